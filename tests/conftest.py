@@ -90,11 +90,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clone]:
 
 def original_clone(folder: Path) -> Clone:
     shutil.rmtree(folder, ignore_errors=True)  # of a worker whose run of the DAG failed
-    folder.mkdir()
     clone = Clone(folder)
     clone.set_params(**FEW_RECORDS)
     clone.vignette("repro")
-    clone.git("add", "-A")
-    clone.git("commit", "-qm", "built")
+    clone.commit("built")
     clone.vignette("server", "stop")
     return clone

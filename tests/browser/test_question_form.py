@@ -1,13 +1,11 @@
 """The question form in a real browser, opened from a file."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 from playwright.sync_api import Browser
 
 from tasks.people.question_form import QuestionForm, count_revisions, revise
-from tests.support.browser import fresh_profile, needs_chromium, reload_kept
+from tests.support.browser import downloaded, needs_chromium, opened, reload_kept
 from tests.support.qa import questions_by_hand
 
 pytestmark = [pytest.mark.browser, needs_chromium]
@@ -21,12 +19,8 @@ def test_questions_are_kept_removed_and_rewritten_across_a_reload_and_come_back_
         for i in (0, 1)
     ]
     notes = pd.DataFrame(rows, columns=["patient", "version", "position", "note_id", "date", "note", "tokens"])
-    file = tmp_path / "questions.html"
-    file.write_text(QuestionForm(questions).filled(notes, "clinician"), encoding="utf-8")
-    with fresh_profile(browser) as context:
-        page = context.new_page()
-        page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
-        page.goto(file.as_uri())
+    html = QuestionForm(questions).filled(notes, "clinician")
+    with opened(browser, tmp_path / "questions.html", html) as page:
         assert "<i>Cough</i>" in page.inner_text(".sheet:nth-child(2)")
         page.keyboard.press("r")
         page.click("#next")
@@ -41,9 +35,7 @@ def test_questions_are_kept_removed_and_rewritten_across_a_reload_and_come_back_
         page.keyboard.press("k")
         assert page.inner_text("#count") == "3 of 3 done"
         page.click("#next")
-        with page.expect_download() as download:
-            page.click("#download")
-        text = Path(download.value.path()).read_text(encoding="utf-8")
+        text = downloaded(page)
     reviews = QuestionForm(questions).reviews({"c.json": text})
     counts = count_revisions(questions, reviews)
     assert (counts["removed"], counts["questions_revised"], counts["right_choices_revised"]) == (1, 1, 1)

@@ -1,14 +1,14 @@
 """The report page in a real browser, opened from a file: display of notes and tables, and escaping of their content."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
-from tests.support.browser import fresh_profile, needs_chromium
+from tasks.people.rating_form import RatingForm
+from tests.support.browser import fresh_profile, needs_chromium, opened
 from tests.support.report_page import metric_table, page_of, shown_note
+from tests.support.review import REVIEW, RUBRIC, drawn
 
 pytestmark = [pytest.mark.browser, needs_chromium]
 
@@ -18,27 +18,9 @@ HOSTILE = (
 )
 
 
-@contextmanager
-def opened(browser: Browser, folder: Path, html: str, **viewport: int) -> Iterator[Page]:
-    """The page. Any script error, console error or dialog fails the test on exit."""
-    file = folder / "index.html"
-    file.write_text(html, encoding="utf-8")
-    complaints: list[str] = []
-    with fresh_profile(browser) as context:
-        page = context.new_page()
-        if viewport:
-            page.set_viewport_size({"width": viewport["width"], "height": viewport["height"]})
-        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: complaints.append(dialog.message))
-        page.goto(file.as_uri())
-        yield page
-        assert complaints == []
-
-
 def test_a_clicked_note_shows_its_text_with_each_symptoms_spans(browser: Browser, tmp_path: Path) -> None:
     other = shown_note(9, normal=[["Nothing to report.", []]], facts={"cough": "no", "pain": "no"})
-    with opened(browser, tmp_path, page_of([other, shown_note(4)])) as page:
+    with opened(browser, tmp_path / "index.html", page_of([other, shown_note(4)])) as page:
         assert page.locator("#note-view .mark").count() == 1  # the other note's compact version
         page.click("#note-list button:has-text('Record 4')")
         assert page.inner_text("#note-view h3").startswith("Record 4")
@@ -56,7 +38,7 @@ def test_a_clicked_note_shows_its_text_with_each_symptoms_spans(browser: Browser
 
 def test_notes_are_found_by_words_kind_and_symptom_and_walked_by_keys(browser: Browser, tmp_path: Path) -> None:
     notes = [shown_note(4), shown_note(7, kind="unrelated", facts={"cough": "no"}), shown_note(11)]
-    with opened(browser, tmp_path, page_of(notes)) as page:
+    with opened(browser, tmp_path / "index.html", page_of(notes)) as page:
         page.focus("#note-list button >> nth=0")
         page.keyboard.press("ArrowDown")
         assert page.inner_text("#note-view h3").startswith("Record 7")
@@ -75,7 +57,7 @@ def test_markup_and_script_from_outside_are_shown_and_never_run(browser: Browser
         attempts=[{"note": HOSTILE, "explanation": HOSTILE}],
     )  # fmt: skip
     table = metric_table({"metric": "claim_recall", "system": HOSTILE, "item": HOSTILE, "provenance": HOSTILE})
-    with opened(browser, tmp_path, page_of([note], {"doclens": table}, params=HOSTILE)) as page:
+    with opened(browser, tmp_path / "index.html", page_of([note], {"doclens": table}, params=HOSTILE)) as page:
         page.wait_for_timeout(150)
         assert page.evaluate("window.ran") is None
         assert page.inner_text("#note-view .mark") == HOSTILE
@@ -86,9 +68,15 @@ def test_markup_and_script_from_outside_are_shown_and_never_run(browser: Browser
         assert page.locator("main :is(img, iframe, script:not([type]), section b b)").count() == 0
 
 
-def test_even_a_script_forced_into_the_page_is_refused_by_its_policy(browser: Browser, tmp_path: Path) -> None:
+def form() -> str:
+    """A form of ratings."""
+    return RatingForm(drawn(), REVIEW.raters).filled("rater_1", RUBRIC, seed=7)
+
+
+@pytest.mark.parametrize("html", [page_of([shown_note()]), form()], ids=["report", "form"])
+def test_even_a_script_forced_into_a_page_is_refused_by_its_policy(browser: Browser, tmp_path: Path, html: str) -> None:
     file = tmp_path / "index.html"
-    file.write_text(page_of([shown_note()]), encoding="utf-8")
+    file.write_text(html, encoding="utf-8")
     with fresh_profile(browser) as context:
         page = context.new_page()
         page.goto(file.as_uri())
@@ -105,7 +93,7 @@ def test_a_table_is_sorted_by_number_and_filtered(browser: Browser, tmp_path: Pa
         *({"metric": "score", "item": f"item {v}", "value": v} for v in values),
         *({"metric": "score", "item": f"other {i}", "value": 100.0 + i} for i in range(12)),
     )
-    with opened(browser, tmp_path, page_of([shown_note()], {"note_qa": table})) as page:
+    with opened(browser, tmp_path / "index.html", page_of([shown_note()], {"note_qa": table})) as page:
         page.click("#table-note_qa th button:has-text('score')")
         shown = page.locator("#table-note_qa tbody tr th").all_inner_texts()
         assert shown[:4] == ["item -2.0", "item 0.1", "item 0.9", "item 10.5"]
@@ -117,6 +105,10 @@ def test_a_table_is_sorted_by_number_and_filtered(browser: Browser, tmp_path: Pa
 def test_the_page_fits_windows_of_any_width(browser: Browser, tmp_path: Path, width: int) -> None:
     rows = [{"metric": f"claim_recall_{i}", "system": "a long system name " * 3} for i in range(14)]
     with opened(
-        browser, tmp_path, page_of([shown_note()], {"doclens": metric_table(*rows)}), width=width, height=800
+        browser,
+        tmp_path / "index.html",
+        page_of([shown_note()], {"doclens": metric_table(*rows)}),
+        width=width,
+        height=800,
     ) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= width

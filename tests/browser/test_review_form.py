@@ -3,24 +3,19 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from playwright.sync_api import Browser
 
 from tasks.people.rating_form import RatingForm
-from tests.support.browser import fresh_profile, needs_chromium, reload_kept
+from tests.support.browser import needs_chromium, opened, reload_kept
 from tests.support.review import REVIEW, RUBRIC, drawn
 
 pytestmark = [pytest.mark.browser, needs_chromium]
 
 
-def _open(context, folder: Path, notes):
-    file = folder / "form_rater_1.html"
-    file.write_text(RatingForm(notes, REVIEW.raters).filled("rater_1", RUBRIC, seed=7), encoding="utf-8")
-    page = context.new_page()
-    page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
-    page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
-    page.goto(file.as_uri())
-    return page
+def form(notes: pd.DataFrame) -> str:
+    return RatingForm(notes, REVIEW.raters).filled("rater_1", RUBRIC, seed=7)
 
 
 def _record_shown(page) -> int:
@@ -41,8 +36,7 @@ def test_a_form_filled_in_by_keyboard_survives_a_reload_and_gives_the_scores_com
 ):
     notes = drawn()
     given = {4: ("ac", "54321"), 9: ("", "55555"), 12: ("abgi", "43545")}
-    with fresh_profile(browser) as context:
-        page = _open(context, tmp_path, notes)
+    with opened(browser, tmp_path / "form.html", form(notes)) as page:
         for i in range(3):
             _rate(page, *given[_record_shown(page)])
             if i == 1:  # two notes rated, a remark half written
@@ -87,8 +81,7 @@ def test_a_form_filled_in_by_keyboard_survives_a_reload_and_gives_the_scores_com
 
 def test_an_unfinished_form_lists_open_ratings_and_its_backup_loads_on_another_computer(browser: Browser, tmp_path):
     notes = drawn()
-    with fresh_profile(browser) as context:
-        page = _open(context, tmp_path, notes)
+    with opened(browser, tmp_path / "form.html", form(notes)) as page:
         _rate(page, "a", "5544")
         page.click("#finish")
         assert "3 to go" in page.inner_text("#send")
@@ -97,8 +90,7 @@ def test_an_unfinished_form_lists_open_ratings_and_its_backup_loads_on_another_c
         backup = tmp_path / "backup.json"
         download.value.save_as(backup)
         assert json.loads(backup.read_text())["complete"] is False
-    with fresh_profile(browser) as context:  # a new profile: nothing is stored
-        page = _open(context, tmp_path, notes)
+    with opened(browser, tmp_path / "form.html", form(notes)) as page:  # a new profile: nothing is stored
         assert page.inner_text("#q0 .value").startswith("0 penalties")
         page.click("#finish")
         page.set_input_files("#load", backup)
@@ -113,21 +105,10 @@ def test_markup_and_script_in_a_note_are_shown_and_never_run(browser: Browser, t
         "<svg onload=\"window.ran='svg'\"></svg> & <b>bold</b> ]]> <!-- --> \u2028 {{ 7 * 7 }}"
         "<iframe src=\"javascript:parent.ran='frame'\">"
     )
-    with fresh_profile(browser) as context:
-        page = _open(context, tmp_path, drawn(note=hostile))
+    with opened(browser, tmp_path / "form.html", form(drawn(note=hostile))) as page:
         page.wait_for_timeout(200)
         assert page.evaluate("window.ran") is None
         shown = page.inner_text(".sheet:nth-child(2)")
         assert "<script>window.ran='script'</script>" in shown
         assert "<b>bold</b>" in shown and "{{ 7 * 7 }}" in shown
         assert page.locator("#texts img, #texts svg, #texts iframe, #texts script, #texts b").count() == 0
-
-
-def test_even_a_script_forced_into_the_page_is_refused_by_its_policy(browser: Browser, tmp_path):
-    with fresh_profile(browser) as context:
-        page = _open(context, tmp_path, drawn())
-        page.evaluate(
-            "() => { const s = document.createElement('script'); s.textContent = \"window.ran = 'forced'\";"
-            " document.body.append(s); }"
-        )
-        assert page.evaluate("window.ran") is None

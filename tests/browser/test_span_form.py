@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tasks.people.span_form import SpanForm
-from tests.support.browser import fresh_profile, needs_chromium, reload_kept
+from tests.support.browser import downloaded, needs_chromium, opened, reload_kept
 from tests.support.span_review import NOTES, SPAN_TABLE, SYMPTOMS, drawn
 
 pytestmark = [pytest.mark.browser, needs_chromium]
@@ -21,13 +21,9 @@ SELECT = """phrase => {
 
 
 def test_phrases_are_marked_added_and_kept_and_come_back_at_their_places(browser: Browser, tmp_path: Path) -> None:
-    file = tmp_path / "spans.html"
     labels = {"cough": "cough", "fever": "<b>fever</b>"}
-    file.write_text(SpanForm(drawn(), SPAN_TABLE, SYMPTOMS).filled(labels, "clinician"), encoding="utf-8")
-    with fresh_profile(browser) as context:
-        page = context.new_page()
-        page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
-        page.goto(file.as_uri())
+    html = SpanForm(drawn(), SPAN_TABLE, SYMPTOMS).filled(labels, "clinician")
+    with opened(browser, tmp_path / "spans.html", html) as page:
         assert page.locator("mark.found").count() == 3
         page.keyboard.press("c")  # the dog's cough
         assert page.inner_text("mark.wrong") == "His dog coughs"
@@ -48,9 +44,7 @@ def test_phrases_are_marked_added_and_kept_and_come_back_at_their_places(browser
         page.evaluate("document.activeElement.blur()")
         page.click("#next")
         page.click("#finish")
-        with page.expect_download() as download:
-            page.click("#download")
-        text = Path(download.value.path()).read_text(encoding="utf-8")
+        text = downloaded(page)
     form = SpanForm(drawn(), SPAN_TABLE, SYMPTOMS)
     counts, asserted = form.counts({"a.json": text}), form.assertions({"a.json": text})
     assert asserted.loc[asserted["version"] == "normal", "right"].tolist() == [True, False]

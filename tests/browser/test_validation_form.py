@@ -8,12 +8,13 @@ from playwright.sync_api import Browser
 
 from schemas.params.measures import FormSample
 from tasks.people.omission_form import OmissionForm
-from tests.support.browser import fresh_profile, needs_chromium, reload_kept
+from tests.support.browser import downloaded, needs_chromium, opened, reload_kept
 
 pytestmark = [pytest.mark.browser, needs_chromium]
 
 COUNT = 400
 HOSTILE = "Coughs <img src=x onerror=\"window.ran='fact'\"><b>a lot</b>"
+DIFFERENTIALS = pd.DataFrame({"document": ["7"], "diagnosis": ["flu"], "likelihood": ["probable"]})
 
 
 def facts() -> pd.DataFrame:
@@ -34,18 +35,13 @@ def facts() -> pd.DataFrame:
 def test_facts_are_judged_by_keys_kept_over_a_reload_and_exported(browser: Browser, tmp_path: Path) -> None:
     table = facts()
     form = OmissionForm(table.assign(omitted=True), COUNT, FormSample(), COUNT)
-    file = tmp_path / "omissions.html"
-    differentials = pd.DataFrame({"document": ["7"], "diagnosis": ["flu"], "likelihood": ["probable"]})
-    file.write_text(form.filled(table, differentials, {"7": "Pt coughs."}, "dr_a"), encoding="utf-8")
-    with fresh_profile(browser) as context:
-        page = context.new_page()
-        page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
-        page.goto(file.as_uri())
+    html = form.filled(table, DIFFERENTIALS, {"7": "Pt coughs."}, "dr_a")
+    with opened(browser, tmp_path / "omissions.html", html) as page:
         work = page.locator("main.work").bounding_box()
         assert work and work["height"] > 600  # the strip of facts leaves room for the work
         assert page.inner_text(".fact") == HOSTILE
         assert page.inner_text(".sheet li.on") == HOSTILE
-        assert page.input_value("#supports") == "" and '"judge":' not in file.read_text(encoding="utf-8")
+        assert page.input_value("#supports") == "" and '"judge":' not in html
         for keys, supports in ((("n", "1"), "1"), (("y", "3"), "0"), (("p", "3"), "1")):
             for key in keys:
                 page.keyboard.press(key)
@@ -60,9 +56,7 @@ def test_facts_are_judged_by_keys_kept_over_a_reload_and_exported(browser: Brows
         assert page.inner_text(".fact") == "Fact number 2."
         assert page.evaluate("window.ran") is None
         page.click("#finish")
-        with page.expect_download() as download:
-            page.click("#download")
-        text = Path(download.value.path()).read_text(encoding="utf-8")
+        text = downloaded(page)
     given = form.validations({"a.json": text}).set_index("fact")
     assert given["included"].to_dict() == {"F000": "no", "F001": "yes", "F002": "partially"}
     assert given["category"].to_dict() == {"F000": "critical", "F001": "other", "F002": "other"}
@@ -72,12 +66,8 @@ def test_facts_are_judged_by_keys_kept_over_a_reload_and_exported(browser: Brows
 def test_the_judges_grades_are_shown_only_if_asked_for_and_after_ones_own(browser: Browser, tmp_path: Path) -> None:
     table = facts().head(1)
     form = OmissionForm(table.assign(omitted=True), 1, FormSample(show_judge=True), 1)
-    file = tmp_path / "omissions.html"
-    differentials = pd.DataFrame({"document": ["7"], "diagnosis": ["flu"], "likelihood": ["probable"]})
-    file.write_text(form.filled(table, differentials, {"7": "Pt coughs."}, "dr_a"), encoding="utf-8")
-    with fresh_profile(browser) as context:
-        page = context.new_page()
-        page.goto(file.as_uri())
+    html = form.filled(table, DIFFERENTIALS, {"7": "Pt coughs."}, "dr_a")
+    with opened(browser, tmp_path / "omissions.html", html) as page:
         page.keyboard.press("y")
         page.fill("#supports", "0")
         page.fill("#refutes", "1")

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -23,9 +22,7 @@ pytestmark = pytest.mark.dag
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     """A clone without a run."""
-    folder: Path = tmp_path_factory.mktemp("bare") / "vignette"
-    folder.mkdir()
-    return Clone(folder)
+    return Clone(tmp_path_factory.mktemp("bare") / "vignette")
 
 
 @pytest.fixture

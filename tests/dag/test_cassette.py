@@ -75,7 +75,6 @@ STAGES = ("doclens", "med_omit", "note_qa", "review", "calibrate", "planted_erro
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Clone, Replay]]:
     """A clone in which the recorded model's replies came over HTTP."""
     folder: Path = tmp_path_factory.mktemp("cassette") / "vignette"
-    folder.mkdir()
     clone = Clone(folder)
     fingerprints = {path.stem: json.loads(path.read_text()) for path in (ROOT / CASSETTE / "fingerprints").glob("*")}
     owner = fingerprints["writer"]["identity"]["owner"]

@@ -89,7 +89,6 @@ def workers(scheduler: str, trees: list[Clone]) -> Iterator[list[Path]]:
 @pytest.fixture
 def clone(tmp_path: Path) -> Iterator[Clone]:
     """A clone whose prompts are written."""
-    (tmp_path / "clone").mkdir()
     made = Clone(tmp_path / "clone")
     prompts = made.folder / "data" / "prompt" / "prompts.parquet"
     prompts.parent.mkdir(parents=True)

@@ -72,7 +72,6 @@ TABLE = "reports/tables/note_length.csv"
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clone]:
     """A clone with two notes and a stage that measures their length."""
     folder: Path = tmp_path_factory.mktemp("new_stage") / "vignette"
-    folder.mkdir()
     clone = Clone(folder)
     (folder / "tasks" / "measures" / "note_length.py").write_text(FORMULA)
     (folder / "flows" / "stages" / "note_length.py").write_text(FLOW)
@@ -115,8 +114,7 @@ def test_the_checks_of_the_repository_accept_it(clone: Clone) -> None:
 
 
 def test_a_new_metric_takes_two_files(clone: Clone) -> None:
-    clone.git("add", "-A")
-    clone.git("commit", "-qm", "stage")
+    clone.commit("stage")
     row = 'mean_row("characters", lengths, bounds=COUNT, seed=seed)'
     more = f'{row}, mean_row("lines", notes["note"].str.count("\\n") + 1, bounds=COUNT, seed=seed)'
     change(clone.folder / TOUCHED[2], row, more)

@@ -79,7 +79,7 @@ def test_the_report_names_the_rules_and_asks_nothing_from_outside(built: Clone) 
     assert outside == []
 
 
-def test_no_response_holds_a_key(built: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_response_holds_a_key(built: Clone) -> None:
     lock = yaml.safe_load((built.folder / "dvc.lock").read_text())
     assert "OPENAI_API_KEY=" not in str(lock)
     store = (built.folder / ".vignette" / "responses.sqlite").read_bytes()

@@ -17,6 +17,7 @@ from tasks.dataset.fields import columns_of
 from tasks.dataset.splits import SPLITS
 from tests.dataset.test_simsum import COMPACTS, NOTES, RECORDS, spans_of
 from tests.notes.test_writing import prompts_of
+from tests.support.repository import write_files
 
 SIMULATOR = "vignette-writer (simulator's rules)"
 KEPT = NOTES.assign(attempt=0, consistent=True, provenance=SIMULATOR)
@@ -79,9 +80,7 @@ def test_the_card_gives_each_column_its_values_meaning_and_source_and_a_citation
 
 
 def test_the_checksums_are_of_all_files(tmp_path: Path):
-    for name, contents in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(contents)
+    write_files(tmp_path, FILES)
     run = ["sha256sum", "--check", "--strict", "--quiet", CHECKSUMS]
     assert subprocess.run(run, cwd=tmp_path, check=False).returncode == 0
     assert len(FILES[CHECKSUMS].splitlines()) == len(FILES) - 1

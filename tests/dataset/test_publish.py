@@ -27,6 +27,7 @@ from tasks.dataset.release import archive
 from tests.dataset.test_export import EXPORT, FILES, KEPT, exported
 from tests.support.hosted import serving
 from tests.support.imports import ROOT
+from tests.support.repository import write_files
 
 TOKEN = "hf_0123456789"
 
@@ -102,12 +103,6 @@ def commit(hub: Hub, lines: list[dict[str, Any]]) -> None:
             hub.files[value["path"]] = hub.objects[value["oid"]]
 
 
-def export_into(folder: Path, files: dict[str, bytes]) -> None:
-    for name, contents in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(contents)
-
-
 @pytest.fixture(autouse=True)
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with params and an exported dataset."""
@@ -115,7 +110,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     Path("params.yaml").write_text(yaml.safe_dump(params | {"export": EXPORT.model_dump()}))
     shutil.copy2(ROOT / "dvc.yaml", "dvc.yaml")
-    export_into(Path("data/export/dataset"), FILES)
+    write_files(Path("data/export/dataset"), FILES)
     return tmp_path
 
 
@@ -139,7 +134,7 @@ def test_the_archive_holds_the_exported_files_and_has_the_same_bytes_each_time()
 
 
 def test_a_dataset_too_small_for_all_splits_is_published_with_those_that_it_has() -> None:
-    export_into(Path("data/export/dataset"), (few := exported(KEPT.head(1))))
+    write_files(Path("data/export/dataset"), (few := exported(KEPT.head(1))))
     Path("data/export/dataset/data/validation.parquet").unlink()
     Path("data/export/dataset/data/test.parquet").unlink()
     assert [name for name in few if name.startswith("data/")] == ["data/train.parquet"]
@@ -189,7 +184,7 @@ def test_a_changed_file_and_outdated_metadata_are_refused() -> None:
     Path("data/export/dataset/SimSUM.csv").write_text("edited")
     with pytest.raises(SourceError, match=r"the exported SimSUM\.csv is .*dvc checkout"):
         main(Path("out"))
-    export_into(Path("data/export/dataset"), FILES)
+    write_files(Path("data/export/dataset"), FILES)
     Path("params.yaml").write_text(Path("params.yaml").read_text().replace("version: 1.0.0", "version: 1.1.0"))
     with pytest.raises(SourceError, match=r"export\.version is '1\.1\.0', the exported dataset says '1\.0\.0'"):
         main(Path("out"))
@@ -198,7 +193,7 @@ def test_a_changed_file_and_outdated_metadata_are_refused() -> None:
 
 def test_notes_of_other_owners_are_not_published(hub: Hub) -> None:
     files = exported(KEPT.assign(provenance=["published", *KEPT["provenance"][1:]]))
-    export_into(Path("data/export/dataset"), files)
+    write_files(Path("data/export/dataset"), files)
     with pytest.raises(SourceError, match=r"the notes were read from write\.published"):
         main(push="someone/notes")
     assert hub.visibility == {}

@@ -17,7 +17,6 @@ CHANGE = f"roles.judge.model={OTHER}"
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     """A clone that has only the stage `probe` and, in place of all that ask the judge, one that copies its identity."""
     folder = tmp_path_factory.mktemp("experiments") / "clone"
-    folder.mkdir()
     found = Clone(folder)
     probe = yaml.safe_load((folder / "dvc.yaml").read_text())["stages"]["probe"]
     judged = {
@@ -32,8 +31,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     (folder / "dvc.lock").unlink()
     (folder / "reports" / "published" / "dvc.yaml").unlink()
     found.run("dvc", "repro", "shown")
-    found.git("add", "-A")
-    found.git("commit", "-qm", "built")
+    found.commit("built")
     return found
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from tests.dataset.test_export import FILES
 from tests.support.imports import ROOT
+from tests.support.repository import write_files
 
 PACKAGED = ("flows", "tasks", "schemas", "params.yaml", "pyproject.toml", "README.md", "vignette.py", "LICENSE")
 ROWS = [
@@ -85,9 +86,7 @@ def try_from_empty_folder(environment: Path, tmp_path: Path) -> None:
     here.mkdir()
     (here / "cases.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
     (here / "scores.csv").write_text("id,human,metric\n" + "".join(f"d{n},{n % 4},{n % 3}\n" for n in range(12)))
-    for name, content in FILES.items():
-        (here / "dataset" / name).parent.mkdir(parents=True, exist_ok=True)
-        (here / "dataset" / name).write_bytes(content)
+    write_files(here / "dataset", FILES)
     variables = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "XDG_CACHE_HOME": str(cache)}
 
     def run(command: str) -> "subprocess.CompletedProcess[str]":

@@ -9,6 +9,7 @@ from flows.commands.repro import print_end
 from flows.rebuild.plan import STARTED
 from flows.runtime.params import load_params
 from tests.support.imports import ROOT
+from tests.support.repository import write_files
 from tests.support.terminal import drawn, screen
 
 PIPELINE = """
@@ -25,19 +26,12 @@ TRACKED = ("tables/network.csv", "tables/judged.csv", "tables/review.csv", "tabl
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A clone with tracked results of an earlier run, and nothing built."""
     monkeypatch.chdir(tmp_path)
-    for name in TRACKED:
-        file = Path("reports/published", name)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("earlier")
-    Path("reports/published/dvc.yaml").write_text(PIPELINE)
+    write_files(Path("reports/published"), dict.fromkeys(TRACKED, "earlier") | {"dvc.yaml": PIPELINE})
     return tmp_path
 
 
 def build(*names: str) -> None:
-    for name in names:
-        file = Path("data/published", name)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("new")
+    write_files(Path("data/published"), dict.fromkeys(names, "new"))
 
 
 def published() -> dict[str, str]:

@@ -23,6 +23,7 @@ from flows.runtime.stage import Stage
 from flows.stages import span_review
 from schemas.errors import SourceError
 from tests.support.imports import ROOT
+from tests.support.repository import write_files
 
 FILES = ["a.csv", "simsum/b.csv", "simsum/absent.csv"]
 
@@ -74,9 +75,8 @@ def outside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(work)
     monkeypatch.setenv(VARIABLE, str(folder))
     params = load_params()
-    for name in {name for stage in source_readers() for name in declared_sources(stage, params)}:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(name)
+    declared = {name for stage in source_readers() for name in declared_sources(stage, params)}
+    write_files(folder, {name: name for name in declared})
     assert record_all_sources(params) == source_readers()
     return folder
 

@@ -49,7 +49,6 @@ READS_BASE_URL = {"base_url": {"writer": {"span"}}}
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     """A clone whose lock holds the params of every stage as they are, as if all had run."""
     folder = tmp_path_factory.mktemp("stale") / "clone"
-    folder.mkdir()
     found = Clone(folder)
     params = yaml.safe_load((folder / "params.yaml").read_text())
     for pipeline in PIPELINES:

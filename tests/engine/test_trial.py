@@ -1,6 +1,5 @@
 """A trial runs in a clone with few records and small evaluations, shares the store, and changes nothing here."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from flows.runtime.workspace import STORE, workspace
 from schemas.errors import VignetteError
 from schemas.params import Params
 from tests.support.imports import ROOT
+from tests.support.repository import git, write_files
 
 SHIPPED = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
 
@@ -53,9 +53,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A git repository with one commit, as the working directory."""
     folder = tmp_path / "project"
     folder.mkdir()
-    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
-    subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
-    subprocess.run(["git", *who, "commit", "--quiet", "--allow-empty", "-m", "one"], cwd=folder, check=True)
+    git(folder, "init", "-q")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "one")
     monkeypatch.chdir(folder)
     monkeypatch.setattr("flows.lineage.recorded.root", lambda: folder)
     return folder
@@ -64,17 +63,11 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_changes_that_the_clone_lacks_are_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("flows.lineage.git.root", lambda: project)
     assert _left_out() == ""
-    for file in (
-        "params.yaml",
-        "reports/tables/a.csv",
-        "prompts/note.txt",
-        "evaluations/metrics.py",
-        "tasks/d/network.yaml",
-    ):
-        (project / file).parent.mkdir(parents=True, exist_ok=True)
-        (project / file).touch()
     files = "evaluations/metrics.py, prompts/note.txt, tasks/d/network.yaml"
-    assert _left_out() == (f"trial: runs on the last commit, without the changes in {files}; commit them to try them")
+    write_files(project, dict.fromkeys(["params.yaml", "reports/tables/a.csv", *files.split(", ")], ""))
+    assert _left_out() == (
+        f"trial: runs on the last commit, without the changes in {files}; commit them to try them"
+    )
     for number in range(4):
         (project / f"a{number}.txt").touch()
     assert ", evaluations/metrics.py and 2 more; commit" in _left_out()
@@ -94,8 +87,7 @@ def test_a_clone_that_was_changed_since_it_was_completed_is_kept(project: Path, 
     clone = RecordedClone(tmp_path / "demo")
     clone.complete()
     if change == "commit":
-        who = ["-c", "user.name=a", "-c", "user.email=a@b"]
-        subprocess.run(["git", *who, "commit", "-q", "--allow-empty", "-m", "mine"], cwd=clone.folder, check=True)
+        git(clone.folder, "commit", "-q", "--allow-empty", "-m", "mine")
     else:
         (clone.folder / change).write_text("mine")
     with pytest.raises(VignetteError, match="was changed since it was made; remove it, or name another --folder"):
@@ -106,7 +98,7 @@ def test_a_clone_that_was_changed_since_it_was_completed_is_kept(project: Path, 
 def test_nothing_else_is_deleted(project: Path, tmp_path: Path, kept: str) -> None:
     place = tmp_path / "results"
     if kept == "repository":
-        subprocess.run(["git", "clone", "--quiet", str(project), str(place)], check=True)
+        git(project, "clone", "-q", str(project), str(place))
     elif kept == "folder":
         place.mkdir()
         (place / "paper.tex").touch()

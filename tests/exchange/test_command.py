@@ -11,6 +11,7 @@ from flows.runtime.tables import write_table
 from schemas.errors import SourceError
 from schemas.tables.records import COMPACT_NOTES, NOTES, SPANS
 from tests.dataset.test_export import FILES
+from tests.support.repository import write_files
 
 NORMAL = ["**History**\nDry cough.\n\n**Physical Examination**\nNo fever.", "**History**\nFalls asleep."]
 COMPACT = ["Hx: dry cough. PE: afebrile", "Hx: falls asleep"]
@@ -87,9 +88,7 @@ def test_a_note_of_another_run_is_refused_and_nothing_written() -> None:
 @pytest.fixture
 def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An exported dataset, in a working directory that is no clone."""
-    for name, content in FILES.items():
-        (tmp_path / "dataset" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "dataset" / name).write_bytes(content)
+    write_files(tmp_path / "dataset", FILES)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     return tmp_path / "dataset"

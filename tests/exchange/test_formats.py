@@ -124,14 +124,8 @@ def test_labels_are_escaped_in_the_labelling_config() -> None:
         (lambda: read_brat({"n.txt": "abc", "n.ann": "T1 cough\n"}, LABELS), "expected 'T1<tab>label"),
         (lambda: read_brat({"n.txt": "abc", "n.ann": "T1\tcough 0 1;2 3\ta c\n"}, LABELS), "has a gap 'b'"),
         (lambda: read_bio("token\tB\n"), "expected lines '# name'"),
-        (
-            lambda: read_bio('# name = n\n# text = "abc"\n# columns = ["cough"]\nabc\t0\t3\tI\n'),
-            "'I' of 'abc' is no BIO tag of cough in its place",
-        ),
-        (
-            lambda: read_bio('# name = n\n# text = "abc"\n# columns = ["cough"]\nabd\t0\t3\tB\n'),
-            "does not fit its text",
-        ),
+        (lambda: read_bio(f"{BIO_HEAD}abc\t0\t3\tI\n"), "'I' of 'abc' is no BIO tag of cough in its place"),
+        (lambda: read_bio(f"{BIO_HEAD}abd\t0\t3\tB\n"), "does not fit its text"),
         (lambda: read_export("{}"), "expected a list of tasks"),
         (lambda: read_export("nope"), "not a Label Studio export"),
         (lambda: read_export('[{"data": {"text": "a"}}]'), "task 0 has no 'name'"),

@@ -24,6 +24,7 @@ from tasks.statistics.misclassification import corrected_share
 from tasks.statistics.prediction_powered import powered_share
 from tests.dataset.test_export import FILES
 from tests.exchange.test_formats import EXAMPLE, LABELS
+from tests.support.repository import write_files
 
 HERE = Path(__file__).parent
 PYTHON = Path(os.environ.get("EXCHANGE_PYTHON", HERE.parents[1] / ".venv-exchange" / "bin" / "python"))
@@ -89,9 +90,7 @@ def test_ppi_python_and_truescore_compute_the_same_figures_of_a_judge(seed: int,
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder: Path = tmp_path_factory.mktemp("dataset")
-    for name, content in FILES.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
+    write_files(folder, FILES)
     return folder
 
 

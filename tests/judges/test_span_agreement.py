@@ -123,7 +123,7 @@ def test_both_annotators_are_measured_on_the_chosen_half_of_the_notes() -> None:
     ].tolist() == [pytest.approx(1 / 3), 3]
 
 
-def test_settings_are_chosen_on_other_notes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_are_chosen_on_other_notes() -> None:
     text = "The patient has a fever. Denies cough at rest or during exercise."
 
     def noted(record: int, *phrases: tuple[str, str]) -> RealNote:

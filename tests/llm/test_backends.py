@@ -65,6 +65,7 @@ def test_replies_are_kept_found_exported_imported_and_pruned(tmp_path: Path, new
     fill(where, *map(paid, range(30)))
     with ResponseStore(where) as store:
         assert store.find(paid(3).key) == paid(3).reply and store.find(b"?" * 32) is None
+        assert store.do_now(paid(3).insert) is False, "a second copy changes nothing"
     found = [(held.replies, held.prompt_tokens, held.dollars) for held in within(where, holdings)]
     assert found == [(30, 300, 15.0)]
     lines = within(where, export, Which(stage="write"))
@@ -111,9 +112,7 @@ def test_the_cap_holds_for_all_who_use_the_store(new_store: NewStore) -> None:
     assert asyncio.run(run()) == [True] * 10, "each may cost ten cents"
 
 
-def test_reservations_of_an_unreachable_machine_count_as_spent(
-    new_store: NewStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reservations_of_an_unreachable_machine_count_as_spent(new_store: NewStore) -> None:
     where = new_store()
     elsewhere = ("another-host", 4242, 1.0)
     with ResponseStore(where) as store:

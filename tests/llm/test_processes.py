@@ -16,8 +16,7 @@ from tasks.transport import processes
 from tasks.transport.processes import RUN, ParentWatch
 from tests.support.cases import from_table
 from tests.support.endpoints import journal_lines, simulator
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.imports import ROOT
 
 STAGE = """
 import asyncio, sys
@@ -43,8 +42,8 @@ def test_the_watch_reports_the_exit_of_what_it_depends_on(monkeypatch: pytest.Mo
     monkeypatch.setenv(RUN, f"{child.pid}:{psutil.Process(child.pid).create_time()}")
     watch = ParentWatch()
     watch.check(at_once=True)
-    child.kill()  # not waited for: a process that nobody reaps has ended too
-    time.sleep(0.2)
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # leaves it unreaped: such a process has ended too
     with pytest.raises(
         OrphanError, match=r"vignette repro \(process \d+\), which started this stage, is gone.*run again"
     ):

@@ -34,18 +34,6 @@ from tests.support.scenarios import Scenario, ask, echo, run_stage, says
 from tests.support.stored import fill, paid, sql, within
 
 
-def test_a_reply_is_found_once_it_is_committed(tmp_path: Path) -> None:
-    async def run() -> None:
-        with ResponseStore(tmp_path / "s.sqlite") as store:
-            reply = paid(1)
-            assert store.find(reply.key) is None
-            assert await store.do(reply.insert) is True
-            assert store.find(reply.key) == reply.reply
-            assert await store.do(reply.insert) is False, "a second copy changes nothing"
-
-    asyncio.run(run())
-
-
 def test_many_writes_share_few_transactions(tmp_path: Path) -> None:
     begun = 0
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tasks.network.definition import load_definition
-from tasks.network.graph import NetworkDefinition, in_categories
+from tasks.network.graph import NetworkDefinition
 from tests.support.records import NETWORK
 
 GUT = Path(__file__).with_name("gut.yaml")
@@ -18,9 +18,3 @@ def respiratory() -> NetworkDefinition:
 def gut() -> NetworkDefinition:
     """A network of another domain: no code may depend on respiratory names."""
     return load_definition(GUT)
-
-
-@pytest.fixture(scope="session")
-def in_days(respiratory: NetworkDefinition) -> NetworkDefinition:
-    """SimSUM's network with days at home in categories, as pgmpy needs them."""
-    return in_categories(respiratory, {"days_at_home": 15})

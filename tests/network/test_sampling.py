@@ -68,7 +68,7 @@ def test_more_records_keep_the_first_ones(respiratory: NetworkDefinition) -> Non
     pd.testing.assert_frame_equal(sample(respiratory, 1000, 5).head(300), sample(respiratory, 300, 5))
 
 
-def test_records_do_not_depend_on_the_order_of_the_file(tmp_path: object, respiratory: NetworkDefinition) -> None:
+def test_records_do_not_depend_on_the_order_of_the_file(respiratory: NetworkDefinition) -> None:
     turned = NetworkDefinition("turned", dict(reversed(list(respiratory.nodes.items()))))
     ours, theirs = sample(respiratory, 200, 5), sample(turned, 200, 5)
     pd.testing.assert_frame_equal(ours, theirs[list(ours.columns)])

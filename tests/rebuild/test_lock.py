@@ -1,7 +1,6 @@
 """A dvc.lock that a kill left cut short is restored from its copy; what people and git write is left as it is."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from flows.runtime.costs import params_of_last_run
 from flows.runtime.params import load_params
 from schemas.errors import VignetteError
 from tests.support.imports import ROOT
+from tests.support.repository import commit, git
 
 LOCK = Path("dvc.lock")
 NAMES = ("sample", "write", "filter")
@@ -40,11 +40,10 @@ ENDS = [found.start() for found in re.finditer(r"^  (?=\w)", WHOLE, re.MULTILINE
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A git repository with params.yaml and a lock of which there is a copy, none of them committed."""
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    git(tmp_path, "init", "-q")
     (tmp_path / ".dvc").mkdir()
-    (tmp_path / "params.yaml").symlink_to(ROOT / "params.yaml")
-    (tmp_path / "fingerprints").symlink_to(ROOT / "fingerprints")
-    (tmp_path / "dvc.yaml").symlink_to(ROOT / "dvc.yaml")
+    for name in ("params.yaml", "fingerprints", "dvc.yaml"):
+        (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DVC_ROOT", raising=False)
     LOCK.write_text(WHOLE)
@@ -52,11 +51,10 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def commit(text: str) -> None:
+def commit_lock(text: str) -> None:
     """Write and commit the lock."""
     LOCK.write_text(text)
-    subprocess.run(["git", "add", "dvc.lock"], check=True)
-    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"], check=True)
+    commit(Path(), "one", "dvc.lock")
 
 
 @pytest.mark.parametrize("written", [WHOLE, BEGUN])
@@ -95,7 +93,7 @@ def test_a_stage_that_was_being_added_is_lost_alone(clone: Path, added: str) -> 
 
 
 def test_without_a_copy_the_last_commit_takes_its_place(clone: Path) -> None:
-    commit(WHOLE)
+    commit_lock(WHOLE)
     for copy in Path(".vignette/locks").iterdir():
         copy.unlink()
     LOCK.write_text(WHOLE[:-40])
@@ -124,11 +122,11 @@ def test_an_edit_is_no_cut(clone: Path, edit: str, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize("older", [WHOLE[: ENDS[0]], WHOLE[: ENDS[0] + 60]])
 def test_a_lock_that_git_knows_is_whole_also_after_a_killed_run(clone: Path, older: str) -> None:
     """As after git checkout and dvc exp apply, of whatever content."""
-    commit(older)
-    commit(WHOLE)
+    commit_lock(older)
+    commit_lock(WHOLE)
     with pytest.raises(KeyboardInterrupt), lock_in_use(LOCK):
         raise KeyboardInterrupt
-    subprocess.run(["git", "checkout", "-q", "HEAD~1", "--", "dvc.lock"], check=True)
+    git(Path(), "checkout", "-q", "HEAD~1", "--", "dvc.lock")
     restore_lock(LOCK)
     assert LOCK.read_text() == older
 
@@ -161,7 +159,7 @@ def test_every_reader_of_a_cut_lock_reads_its_copy(clone: Path) -> None:
 def test_a_command_that_meets_no_lock_says_so_in_one_line(
     clone: Path, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    commit(WHOLE)
+    commit_lock(WHOLE)
     LOCK.write_text("stages: [")
     assert run(command) == 1
     said = capsys.readouterr().err.splitlines()

@@ -1,6 +1,5 @@
 """The report page: a caption for each table, key figures equal to the tables, all outside text escaped."""
 
-import csv
 import json
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from tasks.reporting.page import (
     captions,
     in_order,
     key_figures,
-    meanings,
     metric_section,
     provenance_rows,
     script_json,
@@ -48,27 +46,6 @@ def test_a_table_in_another_layout_is_listed_as_not_shown(tmp_path: Path) -> Non
     tables, not_shown = tables_in(tmp_path)
     assert (list(tables), not_shown) == ([tmp_path / "shown.csv"], [str(tmp_path / "no_seed.csv")])
     assert "not in the layout of metric tables: a/no_seed.csv." in page_of([], not_shown=["a/no_seed.csv"])
-
-
-def test_each_committed_metric_has_a_description() -> None:
-    unknown = set()
-    for file in sorted((ROOT / "reports").glob("**/tables/*.csv")):
-        header, *lines = file.read_text().splitlines()
-        if header.startswith("stage,system,condition,item,metric"):
-            unknown |= {(file.stem, row["metric"]) for row in csv.DictReader([header, *lines])} - {
-                (file.stem, metric) for metric in meanings(file.stem)
-            }
-    parameters = {
-        "colsample_bytree",
-        "gamma",
-        "learning_rate",
-        "max_depth",
-        "min_child_weight",
-        "n_estimators",
-        "subsample",
-    }
-    absent = {"bertscore", "bleurt", "f1_radgraph", "medcon"}
-    assert {(stem, metric) for stem, metric in unknown if metric not in parameters | absent} == set()
 
 
 def test_json_in_the_page_cannot_end_its_element() -> None:

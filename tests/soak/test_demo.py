@@ -1,7 +1,8 @@
-"""The recorded lineage is rebuilt without a call and compared with the rules'; a refresh asks nothing needlessly."""
+"""Clones of the project: the demo makes no call, a refresh asks nothing needlessly, a trial changes nothing here."""
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from flows.commands.cassette import demo, refresh
@@ -15,7 +16,6 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(3000)]
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A clone of the working tree, as the working directory."""
-    (tmp_path / "here").mkdir()
     clone = Clone(tmp_path / "here")
     monkeypatch.chdir(clone.folder)
     return clone.folder
@@ -31,3 +31,16 @@ def test_a_refresh_without_changed_prompts_keeps_all_replies(here: Path, tmp_pat
     refresh(tmp_path / "refreshed")
     before, after = ({line["key"] for line in read_replies(folder / REPLIES)} for folder in (ROOT, here))
     assert after == before
+
+
+def test_a_trial_of_three_records_changes_nothing_here(tmp_path: Path) -> None:
+    clone = Clone(tmp_path / "project")
+    done = clone.vignette("trial", "--records", "3", timeout=1700)
+    assert clone.git("status", "--porcelain") == ""
+    inside = clone.folder / ".vignette" / "trial"
+    assert len(pd.read_parquet(inside / "data" / "sample" / "records.parquet")) == 3
+    assert "not_fitted" in (inside / "reports" / "tables" / "baselines.csv").read_text()
+    assert (inside / "reports" / "index.html").exists()
+    lines = [line.split() for line in done.stdout.split("the whole run, 1,000 records")[1].splitlines()]
+    writing = next(line for line in lines if line[:2] == ["write", "writer"])
+    assert int(writing[3]) > 300 and writing[-1] == "scaled"

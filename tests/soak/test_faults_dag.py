@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tasks.simulator.faults import KINDS
 from tests.support.clone import SMALL, Clone
@@ -27,16 +26,12 @@ class Faulty(Outcome):
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faulty]:
     folder = tmp_path_factory.mktemp("faults")
-    (folder / "clone").mkdir()
     clone, journal = Clone(folder / "clone"), folder / "journal"
     with simulator("--journal", str(journal), "--faults", FAULTS, "--retry-after", "0.2", workers=2) as server:
-        params = yaml.safe_load((clone.folder / "params.yaml").read_text())
-        for role in params["roles"].values():
-            role["base_url"] = server.base_url
-        sending = {"timeout_s": 10.0, "backoff_s": 0.05}
+        roles = clone.roles_at(server.base_url)
         clone.set_params(
-            roles=params["roles"],
-            runtime__sending=dict.fromkeys(params["roles"], sending),
+            roles=roles,
+            runtime__sending={role: {"timeout_s": 10.0, "backoff_s": 0.05} for role in roles},
             runtime__max_unscored_share=0.5,
             **SMALL,
         )

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
 from flows.rebuild.pipeline import stage_files
 from tests.support.clone import SMALL, Clone
@@ -23,16 +22,12 @@ def outputs(folder: Path) -> dict[str, bytes]:
 
 
 def test_imported_replies_rebuild_a_lineage_without_its_endpoint(tmp_path: Path) -> None:
-    (tmp_path / "first").mkdir()
     first, journal, replies = Clone(tmp_path / "first"), tmp_path / "journal", tmp_path / "replies.jsonl"
     with simulator("--journal", str(journal), workers=2) as server:
-        roles = yaml.safe_load((first.folder / "params.yaml").read_text())["roles"]
-        for role in roles.values():
-            role["base_url"] = server.base_url
+        roles = first.roles_at(server.base_url)
         first.set_params(**SMALL | {"roles": roles, "sample__records": 30})
         first.vignette("repro", *STAGES)
-    first.git("add", "-A")
-    first.git("commit", "-qm", "built")
+    first.commit("built")
     first.vignette("store", "export", str(replies))
     second = first.cloned(tmp_path / "second")
     sent = len(journal_lines(journal))

@@ -25,7 +25,6 @@ from typing import Any
 
 import psutil
 import pytest
-import yaml
 
 from flows.rebuild.pipeline import model_stages, stage_files
 from flows.runtime.clients import SimulatorServer
@@ -171,17 +170,14 @@ class Bench:
 @contextmanager
 def benched(folder: Path, stages: list[str]) -> Iterator[Bench]:
     """A bench of these stages, or of all that call a model, with what they need."""
-    (folder / "clone").mkdir()
     clone = Clone(folder / "clone")
     journal = folder / "journal"
     endpoint = Endpoint(journal)
     try:
-        params = yaml.safe_load((clone.folder / "params.yaml").read_text())
-        for role in params["roles"].values():
-            role["base_url"] = endpoint.server.base_url
-        prices = {role["model"]: {"prompt": 1.0, "completion": 1.0} for role in params["roles"].values()}
-        sending = {role: {"rpm": RPM, "backoff_s": 0.05} for role in params["roles"]}
-        clone.set_params(roles=params["roles"], prices=prices, runtime__sending=sending, **SMALL)
+        roles = clone.roles_at(endpoint.server.base_url)
+        prices = {role["model"]: {"prompt": 1.0, "completion": 1.0} for role in roles.values()}
+        sending = {role: {"rpm": RPM, "backoff_s": 0.05} for role in roles}
+        clone.set_params(roles=roles, prices=prices, runtime__sending=sending, **SMALL)
         clone.vignette("probe")
         found = Bench(clone, journal, endpoint, stages or list(model_stages(clone.folder / "dvc.yaml")))
         clone.run("dvc", "repro", *found.stages, timeout=3000)

@@ -145,14 +145,6 @@ def test_the_ends_of_the_range_are_inside(value: float, inside: bool) -> None:
     assert corrected_mean([value - 0.1, value + 0.1], *exact, seed=1).inside is inside
 
 
-def test_strata_count_by_their_weights_among_the_judged_items() -> None:
-    positives = [Stratum([1, 1, 1, 0], range(4), weight=3), Stratum([1, 0], range(2), weight=1)]
-    negatives = [Stratum([0, 0, 0, 1], range(4), weight=1), Stratum([0, 0], range(2), weight=4)]
-    sensitivity, false_rate = (3 * 0.75 + 1 * 0.5) / 4, (1 * 0.25 + 4 * 0) / 5
-    found = corrected_mean([0.4, 0.5, 0.6], positives, negatives, seed=1)
-    assert found.value == pytest.approx((0.5 - false_rate) / (sensitivity - false_rate))
-
-
 def test_the_order_of_two_systems_turns_where_the_ranges_of_their_corrected_shares_meet() -> None:
     shift = turning_shift(0.62, 0.69, 0.9, 0.8)
     for off, apart in ((shift - 0.001, True), (shift + 0.001, False)):

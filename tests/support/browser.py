@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
@@ -36,6 +37,30 @@ def launched() -> Iterator[Browser]:
             yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def opened(browser: Browser, file: Path, html: str, **viewport: int) -> Iterator[Page]:
+    """A page in a fresh profile. Any script error, console error or dialog fails the test on exit."""
+    file.write_text(html, encoding="utf-8")
+    complaints: list[str] = []
+    with fresh_profile(browser) as context:
+        page = context.new_page()
+        if viewport:
+            page.set_viewport_size({"width": viewport["width"], "height": viewport["height"]})
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(dialog.message))
+        page.goto(file.as_uri())
+        yield page
+        assert complaints == []
+
+
+def downloaded(page: Page) -> str:
+    """The file that a form gives when it is sent."""
+    with page.expect_download() as download:
+        page.click("#download")
+    return Path(download.value.path()).read_text(encoding="utf-8")
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from tests.support.imports import ROOT
+from tests.support.repository import commit, git
 
 SMALL: dict[str, Any] = {
     "sample__records": 60,
@@ -42,7 +43,7 @@ class Clone:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        files = self._git_of(ROOT, "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
+        files = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
         for name in files:
             source = ROOT / name
             if source.is_file():
@@ -65,15 +66,11 @@ class Clone:
 
     def cloned(self, folder: Path) -> "Clone":
         """Return a fresh clone of the last commit in ``folder``, without artefacts and state."""
-        self._git_of(self.folder, "clone", "-q", str(self.folder), str(folder))
+        git(self.folder, "clone", "-q", str(self.folder), str(folder))
         return Clone.at(folder)
 
     def git(self, *arguments: str) -> str:
-        return self._git_of(self.folder, "-c", "user.name=test", "-c", "user.email=test@localhost", *arguments)
-
-    @staticmethod
-    def _git_of(folder: Path, *arguments: str) -> str:
-        return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
+        return git(self.folder, *arguments)
 
     def set_params(self, **values: Any) -> None:
         """Set params by dotted name (dots written as double underscores) and commit."""
@@ -87,6 +84,15 @@ class Clone:
             place[last] = value
         file.write_text(yaml.safe_dump(content, sort_keys=False))
         self.git("commit", "-qam", "params")
+
+    def roles_at(self, base_url: str) -> dict[str, Any]:
+        """The roles of params.yaml, all asked at ``base_url``."""
+        roles = yaml.safe_load((self.folder / "params.yaml").read_text())["roles"]
+        return {name: role | {"base_url": base_url} for name, role in roles.items()}
+
+    def commit(self, message: str) -> None:
+        """Commit everything."""
+        commit(self.folder, message)
 
     @property
     def environment(self) -> dict[str, str]:

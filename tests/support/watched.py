@@ -165,15 +165,12 @@ def watching(folder: Path) -> Iterator[Watched]:
     disk = folder / "disk"
     disk.mkdir()
     with own_disk(disk):
-        (disk / "clone").mkdir()
         watched = Watched(Clone(disk / "clone"), folder)
         watched.exchange("writer", "vignette-writer")
         arguments = ("--aliases", str(folder / "aliases.json"), "--journal", str(folder / "journal"))
         with simulator(*arguments, workers=2) as server:
-            params = yaml.safe_load((watched.clone.folder / "params.yaml").read_text())
-            for name, role in params["roles"].items():
-                role |= {"base_url": server.base_url, "model": name}
-            watched.clone.set_params(roles=params["roles"], watch__every_seconds=INTERVAL, **SMALL)
+            roles = {name: role | {"model": name} for name, role in watched.clone.roles_at(server.base_url).items()}
+            watched.clone.set_params(roles=roles, watch__every_seconds=INTERVAL, **SMALL)
             with _served(watched):
                 assert "(branch HEAD)" in watched.wait_for("rebuilt", 0)
                 yield watched

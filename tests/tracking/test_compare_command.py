@@ -3,7 +3,6 @@
 import hashlib
 import re
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from tasks.tracking.lineage import read_lineage
 from tasks.tracking.recording import Recording
 from tests.support.imports import ROOT
 from tests.support.report_page import metric_table
+from tests.support.repository import commit, git
 
 RECORDS = 60
 
@@ -177,8 +177,7 @@ def test_scores_in_nobodys_cache_are_named_and_the_command_says_what_to_push(
 
 
 def test_metric_tables_of_git_replace_missing_scores(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
-    subprocess.run(["git", "init", "--quiet"], cwd=clone, check=True)
+    git(clone, "init", "-q")
     for value in (0.5, 0.75):
         table = clone / "reports/tables/doclens.csv"
         table.parent.mkdir(parents=True, exist_ok=True)
@@ -186,8 +185,7 @@ def test_metric_tables_of_git_replace_missing_scores(clone: Path, capsys: pytest
         outs = [{"path": "reports/tables/doclens.csv", "md5": hashlib.md5(table.read_bytes()).hexdigest()}]
         outs.append({"path": "data/doclens_scores.parquet", "md5": hashlib.md5(str(value).encode()).hexdigest()})
         (clone / "dvc.lock").write_text(yaml.safe_dump({"stages": {"doclens": {"outs": outs}}}))
-        subprocess.run(["git", "add", "reports", "dvc.lock"], cwd=clone, check=True)
-        subprocess.run([*git, "commit", "--quiet", "-m", str(value)], cwd=clone, check=True)
+        commit(clone, str(value), "reports", "dvc.lock")
     compare(["HEAD~1", "workspace"], out=clone / "out")
     said = capsys.readouterr().out
     assert "values that differ in the metric tables: 1" in said and "0.500 -> 0.750 (+0.250, n 20)" in said

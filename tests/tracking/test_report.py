@@ -1,7 +1,6 @@
 """The report that is read names its lineage, revision, date of the commit and how to cite it."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import yaml
 from flows.lineage.lineage import current_lineage
 from flows.lineage.report import MADE, PLACE, SHOWN, write_report
 from tests.support.imports import ROOT
+from tests.support.repository import commit, git
 
 TEMPLATE = ROOT / "tasks/reporting/templates/report.html"
 
@@ -23,10 +23,8 @@ def clone(tmp_path: Path) -> Path:
     (tmp_path / "dvc.lock").write_text(yaml.safe_dump({"stages": {"sample": {"outs": [{"path": "a", "md5": "1"}]}}}))
     (tmp_path / "params.yaml").write_text("seed: 7")
     (tmp_path / "CITATION.cff").write_bytes((ROOT / "CITATION.cff").read_bytes())
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
-    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
-    subprocess.run(["git", "add", "params.yaml"], cwd=tmp_path, check=True)
-    subprocess.run([*git, "commit", "--quiet", "-m", "one", "--date=2020-01-02T00:00"], cwd=tmp_path, check=True)
+    git(tmp_path, "init", "-q")
+    commit(tmp_path, "one", "params.yaml")
     return tmp_path
 
 

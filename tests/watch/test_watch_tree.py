@@ -2,18 +2,17 @@
 
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from flows.commands import watch as watch_command
-from flows.lineage.git import git_text
 from flows.rebuild import watch_tree
 from flows.rebuild.watch_tree import WatchTree
 from schemas.errors import SourceError, VignetteError
 from schemas.params.runtime import Watch
+from tests.support.repository import commit, git, write_files
 
 PIPELINE = "stages:\n  score: {cmd: x, outs: [{reports/score.csv: {cache: false}}]}\n"
 FILES = {
@@ -38,8 +37,7 @@ class Watched:
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A committed clone, in which the cache is not shared (DVC takes a second to say where it is)."""
-    for name, text in FILES.items():
-        write(tmp_path, name, text)
+    write_files(tmp_path, FILES)
     git(tmp_path, "init", "--quiet", "-b", "main")
     commit(tmp_path, "start")
     monkeypatch.delenv("DVC_ROOT", raising=False)
@@ -48,38 +46,22 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def git(folder: Path, *arguments: str) -> str:
-    return git_text(*arguments, folder=folder)
-
-
-def write(folder: Path, name: str, text: str) -> None:
-    (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_text(text)
-
-
-def commit(folder: Path, message: str) -> None:
-    git(folder, "add", "-A")
-    git(folder, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", message)
-
-
 def rebuilt(tree: WatchTree, score: str, tag: str) -> str:
     """A round in which the judge changed: its fingerprint, the lock and a table are rewritten."""
-    write(tree.folder, "fingerprints/judge.json", f"judge of {tag}\n")
-    write(tree.folder, "dvc.lock", f"lock of {tag}\n")
-    write(tree.folder, "reports/score.csv", score)
+    identity, lock = f"judge of {tag}\n", f"lock of {tag}\n"
+    write_files(tree.folder, {"fingerprints/judge.json": identity, "dvc.lock": lock, "reports/score.csv": score})
     made = tree.commit(f"Lineage {tag}", tag)
     tree.keep()
     return made
 
 
 def test_the_tree_has_no_uncommitted_edits(clone: Path) -> None:
-    write(clone, "code.py", "edited\n")
-    write(clone, "new.py", "new\n")
+    write_files(clone, {"code.py": "edited\n", "new.py": "new\n"})
     tree = WatchTree(Watch())
     assert tree.reset()  # the first round builds the branch
     assert (tree.folder / "code.py").read_text() == "1\n"
     assert not (tree.folder / "new.py").exists()
-    assert git(clone, "status", "--porcelain", "code.py").startswith("M")  # and the person keeps them
+    assert git(clone, "status", "--porcelain", "code.py") == " M code.py"  # and the person keeps them
 
 
 def test_a_lineage_is_committed_and_tagged_beside_the_branch(clone: Path) -> None:
@@ -97,8 +79,7 @@ def test_new_commits_are_merged_and_results_of_the_last_lineage_kept(clone: Path
     tree = WatchTree(Watch(branch="main"))
     tree.reset()
     rebuilt(tree, "0.2\n", "lineage/a")
-    write(clone, "code.py", "2\n")
-    write(clone, "params.yaml", FILES["params.yaml"].replace("model: a", "model: b"))
+    write_files(clone, {"code.py": "2\n", "params.yaml": FILES["params.yaml"].replace("model: a", "model: b")})
     commit(clone, "another model")
     assert tree.reset()
     assert (tree.folder / "code.py").read_text() == "2\n"
@@ -115,8 +96,7 @@ def test_what_a_failed_round_left_is_discarded(clone: Path) -> None:
     tree = WatchTree(Watch())
     tree.reset()
     rebuilt(tree, "0.2\n", "lineage/a")
-    write(tree.folder, "fingerprints/judge.json", "judge 9\n")
-    write(tree.folder, "reports/half.csv", "x")
+    write_files(tree.folder, {"fingerprints/judge.json": "judge 9\n", "reports/half.csv": "x"})
     assert tree.changed_roles() == ["judge"]
     tree.reset()
     assert tree.changed_roles() == []
@@ -162,7 +142,7 @@ def test_lineages_are_queued_until_both_remotes_have_them(
 
 def test_a_damaged_queue_is_named_with_the_commands_that_repair_it(clone: Path) -> None:
     tree = WatchTree(Watch())
-    write(clone, ".vignette/watch-unpushed.json", '{"lineage/a": ')
+    write_files(clone, {".vignette/watch-unpushed.json": '{"lineage/a": '})
     with pytest.raises(VignetteError, match=r"watch-unpushed.json: not readable .*dvc push --all-tags"):
         tree.pending()
 
@@ -179,7 +159,7 @@ def test_a_lock_that_a_killed_git_left_in_the_tree_is_removed(clone: Path, monke
 def test_a_lock_in_the_clone_is_named_with_the_command_that_removes_it(clone: Path) -> None:
     tree = WatchTree(Watch())
     tree.reset()
-    write(clone, ".git/refs/heads/lineages.lock", "")
+    write_files(clone, {".git/refs/heads/lineages.lock": ""})
     with pytest.raises(VignetteError, match=r"a killed one left it: rm .*/lineages.lock"):
         rebuilt(tree, "0.2\n", "lineage/a")
 
@@ -215,7 +195,7 @@ def test_a_deleted_branch_of_lineages_is_restored(clone: Path, capsys: pytest.Ca
     assert git(clone, "rev-parse", "lineages") == made
     assert f"refs/heads/lineages was deleted and is restored at {made[:10]}" in capsys.readouterr().err
     git(clone, "update-ref", "-d", "refs/heads/lineages")
-    write(clone, ".vignette/watch-tip", "0" * 40)
+    write_files(clone, {".vignette/watch-tip": "0" * 40})
     with pytest.raises(VignetteError, match=r"its last commit 0+ is gone; restore .*git fetch .*or start anew: rm "):
         tree.reset()
 
@@ -224,7 +204,7 @@ def test_a_tree_that_was_deleted_is_made_again(clone: Path) -> None:
     tree = WatchTree(Watch())
     tree.reset()
     rebuilt(tree, "0.2\n", "lineage/a")
-    subprocess.run(["rm", "-rf", str(tree.folder)], check=True)
+    shutil.rmtree(tree.folder)
     assert not tree.reset()
     assert (tree.folder / "reports/score.csv").read_text() == "0.2\n"
 

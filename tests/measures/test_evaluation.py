@@ -75,6 +75,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
     return _evaluated(tmp_path_factory.mktemp("data"), _rows(), planted=2)
 
 
+def test_overlap_is_left_out_where_no_document_has_a_reference(tmp_path: Path) -> None:
+    rows = [{"id": "a", "source": NOTES[0], "output": NOTES[0]}]
+    table = _evaluated(tmp_path, rows, metrics=["grounding", "overlap"]).table("metrics")
+    assert "claims_supported" in set(table["metric"]) and not table["metric"].str.startswith("rouge").any()
+    chosen = Evaluate(data=str(tmp_path / "data.jsonl"), metrics=["grounding", "overlap"])
+    assert any("overlap is left out" in note for note in read_data(chosen).notes)
+
+
 def test_all_methods_score_every_system_of_plain_notes(made: Evaluation) -> None:
     for stem, table in made.tables.items():
         check(table, EVALUATION[stem], stem)

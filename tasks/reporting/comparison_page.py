@@ -72,6 +72,8 @@ def terminal_text(found: Compared) -> str:
         lines.append(f"values that differ in the metric tables: {len(found.measures)}; {beyond}; none is tested")
     else:
         lines.append(f"measures compared: {len(found.measures)}; changed beyond chance (5% family-wise): {found.moved}")
+        if not len(found.measures):
+            lines.append(f"  {_why_nothing(found)}")
     shown = found.visible if found.missing else found.ordered[found.ordered["changed"].astype(bool)]
     for row in shown.head(_SHOWN).itertuples():
         where = f"{row.stage}  {row.system}, {row.condition}, {row.item}, {row.metric}"
@@ -87,6 +89,12 @@ def terminal_text(found: Compared) -> str:
     if len(shown) > _SHOWN:
         lines.append(f"  ... and {len(shown) - _SHOWN} more in the CSV file")
     return "\n".join([*lines, *(f"warning: {warning}" for warning in found.warnings)])
+
+
+def _why_nothing(found: Compared) -> str:
+    if not len(found.stages):
+        return "no stage has other outputs: both have the same scores"
+    return "no table of scores or predictions by record differs; what changed is in the committed tables: git diff"
 
 
 def render_comparison(found: Compared) -> str:

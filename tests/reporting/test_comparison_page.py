@@ -56,9 +56,11 @@ def test_inputs_are_listed_with_short_hashes_and_the_cost_of_both_lineages() -> 
         "cost: calls 1,200 -> 1,305, tokens 11 -> 21, dollars 1.50 -> 2.75",
         "",
         "measures compared: 0; changed beyond chance (5% family-wise): 0",
+        "  no stage has other outputs: both have the same scores",
     ]
     changed = terminal_text(Compared("a", "b", EMPTY, STAGES, costs.iloc[:0], MEASURES.iloc[:0])).splitlines()
     assert "stages that changed: doclens" in changed
+    assert any("no table of scores or predictions by record differs" in line for line in changed)
     assert "cost: neither lineage is recorded in this clone" in changed
 
 

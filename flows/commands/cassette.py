@@ -22,6 +22,7 @@ def refresh(
 
     clone = RecordedClone((folder or workspace() / "cassette").resolve())
     clone.build_recorded()
+    (clone.folder / REPLIES).unlink()  # imported above; export does not replace a file that it did not write
     clone.vignette("store", "export", "--used", str(REPLIES))
     for file in (REPLIES, COMPARED):
         shutil.copy(clone.folder / file, root() / file)

@@ -87,6 +87,7 @@ class RecordedClone(OwnClone):
         self.set_params(yaml.safe_dump(recorded_params(self.folder), sort_keys=False))
         self.vignette("store", "import", str(REPLIES))
         self._build(RECORDED, "--no-probe")
+        (self.folder / COMPARED).unlink()  # that of the last commit; a file that a user keeps would not be replaced
         self.vignette("judges", "--rules", "--out", str(COMPARED))
 
     def _build(self, name: str, *options: str) -> None:

@@ -35,7 +35,7 @@ def test_a_form_filled_in_by_keyboard_survives_a_reload_and_gives_the_scores_com
     browser: Browser, tmp_path
 ):
     notes = drawn()
-    given = {4: ("ac", "54321"), 9: ("", "55555"), 12: ("abgi", "43545")}
+    given = {4: ("ac", "54321"), 9: ("", "55555"), 12: ("abgk", "43545")}
     with opened(browser, tmp_path / "form.html", form(notes)) as page:
         for i in range(3):
             _rate(page, *given[_record_shown(page)])

@@ -11,7 +11,7 @@ from tests.support.cases import from_table
 
 def test_edits_make_the_named_change() -> None:
     note = (
-        "**History**\nThe patient reports a cough. The patient denies fever.\n\n"
+        "**History**\nThe patient has asthma and reports a cough. The patient denies fever.\n\n"
         "**Physical Examination**\nTemperature 36.8°C. Lungs clear."
     )
     spans = [SymptomSpan("cough", note.index("a cough"), note.index("a cough") + 7)]
@@ -41,7 +41,7 @@ def test_a_statement_is_turned_into_its_opposite(sentence: str, turned: str) -> 
 
 
 def test_a_symptom_of_two_sentences_is_neither_turned_nor_removed() -> None:
-    found = edits(f"No cough. Denies cough.{EXAM}", ("cough", "No cough"), ("cough", "Denies cough"))
+    found = edits(f"No cough. Denies cough. Asthma.{EXAM}", ("cough", "No cough"), ("cough", "Denies cough"))
     assert set(found) == {"unchanged", "condition added"}
 
 
@@ -76,6 +76,7 @@ def test_the_level_of_a_fever_is_read_off_words_and_numbers(words: str, level: s
 def test_an_added_condition_is_new_and_ends_the_history() -> None:
     note = f"Has asthma, smokes. COPD, seasonal allergy.{EXAM}"
     assert "condition added" not in edits(note), "a note without symptoms gets only conditions of the network"
-    added = edits(f"A cough.{EXAM}", ("cough", "cough"))["condition added"]
-    assert added.startswith("A cough. ") and added.endswith(EXAM) and len(added) > len(EXAM) + 20
-    assert "condition added" not in edits("A cough.", ("cough", "cough")), "no examination, no end of the history"
+    added = edits(f"A cough, asthma.{EXAM}", ("cough", "cough"))["condition added"]
+    assert added.startswith("A cough, asthma. ") and added.endswith(EXAM) and len(added) > len(EXAM) + 30
+    assert "condition added" not in edits(f"A cough.{EXAM}", ("cough", "cough")), "no list of conditions, no other one"
+    assert "condition added" not in edits("A cough, asthma.", ("cough", "cough")), "no examination, no end of the history"

@@ -18,8 +18,9 @@ from tasks.notes.writing import read_note, read_notes
 from tests.llm.test_requests import replies
 from tests.support.sources import needs_sources, sources_folder
 
-GONE = {"sort facts by diagnosis", "rate a clinical note"}
-"""Tasks asked otherwise since: supporting and refuting facts apart, ratings with a reason."""
+GONE = {"sort facts by diagnosis", "rate a clinical note", "group facts by mechanism", "find omitted facts"}
+"""Tasks asked otherwise since: supporting and refuting facts apart, ratings with a reason, groups with their kind, and a
+verdict for every fact."""
 KINDS = {kind.__name__: kind for kind in replies()}
 
 

@@ -13,7 +13,20 @@ from schemas.errors import SourceError
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import CASES, VERDICTS
 from tasks.audit.card import CHANGE_NAMES, agreement_rows, card_table, findings
-from tasks.audit.cases import AGAIN, ALONE, CONFIDENT, CROWDED, FACTORS, FILLER, HIDDEN, LONGER, MANY, REVERSED, WORDY
+from tasks.audit.cases import (
+    AGAIN,
+    ALONE,
+    CONFIDENT,
+    CROWDED,
+    FACTORS,
+    FILLER,
+    HIDDEN,
+    LONGER,
+    MANY,
+    REVERSED,
+    TOGETHER,
+    WORDY,
+)
 from tasks.audit.comparisons import failed_requirements, flip_p, holm
 from tasks.audit.correction import corrected_rows, label_plans, labels_needed
 from tests.support.scripted import DirectAsk, ScriptedAsk
@@ -36,9 +49,11 @@ def test_variants_have_the_truth_of_their_case_and_differ_in_one_thing(cases: pd
     own = cases[cases["task"] != FILLER]
     plain = own[own["factor"] == ""].set_index("case")
     assert len(plain) == 40 and plain["truth"].mean() == 0.5
+    varied = plain.groupby("premise").size().clip(upper=TOGETHER).sum()
+    assert varied >= 36
     for factor, rows in own[own["factor"] != ""].groupby("factor"):
         both = rows.set_index("case").join(plain, rsuffix="_plain")
-        assert set(both.index) == set(plain.index) and (both["truth"] == both["truth_plain"]).all()
+        assert both.index.is_unique and len(both) == varied and (both["truth"] == both["truth_plain"]).all()
         assert (both["claim"] == both["claim_plain"]).all() == (factor not in (CONFIDENT, WORDY))
         same_text = factor in (ALONE, CROWDED, REVERSED, CONFIDENT, WORDY)
         assert (both["premise"] == both["premise_plain"]).all() == same_text

@@ -79,4 +79,6 @@ def test_an_added_condition_is_new_and_ends_the_history() -> None:
     added = edits(f"A cough, asthma.{EXAM}", ("cough", "cough"))["condition added"]
     assert added.startswith("A cough, asthma. ") and added.endswith(EXAM) and len(added) > len(EXAM) + 30
     assert "condition added" not in edits(f"A cough.{EXAM}", ("cough", "cough")), "no list of conditions, no other one"
-    assert "condition added" not in edits("A cough, asthma.", ("cough", "cough")), "no examination, no end of the history"
+    assert "condition added" not in edits("A cough, asthma.", ("cough", "cough")), (
+        "no examination, no end of the history"
+    )

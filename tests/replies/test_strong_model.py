@@ -19,8 +19,8 @@ from tests.llm.test_requests import replies
 from tests.support.sources import needs_sources, sources_folder
 
 GONE = {"sort facts by diagnosis", "rate a clinical note", "group facts by mechanism", "find omitted facts"}
-"""Tasks asked otherwise since: supporting and refuting facts apart, ratings with a reason, groups with their kind, and a
-verdict for every fact."""
+"""Tasks asked otherwise since: supporting and refuting facts apart, ratings with a reason, groups with their kind,
+and a verdict for every fact."""
 KINDS = {kind.__name__: kind for kind in replies()}
 
 

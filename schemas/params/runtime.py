@@ -18,7 +18,7 @@ from schemas.params.llm import Budget, RoleName, Sending
 
 
 class Runtime(Section):
-    """Chunks and limits. None of them changes the outputs, but `instruction_set` their last digits."""
+    """Chunks and limits. None of them changes the outputs, except `instruction_set`, which changes last digits."""
 
     chunk_rows: int = Field(default=250, gt=0)
     """Rows of a table that one task takes."""

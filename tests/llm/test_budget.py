@@ -162,11 +162,11 @@ def test_a_request_that_just_reaches_the_cap_is_sent(tmp_path: Path, tokens: int
 
 
 CAP = 0.5
-IMPATIENT = QUICK.model_copy(update={"timeout_s": 0.3, "retries": 8, "backoff_s": 0.0})
+IMPATIENT = QUICK.model_copy(update={"timeout_s": 1.0, "retries": 8, "backoff_s": 0.0})
 
 
 async def hang(body: Body, _: int) -> Body:
-    await asyncio.sleep(1.0)
+    await asyncio.sleep(5.0)
     return completion("too late", body)
 
 

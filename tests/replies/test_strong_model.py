@@ -60,7 +60,7 @@ def read(row: dict[str, Any]) -> Reply | None:
 def test_every_structured_reply_is_read() -> None:
     asked = [row for row in rows() if row["schema"] and row["task"] not in GONE]
     counts = Counter(row["task"] for row in asked if read(row))
-    assert counts.total() == len(asked) > 400
+    assert counts.total() == len(asked) > 300
 
 
 @needs_sources

@@ -107,18 +107,37 @@ def _add(tree: dict[Any, Any], keys: list[str], forms: tuple[str, ...], chance: 
 
 
 _NO_SPACE_BEFORE = frozenset(",.;:)%?!/")
-_JOINED = frozenset("/(")
+_JOINED = frozenset("/(~")
 _CAPITALISED, _REPORTED = frozenset(_SYNTAX["capitalised"]), frozenset(_SYNTAX["reported"])
 _DROP, _DROP_VERBS, _SIDED, _CLAUSE_OPENERS = (
     frozenset(_SYNTAX[name].split()) for name in ("drop", "drop_verbs", "sided", "openers")
 )
-_ADVERBS, _PLURAL_VERBS = (frozenset(_SYNTAX[name].split()) for name in ("adverbs", "plural_verbs"))
-_KEEP_VERB = frozenset(["it", "when", "who", "that", "what", "there", "where", "how", "if"])
+_ADVERBS, _PLURAL_VERBS, _FINITE, _PARTICIPLES, _PAST, _IRREGULAR = (
+    frozenset(_SYNTAX[name].split()) for name in ("adverbs", "plural_verbs", "finite", "participles", "past", "irregular")
+)
+_SINGULAR = {"have": "has", "are": "is", "were": "was", "do": "does"}
+_KEEP_VERB = frozenset(["it", "when", "who", "that", "what", "there", "where", "how", "if", "which"])
 """Words after which a verb is not omitted: "when it is worst", "anyone who is ill"."""
 _ITEM_ENDS = frozenset(".,;:")
+_LIST_ENDS = _ITEM_ENDS | {"and", "or", "but", "which", "that"}
 _JOINTS = frozenset([",", ";", "and"])
 _HANGING = frozenset([",", ";", ":", "&", "or", "and", "w/", "with"])  # not before a stop
+_SUBJECT_ENDS = _ITEM_ENDS | {"but", "which", "that"}
+_NEW_PART = frozenset(["the", "there", "patient", "no"]) | _DROP_VERBS
 _AND = (("and",) * 7 + ("&",), 1.0)  # spellings of "and"
+_STOPS = frozenset(".;:")
+_WITHOUT = frozenset(["with", "without"])
+_BEFORE_VERBS = frozenset(["and", "or", "but"])
+_NOUNS = frozenset(["cough", "rest", "sleep", "walk"])
+"""Plural verbs that are nouns after "and"."""
+_BETWEEN = _ADVERBS | {"not", "always", "never", "long"}
+"""Words between an auxiliary and its participle."""
+_BEFORE_AMOUNT = frozenset(["to", "within", "after", "in", "for", "over", "about", "than", "until", "every"])
+_RATED = frozenset(["times", "once", "twice", "cups", "glasses", "cigarettes", "hours"])
+_NO_SUBJECT = frozenset(["hx", "h/o", "no", "known"])
+"""First words of shorter forms that replace the verb of the patient."""
+_WORD = re.compile(r"[A-Za-z]+")
+_DURATION = re.compile(r"[x×] ?~?\d")
 
 Out = tuple[str, int, int, bool]  # text, source start, source end, whether written without a space before it
 
@@ -130,7 +149,7 @@ def punctuate(written: list[Out]) -> None:
         text = written[index][0]
         before = written[index - 1][0] if index else ""
         if (
-            (text in ",;" and (not before or before[-1] in ",;:" or before in ("Also", "-")))
+            (text in ",;" and (not before or before[-1] in ",;:" or before in ("Also", "also", "-")))
             or (text == ":" and (not before or before[-1] in ":;,"))
             or (text == "." and before.endswith("."))
         ):
@@ -144,14 +163,49 @@ def punctuate(written: list[Out]) -> None:
         written.pop()
 
 
-def _make_singular(words: list[Token], index: int) -> None:
-    """Put the verb of "they", which is not written, in the singular: "describes", as for the patient."""
-    while index < len(words) and words[index].key in _ADVERBS:
-        index += 1
-    if index < len(words) and words[index].key in _PLURAL_VERBS:
-        ending = "es" if words[index].key.endswith(("ss", "sh", "ch", "go")) else "s"
-        words[index].text += ending
-        words[index].key += ending
+def _singular(verb: str) -> str:
+    if verb in _SINGULAR or verb not in _PLURAL_VERBS:
+        return _SINGULAR.get(verb, verb)
+    if verb.endswith("y") and verb[-2] not in "aeo":
+        return f"{verb[:-1]}ies"
+    return verb + ("es" if verb.endswith(("ss", "sh", "ch", "go")) else "s")
+
+
+def _patient_for_they(words: list[Token]) -> None:
+    """Replace "they", if it is the patient, by "patient", and put its verbs in the singular: "works ... and reports"."""
+    replaced, before = False, ""
+    for index, word in enumerate(words):
+        following = next((one.key for one in words[index + 1 :] if one.key not in _ADVERBS), "")
+        if word.key == "they" and (following in _PAST or _singular(following) != following):
+            word.key, replaced = "patient", before != "since"
+        elif word.key in ("patient", "it", "there", ";"):
+            replaced = False
+        elif replaced and before in ("patient", *_BEFORE_VERBS) and not (before != "patient" and word.key in _NOUNS):
+            word.text = word.key = _singular(word.key)
+        if word.key not in _ADVERBS:
+            before = word.key
+
+
+def _until(words: list[Token], ends: frozenset[str]) -> list[str]:
+    """Keys of the words before the first of ``ends``."""
+    end = next((n for n, word in enumerate(words) if word.key in ends), len(words))
+    return [word.key for word in words[:end]]
+
+
+def opens_clause(words: list[Token], index: int, start: int) -> bool:
+    """Whether a clause with its own subject follows the conjunction at ``index``: "and the throat is red".
+
+    ``start``: that of the clause before it, which has a verb too.
+    """
+    after = words[index + 1 :]
+    if not after or after[0].key in _CLAUSE_OPENERS:
+        return bool(after)
+    own = _until(after, _SUBJECT_ENDS)
+    after_and = {one + 1 for one, key in enumerate(own) if key == "and"}
+    own = own[: min((one - 1 for one in after_and if own[one : one + 1] and own[one] in _NEW_PART), default=9)]
+    comma = words[index - 1].key == ","
+    before = _until(words[start:index][::-1], _STOPS if comma else _STOPS | {","})
+    return not _FINITE.isdisjoint(own[1:9]) and own[0] not in _FINITE and not _FINITE.isdisjoint(before)
 
 
 class ShorthandSentence:
@@ -160,9 +214,11 @@ class ShorthandSentence:
     def __init__(self, rng: random.Random, known: dict[int, str | None]) -> None:
         self.random, self.known = rng.random, known
         self.out: list[Out] = []
+        self.clause = 0  # index of the first word of the clause
 
     def write(self, words: list[Token]) -> list[Out]:
         """Return the words in shorthand."""
+        _patient_for_they(words)
         index = 0
         while index < len(words):
             plain = words[index].key in SIDES and not is_side(words, index)
@@ -191,9 +247,15 @@ class ShorthandSentence:
         start, end = words[index].start, words[index + length - 1].end
         if "#" in shown or "@" in shown:
             shown = shown.replace("#", filled["#"]).replace("@", filled["@"])
-            if not self.out and shown.startswith("x "):
-                shown = f"Past {shown[2:]}"
+            if not self.out and shown[0] in "x×":
+                shown = f"Past {shown[1:].strip()}"
         if shown:
+            if self.out and self.out[-1][0] == "," and (_DURATION.match(shown) or shown[0] == "→"):
+                self.out.pop()  # the duration needs no comma
+            if self.out and self.out[-1][0] in ("Pt", "pt") and shown.split()[0] in _NO_SUBJECT:
+                self.out.pop()
+            if shown.startswith("no ") and words[index].key in _WITHOUT and self._last_word():
+                shown = f", {shown}"
             glued = bool(self.out) and (shown[0] in _NO_SPACE_BEFORE or self.out[-1][0] in _JOINED)
             if shown.lower() == "denies" and self.out and self.out[-1][0].lower() in _REPORTED:
                 shown = "no"
@@ -214,23 +276,28 @@ class ShorthandSentence:
         word = words[index]
         key, text = word.key, word.text
         before = self.out[-1][0] if self.out else ""
-        if key in _DROP or (key in _DROP_VERBS and before.lower() not in _KEEP_VERB and self.random() < 0.93):
+        if key in _DROP or (self._droppable(words, index) and self.random() < 0.93):
             return 1
-        if key in ("patient", "they"):
-            if key == "they":
-                _make_singular(words, index + 1)
-            kept = key == "patient" and self.random() >= (0.55 if not self.out else 0.4 if before in _JOINTS else 0)
+        if key == "patient":
+            kept = self.random() >= (0.55 if not self.out else 0.4 if before in _JOINTS else 0)
             if not kept and before.lower() not in _KEEP_VERB:
                 return 1
             text = "Pt" if not self.out else "pt"
+        elif key in ("a", "an"):
+            last = words[index - 1].key if index else "for"
+            rated = last in _RATED
+            if index + 1 == len(words) or words[index + 1].key not in UNITS or not (rated or last in _BEFORE_AMOUNT):
+                return 1
+            text = "/" if rated else "1"
         elif key == "patient's":
             text = "Pt's"
-        elif key in NUMBERS:
+        elif key in NUMBERS and not (key == "one" and (index + 1 == len(words) or words[index + 1].key not in UNITS)):
             text = NUMBERS[key]
         elif key in ("and", "or") and self.out:
             return self._conjunction(words, index, before)
-        elif key == "," and index + 1 < len(words) and words[index + 1].key in ("and", "or") and self.random() < 0.75:
-            return 1
+        elif key == "," and index + 1 < len(words) and words[index + 1].key in ("and", "or"):
+            if opens_clause(words, index + 1, self.clause) or self.random() < 0.75:
+                return 1
         glued = bool(self.out) and (text[0] in _NO_SPACE_BEFORE or before in _JOINED or text.startswith("°"))
         self.out.append((text, word.start, word.end, glued))
         return 1
@@ -238,16 +305,41 @@ class ShorthandSentence:
     def _and(self) -> str:
         return self._form(_AND) or "and"
 
+    def _last_word(self) -> str:
+        """The last written text if it is a word, neither punctuation nor a conjunction; else an empty text."""
+        last = self.out[-1][0] if self.out else ""
+        return last if last[-1:].isalnum() and last not in _HANGING | {"but"} else ""
+
+    def _droppable(self, words: list[Token], index: int) -> bool:
+        """Whether the verb at ``index`` can be understood: not "when it is", "has a cat", "has come back"."""
+        key, before = words[index].key, self.out[-1][0].lower() if self.out else ""
+        if key not in _DROP_VERBS or before in _KEEP_VERB:
+            return False
+        rest = (one.key for one in words[index + 1 :] if not (one.key in _BETWEEN or one.key.endswith("ly")))
+        following = next(rest, ".")
+        if key == "been":
+            return not {"has", "have", "had"} & {one[0] for one in self.out[-3:]}
+        if key in ("has", "have") and not (following.endswith("ed") or following in _PARTICIPLES):
+            return following not in _IRREGULAR and not self._last_word()
+        return following not in _STOPS and following != "to"
+
     def _conjunction(self, words: list[Token], index: int, before: str) -> int:
-        """Write a slash or comma between short items, a semicolon between clauses."""
+        """Write a slash between two single words, a comma in a list of denials, a semicolon between clauses."""
         word, draw = words[index], self.random()
-        clause = index + 1 < len(words) and words[index + 1].key in _CLAUSE_OPENERS
-        item = next((n for n, token in enumerate(words[index + 1 : index + 5]) if token.key in _ITEM_ENDS), 4)
-        if clause:
-            shown, glued = (";", True) if draw < 0.6 and before not in (",", ";") else (self._and(), False)
-        elif before in (",", ";") or item > 3 or draw > 0.55:
-            shown, glued = (self._and() if word.key == "and" else "or"), False
+        if word.key == "and" and opens_clause(words, index, self.clause):
+            self.clause = index + 1
+            if before in (",", ";"):
+                self.out.pop()
+            shown, glued = ";", True
         else:
-            shown, glued = ("/" if draw < 0.45 else ","), True
+            shown, glued = self._and() if word.key == "and" else "or", False
+            listed = any(one.key == "," for one in words[max(index - 4, 0) : index])
+            item = _until(words[index + 1 :], _LIST_ENDS)
+            if before in (",", ";") or len(item) > 3:
+                pass
+            elif draw < 0.45 and len(item) == 1 and not listed and all(map(_WORD.fullmatch, (before, *item))):
+                shown, glued = "/", True
+            elif 0.45 <= draw < 0.55 and word.key == "or":
+                shown, glued = ",", True
         self.out.append((shown, word.start, word.end, glued))
         return 1

@@ -112,14 +112,14 @@ _CAPITALISED, _REPORTED = frozenset(_SYNTAX["capitalised"]), frozenset(_SYNTAX["
 _DROP, _DROP_VERBS, _SIDED, _CLAUSE_OPENERS = (
     frozenset(_SYNTAX[name].split()) for name in ("drop", "drop_verbs", "sided", "openers")
 )
-_ADVERBS, _PLURAL_VERBS, _FINITE, _PARTICIPLES, _PAST, _IRREGULAR = (
-    frozenset(_SYNTAX[name].split()) for name in ("adverbs", "plural_verbs", "finite", "participles", "past", "irregular")
+_ADVERBS, _PLURAL_VERBS, _FINITE, _PARTICIPLES, _PAST, _IRREGULAR, _FRONTED = (
+    frozenset(_SYNTAX[name].split())
+    for name in ("adverbs", "plural_verbs", "finite", "participles", "past", "irregular", "fronted")
 )
 _SINGULAR = {"have": "has", "are": "is", "were": "was", "do": "does"}
 _KEEP_VERB = frozenset(["it", "when", "who", "that", "what", "there", "where", "how", "if", "which"])
 """Words after which a verb is not omitted: "when it is worst", "anyone who is ill"."""
 _ITEM_ENDS = frozenset(".,;:")
-_LIST_ENDS = _ITEM_ENDS | {"and", "or", "but", "which", "that"}
 _JOINTS = frozenset([",", ";", "and"])
 _HANGING = frozenset([",", ";", ":", "&", "or", "and", "w/", "with"])  # not before a stop
 _SUBJECT_ENDS = _ITEM_ENDS | {"but", "which", "that"}
@@ -132,8 +132,8 @@ _NOUNS = frozenset(["cough", "rest", "sleep", "walk"])
 """Plural verbs that are nouns after "and"."""
 _BETWEEN = _ADVERBS | {"not", "always", "never", "long"}
 """Words between an auxiliary and its participle."""
-_BEFORE_AMOUNT = frozenset(["to", "within", "after", "in", "for", "over", "about", "than", "until", "every"])
-_RATED = frozenset(["times", "once", "twice", "cups", "glasses", "cigarettes", "hours"])
+_BEFORE_AMOUNT = frozenset(["to", "within", "after", "in", "for", "over", "about", "than", "until", "every", "takes"])
+_RATED = frozenset(["times", "once", "twice", "cups", "glasses", "cigarettes", "hours", "litres"])
 _NO_SUBJECT = frozenset(["hx", "h/o", "no", "known"])
 """First words of shorter forms that replace the verb of the patient."""
 _WORD = re.compile(r"[A-Za-z]+")
@@ -201,10 +201,12 @@ def opens_clause(words: list[Token], index: int, start: int) -> bool:
     if not after or after[0].key in _CLAUSE_OPENERS:
         return bool(after)
     own = _until(after, _SUBJECT_ENDS)
+    main = _until(after[len(own) + 1 :], _SUBJECT_ENDS)
+    if own and own[0] in _FRONTED and main and (main[0] in _NEW_PART or not _FINITE.isdisjoint(main[1:9])):
+        return True
     after_and = {one + 1 for one, key in enumerate(own) if key == "and"}
     own = own[: min((one - 1 for one in after_and if own[one : one + 1] and own[one] in _NEW_PART), default=9)]
-    comma = words[index - 1].key == ","
-    before = _until(words[start:index][::-1], _STOPS if comma else _STOPS | {","})
+    before = _until(words[start:index][::-1], _STOPS)
     return not _FINITE.isdisjoint(own[1:9]) and own[0] not in _FINITE and not _FINITE.isdisjoint(before)
 
 
@@ -250,7 +252,7 @@ class ShorthandSentence:
             if not self.out and shown[0] in "x×":
                 shown = f"Past {shown[1:].strip()}"
         if shown:
-            if self.out and self.out[-1][0] == "," and (_DURATION.match(shown) or shown[0] == "→"):
+            if self.out and self.out[-1][0] == "," and (_DURATION.match(shown) or shown[0] in "→;,"):
                 self.out.pop()  # the duration needs no comma
             if self.out and self.out[-1][0] in ("Pt", "pt") and shown.split()[0] in _NO_SUBJECT:
                 self.out.pop()
@@ -276,7 +278,7 @@ class ShorthandSentence:
         word = words[index]
         key, text = word.key, word.text
         before = self.out[-1][0] if self.out else ""
-        if key in _DROP or (self._droppable(words, index) and self.random() < 0.93):
+        if key in _DROP or (self._droppable(words, index) and (key == "been" or self.random() < 0.93)):
             return 1
         if key == "patient":
             kept = self.random() >= (0.55 if not self.out else 0.4 if before in _JOINTS else 0)
@@ -332,14 +334,14 @@ class ShorthandSentence:
                 self.out.pop()
             shown, glued = ";", True
         else:
-            shown, glued = self._and() if word.key == "and" else "or", False
+            shown, glued = self._and() if word.key == "and" and before != "," else word.key, False
             listed = any(one.key == "," for one in words[max(index - 4, 0) : index])
-            item = _until(words[index + 1 :], _LIST_ENDS)
-            if before in (",", ";") or len(item) > 3:
+            item = _until(words[index + 1 :], _SUBJECT_ENDS)
+            if before in (",", ";"):
                 pass
             elif draw < 0.45 and len(item) == 1 and not listed and all(map(_WORD.fullmatch, (before, *item))):
                 shown, glued = "/", True
-            elif 0.45 <= draw < 0.55 and word.key == "or":
+            elif 0.45 <= draw < 0.55 and word.key == "or" and len(item) <= 3:
                 shown, glued = ",", True
         self.out.append((shown, word.start, word.end, glued))
         return 1

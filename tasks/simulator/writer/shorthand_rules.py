@@ -106,7 +106,7 @@ def _add(tree: dict[Any, Any], keys: list[str], forms: tuple[str, ...], chance: 
     node[None] = (forms, chance)
 
 
-_NO_SPACE_BEFORE = frozenset(",.;:)%?!/")
+_NO_SPACE_BEFORE = frozenset(",.;:)%?!/°")
 _JOINED = frozenset("/(~")
 _CAPITALISED, _REPORTED = frozenset(_SYNTAX["capitalised"]), frozenset(_SYNTAX["reported"])
 _DROP, _DROP_VERBS, _SIDED, _CLAUSE_OPENERS = (
@@ -133,6 +133,8 @@ _NOUNS = frozenset(["cough", "rest", "sleep", "walk"])
 _BETWEEN = _ADVERBS | {"not", "always", "never", "long"}
 """Words between an auxiliary and its participle."""
 _BEFORE_AMOUNT = frozenset(["to", "within", "after", "in", "for", "over", "about", "than", "until", "every", "takes"])
+_OF_THINGS = frozenset(["occurred", "lasted", "started", "settled", "resolved"])
+_TIMES = frozenset([*UNITS, "night"])
 _RATED = frozenset(["times", "once", "twice", "cups", "glasses", "cigarettes", "hours", "litres"])
 _NO_SUBJECT = frozenset(["hx", "h/o", "no", "known"])
 """First words of shorter forms that replace the verb of the patient."""
@@ -172,11 +174,12 @@ def _singular(verb: str) -> str:
 
 
 def _patient_for_they(words: list[Token]) -> None:
-    """Replace "they", if it is the patient, by "patient", and put its verbs in the singular: "works ... and reports"."""
+    """Replace "they", if it is the patient, by "patient"; its verbs become singular: "works ... and reports"."""
     replaced, before = False, ""
     for index, word in enumerate(words):
         following = next((one.key for one in words[index + 1 :] if one.key not in _ADVERBS), "")
-        if word.key == "they" and (following in _PAST or _singular(following) != following):
+        patient = following in _PAST or following.endswith("ed") or _singular(following) != following
+        if word.key == "they" and patient and following not in _OF_THINGS:
             word.key, replaced = "patient", before != "since"
         elif word.key in ("patient", "it", "there", ";"):
             replaced = False
@@ -204,10 +207,16 @@ def opens_clause(words: list[Token], index: int, start: int) -> bool:
     main = _until(after[len(own) + 1 :], _SUBJECT_ENDS)
     if own and own[0] in _FRONTED and main and (main[0] in _NEW_PART or not _FINITE.isdisjoint(main[1:9])):
         return True
-    after_and = {one + 1 for one, key in enumerate(own) if key == "and"}
-    own = own[: min((one - 1 for one in after_and if own[one : one + 1] and own[one] in _NEW_PART), default=9)]
+    if own and own[-1] == "on" and main[:1] == ["side"]:  # "and lying on that side is painful"
+        own += main
+    ends = (n for n, key in enumerate(own[:-1]) if key == "and" and own[n + 1] in _NEW_PART)
+    own = own[: next(ends, 9)]
     before = _until(words[start:index][::-1], _STOPS)
-    return not _FINITE.isdisjoint(own[1:9]) and own[0] not in _FINITE and not _FINITE.isdisjoint(before)
+    return bool(own) and own[0] not in _FINITE and "within" not in own and _has_verb(own[1:9]) and _has_verb(before)
+
+
+def _has_verb(keys: list[str]) -> bool:
+    return not _FINITE.isdisjoint(keys)
 
 
 class ShorthandSentence:
@@ -288,7 +297,7 @@ class ShorthandSentence:
         elif key in ("a", "an"):
             last = words[index - 1].key if index else "for"
             rated = last in _RATED
-            if index + 1 == len(words) or words[index + 1].key not in UNITS or not (rated or last in _BEFORE_AMOUNT):
+            if index + 1 == len(words) or words[index + 1].key not in _TIMES or not (rated or last in _BEFORE_AMOUNT):
                 return 1
             text = "/" if rated else "1"
         elif key == "patient's":
@@ -297,10 +306,9 @@ class ShorthandSentence:
             text = NUMBERS[key]
         elif key in ("and", "or") and self.out:
             return self._conjunction(words, index, before)
-        elif key == "," and index + 1 < len(words) and words[index + 1].key in ("and", "or"):
-            if opens_clause(words, index + 1, self.clause) or self.random() < 0.75:
-                return 1
-        glued = bool(self.out) and (text[0] in _NO_SPACE_BEFORE or before in _JOINED or text.startswith("°"))
+        elif key == "," and self._needless_comma(words, index):
+            return 1
+        glued = bool(self.out) and (text[0] in _NO_SPACE_BEFORE or before in _JOINED)
         self.out.append((text, word.start, word.end, glued))
         return 1
 
@@ -312,18 +320,26 @@ class ShorthandSentence:
         last = self.out[-1][0] if self.out else ""
         return last if last[-1:].isalnum() and last not in _HANGING | {"but"} else ""
 
-    def _droppable(self, words: list[Token], index: int) -> bool:
-        """Whether the verb at ``index`` can be understood: not "when it is", "has a cat", "has come back"."""
-        key, before = words[index].key, self.out[-1][0].lower() if self.out else ""
-        if key not in _DROP_VERBS or before in _KEEP_VERB:
+    def _needless_comma(self, words: list[Token], index: int) -> bool:
+        """Whether to omit the comma before a conjunction: always if a semicolon follows."""
+        if index + 1 == len(words) or words[index + 1].key not in ("and", "or"):
             return False
-        rest = (one.key for one in words[index + 1 :] if not (one.key in _BETWEEN or one.key.endswith("ly")))
-        following = next(rest, ".")
+        return opens_clause(words, index + 1, self.clause) or self.random() < 0.75
+
+    def _droppable(self, words: list[Token], index: int) -> bool:
+        """Whether the verb at ``index`` is omitted in most texts: not in "when it is", "has a cat", "has come back"."""
+        key, before = words[index].key, self.out[-1][0].lower() if self.out else ""
+        if key not in _DROP_VERBS or before in _KEEP_VERB or (key == "have" and before == "to"):
+            return False
         if key == "been":
             return not {"has", "have", "had"} & {one[0] for one in self.out[-3:]}
-        if key in ("has", "have") and not (following.endswith("ed") or following in _PARTICIPLES):
+        rest = [one.key for one in words[index + 1 :]]
+        following = next((one for one in rest if not (one in _BETWEEN or one.endswith("ly"))), ".")
+        if key in ("has", "have"):
+            if following.endswith("ed") or following in _PARTICIPLES:
+                return rest[0] != "not" or not self._last_word()
             return following not in _IRREGULAR and not self._last_word()
-        return following not in _STOPS and following != "to"
+        return following not in _STOPS and following != "to" and not (key == "felt" and following in _FRONTED)
 
     def _conjunction(self, words: list[Token], index: int, before: str) -> int:
         """Write a slash between two single words, a comma in a list of denials, a semicolon between clauses."""

@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, field
 
 from tasks.simulator.request import ChatRequest
+from tasks.simulator.writer.clauses import tokens
 from tasks.simulator.writer.notes import PlantedError, seeded
 from tasks.simulator.writer.plan import symptom_patterns
 from tasks.simulator.writer.rules import COMPACT_ERRORS, ErrorRates, rates_of, writer_rates
@@ -15,7 +16,6 @@ from tasks.simulator.writer.shorthand_rules import (
     is_side,
     punctuate,
     tables,
-    tokens,
 )
 from tasks.text.sentences import sentence_spans
 

@@ -13,6 +13,19 @@ from pydantic import Field
 from schemas.params.base import Section
 from tasks.domains.in_use import domain_cache, domain_data
 from tasks.simulator.resources import load
+from tasks.simulator.writer.clauses import (
+    ADVERBS,
+    DROP_VERBS,
+    FRONTED,
+    STOPS,
+    SUBJECT_ENDS,
+    Token,
+    listed,
+    opens_clause,
+    patient_for_they,
+    tokens,
+    until,
+)
 from tasks.simulator.writer.rules import writer_rates
 
 _SYNTAX = load("writer", "telegraphic")
@@ -20,19 +33,6 @@ NUMBERS = {word: str(value) for value, word in enumerate(_SYNTAX["numbers"].spli
 UNITS = _SYNTAX["units"]
 SIDES = frozenset(["left", "right"])
 _BEFORE_SIDES = frozenset(["the", "on", "than"])
-_TOKEN = re.compile(
-    r"\d+(?:-[a-z]+){2,}|\d+(?:[./]\d+)*|°[CF]|[A-Za-z]+\d*(?:['’][a-z]+)?(?:-[A-Za-z]+(?:['’][a-z]+)?)*|[^\sA-Za-z0-9]"
-)
-
-
-@dataclass(slots=True)
-class Token:
-    """A word, number or sign of the source, ``source[start:end]``."""
-
-    text: str
-    key: str  # lower case; "patient" for "the patient"
-    start: int
-    end: int
 
 
 @dataclass(frozen=True)
@@ -41,20 +41,6 @@ class Tables:
 
     tree: dict[Any, Any]
     symptom_words: frozenset[str]
-
-
-def tokens(text: str, start: int = 0, end: int | None = None) -> list[Token]:
-    """Return the tokens of ``text[start:end]``; "the patient" is one token."""
-    found: list[Token] = []
-    for match in _TOKEN.finditer(text, start, len(text) if end is None else end):
-        word = match[0]
-        key = word.lower()
-        if key == "patient" and found and found[-1].key == "the":
-            article = found.pop()
-            found.append(Token(f"{article.text} {word}", "patient", article.start, match.end()))
-        else:
-            found.append(Token(word, key, match.start(), match.end()))
-    return found
 
 
 def is_side(words: list[Token], index: int) -> bool:
@@ -109,33 +95,18 @@ def _add(tree: dict[Any, Any], keys: list[str], forms: tuple[str, ...], chance: 
 _NO_SPACE_BEFORE = frozenset(",.;:)%?!/°")
 _JOINED = frozenset("/(~")
 _CAPITALISED, _REPORTED = frozenset(_SYNTAX["capitalised"]), frozenset(_SYNTAX["reported"])
-_DROP, _DROP_VERBS, _SIDED, _CLAUSE_OPENERS = (
-    frozenset(_SYNTAX[name].split()) for name in ("drop", "drop_verbs", "sided", "openers")
-)
-_ADVERBS, _PLURAL_VERBS, _FINITE, _PARTICIPLES, _PAST, _IRREGULAR, _FRONTED = (
-    frozenset(_SYNTAX[name].split())
-    for name in ("adverbs", "plural_verbs", "finite", "participles", "past", "irregular", "fronted")
-)
-_SINGULAR = {"have": "has", "are": "is", "were": "was", "do": "does"}
+_DROP, _SIDED = listed("drop"), listed("sided")
+_PARTICIPLES, _IRREGULAR = listed("participles"), listed("irregular")
+_BEFORE_AMOUNT, _RATED, _NOTED = listed("before_amount"), listed("rated"), listed("noted")
 _KEEP_VERB = frozenset(["it", "when", "who", "that", "what", "there", "where", "how", "if", "which"])
 """Words after which a verb is not omitted: "when it is worst", "anyone who is ill"."""
-_ITEM_ENDS = frozenset(".,;:")
 _JOINTS = frozenset([",", ";", "and"])
 _HANGING = frozenset([",", ";", ":", "&", "or", "and", "w/", "with"])  # not before a stop
-_SUBJECT_ENDS = _ITEM_ENDS | {"but", "which", "that"}
-_NEW_PART = frozenset(["the", "there", "patient", "no"]) | _DROP_VERBS
 _AND = (("and",) * 7 + ("&",), 1.0)  # spellings of "and"
-_STOPS = frozenset(".;:")
 _WITHOUT = frozenset(["with", "without"])
-_BEFORE_VERBS = frozenset(["and", "or", "but"])
-_NOUNS = frozenset(["cough", "rest", "sleep", "walk"])
-"""Plural verbs that are nouns after "and"."""
-_BETWEEN = _ADVERBS | {"not", "always", "never", "long"}
+_BETWEEN = ADVERBS | {"not", "always", "never", "long"}
 """Words between an auxiliary and its participle."""
-_BEFORE_AMOUNT = frozenset(["to", "within", "after", "in", "for", "over", "about", "than", "until", "every", "takes"])
-_OF_THINGS = frozenset(["occurred", "lasted", "started", "settled", "resolved"])
 _TIMES = frozenset([*UNITS, "night"])
-_RATED = frozenset(["times", "once", "twice", "cups", "glasses", "cigarettes", "hours", "litres"])
 _NO_SUBJECT = frozenset(["hx", "h/o", "no", "known"])
 """First words of shorter forms that replace the verb of the patient."""
 _WORD = re.compile(r"[A-Za-z]+")
@@ -165,60 +136,6 @@ def punctuate(written: list[Out]) -> None:
         written.pop()
 
 
-def _singular(verb: str) -> str:
-    if verb in _SINGULAR or verb not in _PLURAL_VERBS:
-        return _SINGULAR.get(verb, verb)
-    if verb.endswith("y") and verb[-2] not in "aeo":
-        return f"{verb[:-1]}ies"
-    return verb + ("es" if verb.endswith(("ss", "sh", "ch", "go")) else "s")
-
-
-def _patient_for_they(words: list[Token]) -> None:
-    """Replace "they", if it is the patient, by "patient"; its verbs become singular: "works ... and reports"."""
-    replaced, before = False, ""
-    for index, word in enumerate(words):
-        following = next((one.key for one in words[index + 1 :] if one.key not in _ADVERBS), "")
-        patient = following in _PAST or following.endswith("ed") or _singular(following) != following
-        if word.key == "they" and patient and following not in _OF_THINGS:
-            word.key, replaced = "patient", before != "since"
-        elif word.key in ("patient", "it", "there", ";"):
-            replaced = False
-        elif replaced and before in ("patient", *_BEFORE_VERBS) and not (before != "patient" and word.key in _NOUNS):
-            word.text = word.key = _singular(word.key)
-        if word.key not in _ADVERBS:
-            before = word.key
-
-
-def _until(words: list[Token], ends: frozenset[str]) -> list[str]:
-    """Keys of the words before the first of ``ends``."""
-    end = next((n for n, word in enumerate(words) if word.key in ends), len(words))
-    return [word.key for word in words[:end]]
-
-
-def opens_clause(words: list[Token], index: int, start: int) -> bool:
-    """Whether a clause with its own subject follows the conjunction at ``index``: "and the throat is red".
-
-    ``start``: that of the clause before it, which has a verb too.
-    """
-    after = words[index + 1 :]
-    if not after or after[0].key in _CLAUSE_OPENERS:
-        return bool(after)
-    own = _until(after, _SUBJECT_ENDS)
-    main = _until(after[len(own) + 1 :], _SUBJECT_ENDS)
-    if own and own[0] in _FRONTED and main and (main[0] in _NEW_PART or not _FINITE.isdisjoint(main[1:9])):
-        return True
-    if own and own[-1] == "on" and main[:1] == ["side"]:  # "and lying on that side is painful"
-        own += main
-    ends = (n for n, key in enumerate(own[:-1]) if key == "and" and own[n + 1] in _NEW_PART)
-    own = own[: next(ends, 9)]
-    before = _until(words[start:index][::-1], _STOPS)
-    return bool(own) and own[0] not in _FINITE and "within" not in own and _has_verb(own[1:9]) and _has_verb(before)
-
-
-def _has_verb(keys: list[str]) -> bool:
-    return not _FINITE.isdisjoint(keys)
-
-
 class ShorthandSentence:
     """A sentence being rewritten in shorthand."""
 
@@ -229,7 +146,7 @@ class ShorthandSentence:
 
     def write(self, words: list[Token]) -> list[Out]:
         """Return the words in shorthand."""
-        _patient_for_they(words)
+        patient_for_they(words)
         index = 0
         while index < len(words):
             plain = words[index].key in SIDES and not is_side(words, index)
@@ -296,10 +213,13 @@ class ShorthandSentence:
             text = "Pt" if not self.out else "pt"
         elif key in ("a", "an"):
             last = words[index - 1].key if index else "for"
-            rated = last in _RATED
-            if index + 1 == len(words) or words[index + 1].key not in _TIMES or not (rated or last in _BEFORE_AMOUNT):
+            following = words[index + 1].key if index + 1 < len(words) else ""
+            if following in _TIMES and any(one.key in _RATED for one in words[max(index - 3, 0) : index]):
+                text = "/"
+            elif last in _BEFORE_AMOUNT and following in UNITS:
+                text = "1"
+            else:
                 return 1
-            text = "/" if rated else "1"
         elif key == "patient's":
             text = "Pt's"
         elif key in NUMBERS and not (key == "one" and (index + 1 == len(words) or words[index + 1].key not in UNITS)):
@@ -329,7 +249,7 @@ class ShorthandSentence:
     def _droppable(self, words: list[Token], index: int) -> bool:
         """Whether the verb at ``index`` is omitted in most texts: not in "when it is", "has a cat", "has come back"."""
         key, before = words[index].key, self.out[-1][0].lower() if self.out else ""
-        if key not in _DROP_VERBS or before in _KEEP_VERB or (key == "have" and before == "to"):
+        if key not in DROP_VERBS or before in _KEEP_VERB or (key == "have" and before == "to"):
             return False
         if key == "been":
             return not {"has", "have", "had"} & {one[0] for one in self.out[-3:]}
@@ -339,7 +259,9 @@ class ShorthandSentence:
             if following.endswith("ed") or following in _PARTICIPLES:
                 return rest[0] != "not" or not self._last_word()
             return following not in _IRREGULAR and not self._last_word()
-        return following not in _STOPS and following != "to" and not (key == "felt" and following in _FRONTED)
+        if rest[:1] in (["a"], ["an"]) and self._last_word() not in ("Pt", "pt", ""):
+            return False  # "the pain is an ache"
+        return following not in STOPS and following != "to" and not (key == "felt" and following in FRONTED)
 
     def _conjunction(self, words: list[Token], index: int, before: str) -> int:
         """Write a slash between two single words, a comma in a list of denials, a semicolon between clauses."""
@@ -352,12 +274,12 @@ class ShorthandSentence:
         else:
             shown, glued = self._and() if word.key == "and" and before != "," else word.key, False
             listed = any(one.key == "," for one in words[max(index - 4, 0) : index])
-            item = _until(words[index + 1 :], _SUBJECT_ENDS)
+            item = until(words[index + 1 :], SUBJECT_ENDS)
             if before in (",", ";"):
                 pass
             elif draw < 0.45 and len(item) == 1 and not listed and all(map(_WORD.fullmatch, (before, *item))):
                 shown, glued = "/", True
-            elif 0.45 <= draw < 0.55 and word.key == "or" and len(item) <= 3:
+            elif 0.45 <= draw < 0.55 and word.key == "or" and len(item) <= 3 and _NOTED.isdisjoint(item):
                 shown, glued = ",", True
         self.out.append((shown, word.start, word.end, glued))
         return 1

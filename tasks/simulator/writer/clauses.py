@@ -41,7 +41,7 @@ def listed(name: str) -> frozenset[str]:
 
 ADVERBS, DROP_VERBS, FRONTED = listed("adverbs"), listed("drop_verbs"), listed("fronted")
 _PLURAL_VERBS, _PAST, _OF_THINGS = listed("plural_verbs"), listed("past"), listed("of_things")
-_OPENERS, _FINITE = listed("openers"), listed("finite")
+_OPENERS = listed("openers")
 _SINGULAR = {"have": "has", "are": "is", "were": "was", "do": "does"}
 _NOUNS = frozenset(["cough", "rest", "sleep", "walk"])
 """Plural verbs that are nouns after "and"."""
@@ -56,6 +56,16 @@ def _singular(verb: str) -> str:
     if verb.endswith("y") and verb[-2] not in "aeo":
         return f"{verb[:-1]}ies"
     return verb + ("es" if verb.endswith(("ss", "sh", "ch", "go")) else "s")
+
+
+_FINITE = listed("finite") | {_singular(verb) for verb in _PLURAL_VERBS} - {
+    "drinks",
+    "rates",
+    "rests",
+    "walks",
+    "calls",
+}
+"""Singular verbs too, except those that are common plurals of nouns."""
 
 
 def patient_for_they(words: list[Token]) -> None:
@@ -99,6 +109,8 @@ def opens_clause(words: list[Token], index: int, start: int) -> bool:
     ends = (n for n, key in enumerate(own[:-1]) if key == "and" and own[n + 1] in _NEW_PART)
     own = own[: next(ends, 12)]
     before = until(words[start:index][::-1], STOPS)
+    if before[:1] == [","] and own[:1] and own[0] not in _NEW_PART and "," in before[2:4]:
+        return False  # the last of several subjects: "exertion, dust, and hurrying"
     return bool(own) and own[0] not in _FINITE and "within" not in own and _has_verb(own[1:]) and _has_verb(before)
 
 

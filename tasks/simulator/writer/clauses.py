@@ -43,8 +43,9 @@ ADVERBS, DROP_VERBS, FRONTED = listed("adverbs"), listed("drop_verbs"), listed("
 _PLURAL_VERBS, _PAST, _OF_THINGS = listed("plural_verbs"), listed("past"), listed("of_things")
 _OPENERS = listed("openers")
 _SINGULAR = {"have": "has", "are": "is", "were": "was", "do": "does"}
-_NOUNS = frozenset(["cough", "rest", "sleep", "walk"])
+_NOUNS = frozenset(["cough", "exercise", "rest", "sleep", "walk"])
 """Plural verbs that are nouns after "and"."""
+_WITH = frozenset(["with", "without"])
 STOPS = frozenset(".;:")
 SUBJECT_ENDS = STOPS | {",", "but", "which", "that"}
 _NEW_PART = DROP_VERBS | {"the", "there", "patient", "no"}
@@ -78,9 +79,9 @@ def patient_for_they(words: list[Token]) -> None:
             word.key, replaced = "patient", before != "since"
         elif word.key in ("patient", "it", "there", ";"):
             replaced = False
-        elif (
-            replaced and before in ("patient", "and", "or", "but") and not (before != "patient" and word.key in _NOUNS)
-        ):
+        elif replaced and before == "patient":
+            word.text = word.key = _singular(word.key)
+        elif replaced and before in ("and", "or", "but") and word.key not in _NOUNS and following not in _FINITE:
             word.text = word.key = _singular(word.key)
         if word.key not in ADVERBS:
             before = word.key
@@ -109,7 +110,7 @@ def opens_clause(words: list[Token], index: int, start: int) -> bool:
     ends = (n for n, key in enumerate(own[:-1]) if key == "and" and own[n + 1] in _NEW_PART)
     own = own[: next(ends, 12)]
     before = until(words[start:index][::-1], STOPS)
-    if before[:1] == [","] and own[:1] and own[0] not in _NEW_PART and "," in before[2:4]:
+    if before[:1] == [","] and own[:1] and own[0] not in _NEW_PART and "," in before[2:4] and before[2] not in _WITH:
         return False  # the last of several subjects: "exertion, dust, and hurrying"
     return bool(own) and own[0] not in _FINITE and "within" not in own and _has_verb(own[1:]) and _has_verb(before)
 

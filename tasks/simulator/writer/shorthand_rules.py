@@ -204,7 +204,11 @@ class ShorthandSentence:
         word = words[index]
         key, text = word.key, word.text
         before = self.out[-1][0] if self.out else ""
-        if key in _DROP or (self._droppable(words, index) and (key == "been" or self.random() < 0.93)):
+        if (
+            key in _DROP
+            or (key == "that" and before.lower() in _REPORTED)
+            or (self._droppable(words, index) and (key == "been" or self.random() < 0.93))
+        ):
             return 1
         if key == "patient":
             kept = self.random() >= (0.55 if not self.out else 0.4 if before in _JOINTS else 0)

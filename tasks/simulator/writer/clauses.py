@@ -79,10 +79,9 @@ def patient_for_they(words: list[Token]) -> None:
             word.key, replaced = "patient", before != "since"
         elif word.key in ("patient", "it", "there", ";"):
             replaced = False
-        elif replaced and before == "patient":
-            word.text = word.key = _singular(word.key)
-        elif replaced and before in ("and", "or", "but") and word.key not in _NOUNS and following not in _FINITE:
-            word.text = word.key = _singular(word.key)
+        elif replaced and before in ("patient", "and", "or", "but"):
+            if before == "patient" or (word.key not in _NOUNS and following not in _FINITE):
+                word.text = word.key = _singular(word.key)
         if word.key not in ADVERBS:
             before = word.key
 

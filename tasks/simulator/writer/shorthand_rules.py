@@ -206,7 +206,7 @@ class ShorthandSentence:
         before = self.out[-1][0] if self.out else ""
         if (
             key in _DROP
-            or (key == "that" and before.lower() in _REPORTED)
+            or (key == "that" and before.lower().removeprefix("also ") in _REPORTED)
             or (self._droppable(words, index) and (key == "been" or self.random() < 0.93))
         ):
             return 1

@@ -45,6 +45,8 @@ _OPENERS = listed("openers")
 _SINGULAR = {"have": "has", "are": "is", "were": "was", "do": "does"}
 _NOUNS = frozenset(["cough", "exercise", "rest", "sleep", "walk"])
 """Plural verbs that are nouns after "and"."""
+_FINDS = frozenset(["shows", "showed", "reveals", "revealed", "demonstrates", "demonstrated"])
+"""Verbs of an examination, whose shorter form is a heading."""
 _WITH = frozenset(["with", "without"])
 STOPS = frozenset(".;:")
 SUBJECT_ENDS = STOPS | {",", "but", "which", "that"}
@@ -80,7 +82,8 @@ def patient_for_they(words: list[Token]) -> None:
         elif word.key in ("patient", "it", "there", ";"):
             replaced = False
         elif replaced and before in ("patient", "and", "or", "but"):
-            if before == "patient" or (word.key not in _NOUNS and following not in _FINITE):
+            noun = before != "patient" and (word.key in _NOUNS or following in _FINITE)
+            if not noun:
                 word.text = word.key = _singular(word.key)
         if word.key not in ADVERBS:
             before = word.key
@@ -111,7 +114,10 @@ def opens_clause(words: list[Token], index: int, start: int) -> bool:
     before = until(words[start:index][::-1], STOPS)
     if before[:1] == [","] and own[:1] and own[0] not in _NEW_PART and "," in before[2:4] and before[2] not in _WITH:
         return False  # the last of several subjects: "exertion, dust, and hurrying"
-    return bool(own) and own[0] not in _FINITE and "within" not in own and _has_verb(own[1:]) and _has_verb(before)
+    if not own or own[0] in _FINITE or "within" in own:
+        return False
+    first = own[: own.index("and")] if "and" in own else own
+    return not _FINDS.isdisjoint(first) or (_has_verb(own[1:]) and _has_verb(before))
 
 
 def _has_verb(keys: list[str]) -> bool:

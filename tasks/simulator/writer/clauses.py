@@ -43,7 +43,7 @@ ADVERBS, DROP_VERBS, FRONTED = listed("adverbs"), listed("drop_verbs"), listed("
 _PLURAL_VERBS, _PAST, _OF_THINGS = listed("plural_verbs"), listed("past"), listed("of_things")
 _OPENERS = listed("openers")
 _SINGULAR = {"have": "has", "are": "is", "were": "was", "do": "does"}
-_NOUNS = frozenset(["cough", "exercise", "rest", "sleep", "walk"])
+_NOUNS = frozenset(["exercise", "rest", "sleep", "walk"])
 """Plural verbs that are nouns after "and"."""
 _FINDS = frozenset(["shows", "showed", "reveals", "revealed", "demonstrates", "demonstrated"])
 """Verbs of an examination, whose shorter form is a heading."""

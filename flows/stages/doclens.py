@@ -9,6 +9,7 @@ import pandas as pd
 
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
+from flows.stages.recorded_judge import STRONG, claims_table, judge_claims, recorded
 from schemas.errors import MissingSourceError
 from schemas.params import Params
 from schemas.tables.columns import typed
@@ -17,15 +18,22 @@ from schemas.tables.metrics import UNSCORED
 from tasks.domains.rules import rules_of
 from tasks.judges.prompt_styles import judge_styles, printed_style_rows, reference_instances, style_rows
 from tasks.llm.calls import Asks, unscored_table
-from tasks.measures.doclens.agreement import evaluator_agreement, section_preferences, system_rows
+from tasks.measures.doclens.agreement import (
+    JUDGE,
+    evaluator_agreement,
+    recorded_rows,
+    rules_agreement,
+    section_preferences,
+    system_rows,
+)
 from tasks.measures.doclens.documents import MEQSUM, judge_notes, read_tasks
 from tasks.measures.doclens.judging import Plan, write_and_judge
 from tasks.measures.doclens.metrics import metric_rows, record_scores
 from tasks.measures.doclens.reproduction import (
     distance_metrics,
+    judged_by_rules,
     nli_mean_rows,
     precision_rows,
-    recall_by_rules,
     recall_rows,
     reproduction_rows,
     rouge_rows,
@@ -94,7 +102,10 @@ def reads_doclens_published(params: Params) -> list[str]:
 
 
 async def run_doclens_published(stage: Stage) -> None:
-    """Judge every system and compare the printed figures with ours; absent rows without the sources."""
+    """Judge every system and compare the printed figures with ours; absent rows without the sources.
+
+    In GPT-4's place is the configured judge, or the recorded one where the simulator's rules are configured.
+    """
     params, seed = stage.params, stage.params.seed
     printed = {number: pd.read_csv(stage.dep(stem)) for number, stem in _PRINTED.items()}
     words = pd.read_csv(stage.dep("doclens_section42_words"))
@@ -103,9 +114,9 @@ async def run_doclens_published(stage: Stage) -> None:
         documents = read_encounters(stage.sources or Path(), params.doclens.systems, subclaims=True)
     except MissingSourceError:
         rows += [*rouge_rows(printed[20], printed[24], []), *recall_rows(printed[25], None), *word_rows(words, [])]
-        rows += [*whole_note_rows(printed[21], None), *precision_rows(printed[21], printed[25], None, basis="absent")]
+        rows += [*whole_note_rows(printed[21], None), *precision_rows(printed[21], printed[25], None)]
         stage.save("reproduction_doclens", reproduction_rows(rows))
-        stage.save_empty("doclens_aci_judged")
+        stage.save_empty("doclens_aci_judged", "recorded_claims")
         stage.save_unscored("unscored_doclens_aci", unscored_table([]), of=0)
         stage.save_metrics("doclens_aci", metric_table([]))
         return
@@ -116,24 +127,32 @@ async def run_doclens_published(stage: Stage) -> None:
     instances = reference_instances(documents, claims=params.doclens.style_claims, seed=seed)
     styles = await stage.in_chunks(style_chunk, {"instances": instances}, by="document")
     unscored = pd.concat([made["unscored"], styles["unscored"]], ignore_index=True)
-    stage.save_unscored("unscored_doclens_aci", unscored, of=len(judged) + len(styles["verdicts"]) + len(unscored))
+    strong = await judge_claims(documents, ask := recorded(), ask, params.doclens)
+    known = len(judged) + len(styles["verdicts"]) + len(unscored)
+    stage.save_unscored("unscored_doclens_aci", unscored, of=known, uncounted=strong["unscored"])
 
-    by_rules, made_by = await recall_by_rules(documents), stage.provenance(["writer", "judge"])
-    recalls, complete = section_recalls(by_rules, documents), documents_of(made["documents"])
+    claims, made_by = strong["judged"], stage.provenance(["writer", "judge"])
+    rules, complete = await judged_by_rules(claims, documents), documents_of(made["documents"])
+    stage.save("recorded_claims", claims_table(claims, rules))
+    judges = {"simulator's rules": rules, STRONG: claims}
     others = {"Mistral": printed[26], "TRUE": printed[27]}
     whole, by_section = ({name: printed[n] for name, n in of.items()} for of in (_WHOLE, _BY_SECTION))
+    recalls = {name: section_recalls(table, documents) for name, table in judges.items()}
     tables = [
         system_rows(judged, complete, WRITERS, params.overlap, stage="doclens", seed=seed, provenance=made_by),
-        distance_metrics(printed[25], others, recalls, "simulator's rules", seed=seed),
+        recorded_rows(claims, documents, params.overlap, STRONG, seed=seed),
+        distance_metrics(printed[25], others, recalls, seed=seed),
+        rules_agreement(claims, rules, STRONG, seed=seed),
         section_preferences(judged, complete, WRITERS, seed=seed, provenance=made_by),
         style_rows(styles["verdicts"], seed=seed, provenance=stage.provenance(["judge"])),
         printed_style_rows(*(printed[number] for number in (4, 5, 6, 7))),
-        evaluator_agreement(whole, by_section, judged, seed=seed),
+        evaluator_agreement(whole, by_section, {JUDGE: judged, STRONG: claims}, seed=seed),
     ]
     stage.save_metrics("doclens_aci", pd.concat(tables, ignore_index=True))
-    rows += [*rouge_rows(printed[20], printed[24], documents), *recall_rows(printed[25], recalls)]
-    rows += [*whole_note_rows(printed[21], by_rules), *word_rows(words, documents)]
-    rows += precision_rows(printed[21], printed[25], judged, basis="stand-in")
+    model = claims if params.roles["judge"].is_simulator else judged
+    rows += [*rouge_rows(printed[20], printed[24], documents), *whole_note_rows(printed[21], model)]
+    rows += [*recall_rows(printed[25], section_recalls(model, documents)), *word_rows(words, documents)]
+    rows += precision_rows(printed[21], printed[25], model)
     stage.save("reproduction_doclens", reproduction_rows(rows))
 
 

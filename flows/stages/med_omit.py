@@ -1,6 +1,6 @@
 """Stages `med_omit`, omissions of compact notes, and `med_omit_published`, of summaries of ACI-BENCH dialogues."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ import pandas as pd
 
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage, require_scored
+from flows.stages.recorded_judge import STRONG, judge_omissions, recorded, visits_drawn
 from schemas.errors import MissingSourceError
 from schemas.params import Params
 from tasks.encoder import unit_vectors
@@ -22,6 +23,7 @@ from tasks.measures.med_omit.metrics import (
     metric_rows,
     omission_rows,
     overlap_correlations,
+    paired_rows,
     record_scores,
     unscored_texts,
 )
@@ -94,7 +96,10 @@ def reads_med_omit_published(params: Params) -> list[str]:
 
 
 async def run_med_omit_published(stage: Stage) -> None:
-    """Count, weigh and correlate; empty tables without the sources."""
+    """Count, weigh and correlate; empty tables without the sources.
+
+    In GPT-4's place is the configured judge, or the recorded one where the simulator's rules are configured.
+    """
     params = stage.params
     try:
         documents = read_encounters(stage.sources or Path(), params.doclens.systems, params.med_omit.splits)
@@ -109,10 +114,15 @@ async def run_med_omit_published(stage: Stage) -> None:
     made["omitted"] = made["omitted"].sort_values(["document", "system", "fact"], ignore_index=True)
     stage.save("facts_aci", made["facts"])
     stage.save("omitted_aci", made["omitted"])
-    stage.save_unscored("unscored_med_omit_aci", made["unscored"], of=len(made["omitted"]) + len(made["unscored"]))
-    metrics = metric_tables(made, documents, params, made_by=stage.provenance(["writer", "judge"]))
-    stage.save_metrics("med_omit_aci", metrics)
-    stage.save("reproduction_med_omit", reproduction_rows(stage, metrics))
+    strong = await judge_omissions(documents, recorded(), params)
+    known = len(made["omitted"]) + len(made["unscored"])
+    stage.save_unscored("unscored_med_omit_aci", made["unscored"], of=known, uncounted=strong["unscored"])
+    about = {"made_by": stage.provenance(["writer", "judge"]), "condition": params.med_omit.variant}
+    own = metric_tables(made, documents, {WRITER: len(documents)}, params, **about)
+    other = metric_tables(strong, visits_drawn(documents), {}, params, made_by=STRONG, condition=STRONG)
+    stage.save_metrics("med_omit_aci", pd.concat([own, other], ignore_index=True))
+    model = other if params.roles["judge"].is_simulator else own
+    stage.save("reproduction_med_omit", reproduction_rows(stage, model))
 
 
 def reproduction_rows(stage: Stage, metrics: pd.DataFrame) -> pd.DataFrame:
@@ -123,20 +133,31 @@ def reproduction_rows(stage: Stage, metrics: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([omission_rows(table_3, metrics, basis="stand-in"), correlations], ignore_index=True)
 
 
-def metric_tables(made: Frames, documents: Sequence[Document], params: Params, *, made_by: str) -> pd.DataFrame:
-    """METRICS of the judged summaries of ``documents``: the tables of `judge_encounters` in order."""
+def metric_tables(
+    made: Frames,
+    documents: Sequence[Document],
+    written: Mapping[str, int],
+    params: Params,
+    *,
+    made_by: str,
+    condition: str,
+) -> pd.DataFrame:
+    """METRICS of the judged summaries of ``documents``: the tables of `judge_encounters` in order.
+
+    ``written``: how many summaries were asked for, by systems that are not in ``documents``.
+    """
     scores = document_scores(made["facts"], made["omitted"])
-    size = {name: sum(name in one.outputs for one in documents) for name in system_names(documents)}
-    size[WRITER] = len(documents)
-    shared: dict[str, Any] = {"seed": params.seed, "provenance": made_by, "condition": params.med_omit.variant}
+    size = {name: sum(name in one.outputs for one in documents) for name in system_names(documents)} | dict(written)
+    shared: dict[str, Any] = {"seed": params.seed, "provenance": made_by, "condition": condition}
     references = {one.id: split_soap(one.reference or "").get("subjective", "") for one in documents}
     rows = [
         metric_rows(scores, documents=size, **shared),
+        paired_rows(scores, **shared),
         extent_rows(made["omitted"], **shared),
         difference_rows(made["differences"], documents=size, **shared),
         overlap_correlations(scores, made["summaries"], references, params.overlap, **shared),
     ]
-    if params.med_omit.removed_facts:
+    if "corruption" in made:
         rows.append(corruption_rows(made["corruption"], **shared))
     return pd.concat(rows, ignore_index=True)
 

@@ -16,7 +16,7 @@ from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS
 from tasks.network.definition import NetworkDefinition
 from tasks.reporting.dag import draw, stage_graph
 from tasks.reporting.figures import reliability, svg
-from tasks.reporting.notes_view import history_view, notes_view, untrusted_metrics
+from tasks.reporting.notes_view import claims_view, history_view, notes_view, untrusted_metrics
 from tasks.reporting.page import (
     conclusions_view,
     in_order,
@@ -77,6 +77,7 @@ async def run(stage: Stage) -> None:
         published_tables=in_order(
             [metric_section(path.stem, str(path), table, prefix="published") for path, table in outside.items()]
         ),
+        claims=claims_view(stage.load("recorded_claims")),
         not_shown=[*not_shown, *not_shown_outside],
         simulator_roles=[name for name, role in stage.params.roles.items() if role.base_url == "simulator"],
         fingerprints=provenance_rows(

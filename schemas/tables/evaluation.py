@@ -27,6 +27,18 @@ JUDGED = table(
     description="One judgement of entailment a row; every DocLens score is computed from these.",
 )
 
+RECORDED_CLAIMS = table(
+    {
+        **{name: column for name, column in JUDGED.columns.items() if name != "condition"},
+        "reason": text(nullable=True, description="the model's explanation"),
+        "judged_rules": pa.Column("boolean", nullable=True, description="verdict of the rules; claims only"),
+    },
+    key=["document", "system", "item", "metric", "position"],
+    name="recorded_claims",
+    description="JUDGED of the recorded strong model with its reasons. Texts: ACI-BENCH (Yim et al. 2023, CC BY 4.0), "
+    "claims of references: DocLens.",
+)
+
 FACTS = table(
     {
         "document": text(),

@@ -30,6 +30,7 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "cited_compact": evaluation.CITED_OUTPUTS,
     "doclens_judged": evaluation.JUDGED,
     "doclens_aci_judged": evaluation.JUDGED,
+    "recorded_claims": evaluation.RECORDED_CLAIMS,
     "doclens_summaries_judged": evaluation.JUDGED,
     "facts": evaluation.FACTS,
     "facts_aci": evaluation.FACTS,

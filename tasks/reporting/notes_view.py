@@ -1,6 +1,7 @@
-"""The notes that the report shows: those of the browser in segments with their spans, and patients over time.
+"""The texts that the report shows: notes in segments with their spans, patients over time, and judged claims.
 
-Of a patient: visits beside a summary, facts by what became of them, statements by verdict.
+Of a patient: visits beside a summary, facts by what became of them, statements by verdict. Of an outside document: each
+claim with the recorded model's verdict and reason.
 """
 
 import json
@@ -148,3 +149,16 @@ def untrusted_metrics(table: pd.DataFrame) -> list[str]:
     """Metrics of the table that do not follow the truth of damaged summaries, each with the damage."""
     failing = table[(table["metric"] == "follows_truth") & (table["value"] == 0)]
     return [f"{row.item.replace('_', ' ')} (facts {row.condition})" for row in failing.itertuples()]
+
+
+def claims_view(claims: pd.DataFrame) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """RECORDED_CLAIMS by document and system; a verdict is true, false, or none where the judgement failed."""
+    shown = claims.sort_values(["document", "system", "metric", "item", "position"])
+    verdicts = {
+        name: [None if pd.isna(one) else bool(one) for one in shown[name]] for name in ("judged", "judged_rules")
+    }
+    rows = shown[["document", "system", "metric", "item", "text", "reason"]].fillna("").assign(**verdicts)
+    found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for row in rows.astype(object).to_dict("records"):
+        found.setdefault(row.pop("document"), {}).setdefault(row.pop("system"), []).append(row)
+    return found

@@ -173,12 +173,14 @@ def render_page(
     variables: Mapping[str, Sequence[str]],
     histories: Sequence[Mapping[str, Any]] = (),
     untrusted: Sequence[str] = (),
+    claims: Mapping[str, Any] | None = None,
     **context: Any,
 ) -> str:
     """Fill the template. Everything except the page's CSS, script and figures is escaped.
 
     ``variables``: names of the record's variables by type, in display order; symptoms are highlighted in the notes.
     ``histories``: patients over time (`tasks.reporting.notes_view`). ``untrusted``: metrics that do not follow truth.
+    ``claims``: of outside documents, with a recorded model's verdicts.
     """
     symptoms = list(variables.get("symptom", ()))
     record = {"symptoms": symptoms, "variables": {kind: list(names) for kind, names in variables.items()}}
@@ -192,5 +194,6 @@ def render_page(
         note_count=len(notes),
         histories=list(histories),
         untrusted=list(untrusted),
+        claims_json=script_json(claims) if claims else "",
         **context,
     )

@@ -112,9 +112,10 @@ def _paired(wanted: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Si
     """
     if "printed" not in wanted:
         try:
-            return _measured(wanted, tables)
+            found = _measured(wanted, tables)
         except KeyError:
             return None
+        return Side(-found.value, found.above, found.below, found.n) if wanted.get("reversed") else found
     frame = _frame(wanted)
 
     def mean_correlation(name: str) -> Callable[[npt.NDArray[np.int64]], float]:

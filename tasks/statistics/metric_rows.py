@@ -1,6 +1,7 @@
 """Rows of metric tables (schema METRICS). Shares are stored as 0 to 1; only the report shows them as percent."""
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from tasks.statistics.intervals import (
     SHARE,
     Bounds,
     cluster_sums,
+    difference_interval,
     effective_size,
     mean_interval,
     ratio_interval,
@@ -80,6 +82,26 @@ def ratio_row(metric: str, parts: npt.ArrayLike, wholes: npt.ArrayLike, *, n: in
     """Row of a ratio of sums over units (`tasks.statistics.intervals.ratio_interval`); ``n``: by default the wholes."""
     whole = np.asarray(wholes, dtype=float)
     return metric_row(metric, *ratio_interval(parts, whole), n=int(whole.sum()) if n is None else n, **columns)
+
+
+def system_difference_rows(scores: pd.DataFrame, *, reach: float = 1.0) -> list[Row]:
+    """Rows ``<metric>_difference`` of each pair of systems on the documents that both have a score of.
+
+    ``scores``: columns document, system, metric and value. ``reach`` as in `difference_interval`. Documents that only
+    one system has a score of count as unscored.
+    """
+    rows = []
+    for metric, part in scores.groupby("metric", sort=True):
+        wide = part.pivot(index="document", columns="system", values="value")
+        for one, other in combinations(wide.columns, 2):
+            apart = (wide[one] - wide[other]).dropna()
+            found, lost = (
+                difference_interval(apart, reach=reach),
+                int(wide[[one, other]].isna().sum(axis=1).eq(1).sum()),
+            )
+            about: Row = {"system": f"{one} against {other}", "unscored": lost}
+            rows.append(metric_row(f"{metric}_difference", *found, n=len(apart), **about))
+    return rows
 
 
 def statistic_row(

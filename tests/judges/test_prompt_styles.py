@@ -92,7 +92,7 @@ def test_evaluators_are_compared_on_the_means_of_systems() -> None:
     names = whole["GPT-4"]["system"][:2]  # the paper's evaluators prefer the second
     rows = [("e", name, "c", "subjective", "claim_recall", 0, "", name == names[0]) for name in names]
     judged = typed(pd.DataFrame(rows, columns=list(JUDGED.columns)), JUDGED)
-    table = evaluator_agreement(whole, sections, judged, seed=7)
+    table = evaluator_agreement(whole, sections, {"judge": judged}, seed=7)
     found = check(table, METRICS, "agreement").set_index(["system", "item", "metric"])["value"]
     recall = "claim_recall, whole notes"
     assert found["GPT-4 and TRUE", recall, "kendall"] == pytest.approx(0.95)

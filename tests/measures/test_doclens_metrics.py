@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from schemas.params.measures import Overlap
 from schemas.tables.metrics import METRICS
 from tasks.judges.changes import KINDS, change
-from tasks.measures.doclens.agreement import disagreements, section_preferences
+from tasks.measures.doclens.agreement import disagreements, recorded_rows, rules_agreement, section_preferences
 from tasks.measures.doclens.citations import CitedStatement, Statement, necessary_citations, read_statements
 from tasks.measures.doclens.metrics import Judgement, document_scores, metric_rows, share, unscored_documents
 from tasks.simulator.judge.lexicon import lexicon, stem
@@ -176,3 +177,23 @@ def test_own_claims_are_entailed_and_changed_or_other_notes_claims_are_not() -> 
             made = [change(claim, kind, random) for kind in KINDS]
             changed += [entails(note, one) for one in made if one is not None]
     assert np.mean(own) >= 0.95 and np.mean(foreign) <= 0.05 and np.mean(changed) <= 0.15
+
+
+def test_the_rules_are_compared_with_a_judge_on_the_same_claims() -> None:
+    """Equal verdicts on 3 of 4 claims, chance 1/2: kappa (0.75 - 0.5) / 0.5; a failed verdict is no pair."""
+    model, rules = (judged(one, (True, False)) for one in ((True, False, None), (True, True, True)))
+    found = METRICS.validate(rules_agreement(model, rules, "m", seed=1)).set_index("metric")
+    assert (found.loc["agreement", "value"], found.loc["agreement", "n"]) == (0.75, 4)
+    assert found.loc["kappa", "value"] == pytest.approx(0.5)
+
+
+def test_a_recorded_judge_has_rows_of_its_own_with_differences_of_systems() -> None:
+    texts = {"a": "SUBJECTIVE\nCough.", "b": "SUBJECTIVE\nPain."}
+    documents = [Document(f"d{at}", ("t",), reference="SUBJECTIVE\nCough.", outputs=texts) for at in range(2)]
+    whole = [
+        judged((True,), (one,), item="subjective").assign(system=name) for name, one in (("a", True), ("b", False))
+    ]
+    found = METRICS.validate(recorded_rows(pd.concat(whole), documents, Overlap(), "model", seed=1))
+    apart = found[(found["metric"] == "claim_recall_difference")].iloc[0]
+    assert (apart["system"], apart["condition"], apart["value"], apart["n"]) == ("a against b", "model", 0.5, 2)
+    assert found["condition"].str.contains("model").all()

@@ -6,13 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from schemas.params.measures import DocLens
+from tasks.measures.doclens.judging import Plan
+from tasks.measures.doclens.judging import judge as judge_claims
 from tasks.measures.doclens.reproduction import (
     ACI_BENCH,
+    KEYS,
     OPEN_SYSTEMS,
     distance_metrics,
+    judged_by_rules,
     nli_mean_rows,
     precision_rows,
-    recall_by_rules,
     recall_rows,
     reproduction_rows,
     rouge_rows,
@@ -24,6 +28,7 @@ from tasks.reproduction.published import judge, load_published
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document
 from tests.measures.test_doclens_metrics import judged
+from tests.support.scripted import ScriptedAsk
 from tests.support.sources import needs_sources, sources_folder
 
 BART, _, BIOBART, _ = OPEN_SYSTEMS
@@ -83,17 +88,20 @@ def test_rouge_of_published_outputs_to_the_last_digit(aci: list[Document]) -> No
 
 @needs_sources
 def test_sixteen_cells_lie_near_gpt_4(aci: list[Document]) -> None:
-    by_rules = asyncio.run(recall_by_rules(aci))
+    plan, by = Plan(sections="soap", precision=False), DocLens(evaluator="simulator")
+    by_rules = asyncio.run(judge_claims(ScriptedAsk(lambda _: "unasked"), aci, plan, by))["judged"]
     recalls = section_recalls(by_rules, aci)
+    again = asyncio.run(judged_by_rules(by_rules.assign(judged=pd.NA), aci))
+    pd.testing.assert_frame_equal(again, by_rules.sort_values(KEYS, ignore_index=True))
     rows = reproduction_rows(recall_rows(SECTIONS_GPT_4, recalls)).set_index(["row", "column"])
     assert rows.loc[("16 cells", "mean absolute difference"), "reproduced"] <= 4
     assert rows.loc[("16 cells", "correlation"), "reproduced"] >= 0.97
     whole = reproduction_rows(whole_note_rows(GPT_4, by_rules))
     near = (whole["published"] - whole["reproduced"]).abs().groupby(whole["row"].isin(OPEN_SYSTEMS)).max()
     assert near[True] <= 4 < near[False], "ACI-BENCH's outputs of GPT-4 and ChatGPT are not the paper's"
-    assert rows[rows["basis"] == "stand-in"].index.get_level_values("row").str.contains("0-shot").sum() == 8
+    assert set(rows["basis"]) == {"stand-in"} and rows.index.get_level_values("row").str.contains("0-shot").sum() == 8
     others = {"TRUE": _printed("table27_aci_sections_true")[0]}
-    beside = distance_metrics(SECTIONS_GPT_4, others, recalls, "ours", seed=1)
+    beside = distance_metrics(SECTIONS_GPT_4, others, {"ours": recalls}, seed=1)
     found = beside.set_index(["system", "metric"])["value"]
     assert found["TRUE", "mean absolute difference"] == pytest.approx(0.011, abs=0.0005)
     baseline = found["section present, no claim read", "mean absolute difference"]
@@ -102,7 +110,7 @@ def test_sixteen_cells_lie_near_gpt_4(aci: list[Document]) -> None:
 
 def test_printed_precision_is_compared_with_means_over_notes_by_section() -> None:
     table = judged((True, False), (True,), metric="claim_precision", item="subjective").assign(system=BART)
-    rows = reproduction_rows(precision_rows(GPT_4, SECTIONS_GPT_4, table, basis="stand-in"))
+    rows = reproduction_rows(precision_rows(GPT_4, SECTIONS_GPT_4, table))
     assert len(rows) == 6 + 24
     found = rows[rows["basis"] == "stand-in"].set_index(["table", "row"])
     assert found["reproduced"].to_dict() == {("Table 21", BART): 75, ("Table 25", f"Subjective / {BART}"): 75}
@@ -115,7 +123,7 @@ def test_outputs_of_another_source_are_compared_whether_or_not_they_pass() -> No
     """Precision 0.75 of ACI-BENCH's GPT-4, printed 75.67, and of its ChatGPT, printed 69.74: 5.93 apart."""
     table = judged((True, False), (True,), metric="claim_precision", item="all")
     both = pd.concat([table.assign(system=name) for name in ACI_BENCH.values()])
-    rows = judge(reproduction_rows(precision_rows(GPT_4, SECTIONS_GPT_4, both, basis="stand-in")))
+    rows = judge(reproduction_rows(precision_rows(GPT_4, SECTIONS_GPT_4, both)))
     found = rows[rows["basis"] == "stand-in"].set_index("row")
     assert found["tolerance"].tolist() == pytest.approx([5.93, 5.93]) and found["null_pass"].isna().all()
     assert found["verdict"].to_dict() == {"GPT-4 (full, 0-shot)": "pass", "GPT-3.5-turbo (full, 0-shot)": "pass"}
@@ -123,7 +131,7 @@ def test_outputs_of_another_source_are_compared_whether_or_not_they_pass() -> No
 
 def test_rows_are_absent_without_the_sources() -> None:
     rows = [*rouge_rows(*ROUGE, []), *recall_rows(SECTIONS_GPT_4, None), *whole_note_rows(GPT_4, None)]
-    rows += precision_rows(GPT_4, SECTIONS_GPT_4, None, basis="stand-in")
+    rows += precision_rows(GPT_4, SECTIONS_GPT_4, None)
     frame = reproduction_rows(rows)
     assert len(frame) == 84 + 24 + 6 + 30
     assert set(frame["basis"]) == {"absent"} and frame["reproduced"].isna().all()

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tasks.reporting.notes_view import choose_records, notes_view, segments
+from tasks.reporting.notes_view import choose_records, claims_view, notes_view, segments
 
 
 def spans(*rows: tuple[int, int, str]) -> pd.DataFrame:
@@ -66,3 +66,14 @@ def test_a_shown_note_has_both_versions_its_spans_and_the_attempts_before_it() -
     ]
     (without,) = notes_view(records, prompts, attempts, notes, compact.head(0), marked, 2)
     assert without["compact"] == []
+
+
+def test_claims_of_outside_documents_have_their_verdict_reason_and_that_of_the_rules() -> None:
+    columns = ["document", "system", "item", "metric", "position", "text", "judged", "reason", "judged_rules"]
+    rows = [
+        ("d", "s", "plan", "claim_recall", 1, "Rest.", False, "No rest is named.", True),
+        ("d", "s", "plan", "claim_recall", 0, "<b>", None, None, None),
+    ]
+    first, second = claims_view(pd.DataFrame(rows, columns=columns))["d"]["s"]
+    assert (first["text"], first["judged"], first["reason"], first["judged_rules"]) == ("<b>", None, "", None)
+    assert (second["judged"], second["reason"], second["judged_rules"]) == (False, "No rest is named.", True)

@@ -79,6 +79,9 @@ def test_a_difference_on_the_same_items_has_the_paired_interval_where_the_table_
     wanted |= {"paired": {"table": "p", "system": "a", "condition": "all against b all"}}
     row = conclusions({"t": sides, "p": apart}, [wanted]).iloc[0]
     assert (row["low"], row["high"], row["interval"]) == (pytest.approx(0.29), pytest.approx(0.32), "paired")
+    turned = {"first": wanted["second"], "second": wanted["first"], "paired": wanted["paired"] | {"reversed": True}}
+    back = conclusions({"t": sides, "p": apart}, [wanted | turned]).iloc[0]
+    assert (back["difference"], back["low"], back["high"]) == pytest.approx((-row["difference"], -0.32, -0.29))
     unpaired = conclusions({"t": sides, "p": apart[:0]}, [wanted | {"unpaired": "none was kept"}]).iloc[0]
     assert unpaired["interval"] == "independent: none was kept" and unpaired["low"] < row["low"]
 

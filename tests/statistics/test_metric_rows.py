@@ -15,6 +15,7 @@ from tasks.statistics.metric_rows import (
     precision_at,
     ratio_row,
     score_table,
+    system_difference_rows,
 )
 
 SHARED = {"stage": "s", "system": "judge", "condition": "c", "item": "all", "provenance": "rules"}
@@ -40,6 +41,22 @@ def test_a_mean_has_its_number_of_values_its_seed_and_an_interval_around_it():
     row = metric_table([mean_row("f1", [0.0, 0.5, 1.0, 0.5], seed=3)], **SHARED).iloc[0]
     assert (row["value"], row["n"], row["seed"]) == (0.5, 4, "3")
     assert 0 <= row["low"] < 0.5 < row["high"] <= 1
+
+
+def test_systems_are_compared_on_the_documents_that_both_have_a_score_of():
+    scores = [
+        ("d1", "a", 1.0),
+        ("d1", "b", 0.5),
+        ("d2", "a", 0.5),
+        ("d2", "b", 0.5),
+        ("d3", "a", 0.0),
+        ("d4", "b", 0.0),
+    ]
+    frame = pd.DataFrame(scores, columns=["document", "system", "value"]).assign(metric="recall")
+    row = metric_table(system_difference_rows(frame), **{k: v for k, v in SHARED.items() if k != "system"}).iloc[0]
+    assert (row["system"], row["metric"]) == ("a against b", "recall_difference")
+    assert (row["value"], row["n"], row["unscored"]) == (0.25, 2, 2)
+    assert row["low"] < 0.25 < row["high"]
 
 
 def test_a_mean_of_nothing_is_not_a_score():

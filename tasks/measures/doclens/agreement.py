@@ -16,7 +16,7 @@ import pandas as pd
 from schemas.params.measures import Overlap
 from tasks.measures.doclens.judging import output_texts
 from tasks.measures.doclens.metrics import CITATION_METRICS, CLAIM_METRICS, STAGE, document_scores, metric_rows
-from tasks.measures.doclens.reproduction import SECTIONS
+from tasks.measures.doclens.reproduction import ACI_BENCH, KEYS, SECTIONS
 from tasks.measures.overlap import (
     agreement_rows,
     beside_claims,
@@ -25,9 +25,9 @@ from tasks.measures.overlap import (
     score_outputs,
     section_rouge,
 )
-from tasks.statistics.agreement import correlation, correlation_interval
+from tasks.statistics.agreement import correlation, correlation_interval, kappa_interval
 from tasks.statistics.intervals import mean_interval
-from tasks.statistics.metric_rows import Row, metric_row, metric_table
+from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table, system_difference_rows
 from tasks.texts.document import WHOLE, Document
 
 PREFERENCE_SECTIONS = ("objective_exam", "assessment_and_plan")
@@ -53,6 +53,28 @@ def system_rows(
         metric_rows(judged, **made_by),
         overlap_rows(long_scores(scored), absent, stage=stage, seed=seed),
         agreement_rows(beside_claims(scored, document_scores(judged)), condition="agreement of metrics", **made_by),
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def recorded_rows(
+    judged: pd.DataFrame, documents: Sequence[Document], params: Overlap, judge: str, *, seed: int
+) -> pd.DataFrame:
+    """METRICS of a recorded ``judge``, whose name is in each condition: scores, paired differences of systems, and
+    agreement with overlap metrics. ``judged`` is JUDGED by section.
+    """
+    made_by: dict[str, Any] = {"stage": STAGE, "seed": seed, "provenance": judge}
+    claims = judged[judged["metric"].isin(CLAIM_METRICS)]
+    means = document_scores(claims.assign(condition=judge))
+    references = {one.id: str(one.reference) for one in documents}
+    scored, _ = score_outputs(output_texts(documents, ()), references, params)
+    parts = [
+        metric_rows(judged.assign(condition=judge), **made_by),
+        metric_table(system_difference_rows(means[means["item"] == WHOLE]), condition=judge, item=WHOLE, **made_by),
+        agreement_rows(beside_claims(scored, means), condition=f"agreement of metrics, {judge}", **made_by),
+        section_preferences(claims, documents, (), seed=seed, provenance=judge).assign(
+            condition=f"preferences of metrics, {judge}"
+        ),
     ]
     return pd.concat(parts, ignore_index=True)
 
@@ -100,21 +122,25 @@ _KEYS = ["item", "system"]
 
 
 def evaluator_agreement(
-    whole: Mapping[str, pd.DataFrame], sections: Mapping[str, pd.DataFrame], judged: pd.DataFrame, *, seed: int
+    whole: Mapping[str, pd.DataFrame],
+    sections: Mapping[str, pd.DataFrame],
+    judges: Mapping[str, pd.DataFrame],
+    *,
+    seed: int,
 ) -> pd.DataFrame:
     """METRICS of `CONDITION`: Kendall's tau-b and the share of pairs of systems with the same order.
 
-    ``whole`` and ``sections`` are printed tables by evaluator; ``judged`` is JUDGED of the configured judge, which is
-    compared on the systems that the paper has, too. Item: the score of whole notes or of sections; systems are compared
-    within a section, and tau is the mean over the sections, without an interval.
+    ``whole`` and ``sections`` are printed tables by evaluator; ``judges`` JUDGED by judge, each compared on the systems
+    that the paper has, too. Item: the score of whole notes or of sections; systems are compared within a section, and
+    tau is the mean over the sections, without an interval.
     """
     scores = {name: _printed(whole[name], sections[name]) for name in whole}
-    scores[JUDGE] = _judge_means(judged)
+    scores |= {name: _judge_means(judged) for name, judged in judges.items()}
     rows = [
         row
         for one, other in combinations(scores, 2)
         for name in SCORES
-        for row in _rows(scores[one], scores[other], name, f"{one} and {other}", seed)
+        for row in _rows(scores[one], scores[other], name, f"{one} and {other}", _made_by(one, other, judges))
     ]
     return metric_table(rows, stage=STAGE, condition=CONDITION, seed=seed)
 
@@ -127,19 +153,23 @@ def _printed(whole: pd.DataFrame, sections: pd.DataFrame) -> pd.DataFrame:
 
 
 def _judge_means(judged: pd.DataFrame) -> pd.DataFrame:
-    """The judge's claim scores: means over notes by item and system, in percent."""
+    """A judge's claim scores: means over notes by item and system as printed, in percent.
+
+    ACI-BENCH's outputs stand for those of the same models in the paper.
+    """
+    judged = judged.assign(system=judged["system"].replace({own: printed for printed, own in ACI_BENCH.items()}))
     found = document_scores(judged[judged["metric"].isin(CLAIM_METRICS)])
     return 100 * found.pivot_table(index=_KEYS, columns="metric", values="value").reindex(columns=list(SCORES))
 
 
-def _rows(one: pd.DataFrame, other: pd.DataFrame, name: str, pair: str, seed: int) -> Iterator[Row]:
+def _rows(one: pd.DataFrame, other: pd.DataFrame, name: str, pair: str, made_by: str) -> Iterator[Row]:
     both = pd.concat([one[name], other[name]], axis=1, keys=["one", "other"], join="inner").dropna()
     is_whole = both.index.get_level_values("item") == WHOLE
     for over, table in (("whole notes", both[is_whole]), ("sections", both[~is_whole])):
         parts = [part for _, part in table.groupby(level="item") if len(part) > 1]
         if not parts:
             continue
-        shared: dict[str, Any] = {"system": pair, "item": f"{name}, {over}", "provenance": _made_by(pair)}
+        shared: dict[str, Any] = {"system": pair, "item": f"{name}, {over}", "provenance": made_by}
         tau = np.nanmean([correlation(part["one"], part["other"], "kendall") for part in parts])
         low, high = np.nan, np.nan
         if over == "whole notes":
@@ -149,5 +179,21 @@ def _rows(one: pd.DataFrame, other: pd.DataFrame, name: str, pair: str, seed: in
         yield metric_row("same_preference", 1 - wrong / pairs, n=int(pairs), **shared)
 
 
-def _made_by(pair: str) -> str:
-    return "printed tables and the configured judge" if pair.endswith(JUDGE) else "printed tables"
+def _made_by(one: str, other: str, judges: Mapping[str, Any]) -> str:
+    return " and ".join(dict.fromkeys(name if name in judges else "printed tables" for name in (one, other)))
+
+
+def rules_agreement(judged: pd.DataFrame, rules: pd.DataFrame, judge: str, *, seed: int) -> pd.DataFrame:
+    """METRICS of the simulator's rules against ``judge`` on the same claims, with intervals over documents.
+
+    ``judged`` and ``rules`` are JUDGED; ``rules`` as of `judged_by_rules`. Share of equal verdicts, and Cohen's kappa.
+    """
+    both = judged.merge(rules[[*KEYS, "judged"]], on=KEYS, suffixes=("", "_rules")).dropna(subset="judged")
+    rows = []
+    for metric, part in both.groupby("metric", sort=True):
+        model, own, texts = part["judged"].astype(bool), part["judged_rules"].astype(bool), part["document"]
+        about: dict[str, Any] = {"system": f"simulator's rules and {judge}", "item": str(metric)}
+        rows.append(mean_row("agreement", model == own, clusters=texts, **about))
+        rows.append(metric_row("kappa", *kappa_interval(model, own, clusters=texts), n=len(part), **about))
+    about = {"stage": STAGE, "condition": "same claims", "seed": seed, "provenance": f"simulator's rules and {judge}"}
+    return metric_table(rows, **about)

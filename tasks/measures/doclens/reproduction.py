@@ -14,7 +14,7 @@ import pandas as pd
 from schemas.tables.columns import typed
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.measures.doclens.evaluators import Question, SimulatorEvaluator
-from tasks.measures.doclens.metrics import document_scores
+from tasks.measures.doclens.metrics import CLAIM_METRICS, document_scores
 from tasks.measures.overlap import rouge, section_rouge
 from tasks.reproduction.published import Cell, items, printed_cells
 from tasks.statistics.metric_rows import metric_row, metric_table
@@ -34,10 +34,12 @@ SECTIONS = dict(zip(PARTS, ("Subjective", "Objective-Exam", "Objective-Results",
 BASELINE = "section present, no claim read"
 NEEDS = "needs ACI-BENCH's test1 split and the published outputs in sources.folder"
 METRIC = "claim_precision"
+STAND_IN = "stand-in"
+KEYS = ["document", "system", "item", "metric", "position"]
+"""Columns that identify a judgement of one judge."""
 ANLI = ["anli_r1", "anli_r2", "anli_r3"]
 _PART = {section: part for part, section in SECTIONS.items()}
 _AS_NEAR = "tolerance: the error of a baseline that reads no claim"
-_CHOSEN = f"{_AS_NEAR}; one of the rules was chosen by its effect on these figures"
 _NO_SECTION = "needs outputs with the section; the published ones have none"
 _PRECISION_AS_NEAR = "tolerance: the mean error of the other systems' mean"
 _OTHER_OUTPUTS = "ACI-BENCH's outputs in place of the paper's; tolerance: the distance of the two printed figures"
@@ -87,19 +89,19 @@ def rouge_rows(table20: pd.DataFrame, table24: pd.DataFrame, documents: Sequence
 
 
 def whole_note_rows(table21: pd.DataFrame, judged: pd.DataFrame | None) -> Rows:
-    """Claim recall of whole notes (Table 21) by the simulator's rules: mean over notes, in percent.
+    """Claim recall of whole notes (Table 21): mean over notes, in percent.
 
-    ``judged`` is the result of `recall_by_rules`; each claim is judged against its section of the output. Basis
-    stand-in, or absent without it. The tolerance is the mean error of a baseline, the other systems' mean.
+    ``judged``: JUDGED of a judge in GPT-4's place, each claim against its section of the output. Basis stand-in, or
+    absent without it. The tolerance is the mean error of a baseline, the other systems' mean.
     """
-    ours = {} if judged is None else (100 * _note_means(judged, []).groupby("system").mean()).to_dict()
+    ours = {} if judged is None else (100 * _note_means(_recalls(judged), []).groupby("system").mean()).to_dict()
     found = {(str(system), WHOLE): float(value) for system, value in ours.items()}
     return _stand_in_rows("Table 21", table21, "claim_recall", found, note=_AS_NEAR)
 
 
 def _stand_in_rows(
     table: str, printed: pd.DataFrame, figure: str, ours: Mapping[tuple[str, str], float], *, note: str,
-    basis: str = "stand-in", compared: Sequence[Mapping[str, str]] = _COMPARED,
+    compared: Sequence[Mapping[str, str]] = _COMPARED,
 ) -> Rows:  # fmt: skip
     """Rows of a column, from our values in percent by name of outputs and item; absent where there is none.
 
@@ -116,7 +118,7 @@ def _stand_in_rows(
                 system = systems[cell.labels["system"]]
                 if (system, item) in ours:
                     about = _OTHER_OUTPUTS if systems is ACI_BENCH else note
-                    rows.append(cell.reproduced(ours[system, item], basis, tolerance=near, note=about))
+                    rows.append(cell.reproduced(ours[system, item], STAND_IN, tolerance=near, note=about))
                 else:
                     judged = any(name == system for name, _ in ours)
                     rows.append(cell.absent(_NO_SECTION if judged else NEEDS))
@@ -124,50 +126,51 @@ def _stand_in_rows(
 
 
 def recall_rows(table25: pd.DataFrame, recalls: pd.DataFrame | None) -> Rows:
-    """The claim recalls by section (Table 25) by the simulator's rules, and their distance from GPT-4.
+    """The claim recalls by section (Table 25) by a judge in GPT-4's place, and their distance from GPT-4.
 
-    ``recalls`` is the result of `section_recalls`. The 16 of the open systems have the basis fitted, or absent without
-    it. Their tolerances are the errors of `_presence_baseline`, which reads no claim: for a cell its mean error in the
-    section, for a distance over all cells its own distance. So a pass means that the evaluator is as near to GPT-4 as a
-    baseline that does not judge. Figures of ACI-BENCH's outputs took no part in choosing a rule: basis stand-in.
+    ``recalls`` is the result of `section_recalls`; basis stand-in, or absent without it. Tolerances of the open systems
+    are the errors of `_presence_baseline`, which reads no claim: for a cell its mean error in the section, for a
+    distance over all cells its own distance. So a pass means that the judge is as near to GPT-4 as a baseline that does
+    not judge.
     """
     cells = _cells("Table 25", table25, OPEN_SYSTEMS, "claim_recall")
     by_item = {} if recalls is None else {
         (str(one.system), str(one.item)): 100 * float(one.value) for one in recalls.itertuples()
     }  # fmt: skip
-    others = _stand_in_rows("Table 25", table25, "claim_recall", by_item, note="", compared=[ACI_BENCH])
-    if recalls is None:
-        return [*(cell.absent(NEEDS) for cell in cells), *others]
+    rows = _stand_in_rows("Table 25", table25, "claim_recall", by_item, note="", compared=[ACI_BENCH])
     printed = {cell.row: cell.published for cell in cells}
-    ours, baseline = _by_cell(recalls, "value", times=100), _presence_baseline(recalls, printed)
-    rows = others
+    ours = {} if recalls is None else _by_cell(recalls, "value", times=100)
+    if recalls is None or not set(printed) <= set(ours):
+        return [*(cell.absent(NEEDS) for cell in cells), *rows]
+    baseline = _presence_baseline(recalls, printed)
     for cell in cells:
         near = float(np.mean([abs(baseline[other] - printed[other]) for other in _same_section(cell.row, printed)]))
-        rows.append(cell.reproduced(ours[cell.row], "fitted", tolerance=near, note=_CHOSEN))
+        rows.append(cell.reproduced(ours[cell.row], STAND_IN, tolerance=near, note=_AS_NEAR))
     distances = zip(_distance(ours, printed), _distance(baseline, printed), strict=True)
     for (column, perfect, value), (_, _, near) in distances:
         cell = items()["doclens", "Table 25"].cell("16 cells", column, perfect)
-        rows.append(cell.reproduced(value, "fitted", tolerance=float(abs(near - perfect)), note=_CHOSEN))
+        rows.append(cell.reproduced(value, STAND_IN, tolerance=float(abs(near - perfect)), note=_AS_NEAR))
     return rows
 
 
 def distance_metrics(
-    table25: pd.DataFrame, others: Mapping[str, pd.DataFrame], recalls: pd.DataFrame, evaluator: str, *, seed: int
+    table25: pd.DataFrame, others: Mapping[str, pd.DataFrame], judges: Mapping[str, pd.DataFrame], *, seed: int
 ) -> pd.DataFrame:
-    """METRICS of each evaluator's distance from GPT-4 on the 16 cells: ours and those of ``others`` (printed tables).
+    """METRICS of each evaluator's distance from GPT-4 on the 16 cells: judges here and those of ``others`` (printed).
 
-    Printed percentages are converted to shares. A baseline that reads no claim is included (`_presence_baseline`): an
-    evaluator must beat it to show that it judges.
+    ``judges`` are results of `section_recalls` by name. Printed percentages are converted to shares. A baseline that
+    reads no claim is included (`_presence_baseline`): an evaluator must beat it to show that it judges.
     """
     printed = printed_recalls(table25)
-    compared = {evaluator: _by_cell(recalls, "value")}
+    compared = {name: _by_cell(recalls, "value") for name, recalls in judges.items()}
     compared |= {name: printed_recalls(table) for name, table in others.items()}
-    compared[BASELINE] = _presence_baseline(recalls, printed)
+    compared[BASELINE] = _presence_baseline(next(iter(judges.values())), printed)
     rows = [
         metric_row(
-            metric, value, n=len(printed), system=name, provenance="stand-in" if name == evaluator else "printed tables"
+            metric, value, n=len(printed), system=name, provenance="stand-in" if name in judges else "printed tables"
         )
         for name, values in compared.items()
+        if set(printed) <= set(values)
         for metric, _, value in _distance(values, printed)
     ]
     return metric_table(rows, stage="doclens", condition="against GPT-4", item="16 cells of Table 25", seed=seed)
@@ -207,22 +210,28 @@ def _distance(values: Mapping[str, float], target: Mapping[str, float]) -> list[
     ]
 
 
-async def recall_by_rules(documents: Sequence[Document]) -> pd.DataFrame:
-    """Judgements of the compared systems' outputs on the documents' own claims by the simulator's rules.
+async def judged_by_rules(judged: pd.DataFrame, documents: Sequence[Document]) -> pd.DataFrame:
+    """``judged``, claims of JUDGED by section, with the verdicts of the simulator's rules in place of the judge's.
 
-    Columns document, system, item and judged, one row per claim.
+    Claims of the reference are judged against the output's section, claims of the output against the reference's.
     """
-    keys, questions = [], []
-    for system in (*OPEN_SYSTEMS, *ACI_BENCH.values()):
-        for one in documents:
-            if system not in one.outputs:
-                continue
-            for part, (_, output) in compared_sections(one, one.outputs[system], "soap").items():
-                keys.append((one.id, system, part))
-                questions.append(Question(f"{one.id}/{system}/{part}", output, (one.claims or {}).get(part, ())))
-    verdicts = await SimulatorEvaluator()(questions)
-    rows = [(*key, judged) for key, found in zip(keys, verdicts, strict=True) for judged in found.judgements]
-    return pd.DataFrame(rows, columns=["document", "system", "item", "judged"])
+    by_id = {one.id: one for one in documents}
+    claims = judged[judged["metric"].isin(CLAIM_METRICS) & judged["text"].ne("")]
+    claims = claims.sort_values(KEYS, ignore_index=True)
+    questions = []
+    for (document, system, item, metric), group in claims.groupby(KEYS[:-1], sort=False):
+        one = by_id[str(document)]
+        reference, output = compared_sections(one, one.outputs[str(system)], "soap")[str(item)]
+        premise = output if metric == "claim_recall" else reference
+        questions.append(Question(f"{document}/{system}/{item}", premise, tuple(group["text"])))
+    found = await SimulatorEvaluator()(questions)
+    return claims.assign(judged=pd.array([one for each in found for one in each.judgements], dtype="boolean"))
+
+
+def _recalls(judged: pd.DataFrame) -> pd.DataFrame:
+    """The judgements of claim recall of the compared systems."""
+    systems = [*OPEN_SYSTEMS, *ACI_BENCH.values()]
+    return judged[judged["metric"].eq("claim_recall") & judged["system"].isin(systems)].dropna(subset="judged")
 
 
 def _note_means(judged: pd.DataFrame, by: list[str]) -> pd.Series:
@@ -233,9 +242,10 @@ def _note_means(judged: pd.DataFrame, by: list[str]) -> pd.Series:
 def section_recalls(judged: pd.DataFrame, documents: Sequence[Document]) -> pd.DataFrame:
     """Claim recall by system and section: the mean over notes whose reference has claims in it, as in the paper.
 
-    Columns system, section, value and presence: the share of these notes whose output has the section.
+    ``judged`` is JUDGED of any judge. Columns system, section, item, value and presence: the share of these notes whose
+    output has the section.
     """
-    means = _note_means(judged, ["item"]).groupby(["system", "item"]).mean().rename("value").reset_index()
+    means = _note_means(_recalls(judged), ["item"]).groupby(["system", "item"]).mean().rename("value").reset_index()
     shares = [_presence(documents, row.system, row.item) for row in means.itertuples()]
     return means.assign(section=means["item"].map(SECTIONS), presence=shares)
 
@@ -263,17 +273,13 @@ def word_rows(words: pd.DataFrame, documents: Sequence[Document]) -> Rows:
     return rows
 
 
-def precision_rows(table21: pd.DataFrame, table25: pd.DataFrame, judged: pd.DataFrame | None, *, basis: str) -> Rows:
-    """Claim precision, a mean over notes, in percent; ``judged`` is JUDGED of the configured judge.
-
-    ``basis``: stand-in, for the simulator's rules as for a model in the paper's place; absent without ``judged``.
-    """
+def precision_rows(table21: pd.DataFrame, table25: pd.DataFrame, judged: pd.DataFrame | None) -> Rows:
+    """Claim precision, a mean over notes, in percent; ``judged`` is JUDGED of a judge in GPT-4's place."""
     ours = {} if judged is None else _means(judged)
-    about: dict[str, Any] = {"basis": basis, "note": _PRECISION_AS_NEAR}
     return [
         row
         for table, printed in (("Table 21", table21), ("Table 25", table25))
-        for row in _stand_in_rows(table, printed, METRIC, ours, **about)
+        for row in _stand_in_rows(table, printed, METRIC, ours, note=_PRECISION_AS_NEAR)
     ]
 
 

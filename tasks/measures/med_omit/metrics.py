@@ -17,7 +17,14 @@ from tasks.measures.med_omit.fact_score import IMPORTANCE, document_score
 from tasks.measures.overlap import correlated, omission_correlations, score_texts
 from tasks.reproduction.published import printed_cells
 from tasks.statistics.intervals import COUNT, SHARE, statistic_interval
-from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table, score_table
+from tasks.statistics.metric_rows import (
+    Row,
+    mean_row,
+    metric_row,
+    metric_table,
+    score_table,
+    system_difference_rows,
+)
 from tasks.texts.document import WHOLE
 
 STAGE = "med_omit"
@@ -126,6 +133,14 @@ def metric_rows(scores: pd.DataFrame, *, documents: Mapping[str, int], **about: 
                 mean = float(values.mean()) if len(values) else np.nan
                 rows.append(metric_row(f"{metric}_bounds", mean, low, high, n=len(group), **keys))
     return metric_table(rows, stage=STAGE, item=WHOLE, **about)
+
+
+def paired_rows(scores: pd.DataFrame, *, condition: str, **about: Any) -> pd.DataFrame:
+    """METRICS of the differences of omission count, weight and share between systems on the same documents."""
+    long = long_scores(scores, condition=condition)
+    is_share = long["metric"] == "omission_share"
+    rows = [*system_difference_rows(long[is_share]), *system_difference_rows(long[~is_share], reach=np.inf)]
+    return metric_table(rows, stage=STAGE, item=WHOLE, condition=condition, **about)
 
 
 def _deviation_row(metric: str, values: np.ndarray, keys: dict[str, Any]) -> Row:

@@ -107,6 +107,47 @@
   }
   fill();
 
+  // Claims of outside documents: a line each, which opens to the model's reason.
+  const judged = document.getElementById("judged-data");
+  if (judged) {
+    const documents = JSON.parse(judged.textContent);
+    const [of, by, which] = ["document", "system", "verdict"].map((name) => document.getElementById("judged-" + name));
+    const options = (names) => names.map((name) => element("option", name));
+    const word = (verdict) => verdict === null ? "unscored" : verdict ? "found" : "not found";
+    function claimLine(claim) {
+      const line = element("details", undefined, "claim " + (claim.judged ? "right" : claim.judged === null ? "" : "wrong"));
+      const apart = claim.judged_rules !== null && claim.judged !== null && claim.judged_rules !== claim.judged;
+      const title = element("summary", claim.text || "(nothing could be listed) ");
+      title.append(element("small", " " + word(claim.judged) + (apart ? "; by the rules " + word(claim.judged_rules) : "")));
+      line.append(title, element("p", claim.reason || "no reason given"));
+      return line;
+    }
+    function showClaims() {
+      const all = documents[of.value][by.value] || [];
+      const chosen = all.filter((claim) => !which.value || (which.value === "false" ? claim.judged === false
+        : claim.judged_rules !== null && claim.judged !== claim.judged_rules));
+      const parts = new Map();
+      for (const claim of chosen) {
+        const name = (claim.metric + ", " + claim.item).replaceAll("_", " ");
+        if (!parts.has(name)) parts.set(name, []);
+        parts.get(name).push(claim);
+      }
+      document.getElementById("judged-claims").replaceChildren(...[...parts].flatMap(([name, claims]) =>
+        [element("h4", name + ": " + claims.filter((claim) => claim.judged).length + " of " + claims.length + " found"), ...claims.map(claimLine)]));
+      document.getElementById("judged-count").textContent = chosen.length + " of " + all.length + " shown";
+    }
+    function chooseDocument() {
+      const kept = by.value, names = Object.keys(documents[of.value]);
+      by.replaceChildren(...options(names));
+      if (names.includes(kept)) by.value = kept;
+      showClaims();
+    }
+    of.replaceChildren(...options(Object.keys(documents)));
+    of.addEventListener("input", chooseDocument);
+    for (const input of [by, which]) input.addEventListener("input", showClaims);
+    chooseDocument();
+  }
+
   const dag = document.querySelector(".dag");
   function reach(name, from, to) {
     const found = new Set([name]), edges = [...dag.querySelectorAll(".edge")];

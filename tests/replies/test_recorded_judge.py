@@ -1,0 +1,65 @@
+"""The recorded judgements of published outputs on ACI-BENCH answer all that is asked, and are usable as they came."""
+
+import asyncio
+
+import pytest
+
+from flows.runtime.params import load_params
+from flows.stages.recorded_judge import (
+    CITED,
+    CITING,
+    FILE,
+    PRECISE,
+    STRONG,
+    VISITS,
+    claims_table,
+    judge_claims,
+    judge_omissions,
+    recorded,
+    visits_drawn,
+)
+from schemas.tables.evaluation import RECORDED_CLAIMS
+from tasks.llm.recorded import RecordedAsk, read_recorded
+from tasks.measures.doclens.reproduction import ACI_BENCH, OPEN_SYSTEMS, judged_by_rules
+from tasks.measures.med_omit.metrics import SYSTEMS
+from tasks.texts.aci_bench import read_encounters
+from tasks.texts.document import Document
+from tests.support.sources import needs_sources, sources_folder
+
+PARAMS = load_params()
+
+
+@pytest.fixture(scope="module")
+def encounters() -> list[Document]:
+    folder = sources_folder()
+    assert folder is not None
+    return read_encounters(folder, PARAMS.doclens.systems, subclaims=True)
+
+
+@needs_sources
+def test_every_request_has_its_reply_and_every_reply_its_request(encounters: list[Document]) -> None:
+    ask = recorded()
+    claims = asyncio.run(judge_claims(encounters, ask, ask, PARAMS.doclens))
+    omissions = asyncio.run(judge_omissions(encounters, ask, PARAMS))
+    assert claims["unscored"].empty and omissions["unscored"]["reason"].str.contains("least_lines|no fact").all()
+    assert ask.used == set(read_recorded(FILE))
+
+    judged = claims["judged"]
+    documents = judged.groupby(["system", "metric"])["document"].nunique()
+    for system in (*OPEN_SYSTEMS, *ACI_BENCH.values()):
+        assert documents[system].to_dict() == {"claim_precision": PRECISE, "claim_recall": len(encounters)}
+    assert documents[CITING, "citation_recall"] == CITED and judged["reason"].notna().mean() > 0.9
+    assert omissions["omitted"].groupby("system")["document"].nunique().to_dict().keys() == set(SYSTEMS.values())
+    assert len(visits_drawn(encounters)) == VISITS
+
+    shown = RECORDED_CLAIMS.validate(claims_table(judged, asyncio.run(judged_by_rules(judged, encounters))))
+    assert shown["judged_rules"].notna().sum() == judged["metric"].str.startswith("claim").sum()
+
+
+@needs_sources
+def test_other_prompts_find_no_reply_and_nothing_is_found(encounters: list[Document]) -> None:
+    """Claims on sections that an output lacks are not recalled, without a question."""
+    ask = RecordedAsk(STRONG, {})
+    claims = asyncio.run(judge_claims(encounters[:2], ask, ask, PARAMS.doclens))
+    assert not claims["judged"]["judged"].eq(True).any() and claims["judged"]["judged"].isna().any()
+    assert claims["unscored"]["reason"].str.contains("no recorded reply").any()

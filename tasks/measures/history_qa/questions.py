@@ -206,7 +206,14 @@ class TimeQuestions:
         return self._closed("order", wording, right, list(choices.values()), sorted(set(firsts.values()))[:1])
 
     def _dated(
-        self, kind: str, wording: str, at: Sequence[int], answerable: bool, *, start: date = date.min, end: date = date.max
+        self,
+        kind: str,
+        wording: str,
+        at: Sequence[int],
+        answerable: bool,
+        *,
+        start: date = date.min,
+        end: date = date.max,
     ) -> TimedDraft | None:
         """A question whose answer is the date of a visit from ``start`` on or, without one, up to ``end``.
 

@@ -46,7 +46,7 @@ _FIGURES = dict.fromkeys(("a", "b", "difference", "low", "high", "bound_low", "b
 
 
 def compare_metrics(tables: Sequence[tuple[pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
-    """Values that differ between metric tables (METRICS) of two lineages, without a test; columns as in :func:`compare_all`.
+    """Values that differ between metric tables (METRICS) of two lineages, without a test, as in :func:`compare_all`.
 
     ``failed_a`` and ``failed_b`` are the numbers of unscored records.
     """

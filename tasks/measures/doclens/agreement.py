@@ -67,7 +67,7 @@ def section_preferences(
     wide = rouge[rouge["metric"].isin(OTHERS)].pivot_table(index=keys, columns="metric", values="value").reset_index()
     both = scores.rename(columns={"value": "claim_recall"}).merge(wide, on=keys)
     rows = [
-        _preference(both[both["item"] == section], other, section, seed)
+        _preference(both[both["item"] == section], other, section)
         for section in PREFERENCE_SECTIONS
         for other in OTHERS
     ]
@@ -75,7 +75,7 @@ def section_preferences(
     return metric_table(rows, **shared)
 
 
-def _preference(both: pd.DataFrame, other: str, section: str, seed: int) -> Row:
+def _preference(both: pd.DataFrame, other: str, section: str) -> Row:
     found = [
         disagreements(group["claim_recall"].to_numpy(dtype=float), group[other].to_numpy(dtype=float))
         for _, group in both.groupby("document", sort=True)
@@ -114,7 +114,7 @@ def evaluator_agreement(
         row
         for one, other in combinations(scores, 2)
         for name in SCORES
-        for row in _rows(scores[one], scores[other], name, f"{one} and {other}", seed)
+        for row in _rows(scores[one], scores[other], name, f"{one} and {other}")
     ]
     return metric_table(rows, stage=STAGE, condition=CONDITION, seed=seed)
 
@@ -132,7 +132,7 @@ def _judge_means(judged: pd.DataFrame) -> pd.DataFrame:
     return 100 * found.pivot_table(index=_KEYS, columns="metric", values="value").reindex(columns=list(SCORES))
 
 
-def _rows(one: pd.DataFrame, other: pd.DataFrame, name: str, pair: str, seed: int) -> Iterator[Row]:
+def _rows(one: pd.DataFrame, other: pd.DataFrame, name: str, pair: str) -> Iterator[Row]:
     both = pd.concat([one[name], other[name]], axis=1, keys=["one", "other"], join="inner").dropna()
     is_whole = both.index.get_level_values("item") == WHOLE
     for over, table in (("whole notes", both[is_whole]), ("sections", both[~is_whole])):

@@ -1,5 +1,6 @@
 """Reads dvc.yaml, which alone defines the stages and the files that each may read and must write."""
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,9 @@ from schemas.params.llm import RoleName
 from tasks.domains.in_use import domain_name
 
 MAIN = Path("dvc.yaml")
-"""The main pipeline; reports/published/dvc.yaml is the other."""
+"""The main pipeline."""
+PUBLISHED = Path("reports/published/dvc.yaml")
+"""The pipeline that needs outside data or the sizes of the papers."""
 
 DOMAIN = "tasks/domains/${domain}"
 """Folder of the domain in use, as dvc.yaml spells it; DVC fills in the ``domain`` of params.yaml."""
@@ -111,6 +114,17 @@ def declared_outputs(stage: dict[str, Any]) -> dict[str, dict[str, Any]]:
         for entry in stage.get(kind, []):
             declared |= entry if isinstance(entry, dict) else {entry: {}}
     return declared
+
+
+def maker_of(path: Path) -> str:
+    """Which stage makes a file or folder, and the command that runs this stage; for errors on missing files."""
+    sought = Path(os.path.relpath(path))
+    for file in filter(Path.exists, (MAIN, PUBLISHED)):
+        option = "" if file == MAIN else f"--pipeline {file} "
+        for name, stage in read_pipeline(file).items():
+            if {sought, *sought.parents} & set(map(Path, declared_outputs(stage))):
+                return f"stage {name} makes it; run: vignette repro {option}{name}"
+    return "run the stage that makes it (vignette repro)"
 
 
 def model_stages(file: Path) -> dict[str, list[RoleName]]:

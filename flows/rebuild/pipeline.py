@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import yaml
 
-from schemas.errors import VignetteError
+from schemas.errors import VignetteError, did_you_mean
 from schemas.params.llm import RoleName
 from tasks.domains.in_use import domain_name
 
@@ -186,7 +186,7 @@ def stage_files(file: Path, name: str) -> StageFiles:
     """The declared files of one stage; paths are relative to the stage's wdir, from which it runs."""
     stages = read_pipeline(file)
     if name not in stages:
-        raise VignetteError(f"{file}: no stage {name!r}; it has {', '.join(stages)}")
+        raise VignetteError(f"{file}: no stage {name!r}; it has {', '.join(stages)}{did_you_mean(name, stages)}")
     stage = stages[name]
     deps, outs = paths_of(stage.get("deps", [])), [Path(path) for path in declared_outputs(stage)]
     return StageFiles(name, _by_stem(deps), _by_stem(outs), file, _listed_params(stage.get("params", [])))

@@ -29,8 +29,8 @@ class Transitions:
 
     ``slice`` has the present variables but for the constant ones, their parents ``last.X``, the constant variables that
     are parents, and ``gap``. Constants and ``last.X`` are roots that are always observed; their distributions are not
-    used. ``days``: the
-    shortest and longest interval in days by value of ``gap``; all days of a range are equally likely.
+    used. ``days``: the shortest and longest interval in days by value of ``gap``; all days of a range are equally
+    likely.
     """
 
     constant: tuple[str, ...]

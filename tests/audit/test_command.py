@@ -120,10 +120,10 @@ def test_an_audit_says_first_whom_it_asks_what_and_where_the_card_goes(
 ) -> None:
     (tmp_path / "texts.jsonl").write_text('{"id": "a", "source": "Nothing."}')
     out = tmp_path / "card"
-    assert run(["audit", "--cases", "20", "--texts", str(tmp_path / "texts.jsonl"), "--out", str(out)]) == 1
-    assert capsys.readouterr().out == (
-        f"judge: the simulator's rules, no language model. Cases: --cases 20 of {tmp_path / 'texts.jsonl'}; tasks claims, "
-        f"grounding, omissions, citations. The card goes to {out / 'card.html'}\n"
+    assert run(["audit", "--cases", "20", "--texts", str(tmp_path / "texts.jsonl"), "--out", str(out)]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == (
+        f"judge: the simulator's rules, no language model. Cases: --cases 20 of {tmp_path / 'texts.jsonl'}; "
+        f"tasks claims, grounding, omissions, citations. The card goes to {out / 'card.html'}"
     )
 
 

@@ -19,6 +19,8 @@ VignetteError
 
 import errno
 import sqlite3
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 _REMEDIES = {
     errno.EACCES: "allow this user to use it",
@@ -98,6 +100,12 @@ def explained(error: BaseException) -> str | None:
     if error.filename is None:
         return with_remedy(error) if error.errno in _REMEDIES else None
     return f"{error.filename}: {with_remedy(error)}"
+
+
+def did_you_mean(given: object, names: Iterable[str]) -> str:
+    """The end of an error on an unknown name: the most similar of the known ``names``; empty where none is similar."""
+    near = get_close_matches(str(given).lower(), list(names), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def with_remedy(error: OSError) -> str:

@@ -1,7 +1,8 @@
 """The progress of long work: counts, and the line in which they are shown, the only one of this project.
 
 A stage of `vignette repro` writes its counts to the folder that VIGNETTE_PROGRESS names, and the run shows a live line
-for each running stage. Another process shows a line of its own, once its work takes more than a few seconds.
+for each running stage. Another process shows a line of its own, once its work takes more than a few seconds, or prints
+it from time to time where there is no terminal.
 """
 
 import json
@@ -19,6 +20,7 @@ FOLDER = "VIGNETTE_PROGRESS"
 """Environment variable with the folder to which the processes of a stage write their counts."""
 SHOWN_AFTER_S = 3.0
 WRITTEN_EVERY_S = 0.5
+PRINTED_EVERY_S = 10.0
 CALL, CHUNK = "call", "chunk"
 
 
@@ -58,7 +60,7 @@ class _Counts:
         self._open: list[Count] = []
         self._closed: list[Count] = []
         self._folder: str | None = None
-        self._shown: LiveLines | None = None
+        self._shown: LiveLines | PrintedLine | None = None
         self._writer: threading.Thread | None = None
         self._lock = threading.Lock()
 
@@ -71,8 +73,8 @@ class _Counts:
                 if self._writer is None:
                     self._writer = threading.Thread(target=self._keep_writing, daemon=True)
                     self._writer.start()
-            elif self._shown is None and has_terminal():
-                self._shown = LiveLines(after=SHOWN_AFTER_S)
+            elif self._shown is None:
+                self._shown = LiveLines(after=SHOWN_AFTER_S) if has_terminal() else PrintedLine()
                 self._shown.__enter__()
                 self._shown.add(Line(count.title, lambda: [*self._closed, *self._open]))
 
@@ -169,6 +171,29 @@ def has_terminal() -> bool:
     streams = (sys.__stdout__, sys.__stderr__)
     is_shown = all(stream is not None and not stream.closed and stream.isatty() for stream in streams)
     return is_shown and os.environ.get("TERM") != "dumb"
+
+
+class PrintedLine:
+    """A line that is printed to standard error every few seconds, where there is no terminal; a context manager."""
+
+    def __init__(self) -> None:
+        self._line, self._over = Line("", list), threading.Event()
+
+    def add(self, line: Line) -> None:
+        """Print this line from now on."""
+        self._line = line
+
+    def _print(self) -> None:
+        while not self._over.wait(PRINTED_EVERY_S):
+            with suppress(OSError, ValueError):  # a closed stream is no reason to fail
+                print(self._line, file=sys.stderr, flush=True)
+
+    def __enter__(self) -> "PrintedLine":
+        threading.Thread(target=self._print, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
 
 
 class LiveLines:

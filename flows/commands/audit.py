@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemas.errors import ParamsError, SourceError
+from schemas.errors import ParamsError, SourceError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,6 +98,8 @@ def main(
     _require_numbers(cases, takes, seed, plan)
     earlier, folder = None if against is None else read_card(against), out or Path("audit")
     every, names = judges_of(loaded, judges or ["simulator"]), stems(verdicts or [])
+    if export is None and not verdicts and not dry_run:
+        print(_announced(every, chosen, cases, texts, folder), flush=True)
     audit = make_audit(texts, loaded, cases=cases, tasks=chosen, takes=3 if takes is None else takes)
     if export is not None:
         _write_cases(export, audit, loaded)
@@ -112,6 +114,25 @@ def main(
     source = "notes of the simulator" if texts is None else texts.name
     _finish(
         *found, audit, folder, earlier, required, {"source": source, "seed": seed}, plan, every if not names else []
+    )
+
+
+def _announced(
+    every: Sequence[Params], tasks: Sequence[str] | None, cases: int, texts: Path | None, folder: Path
+) -> str:
+    """What an audit is about to do, before anything is asked."""
+    from flows.evaluation.audit import TASKS, WITH_RECORDS
+
+    roles = [params.roles["judge"] for params in every]
+    judges = [
+        "the simulator's rules, no language model" if role.is_simulator else f"{role.model} at {role.base_url}"
+        for role in roles
+    ]
+    asked = tasks or [task for task in TASKS if texts is None or task not in WITH_RECORDS]
+    source = "notes of the simulator" if texts is None else texts
+    return (
+        f"judge: {'; '.join(judges)}. Cases: --cases {cases:,} of {source}; tasks {', '.join(asked)}. "
+        f"The card goes to {folder / 'card.html'}"
     )
 
 
@@ -139,7 +160,8 @@ def _tasks(given: str | None) -> list[str] | None:
     names = [name.strip() for name in given.split(",") if name.strip()]
     if not names or (unknown := [name for name in names if name not in TASKS]):
         raise ParamsError(
-            f"--tasks {given}: expected some of {', '.join(TASKS)}" + (f"; found {unknown[0]}" if names else "")
+            f"--tasks {given}: expected some of {', '.join(TASKS)}"
+            + (f"; found {unknown[0]}{did_you_mean(unknown[0], TASKS)}" if names else "")
         )
     return names
 
@@ -164,7 +186,7 @@ def _required(given: str | None, tasks: list[str] | None) -> dict[str, float]:
         if name not in (*METRIC_NAMES, *CHANGE_NAMES):
             raise ParamsError(
                 f"--require {name}: expected a metric ({', '.join(METRIC_NAMES)}) or a change "
-                f"({', '.join(CHANGE_NAMES)})"
+                f"({', '.join(CHANGE_NAMES)}){did_you_mean(name, (*METRIC_NAMES, *CHANGE_NAMES))}"
             )
         if name in CHANGE_NAMES and tasks is not None and "claims" not in tasks:
             raise ParamsError(f"--require {name}: changes are made to claims; add claims to --tasks")

@@ -1,6 +1,7 @@
 """Evaluates the user's own texts: DocLens, MED-OMIT, overlap and paired comparisons of any systems' outputs."""
 
 import asyncio
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemas.errors import EncodingError, ParamsError, SourceError, VignetteError
+from schemas.errors import EncodingError, ParamsError, SourceError, VignetteError, did_you_mean
 
 if TYPE_CHECKING:
     from flows.evaluation.work import Evaluation
     from schemas.params import Params
     from schemas.params.measures import Evaluate
+    from tasks.progress import Count
     from tasks.texts.reading import DataSet
 
 SIMULATOR = "simulator"  # schemas.params.llm.SIMULATOR, which takes seconds to import
@@ -108,6 +110,7 @@ def main(
     from flows.evaluation.cards import read_card
     from flows.evaluation.estimate import estimate_calls
     from flows.runtime.costs import table, unpriced
+    from tasks.progress import progress
 
     if card is not None:
         read_card(card)  # before anything is asked
@@ -120,11 +123,13 @@ def main(
         if without := unpriced(loaded, lines):
             print(f"no sum in dollars: params.yaml has no price of {', '.join(without)}")
         return
-    evaluation, models = _evaluate(
-        loaded, chosen, found, out, confirmed=yes, card=card, forms=forms, labels=labels, back=back
-    )
-    if mlflow and clone() is not None:
-        _record(out, evaluation)
+    with progress("evaluate", 3, "step") as steps:
+        evaluation, models, refused = _evaluate(
+            loaded, chosen, found, out, steps, confirmed=yes, card=card, forms=forms, labels=labels, back=back
+        )
+        not_recorded = _record(out, evaluation) if mlflow and clone() is not None else []
+    for line in (*refused, *not_recorded):
+        print(f"evaluate: {line}", file=sys.stderr)
     _report(evaluation, models, out)
     evaluation.require_scored()
 
@@ -166,32 +171,39 @@ def _evaluate(
     chosen: "Evaluate",
     data: "DataSet",
     out: Path,
+    steps: "Count",
     *,
     confirmed: bool,
     card: Path | None,
     forms: bool,
     labels: bool,
     back: Sequence[tuple[str, Path]],
-) -> tuple["Evaluation", dict[str, str]]:
-    """Evaluate and write the folder; returns the evaluation and the label of the model of each role."""
+) -> tuple["Evaluation", dict[str, str], list[str]]:
+    """Evaluate and write the folder; the evaluation, the label of each role's model, and what the card cannot correct.
+
+    ``steps`` counts judging and writing.
+    """
     from flows.evaluation.api import run_evaluation
     from flows.evaluation.folder import evaluation_files, write_evaluation
     from flows.evaluation.forms import clinicians_agreement, form_files, label_files
 
     evaluation, manifest = asyncio.run(run_evaluation(params, chosen, data, confirmed=confirmed))
+    steps.update()
+    refused: list[str] = []
     if card is not None and "judge" in manifest["models"]:
-        evaluation = _corrected(evaluation, card, manifest["models"]["judge"]["label"], params.seed)
+        evaluation, refused = _corrected(evaluation, card, manifest["models"]["judge"]["label"], params.seed)
     if back:
         agreement = clinicians_agreement(evaluation, back, params.med_omit.form, seed=params.seed)
         evaluation = evaluation.with_table("clinicians", agreement)
     more = form_files(evaluation, params.med_omit.form, seed=params.seed) if forms else {}
     more |= label_files(evaluation, seed=params.seed) if labels else {}
     write_evaluation(out, evaluation_files(evaluation, manifest, Path(chosen.data).name, more))
-    return evaluation, {role: model["label"] for role, model in manifest["models"].items()}
+    steps.update()
+    return evaluation, {role: model["label"] for role, model in manifest["models"].items()}, refused
 
 
-def _corrected(evaluation: "Evaluation", card: Path, judge: str, seed: int) -> "Evaluation":
-    """The evaluation with scores corrected for the judge's errors on its card."""
+def _corrected(evaluation: "Evaluation", card: Path, judge: str, seed: int) -> tuple["Evaluation", list[str]]:
+    """The evaluation with scores corrected for the judge's errors on its card, and why others are not corrected."""
     import pandas as pd
 
     from flows.evaluation.cards import card_of
@@ -201,9 +213,7 @@ def _corrected(evaluation: "Evaluation", card: Path, judge: str, seed: int) -> "
     rows, refused = corrected_rows(
         evaluation.table("scores"), metrics, card_of(card, judge), seed=seed, provenance=about
     )
-    for line in refused:
-        print(f"evaluate: {line}", file=sys.stderr)
-    return evaluation.with_table("metrics", pd.concat([metrics, rows], ignore_index=True))
+    return evaluation.with_table("metrics", pd.concat([metrics, rows], ignore_index=True)), refused
 
 
 def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None:
@@ -250,6 +260,7 @@ def checked(values: dict[str, object]) -> "Evaluate":
         lines = [
             f"--{'.'.join(map(str, problem['loc']))} is {problem['input']!r}; "
             + problem["msg"].replace("Input should be", "expected").replace(_TOO_SHORT, "expected at least one")
+            + did_you_mean(problem["input"], re.findall(r"'([^']+)'", str(problem.get("ctx", {}).get("expected", ""))))
             for problem in error.errors()
         ]
         raise ParamsError("\n".join(lines)) from error
@@ -263,12 +274,13 @@ def _pair(entry: str, option: str) -> tuple[str, str]:
     return name, value
 
 
-def _record(out: Path, evaluation: "Evaluation") -> None:
-    """Write the metrics to MLflow; the evaluation stays valid when that fails."""
+def _record(out: Path, evaluation: "Evaluation") -> list[str]:
+    """Write the metrics to MLflow; the evaluation stays valid when that fails, and the reason is returned."""
     from flows.lineage.lineage import store_folder
     from tasks.tracking.mlflow_store import LineageStore  # loads mlflow, which takes seconds
 
     try:
         LineageStore(store_folder(), EXPERIMENT).write_evaluation(out.resolve().name, out, evaluation.table("metrics"))
     except (OSError, VignetteError) as error:
-        print(f"evaluate: not recorded in MLflow ({error})", file=sys.stderr)
+        return [f"not recorded in MLflow ({error})"]
+    return []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from flows.rebuild.pipeline import MAIN, StageFiles, stage_files
+from flows.rebuild.pipeline import MAIN, StageFiles, maker_of, stage_files
 from flows.runtime.folders import require_new_file, write_export, write_new_file
 from flows.runtime.params import load_params
 from schemas.errors import SourceError
@@ -252,7 +252,7 @@ def exported_files() -> dict[str, bytes]:
     """The files of stage `export` by their path within the dataset. Raises SourceError when it has not run."""
     folder = stage_files(MAIN, "export").out("dataset")
     if not folder.is_dir():
-        raise SourceError(f"{folder}: no such folder; run `vignette repro`, which exports the dataset")
+        raise SourceError(f"{folder}: no such folder; {maker_of(folder)}")
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.commands.store import store_path
+from flows.rebuild.pipeline import maker_of
 from flows.runtime.folders import require_new_file, write_new_file
 from flows.runtime.params import load_params
 from flows.runtime.workspace import root
@@ -103,7 +104,7 @@ def _planted(file: Path) -> pd.DataFrame:
     import pandas as pd
 
     if not file.exists():
-        raise SourceError(f"{file} is missing; run: vignette repro")
+        raise SourceError(f"{file}: no such file; {maker_of(file)}")
     return pd.read_parquet(file)
 
 
@@ -125,7 +126,7 @@ def _table(name: str) -> pd.DataFrame:
 
     if name == WORKSPACE:
         if not (root() / TABLE).exists():
-            raise SourceError(f"{TABLE} is missing; run: vignette repro")
+            raise SourceError(f"{TABLE}: no such file; {maker_of(root() / TABLE)}")
         return pd.concat([pd.read_csv(root() / path) for path in (TABLE, LABELS) if (root() / path).exists()])
     found = find_lineage(name)
     if TABLE not in found.outputs():

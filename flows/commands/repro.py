@@ -19,7 +19,7 @@ from flows.commands.probe import probe_roles, roles_to_probe, would_change
 from flows.lineage.lineage import current_lineage, is_recorded, recorded_lineages
 from flows.lineage.report import write_report
 from flows.rebuild.lock import lock_in_use, restore_lock
-from flows.rebuild.pipeline import MAIN, declared_outputs, paths_of, read_pipeline, with_needed
+from flows.rebuild.pipeline import MAIN, PUBLISHED, declared_outputs, paths_of, read_pipeline, with_needed
 from flows.rebuild.plan import STARTED, require_as_locked, require_confirmation, stages_to_run
 from flows.rebuild.processes import exclusive, exit_on_sigterm
 from flows.rebuild.server import stop_if_unused, use_server
@@ -32,7 +32,6 @@ from tasks.progress import has_terminal
 from tasks.tracking.lineage import RECORD_STAGE
 from tasks.transport.instructions import use_instruction_set
 
-PUBLISHED = Path("reports/published/dvc.yaml")
 _BUILT = Path("data/published")
 _NAMED = 8
 """Most stages that the end of a run names."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from schemas.errors import ParamsError
+from schemas.errors import ParamsError, did_you_mean
 from schemas.params import Params
 from schemas.params.llm import SIMULATOR, Role, RoleName
 
@@ -24,7 +24,7 @@ def choose_role(given: str, role: RoleName, params: Params) -> Role:
         return Role(base_url=url, model=model, temperature=0.0)
     raise ParamsError(
         f"{role} {given!r}: expected {SIMULATOR}, a role of params.yaml ({', '.join(params.roles)}) or MODEL@URL, "
-        "for example gpt-4o@https://api.openai.com/v1"
+        f"for example gpt-4o@https://api.openai.com/v1{did_you_mean(given, [SIMULATOR, *params.roles])}"
     )
 
 

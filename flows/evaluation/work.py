@@ -93,14 +93,6 @@ class Evaluation:
 NO_REFERENCE = "overlap is left out: no document has a reference (--map reference=COLUMN names their column)"
 
 
-def _plan(chosen: Evaluate, data: DataSet) -> Plan:
-    """The plan, without overlap where no document has a reference."""
-    plan = plan_of(chosen, data)
-    if NO_REFERENCE in data.notes:
-        return replace(plan, metrics=tuple(name for name in plan.metrics if name != "overlap"))
-    return plan
-
-
 def read_data(chosen: Evaluate) -> DataSet:
     """The documents of an evaluation. Raises SourceError with one line for each defect."""
     data = read_documents(
@@ -157,7 +149,7 @@ def roles_of(chosen: Evaluate, data: DataSet) -> list[RoleName]:
 async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet) -> Frames:
     """Have outputs written if asked for, and judge all: the tables of `evaluate_chunk`, and planted (PLANTED)."""
     frames = {"documents": documents_table(data.documents)}
-    made = await runner.in_chunks(partial(evaluate_chunk, _plan(chosen, data)), frames, by="document")
+    made = await runner.in_chunks(partial(evaluate_chunk, plan_of(chosen, data)), frames, by="document")
     if chosen.planted:
         having = [document for document in data.documents if document.reference is not None]
         drawn = sample_records(pd.Series(range(len(having))), chosen.planted, seed=runner.params.seed)
@@ -166,7 +158,7 @@ async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet) -> Frames:
         made["planted"] = numbered(planted["planted"])
         made["unscored"] = pd.concat([made["unscored"], planted["unscored"]], ignore_index=True)
     if chosen.own:
-        made |= await own_tables(runner, chosen.own, _plan(chosen, data), made)
+        made |= await own_tables(runner, chosen.own, plan_of(chosen, data), made)
     return in_order(made)
 
 
@@ -199,7 +191,7 @@ async def planted_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
 
 async def evaluate_data(runner: Runner, chosen: Evaluate, data: DataSet) -> Evaluation:
     """Have outputs written if asked for, judge all outputs, and compare the systems."""
-    made, plan, params = await judge_all(runner, chosen, data), _plan(chosen, data), runner.params
+    made, plan, params = await judge_all(runner, chosen, data), plan_of(chosen, data), runner.params
     order = {document.id: place for place, document in enumerate(data.documents)}
     documents = sorted(documents_of(made["documents"]), key=lambda one: order[one.id])
     made_by = runner.provenance(roles_of(chosen, data)) or COMPUTED

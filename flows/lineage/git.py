@@ -37,9 +37,9 @@ def changed_files(*paths: str, folder: Path | None = None) -> bool:
     return bool(git("status", "--porcelain", "--untracked-files=no", "--", *paths, folder=folder))
 
 
-def uncommitted(folder: Path | None = None) -> list[str]:
+def uncommitted() -> list[str]:
     """Files in which a working tree differs from the commit that is checked out, with those that git does not track."""
-    listed = git("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", folder=folder) or b""
+    listed = git("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all") or b""
     return [line[3:] for line in listed.decode(errors="replace").split("\0") if line]
 
 

@@ -75,7 +75,7 @@ class StageLines:
         if self.live is not None:
             self.live.say(text)
         else:
-            print(text, flush=True)
+            print(f"{text}\n", end="", flush=True)  # in one write, as stages print at the same time
 
     def _forward(self, process: Process) -> None:
         """Show what a stage prints, as long as it does."""

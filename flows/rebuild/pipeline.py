@@ -1,5 +1,6 @@
 """Reads dvc.yaml, which alone defines the stages and the files that each may read and must write."""
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -8,12 +9,14 @@ from typing import Any, get_args
 
 import yaml
 
-from schemas.errors import VignetteError
+from schemas.errors import VignetteError, did_you_mean
 from schemas.params.llm import RoleName
 from tasks.domains.in_use import domain_name
 
 MAIN = Path("dvc.yaml")
-"""The main pipeline; reports/published/dvc.yaml is the other."""
+"""The main pipeline."""
+PUBLISHED = Path("reports/published/dvc.yaml")
+"""The pipeline that needs outside data or the sizes of the papers."""
 
 DOMAIN = "tasks/domains/${domain}"
 """Folder of the domain in use, as dvc.yaml spells it; DVC fills in the ``domain`` of params.yaml."""
@@ -113,6 +116,17 @@ def declared_outputs(stage: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return declared
 
 
+def maker_of(path: Path) -> str:
+    """Which stage makes a file or folder, and the command that runs this stage; for errors on missing files."""
+    sought = Path(os.path.relpath(path))
+    for file in filter(Path.exists, (MAIN, PUBLISHED)):
+        option = "" if file == MAIN else f"--pipeline {file} "
+        for name, stage in read_pipeline(file).items():
+            if {sought, *sought.parents} & set(map(Path, declared_outputs(stage))):
+                return f"stage {name} makes it; run: vignette repro {option}{name}"
+    return "run the stage that makes it (vignette repro)"
+
+
 def model_stages(file: Path) -> dict[str, list[RoleName]]:
     """The stages of a dvc.yaml that call a model, with the roles whose fingerprints they depend on."""
     roles = {name: _roles(paths_of(stage.get("deps", []))) for name, stage in read_pipeline(file).items()}
@@ -172,7 +186,7 @@ def stage_files(file: Path, name: str) -> StageFiles:
     """The declared files of one stage; paths are relative to the stage's wdir, from which it runs."""
     stages = read_pipeline(file)
     if name not in stages:
-        raise VignetteError(f"{file}: no stage {name!r}; it has {', '.join(stages)}")
+        raise VignetteError(f"{file}: no stage {name!r}; it has {', '.join(stages)}{did_you_mean(name, stages)}")
     stage = stages[name]
     deps, outs = paths_of(stage.get("deps", [])), [Path(path) for path in declared_outputs(stage)]
     return StageFiles(name, _by_stem(deps), _by_stem(outs), file, _listed_params(stage.get("params", [])))

@@ -14,6 +14,7 @@ import pandera.pandas as pa
 import pyarrow
 import pyarrow.parquet as pq
 
+from flows.rebuild.pipeline import maker_of
 from flows.rebuild.processes import fenced
 from schemas.errors import TableError, with_remedy
 from schemas.tables.columns import table
@@ -74,7 +75,7 @@ def _explain(error: pandera.errors.SchemaErrors, frame: pd.DataFrame, schema: pa
 def read_table(path: Path, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None) -> pd.DataFrame:
     """Read a parquet or CSV table and check it; with ``columns``, only these are read from parquet and checked."""
     if not path.exists():
-        raise TableError(f"{path}: no such file; run the stage that writes it (dvc repro)")
+        raise TableError(f"{path}: no such file; {maker_of(path)}")
     try:
         if path.suffix == ".csv":
             return check(_read_csv(path, schema), schema, str(path))

@@ -75,7 +75,7 @@ async def run_note_qa(stage: Stage) -> None:
     stage.save("answers", answers)
     stage.save("planted", planted)
     stage.save("judgements", judgements)
-    stage.save("note_qa_scores", note_qa_scores(judgements, questions, patients))
+    stage.save("note_qa_scores", note_qa_scores(judgements, patients))
     calls = len(written["questions"]) + len(answers) + len(judgements) + len(unscored)
     stage.save_unscored("unscored_note_qa", unscored, of=calls)
     made = stage.provenance(["annotator", "answerer", "judge"])

@@ -56,4 +56,4 @@ async def run_review_published(stage: Stage) -> None:
     files = evaluator_files(stage.sources)
     ratings = read_evaluators(files) if files else None
     published = pd.read_csv(stage.dep("simsum_table4_expert"))
-    stage.save("reproduction_review", reproduction_rows(published, ratings, seed=stage.params.seed))
+    stage.save("reproduction_review", reproduction_rows(published, ratings))

@@ -128,7 +128,7 @@ SYSTEM_COMPARISONS = table(
     },
     key=["system_a", "system_b", "stage", "condition", "item", "metric"],
     name="system_comparisons",
-    description="Paired comparison of two systems; columns as in `tasks.tracking.comparison.compare`.",
+    description="Paired comparison of two systems; columns as in `tasks.tracking.comparison.compare_all`.",
 )
 
 UNSCORED_OUTPUTS = table(

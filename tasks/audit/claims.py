@@ -55,7 +55,7 @@ def further_claims(notes: Mapping[str, str], kinds: Sequence[str], *, seed: int)
     for name in sorted(notes) if kinds else ():
         note = notes[name]
         own = _statements(note)
-        for kind, claim, truth, source in [*_reworded(own, random), *_exchanged(note, own, random)]:
+        for kind, claim, truth, source in [*_reworded(own, random), *_exchanged(own, random)]:
             if kind in kinds and claim not in note:
                 found.append(PlantedClaim(name, kind, note, claim, truth, source))
     return found
@@ -235,7 +235,7 @@ REWORDED: dict[str, Rule] = {
 }
 
 
-def _exchanged(note: str, own: Sequence[str], random: np.random.Generator) -> Iterator[Made]:
+def _exchanged(own: Sequence[str], random: np.random.Generator) -> Iterator[Made]:
     """False claims in the words of the text: values, negations, causes and roles exchanged."""
     for at, sentence in enumerate(own):
         others = [*own[:at], *own[at + 1 :]]

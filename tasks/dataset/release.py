@@ -1,8 +1,6 @@
-"""Checks of an exported dataset before it is published.
+"""Publishes an exported dataset: checks it, and packs it with Zenodo's metadata or pushes it to Hugging Face.
 
-The dataset as one archive with Zenodo's metadata (developers.zenodo.org, deposit metadata).
-
-Pushes the dataset to a Hugging Face repository. The only importer of huggingface_hub.
+Zenodo's metadata: developers.zenodo.org, deposit metadata. This is the only importer of huggingface_hub.
 """
 
 import hashlib
@@ -114,8 +112,7 @@ def push_dataset(files: Mapping[str, bytes], repository: str, *, message: str, p
     """Commit ``files`` (path within the dataset -> contents) to a dataset repository; returns the commit's address.
 
     The repository is created if need be, private unless ``public``; an existing one keeps its visibility. The token is
-    read from HF_TOKEN or the file that ``hf auth login`` writes. Raises
-    SourceError with the hub's reason.
+    read from HF_TOKEN or the file that ``hf auth login`` writes. Raises SourceError with the hub's reason.
     """
     from huggingface_hub import CommitOperationAdd, HfApi
 

@@ -117,10 +117,10 @@ def near_duplicates(notes: Sequence[str], threshold: float, size: int = 5) -> li
     return pairs
 
 
-def highest_overlap(notes: Sequence[str], size: int = 5) -> float:
-    """The highest Jaccard index of the word n-grams of any two notes, or 0.2 if no pair reaches that."""
+def highest_overlap(notes: Sequence[str]) -> float:
+    """The highest Jaccard index of the word 5-grams of any two notes, or 0.2 if no pair reaches that."""
     for threshold in (0.8, 0.6, 0.4, 0.3, 0.2):
-        if pairs := near_duplicates(notes, threshold, size):
+        if pairs := near_duplicates(notes, threshold):
             return max(index for _, _, index in pairs)
     return 0.2
 

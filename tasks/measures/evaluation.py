@@ -60,7 +60,7 @@ class Plan:
 
 
 def plan_of(chosen: Evaluate, data: DataSet) -> Plan:
-    """The plan of an evaluation of ``data``."""
+    """The plan of an evaluation of ``data``; overlap is left out where no document has a reference."""
     prompt = writer_prompt(data)
     writers = tuple(
         writer(prompt if by == "whole" else "cited_note", count, by_section=by == "section")
@@ -72,8 +72,9 @@ def plan_of(chosen: Evaluate, data: DataSet) -> Plan:
     citing = tuple(sorted({*doclens.citing_systems(data.documents), *written}))
     sections = data.sectioning if chosen.sections == "auto" else chosen.sections
     history = chosen.omissions == "history" or (chosen.omissions == "auto" and data.layout == "aci_bench")
+    has_reference = any(document.reference for document in data.documents)
     return Plan(
-        tuple(chosen.metrics),
+        tuple(name for name in chosen.metrics if name != "overlap" or has_reference),
         systems,
         citing,
         writers,

@@ -4,7 +4,7 @@ The four kinds of conditional distribution (SimSUM, Section 2.1) are evaluated a
 parents in order; the values of a categorical node come last.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -137,27 +137,6 @@ class Variable:
     def is_count(self) -> bool:
         """Whether the variable is a count and has no list of values."""
         return isinstance(self.distribution, Poisson)
-
-
-def renamed(node: Variable, name_of: Callable[[str], str]) -> Variable:
-    """The variable with another name, and with other names of its parents."""
-
-    def named(effects: Effects) -> Effects:
-        return {name_of(parent): values for parent, values in effects.items()}
-
-    def regression(model: Regression) -> Regression:
-        return replace(model, coefficients=named(model.coefficients))
-
-    own = node.distribution
-    if isinstance(own, NoisyOr):
-        own = replace(own, causes=named(own.causes))
-    elif isinstance(own, Logistic):
-        own = Logistic(regression(own.model))
-    elif isinstance(own, Poisson):
-        by = None if own.by is None else name_of(own.by)
-        own = replace(own, by=by, models={value: regression(model) for value, model in own.models.items()})
-    parents = tuple(map(name_of, node.parents))
-    return replace(node, name=name_of(node.name), parents=parents, distribution=own)
 
 
 @dataclass(frozen=True, eq=False)

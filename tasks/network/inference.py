@@ -95,19 +95,17 @@ def posterior(network: NetworkDefinition, evidence: pd.DataFrame, target: str) -
 
 
 def joint_posterior(network: NetworkDefinition, evidence: pd.DataFrame, targets: Sequence[str]) -> Floats:
-    """P(targets | evidence) for each row of ``evidence``, shape (rows, cards of ``targets`` ...); as `posterior`."""
+    """P(targets | evidence) for each row of ``evidence``, shape (rows, cards of ``targets`` ...); as `posterior`.
+
+    Equal rows are computed once.
+    """
     names = [str(name) for name in evidence.columns]
     for target in targets:
         if target in names:
             raise NetworkError(f"network {network.name}: {target} is both the target and part of the evidence")
     network.cards(targets)
-    return posterior_of_codes(network, encode(network, evidence, names), len(evidence), targets)
-
-
-def posterior_of_codes(network: NetworkDefinition, codes: Codes, rows: int, targets: Sequence[str]) -> Floats:
-    """`joint_posterior` for evidence in codes; equal rows are computed once."""
-    names = list(codes)
-    matrix = np.stack([codes[name] for name in names], axis=1) if names else np.zeros((rows, 0), dtype=np.int64)
+    codes = encode(network, evidence, names)
+    matrix = np.stack(list(codes.values()), axis=1) if names else np.zeros((len(evidence), 0), dtype=np.int64)
     distinct, first, inverse = _distinct_rows(matrix)
     relevant = network.ancestors([*targets, *names]) | {*targets, *names}
     result = np.empty((len(distinct), *network.cards(targets)))

@@ -1,10 +1,10 @@
-"""What is computed with pgmpy: back-door adjustment sets, files in BIF and XMLBIF, and dynamic networks.
+"""What is computed with pgmpy: back-door adjustment sets, and files in BIF and XMLBIF.
 
 BIF and XMLBIF are the formats of pgmpy, bnlearn and GeNIe. pgmpy takes seconds to import, so modules that look for
 adjustment sets import this one inside functions.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,11 @@ import yaml
 from pgmpy.base import DAG
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.identification import Adjustment
-from pgmpy.models import DiscreteBayesianNetwork, DynamicBayesianNetwork
+from pgmpy.models import DiscreteBayesianNetwork
 from pgmpy.readwrite import BIFReader, BIFWriter, XMLBIFReader, XMLBIFWriter
 
 from schemas.errors import NetworkError
-from tasks.network.graph import Floats, NetworkDefinition, in_categories
-from tasks.network.transitions import GAP, LAST, Transitions
+from tasks.network.graph import NetworkDefinition, in_categories
 
 
 def minimal_adjustment(network: NetworkDefinition, treatment: str, outcome: str) -> tuple[str, ...] | None:
@@ -144,56 +143,3 @@ def _cpd(network: NetworkDefinition, name: str) -> TabularCPD:
         list(network.cards(parents)) or None,
         named,
     )
-
-
-def to_dynamic(network: NetworkDefinition, transitions: Transitions) -> DynamicBayesianNetwork:
-    """pgmpy's model of a network over time, without unbounded counts: nodes (name, 0) and (name, 1), states by code.
-
-    pgmpy has the same edges in both slices. A variable that lacks a parent in one of them (``gap`` in the first, the
-    causes of a constant in the second) has a table that does not depend on it. A constant keeps its last value.
-    """
-    names = [GAP, *(name for name in network.variables if not network.is_unbounded(name))]
-    first = {name: network.parents(name) if name != GAP else () for name in names}
-    later = {name: () if name in transitions.constant else transitions.slice.parents(name) for name in names}
-    model = DynamicBayesianNetwork()
-    model.add_nodes_from(names)
-    within = {name: [p for p in names if p in {*first[name], *later[name]}] for name in names}
-    last = {name: [p.removeprefix(LAST) for p in later[name] if p.startswith(LAST)] for name in names}
-    # pgmpy's inference passes on the variables with parents in the slice before, and expects their last values.
-    linked = {*transitions.constant, *transitions.carried, *(name for name in names if last[name])}
-    between = {name: [p for p in names if p in last[name] or (p == name and name in linked)] for name in names}
-    model.add_edges_from([((p, 0), (name, 0)) for name in names for p in within[name]])
-    model.add_edges_from([((p, 0), (name, 1)) for name in names for p in between[name]])
-    cards = {name: transitions.slice.cards([name])[0] for name in names}
-    for name in names:
-        start = np.exp(network.log_conditional(name)) if name != GAP else np.full(cards[GAP], 1 / cards[GAP])
-        known = [(parent, 0) for parent in first[name]]
-        model.add_cpds(_dynamic_cpd((name, 0), start, known, [(p, 0) for p in within[name]], cards))
-        constant = name in transitions.constant
-        table = np.eye(cards[name]) if constant else np.exp(transitions.slice.log_conditional(name))
-        known = [(name, 0)] if constant else [_at(parent) for parent in later[name]]
-        parents = [*((p, 1) for p in within[name]), *((p, 0) for p in between[name])]
-        model.add_cpds(_dynamic_cpd((name, 1), table, known, parents, cards))
-    return model
-
-
-def _at(parent: str) -> tuple[str, int]:
-    return (parent.removeprefix(LAST), 0) if parent.startswith(LAST) else (parent, 1)
-
-
-def _dynamic_cpd(
-    node: tuple[str, int],
-    table: Floats,
-    known: Sequence[tuple[str, int]],
-    parents: Sequence[tuple[str, int]],
-    cards: Mapping[str, int],
-) -> TabularCPD:
-    """The table over ``parents``, which include the ``known`` ones that it depends on."""
-    order = [known.index(parent) for parent in parents if parent in known]
-    shape = [cards[p[0]] if p in known else 1 for p in parents]
-    full = np.broadcast_to(
-        np.transpose(table, [*order, len(known)]).reshape(*shape, cards[node[0]]),
-        (*(cards[p[0]] for p in parents), cards[node[0]]),
-    )
-    values = full.reshape(-1, cards[node[0]]).T
-    return TabularCPD(node, cards[node[0]], values, list(parents) or None, [cards[p[0]] for p in parents] or None)

@@ -15,46 +15,21 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from schemas.errors import NetworkError
-from tasks.network.coding import Codes, combine, decode, encode
+from tasks.network.coding import Codes, combine, decode
 from tasks.network.graph import Floats, NetworkDefinition
-from tasks.network.inference import posterior_of_codes
 
 SAMPLE_STREAM = 1
 """Separates the random streams of sampling from those of other stages with the same seed."""
 
 
-def sample(
-    network: NetworkDefinition, n: int, seed: int | Sequence[int], *, given: pd.DataFrame | None = None
-) -> pd.DataFrame:
-    """``n`` records: ``record`` (0, 1, ...), then the network's variables in order.
-
-    ``given`` fixes some variables, in one row for all records or one row for each; the others are drawn from their
-    exact conditional distribution: ancestors of fixed variables from their posterior, the rest given their parents.
-
-    Raises NetworkError for an unknown variable or value in ``given``, a wrong number of rows, and an impossible row.
-    """
-    codes = _fixed(network, n, given)
-    clamped = network.ancestors(codes) - set(codes)
+def sample(network: NetworkDefinition, n: int, seed: int | Sequence[int]) -> pd.DataFrame:
+    """``n`` records: ``record`` (0, 1, ...), then the network's variables in order."""
+    codes: Codes = {}
     for name in network.order:
-        if name in codes:
-            continue
         stream = np.random.default_rng([*np.atleast_1d(seed).tolist(), SAMPLE_STREAM, crc32(name.encode())])
-        if name in clamped:
-            codes[name] = _draw(np.cumsum(posterior_of_codes(network, codes, n, [name]), axis=1), stream)
-        else:
-            codes[name] = draw_given_parents(network, name, codes, n, stream)
+        codes[name] = draw_given_parents(network, name, codes, n, stream)
     columns = {name: decode(network, name, codes[name]) for name in network.variables}
     return pd.DataFrame({"record": np.arange(n, dtype=np.int64), **columns})
-
-
-def _fixed(network: NetworkDefinition, n: int, given: pd.DataFrame | None) -> Codes:
-    if given is None:
-        return {}
-    if len(given) not in (1, n):
-        raise NetworkError(f"given has {len(given)} rows; expected 1, or one for each of the {n} records")
-    codes = encode(network, given, [str(name) for name in given.columns])
-    return {name: np.broadcast_to(values, n) for name, values in codes.items()}
 
 
 def draw_given_parents(
@@ -66,19 +41,13 @@ def draw_given_parents(
     if network.is_unbounded(name):
         return stream.poisson(network.rates(name).reshape(-1)[combination]).astype(np.int64)
     table = np.exp(network.log_conditional(name))
-    return _draw(np.cumsum(table.reshape(-1, table.shape[-1]), axis=1), stream, combination)
-
-
-def _draw(
-    cumulative: Floats, stream: np.random.Generator, rows: npt.NDArray[np.int64] | None = None
-) -> npt.NDArray[np.int64]:
-    """One code per record by inversion; ``cumulative`` has one row per record, or is indexed by ``rows``."""
-    u = stream.random(len(cumulative) if rows is None else len(rows))
-    codes = np.zeros(len(u), dtype=np.int64)
-    # The last threshold is 1 up to rounding and is left out.
+    cumulative = np.cumsum(table.reshape(-1, table.shape[-1]), axis=1)
+    u = stream.random(n)
+    drawn = np.zeros(n, dtype=np.int64)
+    # By inversion; the last threshold is 1 up to rounding and is left out.
     for threshold in cumulative.T[:-1]:
-        codes += u >= (threshold if rows is None else threshold[rows])
-    return codes
+        drawn += u >= threshold[combination]
+    return drawn
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from schemas.errors import NetworkError
 from tasks.network.definition import Entry, read_mapping, read_variables
-from tasks.network.graph import NetworkDefinition, Variable, renamed
+from tasks.network.graph import NetworkDefinition, Variable
 
 LAST = "last."
 """Before the name of a variable: its value at the visit before."""
@@ -29,8 +29,8 @@ class Transitions:
 
     ``slice`` has the present variables but for the constant ones, their parents ``last.X``, the constant variables that
     are parents, and ``gap``. Constants and ``last.X`` are roots that are always observed; their distributions are not
-    used. ``days``: the
-    shortest and longest interval in days by value of ``gap``; all days of a range are equally likely.
+    used. ``days``: the shortest and longest interval in days by value of ``gap``; all days of a range are equally
+    likely.
     """
 
     constant: tuple[str, ...]
@@ -154,26 +154,3 @@ def _observed_root(network: NetworkDefinition, name: str) -> dict[str, Any]:
         "values": list(values),
         "table": [1 - (len(values) - 1) / len(values), *[1 / len(values)] * (len(values) - 1)],
     }
-
-
-def at_visit(name: str, visit: int) -> str:
-    """The name of a variable at a visit in an unrolled network."""
-    return f"{name}.{visit}"
-
-
-def unrolled(network: NetworkDefinition, transitions: Transitions, visits: int) -> NetworkDefinition:
-    """The network of ``visits`` visits: variables ``X.1``, ``X.2`` ..., intervals ``gap.2`` ..., constants by name."""
-    nodes = [_placed(node, 1, transitions.constant) for node in network.nodes.values()]
-    for visit in range(2, visits + 1):
-        drawn = [transitions.slice.variable(name) for name in transitions.drawn]
-        nodes += [_placed(node, visit, transitions.constant) for node in drawn]
-    return NetworkDefinition(f"{network.name}, {visits} visits", {node.name: node for node in nodes})
-
-
-def _placed(node: Variable, visit: int, constant: tuple[str, ...]) -> Variable:
-    def name_of(name: str) -> str:
-        if name in constant:
-            return name
-        return at_visit(name.removeprefix(LAST), visit - 1) if name.startswith(LAST) else at_visit(name, visit)
-
-    return renamed(node, name_of)

@@ -214,7 +214,7 @@ def read_evaluators(files: Sequence[Path]) -> pd.DataFrame:
     return pd.concat(frames)[[*keys, "rating"]].sort_values(keys, ignore_index=True)
 
 
-def reproduction_rows(published: pd.DataFrame, ratings: pd.DataFrame | None, *, seed: int) -> pd.DataFrame:
+def reproduction_rows(published: pd.DataFrame, ratings: pd.DataFrame | None) -> pd.DataFrame:
     """REPRODUCTION_ROWS of Table 4 (``published``: its figures), the alphas and the penalties.
 
     ``ratings`` are the evaluators', or None if their files are missing; then all rows are absent. Penalties are

@@ -156,11 +156,10 @@ class ReturnedRatings(ReturnedFile):
 
 
 class Returned(NamedTuple):
-    """Content of returned files: ratings (RATINGS), penalties (PENALTIES), remarks (rater, record, comment)."""
+    """Content of returned files: ratings (RATINGS) and penalties (PENALTIES); comments stay in the files."""
 
     ratings: pd.DataFrame
     penalties: pd.DataFrame
-    remarks: pd.DataFrame
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +248,7 @@ class RatingForm(Form[ReturnedRatings]):
 
 def tables(rated: Iterable[tuple[str, Iterable[RatedNote]]], kind: str) -> Returned:
     """Checked notes by rater as tables; consistency ratings are computed from the penalties."""
-    ratings, penalties, remarks = [], [], []
+    ratings, penalties = [], []
     for rater, notes in rated:
         for note in notes:
             who = (rater, kind, note.record)
@@ -257,13 +256,10 @@ def tables(rated: Iterable[tuple[str, Iterable[RatedNote]]], kind: str) -> Retur
             penalties += given
             ratings.append((*who, "consistency", consistency_score(len(given))))
             ratings += [(*who, name, note.ratings[name]) for name in SCALES]
-            if note.comment.strip():
-                remarks.append((rater, note.record, note.comment.strip()))
     keys = ["rater", "rater_kind", "record"]
     return Returned(
         _sorted(ratings, [*keys, "aspect", "rating"]),
         _sorted(penalties, [*keys, "part", "item"]),
-        _sorted(remarks, ["rater", "record", "comment"]),
     )
 
 

@@ -55,8 +55,8 @@ async def annotate_spans(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Spans of ``notes`` and ``compact_notes``: (SPANS, UNSCORED).
 
-    ``records`` has a column of values for each symptom. A record without a compact
-    note gets spans of its normal note only.
+    ``records`` has a column of values for each symptom. A record without a compact note gets spans of its normal note
+    only.
     """
     normal = dict(zip(notes["record"].tolist(), notes["note"], strict=True))
     compact = dict(zip(compact_notes["record"].tolist(), compact_notes["compact"], strict=True))

@@ -45,21 +45,8 @@ _FIGURES = dict.fromkeys(("a", "b", "difference", "low", "high", "bound_low", "b
 """Types that a table without rows lacks, and that `pandas.concat` would then take from the other one as well."""
 
 
-def compare(pairs: Sequence[PairedMeasure], *, seed: int, draws: int = DRAWS) -> pd.DataFrame:
-    """Compare lineage B with lineage A on a family of measures and their failure rates.
-
-    Returns one row per measure: its key; ``a``, ``b``; ``difference`` (b - a) with its own 95% interval ``low``,
-    ``high``; ``p``, adjusted for the family; ``changed``: p < 5%, also with those scores of failed records that
-    speak most against it; ``n`` records; ``unpaired``: records that only one
-    lineage attempted; ``failed_a``, ``failed_b``: records that only this lineage failed to score; ``failed_both``;
-    ``bound_low``, ``bound_high``: range of the difference over all possible scores of failed records; ``detectable``:
-    the difference that is found with a power of 80%, nan for fewer than `FEWEST` records; ``seeds``; ``note``.
-    """
-    return compare_all([pairs], seed=seed, draws=draws)[0]
-
-
 def compare_metrics(tables: Sequence[tuple[pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
-    """Values that differ between metric tables (METRICS) of two lineages, as in :func:`compare`, but without a test.
+    """Values that differ between metric tables (METRICS) of two lineages, without a test, as in :func:`compare_all`.
 
     ``failed_a`` and ``failed_b`` are the numbers of unscored records.
     """
@@ -76,7 +63,15 @@ def compare_metrics(tables: Sequence[tuple[pd.DataFrame, pd.DataFrame]]) -> pd.D
 
 
 def compare_all(comparisons: Sequence[Sequence[PairedMeasure]], *, seed: int, draws: int = DRAWS) -> list[pd.DataFrame]:
-    """Compare several lineages with one: a table like that of :func:`compare` for each, with p adjusted for all."""
+    """Compare lineages B with lineage A on a family of measures each and their failure rates, with p adjusted for all.
+
+    Returns a table per lineage, one row per measure: its key; ``a``, ``b``; ``difference`` (b - a) with its own 95%
+    interval ``low``, ``high``; ``p``, adjusted; ``changed``: p < 5%, also with those scores of failed records that
+    speak most against it; ``n`` records; ``unpaired``: records that only one lineage attempted; ``failed_a``,
+    ``failed_b``: records that only this lineage failed to score; ``failed_both``; ``bound_low``, ``bound_high``: range
+    of the difference over all possible scores of failed records; ``detectable``: the difference that is found with a
+    power of 80%, nan for fewer than `FEWEST` records; ``seeds``; ``note``.
+    """
     rng = np.random.default_rng(seed)
     measures = [[p for p in pairs if len(p.a.records) or p.unmatched] for pairs in comparisons]
     rates = [failure_rates(pairs) for pairs in measures]

@@ -60,6 +60,9 @@ BAD = [
     ("--require sensitivity", None, "expected NAME=NUMBER"),
     ("--require sensitivity=high", None, "expected NAME=NUMBER"),
     ("--require sensitivity=nan", None, "expected a number from 0 to 1"),
+    ("--tasks claim,omissions", None, "found claim; did you mean claims?"),
+    ("--require sensitivty=0.9", None, "; did you mean sensitivity?"),
+    ("simulater", None, "; did you mean simulator?"),
     ("--require charm=0.1", None, "or a change (injection, length, many_claims, place"),
     ("--require injection=0 --tasks omissions", None, "add claims to --tasks"),
     ("simulator simulator", None, "the same model as simulator; name each judge once"),
@@ -110,6 +113,18 @@ def test_bad_input_is_one_clear_line(
     error = capsys.readouterr().err
     assert said in error and "Traceback" not in error and not (tmp_path / "card").exists()
     assert len(error.strip().splitlines()) == 1 and len(error) < 600
+
+
+def test_an_audit_says_first_whom_it_asks_what_and_where_the_card_goes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "texts.jsonl").write_text('{"id": "a", "source": "Nothing."}')
+    out = tmp_path / "card"
+    assert run(["audit", "--cases", "20", "--texts", str(tmp_path / "texts.jsonl"), "--out", str(out)]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == (
+        f"judge: the simulator's rules, no language model. Cases: --cases 20 of {tmp_path / 'texts.jsonl'}; "
+        f"tasks claims, grounding, omissions, citations. The card goes to {out / 'card.html'}"
+    )
 
 
 def test_a_folder_that_an_audit_did_not_write_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

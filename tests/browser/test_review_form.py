@@ -53,7 +53,7 @@ def test_a_form_filled_in_by_keyboard_survives_a_reload_and_gives_the_scores_com
             page.click("#download")
         returned = Path(download.value.path()).read_text(encoding="utf-8")
         assert download.value.suggested_filename.startswith("vignette-review_")
-    ratings, penalties, remarks = RatingForm(notes, REVIEW.raters).ratings({"rater_1.json": returned})
+    ratings, penalties = RatingForm(notes, REVIEW.raters).ratings({"rater_1.json": returned})
     scores = {(row.record, row.aspect): row.rating for row in ratings.itertuples()}
     assert {r: scores[r, "consistency"] for r in (4, 9, 12)} == {4: 3, 9: 5, 12: 1}  # two, zero and four penalties
     others = [
@@ -76,7 +76,7 @@ def test_a_form_filled_in_by_keyboard_survives_a_reload_and_gives_the_scores_com
         (12, "2B", "smoking"),
         (12, "2C", "sex_or_age"),
     }
-    assert list(remarks["comment"]) == ["the cough of this n"]
+    assert [note["comment"] for note in json.loads(returned)["notes"] if note["comment"]] == ["the cough of this n"]
 
 
 def test_an_unfinished_form_lists_open_ratings_and_its_backup_loads_on_another_computer(browser: Browser, tmp_path):

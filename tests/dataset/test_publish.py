@@ -210,7 +210,7 @@ def test_nothing_to_do_and_nothing_exported_are_said() -> None:
     with pytest.raises(SourceError, match="give --out FOLDER"):
         main()
     shutil.rmtree("data")
-    with pytest.raises(SourceError, match="no such folder; run `vignette repro`"):
+    with pytest.raises(SourceError, match="no such folder; stage export makes it; run: vignette repro export"):
         main(Path("out"))
 
 

@@ -1,6 +1,7 @@
 """Tables are validated and written atomically."""
 
 import errno
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +13,7 @@ from flows.runtime.tables import read_table, write_folder, write_table
 from schemas.errors import TableError
 from schemas.tables.columns import number, table
 from schemas.tables.records import COMPACT_NOTES
+from tests.support.imports import ROOT
 
 GOOD = pd.DataFrame({"record": [0, 1], "compact": ["Pt well.", "No c/o."], "provenance": ["rules", "rules"]})
 
@@ -101,8 +103,32 @@ def test_the_error_on_a_file_that_is_no_table_names_the_remedy(tmp_path: Path) -
     path.write_bytes(b"not parquet")
     with pytest.raises(TableError, match="dvc checkout"):
         read_table(path, COMPACT_NOTES)
-    with pytest.raises(TableError, match="dvc repro"):
+    with pytest.raises(TableError, match=r"run the stage that makes it \(vignette repro\)"):
         read_table(tmp_path / "absent.parquet", COMPACT_NOTES)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("data/compact/compact_notes.parquet", "stage compact makes it; run: vignette repro compact"),
+        ("data/export/dataset/notes.parquet", "stage export makes it; run: vignette repro export"),
+        (
+            "data/published/tables/reproduction_review.csv",
+            "stage review_published makes it; run: vignette repro --pipeline reports/published/dvc.yaml",
+        ),
+    ],
+)
+def test_a_missing_table_is_named_with_its_stage_and_the_command(
+    path: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for pipeline in ("dvc.yaml", "params.yaml", "reports/published/dvc.yaml"):
+        (tmp_path / pipeline).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / pipeline, tmp_path / pipeline)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TableError, match=f"{path}: no such file; {words}"):
+        read_table(Path(path), COMPACT_NOTES)
+    with pytest.raises(TableError, match=words):
+        read_table(tmp_path / path, COMPACT_NOTES)
 
 
 def test_a_full_disk_leaves_the_old_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

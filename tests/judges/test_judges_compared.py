@@ -241,7 +241,7 @@ def test_the_command_prints_the_judges_of_the_workspace(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DVC_ROOT", raising=False)
     assert run(["judges"]) == 1
-    assert "judges.csv is missing; run: vignette repro" in capsys.readouterr().err
+    assert "judges.csv: no such file; run the stage that makes it (vignette repro)" in capsys.readouterr().err
     Path("reports/tables").mkdir(parents=True)
     table.to_csv("reports/tables/judges.csv", index=False)
     assert run(["judges"]) == 0

@@ -15,3 +15,6 @@ def test_metrics_named_twice_are_all_computed(tmp_path: Path, capsys: pytest.Cap
     assert run(["evaluate", str(tmp_path / "texts.jsonl"), *options]) == 1
     assert "nonsense" in capsys.readouterr().err
     assert run(["evaluate", str(tmp_path / "texts.jsonl"), "--metrics", "nonsense", "--metrics", "overlap"]) == 1
+    assert "did you mean" not in capsys.readouterr().err
+    assert run(["evaluate", str(tmp_path / "texts.jsonl"), "--metrics", "medomit,overlap"]) == 1
+    assert "; did you mean med_omit?" in capsys.readouterr().err

@@ -30,7 +30,7 @@ from schemas.tables.metrics import METRICS
 from tasks.judges.human_labels import label_rows, read_labels
 from tasks.llm.calls import Answer, Call
 from tasks.measures import overlap
-from tasks.measures.evaluation import record_number
+from tasks.measures.evaluation import plan_of, record_number
 from tasks.measures.note_qa.judging import source_notes
 from tasks.measures.overlap import overlap_scores
 from tasks.texts.document import SOURCE, WHOLE, Document, documents_table
@@ -80,7 +80,11 @@ def test_overlap_is_left_out_where_no_document_has_a_reference(tmp_path: Path) -
     table = _evaluated(tmp_path, rows, metrics=["grounding", "overlap"]).table("metrics")
     assert "claims_supported" in set(table["metric"]) and not table["metric"].str.startswith("rouge").any()
     chosen = Evaluate(data=str(tmp_path / "data.jsonl"), metrics=["grounding", "overlap"])
-    assert any("overlap is left out" in note for note in read_data(chosen).notes)
+    data = read_data(chosen)
+    assert any("overlap is left out" in note for note in data.notes)
+    assert plan_of(chosen, replace(data, notes=())).metrics == ("grounding",)
+    referenced = [replace(document, reference=NOTES[0]) for document in data.documents]
+    assert plan_of(chosen, replace(data, documents=referenced)).metrics == ("grounding", "overlap")
 
 
 def test_all_methods_score_every_system_of_plain_notes(made: Evaluation) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from datetime import date
 from functools import cache
 
 import numpy as np
@@ -121,6 +122,28 @@ def test_answers_are_those_of_a_second_reading_of_the_table(domain: str) -> None
     assert set(questions["kind"]) == KINDS
     assert len(questions) > 300
     assert set(questions.loc[~questions["answerable"], "kind"]) == KINDS
+
+
+def is_possible(choice: str, wording: str) -> bool:
+    """Whether a choice may be right as far as the wording of its question goes."""
+    days = [date.fromisoformat(day) for day in re.findall(r"\d{4}-\d\d-\d\d", wording)]
+    if choice == UNKNOWN or choice.startswith("Two or more"):
+        return choice == UNKNOWN or "which did the patient have first" in wording
+    if at := re.fullmatch(r"At the visit of (\S+)", choice):
+        day = date.fromisoformat(at[1])
+        return day <= days[0] if wording.startswith("Up to") else day >= days[0]
+    if often := re.fullmatch(r"At (\d+) visits?", choice):
+        return 1 <= int(often[1]) <= (days[1] - days[0]).days + 1
+    if lasting := re.fullmatch(r"(\d+) days", choice):
+        return int(lasting[1]) >= 1
+    return choice.lower() in wording.lower()
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_no_choice_is_ruled_out_by_the_wording_of_its_question(domain: str) -> None:
+    asked = [(row.wording, choice) for row in questions_of(domain).itertuples() for choice in json.loads(row.choices)]
+    assert len(asked) > 1500
+    assert [(wording, choice) for wording, choice in asked if not is_possible(choice, wording)] == []
 
 
 @pytest.mark.parametrize("domain", DOMAINS)

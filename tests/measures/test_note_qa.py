@@ -246,7 +246,7 @@ def test_the_metric_table_has_answerer_judge_and_choices(made, answered):
     args = (made.questions, made.patients, answered.answers, answered.planted, answered.judgements, answered.unscored)
     table = check(note_qa_metrics(*args, seed=7, provenance="rules"), METRICS, "metrics")
     assert {"answerer", "judge", "questions", "all systems"} == set(table["system"])
-    scores = check(note_qa_scores(answered.judgements, made.questions, made.patients), SCORES, "scores")
+    scores = check(note_qa_scores(answered.judgements, made.patients), SCORES, "scores")
     assert len(scores) == len(answered.answers)
 
 

@@ -49,7 +49,7 @@ def test_tables_are_counts_with_one_added_to_each(
 
 
 def test_combination_without_records_gets_equal_shares(gut: NetworkDefinition) -> None:
-    boiled = sample(gut, 200, 1, given=pd.DataFrame({"water": ["boiled"]}))
+    boiled = sample(gut, 2000, 1).query("water == 'boiled'")
     learned = np.exp(fit(gut, boiled, NEWTON).log_conditional("infection"))
     assert learned[2] == pytest.approx([1 / 3] * 3)
 
@@ -97,7 +97,7 @@ def test_a_cause_that_seems_to_protect_stays_at_probability_zero(respiratory: Ne
 
 
 def test_a_cause_nobody_has_stays_finite_and_without_effect(respiratory: NetworkDefinition) -> None:
-    nobody = sample(respiratory, 400, 1, given=pd.DataFrame({"COPD": ["no"], "self_employed": ["no"]}))
+    nobody = sample(respiratory, 600, 1).query("COPD == 'no' and self_employed == 'no'")
     learned = fit(respiratory, nobody, NEWTON)
     assert learned.variable("dyspnea").distribution.causes["COPD"][1] == pytest.approx(0, abs=1e-5)
     assert learned.variable("days_at_home").distribution.models["no"].coefficients["self_employed"][1] == 0

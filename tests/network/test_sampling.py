@@ -6,12 +6,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from schemas.errors import NetworkError
 from schemas.tables.records import records_schema
 from tasks.network.graph import NetworkDefinition, in_categories
-from tasks.network.inference import joint, posterior
-from tasks.network.sampling import sample
-from tests.support.cases import from_table
+from tasks.network.inference import joint
+from tasks.network.sampling import draw_given_parents, sample
 
 P_VALUE = 1e-4  # seeds are fixed, so a good sampler passes every time
 
@@ -47,9 +45,10 @@ def test_every_variable_has_its_exact_distribution_given_its_causes(which: str, 
 
 
 def test_days_are_an_unbounded_poisson_given_their_causes(respiratory: NetworkDefinition) -> None:
-    given = pd.DataFrame({"antibiotics": ["no"], "self_employed": ["no"], "fever": ["high"], "nasal": ["yes"]})
-    given = given.assign(dyspnea="yes", cough="yes", pain="yes")
-    days = sample(respiratory, 50_000, 3, given=given)["days_at_home"]
+    causes = {"antibiotics": "no", "self_employed": "no", "fever": "high", "nasal": "yes"}
+    causes |= {"dyspnea": "yes", "cough": "yes", "pain": "yes"}
+    codes = {name: np.full(50_000, respiratory.values(name).index(value)) for name, value in causes.items()}
+    days = draw_given_parents(respiratory, "days_at_home", codes, 50_000, np.random.default_rng(3))
     rate = np.exp(0.010 + 0.64 + 0.35 + 0.47 + 0.011 + 1.23)
     assert days.mean() == pytest.approx(rate, abs=4 * np.sqrt(rate / 50_000))
     assert days.max() > 15
@@ -90,49 +89,6 @@ def test_no_hash_seed_changes_a_record_and_sampling_never_loads_pgmpy() -> None:
     }
     (said,) = digests
     assert said.endswith("\nFalse\n"), "pgmpy takes longer to import than all else"
-
-
-def test_fixed_roots_leave_the_rest_exact(respiratory: NetworkDefinition) -> None:
-    given = pd.DataFrame({"asthma": ["yes"], "smoking": ["no"], "COPD": ["yes"], "hay_fever": ["no"]})
-    drawn = sample(respiratory, 40_000, 9, given=given)
-    assert (drawn[list(given.columns)] == given.iloc[0]).all(axis=None)
-    expected = posterior(respiratory, given, "pneumonia")[0, 1]
-    assert (drawn["pneumonia"] == "yes").mean() == pytest.approx(expected, abs=4 * np.sqrt(expected / 40_000))
-
-
-def test_fixed_effects_condition_their_causes_exactly(gut: NetworkDefinition) -> None:
-    given = pd.DataFrame({"rehydration": ["given"], "stool": ["loose"]})
-    n = 60_000
-    drawn = sample(gut, n, 9, given=given)
-    for name in ("water", "infection", "vomiting", "fasting"):
-        expected = posterior(gut, given, name)[0]
-        observed = drawn[name].value_counts().reindex(gut.values(name), fill_value=0).to_numpy()
-        assert stats.chisquare(observed, expected * n).pvalue > P_VALUE, name
-    pair = posterior(gut, given.assign(water="river"), "infection")[0]
-    among = drawn.loc[drawn["water"] == "river", "infection"].value_counts().reindex(gut.values("infection")).to_numpy()
-    assert stats.chisquare(among, pair * among.sum()).pvalue > P_VALUE
-
-
-def test_each_record_may_have_its_own_fixed_values(respiratory: NetworkDefinition) -> None:
-    given = pd.DataFrame({"fever": ["high", "none"] * 500, "days_at_home": [9, 0] * 500})
-    drawn = sample(respiratory, 1000, 2, given=given)
-    assert drawn["fever"].tolist() == given["fever"].tolist()
-    assert drawn["days_at_home"].tolist() == given["days_at_home"].tolist()
-    ill = drawn["pneumonia"] == "yes"
-    assert ill[::2].sum() > ill[1::2].sum()
-
-
-@from_table
-def test_bad_fixed_values_are_named(respiratory: NetworkDefinition, given: dict, message: str) -> None:
-    with pytest.raises(NetworkError, match=message):
-        sample(respiratory, 10, 1, given=pd.DataFrame(given))
-
-
-def test_impossible_fixed_values_are_named(gut: NetworkDefinition) -> None:
-    with pytest.raises(
-        NetworkError, match=r"stool=bloody.* has probability zero: P\(stool=bloody \| infection=viral\)"
-    ):
-        sample(gut, 10, 1, given=pd.DataFrame({"stool": ["bloody"], "infection": ["viral"]}))
 
 
 def test_sampled_days_stay_within_the_categories(respiratory: NetworkDefinition) -> None:

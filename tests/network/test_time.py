@@ -24,8 +24,9 @@ from tasks.network.graph import NetworkDefinition
 from tasks.network.inference import joint, joint_posterior
 from tasks.network.sampling import sample
 from tasks.network.time import sample_histories
-from tasks.network.transitions import Transitions, at_visit, read_transitions, unrolled
+from tasks.network.transitions import Transitions, read_transitions
 from tasks.network.visits import visit_dates, visits_per_patient
+from tests.support.unrolled import at_visit, to_dynamic, unrolled
 
 SEED = 11
 SMALL = FOLDER / "_skeleton"
@@ -121,8 +122,6 @@ def test_smoothed_states_of_a_domain_are_those_of_elimination_in_the_unrolled_ne
 
 def test_filtered_and_smoothed_states_are_those_of_pgmpy():
     from pgmpy.inference import DBNInference
-
-    from tasks.network.pgmpy_bridge import to_dynamic
 
     network, transitions = over_time(SMALL)
     model = to_dynamic(network, transitions)

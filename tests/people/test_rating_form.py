@@ -106,7 +106,7 @@ def test_penalties_become_the_published_scores(penalties, score):
 def test_a_good_file_gives_ratings_and_penalties():
     form = _returned()
     form["notes"][0]["penalties"] = {"1A": ["cough", "fever"], "1D": ["diagnosis"]}
-    ratings, penalties, _ = _read(form)
+    ratings, penalties = _read(form)
     check(ratings, RATINGS, "ratings")
     check(penalties, PENALTIES, "penalties")
     assert len(ratings) == 3 * len(ASPECTS)
@@ -167,7 +167,7 @@ def test_a_models_agreement_is_compared_with_that_among_people():
 def test_the_metric_table_counts_penalties_by_part_and_needs_no_people():
     form = _returned()
     form["notes"][0]["penalties"] = {"1A": ["cough"], "1D": ["diagnosis", "sex_or_age"]}
-    ratings, penalties, _ = _read(form)
+    ratings, penalties = _read(form)
     table = review_metrics(ratings, penalties, seed=7, unscored=0, provenance="p")
     check(table, METRICS, "metrics")
     check(review_scores(ratings), SCORES, "scores")
@@ -180,7 +180,7 @@ def test_the_metric_table_counts_penalties_by_part_and_needs_no_people():
 @needs_sources
 def test_table_4_the_six_alphas_and_the_46_penalties_come_out_to_the_printed_digit():
     ratings = read_evaluators(evaluator_files(sources_folder()))
-    rows = check(reproduction_rows(pd.read_csv(PUBLISHED), ratings, seed=7), REPRODUCTION_ROWS, "rows")
+    rows = check(reproduction_rows(pd.read_csv(PUBLISHED), ratings), REPRODUCTION_ROWS, "rows")
     assert len(rows) == 6 * 3 + 1
     assert set(zip(rows["column"] == "penalties", rows["tolerance"], strict=True)) == {(True, 0.0), (False, 0.005)}
     digits = {"mean": 2, "std": 2, "krippendorff_alpha_ordinal": 2, "penalties": 0}
@@ -189,7 +189,7 @@ def test_table_4_the_six_alphas_and_the_46_penalties_come_out_to_the_printed_dig
 
 
 def test_without_the_files_the_rows_are_absent_with_the_missing_file():
-    rows = check(reproduction_rows(pd.read_csv(PUBLISHED), None, seed=7), REPRODUCTION_ROWS, "rows")
+    rows = check(reproduction_rows(pd.read_csv(PUBLISHED), None), REPRODUCTION_ROWS, "rows")
     assert set(rows["basis"]) == {"absent"}
     assert rows["reproduced"].isna().all() and rows["note"].str.contains("evaluator_1.csv").all()
     assert evaluator_files(None) == []

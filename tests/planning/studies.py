@@ -10,9 +10,10 @@ from tasks.audit.comparisons import flip_p
 from tasks.planning.components import Pilot, deviations, differences
 from tasks.planning.designs import Design, Study
 from tasks.statistics.intervals import Bounds, mean_interval
-from tasks.tracking.comparison import LEVEL, compare
+from tasks.tracking.comparison import LEVEL
 from tasks.tracking.measures import Measure
 from tasks.tracking.pairing import PairedMeasure
+from tests.support.null_pairs import compare
 
 KEY = ("study", "", "", "all", "score")
 PILOT_NOTES = 40_000

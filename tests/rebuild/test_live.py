@@ -65,6 +65,15 @@ def test_a_process_of_its_own_shows_its_line() -> None:
     assert any(re.fullmatch(r"alone  \d:\d\d  (500|750) of about 1,000 calls, 0\.\d+ dollars", line) for line in lines)
 
 
+def test_a_process_of_its_own_prints_its_line_where_there_is_no_terminal() -> None:
+    command = ALONE.replace("p.SHOWN_AFTER_S = 0.0", "p.PRINTED_EVERY_S = 0.2")
+    done = subprocess.run(
+        [sys.executable, "-c", command, "alone"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
+    )
+    said = done.stderr.splitlines()
+    assert any(re.fullmatch(r"alone  \d:\d\d  (500|750) of about 1,000 calls, 0\.\d+ dollars", line) for line in said)
+
+
 def test_without_a_terminal_lines_are_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     command = RUN.replace("from threading", "import flows.rebuild.live as l\nl.PLAIN_EVERY_S = 1.0\nfrom threading")
     done = subprocess.run(

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from tasks.tracking.comparison import compare
 from tests.support.imports import ROOT
-from tests.support.null_pairs import EVALUATIONS, UNEQUAL, alarm_rate, null_pairs
+from tests.support.null_pairs import EVALUATIONS, UNEQUAL, alarm_rate, compare, null_pairs
 from tests.support.simulated import write_rows
 
 pytestmark = pytest.mark.soak

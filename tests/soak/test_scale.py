@@ -74,14 +74,14 @@ KINDS = {
         10,
     ),
     "comparison of five measures": (
-        "from tasks.tracking.comparison import compare\n"
+        "from tasks.tracking.comparison import compare_all\n"
         "from tasks.tracking.pairing import pair\n"
         "from tasks.tracking.measures import Measure\n"
         "def of(values, item):\n"
         "    parts = values.astype(np.float32)[:, None, None, None]\n"
         "    return Measure(('s', '', 'c', item, 'score'), np.arange(n), parts)",
-        "compare([pair(of(a, str(k)), of(b, str(k))) for k in range(5) "
-        "for a, b in [(scores, more) if k % 2 else (yes, other)]], seed=1)",
+        "compare_all([[pair(of(a, str(k)), of(b, str(k))) for k in range(5) "
+        "for a, b in [(scores, more) if k % 2 else (yes, other)]]], seed=1)",
         30,
     ),
 }

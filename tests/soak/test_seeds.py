@@ -21,10 +21,10 @@ from tasks.baselines.neural_text import Singles
 from tasks.baselines.note_vectors import scale_embeddings
 from tasks.baselines.targets import Parts, labels_of, targets_of
 from tasks.network.sampling import sample
-from tasks.tracking.comparison import compare
 from tasks.tracking.measures import Key, Measure, prediction_measures
 from tasks.tracking.pairing import PairedMeasure
 from tests.support.imports import ROOT
+from tests.support.null_pairs import compare
 from tests.support.records import NETWORK
 
 DIMENSION = 24

@@ -1,9 +1,11 @@
 """Families of 20 measures of two lineages that differ only by chance, or by a shift."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
-from tasks.tracking.comparison import compare, compare_systems
+from tasks.tracking.comparison import DRAWS, compare_all, compare_systems
 from tasks.tracking.measures import Measure
 from tasks.tracking.pairing import PairedMeasure, pair
 
@@ -13,6 +15,11 @@ KINDS = ("normal", "heavy tails", "skewed", "binary", "mixed")
 EVALUATIONS = ("evaluation", "evaluation, failures")
 UNEQUAL = ("skewed differences", "exponential differences", "failures")
 """Lineages with equal means whose scores are not exchangeable."""
+
+
+def compare(pairs: Sequence[PairedMeasure], *, seed: int, draws: int = DRAWS) -> pd.DataFrame:
+    """The comparison of one lineage with another."""
+    return compare_all([pairs], seed=seed, draws=draws)[0]
 
 
 def null_pairs(draw: np.random.Generator, kind: str, n: int, shift: float = 0.0) -> list[PairedMeasure]:

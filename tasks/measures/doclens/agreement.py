@@ -89,7 +89,7 @@ def section_preferences(
     wide = rouge[rouge["metric"].isin(OTHERS)].pivot_table(index=keys, columns="metric", values="value").reset_index()
     both = scores.rename(columns={"value": "claim_recall"}).merge(wide, on=keys)
     rows = [
-        _preference(both[both["item"] == section], other, section, seed)
+        _preference(both[both["item"] == section], other, section)
         for section in PREFERENCE_SECTIONS
         for other in OTHERS
     ]
@@ -97,7 +97,7 @@ def section_preferences(
     return metric_table(rows, **shared)
 
 
-def _preference(both: pd.DataFrame, other: str, section: str, seed: int) -> Row:
+def _preference(both: pd.DataFrame, other: str, section: str) -> Row:
     found = [
         disagreements(group["claim_recall"].to_numpy(dtype=float), group[other].to_numpy(dtype=float))
         for _, group in both.groupby("document", sort=True)

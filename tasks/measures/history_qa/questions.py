@@ -115,14 +115,14 @@ class TimeQuestions:
         start, label = self._start(answerable), self._symptom()
         at = self._visits(label, start)
         wording = f"From {start} on, at which visit did the patient first have {label}?"
-        return self._dated("first", wording, at[:1], answerable)
+        return self._dated("first", wording, at[:1], answerable, start=start)
 
     def last(self, answerable: bool) -> TimedDraft | None:
         """The last visit up to a day at which the patient has a symptom."""
         end, label = self._end(answerable), self._symptom()
         at = [i for i in self._visits(label) if self.course.dates[i] <= end]
         wording = f"Up to {end}, at which visit did the patient last have {label}?"
-        return self._dated("last", wording, at[-1:], answerable)
+        return self._dated("last", wording, at[-1:], answerable, end=end)
 
     def often(self, answerable: bool) -> TimedDraft | None:
         """The number of visits between two days at which the patient has a symptom."""
@@ -132,7 +132,8 @@ class TimeQuestions:
         at = [i for i in self._visits(label, start) if self.course.dates[i] <= end]
         if answerable and not at:
             return None
-        wrong = [_number(k) for k in range(1, max(6, len(at) + 3)) if k != len(at) or not answerable]
+        most = min(max(5, len(at) + 2), (end - start).days + 1)  # more visits than days cannot be right
+        wrong = [_number(k) for k in range(1, most + 1) if k != len(at) or not answerable]
         wording = f"From {start} to {end}, at how many visits did the patient have {label}?"
         return self._closed("often", wording, _number(len(at)) if answerable else None, wrong, at)
 
@@ -166,7 +167,7 @@ class TimeQuestions:
             f"From {start} on, at which visit with {label} was it first so that {phrase} "
             f"and the next visit was without {label}?"
         )
-        return self._dated("since", wording, at[:1], answerable)
+        return self._dated("since", wording, at[:1], answerable, start=start)
 
     def changed(self, answerable: bool) -> TimedDraft | None:
         """The symptom that is present at one of two visits in a row but not at the other."""
@@ -204,14 +205,30 @@ class TimeQuestions:
         wording = f"From {start} on, which did the patient have first: {asked[0]}, {asked[1]} or {asked[2]}?"
         return self._closed("order", wording, right, list(choices.values()), sorted(set(firsts.values()))[:1])
 
-    def _dated(self, kind: str, wording: str, at: Sequence[int], answerable: bool) -> TimedDraft | None:
-        """A question whose answer is the date of a visit; distractors are dates of other visits, then near them."""
+    def _dated(
+        self,
+        kind: str,
+        wording: str,
+        at: Sequence[int],
+        answerable: bool,
+        *,
+        start: date = date.min,
+        end: date = date.max,
+    ) -> TimedDraft | None:
+        """A question whose answer is the date of a visit from ``start`` on or, without one, up to ``end``.
+
+        Distractors are dates in the same period, so that none is ruled out by the question: the given day, other
+        visits, then days near them.
+        """
         if answerable and not at:
             return None
-        days = [day for i, day in enumerate(self.course.dates) if not answerable or i not in at]
+        given, step = (end, -1) if start == date.min else (start, 1)
+        days = sorted({given, *(day for day in self.course.dates if start <= day <= end)})
+        if answerable:
+            days = [day for day in days if day != self.course.dates[at[0]]]
         days = [days[i] for i in self.random.permutation(len(days))]
         while len(days) < 4:
-            near = self._any(self.course.dates) + timedelta(days=int(self.random.integers(2, 60)))
+            near = self._any([given, *days]) + step * timedelta(days=int(self.random.integers(2, 60)))
             days += [near] if near not in (*days, *self.course.dates) else []
         right = _at(self.course.dates[at[0]]) if answerable else None
         return self._closed(kind, wording, right, [_at(day) for day in days[:4]], at)

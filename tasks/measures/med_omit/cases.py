@@ -50,8 +50,7 @@ class Case:
     """A source with the judge's findings that depend on no summary.
 
     ``failure``: the unscored row of the step that failed; a case with facts is then scored without grades.
-    ``lost_clusters``: those of the
-    sub-clusters that could not be found, which the case does without.
+    ``lost_clusters``: those of the sub-clusters that could not be found, which the case does without.
     """
 
     key: str

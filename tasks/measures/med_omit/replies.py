@@ -91,7 +91,7 @@ def _with_name(given: Any) -> Any:
 
 
 Kind = Literal["symptom", "test", "treatment", "social"]
-"""What a sub-cluster is about (Section 5.3)."""
+"""What a sub-cluster is about (Section 5.3). It only directs the grouping: a fact that is alone is not asked for it."""
 FactId = Annotated[str, AfterValidator(_known_id)]
 AnyCase = BeforeValidator(_lower)
 

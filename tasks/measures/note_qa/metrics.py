@@ -243,7 +243,7 @@ def _rank_changes(ranks: pd.DataFrame) -> Row:
     return metric_row("rank_changes", rank_changes(ranks, mode_ranks(ranks)), n=int(ranks.size), item="all")
 
 
-def note_qa_scores(judgements: pd.DataFrame, questions: pd.DataFrame, notes: pd.DataFrame) -> pd.DataFrame:
+def note_qa_scores(judgements: pd.DataFrame, notes: pd.DataFrame) -> pd.DataFrame:
     """Scores of single questions as SCORES rows: ``item`` is the question, ``record`` the patient's last record."""
     last = notes[notes["version"] == "normal"].sort_values("position").groupby("patient")["note_id"].last()
     judged = judgements[judgements["variant"] == "answer"]

@@ -69,7 +69,7 @@ def _once(draft: Draft, frame: Node) -> None:
 
 
 _DRAWS = 8
-_TIRED = re.compile(r"fatigue|tired|unwell|malaise|under the weather|run-down|weakness|listless|energy|exhaust", re.IGNORECASE)
+_TIRED = re.compile(r"fatigue|tired|unwell|malaise|under the weather|run-down|weakness|listless|energy|exhaust", re.I)
 _PLURAL = re.compile(r"\b\w+[^su\W]s\b")
 
 

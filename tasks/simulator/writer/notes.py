@@ -138,7 +138,7 @@ def _related(rng: random.Random, planned: Plan) -> WrittenNote:
     kind = max(lasting, key=DURATIONS.index) if lasting else rng.choices(("acute", "long"), (74, 26))[0]
     high = temperature is not None and temperature.value == levels(temperature.symptom)[-1]
     breathless = breathing is not None and breathing.present
-    draft.variables |= particulars(rng, breathless=breathless, feverish=high, kind="acute" if high else kind)
+    draft.variables |= particulars(rng, breathless=breathless, feverish=high, kind="acute" if high and not lasting else kind)
     return _laid_out(
         draft,
         planned,

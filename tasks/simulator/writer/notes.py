@@ -135,10 +135,11 @@ def _related(rng: random.Random, planned: Plan) -> WrittenNote:
     breathing, temperature = (values.get(name or "") for name in (plan().breathing, plan().temperature))
     described = " ".join(mention.descriptor or "" for mention in instructions.mentions)
     lasting = [kind for words, kind in plan().lasting.items() if words in described]
-    kind = max(lasting, key=DURATIONS.index) if lasting else rng.choices(("acute", "long"), (74, 26))[0]
+    kind = max(lasting, key=DURATIONS.index) if lasting else rng.choices(DURATIONS[:2], (74, 26))[0]
     high = temperature is not None and temperature.value == levels(temperature.symptom)[-1]
     breathless = breathing is not None and breathing.present
-    draft.variables |= particulars(rng, breathless=breathless, feverish=high, kind="acute" if high and not lasting else kind)
+    kind = "acute" if high and not lasting else kind
+    draft.variables |= particulars(rng, breathless=breathless, feverish=high, kind=kind)
     return _laid_out(
         draft,
         planned,

@@ -11,11 +11,11 @@ from tasks.simulator.writer.grammar import Draft, Finding, Node, Piece
 from tasks.simulator.writer.history import condition_sentence, denial, write_pieces
 from tasks.simulator.writer.plan import plan
 from tasks.simulator.writer.rules import grammar, writer_rates
-from tasks.simulator.writer.sentences import avoiding, sentence
+from tasks.simulator.writer.sentences import sentence
 
 _SETTINGS = load("writer", "settings")
 _SYSTEMS = {"lungs": "clear", "heart": "heart", "abdomen": "abdomen", "neuro": "neuro"}
-_NO_HISTORY = re.compile("medical history|chronic condition", re.IGNORECASE)
+_NO_HISTORY = re.compile("medical history|chronic condition|otherwise|good health", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,10 @@ def write_history(draft: Draft, complaint: Complaint, conditions: tuple[str, ...
     pieces = [Piece(1 + rng.random(), node, "complaint") for node in own]
     pieces += _denied(draft, complaint)
     shared = _some(draft, f"family.{complaint.family}.detail", (2, 2, 3, 4))
-    pieces += [_circumstance(node, 2.2 + rng.random(), conditions) for node in shared]
     if rng.random() < 0.5 and complaint.family != "general":
-        pieces.append(_circumstance(rules["family.general.detail"], 2.6 + rng.random(), conditions))
+        shared += _some(draft, "family.general.detail", (1,))
+    shared = [node for node in shared if not conditions or not _NO_HISTORY.search(draft.rendered(node))]
+    pieces += [Piece(2.2 + 1.2 * rng.random(), node, "circumstance", optional=True) for node in shared]
     stated = [name for name in conditions if rng.random() < 0.8]
     for name in stated:
         alone = rules.get(f"condition.alone.{name}")
@@ -71,11 +72,6 @@ def write_history(draft: Draft, complaint: Complaint, conditions: tuple[str, ...
         pieces.append(Piece(1.6 + 1.4 * rng.random(), node, "condition"))
     pieces += [] if silent else _absent_symptoms(draft)
     write_pieces(draft, pieces, start, "joined_unrelated")
-
-
-def _circumstance(node: Node, place: float, conditions: tuple[str, ...]) -> Piece:
-    """An optional sentence; none denies a medical history if there are ``conditions``."""
-    return Piece(place, avoiding(node, _NO_HISTORY) if conditions else node, "circumstance", optional=True)
 
 
 def _some(draft: Draft, rule: str, counts: tuple[int, ...]) -> list[Node]:

@@ -47,7 +47,7 @@ def denial(group: list[str]) -> Node:
     def write(draft: Draft) -> None:
         names = absent_names(draft, group)
         draft.variables["list"] = absent_list(group, writer_rates().spans["absent_list"], names)
-        first, last = (_PLURAL.search(name) is not None for name in (names[0].split(" or ")[0], names[-1]))
+        first, last = (_is_plural(name) for name in (names[0].split(" or ")[0], names[-1].split(" or ")[-1]))
         plural, singular = ("were", "was") if draft.past else ("are", "is")
         draft.variables["is"] = plural if first else singular
         draft.variables["has"] = "have" if first else "has"
@@ -71,6 +71,12 @@ def _once(draft: Draft, frame: Node) -> None:
 _DRAWS = 8
 _TIRED = re.compile(r"fatigue|tired|unwell|malaise|under the weather|run-down|weakness|listless|energy|exhaust", re.I)
 _PLURAL = re.compile(r"\b\w+[^su\W]s\b")
+_COMPLEMENT = re.compile(r" (?:in|on|with|of|associated|when)\b")
+
+
+def _is_plural(name: str) -> bool:
+    """Whether a noun phrase is plural: "episodes of coughing", but not "pain in the airways"."""
+    return _PLURAL.search(_COMPLEMENT.split(name)[0]) is not None
 
 
 _SETTINGS = load("writer", "settings")

@@ -247,7 +247,7 @@ def _conditions(draft: Draft, conditions: tuple[str, ...]) -> list[Piece]:
     pieces = []
     for n, name in enumerate(stated):
         node = rules.get(f"condition.alone.{name}") or condition_sentence([name])
-        pieces.append(Piece(place + 0.1 * n, node, "condition"))
+        pieces.append(Piece(place + 0.1 * n, node, name))
     return pieces
 
 

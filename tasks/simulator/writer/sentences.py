@@ -155,8 +155,9 @@ def joined_on(second: Node, *, apart: bool = False) -> Node:
     def write(draft: Draft) -> None:
         draft.trim()
         conjunction = _CONJUNCTIONS[int(draft.random() * len(_CONJUNCTIONS))]
-        denies = _DENIES.search(re.split(r"[.:]\s", draft.text)[-1])  # "and" would carry the denial on
-        draft.emit("; " if denies or apart else conjunction)
+        said = re.split(r"[.:]\s", draft.text)[-1]
+        closed = apart or ", and " in said or _DENIES.search(said)  # "and" would carry a denial on
+        draft.emit("; " if closed else conjunction)
         _inside(draft, second)
 
     return write

@@ -69,7 +69,7 @@ def write_history(draft: Draft, complaint: Complaint, conditions: tuple[str, ...
     for name in stated:
         alone = rules.get(f"condition.alone.{name}")
         node = alone if alone and rng.random() < 0.6 else condition_sentence([name])
-        pieces.append(Piece(1.6 + 1.4 * rng.random(), node, "condition"))
+        pieces.append(Piece(1.6 + 1.4 * rng.random(), node, name))
     pieces += [] if silent else _absent_symptoms(draft)
     write_pieces(draft, pieces, start, "joined_unrelated")
 

@@ -185,9 +185,8 @@ def unrelated_notes(prompts: pd.DataFrame) -> list[tuple[str, str]]:
 
 def test_the_skin_is_not_normal_where_it_is_the_complaint(unrelated_notes: list[tuple[str, str]]) -> None:
     complaint = re.compile(r"\b(?:rash|red spots|hives|welts|mole|insect bite|wasp sting|sunburn)\b")
-    normal = re.compile(
-        r"(?<!remaining )(?<!surrounding )(?<!rest of the )\b(?:[Ss]kin (?:is|was) (?:warm|intact|healthy|normal)|[Nn]o rash)"
-    )
+    other = "(?<!remaining )(?<!surrounding )(?<!rest of the )"
+    normal = re.compile(rf"{other}\b(?:[Ss]kin (?:is|was) (?:warm|intact|healthy|normal)|[Nn]o rash)")
     found = [examination for history, examination in unrelated_notes if complaint.search(history.split(".")[0])]
     assert found and not [text for text in found if normal.search(text)]
 

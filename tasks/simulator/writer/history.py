@@ -75,7 +75,7 @@ _COMPLEMENT = re.compile(r" (?:in|on|with|of|associated|when)\b")
 
 
 def _is_plural(name: str) -> bool:
-    """Whether a noun phrase is plural: "episodes of coughing", but not "pain in the airways"."""
+    """Whether a noun phrase is plural: "episodes of pain", but not "pain in the joints"."""
     return _PLURAL.search(_COMPLEMENT.split(name)[0]) is not None
 
 

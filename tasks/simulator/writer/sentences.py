@@ -94,7 +94,7 @@ def present_list(items: Sequence[tuple[str, Node]]) -> Node:
     def write(draft: Draft) -> None:
         names = [draft.rendered(node) for _, node in items]
         nodes = [marked(symptom, True, written(name)) for (symptom, _), name in zip(items, names, strict=True)]
-        nested = any(" and " in name for name in names)  # "a cough as well as sneezing and a runny nose"
+        nested = any(" and " in name for name in names)  # "A as well as B and C"
         joint = "as well as" if nested else _AND[int(draft.random() * len(_AND))] if len(nodes) < 3 else "and"
         write_list(draft, nodes, lambda _: joint)
 

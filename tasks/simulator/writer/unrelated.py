@@ -85,7 +85,7 @@ def _denied(draft: Draft, complaint: Complaint) -> list[Piece]:
     draw = draft.random()
     pieces = [Piece(1.4 + draft.random(), node, "denied") for node in (_some(draft, own, (1,)) if draw < 0.55 else [])]
     if shared in grammar() and draft.random() < 0.45:
-        pieces += [Piece(2.2 + draft.random(), grammar()[shared], "denied", optional=True)]
+        pieces += [Piece(2.4 + draft.random(), grammar()[shared], "denied", optional=True)]
     return pieces
 
 

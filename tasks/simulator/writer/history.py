@@ -82,6 +82,8 @@ def _is_plural(name: str) -> bool:
 _SETTINGS = load("writer", "settings")
 _ADDED = re.compile(r"\b(?:also|additionally|in addition|furthermore|as well|too)\b", re.IGNORECASE)
 """A sentence with one of these takes no further adverbial."""
+UNMEDICATED = re.compile(r"(?:not (?:currently )?(?:on|taking)|not use) any|no (?:regular|daily|long-term) medication")
+"""Sentences that are wrong of a patient whose condition is treated."""
 _COMPLAINT = re.compile(any_of(_SETTINGS["complaint"]), re.IGNORECASE)
 
 
@@ -102,6 +104,7 @@ def context_pieces(draft: Draft, count: int, *, past: bool, complaint: bool) -> 
     for kind in kinds:
         node = grammar()[f"context.{kind}"]
         place = late.get(kind, 2.1) + 1.8 * draft.random()
+        node = node if past else avoiding(node, UNMEDICATED)
         pieces.append(Piece(place, node if complaint else avoiding(node, _COMPLAINT), kind, optional=True))
     return pieces
 

@@ -8,14 +8,16 @@ from tasks.domains.in_use import domain_cache
 from tasks.simulator.resources import load
 from tasks.simulator.writer.exam import listed_vitals
 from tasks.simulator.writer.grammar import Draft, Finding, Node, Piece
-from tasks.simulator.writer.history import condition_sentence, denial, write_pieces
+from tasks.simulator.writer.history import UNMEDICATED, condition_sentence, denial, write_pieces
 from tasks.simulator.writer.plan import plan
 from tasks.simulator.writer.rules import grammar, writer_rates
 from tasks.simulator.writer.sentences import sentence
 
 _SETTINGS = load("writer", "settings")
 _SYSTEMS = {"lungs": "clear", "heart": "heart", "abdomen": "abdomen", "neuro": "neuro"}
-_NO_HISTORY = re.compile("medical history|chronic condition|otherwise|good health", re.IGNORECASE)
+_NO_HISTORY = re.compile(
+    f"medical history|chronic condition|otherwise|good health|{UNMEDICATED.pattern}", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)

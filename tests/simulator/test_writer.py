@@ -21,6 +21,7 @@ from tasks.simulator.truth import ERROR_KINDS, Truth, compact_truth, truth
 from tasks.simulator.writer.compact_version import write_compact
 from tasks.simulator.writer.instructions import Mention, read_instructions
 from tasks.simulator.writer.rules import ErrorRates, grammar, writer_rates
+from tasks.simulator.writer.sentences import contradicts
 from tasks.simulator.writer.unrelated import complaints
 from tests.support.imports import ROOT
 from tests.support.records import NETWORK, random_records
@@ -172,6 +173,51 @@ def test_three_notes_have_three_complaints_whose_examinations_contradict_no_find
         for examined in (parts(known.text)[1] for known in three):
             swollen = re.search(r"\b(?:pitting edema|swelling of the ankles) ", examined)
             assert not (swollen and re.search(r"no (?:peripheral )?edema|free of edema", examined)), examined
+
+
+@pytest.fixture(scope="module")
+def unrelated_notes(prompts: pd.DataFrame) -> list[tuple[str, str]]:
+    """History and examination of notes for complaints outside the domain."""
+    prompt = prompts.loc[prompts["kind"] == "unrelated", "prompt"].iloc[0]
+    written = (known for seed in range(300) for known in truth(request(prompt, seed), NO_ERRORS))
+    return [parts(known.text.removeprefix("**History**\n")) for known in written]
+
+
+def test_the_skin_is_not_normal_where_it_is_the_complaint(unrelated_notes: list[tuple[str, str]]) -> None:
+    complaint = re.compile(r"\b(?:rash|red spots|hives|welts|mole|insect bite|wasp sting|sunburn)\b")
+    other = "(?<!remaining )(?<!surrounding )(?<!rest of the )"
+    normal = re.compile(rf"{other}\b(?:[Ss]kin (?:is|was) (?:warm|intact|healthy|normal)|[Nn]o rash)")
+    found = [examination for history, examination in unrelated_notes if complaint.search(history.split(".")[0])]
+    assert found and not [text for text in found if normal.search(text)]
+
+
+def test_a_side_is_drawn_once_a_note(unrelated_notes: list[tuple[str, str]]) -> None:
+    organ = "(?:flank|ear|shoulder)"
+    sided = [
+        (re.search(rf"\b(left|right) {organ}\b", history), f"{history}{found}") for history, found in unrelated_notes
+    ]
+    other = {"left": "right", "right": "left"}
+    wrong = [note for side, note in sided if side and re.search(rf"\b{other[side[1]]} {organ}\b", note)]
+    assert any(side for side, _ in sided) and not wrong
+
+
+def test_an_acute_complaint_does_not_last_for_months(unrelated_notes: list[tuple[str, str]]) -> None:
+    openings = [history.split(".")[0] for history, _ in unrelated_notes]
+    acute = [text for text in openings if re.search("insect bite|wasp sting|sunburn|scald|ankle pain", text)]
+    assert acute and not [text for text in acute if re.search(r"\b(?:month|year)s?\b", text)]
+
+
+@pytest.mark.parametrize(
+    ("new", "said", "apart"),
+    [
+        ("with considerable impact on work", "a mild cough", True),
+        ("especially during exertion", "dyspnea at night", True),
+        ("The symptoms have remained stable", "The cough has slowly increased", True),
+        ("The throat feels dry", "a mild cough", False),
+    ],
+)
+def test_statements_that_exclude_each_other_are_known(new: str, said: str, apart: bool) -> None:
+    assert contradicts(new, said, "history") is contradicts(said, new, "history") is apart
 
 
 def test_there_are_at_least_sixty_kinds_of_other_complaints_each_with_several_findings() -> None:

@@ -28,7 +28,7 @@ def asked_about(draft: Draft, present: list[Mention], start: dict[str, float]) -
         rule = rule_of(f"focus.history.{mention.symptom}", mention.symptom, mention.value)
         for _ in range(draft.count(writer_rates().focus["history"][mention.symptom])):
             place = max(start[mention.symptom], 1.0) + 0.2 + 1.0 * draft.random()
-            pieces.append(Piece(place, grammar()[rule], "present", optional=True))
+            pieces.append(Piece(place, grammar()[rule], mention.symptom, optional=True))
     return pieces
 
 
@@ -243,7 +243,8 @@ def write_exam(draft: Draft, findings: list[Finding]) -> None:
         follows = bool(waiting) and style in ("prose", "labels") and finding.joins and waiting[0].joins
         if follows and draft.random() < writer_rates().style["joined_exam"]:
             pair = (finding.prose, waiting[0].prose)
-            if written_as_pair(draft, start, "examination", pair, lead=before) == 2:
+            apart = int(finding.order) != int(waiting[0].order)  # of different parts of the body
+            if written_as_pair(draft, start, "examination", pair, lead=before, apart=apart) == 2:
                 waiting.pop(0)
             continue
         if finding.joins and not fronted and draft.random() < writer_rates().style["adverbial_exam"]:

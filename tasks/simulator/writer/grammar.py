@@ -134,7 +134,7 @@ class Piece:
 
     place: float
     node: Node
-    says: str = ""  # "present" or "absent" if it states a symptom: the two are never joined in one sentence
+    says: str = ""  # its subject, such as a symptom or the travel; only pieces on the same share a sentence
     optional: bool = False  # left out if it repeats a topic
 
 

@@ -10,6 +10,7 @@ from tasks.simulator.writer.plan import levels, plan, rule_of
 from tasks.simulator.writer.rules import grammar, writer_rates
 from tasks.simulator.writer.sentences import (
     absent_list,
+    absent_names,
     avoiding,
     capitalised,
     in_a_row,
@@ -44,9 +45,9 @@ def denial(group: list[str]) -> Node:
     frame = grammar()["frame.absent"]
 
     def write(draft: Draft) -> None:
-        names = [draft.rendered(grammar()[f"{symptom}.absent"]) for symptom in group]
+        names = absent_names(draft, group)
         draft.variables["list"] = absent_list(group, writer_rates().spans["absent_list"], names)
-        first, last = (_PLURAL.search(name) is not None for name in (names[0].split(" or ")[0], names[-1]))
+        first, last = (_is_plural(name) for name in (names[0].split(" or ")[0], names[-1].split(" or ")[-1]))
         plural, singular = ("were", "was") if draft.past else ("are", "is")
         draft.variables["is"] = plural if first else singular
         draft.variables["has"] = "have" if first else "has"
@@ -68,13 +69,21 @@ def _once(draft: Draft, frame: Node) -> None:
 
 
 _DRAWS = 8
-_TIRED = re.compile(r"fatigue|tired|unwell|malaise|under the weather|run-down|weakness", re.IGNORECASE)
+_TIRED = re.compile(r"fatigue|tired|unwell|malaise|under the weather|run-down|weakness|listless|energy|exhaust", re.I)
 _PLURAL = re.compile(r"\b\w+[^su\W]s\b")
+_COMPLEMENT = re.compile(r" (?:in|on|with|of|associated|when)\b")
+
+
+def _is_plural(name: str) -> bool:
+    """Whether a noun phrase is plural: "episodes of pain", but not "pain in the joints"."""
+    return _PLURAL.search(_COMPLEMENT.split(name)[0]) is not None
 
 
 _SETTINGS = load("writer", "settings")
 _ADDED = re.compile(r"\b(?:also|additionally|in addition|furthermore|as well|too)\b", re.IGNORECASE)
 """A sentence with one of these takes no further adverbial."""
+UNMEDICATED = re.compile(r"(?:not (?:currently )?(?:on|taking)|not use) any|no (?:regular|daily|long-term) medication")
+"""Sentences that are wrong of a patient whose condition is treated."""
 _COMPLAINT = re.compile(any_of(_SETTINGS["complaint"]), re.IGNORECASE)
 
 
@@ -90,12 +99,13 @@ def context_pieces(draft: Draft, count: int, *, past: bool, complaint: bool) -> 
         kind = draft.rng.choices(known, weights)[0]
         if (kind not in kinds or kind == "general") and (past or kind != "past") and (complaint or kind != "course"):
             kinds.append(kind)
-    late = {"course": 1.0, "medication": 1.9, "past": 2.4}
+    late = {"course": 2.1, "medication": 1.9, "past": 2.4}
     pieces = []
     for kind in kinds:
         node = grammar()[f"context.{kind}"]
         place = late.get(kind, 2.1) + 1.8 * draft.random()
-        pieces.append(Piece(place, node if complaint else avoiding(node, _COMPLAINT), optional=True))
+        node = node if past else avoiding(node, UNMEDICATED)
+        pieces.append(Piece(place, node if complaint else avoiding(node, _COMPLAINT), kind, optional=True))
     return pieces
 
 
@@ -108,6 +118,7 @@ def write_history(draft: Draft, mentions: tuple[Mention, ...], conditions: tuple
     rng.shuffle(absent)
     in_phrase = {mention.symptom: rng.random() < 0.77 for mention in present}
     lead = present[: rng.choices((1, 2, 3), (60, 33, 7))[0]]
+    opens = draft.length
     if lead:
         opening = _with_names(draft, "frame.open", lead, in_phrase)
         tail = rng.random() < 0.1 and bool(absent)
@@ -129,24 +140,26 @@ def write_history(draft: Draft, mentions: tuple[Mention, ...], conditions: tuple
     pieces += _conditions(draft, conditions)
     count = rng.choices((1, 2, 3, 4, 5), writer_rates().style["context_sentences"])[0] - len(focus) - (len(pieces) > 6)
     pieces += context_pieces(draft, count, past=not conditions, complaint=bool(present))
-    write_pieces(draft, pieces)
+    write_pieces(draft, pieces, opens)
 
 
-def write_pieces(draft: Draft, pieces: list[Piece], style: str = "joined_history") -> None:
-    """Write planned sentences in order, joining some pairs."""
-    joined, start = writer_rates().style[style], draft.length
+def write_pieces(draft: Draft, pieces: list[Piece], start: int, style: str = "joined_history") -> None:
+    """Write planned sentences in order, joining some pairs. ``start``: offset of the history, with its opening."""
+    joined = writer_rates().style[style]
     waiting, fronted = sorted(pieces, key=lambda piece: piece.place), False
     while waiting:
         piece = waiting.pop(0)
         node, draw = piece.node, draft.random()
-        if waiting and draw < joined and waiting[0].says == piece.says and not waiting[0].optional | piece.optional:
+        joins = bool(waiting) and draw < joined and waiting[0].says == piece.says
+        if joins and not waiting[0].optional | piece.optional:
             sentence(draft, joined_nodes(node, waiting.pop(0).node))
             continue
-        if not fronted and draw > 1 - writer_rates().style["adverbial_history"]:
+        after_opening = len(waiting) == len(pieces) - 1
+        if not fronted and not after_opening and draw > 1 - writer_rates().style["adverbial_history"]:
             node, fronted = wrapped(node, "wrap.front", unless=_ADDED), True
         if not piece.optional:
             sentence(draft, node)
-        elif waiting and draw < joined and waiting[0].optional:
+        elif joins and waiting[0].optional:
             if written_as_pair(draft, start, "history", (node, waiting[0].node)) == 2:
                 waiting.pop(0)
         else:
@@ -169,7 +182,7 @@ def _free_descriptor(mention: Mention) -> Node:
 
     def write(draft: Draft) -> None:
         plain(draft)
-        draft.emit(f", described as {mention.descriptor}")
+        draft.emit(f" described as {mention.descriptor}")
 
     return write
 
@@ -178,7 +191,8 @@ def _with_names(draft: Draft, rule: str, mentions: list[Mention], in_phrase: dic
     """Return a frame filled with the names of present symptoms."""
     inner, symptom = grammar()[rule], mentions[0].symptom
     if len(mentions) == 1 and draft.random() < writer_rates().spans["tail"][symptom]:
-        inner = with_tail(inner, grammar()[rule_of(f"{symptom}.tail", symptom, mentions[0].value)])
+        tail = grammar()[rule_of(f"{symptom}.tail", symptom, mentions[0].value)]
+        inner = with_tail(inner, tail, mentions[0].descriptor or "")
     inner = stretched(inner, writer_rates().spans["present_sentence"][symptom])
 
     def write(draft: Draft) -> None:
@@ -192,12 +206,12 @@ def _with_names(draft: Draft, rule: str, mentions: list[Mention], in_phrase: dic
 def _hang(opening: Node, hung: list[str]) -> Node:
     if not hung:
         return opening
-    tail, names = grammar()["frame.open_tail"], absent_list(hung, writer_rates().spans["absent_list"])
+    tail = grammar()["frame.open_tail"]
 
     def write(draft: Draft) -> None:
         opening(draft)
         draft.trim()
-        draft.variables["list"] = names
+        draft.variables["list"] = absent_list(hung, writer_rates().spans["absent_list"], absent_names(draft, hung))
         tail(draft)
 
     return write
@@ -211,10 +225,10 @@ def _elaborations(
         symptom, place = mention.symptom, max(start[mention.symptom], 1.0)
         if mention.descriptor and not in_phrase[symptom]:
             node = rules.get(f"{symptom}.more_of.{mention.descriptor}") or _said_of(mention)
-            pieces.append(Piece(place + 0.5 * draft.random(), node, "present"))
+            pieces.append(Piece(place + 0.5 * draft.random(), node, symptom))
         for _ in range(draft.count(writer_rates().more[symptom])):
             more = rules[rule_of(f"{symptom}.more", symptom, mention.value)]
-            pieces.append(Piece(place + 0.3 + 1.5 * draft.random(), more, "present"))
+            pieces.append(Piece(place + 0.3 + 1.5 * draft.random(), more, symptom, optional=True))
     return pieces
 
 
@@ -232,11 +246,11 @@ def _conditions(draft: Draft, conditions: tuple[str, ...]) -> list[Piece]:
         return []
     place = 1.2 + 2.4 * draft.random()
     if (len(stated) > 1 and draft.random() < 0.6) or draft.random() < 0.35:
-        return [Piece(place, condition_sentence(stated))]
+        return [Piece(place, condition_sentence(stated), "condition")]
     pieces = []
     for n, name in enumerate(stated):
         node = rules.get(f"condition.alone.{name}") or condition_sentence([name])
-        pieces.append(Piece(place + 0.1 * n, node))
+        pieces.append(Piece(place + 0.1 * n, node, name))
     return pieces
 
 

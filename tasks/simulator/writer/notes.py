@@ -16,6 +16,7 @@ from tasks.simulator.writer.planting import Plan, plant
 from tasks.simulator.writer.rules import ErrorRates, rates_of, second_wording
 from tasks.simulator.writer.sentences import sentence
 
+DURATIONS = ("acute", "long", "chronic")
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -40,8 +41,7 @@ def _single(unit: str) -> Node:
     return write
 
 
-def _degrees(rng: random.Random, low: float, high: float, fahrenheit: bool) -> str:
-    celsius = rng.uniform(low, high)
+def _degrees(celsius: float, fahrenheit: bool) -> str:
     return f"{celsius * 1.8 + 32:.1f}°F" if fahrenheit else f"{celsius:.1f}°C"
 
 
@@ -49,15 +49,16 @@ def particulars(rng: random.Random, *, breathless: bool, feverish: bool, kind: s
     """Return the variables of a visit. ``breathless``, ``feverish``: quick breathing, quick pulse."""
     fahrenheit = rng.random() < 0.3
     side = rng.choice(("right", "left"))
-    pulse = rng.randint(92, 112) if feverish else rng.randint(62, 96 if breathless else 88)
+    pulse = rng.randint(101, 118) if feverish else rng.randint(62, 96 if breathless else 88)
     rate = rng.randint(20, 26) if breathless else rng.randint(13, 18)
+    high, low = rng.uniform(38.7, 39.8), rng.uniform(37.6, 38.1)  # at home up to 0.3 higher
     return {
         "dur": duration(rng, kind),
-        "temp_high": _degrees(rng, 38.7, 40.0, fahrenheit),
-        "temp_high_home": _degrees(rng, 39.0, 40.2, fahrenheit),
-        "temp_low": _degrees(rng, 37.6, 38.2, fahrenheit),
-        "temp_low_home": _degrees(rng, 37.7, 38.3, fahrenheit),
-        "temp_normal": _degrees(rng, 36.4, 37.0, fahrenheit),
+        "temp_high": _degrees(high, fahrenheit),
+        "temp_high_home": _degrees(high + rng.uniform(0.1, 0.3), fahrenheit),
+        "temp_low": _degrees(low, fahrenheit),
+        "temp_low_home": _degrees(low + rng.uniform(0.1, 0.3), fahrenheit),
+        "temp_normal": _degrees(rng.uniform(36.4, 37.0), fahrenheit),
         "bp": f"{2 * rng.randint(54, 68)}/{2 * rng.randint(35, 43)}",
         "hr": str(pulse),
         "rr": str(rate),
@@ -133,10 +134,12 @@ def _related(rng: random.Random, planned: Plan) -> WrittenNote:
     values = {mention.symptom: mention for mention in instructions.mentions}
     breathing, temperature = (values.get(name or "") for name in (plan().breathing, plan().temperature))
     described = " ".join(mention.descriptor or "" for mention in instructions.mentions)
-    kind = "long" if any(word in described for word in plan().lasting) else rng.choices(("acute", "long"), (74, 26))[0]
+    lasting = [kind for words, kind in plan().lasting.items() if words in described]
+    kind = max(lasting, key=DURATIONS.index) if lasting else rng.choices(DURATIONS[:2], (74, 26))[0]
     high = temperature is not None and temperature.value == levels(temperature.symptom)[-1]
     breathless = breathing is not None and breathing.present
-    draft.variables |= particulars(rng, breathless=breathless, feverish=high, kind="acute" if high else kind)
+    kind = "acute" if high and not lasting else kind
+    draft.variables |= particulars(rng, breathless=breathless, feverish=high, kind=kind)
     return _laid_out(
         draft,
         planned,
@@ -147,7 +150,7 @@ def _related(rng: random.Random, planned: Plan) -> WrittenNote:
 
 def _unrelated(rng: random.Random, planned: Plan, complaint: unrelated.Complaint) -> WrittenNote:
     draft = Draft(rng)
-    kind = rng.choices(("acute", "long", "chronic"), (3, 5, 2))[0]
+    kind = complaint.lasts or rng.choices(DURATIONS, (3, 5, 2))[0]
     draft.variables |= particulars(rng, breathless=False, feverish=False, kind=kind)
     stated, silent = planned.instructions.conditions, bool(planned.instructions.avoid)
     return _laid_out(

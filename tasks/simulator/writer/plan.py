@@ -112,7 +112,7 @@ class WriterPlan(Section):
     shared: list[str] = Field(default_factory=list)
     temperature: str | None = None
     breathing: str | None = None
-    lasting: list[str] = Field(default_factory=list)
+    lasting: dict[str, str] = Field(default_factory=dict)
     spoken: dict[str, str] = Field(default_factory=dict)
     recognised: dict[str, str] = Field(default_factory=dict)
     families_left_out: list[str] = Field(default_factory=list)

@@ -90,35 +90,44 @@ _AND = ("and", "and", "and", "and", "and", "along with", "as well as", "together
 
 def present_list(items: Sequence[tuple[str, Node]]) -> Node:
     """Return a list of present symptoms, each as a span."""
-    nodes = [marked(symptom, True, node) for symptom, node in items]
 
-    def joiner(draft: Draft) -> str:
-        return _AND[int(draft.random() * len(_AND))] if len(nodes) < 3 else "and"
+    def write(draft: Draft) -> None:
+        names = [draft.rendered(node) for _, node in items]
+        nodes = [marked(symptom, True, written(name)) for (symptom, _), name in zip(items, names, strict=True)]
+        nested = any(" and " in name for name in names)  # "A as well as B and C"
+        joint = "as well as" if nested else _AND[int(draft.random() * len(_AND))] if len(nodes) < 3 else "and"
+        write_list(draft, nodes, lambda _: joint)
 
-    return lambda draft: write_list(draft, nodes, joiner)
+    return write
 
 
-def absent_list(symptoms: Sequence[str], whole: float, names: Sequence[str] = ()) -> Node:
-    """Return a list of absent symptoms. Each span starts at the denial and ends with its symptom.
+_OR = re.compile(r"\bor\b")
 
-    With probability ``whole`` every span ends at the end of the list. ``names``: their wording, drawn if not given.
+
+def absent_names(draft: Draft, symptoms: Sequence[str]) -> list[str]:
+    """Draw the wordings of absent symptoms; none within a list contains an "or"."""
+    rules = [grammar()[f"{symptom}.absent"] for symptom in symptoms]
+    return [draft.rendered(avoiding(rule, _OR) if len(rules) > 1 else rule) for rule in rules]
+
+
+def absent_list(symptoms: Sequence[str], whole: float, names: Sequence[str]) -> Node:
+    """Return a list of absent symptoms, worded as ``names``. Each span starts at the denial and ends with its symptom.
+
+    With probability ``whole`` every span ends at the end of the list.
     """
-    rules = grammar()
 
     def write(draft: Draft) -> None:
         first = len(draft.marks)
         start = draft.mark
-        nodes = [_absent(n, symptom, start) for n, symptom in enumerate(symptoms)]
+        nodes = [_absent(name, symptom, start) for name, symptom in zip(names, symptoms, strict=True)]
         write_list(draft, nodes, lambda _: "or")
         if draft.random() < whole:
             for mark in draft.marks[first:]:
                 mark.end = draft.length
 
-    def _absent(number: int, symptom: str, start: int) -> Node:
-        name = written(names[number]) if names else rules[f"{symptom}.absent"]
-
+    def _absent(name: str, symptom: str, start: int) -> Node:
         def item(draft: Draft) -> None:
-            name(draft)
+            draft.emit(name)
             draft.marks.append(Mark(symptom, False, start, draft.length))
 
         return item
@@ -126,7 +135,7 @@ def absent_list(symptoms: Sequence[str], whole: float, names: Sequence[str] = ()
     return write
 
 
-_CONJUNCTIONS = (", and ",) * 11 + ("; ",) * 2 + (" and ",) * 2
+_CONJUNCTIONS = (", and ",) * 13 + ("; ",) * 2
 _DENIES = re.compile(r"\b(?:no|not|without|den(?:y|ies|ied))\b", re.IGNORECASE)
 
 
@@ -140,14 +149,15 @@ def joined_nodes(first: Node, second: Node) -> Node:
     return write
 
 
-def joined_on(second: Node) -> Node:
-    """Continue a sentence with another one."""
+def joined_on(second: Node, *, apart: bool = False) -> Node:
+    """Continue a sentence with another one, after a semicolon if the two speak of different things (``apart``)."""
 
     def write(draft: Draft) -> None:
         draft.trim()
         conjunction = _CONJUNCTIONS[int(draft.random() * len(_CONJUNCTIONS))]
-        denies = _DENIES.search(re.split(r"[.:]\s", draft.text)[-1])  # "and" would carry the denial on
-        draft.emit("; " if denies else conjunction)
+        said = re.split(r"[.:]\s", draft.text)[-1]
+        closed = apart or ", and " in said or _DENIES.search(said)  # "and" would carry a denial on
+        draft.emit("; " if closed else conjunction)
         _inside(draft, second)
 
     return write
@@ -180,8 +190,11 @@ def wrapped(node: Node, front: str, back: str | None = None, unless: re.Pattern[
     return write
 
 
-def with_tail(node: Node, tail: Node) -> Node:
-    """Return a sentence about one symptom with an addition at its end, which the span includes."""
+def with_tail(node: Node, tail: Node, described: str) -> Node:
+    """Return a sentence about one symptom with an addition at its end, which the span includes.
+
+    An addition that contradicts the sentence, or the descriptor ``described``, is left out.
+    """
 
     def write(draft: Draft) -> None:
         first = len(draft.marks)
@@ -190,7 +203,9 @@ def with_tail(node: Node, tail: Node) -> Node:
         before, start = draft.snapshot(), draft.length
         _after(draft, tail)
         named = draft.text[draft.marks[first].start : start] if len(draft.marks) > first else ""
-        if _TIME_OF_DAY.search(named) and _OCCASION.search(draft.text[start:]):  # no two times of one symptom
+        named, added = f"{described} {named}", draft.text[start:]
+        two_times = _TIME_OF_DAY.search(named) and _OCCASION.search(added)
+        if two_times or contradicts(added, named, "history"):
             draft.restore(before)
         if len(draft.marks) == first + 1:
             draft.marks[first].end = draft.length
@@ -225,26 +240,42 @@ def repeats(new: str, said: str, section: str) -> bool:
     return any(topic.search(new) and topic.search(said) for topic in topics)
 
 
+def contradicts(new: str, said: str, section: str) -> bool:
+    """Whether ``new`` and ``said`` match the two patterns of a pair that excludes each other."""
+    pairs = ([re.compile(one, re.IGNORECASE) for one in pair] for pair in _SETTINGS["apart"][section])
+    return any((a.search(new) and b.search(said)) or (b.search(new) and a.search(said)) for a, b in pairs)
+
+
 def written_once(draft: Draft, start: int, section: str, write: Callable[[], None]) -> bool:
-    """Run ``write`` and keep its text, unless it repeats a topic of the text since offset ``start``.
+    """Run ``write`` and keep its text, unless it repeats a topic of the text since offset ``start`` or contradicts it.
 
-    ``section``: history or examination. Returns whether the text was kept. Text with symptom spans is always kept.
+    ``section``: history or examination. Such a text is drawn again a few times. Returns whether one was kept. A
+    finding with symptom spans is always kept.
     """
-    before, marks = draft.snapshot(), len(draft.marks)
-    said = draft.text[start:]
-    write()
-    if len(draft.marks) == marks and repeats(draft.text[start + len(said) :], said, section):
+    said, marks = draft.text[start:], len(draft.marks)
+    for _ in range(_DRAWS):
+        before = draft.snapshot()
+        write()
+        new = draft.text[start + len(said) :]
+        if section == "examination" and len(draft.marks) > marks:
+            return True
+        if not (repeats(new, said, section) or contradicts(new, said, section)):
+            return True
         draft.restore(before)
-        return False
-    return True
+    return False
 
 
-def written_as_pair(draft: Draft, start: int, section: str, pair: tuple[Node, Node], lead: str = "") -> int:
+_DRAWS = 6
+
+
+def written_as_pair(
+    draft: Draft, start: int, section: str, pair: tuple[Node, Node], lead: str = "", *, apart: bool = False
+) -> int:
     """Write two sentences joined in one; each is left out if it repeats a topic. Returns how many of them were kept."""
     first, second = pair
     if not written_once(draft, start, section, lambda: sentence(draft, first, end="", lead=lead)):
         return 0
-    more = written_once(draft, start, section, lambda: joined_on(second)(draft))
+    more = written_once(draft, start, section, lambda: joined_on(second, apart=apart)(draft))
     draft.trim()
     draft.emit(".")
     return 1 + more

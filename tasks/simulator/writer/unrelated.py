@@ -8,14 +8,16 @@ from tasks.domains.in_use import domain_cache
 from tasks.simulator.resources import load
 from tasks.simulator.writer.exam import listed_vitals
 from tasks.simulator.writer.grammar import Draft, Finding, Node, Piece
-from tasks.simulator.writer.history import condition_sentence, denial, write_pieces
+from tasks.simulator.writer.history import UNMEDICATED, condition_sentence, denial, write_pieces
 from tasks.simulator.writer.plan import plan
 from tasks.simulator.writer.rules import grammar, writer_rates
-from tasks.simulator.writer.sentences import avoiding, sentence
+from tasks.simulator.writer.sentences import sentence
 
 _SETTINGS = load("writer", "settings")
 _SYSTEMS = {"lungs": "clear", "heart": "heart", "abdomen": "abdomen", "neuro": "neuro"}
-_NO_HISTORY = re.compile("medical history|chronic condition", re.IGNORECASE)
+_NO_HISTORY = re.compile(
+    f"medical history|chronic condition|otherwise|good health|{UNMEDICATED.pattern}", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class Complaint:
     name: str
     family: str
     occasion: bool  # a planned visit, not a lasting complaint
+    lasts: str | None  # its kind of duration, if not any
 
 
 @domain_cache(maxsize=1)
@@ -32,7 +35,9 @@ def complaints() -> tuple[tuple[Complaint, ...], tuple[float, ...]]:
     """Return all kinds of complaint and their cumulative weights."""
     data = load("writer", "complaints")["complaint"]
     kept = {name: block for name, block in data.items() if block["family"] not in plan().families_left_out}
-    kinds = tuple(Complaint(name, block["family"], "occasion" in block) for name, block in kept.items())
+    kinds = tuple(
+        Complaint(name, block["family"], "occasion" in block, block.get("lasts")) for name, block in kept.items()
+    )
     return kinds, tuple(accumulate(float(block["weight"]) for block in kept.values()))
 
 
@@ -51,23 +56,24 @@ def write_history(draft: Draft, complaint: Complaint, conditions: tuple[str, ...
     """Write the history of the complaint, including absent symptoms of the domain unless it is ``silent`` on them."""
     rules, rng = grammar(), draft.rng
     draft.variables["np"] = rules[f"complaint.{complaint.name}.np"]
+    start = draft.length
     sentence(draft, rules["visit.open_occasion" if complaint.occasion else "visit.open"])
-    pieces = [
-        Piece(1 + 1.5 * rng.random(), node)
-        for node in _some(draft, f"complaint.{complaint.name}.detail", (2, 2, 3, 3))
-        + _some(draft, f"family.{complaint.family}.detail", (1, 2, 2, 3))
-    ]
-    pieces += [Piece(1.4 + 1.6 * rng.random(), node) for node in _denied(draft, complaint)]
+    # 1. of the complaint itself; 2. what its family shares, and the circumstances, unless they repeat the former
+    own = _some(draft, f"complaint.{complaint.name}.detail", (2, 2, 3, 3))
+    pieces = [Piece(1 + rng.random(), node, "complaint") for node in own]
+    pieces += _denied(draft, complaint)
+    shared = _some(draft, f"family.{complaint.family}.detail", (2, 2, 3, 4))
     if rng.random() < 0.5 and complaint.family != "general":
-        general = grammar()["family.general.detail"]
-        pieces.append(Piece(2 + rng.random(), avoiding(general, _NO_HISTORY) if conditions else general))
+        shared += _some(draft, "family.general.detail", (1,))
+    shared = [node for node in shared if not conditions or not _NO_HISTORY.search(draft.rendered(node))]
+    pieces += [Piece(2.2 + 1.2 * rng.random(), node, "circumstance", optional=True) for node in shared]
     stated = [name for name in conditions if rng.random() < 0.8]
     for name in stated:
         alone = rules.get(f"condition.alone.{name}")
         node = alone if alone and rng.random() < 0.6 else condition_sentence([name])
-        pieces.append(Piece(1.6 + 1.4 * rng.random(), node))
+        pieces.append(Piece(1.6 + 1.4 * rng.random(), node, name))
     pieces += [] if silent else _absent_symptoms(draft)
-    write_pieces(draft, pieces, "joined_unrelated")
+    write_pieces(draft, pieces, start, "joined_unrelated")
 
 
 def _some(draft: Draft, rule: str, counts: tuple[int, ...]) -> list[Node]:
@@ -75,13 +81,14 @@ def _some(draft: Draft, rule: str, counts: tuple[int, ...]) -> list[Node]:
     return draft.rng.sample(nodes, min(draft.rng.choice(counts), len(nodes)))
 
 
-def _denied(draft: Draft, complaint: Complaint) -> list[Node]:
+def _denied(draft: Draft, complaint: Complaint) -> list[Piece]:
+    """Other absent symptoms: of the complaint, or of its family unless the history has spoken of them."""
     own, shared = f"complaint.{complaint.name}.denied", f"family.{complaint.family}.denied"
     draw = draft.random()
-    nodes = _some(draft, own, (1,)) if draw < 0.55 else []
+    pieces = [Piece(1.4 + draft.random(), node, "denied") for node in (_some(draft, own, (1,)) if draw < 0.55 else [])]
     if shared in grammar() and draft.random() < 0.45:
-        nodes += _some(draft, shared, (1,))
-    return nodes
+        pieces += [Piece(2.4 + draft.random(), grammar()[shared], "denied", optional=True)]
+    return pieces
 
 
 def _absent_symptoms(draft: Draft) -> list[Piece]:
@@ -95,8 +102,8 @@ def _absent_symptoms(draft: Draft) -> list[Piece]:
         group = [name for name, chance in rates["some"].items() if rng.random() < chance]
         rng.shuffle(group)
         if len(group) == 1 and rng.random() < 0.3:
-            return [Piece(2 + rng.random(), grammar()[f"{group[0]}.denied"])]
-    return [Piece(1.8 + 1.4 * rng.random(), denial(group))] if group else []
+            return [Piece(2 + rng.random(), grammar()[f"{group[0]}.denied"], "absent")]
+    return [Piece(1.8 + 1.4 * rng.random(), denial(group), "absent")] if group else []
 
 
 def findings(draft: Draft, complaint: Complaint) -> list[Finding]:
@@ -122,7 +129,7 @@ def findings(draft: Draft, complaint: Complaint) -> list[Finding]:
     chances = _SETTINGS["systems"][complaint.family]
     for order, checks in ((5, zip(_SYSTEMS, chances, strict=True)), (6, _SETTINGS["elsewhere"].items())):
         for label, chance in checks:
-            if rng.random() < chance:
+            if rng.random() < chance and label not in _SETTINGS["examined"].get(complaint.family, ()):
                 name = _SYSTEMS.get(label, label)
                 found.append(Finding(order + rng.random(), rules[f"exam.{name}"], label, rules[f"exam.{name}_colon"]))
     if rng.random() < 0.18:

@@ -1,6 +1,8 @@
 """Stages `doclens*`: compact notes of a run, published outputs on ACI-BENCH, summaries of questions and reports."""
 
+import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,15 +11,16 @@ import pandas as pd
 
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
-from flows.stages.recorded_judge import STRONG, claims_table, judge_claims, recorded
+from flows.stages.recorded_judge import STRONG, drawn, recorded
 from schemas.errors import MissingSourceError
 from schemas.params import Params
+from schemas.params.measures import DocLens
 from schemas.tables.columns import typed
-from schemas.tables.evaluation import JUDGED
+from schemas.tables.evaluation import JUDGED, RECORDED_CLAIMS
 from schemas.tables.metrics import UNSCORED
 from tasks.domains.rules import rules_of
 from tasks.judges.prompt_styles import judge_styles, printed_style_rows, reference_instances, style_rows
-from tasks.llm.calls import Asks, unscored_table
+from tasks.llm.calls import Ask, Asks, unscored_table
 from tasks.measures.doclens.agreement import (
     JUDGE,
     evaluator_agreement,
@@ -27,9 +30,10 @@ from tasks.measures.doclens.agreement import (
     system_rows,
 )
 from tasks.measures.doclens.documents import MEQSUM, judge_notes, read_tasks
-from tasks.measures.doclens.judging import Plan, write_and_judge
+from tasks.measures.doclens.judging import Plan, judge, write_and_judge
 from tasks.measures.doclens.metrics import metric_rows, record_scores
 from tasks.measures.doclens.reproduction import (
+    KEYS,
     distance_metrics,
     judged_by_rules,
     nli_mean_rows,
@@ -45,7 +49,7 @@ from tasks.measures.doclens.writing import Writer, writer
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import metric_table
 from tasks.texts.aci_bench import SUBCLAIMS, encounter_files, read_encounters
-from tasks.texts.document import documents_of, documents_table
+from tasks.texts.document import Document, documents_of, documents_table
 
 
 async def run_doclens(stage: Stage) -> None:
@@ -154,6 +158,36 @@ async def run_doclens_published(stage: Stage) -> None:
     rows += [*recall_rows(printed[25], section_recalls(model, documents)), *word_rows(words, documents)]
     rows += precision_rows(printed[21], printed[25], model)
     stage.save("reproduction_doclens", reproduction_rows(rows))
+
+
+PRECISE, CITED = 16, 8
+"""Encounters of which the recorded model judged the claims of outputs, and wrote cited notes itself."""
+CITING = "strong model's cited notes"
+_AS_RECORDED: dict[str, Any] = {
+    **{"evaluator": "instruction", "style": "json_cot", "examples": 2, "citations": "definition"},
+    **{"claims_a_call": 20, "claims_a_reply": 30, "claim_rounds": 4, "writer_examples": 0},
+}
+
+
+async def judge_claims(documents: Sequence[Document], ask: Ask, write: Ask, params: DocLens) -> Frames:
+    """DocLens's tables `judged` and `unscored`: recall of all outputs, precision of those drawn, own citations."""
+    params = params.model_copy(update=_AS_RECORDED)
+    precise = {one.id for one in drawn(documents, PRECISE)}
+    others, both = ([one for one in documents if (one.id in precise) is chosen] for chosen in (False, True))
+    cited = [replace(one, outputs={}) for one in drawn(documents, CITED)]
+    citing = Plan(sections="soap", citing=(CITING,), claimed=(), expected=(CITING,))
+    own = writer("cited_note", params.writer_examples, name=CITING, by_section=False)
+    made = await asyncio.gather(
+        judge(ask, others, Plan(sections="soap", precision=False), params),
+        judge(ask, both, Plan(sections="soap"), params),
+        write_and_judge(write, ask, cited, [own], citing, params),
+    )
+    return {name: pd.concat([one[name] for one in made], ignore_index=True) for name in ("judged", "unscored")}
+
+
+def claims_table(judged: pd.DataFrame, rules: pd.DataFrame) -> pd.DataFrame:
+    """RECORDED_CLAIMS: every judgement with its reason, and the verdict of the simulator's rules on the same claim."""
+    return typed(judged.merge(rules[[*KEYS, "judged"]], on=KEYS, how="left", suffixes=("", "_rules")), RECORDED_CLAIMS)
 
 
 async def judge_encounters(frames: Frames, ask: Asks, params: Params) -> Frames:

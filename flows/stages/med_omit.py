@@ -1,6 +1,7 @@
 """Stages `med_omit`, omissions of compact notes, and `med_omit_published`, of summaries of ACI-BENCH dialogues."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +9,15 @@ import pandas as pd
 
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage, require_scored
-from flows.stages.recorded_judge import STRONG, judge_omissions, recorded, visits_drawn
+from flows.stages.recorded_judge import STRONG, drawn, recorded
 from schemas.errors import MissingSourceError
 from schemas.params import Params
 from tasks.encoder import unit_vectors
-from tasks.llm.calls import Asks, unscored_table
+from tasks.llm.calls import Ask, Asks, unscored_table
 from tasks.measures.med_omit.judging import WRITER, Plan, corrupt_summaries, corruption_rows, judge
 from tasks.measures.med_omit.metrics import (
     SYSTEM,
+    SYSTEMS,
     correlation_rows,
     difference_rows,
     document_scores,
@@ -123,6 +125,28 @@ async def run_med_omit_published(stage: Stage) -> None:
     stage.save_metrics("med_omit_aci", pd.concat([own, other], ignore_index=True))
     model = other if params.roles["judge"].is_simulator else own
     stage.save("reproduction_med_omit", reproduction_rows(stage, model))
+
+
+VISITS = 20
+"""Encounters whose omissions the recorded model judged."""
+_AS_RECORDED: dict[str, Any] = {"compare_differentials": True, "least_lines": 5, "removed_facts": 0}
+
+
+async def judge_omissions(documents: Sequence[Document], ask: Ask, params: Params) -> Frames:
+    """MED-OMIT's tables of the subjective parts of GPT-4's and ChatGPT's notes of `visits_drawn`."""
+    encode = unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)
+    asked = params.med_omit.model_copy(update=_AS_RECORDED)
+    plan = Plan("history", asked.least_lines)
+    return await judge(ask, visits_drawn(documents), plan, asked, encode)
+
+
+def visits_drawn(documents: Sequence[Document]) -> list[Document]:
+    """The encounters whose omissions were judged, with the outputs of the models that the paper judges."""
+    systems = set(SYSTEMS.values())
+    return [
+        replace(one, outputs={name: text for name, text in one.outputs.items() if name in systems})
+        for one in drawn(documents, VISITS)
+    ]
 
 
 def reproduction_rows(stage: Stage, metrics: pd.DataFrame) -> pd.DataFrame:

@@ -21,7 +21,7 @@ CLASSES = {
     "arithmetic": "that follow from other printed figures",
     "sampled": "met on our own draws of records",
     "fitted": "met by what was fitted to them",
-    "stand-in": "met by rules in place of the paper's model",
+    "stand-in": "met by rules or another model in place of the paper's",
 }
 """What is counted, by basis."""
 

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from flows.commands.cli import run
@@ -133,3 +134,17 @@ def test_a_folder_that_an_audit_did_not_write_is_left_alone(tmp_path: Path, caps
     assert run(["audit", "--cases", "20", "--export", str(tmp_path / "mine.txt")]) == 1
     assert "exists; name another file" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"] and (tmp_path / "mine.txt").read_text() == "mine"
+
+
+def test_the_recorded_verdicts_of_a_strong_model_make_its_card(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """docs/audit.md: 938 answers to exported cases, each with its case, and what the card says of them."""
+    recorded = Path("tests/cassettes/audit/strong-model.jsonl").resolve()
+    assert len(recorded.read_text(encoding="utf-8").splitlines()) == 938
+    common = ["--cases", "130", "--seed", "7", "--verdicts", str(recorded), "--out", str(tmp_path / "card")]
+    assert run(["audit", *common]) == 0
+    card = pd.read_csv(tmp_path / "card" / "card.csv")
+    found = card[card["metric"].isin(["sensitivity", "specificity"]) & card["item"].eq("all")]
+    assert (found["unscored"] == 0).all() and (found["value"] >= 0.75).all() and len(found) >= 14
+    assert "more than chance would" in capsys.readouterr().out

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from flows.lineage.git import git, git_text
-from flows.runtime.workspace import root
+from flows.runtime.workspace import FOLDER, STORE, root
 from schemas.errors import VignetteError
 
 CASSETTE = Path("tests/cassettes")
@@ -71,7 +71,17 @@ class OwnClone:
 
 
 class RecordedClone(OwnClone):
-    """A clone in which the recorded lineage and the simulator's are built."""
+    """A clone in which the recorded lineage and the simulator's are built.
+
+    Replies in the store of an earlier one are kept: a build that stopped may have paid for them.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        earlier = {file.name: file.read_bytes() for file in (folder / FOLDER).glob(f"{STORE}*")}
+        super().__init__(folder)
+        (self.folder / FOLDER).mkdir(exist_ok=True)
+        for name, stored in earlier.items():
+            (self.folder / FOLDER / name).write_bytes(stored)
 
     def build_rules(self) -> None:
         """Build the lineage with the simulator in all roles, on the records of the recorded one."""

@@ -7,7 +7,7 @@ import yaml
 
 from flows.commands.estimate import ESTIMATED, _left_out, small, trial
 from flows.lineage.recorded import OwnClone, RecordedClone
-from flows.runtime.workspace import STORE, workspace
+from flows.runtime.workspace import FOLDER, STORE, workspace
 from schemas.errors import VignetteError
 from schemas.params import Params
 from tests.support.imports import ROOT
@@ -76,6 +76,12 @@ def test_an_earlier_clone_is_replaced(project: Path, tmp_path: Path) -> None:
     earlier.write_text("of the earlier clone", encoding="utf-8")
     RecordedClone(tmp_path / "demo")
     assert (tmp_path / "demo" / ".git").is_dir() and not earlier.exists()
+
+
+def test_replies_of_an_earlier_clone_that_stopped_are_kept(project: Path, tmp_path: Path) -> None:
+    stored = RecordedClone(tmp_path / "cassette").folder / FOLDER / STORE
+    stored.write_bytes(b"paid for")
+    assert (RecordedClone(tmp_path / "cassette").folder / FOLDER / STORE).read_bytes() == b"paid for"
 
 
 @pytest.mark.parametrize("change", ["notes.txt", "commit"])

@@ -108,7 +108,8 @@ def test_cases_of_a_round_are_one_of_each_truth_from_a_note_and_others_each_time
     first, second = (round_cases(load_params(), number, each=10) for number in (1, 2))
     assert first["truth"].sum() == 10 == (~first["truth"]).sum()
     assert not first.duplicated(["document", "truth"]).any() and (first["factor"] == "").all()
-    assert not set(first["claim"]) & set(second["claim"])
+    judged = [set(zip(cases["premise"], cases["claim"], strict=True)) for cases in (first, second)]
+    assert not judged[0] & judged[1]
     pd.testing.assert_frame_equal(first, round_cases(load_params(), 1, each=10))
 
 

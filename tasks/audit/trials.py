@@ -35,8 +35,8 @@ QUESTIONS = {
     "citation precision": "Is the citation in brackets after the statement needed: do the cited sentences entail the "
     "statement, and this one alone, or not without it?",
     "answers": "Does the answer agree with the right one?",
-    "consistency": "Does the note depart from what its record asks for: a symptom that it must mention left out or changed, one "
-    "that it must not mention, or another health condition?",
+    "consistency": "Does the note depart from what its record asks for: a symptom that it must mention left out or "
+    "changed, one that it must not mention, or another health condition?",
 }
 """What is asked of a case of each task; the truth is the answer, yes or no."""
 

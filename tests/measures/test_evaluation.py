@@ -214,7 +214,8 @@ def test_the_published_stage_scores_summaries_of_the_writer_and_of_systems(tmp_p
     documents = [Document("a", (dialogue,), outputs={"good": note, "poor": "HISTORY\nNo fever."}, reference=note)]
     ask = MemoryStage(params, tmp_path).ask
     made = asyncio.run(stages.judge_encounters({"documents": documents_table(documents)}, ask, params))
-    rows = stages.metric_tables(made, documents, {"writer": 1}, params, made_by="p", condition="c").set_index(["system", "metric"])
+    table = stages.metric_tables(made, documents, {"writer": 1}, params, made_by="p", condition="c")
+    rows = table.set_index(["system", "metric"])
     counts = {system: rows.loc[(system, "omission_count"), "value"] for system in ("good", "poor")}
     assert counts["good"] < counts["poor"]
     assert {"good", "poor", "writer"} <= set(rows.index.get_level_values("system"))

@@ -33,10 +33,6 @@ FEW_RECORDS: dict[str, Any] = {
 """Params of the whole DAG. A stage that reads none of them and whose outputs are in git is not run."""
 
 
-TOGETHER = ("tests/encoder/test_encoder.py", "tests/evaluation/test_evaluate.py")
-"""Modules run by one worker, since they import sentence_transformers, which takes five seconds."""
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Deal modules out to the workers."""
@@ -44,8 +40,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class ByModule(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            module = nodeid.split("::")[0]
-            return TOGETHER[0] if module in TOGETHER else module
+            return nodeid.split("::")[0]
 
     return ByModule(config, log)
 

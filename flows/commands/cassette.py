@@ -1,4 +1,4 @@
-"""Keeps the recorded lineage of a strong model up to date; rebuilds and compares it (`vignette demo`)."""
+"""Keeps the recorded lineages of a strong model up to date; rebuilds and compares them (`vignette demo`)."""
 
 import shutil
 from pathlib import Path
@@ -9,44 +9,50 @@ import typer
 from flows.runtime.workspace import root, workspace
 
 SHOWN = ("role", "model", "stage", "task", "created")
+Lineage = Annotated[str, typer.Option(help="The recorded lineage, by its domain: a folder of tests/cassettes.")]
+DEFAULT = "respiratory"
 
 
 def refresh(
     folder: Annotated[Path | None, typer.Option(help="Clone to build in (default .vignette/cassette).")] = None,
+    lineage: Lineage = DEFAULT,
 ) -> None:
     """Ask the recorded model for replies to changed prompts alone, and drop those that nothing asks for any more.
 
-    The endpoint must be up at the addresses in tests/cassettes/params.yaml.
+    The endpoint must be up at the addresses in the lineage's params (tests/cassettes/respiratory/params.yaml).
     """
-    from flows.lineage.recorded import COMPARED, REPLIES, RecordedClone
+    from flows.lineage.recorded import RecordedClone, recording
 
-    clone = RecordedClone((folder or workspace() / "cassette").resolve())
+    recorded = recording(lineage)
+    clone = RecordedClone((folder or workspace() / "cassette").resolve(), recorded)
     clone.build_recorded()
-    (clone.folder / REPLIES).unlink()  # imported above; export does not replace a file that it did not write
-    clone.vignette("store", "export", "--used", str(REPLIES))
-    for file in (REPLIES, COMPARED):
+    # Imported above; export does not replace a file that it did not write.
+    (clone.folder / recorded.replies).unlink(missing_ok=True)
+    clone.vignette("store", "export", "--used", str(recorded.replies))
+    for file in (recorded.replies, recorded.compared):
         shutil.copy(clone.folder / file, root() / file)
         print(f"{file}: written")
 
 
-def show() -> None:
+def show(lineage: Lineage = DEFAULT) -> None:
     """Print which model answered, when, and how many replies of each role and task are recorded."""
     import pandas as pd
 
-    from flows.lineage.recorded import REPLIES, read_replies
+    from flows.lineage.recorded import read_replies, recording
 
-    replies = pd.DataFrame(read_replies(root() / REPLIES), columns=list(SHOWN))
+    replies = pd.DataFrame(read_replies(root() / recording(lineage).replies), columns=list(SHOWN))
     groups = replies.groupby(["role", "model", "stage", "task"])["created"]
     print(groups.agg(replies="size", first="min", last="max").reset_index().to_string(index=False))
 
 
 def demo(
     folder: Annotated[Path | None, typer.Option(help="Clone to build in (default .vignette/demo).")] = None,
+    lineage: Lineage = DEFAULT,
 ) -> None:
     """Rebuild a strong model's recorded lineage without any call, and compare it with the simulator's."""
-    from flows.lineage.recorded import RECORDED, RULES, RecordedClone
+    from flows.lineage.recorded import RECORDED, RULES, RecordedClone, recording
 
-    clone = RecordedClone((folder or workspace() / "demo").resolve())
+    clone = RecordedClone((folder or workspace() / "demo").resolve(), recording(lineage))
     clone.build_rules()
     clone.build_recorded()
     clone.vignette("compare", RULES, RECORDED)

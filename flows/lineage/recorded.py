@@ -1,4 +1,4 @@
-"""Clones made for a trial, and for the lineage of a strong model whose replies ship with the project."""
+"""Clones made for a trial, and for the lineages of a strong model whose replies ship with the project."""
 
 import gzip
 import hashlib
@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,46 @@ from flows.runtime.workspace import FOLDER, STORE, root
 from schemas.errors import VignetteError
 
 CASSETTE = Path("tests/cassettes")
-"""Params that differ from the shipped ones, fingerprints and replies of the recorded lineage."""
-REPLIES = CASSETTE / "strong_model.jsonl.gz"
-COMPARED = CASSETTE / "judges_compared.csv"
-"""The rules against the recorded model, on the same requests."""
+"""A folder for each recorded lineage, and the fingerprints of the model that all have in common."""
+_PARAMS, _REPLIES, _COMPARED = "params.yaml", "replies.jsonl.gz", "judges_compared.csv"
 RULES, RECORDED = "rules", "strong-model"
 """Git tags of the simulator's and the recorded lineage."""
 _MARK, _BUILDING = "vignette.own-clone", "building"
 """Git setting of the clones made here: the state in which they were left, or that they are not complete."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The files of a recorded lineage, relative to a clone; its name is that of its domain."""
+
+    name: str
+
+    @property
+    def params(self) -> Path:
+        """What the lineage sets otherwise than the shipped params."""
+        return CASSETTE / self.name / _PARAMS
+
+    @property
+    def replies(self) -> Path:
+        return CASSETTE / self.name / _REPLIES
+
+    @property
+    def compared(self) -> Path:
+        """The rules against the recorded model, on the same requests."""
+        return CASSETTE / self.name / _COMPARED
+
+
+def recordings() -> list[Recording]:
+    """The recorded lineages that ship with the project, in order of their names."""
+    return [Recording(file.parent.name) for file in sorted((root() / CASSETTE).glob(f"*/{_PARAMS}"))]
+
+
+def recording(name: str) -> Recording:
+    """The recorded lineage of a name. Raises VignetteError if there is none."""
+    known = {found.name: found for found in recordings()}
+    if name not in known:
+        raise VignetteError(f"no lineage {name!r} is recorded; there are: {', '.join(known)}")
+    return known[name]
 
 
 def read_replies(file: Path) -> list[dict[str, Any]]:
@@ -32,9 +65,9 @@ def read_replies(file: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-def recorded_params(folder: Path) -> dict[str, Any]:
-    """The params of the recorded lineage in a clone: the shipped ones, and what the lineage sets otherwise."""
-    files = folder / "params.yaml", folder / CASSETTE / "params.yaml"
+def recorded_params(folder: Path, recorded: Recording) -> dict[str, Any]:
+    """The params of a recorded lineage in a clone: the shipped ones, and what the lineage sets otherwise."""
+    files = folder / "params.yaml", folder / recorded.params
     shipped, changes = (yaml.safe_load(file.read_text(encoding="utf-8")) for file in files)
     return _changed(shipped, changes)
 
@@ -71,12 +104,13 @@ class OwnClone:
 
 
 class RecordedClone(OwnClone):
-    """A clone in which the recorded lineage and the simulator's are built.
+    """A clone in which a recorded lineage and the simulator's are built.
 
     Replies in the store of an earlier one are kept: a build that stopped may have paid for them.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, recorded: Recording) -> None:
+        self.recorded = recorded
         earlier = {file.name: file.read_bytes() for file in (folder / FOLDER).glob(f"{STORE}*")}
         super().__init__(folder)
         (self.folder / FOLDER).mkdir(exist_ok=True)
@@ -86,7 +120,9 @@ class RecordedClone(OwnClone):
     def build_rules(self) -> None:
         """Build the lineage with the simulator in all roles, on the records of the recorded one."""
         shipped = yaml.safe_load((self.folder / "params.yaml").read_text(encoding="utf-8"))
-        params = recorded_params(self.folder) | {"roles": shipped["roles"]}
+        params = recorded_params(self.folder, self.recorded) | {"roles": shipped["roles"]}
+        # The simulator does not know the prompts of the paper's protocol.
+        params["note_qa"]["protocol"] = shipped["note_qa"]["protocol"]
         self.set_params(yaml.safe_dump(params, sort_keys=False))
         self._build(RULES)
 
@@ -94,11 +130,13 @@ class RecordedClone(OwnClone):
         """Build the recorded lineage; only calls without a recorded reply reach the endpoint in its params."""
         for fingerprint in sorted((self.folder / CASSETTE / "fingerprints").glob("*.json")):
             shutil.copy(fingerprint, self.folder / "fingerprints")
-        self.set_params(yaml.safe_dump(recorded_params(self.folder), sort_keys=False))
-        self.vignette("store", "import", str(REPLIES))
+        self.set_params(yaml.safe_dump(recorded_params(self.folder, self.recorded), sort_keys=False))
+        if (self.folder / self.recorded.replies).exists():  # not in a lineage that is recorded for the first time
+            self.vignette("store", "import", str(self.recorded.replies))
         self._build(RECORDED, "--no-probe")
-        (self.folder / COMPARED).unlink()  # that of the last commit; a file that a user keeps would not be replaced
-        self.vignette("judges", "--rules", "--out", str(COMPARED))
+        # That of the last commit; a file that a user keeps would not be replaced.
+        (self.folder / self.recorded.compared).unlink(missing_ok=True)
+        self.vignette("judges", "--rules", "--out", str(self.recorded.compared))
 
     def _build(self, name: str, *options: str) -> None:
         """Rebuild, and commit and tag the lineage."""

@@ -16,7 +16,7 @@ import pytest
 import yaml
 from starlette.responses import JSONResponse
 
-from flows.lineage.recorded import CASSETTE, COMPARED, REPLIES, read_replies, recorded_params
+from flows.lineage.recorded import CASSETTE, Recording, read_replies, recorded_params, recordings
 from flows.rebuild.pipeline import read_pipeline
 from tasks.llm.requests import REASK
 from tests.support.clone import Clone
@@ -76,15 +76,22 @@ STAGES = [
 """The stages of the main pipeline that ask a model."""
 
 
+@pytest.fixture(scope="module", params=recordings(), ids=lambda recorded: recorded.name)
+def recorded(request: pytest.FixtureRequest) -> Recording:
+    """Each recorded lineage in turn."""
+    found: Recording = request.param
+    return found
+
+
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Clone, Replay]]:
+def played(tmp_path_factory: pytest.TempPathFactory, recorded: Recording) -> Iterator[tuple[Clone, Replay]]:
     """A clone in which the recorded model's replies came over HTTP."""
     folder: Path = tmp_path_factory.mktemp("cassette") / "vignette"
     clone = Clone(folder)
     fingerprints = {path.stem: json.loads(path.read_text()) for path in (ROOT / CASSETTE / "fingerprints").glob("*")}
     owner = fingerprints["writer"]["identity"]["owner"]
-    with replaying(ROOT / REPLIES, owner) as replay:
-        params = recorded_params(ROOT)
+    with replaying(ROOT / recorded.replies, owner) as replay:
+        params = recorded_params(ROOT, recorded)
         for name, role in params["roles"].items():
             role["base_url"] = fingerprints[name]["identity"]["endpoint"] = replay.base_url
             (folder / "fingerprints" / f"{name}.json").write_text(json.dumps(fingerprints[name]))
@@ -107,7 +114,8 @@ def test_every_call_has_a_recorded_reply_and_none_is_stale(played: tuple[Clone, 
     stale = [shown(json.loads(key)) for key in replay.stale()]
     assert not new and not stale, (
         f"{len(new)} requests without a recorded reply, {len(stale)} recorded replies that nothing asks for. "
-        "To ask for the new ones alone: vignette cassette refresh\n" + "\n".join([*new[:5], "stale:", *stale[:5]])
+        "To ask for the new ones alone: vignette cassette refresh --lineage NAME\n"
+        + "\n".join([*new[:5], "stale:", *stale[:5]])
     )
 
 
@@ -120,8 +128,8 @@ def test_nothing_is_unscored(played: tuple[Clone, Replay]) -> None:
     assert found.empty, found[["table", "record", "reason"]].to_string()
 
 
-def test_nearly_all_replies_are_usable_as_they_came() -> None:
-    lines = read_replies(ROOT / REPLIES)
+def test_nearly_all_replies_are_usable_as_they_came(recorded: Recording) -> None:
+    lines = read_replies(ROOT / recorded.replies)
     reasked = [line for line in lines if line["task"] == REASK]
     assert len(reasked) <= 0.01 * len(lines), Counter(line["stage"] for line in reasked)
 
@@ -132,8 +140,8 @@ def test_spans_are_located(played: tuple[Clone, Replay]) -> None:
     assert (spans["matched"] == "exact").mean() >= 0.98, spans["matched"].value_counts()
 
 
-def test_the_rules_compare_with_the_model_as_recorded(played: tuple[Clone, Replay]) -> None:
+def test_the_rules_compare_with_the_model_as_recorded(played: tuple[Clone, Replay], recorded: Recording) -> None:
     clone, _ = played
     clone.vignette("judges", "--rules", "--out", "compared.csv")
-    found, recorded = (pd.read_csv(file) for file in (clone.folder / "compared.csv", ROOT / COMPARED))
-    pd.testing.assert_frame_equal(found, recorded)
+    found, earlier = (pd.read_csv(file) for file in (clone.folder / "compared.csv", ROOT / recorded.compared))
+    pd.testing.assert_frame_equal(found, earlier)

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from flows.commands.cassette import demo, refresh
-from flows.lineage.recorded import REPLIES, read_replies
+from flows.lineage.recorded import Recording, read_replies, recordings
 from tests.support.clone import Clone
 from tests.support.imports import ROOT
 
@@ -21,15 +21,20 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return clone.folder
 
 
-def test_the_demo_makes_no_call_and_shows_both_lineages(here: Path, tmp_path: Path) -> None:
-    demo(tmp_path / "demo")  # no endpoint listens at the recorded addresses: a call would fail
+EACH = pytest.mark.parametrize("recorded", recordings(), ids=lambda recorded: recorded.name)
+
+
+@EACH
+def test_the_demo_makes_no_call_and_shows_both_lineages(here: Path, tmp_path: Path, recorded: Recording) -> None:
+    demo(tmp_path / "demo", recorded.name)  # no endpoint listens at the recorded addresses: a call would fail
     page = (tmp_path / "demo" / "reports" / "comparisons" / "rules__strong-model.html").read_text(encoding="utf-8")
     assert "claude-writer" in page and "vignette-writer" in page
 
 
-def test_a_refresh_without_changed_prompts_keeps_all_replies(here: Path, tmp_path: Path) -> None:
-    refresh(tmp_path / "refreshed")
-    before, after = ({line["key"] for line in read_replies(folder / REPLIES)} for folder in (ROOT, here))
+@EACH
+def test_a_refresh_without_changed_prompts_keeps_all_replies(here: Path, tmp_path: Path, recorded: Recording) -> None:
+    refresh(tmp_path / "refreshed", recorded.name)
+    before, after = ({line["key"] for line in read_replies(folder / recorded.replies)} for folder in (ROOT, here))
     assert after == before
 
 

@@ -340,7 +340,7 @@ def test_the_metric_table_holds_truth_doses_and_what_follows_it(judged) -> None:
     assert rows[UNDAMAGED, metrics.DAMAGED, "all", "true_recall"] > 0.95
     assert rows["writer", "240 - 60 words", "true_recall", "difference"] > 0
     assert rows["writer", "240 - 60 words", "omission_weight_network", "difference"] < 0
-    assert rows[metrics.DAMAGED, "removed", "omission_weight_network", "follows_truth"] == 1
+    assert rows[metrics.DAMAGED, "removed", "omission_weight_network", "slope"] > 0
     assert rows[metrics.FACTS, metrics.BY_NETWORK, "episode", "importance"] == pytest.approx(0.2)
     assert {"claim_precision", "citation_recall", "omission_weight", "qa_free_text"} <= set(table["metric"])
     assert (table.query("metric == 'known_recall'")["value"] <= 1).all()

@@ -41,12 +41,16 @@ def write(
     out: Out,
     version: Annotated[Version, typer.Option(help="Which version of the notes; fhir has both.")] = "normal",
     dataset: Dataset = None,
+    visits: Annotated[bool, typer.Option(help="Patients with several visits; with fhir only.")] = False,
 ) -> None:
     """Write notes with their extracted spans into a folder; for fhir, records and notes."""
+    if visits and to != "fhir":
+        raise SourceError(f"--visits: notes of visits have no spans to write as {to}; the format fhir has them")
     if to == "fhir":
-        files = fhir_files(dataset)
+        files = visits_as_fhir(dataset) if visits else fhir_files(dataset)
         write_export(out, {name: content.encode() for name, content in files.items()}, to)
-        print(f"{files['Patient.ndjson'].count(chr(10))} patients written to {out}: {', '.join(files)}")
+        shown = ", ".join([*(name for name in files if "/" not in name), *(["bundles/"] if visits else [])])
+        print(f"{files['Patient.ndjson'].count(chr(10))} patients written to {out}: {shown}")
         return
     texts = extracted_texts(version, dataset)
     write_export(
@@ -130,7 +134,6 @@ def fhir_files(dataset: Path | None = None) -> dict[str, str]:
     from flows.runtime.tables import read_table
     from schemas.tables.records import records_schema
     from tasks.dataset.fields import NOTE, domain_of, read_dataset
-    from tasks.domains.in_use import FOLDER, data_of
     from tasks.exchange.fhir import write_fhir
 
     if dataset is not None:
@@ -147,8 +150,28 @@ def fhir_files(dataset: Path | None = None) -> dict[str, str]:
         notes = {version: _notes(files, version) for version in NOTE}
         noted = set.intersection(*(set(texts) for texts in notes.values()))
         rows = records[records["record"].isin(noted)].sort_values("record").to_dict("records")
-    codes = data_of(domain, "codes") if (FOLDER / domain / "codes.yaml").is_file() else {}
-    return write_fhir(rows, notes, network, codes)
+    return write_fhir(rows, notes, network, _codes(domain))
+
+
+def visits_as_fhir(dataset: Path | None = None) -> dict[str, str]:
+    """Patients with several visits of the dataset, or of the last run's, as FHIR resources: contents by file name."""
+    from flows.runtime.domain import load_domain
+    from tasks.dataset.fields import domain_of, read_dataset
+    from tasks.exchange.fhir import write_patients
+    from tasks.exchange.patients import read_visits
+
+    if dataset is None:
+        _require_run()
+        dataset = stage_files(MAIN, "export").out("dataset")
+    domain = domain_of(read_dataset(dataset), dataset)
+    return write_patients(read_visits(dataset), load_domain(domain).network, _codes(domain))
+
+
+def _codes(domain: str) -> Mapping[str, Mapping[str, str]]:
+    """Codes by variable; none for a domain without the file."""
+    from tasks.domains.in_use import FOLDER, data_of
+
+    return data_of(domain, "codes") if (FOLDER / domain / "codes.yaml").is_file() else {}
 
 
 def _require_run() -> None:

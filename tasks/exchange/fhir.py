@@ -3,7 +3,10 @@
 A record becomes a Patient with one Encounter. Conditions and diagnoses are Conditions, refuted where the patient has
 none; symptoms, other facts and counts are Observations; treatments that were given are MedicationRequests; both
 versions of the note are DocumentReferences. Every resource is labelled as test health data. A concept has its name as
-text, and a code only where the domain's ``codes.yaml`` states one. There are no dates: a simulated visit has none.
+text, and a code only where the domain's ``codes.yaml`` states one. There are no dates: a single record has none.
+
+A patient with several visits becomes one Patient with an Encounter, its findings and one DocumentReference for each
+visit, all dated, and a Bundle that a server takes as one transaction.
 """
 
 import base64
@@ -20,6 +23,8 @@ _TERMINOLOGY = "http://terminology.hl7.org/CodeSystem"
 _CONDITION_TYPES = ("underlying condition", "diagnosis")
 _CATEGORIES = {"symptom": "exam", "non-clinical": "social-history", "outcome": "survey"}
 """Category of observations by the type of their variable."""
+_DATED = {"Condition": "recordedDate", "Observation": "effectiveDateTime", "MedicationRequest": "authoredOn"}
+"""The element with the date of a finding, by resource type."""
 
 
 class Network(Protocol):
@@ -57,21 +62,77 @@ def write_fhir(
     return {f"{kind}.ndjson": "\n".join([*found, ""]) for kind, found in sorted(lines.items())}
 
 
+def write_patients(
+    visits: Sequence[Mapping[str, Any]], network: Network, codes: Mapping[str, Coding]
+) -> dict[str, str]:
+    """As `write_fhir` for patients with several visits, and ``bundles/patient-<number>.json`` of each patient.
+
+    ``visits``: a value by variable, and patient, visit, date (ISO 8601) and note, sorted by patient and visit.
+    """
+    by_patient: dict[int, list[Mapping[str, Any]]] = {}
+    for visit in visits:
+        by_patient.setdefault(int(visit["patient"]), []).append(visit)
+    lines: dict[str, list[str]] = {}
+    bundles: dict[str, str] = {}
+    for patient, own in by_patient.items():
+        found = list(patient_resources(patient, own, network, codes))
+        for resource in found:
+            lines.setdefault(resource["resourceType"], []).append(json.dumps(resource, ensure_ascii=False))
+        bundle = json.dumps(_bundle(f"patient-{patient}", found), ensure_ascii=False, indent=1)
+        bundles[f"bundles/patient-{patient}.json"] = f"{bundle}\n"
+    return {**{f"{kind}.ndjson": "\n".join([*found, ""]) for kind, found in sorted(lines.items())}, **bundles}
+
+
+def patient_resources(
+    patient: int, visits: Sequence[Mapping[str, Any]], network: Network, codes: Mapping[str, Coding]
+) -> Iterator[Resource]:
+    """The resources of a patient with several visits; ids are those of the patient, with the number of the visit."""
+    name = f"patient-{patient}"
+    yield _resource("Patient", name, identifier=[{"system": "urn:vignette:patient", "value": str(patient)}])
+    for visit in visits:
+        record = f"{name}-visit-{visit['visit']}"
+        texts = {"normal": str(visit["note"])}
+        yield from _visit(record, name, visit, texts, network, codes, date=str(visit["date"]))
+
+
+def _bundle(name: str, found: Sequence[Resource]) -> Resource:
+    """A transaction that creates or replaces the resources under their own ids."""
+    entries = [
+        {"resource": one, "request": {"method": "PUT", "url": f"{one['resourceType']}/{one['id']}"}} for one in found
+    ]
+    return _resource("Bundle", name, type="transaction", entry=entries)
+
+
 def resources(
     record: Mapping[str, Any], texts: Mapping[str, str], network: Network, codes: Mapping[str, Coding]
 ) -> Iterator[Resource]:
     """The resources of one record; their ids begin with ``record-<number>``."""
     name = f"record-{record['record']}"
-    patient = {"subject": {"reference": f"Patient/{name}"}}
-    visit = {**patient, "encounter": {"reference": f"Encounter/{name}"}}
     yield _resource("Patient", name, identifier=[{"system": "urn:vignette:record", "value": str(record["record"])}])
+    yield from _visit(name, name, record, texts, network, codes)
+
+
+def _visit(
+    name: str,
+    patient: str,
+    record: Mapping[str, Any],
+    texts: Mapping[str, str],
+    network: Network,
+    codes: Mapping[str, Coding],
+    date: str | None = None,
+) -> Iterator[Resource]:
+    """The Encounter ``name`` of a Patient, what was found and decided there, and its notes."""
+    subject = {"subject": {"reference": f"Patient/{patient}"}}
+    encounter = {"reference": f"Encounter/{name}"}
+    period = {"period": {"start": date, "end": date}} if date else {}
     outpatient = {"system": f"{_TERMINOLOGY}/v3-ActCode", "code": "AMB", "display": "ambulatory"}
-    yield _resource("Encounter", name, status="finished", **{"class": outpatient}, **patient)
+    yield _resource("Encounter", name, status="finished", **{"class": outpatient}, **subject, **period)
     kinds = {variable: kind for kind in _kinds() for variable in network.of_type(kind)}
     for variable in network.variables:
         fact = _fact(f"{name}-{_id(variable)}", variable, kinds[variable], record[variable], network, codes)
         if fact is not None:
-            yield fact | visit
+            dated = {_DATED[fact["resourceType"]]: date} if date else {}
+            yield fact | subject | {"encounter": encounter} | dated
     for version, text in sorted(texts.items()):
         attachment = {"contentType": "text/plain; charset=utf-8", "data": base64.b64encode(text.encode()).decode()}
         yield _resource(
@@ -80,8 +141,8 @@ def resources(
             status="current",
             type={"text": f"clinical note, {version}"},
             content=[{"attachment": attachment}],
-            context={"encounter": [visit["encounter"]]},
-            **patient,
+            context={"encounter": [encounter], **period},
+            **subject,
         )
 
 

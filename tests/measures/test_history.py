@@ -303,7 +303,10 @@ def judged() -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
         asks = {role: DirectAsk(f"vignette-{role}") for role in ("judge", "answerer", "annotator")}
         made = asyncio.run(work({"documents": documents_table(documents)}, asks.__getitem__, params))
     assert [one.claims[WHOLE] for one in documents if one.claims]
-    return {**made, "truth": truth, "history_facts": frames["history_facts"]}, frames["history_summaries"]
+    facts = frames["history_facts"]
+    importances = facts[["patient", "fact", "kind"]].assign(importance=np.where(facts["kind"] == "episode", 0.2, 0.05))
+    made |= {"truth": truth, "history_facts": facts, "importances": importances}
+    return made, frames["history_summaries"]
 
 
 def test_the_judge_agrees_with_what_the_simulators_summaries_state(judged) -> None:
@@ -336,6 +339,9 @@ def test_the_metric_table_holds_truth_doses_and_what_follows_it(judged) -> None:
     assert 0.3 < rows[metrics.DAMAGED, "removed", "true_recall", "slope"] <= 1.2
     assert rows[UNDAMAGED, metrics.DAMAGED, "all", "true_recall"] > 0.95
     assert rows["writer", "240 - 60 words", "true_recall", "difference"] > 0
+    assert rows["writer", "240 - 60 words", "omission_weight_network", "difference"] < 0
+    assert rows[metrics.DAMAGED, "removed", "omission_weight_network", "slope"] > 0
+    assert rows[metrics.FACTS, metrics.BY_NETWORK, "episode", "importance"] == pytest.approx(0.2)
     assert {"claim_precision", "citation_recall", "omission_weight", "qa_free_text"} <= set(table["metric"])
     assert (table.query("metric == 'known_recall'")["value"] <= 1).all()
 

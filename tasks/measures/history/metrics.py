@@ -2,7 +2,8 @@
 
 Truth: `true_recall`, the share of the record's facts that a summary states, `true_precision`, the share of its
 statements that the record supports, and `true_errors`, the share that contradict it. Metrics that are used without a
-record: DocLens and MED-OMIT against the notes, and questions answered from the summary alone.
+record: DocLens and MED-OMIT against the notes, and questions answered from the summary alone. Omissions of the record's
+facts are weighted by the network as well (`tasks.measures.history.importance`).
 
 A metric passes the test of dose and response if it gets worse as facts are removed from a summary (truth: the share of
 facts left) or false statements are added (the share of statements that are true): the interval of its slope excludes 0.
@@ -18,6 +19,7 @@ from schemas.params.history import Summarise
 from tasks.measures.doclens import metrics as doclens
 from tasks.measures.grounding import grounding
 from tasks.measures.history.doses import DAMAGES
+from tasks.measures.history.importance import omitted_weight
 from tasks.measures.history.summarising import names_of, not_citing
 from tasks.measures.med_omit import metrics as med_omit
 from tasks.measures.med_omit.fact_score import CATEGORIES, IMPORTANCE
@@ -30,16 +32,16 @@ from tasks.texts.document import SOURCE, WHOLE, Tables
 STAGE = "history_summaries"
 WRITTEN, DAMAGED = "written summaries", "damaged summaries"
 """Rows over all systems."""
+FACTS, BY_NETWORK = "facts of the record", "importance by the network"
 RECALL, ERRORS = "true_recall", "true_errors"
 SCORES = ["document", "system", "metric", "value"]
 QA = tuple(note_qa.METRICS.values())
 _OF_FACTS = {"claim_recall": RECALL, "claim_recall_graded": f"{RECALL}_graded"}
 _OF_STATEMENTS = {"claims_contradicted": ERRORS, "claims_supported": "true_precision"}
-OF_RECALL = frozenset(
-    {RECALL, f"{RECALL}_graded", "claim_recall", "omission_share", "omission_weight", "omission_weight_graded", *QA}
-)
+OMISSIONS = frozenset({"omission_share", "omission_weight", "omission_weight_graded", "omission_weight_network"})
+OF_RECALL = frozenset({RECALL, f"{RECALL}_graded", "claim_recall", *OMISSIONS, *QA})
 """Metrics that have to get worse as facts are removed; the others as false statements are added."""
-LOWER_IS_BETTER = frozenset({ERRORS, "omission_share", "omission_weight", "omission_weight_graded"})
+LOWER_IS_BETTER = frozenset({ERRORS, *OMISSIONS})
 
 
 def summary_scores(made: Tables, params: Summarise) -> pd.DataFrame:
@@ -51,6 +53,9 @@ def summary_scores(made: Tables, params: Summarise) -> pd.DataFrame:
         doclens.document_scores(made["judged"]),
         med_omit.long_scores(omissions, condition="").query("metric != 'omission_count'"),
         graded_weights(made["facts"], made["omitted"], params.part_weight),
+        omitted_weight(made["recalled"], made["history_facts"], made["importances"]).assign(
+            metric="omission_weight_network"
+        ),
         note_qa.document_scores(made["answered"][made["answered"]["system"] != SOURCE]),
     ]
     scores = pd.concat([part[SCORES] for part in parts], ignore_index=True).dropna(subset="value")
@@ -87,6 +92,8 @@ def metric_rows(
         *dose_rows(scores, truth),
         *_agreement(written),
         *_rank_stability(made["facts"], made["omitted"], damaged, params.weights),
+        *_network_stability(made, damaged),
+        *_importances(made["importances"]),
         *_judge_rows(made["recalled"], truth, made["history_facts"], seed),
     ]
     return metric_table(rows, stage=STAGE, item=WHOLE, seed=seed, provenance=provenance)
@@ -213,6 +220,40 @@ def _rank_stability(
         }
         rows.append(metric_row("kendall_of_systems", tau, n=len(papers), **keys))
     return rows
+
+
+def _network_stability(made: Tables, damaged: set[str]) -> list[Row]:
+    """Kendall's tau of the systems by mean omission under the network's weights with two other weightings.
+
+    Items: MED-OMIT's weights of the facts of the notes, and the same weight for each fact of the record.
+    """
+    own = {name: made[name][~made[name]["system"].isin(damaged)] for name in ("recalled", "omitted")}
+    equal = made["importances"].assign(importance=1.0)
+    network, each = (
+        omitted_weight(own["recalled"], made["history_facts"], weights).groupby("system")["value"].mean()
+        for weights in (made["importances"], equal)
+    )
+    others = {"1, 0.5, 0.1": _mean_weights(made["facts"], own["omitted"], IMPORTANCE), "1 each": each}
+    keys: Row = {"system": WRITTEN, "condition": BY_NETWORK}
+    return [
+        metric_row(
+            "kendall_of_systems",
+            correlation(other, network.reindex(other.index), "kendall"),
+            n=len(other),
+            item=item,
+            **keys,
+        )
+        for item, other in others.items()
+    ]
+
+
+def _importances(importances: pd.DataFrame) -> list[Row]:
+    """Mean importance of the record's facts, by kind."""
+    keys: Row = {"system": FACTS, "condition": BY_NETWORK}
+    return [
+        mean_row("importance", group["importance"], clusters=group["patient"], item=kind, **keys)
+        for kind, group in importances.groupby("kind", sort=True)
+    ]
 
 
 def _mean_weights(facts: pd.DataFrame, omitted: pd.DataFrame, importance: Mapping[Any, float]) -> pd.Series:

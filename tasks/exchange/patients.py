@@ -1,0 +1,178 @@
+"""Patients over time as part of the dataset: a row a visit, one parquet file a split, all visits of a patient in one.
+
+The files are added to those of `tasks.dataset.export`: the card gains a section and a configuration for Hugging Face
+datasets, the Croissant file a record set.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+from jinja2 import StrictUndefined, Template
+
+from schemas.errors import SourceError
+
+SPLITS = ("train", "validation", "test")
+HEAD = {
+    "record": "the visit: 100 times the patient plus the number of the visit; unique",
+    "patient": "the patient: 0, 1, 2, ...",
+    "visit": "number of the visit: 1, 2, ...",
+    "day": "days since the patient's first visit",
+    "date": "ISO 8601; simulated",
+}
+NOTE = {
+    "note": "the note of the visit, below a line with its number and date",
+    "consistent": "whether the check found the note consistent with its record and the earlier visits",
+    "provenance": "the model or rules that wrote the note",
+}
+_STREAM = 1401
+
+
+@dataclass(frozen=True)
+class VisitSplits:
+    """The visits of each split, and the number of patients without a note of each visit, who are left out."""
+
+    tables: Mapping[str, pd.DataFrame]
+    left_out: int
+
+
+def split_path(split: str) -> str:
+    """The parquet file of a split's visits within the dataset."""
+    return f"visits/{split}.parquet"
+
+
+def visit_splits(
+    visits: pd.DataFrame,
+    dates: pd.Series,
+    notes: pd.DataFrame,
+    *,
+    test_share: float,
+    validation_share: float,
+    seed: int,
+) -> VisitSplits:
+    """The rows of each split, sorted by patient and visit; a split without patients is left out.
+
+    ``visits``: the table of visits, ``dates`` their ISO dates, ``notes``: VISIT_NOTES. The shares are of patients.
+    """
+    texts = notes[["record", "text", "consistent", "provenance"]].rename(columns={"text": "note"})
+    merged = visits.assign(date=dates).merge(texts, on="record", how="left", validate="1:1")
+    lacking = merged.groupby("patient")["note"].transform(lambda own: own.isna().any()).astype(bool)
+    variables = [name for name in visits.columns if name not in HEAD]
+    rows = merged.loc[~lacking, [*HEAD, *variables, *NOTE]].sort_values(["patient", "visit"])
+    parts = split_patients(sorted(rows["patient"].unique().tolist()), test_share, validation_share, seed)
+    tables = {name: rows[rows["patient"].isin(own)].reset_index(drop=True) for name, own in parts.items()}
+    return VisitSplits(tables, int(merged.loc[lacking, "patient"].nunique()))
+
+
+def split_patients(patients: list[int], test_share: float, validation_share: float, seed: int) -> dict[str, list[int]]:
+    """Patients of each split at random, shares rounded; one at least is left to train on."""
+    order = np.random.default_rng([seed, _STREAM]).permutation(patients).tolist()
+    test = min(round(len(order) * test_share), max(len(order) - 1, 0))
+    held = min(test + round(len(order) * validation_share), max(len(order) - 1, 0))
+    parts = dict(zip(SPLITS, (order[held:], order[test:held], order[:test]), strict=True))
+    return {name: sorted(own) for name, own in parts.items() if own}
+
+
+def with_visits(dataset: Mapping[str, bytes], visits: VisitSplits) -> dict[str, bytes]:
+    """The files of an exported dataset and the visits, described in its card and Croissant file.
+
+    The checksums are left out: they are those of the files before.
+    """
+    if not visits.tables:
+        return {name: contents for name, contents in dataset.items() if name != "SHA256SUMS"}
+    data = {split_path(name): _parquet(table) for name, table in visits.tables.items()}
+    card = _card(dataset["README.md"].decode(), visits).encode()
+    described = _croissant(json.loads(dataset["croissant.json"]), data, visits).encode()
+    kept = {name: contents for name, contents in dataset.items() if name != "SHA256SUMS"}
+    return {**kept, **data, "README.md": card, "croissant.json": described}
+
+
+def read_visits(folder: Path) -> list[dict[str, Any]]:
+    """The rows of all splits of an exported dataset, by patient and visit. Raises SourceError for one without."""
+    found = [folder / split_path(split) for split in SPLITS]
+    tables = [pq.read_table(file) for file in found if file.is_file()]
+    if not tables:
+        raise SourceError(f"{folder}: no {split_path('*')}; the dataset has no patients with several visits")
+    rows: list[dict[str, Any]] = pa.concat_tables(tables).sort_by("record").to_pylist()
+    return rows
+
+
+def _parquet(table: pd.DataFrame) -> bytes:
+    written = BytesIO()
+    pq.write_table(
+        pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(), written, compression="zstd"
+    )
+    return written.getvalue()
+
+
+def _card(card: str, visits: VisitSplits) -> str:
+    """The card with a configuration in its front matter, and a section before its use and limits."""
+    _, front, text = card.split("---\n", 2)
+    entries = [{"split": split, "path": split_path(split)} for split in visits.tables]
+    fields = yaml.safe_load(front)
+    fields["configs"].append({"config_name": "visits", "data_files": entries})
+    template = files("tasks.exchange").joinpath("templates", "visits_card.md").read_text(encoding="utf-8")
+    counts = {name: {"patients": t["patient"].nunique(), "visits": len(t)} for name, t in visits.tables.items()}
+    section = Template(template, trim_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined).render(
+        splits=counts,
+        patients=sum(count["patients"] for count in counts.values()),
+        visits=sum(count["visits"] for count in counts.values()),
+        left_out=visits.left_out,
+        path=split_path,
+        columns={**HEAD, **NOTE},
+    )
+    before, heading, after = text.partition("\n## Use and limits\n")
+    return f"---\n{yaml.safe_dump(fields, sort_keys=False)}---\n{before}{section}{heading}{after}"
+
+
+def _croissant(described: dict[str, Any], data: Mapping[str, bytes], visits: VisitSplits) -> str:
+    """The Croissant file with the files of visits, and a record set of them."""
+    entries = [
+        {
+            "@type": "cr:FileObject",
+            "@id": path,
+            "name": path,
+            "contentUrl": path,
+            "contentSize": f"{len(contents)} B",
+            "encodingFormat": "application/x-parquet",
+            "sha256": hashlib.sha256(contents).hexdigest(),
+        }
+        for path, contents in data.items()
+    ]
+    members = {"@type": "cr:FileSet", "@id": "visit-files", "name": "visit-files", "includes": split_path("*")}
+    members |= {"description": "One parquet file per split.", "encodingFormat": "application/x-parquet"}
+    described["distribution"] += [*entries, members]
+    table = next(iter(visits.tables.values()))
+    described["recordSet"].append(
+        {
+            "@type": "cr:RecordSet",
+            "@id": "visits",
+            "name": "visits",
+            "description": "One row per visit of a patient: simulated variables and note. A patient is in one split.",
+            "key": {"@id": "visits/record"},
+            "field": [_field(name, table) for name in table.columns],
+        }
+    )
+    return json.dumps(described, ensure_ascii=False, indent=2) + "\n"
+
+
+def _field(name: str, table: pd.DataFrame) -> dict[str, Any]:
+    kind = "sc:Boolean" if name == "consistent" else "sc:Integer" if table[name].dtype.kind in "iu" else "sc:Text"
+    return {
+        "@type": "cr:Field",
+        "@id": f"visits/{name}",
+        "name": name,
+        "description": {**HEAD, **NOTE}.get(name, f"{name.replace('_', ' ')} at the visit"),
+        "dataType": kind,
+        "source": {"fileSet": {"@id": "visit-files"}, "extract": {"column": name}},
+    }

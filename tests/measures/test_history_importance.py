@@ -1,0 +1,141 @@
+"""Importance of facts over time: exact against enumeration, 0 for what changes nothing, and a weight of omissions."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from schemas.errors import NetworkError
+from tasks.domains.in_use import FOLDER, domain_names
+from tasks.measures.history import metrics
+from tasks.measures.history.importance import course_of, fact_importances, next_visit, omitted_weight, visits_of_fact
+from tasks.network.inference import joint
+from tasks.network.time import sample_histories
+from tasks.network.transitions import Transitions, read_transitions
+from tasks.visits.facts import Fact, Visits, Worder, facts_of, history_facts
+from tests.support.histories import worder_of
+from tests.support.unrolled import at_visit, unrolled
+
+SMALL = "_skeleton"
+TIMED = [name for name in domain_names() if (FOLDER / name / "transitions.yaml").exists()]
+
+
+def over_time(domain: str) -> tuple[Worder, Transitions]:
+    worder = worder_of(domain)
+    return worder, read_transitions(FOLDER / domain / "transitions.yaml", worder.network)
+
+
+def enumerated(visits: Visits, worder: Worder, transitions: Transitions, unknown: tuple[str, set[int]]) -> np.ndarray:
+    """P(course of the visit after ``visits`` | what the notes state), by summing the full joint table."""
+    network, (item, numbers) = worder.network, unknown
+    long = unrolled(network, transitions, len(visits) + 1)
+    names, seen = list(long.variables), {}
+    for at, visit in enumerate(visits):
+        number = at + 1
+        for name in (*worder.rules.conditions, *worder.rules.symptoms):
+            is_stated = number == 1 or name in worder.rules.symptoms
+            if is_stated and not (name == item and number in numbers):
+                label = name if name in transitions.constant else at_visit(name, number)
+                seen[label] = network.values(name).index(visit[name])
+        if at:
+            days = np.array([visit["day"] - visits[at - 1]["day"]])
+            seen[at_visit("gap", number)] = int(transitions.gap_codes(days)[0])
+    part = joint(long, names)[tuple(seen.get(name, slice(None)) for name in names)]
+    left = [name for name in names if name not in seen]
+    wanted = [at_visit(name, len(visits) + 1) for name in course_of(network, transitions)]
+    summed = part.sum(axis=tuple(i for i, name in enumerate(left) if name not in wanted))
+    order = [name for name in left if name in wanted]
+    return np.transpose(summed, [order.index(name) for name in wanted]) / summed.sum()
+
+
+def test_importance_is_the_distance_of_enumerated_forecasts() -> None:
+    worder, transitions = over_time(SMALL)
+    visits = sample_histories(worder.network, transitions, 12, [1, 2, 3] * 4, 5)
+    found = fact_importances(visits, worder, worder.network, transitions).set_index(["patient", "fact"])["importance"]
+    checked = 0
+    for patient, own in visits.groupby("patient"):
+        history = own.to_dict("records")
+        for fact in facts_of(history, worder.network, worder.rules, worder.words):
+            numbers = visits_of_fact(fact, [visit["day"] for visit in history])
+            until = history[: numbers[-1]]
+            known, without = (
+                enumerated(until, worder, transitions, (fact.item, gone)) for gone in (set(), set(numbers))
+            )
+            assert found[patient, fact.key] == pytest.approx(np.abs(known - without).sum() / 2, abs=1e-8)
+            checked += 1
+    assert checked == len(found) > 10 and found.max() > 0.05
+
+
+@pytest.mark.parametrize("domain", TIMED)
+def test_every_fact_of_a_domain_has_an_importance_in_the_order_of_its_facts(domain: str) -> None:
+    worder, transitions = over_time(domain)
+    visits = sample_histories(worder.network, transitions, 4, [1, 3, 4, 5], 9)
+    shuffled = visits.sample(frac=1, random_state=1)
+    found = fact_importances(shuffled, worder, worder.network, transitions)
+    assert found["fact"].tolist() == history_facts(visits, worder)["fact"].tolist()
+    assert found["importance"].between(0, 1).all() and found["importance"].nunique() > 5
+
+
+def test_a_fact_on_which_nothing_later_depends_has_no_importance() -> None:
+    worder, transitions = over_time("respiratory")
+    visits = sample_histories(worder.network, transitions, 6, 4, 9)
+    found = fact_importances(visits, worder, worder.network, transitions)
+    by_kind = found.groupby("kind")["importance"]
+    assert by_kind.max()["decision"] == 0, "days at home follow from symptoms and treatment, which are known"
+    assert by_kind.mean()["episode"] > 0.01 and by_kind.min()["treatment"] > 0
+
+
+def test_an_episode_covers_the_visit_of_its_end_and_other_facts_one_visit() -> None:
+    days = [0, 9, 30, 60]
+    assert visits_of_fact(Fact("episode", "cough", 9, end=60), days) == (2, 3, 4)
+    assert visits_of_fact(Fact("episode", "cough", 30), days) == (3, 4)
+    assert visits_of_fact(Fact("level", "fever", 9, "high"), days) == (2,)
+    assert visits_of_fact(Fact("trait", "asthma", 0), days) == (1,)
+
+
+def test_no_visits_have_no_importance_and_impossible_ones_are_named() -> None:
+    worder, transitions = over_time(SMALL)
+    visits = sample_histories(worder.network, transitions, 2, 2, 5)
+    assert fact_importances(visits.iloc[:0], worder, worder.network, transitions).empty
+    changed = visits.drop(columns=["record", "otitis"]).astype(object)
+    changed["diabetes"] = ["no", "no", "no", "yes"]  # a constant
+    with pytest.raises(NetworkError, match="patient 1: the visits have probability zero"):
+        next_visit(worder.network, transitions, changed, ("otitis",))
+
+
+FACTS = pd.DataFrame({"patient": [3, 3, 3, 4], "fact": ["b", "a", "c", "a"]})
+IMPORTANCES = pd.DataFrame(
+    {"patient": [4, 3, 3, 3], "fact": ["a", "a", "b", "c"], "kind": "episode", "importance": [0.4, 0.2, 0.1, 0.05]}
+)
+
+
+def recalled(stated: dict[tuple[str, str], list[bool | None]]) -> pd.DataFrame:
+    rows = [
+        {"document": document, "system": system, "metric": "claim_recall", "position": at, "judged": value}
+        for (document, system), values in stated.items()
+        for at, value in enumerate(values)
+    ]
+    return pd.DataFrame(rows).astype({"judged": "boolean"})
+
+
+def test_a_summary_is_charged_the_importance_of_the_facts_that_it_omits() -> None:
+    found = omitted_weight(
+        recalled({("3", "x"): [True, False, False], ("3", "y"): [False, None, True], ("4", "x"): [True]}),
+        FACTS,
+        IMPORTANCES,
+    ).set_index(["document", "system"])["value"]
+    assert found["3", "x"] == pytest.approx(0.25), "a and c, by position in the patient's facts"
+    assert found["4", "x"] == 0
+    assert np.isnan(found["3", "y"]), "a fact without a judgement may be omitted"
+
+
+def test_ranks_by_the_network_may_turn_those_of_equal_weights() -> None:
+    facts = pd.DataFrame({"document": "3", "fact": ["F0", "F1"], "score": [1.0, 0.1], "uniqueness": 0.0,
+                          "category": ["critical", "other"]})  # fmt: skip
+    omitted = pd.DataFrame(
+        {"document": "3", "system": ["x", "x", "y", "y"], "fact": ["F0", "F1"] * 2,
+         "omitted": pd.array([True, False, False, True], "boolean"), "extent": "whole"}
+    )  # fmt: skip
+    judged = recalled({("3", "x"): [True, False, True], ("3", "y"): [False, True, False]})
+    made = {"recalled": judged, "omitted": omitted, "facts": facts, "history_facts": FACTS, "importances": IMPORTANCES}
+    rows = {row["item"]: row["value"] for row in metrics._network_stability(made, set())}
+    assert rows == {"1, 0.5, 0.1": 1.0, "1 each": -1.0}

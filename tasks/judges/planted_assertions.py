@@ -66,8 +66,9 @@ def plant_assertions(
             symptom = symptoms[(turn + at) % len(symptoms)]
             note = silent[symptom][int(random.integers(len(silent[symptom])))]
             case = {"record": first + len(rows), "symptom": symptom, "sentence": sentences[at], "truth": truth}
-            rows.append({**case, **_planted(note, sentences[at], labels[symptom], random)})
-    return typed(pd.DataFrame(rows).assign(version="normal", origin=PLANTED, assertion=None), ASSERTION_CASES)
+            about = {"version": "normal", "origin": PLANTED, "assertion": None}
+            rows.append({**case, **about, **_planted(note, sentences[at], labels[symptom], random)})
+    return typed(rows, ASSERTION_CASES)
 
 
 def _silent(notes: Mapping[int, Truth], symptom: str) -> Iterator[str]:

@@ -34,7 +34,7 @@ def test_each_class_has_as_many_phrases_in_notes_that_are_silent_on_the_symptom(
     planted = ASSERTION_CASES.validate(plant_assertions(gold.normal, LABELS, 7, first=50, seed=1))
     assert Counter(planted["truth"]) == dict.fromkeys(ASSERTIONS, 7)
     assert planted["record"].tolist() == list(range(50, 85))
-    silent = {symptom: set() for symptom in LABELS}
+    silent: dict[str, set[str]] = {symptom: set() for symptom in LABELS}
     for note in gold.normal.values():
         for symptom in LABELS.keys() - {span.symptom for span in note.spans}:
             silent[symptom].add(note.text)

@@ -26,6 +26,7 @@ PLANTED = tuple(
     Path("data", file)
     for file in (
         "planted_errors/planted_cases.parquet",
+        "planted_errors/assertion_cases.parquet",
         "calibrate/planted_claims.parquet",
         "calibrate/claims_by_judge.parquet",
         "note_qa/planted.parquet",
@@ -92,7 +93,7 @@ def compare_with_rules() -> pd.DataFrame:
     tables = {file.stem: _planted(file) for file in PLANTED}
     return compared_rows(
         paired_verdicts(replies, rules_of(params.domain).symptom_labels),
-        known_truth(tables),
+        known_truth(tables, rules_of(params.domain).labels),
         claim_pairs(tables["claims_by_judge"], SimulatorEvaluator.label),
         span_agreement(replies),
         model=", ".join(sorted({line["model"] for line in replies})),

@@ -56,7 +56,9 @@ SIZES: dict[str, Callable[[Params], Sizes]] = {
     "calibrate": _notes_of("calibrate"),
     "note_qa": _note_qa,
     "review": lambda params: {"judge": (params.review.with_symptoms + params.review.without_symptoms)},
-    "planted_errors": lambda params: {"annotator": params.planted_errors.each},
+    "planted_errors": lambda params: {
+        "annotator": 17 * params.planted_errors.each + 5 * params.planted_errors.assertions
+    },
 }
 """Numbers to which the calls of a stage to each role are proportional, by stage."""
 

@@ -9,8 +9,9 @@ from flows.runtime.stage import Stage
 from schemas.params import Params
 from tasks.domains.rules import rules_of
 from tasks.judges.consistency_checks import check_cases, edit_verdicts, plant_inconsistent
+from tasks.judges.planted_assertions import assertion_accuracy, read_assertions
 from tasks.judges.rates import verdict_rows
-from tasks.judges.simulated_notes import gold_spans, gold_texts, write_gold
+from tasks.judges.simulated_notes import write_gold
 from tasks.judges.span_agreement import (
     HALVES,
     REAL_NOTES,
@@ -23,7 +24,6 @@ from tasks.judges.span_agreement import (
 )
 from tasks.llm.calls import Asks, unscored_table
 from tasks.spans.annotation import annotate_spans
-from tasks.spans.assertion import assertion_accuracy, state_assertions
 
 FOLDS = 5
 
@@ -73,15 +73,15 @@ async def run_planted_errors(stage: Stage) -> None:
     stage.save("planted_verdicts", made["verdicts"].sort_values("record", ignore_index=True))
     prompts = stage.load("prompts").sort_values("record").head(params.each)
     gold = write_gold(prompts.assign(prompt=prompts["single_prompt"], call=prompts["record"], slot=0))
-    rules, true = rules_of(stage.params.domain), gold_spans(gold)
+    rules = rules_of(stage.params.domain)
     labels = dict(zip(rules.symptoms, rules.symptom_labels, strict=True))
-    asserted, failures = await state_assertions(true, gold_texts(gold), labels, stage.ask("annotator"))
+    asserted, failures = await read_assertions(gold, labels, params.assertions, stage.ask("annotator"), seed=seed)
+    stage.save("assertion_cases", asserted)
     unscored = pd.concat([made["unscored"], unscored_table(failures)], ignore_index=True)
-    stage.save_unscored("planted_unscored", unscored, of=len(cases) + len(true))
+    stage.save_unscored("planted_unscored", unscored, of=len(cases) + len(asserted))
     about: dict[str, Any] = {"stage": stage.name, "seed": seed, "provenance": stage.provenance(["annotator"])}
     found = verdict_rows(made["verdicts"], system="annotator", **about)
-    accuracy = assertion_accuracy(asserted, true["assertion"], **about)
-    stage.save_metrics("planted_errors", pd.concat([found, accuracy], ignore_index=True))
+    stage.save_metrics("planted_errors", pd.concat([found, assertion_accuracy(asserted, **about)], ignore_index=True))
 
 
 async def check_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:

@@ -15,12 +15,14 @@ from schemas.params.base import Section
 
 
 class PlantedErrors(Section):
-    """Number of planted errors on which the consistency check is measured."""
+    """Number of planted errors on which the consistency check is measured, and of planted assertions of symptoms."""
 
     each: int = Field(default=200, ge=1)
     """Of each kind."""
     rounds: int = Field(default=40, ge=1)
     """Passes over the prompts until there are enough errors."""
+    assertions: int = Field(default=100, ge=0)
+    """Phrases of each class (present, absent, possible, past, other person), to measure assertions of spans with."""
 
 
 class Calibrate(Section):

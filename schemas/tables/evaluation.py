@@ -1,6 +1,6 @@
 """Tables of DocLens, MED-OMIT and their calibration.
 
-Notes with and without a known error, and the verdicts of the consistency check.
+Notes with and without a known error, and the verdicts of the consistency check. Phrases with a known assertion.
 
 Documents to evaluate, as a table with one row per document.
 """
@@ -8,6 +8,7 @@ Documents to evaluate, as a table with one row per document.
 import pandera.pandas as pa
 
 from schemas.tables.columns import PROVENANCE, RECORD, category, count, number, table, text
+from schemas.tables.records import ASSERTIONS, SPANS
 
 JUDGED_METRICS = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
 
@@ -117,6 +118,20 @@ PLANTED_VERDICTS = table(
     },
     key=["record"],
     name="planted_verdicts",
+)
+
+ASSERTION_CASES = table(
+    {
+        "record": count(description="record of the note; numbers beyond the records' are planted"),
+        **{name: SPANS.columns[name] for name in ("version", "symptom", "start", "end", "text", "section")},
+        "note": text(),
+        "origin": text(description="span of the simulated writer, or planted"),
+        "sentence": text(nullable=True, description="the planted sentence, its phrase in brackets"),
+        "truth": category(*ASSERTIONS),
+        "assertion": SPANS.columns["assertion"],
+    },
+    name="assertion_cases",
+    description="Phrases of which it is certain what they assert, with the annotator's reading.",
 )
 
 

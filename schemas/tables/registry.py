@@ -63,6 +63,7 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "claims_by_judge": evaluation.PLANTED,
     "planted_cases": evaluation.PLANTED_CASES,
     "planted_verdicts": evaluation.PLANTED_VERDICTS,
+    "assertion_cases": evaluation.ASSERTION_CASES,
     "review_notes": people.REVIEW_NOTES,
     "ratings": people.RATINGS,
     "penalties": people.PENALTIES,

@@ -5,6 +5,7 @@ model answered; agreement and kappa need no truth, the share of right verdicts i
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -87,6 +88,24 @@ def _right(request: ChatRequest, reply: str) -> Verdicts:
     return {f"{request.tag('question')}\n{request.tag('output')}": answer.startswith("yes")}
 
 
+_ASKED = re.compile(r'\[(full|compact)\] ([^:]+): ("(?:[^"\\]|\\.)*") in ')
+
+
+def _present(request: ChatRequest, reply: str) -> Verdicts:
+    """Whether each phrase asserts that its symptom is present."""
+    asked = {number: _ASKED.match(phrase) for number, phrase in numbered(request.tag("phrases"))}
+    verdicts = {}
+    for one in json.loads(reply)["assertions"]:
+        if (phrase := asked.get(one["number"])) is not None:
+            note = request.tag("note" if phrase[1] == "full" else "compact")
+            verdicts[_phrase_key(phrase[2], json.loads(phrase[3]), note)] = one["assertion"] == "present"
+    return verdicts
+
+
+def _phrase_key(symptom: str, phrase: str, note: str) -> str:
+    return f"{symptom}: {phrase}\n{note}"
+
+
 def span_agreement(replies: Iterable[Mapping[str, Any]]) -> list[Counts]:
     """Spans that the model and the rules mark alike in each note: same symptom, intersection over union at least 0.5.
 
@@ -113,6 +132,7 @@ _READERS: dict[str, tuple[str, Reader]] = {
     "judge claims in json": ("claims", _entailed),
     "find omitted facts": ("omissions", _omitted),
     "judge an answer": ("answers", _right),
+    "state what phrases assert": ("symptom present in a span", _present),
 }
 
 
@@ -120,22 +140,25 @@ STAGE = "judges_compared"
 RULES, MODEL = "rules", "model"
 
 
-def known_truth(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def known_truth(tables: Mapping[str, pd.DataFrame], labels: Mapping[str, str]) -> pd.DataFrame:
     """Planted truth by ``measure`` and ``key`` of the pairs: columns measure, key, truth.
 
-    ``tables``: PLANTED_CASES as ``planted_cases``, the planted answers and questions of note_qa as ``planted`` and
-    ``questions``, and PLANTED as ``planted_claims``. A key with two truths, such as a fact that one note states and
-    another leaves out, is dropped.
+    ``tables``: PLANTED_CASES as ``planted_cases``, ASSERTION_CASES as ``assertion_cases``, the planted answers and
+    questions of note_qa as ``planted`` and ``questions``, and PLANTED as ``planted_claims``. ``labels``: the name in
+    prompts by symptom. A key with two truths, such as a fact that one note states and another leaves out, is dropped.
     """
     cases, claims = tables["planted_cases"], tables["planted_claims"]
     asked = tables["planted"].merge(tables["questions"][["question", "wording"]], on="question")
     of_check = {check: cases[cases["check"] == check] for check in ("consistency", "compact")}
     omissions = claims[claims["step"] == "omissions"]
+    phrases = tables["assertion_cases"]
+    said = [_phrase_key(labels[row.symptom], row.text, row.note) for row in phrases.itertuples()]
     known = {
         "consistency": (of_check["consistency"]["note"], of_check["consistency"]["kind"] != "none"),
         "compact version": (of_check["compact"]["compact"], of_check["compact"]["kind"] != "none"),
         "omissions": (omissions["text"], omissions["truth"]),
         "answers": (asked["wording"] + "\n" + asked["output"], asked["right"]),
+        "symptom present in a span": (said, phrases["truth"] == "present"),
     }
     parts = [pd.DataFrame({"measure": name, "key": key, "truth": truth}) for name, (key, truth) in known.items()]
     truth = pd.concat(parts).drop_duplicates()

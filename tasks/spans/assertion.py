@@ -112,27 +112,6 @@ def assertion_statistics(
     return pd.concat(tables, ignore_index=True) if tables else metric_table([])
 
 
-def assertion_accuracy(
-    asserted: pd.DataFrame, truth: pd.Series, *, stage: str, seed: int, provenance: str
-) -> pd.DataFrame:
-    """METRICS ``right`` of each version: the share of spans with the true assertion, by the true one and in all.
-
-    ``truth``: present or absent for each row of ``asserted`` (SPANS). Spans without an assertion count as unscored.
-    """
-    tables = []
-    for version, every in asserted.groupby("version", sort=True):
-        for item in ("present", "absent", "all"):
-            chosen = every[(truth[every.index] == item) | (item == "all")]
-            part = chosen[chosen["assertion"].notna()]
-            if part.empty:
-                continue
-            row = _share("right", part["assertion"] == truth[part.index], part["record"])
-            about = {"stage": stage, "system": "annotator", "condition": f"assertion, {version}", "item": item}
-            unscored = len(chosen) - len(part)
-            tables.append(metric_table([row], **about, unscored=unscored, seed=seed, provenance=provenance))
-    return pd.concat(tables, ignore_index=True) if tables else metric_table([])
-
-
 def _share(metric: str, flags: pd.Series, records: pd.Series) -> Row:
     """Row of a share of spans, as a ratio of sums over notes."""
     by_note = flags.groupby(records, sort=True).agg(["sum", "size"])

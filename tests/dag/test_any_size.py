@@ -84,7 +84,7 @@ class SmallDag:
 SECTIONS = {
     "network": {"draws": 20, "held_out": 100},
     "simulator_quality": {"records": 10},
-    "planted_errors": {"each": 2, "rounds": 2},
+    "planted_errors": {"each": 2, "rounds": 2, "assertions": 2},
     "calibrate": {"rounds": 1},
     "summarise": {"patients": 2, "judged": 1, "doses": [0, 1]},
     "baselines": {"seeds": [0], "processes": 1, "draws": 100, "neural": Neural(hidden=16, least_rows=100)},

@@ -53,6 +53,13 @@ OMITTED = line(
     f"<facts>\nF0: Has a dry cough.\nF1: Smokes a pipe.\n</facts>\n<summary>\n{NOTE}\n</summary>",
     {"facts": [{"fact": fact, "explanation": "", "included": one} for fact, one in (("F0", "partly"), ("F1", "yes"))]},
 )
+ASSERTED = line(
+    "state what phrases assert",
+    f"<note>\n{NOTE}\n</note>\n<compact>\nNo cough.\n</compact>\n<phrases>\n"
+    '1. [full] cough: "a dry cough" in "The patient has had a dry cough for a week."\n'
+    '2. [compact] cough: "No cough" in "No cough."\n</phrases>',
+    {"assertions": [{"number": n, "assertion": one} for n, one in ((1, "present"), (2, "possible"), (3, "past"))]},
+)
 ANSWER = line(
     "judge an answer",
     "<question>\nWhat cough?\n</question>\n<right>\ndry\n</right>\n<output>\nA dry cough.\n</output>",
@@ -76,6 +83,10 @@ def test_both_verdicts_on_facts_answers_and_symptoms() -> None:
         ("omissions", "Smokes a pipe.", False, True),
     ]
     assert verdicts(ANSWER) == [("answers", "What cough?", True, True)]
+    assert verdicts(ASSERTED) == [
+        ("symptom present in a span", "cough: No cough", False, False),
+        ("symptom present in a span", "cough: a dry cough", True, True),
+    ]
     found = {key: (model, rules) for _, key, model, rules in verdicts(SPANS)}
     assert found["cough"] == (True, True) and found["fever"] == (False, True) and found["dyspnea"] == (True, False)
 
@@ -111,16 +122,18 @@ def test_truth_is_known_for_planted_errors_and_ambiguous_facts_are_dropped() -> 
         "planted_claims": pd.DataFrame(
             {"step": "omissions", "text": ["pipe", "cough", "cough"], "truth": [True, True, False]}
         ),
+        "assertion_cases": pd.DataFrame({"symptom": ["c"], "text": ["No cough"], "note": ["n"], "truth": ["absent"]}),
         "questions": pd.DataFrame({"question": ["q1"], "wording": ["What?"]}),
         "planted": pd.DataFrame({"question": ["q1"], "output": ["This."], "right": [True]}),
     }
-    known = {(row.measure, row.key): row.truth for row in known_truth(tables).itertuples()}
+    known = {(row.measure, row.key): row.truth for row in known_truth(tables, {"c": "cough"}).itertuples()}
     assert known == {
         ("consistency", "a"): False,
         ("consistency", "b"): True,
         ("compact version", "d"): True,
         ("omissions", "pipe"): True,
         ("answers", "What?\nThis."): True,
+        ("symptom present in a span", "cough: No cough\nn"): False,
     }
 
 

@@ -1,4 +1,4 @@
-"""What spans assert: the request, the use of the reply, and the shares and accuracies made of it."""
+"""What spans assert: the request, the use of the reply, and the shares made of it."""
 
 import asyncio
 
@@ -7,21 +7,16 @@ import pytest
 
 from schemas.tables.columns import typed
 from schemas.tables.records import SPANS
-from tasks.domains.rules import load_rules
-from tasks.judges.simulated_notes import gold_spans, gold_texts, write_gold
 from tasks.llm.calls import Call
-from tasks.network.sampling import sample
-from tasks.notes.prompting import build_prompts
 from tasks.simulator.annotator.assertion import assertion
 from tasks.spans.assertion import (
     AssertionReply,
     add_record_values,
-    assertion_accuracy,
     assertion_statistics,
     state_assertions,
 )
-from tests.support.records import NETWORK, span_row
-from tests.support.scripted import DirectAsk, ScriptedAsk
+from tests.support.records import span_row
+from tests.support.scripted import ScriptedAsk
 
 NOTE, COMPACT = "Dry cough at night.\nNo fever, no pain.", "Cough, ø fever."
 TEXTS = {"normal": {4: NOTE}, "compact": {4: COMPACT}}
@@ -78,15 +73,6 @@ def test_shares_and_agreement_with_the_record() -> None:
     assert values["compact", "share_other"] == 1 and values["compact", "agrees"] == 0
 
 
-def test_accuracy_counts_spans_without_an_assertion_as_unscored() -> None:
-    said = spans().assign(assertion=["present", None, "present"])
-    truth = pd.Series(["present", "present", "absent"])
-    table = assertion_accuracy(said, truth, stage="s", seed=0, provenance="p").set_index(["condition", "item"])
-    normal = table.loc["assertion, normal"]
-    assert normal.loc["all", ["value", "n", "unscored"]].tolist() == [0, 1, 1]
-    assert "present" not in normal.index  # its one span is unscored
-
-
 @pytest.mark.parametrize(
     ("sentence", "phrase", "expected"),
     [
@@ -101,14 +87,3 @@ def test_accuracy_counts_spans_without_an_assertion_as_unscored() -> None:
 def test_the_rules_go_by_the_polarity_of_the_mention(sentence: str, phrase: str, expected: str) -> None:
     symptom = "fever" if "ebrile" in phrase or "fever" in phrase else "cough"
     assert assertion(f"Dry.\n{sentence}", symptom, phrase, sentence) == expected
-
-
-def test_the_rules_know_what_the_simulator_meant() -> None:
-    rules = load_rules()
-    gold = write_gold(build_prompts(sample(NETWORK, 60, 3), NETWORK, rules, 3))
-    true = gold_spans(gold)
-    labels = dict(zip(rules.symptoms, rules.symptom_labels, strict=True))
-    said, failures = asyncio.run(state_assertions(true, gold_texts(gold), labels, DirectAsk("vignette-annotator")))
-    table = assertion_accuracy(said, true["assertion"], stage="s", seed=0, provenance="p")
-    assert failures == [] and len(table) == 6
-    assert table["value"].min() >= 0.95

@@ -160,7 +160,7 @@ def agreement_rows(boards: Sequence[Board]) -> list[Row]:
         keys["provenance"] = f"judges: {first}, {second}"
         known = _with_panel(board)[[first, second]].dropna()
         kappa = kappa_interval(
-            known[first].to_numpy(bool), known[second].to_numpy(bool), clusters=board.clusters[known.index].to_numpy()
+            known[first].to_numpy(bool), known[second].to_numpy(bool), clusters=board.clusters.loc[known.index].to_numpy()
         )
         metric = "yes_difference" if board.truth is None else "accuracy_difference"
         rows.append(metric_row("kappa", *kappa, n=len(known), **keys))
@@ -200,11 +200,11 @@ def _together(board: Board) -> list[Row]:
     known = board.votes.dropna().astype(bool)
     keys: Row = {"system": PANEL, "condition": TOGETHER, "item": board.item, "unscored": len(board.votes) - len(known)}
     keys["provenance"] = f"judges: {', '.join(board.judges)}"
-    clusters = board.clusters[known.index].to_numpy()
+    clusters = board.clusters.loc[known.index].to_numpy()
     split = mean_row("split", known.nunique(axis=1).gt(1).to_numpy(dtype=float), clusters=clusters, **keys)
     rows = [split, *bounds_rows(split)]
     if board.truth is not None:
-        errors = known.ne(board.truth[known.index], axis=0).to_numpy(dtype=float)
+        errors = known.ne(board.truth.loc[known.index], axis=0).to_numpy(dtype=float)
         most = float(len(board.judges))
         worth = statistic_interval(
             lambda at: independent_judges(errors[at]), len(errors), bounds=(1.0, most), clusters=clusters

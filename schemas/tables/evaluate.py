@@ -3,7 +3,7 @@
 import pandera.pandas as pa
 
 from schemas.tables.columns import category, count, flag, number, table, text
-from schemas.tables.evaluation import PLANTED
+from schemas.tables.evaluation import PLANTED, VERDICTS_BY_JUDGE
 from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import FORMS
 
@@ -157,6 +157,10 @@ EVALUATION = {
     "answers": ANSWERED,
     "planted": PLANTED,
     "unscored": UNSCORED_OUTPUTS,
+    "verdicts_by_judge": VERDICTS_BY_JUDGE,
+    "by_judge": METRICS,
+    "judge_agreement": METRICS,
+    "planted_by_judge": PLANTED,
 }
 """The tables of an evaluation by file stem; some methods have no table where they were not chosen."""
 

@@ -1,13 +1,12 @@
 """The figures of a card, from a judge's verdicts: validity, repeatability, invariance, and judges side by side.
 
 Verdicts on claims of one text are a cluster. What should not matter is tested by the difference in right answers
-between a case and its variant (`tasks.audit.comparisons`), with p-values adjusted for all changes. A loss is tested on
+between a case and its variant (`tasks.statistics.panels`), with p-values adjusted for all changes. A loss is tested on
 one side. The place of a claim in its call is tested on both, by the yes answers to claims that stand earlier in one
 order than in its reverse.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from tasks.audit.cases import AGAIN, FACTORS, HIDDEN, LONGER, MANY, REVERSED
-from tasks.audit.comparisons import ALL, LEVEL, Compared, compared, fewest_texts, holm, right
+from tasks.audit.comparisons import ALL, fewest_texts
 from tasks.audit.practice import Practice, practice_rows
 from tasks.statistics.agreement import kappa_interval
 from tasks.statistics.intervals import Interval, statistic_interval
 from tasks.statistics.metric_rows import Row, bounds_rows, detection_rows, mean_row, metric_row, metric_table
+from tasks.statistics.panels import LEVEL, Board, Compared, agreement_rows, compared, holm, right, tested_rows
 
 STAGE = "audit"
 UNSTEADY = 0.02
@@ -29,7 +29,6 @@ ENOUGH = 30
 NAMED = 12
 """Most such kinds that are named one by one."""
 EARLIER = "earlier in the call"
-PANEL = "majority of the judges"
 METRIC_NAMES = ("sensitivity", "specificity", "balanced_accuracy", "kappa", "ac1", "answered")
 """Metrics that a requirement may name."""
 CHANGE_NAMES: Mapping[str, Sequence[str]] = {
@@ -57,7 +56,7 @@ def card_table(verdicts: pd.DataFrame, practice: Mapping[str, Practice] | None =
         rows += invariance_rows(own, **shared)
         if practice and judge in practice:
             rows += practice_rows(practice[str(judge)], **shared)
-    rows += agreement_rows(verdicts)
+    rows += agreement_rows([board(verdicts)])
     return metric_table(rows, stage=STAGE, seed=seed)
 
 
@@ -156,49 +155,17 @@ def invariance_rows(own: pd.DataFrame, **shared: Any) -> list[Row]:
         flipped = (known["judged"] != known["judged_before"]).to_numpy(dtype=float)
         row = mean_row("flipped", flipped, clusters=known["document"].to_numpy(), **keys)
         rows += [row, *bounds_rows(row)]
-        rows += _tested(metric, one, p, p_scored, **keys)
+        rows += tested_rows(metric, one, p, p_scored, **keys)
         rows.append(metric_row("texts", float(one.texts), n=one.n, **keys))
     return rows
 
 
-def _tested(metric: str, one: Compared, p: float, p_scored: float, **keys: Any) -> list[Row]:
-    return [
-        metric_row(metric, *one.interval, n=one.n, **keys),
-        metric_row("p_value_adjusted", float(p), n=one.n, **keys),
-        metric_row("p_value_scored", float(p_scored), n=one.n, **keys),
-    ]
-
-
-def agreement_rows(verdicts: pd.DataFrame) -> list[Row]:
-    """Pairs of judges on the cases that both were asked, and the majority of three or more against its best member.
-
-    Differences are of right answers; cases that one of them failed on count as in `compared`.
-    """
+def board(verdicts: pd.DataFrame) -> Board:
+    """The judges' VERDICTS on the cases that all were asked."""
     cases = verdicts[verdicts["factor"] == ""]
-    wide = cases.pivot(index="case", columns="judge", values="judged")
-    judges = list(wide.columns)
-    about = cases.drop_duplicates("case").set_index("case")[["truth", "document"]].reindex(wide.index)
-    pairs = list(combinations(judges, 2))
-    if len(judges) > 2:
-        votes = wide.dropna().astype(float).mean(axis=1)
-        wide[PANEL] = (votes > 0.5).where(votes != 0.5).astype("boolean").reindex(wide.index)
-        best = max(judges, key=lambda name: float(wide[name].eq(about["truth"]).mean()))
-        pairs.append((PANEL, best))
-    found = []
-    for first, second in pairs:
-        both = wide[[first, second]].join(about)
-        found.append((first, second, both, compared(right(both, second), right(both, first), both["document"])))
-    adjusted, scored = (holm([getattr(one, name) for *_, one in found]) for name in ("p", "p_scored"))
-    rows = []
-    for (first, second, both, one), p, p_scored in zip(found, adjusted, scored, strict=True):
-        keys: Row = {"system": first, "condition": f"against {second}", "item": ALL, "unscored": one.unscored}
-        keys["provenance"] = f"judges: {first}, {second}"
-        known = both.dropna()
-        one_says, other_says = known[first].to_numpy(bool), known[second].to_numpy(bool)
-        kappa = kappa_interval(one_says, other_says, clusters=known["document"].to_numpy())
-        rows.append(metric_row("kappa", *kappa, n=len(known), **keys))
-        rows += _tested("accuracy_difference", one, p, p_scored, **keys)
-    return rows
+    votes = cases.pivot(index="case", columns="judge", values="judged").astype("boolean")
+    about = cases.drop_duplicates("case").set_index("case").reindex(votes.index)
+    return Board(ALL, votes, about["document"], about["truth"])
 
 
 def _changes(card: pd.DataFrame) -> pd.DataFrame:

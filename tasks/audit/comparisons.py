@@ -1,101 +1,19 @@
-"""Paired comparisons of right answers: exact p-values, failed verdicts at their worst, and two cards.
-
-The sign of a difference is arbitrary where nothing differs but chance. Over the 2^k signs of the sums of k texts the
-distribution of the total is exact; with one case a text this is McNemar's exact test (1947). P-values are adjusted for
-their number (Holm 1979). A failed verdict could have been right or wrong: an interval spans both, and a p-value is the
-larger of both, 1 where they point in different directions.
-"""
+"""Two cards on the same cases, and what is required of one; tests as in `tasks.statistics.panels`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from tasks.statistics.intervals import Interval, difference_interval
+from tasks.statistics.panels import LEVEL, compared, holm, right
 
-LEVEL = 0.05
 ALL = "all"
 ANSWERED = "has a verdict"
-Floats = npt.NDArray[np.float64]
-
-
-def flip_p(differences: npt.ArrayLike, clusters: npt.ArrayLike, *, one_sided: bool = False) -> float:
-    """P of a sum of whole differences (n,) whose sign is arbitrary in each cluster; 1 without a difference.
-
-    ``one_sided``: only sums above 0 speak against that. Raises ValueError for differences that are not whole numbers.
-    """
-    _, of = np.unique(np.asarray(clusters), return_inverse=True)
-    sums = np.bincount(of, weights=np.asarray(differences, dtype=float))
-    whole = np.rint(sums).astype(int)
-    if not np.allclose(sums, whole):
-        raise ValueError("differences are not whole numbers; expected those of verdicts")
-    steps = np.abs(whole[whole != 0])
-    if not steps.size:
-        return 1.0
-    most = int(steps.sum())
-    probability = np.zeros(2 * most + 1)
-    probability[most] = 1.0
-    for step in steps:
-        probability = (np.roll(probability, step) + np.roll(probability, -step)) / 2
-    found, totals = int(whole.sum()), np.arange(-most, most + 1)
-    beyond = totals >= found if one_sided else np.abs(totals) >= abs(found)
-    return float(min(probability[beyond].sum(), 1.0))
-
-
-def holm(p: Sequence[float]) -> Floats:
-    """P-values adjusted for their number by Holm's step-down (1979)."""
-    values = np.asarray(p, dtype=float)
-    order = np.argsort(values, kind="stable")
-    steps = np.maximum.accumulate(np.minimum(values[order] * np.arange(len(values), 0, -1), 1.0))
-    adjusted = np.empty_like(steps)
-    adjusted[order] = steps
-    return adjusted
 
 
 def fewest_texts(tests: int) -> int:
     """Texts without which no loss can be told from chance, when so many tests share the level."""
     return int(np.ceil(np.log2(max(tests, 1) / LEVEL)))
-
-
-@dataclass(frozen=True)
-class Compared:
-    """A mean difference of ``n`` pairs; the interval and ``p`` also cover ``unscored`` pairs, ``p_scored`` does not."""
-
-    interval: Interval
-    n: int
-    unscored: int
-    texts: int
-    p: float
-    p_scored: float
-
-
-def compared(before: pd.Series, now: pd.Series, clusters: pd.Series, *, one_sided: bool = False) -> Compared:
-    """The mean of ``now - before`` over pairs of 0 or 1 (n,), null where a verdict failed.
-
-    ``one_sided``: only a rise of the mean is tested.
-    """
-    first, second = (one.astype("Float64").to_numpy(dtype=float, na_value=np.nan) for one in (before, now))
-    texts = clusters.to_numpy()
-    least = np.nan_to_num(second, nan=0.0) - np.nan_to_num(first, nan=1.0)
-    most = np.nan_to_num(second, nan=1.0) - np.nan_to_num(first, nan=0.0)
-    difference = second - first
-    scored = ~np.isnan(difference)
-    value = float(difference[scored].mean()) if scored.any() else np.nan
-    low, high = (difference_interval(one, clusters=texts) for one in (least, most))
-    p_scored = flip_p(difference[scored], texts[scored], one_sided=one_sided)
-    ends = [flip_p(one, texts, one_sided=one_sided) for one in (least, most)]
-    disagree = not one_sided and least.sum() * most.sum() <= 0
-    p = 1.0 if disagree else ends[0] if one_sided else max(ends)
-    count = int(scored.sum())
-    reached = len(np.unique(texts[scored])) if count else 0
-    return Compared((value, low[1], high[2]), count, len(scored) - count, reached, p, p_scored)
-
-
-def right(rows: pd.DataFrame, column: str = "judged") -> pd.Series:
-    """Whether each verdict is right, null where it failed."""
-    return rows[column].astype("boolean").eq(rows["truth"].astype("boolean")).astype("Float64")
 
 
 _KEYS = ["judge", "case", "factor", "task", "kind", "document", "text", "truth"]

@@ -9,9 +9,10 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from tasks.audit.card import METRIC_NAMES, few_cases, findings, not_found
-from tasks.audit.comparisons import ALL, LEVEL
+from tasks.audit.comparisons import ALL
 from tasks.audit.practice import CONDITION
 from tasks.reporting.display import percent, read_template, render
+from tasks.statistics.panels import LEVEL
 
 SHOWN = 12
 """Changed pairs that are shown for each judge and factor."""

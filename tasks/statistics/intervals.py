@@ -71,12 +71,13 @@ def mean_interval(
 
 
 def difference_interval(
-    differences: npt.ArrayLike, *, reach: float = 1.0, clusters: npt.ArrayLike | None = None
+    differences: npt.ArrayLike, *, reach: float = 1.0, clusters: npt.ArrayLike | None = None, level: float = LEVEL
 ) -> Interval:
     """Mean of ``differences`` (n,) with its interval, from those of the mean gain and the mean loss.
 
     ``reach``: the largest possible difference, 1 for two shares; infinite for scores without an upper bound, on the
-    scale of counts. ``clusters`` as in `mean_interval`. Raises ValueError for a difference beyond the reach.
+    scale of counts. ``clusters`` as in `mean_interval`. ``level``: confidence; of k intervals that shall hold together,
+    1 - 0.05 / k (Bonferroni). Raises ValueError for a difference beyond the reach.
     """
     array = np.asarray(differences, dtype=float)
     if array.size == 0:
@@ -87,7 +88,7 @@ def difference_interval(
         raise ValueError(f"difference {np.abs(array).max():g}: expected at most {reach:g}, the reach of the measure")
     (gains, wholes), (losses, _) = (cluster_sums(np.maximum(sign * array, 0) / scale, names) for sign in (1, -1))
     interval = ratio_interval if np.isfinite(reach) else count_ratio_interval
-    gain, loss = interval(gains, wholes), interval(losses, wholes)
+    gain, loss = interval(gains, wholes, level=level), interval(losses, wholes, level=level)
     apart = [part - found[0] * wholes for part, found in ((gains, gain), (losses, loss))]
     size = float(np.sqrt((apart[0] @ apart[0]) * (apart[1] @ apart[1])))
     low, high = joined(gain, loss, float(apart[0] @ apart[1]) / size if size > 0 else 0.0)
@@ -105,7 +106,7 @@ def joined(first: Interval, second: Interval, correlation: float = 0.0) -> tuple
     return value - distance(one - one_low, two_high - two), value + distance(one_high - one, two - two_low)
 
 
-def ratio_interval(parts: npt.ArrayLike, wholes: npt.ArrayLike) -> Interval:
+def ratio_interval(parts: npt.ArrayLike, wholes: npt.ArrayLike, *, level: float = LEVEL) -> Interval:
     """Ratio of the sums of ``parts`` (units,) and ``wholes`` (units,), between 0 and 1, with its interval.
 
     A pooled share has the number of hits and of items of each cluster; F1 twice the hits, and all predictions and
@@ -118,19 +119,25 @@ def ratio_interval(parts: npt.ArrayLike, wholes: npt.ArrayLike) -> Interval:
     share = float(part.sum() / whole.sum())
     if part.size < FEWEST:
         return share, np.nan, np.nan
-    return share, *_wilson(share, effective_size(part, whole))
+    tail = _tail(level)
+    return share, *_wilson(share, effective_size(part, whole, tail=tail), tail=tail)
 
 
-def count_ratio_interval(parts: npt.ArrayLike, wholes: npt.ArrayLike) -> Interval:
+def count_ratio_interval(parts: npt.ArrayLike, wholes: npt.ArrayLike, *, level: float = LEVEL) -> Interval:
     """As `ratio_interval`, for a ratio from 0 up that may exceed 1, such as words a span."""
     part, whole = np.asarray(parts, dtype=float), np.asarray(wholes, dtype=float)
     part, whole = part[whole > 0], whole[whole > 0]
     if part.size == 0:
         return (np.nan, np.nan, np.nan)
-    return float(part.sum() / whole.sum()), *_count_interval(part, whole, 0.0)
+    return float(part.sum() / whole.sum()), *_count_interval(part, whole, 0.0, tail=_tail(level))
 
 
-def effective_size(parts: npt.ArrayLike, wholes: npt.ArrayLike) -> float:
+def _tail(level: float) -> float:
+    """Probability beyond either end of an interval."""
+    return _TAIL if level == LEVEL else (1 - level) / 2
+
+
+def effective_size(parts: npt.ArrayLike, wholes: npt.ArrayLike, *, tail: float = _TAIL) -> float:
     """Number of independent items whose share would be as uncertain as the ratio of the sums of parts and wholes.
 
     Both are (units,), with a whole above 0. Includes the factor by which Student's quantile exceeds the normal one, as
@@ -142,7 +149,8 @@ def effective_size(parts: npt.ArrayLike, wholes: npt.ArrayLike) -> float:
     if (whole == 1).all() and np.isin(part, (0.0, 1.0)).all():
         return float(part.size)
     share = part.sum() / whole.sum()
-    return _effective(share, _variance(part, whole), part.size, alike=float((whole**2).sum() / whole.sum() ** 2))
+    alike = float((whole**2).sum() / whole.sum() ** 2)
+    return _effective(share, _variance(part, whole), part.size, alike=alike, tail=tail)
 
 
 def cluster_sums(values: npt.ArrayLike, clusters: npt.ArrayLike) -> tuple[Floats, Floats]:
@@ -250,7 +258,7 @@ def _t_interval(part: Floats, whole: Floats) -> tuple[float, float]:
     return float(mean - margin), float(mean + margin)
 
 
-def _count_interval(part: Floats, whole: Floats, least: float) -> tuple[float, float]:
+def _count_interval(part: Floats, whole: Floats, least: float, *, tail: float = _TAIL) -> tuple[float, float]:
     """Interval of a mean of values from ``least`` up; ``part`` is above it."""
     units = part.size
     if units < FEWEST:
@@ -258,17 +266,17 @@ def _count_interval(part: Floats, whole: Floats, least: float) -> tuple[float, f
     mean = part.sum() / whole.sum()
     poisson = mean * float((whole**2).sum() / whole.sum() ** 2)
     spread = ((units - 1) * _variance(part, whole) + poisson) / units / mean if mean > 0 else 1 / units
-    half = float(stats.t.isf(_TAIL, units)) ** 2 * spread / 2
+    half = float(stats.t.isf(tail, units)) ** 2 * spread / 2
     root = np.sqrt(2 * half * mean + half**2)
     return float(least + mean + half - root), float(least + mean + half + root)
 
 
-def _effective(share: float, variance: float, units: int, *, alike: float) -> float:
+def _effective(share: float, variance: float, units: int, *, alike: float, tail: float = _TAIL) -> float:
     """Effective size of a share with a variance that is estimated from ``units``.
 
     ``alike``: the share's variance if the items of each unit were all alike, as a multiple of share (1 - share).
     """
-    shrink = (_NORMAL / float(stats.t.isf(_TAIL, units))) ** 2
+    shrink = (_normal(tail) / float(stats.t.isf(tail, units))) ** 2
     binomial = share * (1 - share)
     if binomial <= 0:
         return shrink / alike
@@ -276,18 +284,23 @@ def _effective(share: float, variance: float, units: int, *, alike: float) -> fl
     return float(binomial / pooled * shrink)
 
 
-def _wilson(share: float, size: float) -> tuple[float, float]:
+def _normal(tail: float) -> float:
+    return _NORMAL if tail == _TAIL else float(stats.norm.isf(tail))
+
+
+def _wilson(share: float, size: float, *, tail: float = _TAIL) -> tuple[float, float]:
     """Interval of a share of ``size`` items; see the head of the module. ``size`` need not be a whole number."""
     if share <= 0 or share >= 1:
-        bound = _TAIL ** (1 / size)  # Clopper and Pearson's
+        bound = tail ** (1 / size)  # Clopper and Pearson's
         return (bound, 1.0) if share >= 1 else (0.0, 1 - bound)
-    squared = _NORMAL**2 / size
+    normal = _normal(tail)
+    squared = normal**2 / size
     centre = (share + squared / 2) / (1 + squared)
-    half = _NORMAL * np.sqrt(share * (1 - share) / size + squared / (4 * size)) / (1 + squared)
+    half = normal * np.sqrt(share * (1 - share) / size + squared / (4 * size)) / (1 + squared)
     low, high = centre - half, centre + half
     hits, misses, few = share * size, (1 - share) * size, (2 if size <= 50 else 3) + _ROUNDING
     if hits <= few:
-        low = min(low, stats.gamma.ppf(2 * _TAIL, hits) / size)
+        low = min(low, stats.gamma.ppf(2 * tail, hits) / size)
     if misses <= few:
-        high = max(high, 1 - stats.gamma.ppf(2 * _TAIL, misses) / size)
+        high = max(high, 1 - stats.gamma.ppf(2 * tail, misses) / size)
     return float(low), float(high)

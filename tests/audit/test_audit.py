@@ -12,7 +12,7 @@ from flows.runtime.params import load_params
 from schemas.errors import SourceError
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import CASES, VERDICTS
-from tasks.audit.card import CHANGE_NAMES, agreement_rows, card_table, findings
+from tasks.audit.card import CHANGE_NAMES, board, card_table, findings
 from tasks.audit.cases import (
     AGAIN,
     ALONE,
@@ -27,8 +27,9 @@ from tasks.audit.cases import (
     TOGETHER,
     WORDY,
 )
-from tasks.audit.comparisons import failed_requirements, flip_p, holm
+from tasks.audit.comparisons import failed_requirements
 from tasks.audit.correction import corrected_rows, label_plans, labels_needed
+from tasks.statistics.panels import agreement_rows, flip_p, holm
 from tests.support.scripted import DirectAsk, ScriptedAsk
 
 SEED = 3
@@ -215,7 +216,7 @@ def test_a_majority_of_three_is_better_than_its_members() -> None:
         verdicts(*((f"c{n}", "", f"d{n}", True, n not in missed) for n in range(20)), judge=judge)
         for judge, missed in wrong.items()
     ]
-    rows = pd.DataFrame(agreement_rows(pd.concat(judged, ignore_index=True)))
+    rows = pd.DataFrame(agreement_rows([board(pd.concat(judged, ignore_index=True))]))
     panel = rows[(rows["system"] == "majority of the judges") & (rows["metric"] == "accuracy_difference")]
     assert panel["value"].tolist() == [pytest.approx(0.1)] and len(rows) == 4 * 4
 

@@ -14,6 +14,7 @@ from schemas.errors import ParamsError
 PACKAGES = (
     *("tasks.notes", "tasks.spans", "tasks.people", "tasks.visits", "tasks.measures.history"),
     *("tasks.measures.doclens", "tasks.measures.grounding", "tasks.measures.med_omit", "tasks.measures.note_qa"),
+    "tasks.audit",
 )
 """The rooms that ask; each has a folder ``prompts``."""
 _REPLACED: dict[str, str] = {}

@@ -13,6 +13,7 @@ import pandas as pd
 
 from schemas.params.history import Summarise
 from schemas.params.measures import MedOmit, NoteQa
+from tasks.audit.errors import ErrorText, judge_errors
 from tasks.domains.rules import load_rules
 from tasks.judges.consistency_checks import check_cases
 from tasks.llm.calls import Call, Reply
@@ -114,7 +115,7 @@ def script(call: Call) -> str | Reply:
 
 def requests() -> dict[str, Call]:
     """A request for every prompt file, by ``room/file``."""
-    return {**_notes(), **_visits(), **_spans(), **_doclens(), **_med_omit(), **_note_qa(), **_review()}
+    return {**_notes(), **_visits(), **_spans(), **_doclens(), **_med_omit(), **_note_qa(), **_review(), **_audit()}
 
 
 def _asked(work: Awaitable, ask: ScriptedAsk, room: str) -> dict[str, Call]:
@@ -238,6 +239,13 @@ def _note_qa() -> dict[str, Call]:
 
 def _review() -> dict[str, Call]:
     return {"people/rate": rating_call(drawn().iloc[0].to_dict(), read_rubric(load_rules().phrases))}
+
+
+def _audit() -> dict[str, Call]:
+    ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
+    own = ("A 24-year-old man has a dry cough.", "Amoxicillin is given despite a penicillin allergy.")
+    text = ErrorText("t", "pharmacotherapy", own, 1, "Azithromycin is given because of a penicillin allergy.")
+    return _asked(judge_errors(ask, [text], seed=1), ask, "tasks/audit")
 
 
 def as_text(call: Call) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tasks.audit.errors import LocatedError, RightVersion
 from tasks.judges.consistency_checks import CompactVerdict
 from tasks.llm.calls import Reply
 from tasks.measures.doclens.citations import CitationVerdict
@@ -116,5 +117,7 @@ MEANT = [
     Meant(ExtractReply, {"spans": [{"symptom": "cough", "text": "dry cough"}]}),
     Meant(CorrectReply, {"corrections": [{"phrase": "dry coughs", "correction": "dry cough"}]}),
     Meant(MapReply, {"pairs": [{"phrase": "a dry cough", "match": "dry cough"}]}),
+    Meant(LocatedError, {"explanation": "The dose is too high.", "sentence": 3}, {"sentences": 5}),
+    Meant(RightVersion, {"explanation": "The second dose fits.", "right": "second"}),
     Meant(AssertionReply, {"assertions": [{"number": 1, "assertion": "absent"}]}),
 ]

@@ -1,0 +1,206 @@
+"""Errors that people put into clinical texts (MEDEC, Ben Abacha and others 2025): found, located, and corrected.
+
+Two kinds of call. The first has the numbered sentences of a text, with the error or corrected, and asks which of them
+has an error, if any. The second has both versions of a text, in either order, and asks which is right.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from pydantic import ValidationInfo, model_validator
+
+from tasks.llm.ask_all import ask_all
+from tasks.llm.calls import Ask, Call, Reply
+from tasks.llm.prompts import render
+
+STREAM = 107
+FLAGGED, SENTENCE, VERSION = "errors", "error sentence", "error version"
+"""Tasks of the verdicts: whether a text has an error, whether a sentence has it, whether the first version is right."""
+CORRECTED, OTHER = ", corrected", ", another sentence"
+"""Ends of the kinds of a text whose error was corrected, and of a sentence without the error."""
+FIELDS = (
+    "Text ID",
+    "Sentences",
+    "Error Flag",
+    "Error Type",
+    "Error Sentence ID",
+    "Error Sentence",
+    "Corrected Sentence",
+)
+"""Columns of MEDEC's files that are read."""
+KINDS = {"causalOrganism": "causal organism"}
+"""MEDEC's names of kinds in plain words."""
+
+
+class LocatedError(Reply):
+    """What is wrong in a text, and the number of the sentence with the error, 0 for none."""
+
+    explanation: str = ""
+    sentence: int
+
+    @model_validator(mode="after")
+    def _is_a_sentence(self, info: ValidationInfo) -> Self:
+        most = (info.context or {}).get("sentences", self.sentence)
+        if not 0 <= self.sentence <= most:
+            raise ValueError(f"sentence {self.sentence} is not one of 1 to {most}, nor 0 for none")
+        return self
+
+
+class RightVersion(Reply):
+    """Where two versions differ, and which of them is right."""
+
+    explanation: str = ""
+    right: Literal["first", "second"]
+
+
+@dataclass(frozen=True)
+class ErrorText:
+    """A text with one error of a ``kind``, in the sentence at place ``wrong``, and its ``correction``."""
+
+    name: str
+    kind: str
+    sentences: tuple[str, ...]
+    wrong: int
+    correction: str
+
+    @property
+    def corrected(self) -> tuple[str, ...]:
+        """The sentences of the text without the error."""
+        return (*self.sentences[: self.wrong], self.correction, *self.sentences[self.wrong + 1 :])
+
+
+def error_texts(rows: Iterable[Mapping[str, Any]]) -> list[ErrorText]:
+    """The texts with an error among MEDEC's rows (with `FIELDS`), in their order.
+
+    Raises ValueError for a row whose sentences do not have the wrong one at its place, or that has no correction.
+    """
+    found = []
+    for row in rows:
+        if lacking := [field for field in FIELDS if row.get(field) is None]:
+            raise ValueError(
+                f"text {row.get('Text ID')}: no {lacking[0]}; expected MEDEC's columns {', '.join(FIELDS)}"
+            )
+        if str(row["Error Flag"]).strip() != "1":
+            continue
+        name, own, place = str(row["Text ID"]), _sentences(str(row["Sentences"])), str(row["Error Sentence ID"]).strip()
+        wrong, correction = _one_line(str(row["Error Sentence"])), _one_line(str(row["Corrected Sentence"]))
+        if not place.isdigit() or int(place) >= len(own) or own[int(place)] != wrong:
+            raise ValueError(f"text {name}: sentence {place} is not the Error Sentence {wrong[:60]!r}")
+        if not correction or correction == wrong:
+            raise ValueError(
+                f"text {name}: the Corrected Sentence is {correction[:60]!r}; expected another than the wrong"
+            )
+        kind = str(row["Error Type"])
+        found.append(ErrorText(name, KINDS.get(kind, kind), own, int(place), correction))
+    return found
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _sentences(numbered: str) -> tuple[str, ...]:
+    """The sentences of lines that begin with the numbers from 0; other lines continue the sentence before them."""
+    found: list[str] = []
+    for line in numbered.split("\n"):
+        if line.startswith(f"{len(found)} "):
+            found.append(line.partition(" ")[2])
+        elif found:
+            found[-1] += f" {line}"
+    return tuple(map(_one_line, found))
+
+
+def drawn_texts(texts: Sequence[ErrorText], size: int, *, seed: int) -> list[ErrorText]:
+    """At most ``size`` of the texts, of each kind in turn, in their order."""
+    random = np.random.default_rng([seed, STREAM])
+    turns: list[tuple[int, int]] = []
+    seen: dict[str, int] = {}
+    for at in random.permutation(len(texts)).tolist():
+        turns.append((seen.setdefault(texts[at].kind, 0), at))
+        seen[texts[at].kind] += 1
+    return [texts[at] for at in sorted(at for _, at in sorted(turns, key=lambda turn: turn[0])[:size])]
+
+
+async def judge_errors(ask: Ask, texts: Sequence[ErrorText], *, seed: int) -> list[dict[str, Any]]:
+    """Rows of VERDICTS with the columns of CASES on the texts: errors flagged and located, and versions told apart."""
+    calls = {(one.name, had): _locate(one, had) for one in texts for had in (True, False)}
+    located, _ = await ask_all(ask, calls, LocatedError, "locate error")
+    pairs = {(one.name, first): _choose(one, first) for one in texts for first in (True, False)}
+    chosen, _ = await ask_all(ask, pairs, RightVersion, "choose version")
+    random = np.random.default_rng([seed, STREAM, 1])
+    rows = []
+    for number, one in enumerate(texts):
+        rows += _flagged(number, one, {had: located.get((one.name, had)) for had in (True, False)})
+        rows += _placed(number, one, located.get((one.name, True)), random)
+        rows += _versions(number, one, {first: chosen.get((one.name, first)) for first in (True, False)})
+    return rows
+
+
+def _locate(text: ErrorText, had: bool) -> Call:
+    own = text.sentences if had else text.corrected
+    messages = render(__package__, "locate_error", sentences=own)
+    return Call(f"{text.name}/locate/{int(had)}", messages, reply=LocatedError, context={"sentences": len(own)})
+
+
+def _ordered(text: ErrorText, right_first: bool) -> tuple[str, str]:
+    right, wrong = (" ".join(one) for one in (text.corrected, text.sentences))
+    return (right, wrong) if right_first else (wrong, right)
+
+
+def _choose(text: ErrorText, right_first: bool) -> Call:
+    first, second = _ordered(text, right_first)
+    messages = render(__package__, "choose_version", first=first, second=second)
+    return Call(f"{text.name}/choose/{int(right_first)}", messages, reply=RightVersion)
+
+
+def _row(task: str, number: int, truth: bool, text: ErrorText, premise: str, claim: str) -> dict[str, Any]:
+    """A case, whose pair is the one of the other truth on the same text."""
+    letter = {FLAGGED: "e", SENTENCE: "s", VERSION: "v"}[task]
+    case, pair = (f"{letter}{number:04d}{'ab'[one]}" for one in (truth, not truth))
+    known = {"task": task, "kind": text.kind, "factor": "", "document": text.name, "place": 0, "truth": truth}
+    named = {"case": case, "id": f"{case}/", "call": case, "pair": f"{pair}/"}
+    return {**known, **named, "premise": premise, "claim": claim, "text": claim}
+
+
+def _numbered(own: Sequence[str]) -> str:
+    return "\n".join(f"{at}. {one}" for at, one in enumerate(own, 1))
+
+
+def _flagged(number: int, text: ErrorText, found: Mapping[bool, LocatedError | None]) -> list[dict[str, Any]]:
+    """Whether the text with its error, and the corrected one, was said to have an error."""
+    rows = []
+    for had, reply in found.items():
+        own = _numbered(text.sentences if had else text.corrected)
+        row = _row(FLAGGED, number, had, text, own, "A sentence of the text has an error.")
+        kind = text.kind if had else text.kind + CORRECTED
+        rows.append({**row, "kind": kind, "judged": None if reply is None else reply.sentence > 0})
+    return rows
+
+
+def _placed(
+    number: int, text: ErrorText, found: LocatedError | None, random: np.random.Generator
+) -> list[dict[str, Any]]:
+    """Whether the wrong sentence, and another of the same text, was said to have the error, of one reply."""
+    others = [at for at in range(len(text.sentences)) if at != text.wrong]
+    places = {True: text.wrong} | ({False: int(random.choice(others))} if others else {})
+    rows = []
+    for truth, at in places.items():
+        claim = f"The error is in sentence {at + 1}: {text.sentences[at]}"
+        row = _row(SENTENCE, number, truth, text, _numbered(text.sentences), claim)
+        kind, call = text.kind if truth else text.kind + OTHER, f"s{number:04d}"
+        judged = None if found is None else found.sentence == at + 1
+        rows.append({**row, "kind": kind, "call": call, "pair": row["pair"] if others else "", "judged": judged})
+    return rows
+
+
+def _versions(number: int, text: ErrorText, found: Mapping[bool, RightVersion | None]) -> list[dict[str, Any]]:
+    """Whether the first of two versions was said to be right, in both orders."""
+    rows = []
+    for right_first, reply in found.items():
+        first, second = _ordered(text, right_first)
+        shown = f"First version:\n{first}\n\nSecond version:\n{second}"
+        row = _row(VERSION, number, right_first, text, shown, "The first version is right.")
+        rows.append({**row, "judged": None if reply is None else reply.right == "first"})
+    return rows

@@ -104,10 +104,12 @@ _JOINTS = frozenset([",", ";", "and"])
 _HANGING = frozenset([",", ";", ":", "&", "or", "and", "w/", "with"])  # not before a stop
 _AND = (("and",) * 7 + ("&",), 1.0)  # spellings of "and"
 _WITHOUT = frozenset(["with", "without"])
+_OF = frozenset(["with", "w/", "on", "in", "of", "during", "when", "at", "to"])
+"""Words of a longer phrase, whose last word alone is not joined by a slash: "pain on urination or fever"."""
 _BETWEEN = ADVERBS | {"not", "always", "never", "long"}
 """Words between an auxiliary and its participle."""
 _TIMES = frozenset([*UNITS, "night"])
-_NO_SUBJECT = frozenset(["hx", "h/o", "no", "known"])
+_NO_SUBJECT = frozenset(["hx", "h/o", "no", "known", "2-pillow", "3-pillow"])
 """First words of shorter forms that replace the verb of the patient."""
 _WORD = re.compile(r"[A-Za-z]+")
 _DURATION = re.compile(r"[x×] ?~?\d")
@@ -267,6 +269,11 @@ class ShorthandSentence:
             return False  # "the pain is an ache"
         return following not in STOPS and following != "to" and not (key == "felt" and following in FRONTED)
 
+    def _single(self, before: str, item: str) -> bool:
+        """Whether the words on both sides of a conjunction are no parts of longer phrases."""
+        lead = self.out[-2][0].lower() if len(self.out) > 1 else ""
+        return lead not in _OF and all(map(_WORD.fullmatch, (before, item)))
+
     def _conjunction(self, words: list[Token], index: int, before: str) -> int:
         """Write a slash between two single words, a comma in a list of denials, a semicolon between clauses."""
         word, draw = words[index], self.random()
@@ -281,7 +288,7 @@ class ShorthandSentence:
             item = until(words[index + 1 :], SUBJECT_ENDS)
             if before in (",", ";"):
                 pass
-            elif draw < 0.45 and len(item) == 1 and not listed and all(map(_WORD.fullmatch, (before, *item))):
+            elif draw < 0.45 and len(item) == 1 and not listed and self._single(before, item[0]):
                 shown, glued = "/", True
             elif 0.45 <= draw < 0.55 and word.key == "or" and len(item) <= 3 and _NOTED.isdisjoint(item):
                 shown, glued = ",", True

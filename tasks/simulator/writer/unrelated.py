@@ -28,6 +28,7 @@ class Complaint:
     family: str
     occasion: bool  # a planned visit, not a lasting complaint
     lasts: str | None  # its kind of duration, if not any
+    accident: bool = False  # an event on one day
 
 
 @domain_cache(maxsize=1)
@@ -36,7 +37,8 @@ def complaints() -> tuple[tuple[Complaint, ...], tuple[float, ...]]:
     data = load("writer", "complaints")["complaint"]
     kept = {name: block for name, block in data.items() if block["family"] not in plan().families_left_out}
     kinds = tuple(
-        Complaint(name, block["family"], "occasion" in block, block.get("lasts")) for name, block in kept.items()
+        Complaint(name, block["family"], "occasion" in block, block.get("lasts"), "accident" in block)
+        for name, block in kept.items()
     )
     return kinds, tuple(accumulate(float(block["weight"]) for block in kept.values()))
 
@@ -57,7 +59,8 @@ def write_history(draft: Draft, complaint: Complaint, conditions: tuple[str, ...
     rules, rng = grammar(), draft.rng
     draft.variables["np"] = rules[f"complaint.{complaint.name}.np"]
     start = draft.length
-    sentence(draft, rules["visit.open_occasion" if complaint.occasion else "visit.open"])
+    kind = "_occasion" if complaint.occasion else "_accident" if complaint.accident else ""
+    sentence(draft, rules[f"visit.open{kind}"])
     # 1. of the complaint itself; 2. what its family shares, and the circumstances, unless they repeat the former
     own = _some(draft, f"complaint.{complaint.name}.detail", (2, 2, 3, 3))
     pieces = [Piece(1 + rng.random(), node, "complaint") for node in own]
@@ -127,9 +130,10 @@ def findings(draft: Draft, complaint: Complaint) -> list[Finding]:
     found += [Finding(3 + rng.random(), node) for node in own]
     found += [Finding(3.3 + 1.5 * rng.random(), node) for node in shared]
     chances = _SETTINGS["systems"][complaint.family]
+    own_parts = {*_SETTINGS["examined"].get(complaint.family, ()), *_SETTINGS["examined_of"].get(complaint.name, ())}
     for order, checks in ((5, zip(_SYSTEMS, chances, strict=True)), (6, _SETTINGS["elsewhere"].items())):
         for label, chance in checks:
-            if rng.random() < chance and label not in _SETTINGS["examined"].get(complaint.family, ()):
+            if rng.random() < chance and label not in own_parts:
                 name = _SYSTEMS.get(label, label)
                 found.append(Finding(order + rng.random(), rules[f"exam.{name}"], label, rules[f"exam.{name}_colon"]))
     if rng.random() < 0.18:

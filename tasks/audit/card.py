@@ -18,7 +18,15 @@ from tasks.audit.comparisons import ALL, fewest_texts
 from tasks.audit.practice import Practice, practice_rows
 from tasks.statistics.agreement import kappa_interval
 from tasks.statistics.intervals import Interval, statistic_interval
-from tasks.statistics.metric_rows import Row, bounds_rows, detection_rows, mean_row, metric_row, metric_table
+from tasks.statistics.metric_rows import (
+    Row,
+    balanced_accuracy,
+    bounds_rows,
+    detection_rows,
+    mean_row,
+    metric_row,
+    metric_table,
+)
 from tasks.statistics.panels import LEVEL, Board, Compared, agreement_rows, compared, holm, right, tested_rows
 
 STAGE = "audit"
@@ -68,14 +76,9 @@ def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
     scored = cases.dropna(subset="judged")
     about: Row = {"item": ALL, "unscored": len(cases) - len(scored), **shared}
     truth, judged = scored["truth"].to_numpy(bool), scored["judged"].to_numpy(bool)
-    values = [row["value"] for row in rates]
     share = mean_row("answered", answered, clusters=cases["document"], **{**about, "unscored": 0})
-    rows = [
-        *rates,
-        *bounds,
-        share,
-        metric_row("balanced_accuracy", float(np.mean(values)), *_balanced(rates), n=len(scored), **about),
-    ]
+    balanced = balanced_accuracy(truth, judged, scored["document"].to_numpy())
+    rows = [*rates, *bounds, share, metric_row("balanced_accuracy", *balanced, n=len(scored), **about)]
     kappa = kappa_interval(truth, judged, clusters=scored["document"].to_numpy())
     rows.append(metric_row("kappa", *kappa, n=len(scored), **about))
     ac1 = ac1_interval(truth, judged, scored["document"].to_numpy())
@@ -86,14 +89,6 @@ def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
         row = mean_row("judged_rightly", right, clusters=group.loc[right.index, "document"], **keys)
         rows += [row, *bounds_rows(row)]
     return rows
-
-
-def _balanced(rates: Sequence[Row]) -> tuple[float, float]:
-    """Ends of the mean of two independent shares, from the distances of their own ends (Zou and Donner 2008)."""
-    low = [row["value"] - row["low"] for row in rates]
-    high = [row["high"] - row["value"] for row in rates]
-    value = np.mean([row["value"] for row in rates])
-    return float(value - np.hypot(*low) / 2), float(value + np.hypot(*high) / 2)
 
 
 def ac1_interval(truth: npt.NDArray[np.bool_], judged: npt.NDArray[np.bool_], clusters: npt.NDArray[Any]) -> Interval:

@@ -93,10 +93,16 @@ def kappa_interval(
 def correlation(first: npt.ArrayLike, second: npt.ArrayLike, kind: Correlation) -> float:
     """Pearson's r, Spearman's rho or Kendall's tau-b of two score lists (units,); nan where one of them is constant."""
     one, two = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    if np.unique(one).size < 2 or np.unique(two).size < 2:
+    if one.size < 2 or np.ptp(one) == 0 or np.ptp(two) == 0:
         return np.nan
-    measures = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
-    return float(measures[kind](one, two).statistic)
+    if kind == "kendall":
+        return float(stats.kendalltau(one, two).statistic)
+    if kind == "spearman":
+        one, two = stats.rankdata(one), stats.rankdata(two)
+    # the formula: scipy's tests of no correlation take most of the time of a jackknife
+    apart = [side - side.mean() for side in (one, two)]
+    unit = [side / np.linalg.norm(side) for side in apart]
+    return float(np.clip(unit[0] @ unit[1], -1, 1))
 
 
 def correlation_interval(

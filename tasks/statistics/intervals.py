@@ -89,9 +89,7 @@ def difference_interval(
     (gains, wholes), (losses, _) = (cluster_sums(np.maximum(sign * array, 0) / scale, names) for sign in (1, -1))
     interval = ratio_interval if np.isfinite(reach) else count_ratio_interval
     gain, loss = interval(gains, wholes, level=level), interval(losses, wholes, level=level)
-    apart = [part - found[0] * wholes for part, found in ((gains, gain), (losses, loss))]
-    size = float(np.sqrt((apart[0] @ apart[0]) * (apart[1] @ apart[1])))
-    low, high = joined(gain, loss, float(apart[0] @ apart[1]) / size if size > 0 else 0.0)
+    low, high = joined(gain, loss, _correlation(gains - gain[0] * wholes, losses - loss[0] * wholes))
     return float(array.mean()), max(low * scale, -reach), min(high * scale, reach)
 
 
@@ -104,6 +102,18 @@ def joined(first: Interval, second: Interval, correlation: float = 0.0) -> tuple
 
     value = one - two
     return value - distance(one - one_low, two_high - two), value + distance(one_high - one, two - two_low)
+
+
+def shares_correlation(values: npt.ArrayLike, first: npt.ArrayLike, clusters: npt.ArrayLike) -> float:
+    """Correlation of two shares: of the ``values`` (n,) that are ``first`` (n,) and of the others.
+
+    From the deviations of both by cluster (n,): it is 0 where the two kinds have no cluster in common.
+    """
+    array, one = np.asarray(values, dtype=float), np.asarray(first, dtype=bool)
+    if one.all() or not one.any():
+        return 0.0
+    apart = array - np.where(one, array[one].mean(), array[~one].mean())
+    return _correlation(*(cluster_sums(np.where(kind, apart, 0.0), clusters)[0] for kind in (one, ~one)))
 
 
 def ratio_interval(parts: npt.ArrayLike, wholes: npt.ArrayLike, *, level: float = LEVEL) -> Interval:
@@ -190,8 +200,7 @@ def statistic_difference_interval(
     (one, of_one), (two, of_two) = (_jackknife(one, rows, bounds, clusters) for one in (first, second))
     known = ~np.isnan(of_one) & ~np.isnan(of_two) if len(of_one) == len(of_two) else np.zeros(0, dtype=bool)
     apart = [values[known] - values[known].mean() for values in (of_one, of_two)] if known.any() else [np.zeros(1)] * 2
-    size = float(np.sqrt((apart[0] @ apart[0]) * (apart[1] @ apart[1])))
-    return one[0] - two[0], *joined(one, two, float(apart[0] @ apart[1]) / size if size > 0 else 0.0)
+    return one[0] - two[0], *joined(one, two, _correlation(*apart))
 
 
 def _jackknife(
@@ -242,6 +251,12 @@ def linearised_interval(value: float, influence: npt.ArrayLike, *, bounds: Bound
     share = (value - bounds[0]) / width
     low, high = _wilson(share, _effective(share, variance / width**2, units, alike=1 / units))
     return bounds[0] + width * low, bounds[0] + width * high
+
+
+def _correlation(one: Floats, other: Floats) -> float:
+    """Correlation of deviations (units,), whose means are 0; 0 where one side has none."""
+    size = float(np.sqrt((one @ one) * (other @ other)))
+    return float(one @ other) / size if size > 0 else 0.0
 
 
 def _variance(part: Floats, whole: Floats) -> float:

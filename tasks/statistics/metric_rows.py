@@ -14,14 +14,17 @@ from tasks.statistics.intervals import (
     LEVEL,
     SHARE,
     Bounds,
+    Interval,
     cluster_sums,
     difference_interval,
     effective_size,
+    joined,
     mean_interval,
     ratio_interval,
+    shares_correlation,
     statistic_interval,
 )
-from tasks.statistics.prediction_powered import drawn_limit
+from tasks.statistics.prediction_powered import correlated_draws, drawn_limit
 
 Row = dict[str, Any]
 NAN = float("nan")
@@ -146,7 +149,10 @@ def detection_rows(
             drawn.append(drawn_limit(float(right.mean()), size, random, _DRAWS))
     value, low, high = precision_at(rows[0]["value"], rows[1]["value"], 0.5), NAN, NAN
     if len(drawn) == 2:
-        hits, alarms = drawn[0], 1 - drawn[1]
+        right = scored["judged"] == scored["truth"]
+        correlation = shares_correlation(right, scored["truth"], scored["cluster"])
+        hits, specificities = correlated_draws(drawn[0], drawn[1], correlation, random)
+        alarms = 1 - specificities
         low, high = np.quantile(hits / np.maximum(hits + alarms, _TINY), _ENDS)
         low, high = float(np.fmin(low, value)), float(np.fmax(high, value))
     columns |= {"unscored": len(lost)}
@@ -160,6 +166,18 @@ def detection_rows(
         ends = [precision_at(one, other, 0.5) for one, other in zip(*ranges, strict=True)]
         rows.append(metric_row("precision_at_half_bounds", value, *ends, n=len(cases), **columns))
     return rows
+
+
+def balanced_accuracy(truth: npt.ArrayLike, judged: npt.ArrayLike, clusters: npt.ArrayLike) -> Interval:
+    """Mean of sensitivity and specificity of verdicts ``judged`` (n,) with its interval; nan for cases of one truth.
+
+    The intervals of both are joined at their correlation over the ``clusters`` (n,) that they share.
+    """
+    true, of = np.asarray(truth, dtype=bool), np.asarray(clusters)
+    right = np.asarray(judged, dtype=bool) == true
+    sensitivity, (value, low, high) = (mean_interval(right[kind], clusters=of[kind]) for kind in (true, ~true))
+    ends = joined(sensitivity, (-value, -high, -low), -shares_correlation(right, true, of))
+    return (sensitivity[0] + value) / 2, ends[0] / 2, ends[1] / 2
 
 
 def precision_at(sensitivity: float, specificity: float, prevalence: float) -> float:

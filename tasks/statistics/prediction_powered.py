@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from tasks.statistics.intervals import LEVEL, cluster_sums, effective_size
 
+Floats = npt.NDArray[np.float64]
 DRAWS = 4000
 FEWEST_LABELS = 5
 """Clusters of labels below which only the labels' own interval is given."""
@@ -72,7 +73,7 @@ def powered_share(
     return PoweredShare(value, min(float(low), value), max(float(high), value), max(effective, 0.0))
 
 
-def drawn_limit(share: float, size: float, random: np.random.Generator, draws: int) -> npt.NDArray[np.float64]:
+def drawn_limit(share: float, size: float, random: np.random.Generator, draws: int) -> Floats:
     """Draws (draws,) from the mid-p confidence distribution of a share of ``size`` items, for melding.
 
     Its quantiles are the ends of the mid-p intervals of all levels: it is the lower or the upper limit of Clopper and
@@ -84,6 +85,22 @@ def drawn_limit(share: float, size: float, random: np.random.Generator, draws: i
     return np.where(random.random(draws) < 0.5, low, high)
 
 
-def drawn_share(share: float, size: float, random: np.random.Generator, draws: int) -> npt.NDArray[np.float64]:
+def drawn_share(share: float, size: float, random: np.random.Generator, draws: int) -> Floats:
     """Draws (draws,) from the Jeffreys posterior of a share of ``size`` items."""
     return random.beta(share * size + 0.5, (1 - share) * size + 0.5, draws)
+
+
+def correlated_draws(
+    first: Floats, second: Floats, correlation: float, random: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """The same draws (draws,), independent before, in an order in which they have a ``correlation``.
+
+    Their ranks are those of normal values with this correlation (Iman and Conover 1982, "A Distribution-Free Approach
+    to Inducing Rank Correlation Among Input Variables"). Without a correlation the order is kept.
+    """
+    if correlation == 0:
+        return first, second
+    one, apart = random.normal(size=(2, first.size))
+    other = correlation * one + np.sqrt(max(1 - correlation**2, 0.0)) * apart
+    ranks = [np.argsort(np.argsort(values)) for values in (one, other)]
+    return np.sort(first)[ranks[0]], np.sort(second)[ranks[1]]

@@ -11,13 +11,13 @@ from scipy import stats
 
 from tasks.audit import card
 from tasks.judges import human_scores
-from tasks.measures.med_omit.metrics import metric_rows
+from tasks.measures.med_omit.metrics import _deviation_row
 from tasks.measures.note_qa.metrics import effect_rows
 from tasks.network import cases
 from tasks.reproduction import conclusions
 from tasks.statistics.agreement import Correlation, correlation_interval, kappa_interval
 from tasks.statistics.intervals import Interval, difference_interval, mean_interval
-from tasks.statistics.metric_rows import Row, detection_rows, mean_row
+from tasks.statistics.metric_rows import Row, balanced_accuracy, detection_rows
 from tasks.statistics.misclassification import Stratum, corrected_mean
 from tasks.tracking import comparison
 from tasks.tracking.measures import Measure
@@ -152,9 +152,7 @@ def judge_card(metric: str, draw: Draw, n: int, p: float) -> tuple[float, Interv
         return 2 * p - 1, kappa_interval(truth, verdicts, clusters=texts)
     if metric == "ac1":
         return 2 * p - 1, card.ac1_interval(truth, verdicts, texts)
-    rows = [mean_row("rate", (verdicts == truth)[of], clusters=texts[of]) for of in (truth, ~truth)]
-    value = float(np.mean([row["value"] for row in rows]))
-    return p, (value, *card._balanced(rows))
+    return p, balanced_accuracy(truth, verdicts, texts)
 
 
 def weighted_kappa(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
@@ -185,11 +183,7 @@ def deviation_of_counts(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     """Standard deviation of Poisson counts with mean 10 (1 - p) + 1 over documents."""
     mean = 10 * (1 - p) + 1
     counts = draw.poisson(mean, n).astype(float)
-    names = [f"{name}{end}" for name in ("count", "weight", "share") for end in ("", "_low", "_high")]
-    scores = pd.DataFrame({name: np.zeros(n) if name.startswith("share") else counts for name in names})
-    rows = metric_rows(scores.assign(system="s"), documents={"s": n}, seed=0, provenance="", condition="c")
-    (row,) = rows[rows["metric"] == "omission_count_std"].to_dict("records")
-    return float(np.sqrt(mean)), _of(row)
+    return float(np.sqrt(mean)), _of(_deviation_row("omission_count_std", counts, {}))
 
 
 def corrected_by_clusters(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
@@ -211,6 +205,15 @@ def precision_of_clusters(draw: Draw, n: int, p: float) -> tuple[float, Interval
     rates = np.repeat(draw.beta(9 * p, 9 * (1 - p), n), 6)
     verdicts = np.where(draw.random(6 * n) < rates, truth, ~truth)
     return p, _of(detection_rows(truth, verdicts, np.repeat(np.arange(n), 6), seed=int(draw.integers(1e9)))[2])
+
+
+def rates_of_texts(metric: str, draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    """n texts with two true and two false claims; all verdicts on a text are right with probability p, else none."""
+    truth, texts = np.tile([True, True, False, False], n), np.repeat(np.arange(n), 4)
+    verdicts = truth == (draw.random(n) < p)[texts]
+    if metric == "balanced_accuracy":
+        return p, balanced_accuracy(truth, verdicts, texts)
+    return p, _of(detection_rows(truth, verdicts, texts, seed=int(draw.integers(1e9)))[2])
 
 
 def printed_rank_correlation(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
@@ -275,6 +278,8 @@ STUDIES = {
     "standard deviation of counts": deviation_of_counts,
     "corrected share, cases of n notes": corrected_by_clusters,
     "precision at half, clusters of 6": precision_of_clusters,
+    "balanced accuracy, texts all right or all wrong": partial(rates_of_texts, "balanced_accuracy"),
+    "precision at half, texts all right or all wrong": partial(rates_of_texts, "precision"),
     "printed rank correlation": printed_rank_correlation,
     "coefficient of expert cases": case_coefficient,
 }

@@ -159,9 +159,9 @@ def agreement_rows(boards: Sequence[Board]) -> list[Row]:
         keys: Row = {"system": first, "condition": f"against {second}", "item": board.item, "unscored": one.unscored}
         keys["provenance"] = f"judges: {first}, {second}"
         known = _with_panel(board)[[first, second]].dropna()
-        kappa = kappa_interval(
-            known[first].to_numpy(bool), known[second].to_numpy(bool), clusters=board.clusters.loc[known.index].to_numpy()
-        )
+        one_says, other_says = known[first].to_numpy(bool), known[second].to_numpy(bool)
+        texts = board.clusters.loc[known.index].to_numpy()
+        kappa = kappa_interval(one_says, other_says, clusters=texts)
         metric = "yes_difference" if board.truth is None else "accuracy_difference"
         rows.append(metric_row("kappa", *kappa, n=len(known), **keys))
         rows += tested_rows(metric, one, p, p_scored, **keys)

@@ -6,7 +6,7 @@ tests/statistics/test_coverage.py has a short version.
 import numpy as np
 import pytest
 
-from tests.statistics.coverage import SIZES, SLOW, STUDIES, shares_of
+from tests.statistics.coverage import SIZES, STUDIES, shares_of
 from tests.support.imports import ROOT
 from tests.support.simulated import Cell, coverage, write_rows
 
@@ -15,25 +15,24 @@ pytestmark = pytest.mark.soak
 PAGE = ROOT / "docs" / "statistics.md"
 SOURCE = "tests/soak/test_coverage.py"
 HEADER = ("interval", "n", "p = .5", "p = .8", "p = .95", "p = .99", "mean", "runs", "without")
-RUNS, SLOW_RUNS = 2000, {5: 1000, 8: 1000, 20: 500, 50: 300, 200: 200}
+RUNS = 1000
 
 
-def _row(kind: str, n: int, cells: list[Cell], runs: int) -> str:
+def _row(kind: str, n: int, cells: list[Cell]) -> str:
     shown = [f"{one.covered:.3f} ({one.width:.2f})" for one in cells] + ["-"] * (4 - len(cells))
     if np.isnan([one.covered for one in cells]).all():
-        return f"| {kind} | {n} | {' | '.join(['none'] * 4)} | - | {runs} | 1.000 |"
+        return f"| {kind} | {n} | {' | '.join(['none'] * 4)} | - | {RUNS} | 1.000 |"
     mean = np.mean([one.covered for one in cells])
-    return f"| {kind} | {n} | {' | '.join(shown)} | {mean:.3f} | {runs} | {max(c.undefined for c in cells):.3f} |"
+    return f"| {kind} | {n} | {' | '.join(shown)} | {mean:.3f} | {RUNS} | {max(c.undefined for c in cells):.3f} |"
 
 
 @pytest.mark.parametrize("kind", STUDIES)
 def test_each_kind_of_interval_covers_the_truth_at_every_size(kind: str) -> None:
     lines, short = [], []
     for n in SIZES:
-        runs = SLOW_RUNS[n] if kind in SLOW else RUNS
-        cells = [coverage(STUDIES[kind], n, p, runs=runs, seed=1) for p in shares_of(kind)]
+        cells = [coverage(STUDIES[kind], n, p, runs=RUNS, seed=1) for p in shares_of(kind)]
         covered = np.array([cell.covered for cell in cells])
-        lines.append(_row(kind, n, cells, runs))
+        lines.append(_row(kind, n, cells))
         assert np.isnan(covered).all() or not np.isnan(covered).any(), "an interval depends on method and n only"
         if covered.min() < 0.9 or covered.mean() < 0.94:
             short.append(lines[-1])

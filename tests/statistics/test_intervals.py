@@ -13,6 +13,7 @@ from tasks.statistics.intervals import (
     effective_size,
     mean_interval,
     ratio_interval,
+    shares_correlation,
     statistic_interval,
 )
 
@@ -122,6 +123,17 @@ def test_the_jackknife_of_a_mean_is_the_means_interval() -> None:
     without = np.array([scores[2:].mean(), scores[[0, 1, 4]].mean(), scores[:4].mean()])
     half = stats.t.ppf(0.975, 2) * np.sqrt(2 * without.var())
     assert found == pytest.approx((scores.mean(), scores.mean() - half, scores.mean() + half))
+
+
+def test_two_shares_of_the_same_clusters_are_correlated_as_their_deviations() -> None:
+    """Clusters a, b and c with one item of each kind; the first kind has hits in a and b, the second in a."""
+    values, first, clusters = [1, 1, 0, 1, 0, 0], [True] * 3 + [False] * 3, list("abcabc")
+    deviations = [1 / 3, 1 / 3, -2 / 3], [2 / 3, -1 / 3, -1 / 3]
+    assert shares_correlation(values, first, clusters) == pytest.approx(np.corrcoef(*deviations)[0, 1])
+    assert shares_correlation([1, 0, 1, 0], [True, True, False, False], list("abab")) == pytest.approx(1)
+    assert shares_correlation([1, 0, 0, 1], [True, True, False, False], list("abab")) == pytest.approx(-1)
+    assert shares_correlation([1, 0, 1, 0], [True, True, False, False], list("abcd")) == 0
+    assert shares_correlation([1, 0], [True, True], list("ab")) == 0
 
 
 def test_a_unit_without_which_a_statistic_is_undefined_is_left_out() -> None:

@@ -6,7 +6,9 @@ import pytest
 
 from flows.runtime.tables import check
 from schemas.tables.metrics import METRICS, SCORES
+from tasks.statistics.intervals import mean_interval
 from tasks.statistics.metric_rows import (
+    balanced_accuracy,
     bounds_rows,
     detection_rows,
     mean_row,
@@ -105,6 +107,21 @@ def test_cases_of_one_truth_have_no_precision() -> None:
     assert np.isnan([precision["value"], precision["low"], precision["high"]]).all()
     assert precision_at(0.9, 0.8, 0.5) == pytest.approx(0.9 / 1.1) and np.isnan(precision_at(0, 1, 0.5))
     assert precision_at(0.9, 0.8, 0.1) == pytest.approx(0.09 / 0.27)
+
+
+def test_rates_that_vary_together_have_a_wider_balanced_accuracy_and_precision() -> None:
+    """Ten texts with a case of each truth: both right or both wrong, against one rate's errors in other texts."""
+    truth, texts, right = [True] * 10 + [False] * 10, list(range(10)) * 2, np.array([True] * 8 + [False] * 2)
+    widths = []
+    for others in (right, right[::-1]):
+        judged = np.concatenate([right, ~others])
+        value, low, high = balanced_accuracy(truth, judged, texts)
+        precision = detection_rows(truth, judged, texts, seed=1)[2]
+        assert value == pytest.approx(0.8) and low < value < high
+        widths.append((high - low, precision["high"] - precision["low"]))
+    assert widths[0][0] == pytest.approx(np.diff(mean_interval(right)[1:])[0])  # as the one rate: correlation 1
+    assert (np.array(widths[0]) > 1.2 * np.array(widths[1])).all()
+    assert np.isnan(balanced_accuracy([True, True], [True, False], [0, 1])).all()
 
 
 def test_a_ratio_counts_its_wholes() -> None:

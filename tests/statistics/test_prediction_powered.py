@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasks.statistics.prediction_powered import powered_share
+from tasks.statistics.prediction_powered import correlated_draws, drawn_limit, powered_share
 
 
 def drawn(seed: int, n: int, more: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -57,3 +57,12 @@ def test_without_further_verdicts_the_labels_decide() -> None:
 def test_labels_without_verdicts_are_refused() -> None:
     with pytest.raises(ValueError, match="3 labels and 2 verdicts"):
         powered_share([1, 0, 1], [1, 0], [1, 1], seed=1)
+
+
+@pytest.mark.parametrize("correlation", [-1.0, -0.5, 0.0, 0.5, 1.0])
+def test_draws_are_ordered_to_a_correlation_and_keep_their_values(correlation: float) -> None:
+    random = np.random.default_rng(4)
+    first, second = (drawn_limit(share, 200, random, 4000) for share in (0.6, 0.8))
+    one, other = correlated_draws(first, second, correlation, random)
+    assert (np.sort(one) == np.sort(first)).all() and (np.sort(other) == np.sort(second)).all()
+    assert np.corrcoef(one, other)[0, 1] == pytest.approx(correlation, abs=0.04)

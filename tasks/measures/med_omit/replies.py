@@ -10,6 +10,7 @@ which are then unscored.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator, model_validator
@@ -50,7 +51,7 @@ def fact_id(given: str, facts: Mapping[str, str]) -> str:
 
     Raises ValueError for an unknown id, and for an id with the text of another fact.
     """
-    by_text = {_plain(text): name for name, text in facts.items()}
+    by_text = _by_text(tuple(facts.items()))
     if name := by_text.get(_plain(given)):
         return name
     found = _ID.fullmatch(given)
@@ -59,6 +60,12 @@ def fact_id(given: str, facts: Mapping[str, str]) -> str:
         if name in facts and not _OTHER_ID.search(found["rest"]) and (not text or by_text.get(text, name) == name):
             return name
     raise ValueError(f"{given[:80]!r} is not the id of a fact; ids are {_range(facts)}")
+
+
+@lru_cache(maxsize=64)
+def _by_text(facts: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    """The id of each fact by its words; a reply names all facts of a text, each of which is looked up."""
+    return {_plain(text): name for name, text in facts}
 
 
 def _plain(text: str) -> str:

@@ -7,6 +7,7 @@ MIMIC-IV discharge summaries and EHRNoteQA.jsonl are credentialed: they are read
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -85,8 +86,13 @@ def length_ratio(choices: Sequence[str]) -> float:
 def grounded_share(choice: str, notes: str) -> float:
     """Share (0-1) of a choice's content words that occur in the notes; 1 for a choice without content words."""
     words = {word for word in _WORD.findall(choice.lower()) if len(word) > 2 and word not in _STOP_WORDS}
-    held = set(_WORD.findall(notes.lower()))
-    return len(words & held) / len(words) if words else 1.0
+    return len(words & _words_of(notes)) / len(words) if words else 1.0
+
+
+@lru_cache(maxsize=4)
+def _words_of(notes: str) -> frozenset[str]:
+    """The words of notes, which are read once for all choices of a patient's questions."""
+    return frozenset(_WORD.findall(notes.lower()))
 
 
 def question_rows(questions: pd.DataFrame, notes: pd.DataFrame, seed: int) -> list[Row]:

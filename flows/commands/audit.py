@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flows.runtime.terminal import terminal_width
 from schemas.errors import ParamsError, SourceError, did_you_mean
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ def _print_cost(every: list[Params], audit: Audit) -> None:
 
     for params in every:
         print(f"{params.roles['judge'].model}:")
-        print(table(params, asyncio.run(audit_cost(params, audit))))
+        print(table(params, asyncio.run(audit_cost(params, audit)), terminal_width()))
 
 
 def _write_cases(export: Path, audit: Audit, params: Params) -> None:

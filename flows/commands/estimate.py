@@ -12,6 +12,7 @@ from flows.lineage.git import uncommitted
 from flows.lineage.recorded import OwnClone
 from flows.rebuild.pipeline import MAIN
 from flows.runtime.params import load_params, run_budget
+from flows.runtime.terminal import fitted, terminal_width
 from flows.runtime.workspace import STORE, workspace
 from schemas.params import Params
 
@@ -45,11 +46,13 @@ def print_estimates(
     lines, unknown = estimates(params, pipeline, records)
     if only is not None:
         lines, unknown = [line for line in lines if line.stage in only], [name for name in unknown if name in only]
-    print(table(params, lines))
-    for stage in unknown:
-        print(f"{stage}: unknown; run it once with the simulator, then its requests are counted")
+    width = terminal_width()
+    print(table(params, lines, width))
+    if unknown:
+        stages = ", ".join(unknown)
+        print(fitted(f"unknown: {stages}; run them once with the simulator, then their requests are counted", width))
     if without := unpriced(params, lines):
-        print(f"no sum in dollars: params.yaml has no price of {', '.join(without)}")
+        print(fitted(f"no sum in dollars: params.yaml has no price of {', '.join(without)}", width))
     print_ledger(params)
 
 
@@ -64,10 +67,8 @@ def print_ledger(params: Params) -> None:
     if exists(where):
         with open_existing(where) as connection:
             spent = ledgers(connection).get(cap.ledger, spent)
-    print(
-        f"ledger {cap.ledger}: {spent.dollars:.2f} dollars and {spent.tokens} tokens spent; "
-        f"cap: {caps_text(cap) or 'none'}"
-    )
+    said = f"ledger {cap.ledger}: {spent.dollars:.2f} dollars and {spent.tokens} tokens spent; "
+    print(fitted(f"{said}cap: {caps_text(cap) or 'none'}", terminal_width()))
 
 
 def trial(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flows.runtime.terminal import fitted, terminal_width
 from schemas.errors import EncodingError, ParamsError, SourceError, VignetteError, did_you_mean
 
 if TYPE_CHECKING:
@@ -119,9 +120,10 @@ def main(
         print(f"evaluate: {line}", file=sys.stderr)
     if dry_run:
         lines = asyncio.run(estimate_calls(loaded, chosen, found))
-        print(table(loaded, lines))
+        width = terminal_width()
+        print(table(loaded, lines, width))
         if without := unpriced(loaded, lines):
-            print(f"no sum in dollars: params.yaml has no price of {', '.join(without)}")
+            print(fitted(f"no sum in dollars: params.yaml has no price of {', '.join(without)}", width))
         return
     with progress("evaluate", 3, "step") as steps:
         evaluation, models, refused = _evaluate(
@@ -224,17 +226,19 @@ def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None
     from tasks.tracking.comparison import FEWEST
 
     size, foreign = len(evaluation.documents), foreign_texts((one.id, one.text) for one in evaluation.documents)
+    width = terminal_width()
     said = summary_text(
         evaluation.tables,
         evaluation.systems,
+        width=width,
         documents=size,
         models=models,
         fewest=FEWEST,
         foreign=foreign,
         agreement=_agreement(models["judge"]) if "judge" in models else None,
     )
-    print(said)
-    print(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}")
+    print(fitted(said, width))
+    print(fitted(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}", width))
 
 
 def _agreement(judge: str) -> str | None:

@@ -174,12 +174,10 @@ def _codes(domain: str) -> Mapping[str, Mapping[str, str]]:
     return data_of(domain, "codes") if (FOLDER / domain / "codes.yaml").is_file() else {}
 
 
-def _require_run() -> None:
-    """Raises SourceError outside a clone, which has no last run."""
+def _require_run(instead: str = "name an exported dataset with --dataset FOLDER") -> None:
+    """Raises SourceError outside a clone, which has no last run; ``instead``: what to do."""
     if not MAIN.is_file():
-        raise SourceError(
-            "no clone of vignette here, so there is no last run; name an exported dataset with --dataset FOLDER"
-        )
+        raise SourceError(f"no clone of vignette here, so there is no last run; {instead}")
 
 
 def _notes(files: StageFiles, version: str) -> dict[int, str]:
@@ -259,6 +257,7 @@ def publish(
 
     if out is None and push is None:
         raise SourceError("nothing to do; give --out FOLDER, --push NAMESPACE/NAME, or both")
+    _require_run("run this in a clone, after vignette repro")
     export = load_params().export
     files = exported_files()
     require_publishable(files, export)

@@ -7,7 +7,6 @@ import os
 import shlex
 import shutil
 import sys
-import textwrap
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,10 +24,10 @@ from flows.rebuild.processes import exclusive, exit_on_sigterm
 from flows.rebuild.server import stop_if_unused, use_server
 from flows.runtime.params import YES, confirmation_limit, load_params
 from flows.runtime.sources import declared_sources, fingerprint_file, record_sources, sources_folder
+from flows.runtime.terminal import fitted, terminal_width
 from flows.runtime.workspace import root
 from schemas.errors import BudgetError
 from schemas.params import Params
-from tasks.progress import has_terminal
 from tasks.tracking.lineage import RECORD_STAGE
 from tasks.transport.instructions import use_instruction_set
 
@@ -57,7 +56,7 @@ def main(
             restore_lock(pipeline.with_suffix(".lock"))
             if dry_run:
                 stages = stages_to_run(pipeline, targets or [], would_change(params) if probe else ())
-                print("would rebuild: " + (", ".join(stages) or "nothing"))
+                print(fitted("would rebuild: " + (", ".join(stages) or "nothing"), terminal_width()))
                 _print_estimates(params, pipeline, stages)
                 return
             if probe:
@@ -126,22 +125,16 @@ def print_end(params: Params, stages: Sequence[str]) -> None:
 
     minutes, seconds = divmod(round(time.time() - float(os.environ[STARTED])), 60)
     named = f" ({', '.join(stages)})" if len(stages) <= _NAMED else ""
-    print(f"\ndone in {minutes} min {seconds} s: {len(stages)} stages{named}")
+    width = terminal_width()
+    print(fitted(f"\ndone in {minutes} min {seconds} s: {len(stages)} stages{named}", width))
     tables = {file.stem: pd.read_csv(file) for file in sorted(Path("reports/tables").glob("*.csv"))}
     for figure in key_figures(tables):
-        print(_fitted(f"  {figure['value']:>10}  {figure['label']}; {figure['interval']}"))
+        print(fitted(f"  {figure['value']:>10}  {figure['label']}; {figure['interval']}", width, indent=14))
     if rules := [name for name, role in params.roles.items() if role.is_simulator]:
         print(f"{', '.join(rules)}: the simulator's rules, no language model")
     print_ledger(params)
     print(f"report: {Path('reports/index.html').resolve()}")
     print("what moved since the committed lineage: vignette compare HEAD workspace")
-
-
-def _fitted(line: str) -> str:
-    """A line of a key figure, broken at the width of the terminal; whole where there is none."""
-    if not has_terminal():
-        return line
-    return textwrap.fill(line, shutil.get_terminal_size().columns, subsequent_indent=" " * 14)
 
 
 def record_all_sources(params: Params) -> list[str]:

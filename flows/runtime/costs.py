@@ -161,12 +161,13 @@ def require_affordable(
     )
 
 
-_ROW = "{:<16} {:<10} {:<24} {:>9} {:>9} {:>9} {:>12} {:>11} {:>10} {:>10}  {}"
 _HEAD = ("stage", "role", "model", "calls", "at least", "at most", "tokens in", "out", "dollars", "at most", "how")
+_NUMBERS = slice(3, 10)
+"""Columns of numbers."""
 
 
-def table(params: Params, lines: Sequence[Line]) -> str:
-    """The estimates as a table, with their sums."""
+def table(params: Params, lines: Sequence[Line], width: int | None = None) -> str:
+    """The estimates as a table, with their sums; two lines a stage where the table is wider than ``width`` columns."""
     rows: list[tuple[object, ...]] = [_HEAD]
     sums = [0] * 5
     for line in lines:
@@ -175,7 +176,27 @@ def table(params: Params, lines: Sequence[Line]) -> str:
         sums = [so_far + count for so_far, count in zip(sums, counts, strict=True)]
         rows.append((line.stage, one.role, params.roles[one.role].model, *counts, *_dollars([line]), line.how))
     rows.append(("all", "", "", *sums, *_dollars(lines), ""))
-    return "\n".join(_ROW.format(*row).rstrip() for row in rows)
+    texts = [[str(cell) for cell in row] for row in rows]
+    wide = _aligned(texts)
+    if width is None or max(map(len, wide)) <= width:
+        return "\n".join(wide)
+    heads = ["", *(" ".join(filter(None, [*row[:3], f"({row[-1]})" if row[-1] else ""])) for row in texts[1:])]
+    numbers = [f"  {line}" for line in _aligned([row[_NUMBERS] for row in texts], first=0)]
+    return "\n".join(line for pair in zip(heads, numbers, strict=True) for line in pair if line)
+
+
+def _aligned(rows: Sequence[Sequence[str]], first: int = _NUMBERS.start) -> list[str]:
+    """Lines of columns as wide as their longest cell; those of numbers, from column ``first`` on, are right-aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    last = first + _NUMBERS.stop - _NUMBERS.start
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(size) if first <= at < last else cell.ljust(size)
+            for at, (cell, size) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
 
 
 def _dollars(lines: Sequence[Line]) -> tuple[str, str]:

@@ -53,16 +53,16 @@ def summary_text(
     fewest: int,
     foreign: Mapping[str, str] | None = None,
     agreement: str | None = None,
+    width: int | None = None,
 ) -> str:
     """Means over documents with 95% intervals and n, failures, rates of the judge, differences beyond chance.
 
     ``tables``: metrics, comparisons, unscored and, if errors were planted, judge. ``models``: label of each role's
     model. ``fewest``: differences on fewer documents are not tested. ``foreign``: language of documents not in English.
-    ``agreement``: how far the rules' claim recall agrees with people, printed where the rules judge.
+    ``agreement``: how far the rules' claim recall agrees with people, printed where the rules judge. ``width``: columns
+    of the terminal; systems that do not fit in it have tables of their own below.
     """
     names, rows = main_table(tables["metrics"], systems)
-    cells = [[_cell(name, row[place]) for _, row in rows] for place, name in enumerate(names)]
-    width = max([_CELL, *(len(cell) + 2 for line in cells for cell in line)])
     rules = [role for role, label in models.items() if RULES in label]
     lines = [f"{documents} documents"]
     if rules and foreign:
@@ -70,9 +70,7 @@ def summary_text(
             f"warning: the rules read English only; {foreign_line(foreign)}: leave them out, or choose a model"
         )
     lines += ["", *(f"[{number}] {system}" for number, system in enumerate(systems, 1)), ""]
-    lines.append(" " * _LABEL + "".join(f"{f'[{number}]':<{width}}" for number in range(1, len(systems) + 1)).rstrip())
-    for name, line in zip(names, cells, strict=True):
-        lines.append(f"{described(name)['label']:<{_LABEL}}{''.join(f'{cell:<{width}}' for cell in line)}".rstrip())
+    lines += _means(names, [found for _, found in rows], width)
     lines += ["", "means over documents with 95% intervals; n a/b: scored on a of b documents"]
     if any(name.endswith("_corrected") for name in names):
         lines.append(
@@ -94,6 +92,22 @@ def summary_text(
         if agreement and "judge" in rules:
             lines.append(agreement)
     return "\n".join([*lines, *_rates(tables.get("judge")), *_differences(tables["comparisons"], fewest)])
+
+
+def _means(names: Sequence[str], rows: Sequence[Sequence[dict | None]], width: int | None) -> list[str]:
+    """A line a metric, with a column for each system (``rows``), in as many tables as the width asks for."""
+    labels = [described(name)["label"] for name in names]
+    cells = [[_cell(name, row[place]) for row in rows] for place, name in enumerate(names)]
+    label = max([_LABEL, *(len(one) + 2 for one in labels)])
+    wide = max([_CELL, *(len(cell) + 2 for line in cells for cell in line)])
+    fit = len(rows) if width is None else max(1, (width + 2 - label) // wide)
+    heads = [f"[{number}]" for number in range(1, len(rows) + 1)]
+    lines: list[str] = []
+    for first in range(0, len(rows), max(fit, 1)):
+        lines += [""] if first else []
+        for name, line in zip(["", *labels], [heads, *cells], strict=True):
+            lines.append(f"{name:<{label}}{''.join(f'{cell:<{wide}}' for cell in line[first : first + fit])}".rstrip())
+    return lines
 
 
 def foreign_line(foreign: Mapping[str, str]) -> str:

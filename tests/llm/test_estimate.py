@@ -120,7 +120,7 @@ def test_calls_of_a_former_run_are_counted(tmp_path: Path) -> None:
 def test_the_table_names_stages_without_an_estimate(pipeline: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["estimate", "--pipeline", str(pipeline), "--records", "100"]) == 0
     out = capsys.readouterr().out
-    assert "mystery: unknown; run it once with the simulator" in out
+    assert "unknown: mystery; run them once with the simulator" in out
     assert "cap: none" in out
 
 

@@ -209,7 +209,7 @@ def estimates(params: Params, pipeline: Path, records: int | None = None) -> tup
             unknown.append(stage)
             continue
         lines += [priced(params, stage, estimate, how) for estimate in found]
-    return [*lines, *_by_further_judges(params, lines)], unknown
+    return [*lines, *by_further_judges(params, lines)], unknown
 
 
 FURTHER_JUDGES = "further_judges"
@@ -217,7 +217,7 @@ JUDGED = ("doclens", "med_omit")
 """Stages whose claims and facts further judges judge."""
 
 
-def _by_further_judges(params: Params, lines: Sequence[Line]) -> list[Line]:
+def by_further_judges(params: Params, lines: Sequence[Line]) -> list[Line]:
     """At most what the judge's calls of the stages `JUDGED` are, for each of ``judges``: they do not list anything."""
     own = [line.estimate for line in lines if line.stage in JUDGED and line.estimate.role == "judge"]
     if not own:

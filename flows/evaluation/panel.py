@@ -20,7 +20,7 @@ from tasks.judges.judging import numbered
 from tasks.llm.calls import Ask, Asks
 from tasks.measures.evaluation import WRITING, plan_of
 from tasks.measures.panel import Divided, Once, agreement_table, by_judge, verdicts_of
-from tasks.statistics.panels import PANEL
+from tasks.statistics.panels import PANEL, family_rows
 from tasks.texts.document import documents_of
 from tasks.texts.reading import DataSet
 
@@ -45,7 +45,7 @@ class Panel:
         return params.model_copy(update={"roles": {**params.roles, "judge": role}})
 
     def require_systems(self, systems: Sequence[str]) -> None:
-        """Raise ParamsError for a family of a name that no judge or system has, or that both have."""
+        """Raise ParamsError for a family of a name that no judge or system has, or both have, or without a contrast."""
         for name in self.families:
             if name in self.judges and name in systems:
                 raise ParamsError(f"--family {name}: a judge and a system have this name; name the judge otherwise")
@@ -53,6 +53,17 @@ class Panel:
                 known = [*self.judges, *systems]
                 said = f"--family {name}: expected a judge or a system, one of {', '.join(known)}"
                 raise ParamsError(said + did_you_mean(name, known))
+        if self.families and not family_rows(_same_scores(list(self.judges), systems), self.families):
+            raise ParamsError(
+                "--family: no gain of a judge's own family can be told from lenient judges and good systems; expected "
+                "a judge and a system of one family, and a judge and a system of others"
+            )
+
+
+def _same_scores(judges: Sequence[str], systems: Sequence[str]) -> pd.DataFrame:
+    """One document with a score of 0 by every judge for every system."""
+    about = {"document": "", "item": "", "value": 0.0}
+    return pd.DataFrame([{**about, "judge": judge, "system": system} for judge in judges for system in systems])
 
 
 def named_judge(entry: str) -> tuple[str, str]:

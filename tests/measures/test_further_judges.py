@@ -1,14 +1,19 @@
 """Stage `further_judges`: other judges of the claims and facts that doclens and med_omit listed."""
 
 import asyncio
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from flows.commands.probe import probe_roles
 from flows.evaluation.audit import prompts_of, written
+from flows.rebuild.pipeline import stage_files
 from flows.runtime.costs import Line, by_further_judges
 from flows.runtime.params import load_params
+from flows.runtime.stage import Stage
 from flows.stages import doclens, further_judges, med_omit
+from schemas.errors import IdentityError
 from schemas.params import Params
 from schemas.tables.columns import typed
 from schemas.tables.evaluation import FACTS, OMITTED
@@ -98,6 +103,21 @@ def test_a_judge_that_errs_and_one_that_fails_are_told_apart(stage: MemoryStage)
     assert wide.loc[("judge", "against errs", "claim_recall", "kappa"), "value"] < 1
     true, panel = (figures(made["doclens_by_judge"], name) for name in ("judge", PANEL))
     assert (panel["value"] <= 1).all() and (panel["n"] <= true["n"]).all()
+
+
+def test_a_further_judge_has_a_fingerprint_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = load_params(ROOT / "params.yaml").model_dump(mode="json")
+    params = Params.model_validate(values | {"judges": {"a": {"base_url": "simulator", "model": "other-rules"}}})
+    probed = probe_roles(params, ["judge"], tmp_path / "fingerprints")
+    assert [one.role for one in probed] == ["judge"]
+    assert (tmp_path / "fingerprints" / "judges" / "a" / "judge.json").is_file()
+    monkeypatch.chdir(tmp_path)
+    stage = Stage(stage_files(ROOT / "dvc.yaml", "further_judges"), params)
+    assert stage.judged_by("a") is stage.judged_by("a")
+    assert stage.judged_by("a").ask("judge").label != stage.ask("judge").label
+    (tmp_path / "fingerprints" / "judges" / "a" / "judge.json").unlink()
+    with pytest.raises(IdentityError, match="vignette probe"):
+        Stage(stage.files, params).judged_by("a").ask("judge")
 
 
 BAD = {

@@ -219,6 +219,7 @@ COLLIDING = [
     (["--family", "copy=one"], "--family compares judges; name two or more"),
     (["--judge", "a=simulator", "--judge", f"m{NOWHERE}", "--family", "cpoy=x"], "did you mean copy?"),
     (["--judge", "copy=simulator", "--judge", f"m{NOWHERE}", "--family", "copy=x"], "a judge and a system have"),
+    (["--judge", "a=simulator", "--judge", f"m{NOWHERE}", "--family", "copy=x"], "no gain of a judge's own family"),
     (["--family", "a=one", "--family", "a=two"], "a is of family one already"),
     (["--family", "a"], "expected NAME=FAMILY"),
     (["--judge", "simulator", "--judge", f"m{NOWHERE}", "--metrics", "overlap"], "nothing to judge"),

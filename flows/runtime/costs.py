@@ -183,7 +183,7 @@ def table(params: Params, lines: Sequence[Line], width: int | None = None) -> st
     wide = _aligned(texts)
     if width is None or max(map(len, wide)) <= width:
         return "\n".join(wide)
-    heads = ["", *(" ".join(filter(None, [*row[:3], f"({row[-1]})" if row[-1] else ""])) for row in texts[1:])]
+    heads = ["", *(", ".join(filter(None, row[:3])) + (f" ({row[-1]})" if row[-1] else "") for row in texts[1:])]
     numbers = [f"  {line}" for line in _aligned([row[_NUMBERS] for row in texts], first=0)]
     return "\n".join(line for pair in zip(heads, numbers, strict=True) for line in pair if line)
 

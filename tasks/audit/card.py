@@ -252,12 +252,12 @@ def findings(card: pd.DataFrame) -> list[str]:
 def weak_kinds(card: pd.DataFrame) -> list[str]:
     """One sentence for each kind of case that a judge sees worse than the others of its task, beyond chance."""
     rows = card[(card["item"] != ALL) & card["metric"].isin(["judged_rightly", OTHERS, "p_value_adjusted"])]
+    if "p_value_adjusted" not in set(rows["metric"]):
+        return []
     keys = ["system", "condition", "item"]
     wide = rows.pivot(index=keys, columns="metric", values="value").join(
         rows[rows["metric"] == "judged_rightly"].set_index(keys)["n"]
     )
-    if "p_value_adjusted" not in wide:
-        return []
     weak = wide[wide["p_value_adjusted"] < KIND_LEVEL].sort_values("judged_rightly").reset_index()
     return [
         f"{row['system']}: {row['condition']}: {row['item']} is judged rightly in {100 * row['judged_rightly']:.1f}% "

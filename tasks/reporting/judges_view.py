@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from tasks.reporting.display import settings
 from tasks.reporting.evaluation_text import SHARES, described, main_table, shown
-from tasks.reporting.page import meanings, percent_metrics
 from tasks.reporting.tables_view import metric_view
 from tasks.statistics.panels import PANEL
 
@@ -20,12 +20,13 @@ def judges_view(tables: Mapping[str, pd.DataFrame], systems: Sequence[str]) -> d
     if "by_judge" not in tables:
         return None
     verdicts, agreement = tables["verdicts_by_judge"], tables[AGREEMENT]
+    columns = settings("columns.yaml")
     judges = list(dict.fromkeys(verdicts["judge"]))
     splits = split_cases(verdicts, judges)
     return {
         "judges": judges,
         **_side_by_side(tables["by_judge"], systems),
-        "agreement": metric_view(agreement, meanings(AGREEMENT), percent_metrics(AGREEMENT)),
+        "agreement": metric_view(agreement, columns["metrics"], columns["percent"]),
         "families": bool((agreement["metric"] == "same_family_gain").any()),
         "splits": splits.head(SPLITS).to_dict("records"),
         "split": len(splits),

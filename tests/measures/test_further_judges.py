@@ -78,7 +78,7 @@ def test_without_further_judges_the_tables_are_empty_and_typed(stage: MemoryStag
 
 def test_judges_that_agree_have_the_figures_of_the_first_on_the_claims_that_it_listed(stage: MemoryStage) -> None:
     same = Judge("same")
-    made = judged_by(stage, same).tables
+    made = judged_by(stage, same=same).tables
     assert same.calls and not [call for call in same.calls if call.reply in LISTS]
     own = stage.tables["doclens"].set_index(KEY)[["value", "low", "high", "n", "unscored"]].sort_index()
     for judge in ("judge", "same", PANEL):

@@ -32,7 +32,10 @@ def main(
     cases: Annotated[int, typer.Option(help="Claims; the other tasks are scaled with them.")] = 2000,
     tasks: Annotated[
         str | None,
-        typer.Option(help="Comma-separated: claims, grounding, omissions, citations, answers, consistency (all)."),
+        typer.Option(
+            help="Comma-separated: claims, grounding, omissions, citations, answers, consistency (all these), and "
+            "errors that people made (MEDEC, outside data)."
+        ),
     ] = None,
     takes: Annotated[
         int | None, typer.Option(help="How often claims with variants are asked, to see what changes (default: 3).")
@@ -79,7 +82,7 @@ def main(
     be_quiet()
     loaded = load_params(params or params_file()).model_copy(update={"seed": seed})
     use_instruction_set(loaded.runtime.instruction_set)  # before the imports below, which load NumPy
-    from flows.evaluation.audit import judged, judges_of, make_audit
+    from flows.evaluation.audit import judged, judges_of, make_audit, reasons
     from flows.evaluation.cards import FORMAT, read_card, stems
     from flows.runtime.folders import require_replaceable
 
@@ -102,6 +105,8 @@ def main(
     if export is None and not verdicts and not dry_run:
         print(_announced(every, chosen, cases, texts, folder), flush=True)
     audit = make_audit(texts, loaded, cases=cases, tasks=chosen, takes=3 if takes is None else takes)
+    for reason in reasons(audit, [] if names or export is not None else every):
+        print(reason, flush=True)
     if export is not None:
         _write_cases(export, audit, loaded)
         return
@@ -122,14 +127,15 @@ def _announced(
     every: Sequence[Params], tasks: Sequence[str] | None, cases: int, texts: Path | None, folder: Path
 ) -> str:
     """What an audit is about to do, before anything is asked."""
-    from flows.evaluation.audit import TASKS, WITH_RECORDS
+    from flows.evaluation.audit import BY_NAME, TASKS, WITH_RECORDS
 
     roles = [params.roles["judge"] for params in every]
     judges = [
         "the simulator's rules, no language model" if role.is_simulator else f"{role.model} at {role.base_url}"
         for role in roles
     ]
-    asked = tasks or [task for task in TASKS if texts is None or task not in WITH_RECORDS]
+    known = [task for task in TASKS if task not in BY_NAME]
+    asked = tasks or [task for task in known if texts is None or task not in WITH_RECORDS]
     source = "notes of the simulator" if texts is None else texts
     return (
         f"judge: {'; '.join(judges)}. Cases: --cases {cases:,} of {source}; tasks {', '.join(asked)}. "
@@ -189,7 +195,9 @@ def _required(given: str | None, tasks: list[str] | None) -> dict[str, float]:
                 f"--require {name}: expected a metric ({', '.join(METRIC_NAMES)}) or a change "
                 f"({', '.join(CHANGE_NAMES)}){did_you_mean(name, (*METRIC_NAMES, *CHANGE_NAMES))}"
             )
-        if name in CHANGE_NAMES and tasks is not None and "claims" not in tasks:
+        if name == "order" and "errors" not in (tasks or []):
+            raise ParamsError("--require order: two versions are shown by task errors; add errors to --tasks")
+        if name in CHANGE_NAMES and name != "order" and tasks is not None and "claims" not in tasks:
             raise ParamsError(f"--require {name}: changes are made to claims; add claims to --tasks")
     return found
 
@@ -279,7 +287,7 @@ def _finish(
 
 
 def _print_card(card: pd.DataFrame) -> None:
-    from tasks.audit.card import few_cases, findings, not_found
+    from tasks.audit.card import few_cases, findings, not_found, unanswered, weak_kinds
 
     shown = card[(card["item"] == "all") & card["metric"].isin(["sensitivity", "specificity"])]
     for row in shown.to_dict("records"):
@@ -287,4 +295,5 @@ def _print_card(card: pd.DataFrame) -> None:
         counts = f"n {row['n']}, unscored {row['unscored']}"
         value = f"{row['metric']:<12} {row['value']:.3f} ({low_high})"
         print(f"{row['system']}  {row['condition']:<20} {value}, {counts}")
-    print("\n".join(["", *findings(card), *not_found(card), *few_cases(card)]))
+    said = (findings, weak_kinds, unanswered, not_found, few_cases)
+    print("\n".join(["", *(line for one in said for line in one(card))]))

@@ -13,6 +13,7 @@ from flows.runtime.terminal import fitted, terminal_width
 from schemas.errors import EncodingError, ParamsError, SourceError, VignetteError, did_you_mean
 
 if TYPE_CHECKING:
+    from flows.evaluation.panel import Panel
     from flows.evaluation.work import Evaluation
     from schemas.params import Params
     from schemas.params.measures import Evaluate
@@ -37,7 +38,16 @@ def main(
     metric: Annotated[
         list[str] | None, typer.Option(help="Python file with metrics of your own, which is run; may be repeated.")
     ] = None,
-    judge: Annotated[str, typer.Option(help="simulator (rules), a role of params.yaml, or MODEL@URL.")] = SIMULATOR,
+    judge: Annotated[
+        list[str],
+        typer.Option(help="simulator (rules), a role of params.yaml, or MODEL@URL, named NAME=JUDGE; may be repeated."),
+    ] = [SIMULATOR],  # noqa: B006 (typer reads it)
+    lister: Annotated[
+        str | None, typer.Option(help="Who lists claims and facts for all judges: one of them, or as --judge.")
+    ] = None,
+    family: Annotated[
+        list[str] | None, typer.Option(help="NAME=FAMILY of a judge or a system: does a judge favour its own?")
+    ] = None,
     writer: Annotated[str, typer.Option(help="The same for the writer of --write.")] = SIMULATOR,
     answerer: Annotated[str | None, typer.Option(help="The same for the answerer of qa (default: the judge).")] = None,
     write: Annotated[
@@ -94,7 +104,7 @@ def main(
         "planted": planted,
     }
     # Options are checked before what judges is imported, which takes seconds.
-    from flows.evaluation.roles import chosen_models, with_roles
+    from flows.evaluation.panel import require_outputs, with_judges
     from flows.runtime.folders import EVALUATION_KIND, require_replaceable
     from flows.runtime.params import load_params
     from flows.runtime.workspace import clone, params_file
@@ -105,7 +115,8 @@ def main(
     _require_methods(chosen, forms=forms, back=back, labels=labels)
     _require_files(chosen, back)
     require_replaceable(out, EVALUATION_KIND)
-    loaded = with_roles(load_params(params or params_file()), chosen_models(judge, writer, answerer))
+    families = _families(family or [])
+    loaded, panel = with_judges(load_params(params or params_file()), judge, lister, families, writer, answerer)
     use_instruction_set(loaded.runtime.instruction_set)
 
     from flows.evaluation.cards import read_card
@@ -118,8 +129,10 @@ def main(
     chosen, found = _read(chosen)
     for line in found.notes:
         print(f"evaluate: {line}", file=sys.stderr)
+    if panel is not None:
+        require_outputs(panel, chosen, found)
     if dry_run:
-        lines = asyncio.run(estimate_calls(loaded, chosen, found))
+        lines = asyncio.run(estimate_calls(loaded, chosen, found, *([] if panel is None else [panel])))
         width = terminal_width()
         print(table(loaded, lines, width))
         if without := unpriced(loaded, lines):
@@ -127,7 +140,7 @@ def main(
         return
     with progress("evaluate", 3, "step") as steps:
         evaluation, models, refused = _evaluate(
-            loaded, chosen, found, out, steps, confirmed=yes, card=card, forms=forms, labels=labels, back=back
+            loaded, chosen, found, out, steps, panel, confirmed=yes, card=card, forms=forms, labels=labels, back=back
         )
         not_recorded = _record(out, evaluation) if mlflow and clone() is not None else []
     for line in (*refused, *not_recorded):
@@ -174,6 +187,7 @@ def _evaluate(
     data: "DataSet",
     out: Path,
     steps: "Count",
+    panel: "Panel | None",
     *,
     confirmed: bool,
     card: Path | None,
@@ -186,10 +200,10 @@ def _evaluate(
     ``steps`` counts judging and writing.
     """
     from flows.evaluation.api import run_evaluation
-    from flows.evaluation.folder import evaluation_files, write_evaluation
+    from flows.evaluation.folder import evaluation_files, model_labels, write_evaluation
     from flows.evaluation.forms import clinicians_agreement, form_files, label_files
 
-    evaluation, manifest = asyncio.run(run_evaluation(params, chosen, data, confirmed=confirmed))
+    evaluation, manifest = asyncio.run(run_evaluation(params, chosen, data, confirmed=confirmed, panel=panel))
     steps.update()
     refused: list[str] = []
     if card is not None and "judge" in manifest["models"]:
@@ -201,7 +215,7 @@ def _evaluate(
     more |= label_files(evaluation, seed=params.seed) if labels else {}
     write_evaluation(out, evaluation_files(evaluation, manifest, Path(chosen.data).name, more))
     steps.update()
-    return evaluation, {role: model["label"] for role, model in manifest["models"].items()}, refused
+    return evaluation, model_labels(manifest), refused
 
 
 def _corrected(evaluation: "Evaluation", card: Path, judge: str, seed: int) -> tuple["Evaluation", list[str]]:
@@ -222,6 +236,7 @@ def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None
     """Print the summary and what was written."""
     from flows.evaluation.folder import PAGE
     from tasks.reporting.evaluation_text import summary_text
+    from tasks.reporting.judges_view import judges_text
     from tasks.text.language import foreign_texts
     from tasks.tracking.comparison import FEWEST
 
@@ -237,7 +252,7 @@ def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None
         foreign=foreign,
         agreement=_agreement(models["judge"]) if "judge" in models else None,
     )
-    print(fitted(said, width))
+    print(fitted("\n".join([said, *judges_text(evaluation.tables, evaluation.systems)]), width))
     print(fitted(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}", width))
 
 
@@ -268,6 +283,18 @@ def checked(values: dict[str, object]) -> "Evaluate":
             for problem in error.errors()
         ]
         raise ParamsError("\n".join(lines)) from error
+
+
+def _families(entries: Sequence[str]) -> dict[str, str]:
+    """Family by name of a judge or system. Raises ParamsError for a name with two."""
+    found: dict[str, str] = {}
+    for entry in entries:
+        name, equals, family = entry.rpartition("=")
+        if not (name and equals and family):
+            raise ParamsError(f"--family {entry}: expected NAME=FAMILY, for example --family gpt-4o=openai")
+        if found.setdefault(name, family) != family:
+            raise ParamsError(f"--family {entry}: {name} is of family {found[name]} already; keep one")
+    return found
 
 
 def _pair(entry: str, option: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.runtime.params import load_params, run_budget
-from flows.runtime.workspace import FINGERPRINTS, STORE, answerer_fingerprints, workspace
+from flows.runtime.workspace import FINGERPRINTS, STORE, answerer_fingerprints, judge_fingerprints, workspace
 from schemas.params import Params
 from schemas.params.llm import Role, RoleName, Sending, key_variable
 from tasks.transport.fingerprint import Fingerprint, fingerprint_path, is_of, read_fingerprint, simulator_identity
@@ -76,13 +76,17 @@ def _is_imported(params: Params, recorded: Fingerprint) -> bool:
 
 
 def probe_roles(params: Params, roles: Sequence[RoleName], folder: Path = FINGERPRINTS) -> list[Probed]:
-    """Probe ``roles``, with the answerer the answerers of ``note_qa_outside.answerers``, and print a line for each."""
+    """Probe ``roles``, with the answerer and the judge the further ones of params, and print a line for each."""
     results = asyncio.run(probe(params, roles, folder))
     for result in results:
         _print(result, folder)
     for name in params.note_qa_outside.answerers if "answerer" in roles else ():
         own = answerer_fingerprints(name, folder)
         (result,) = asyncio.run(probe(params.answered_by(name), ["answerer"], own))
+        _print(result, own, f"{name}, ")
+    for name in params.judges if "judge" in roles else ():
+        own = judge_fingerprints(name, folder)
+        (result,) = asyncio.run(probe(params.judged_by(name), ["judge"], own))
         _print(result, own, f"{name}, ")
     return results
 

@@ -128,8 +128,11 @@ def print_end(params: Params, stages: Sequence[str]) -> None:
     width = terminal_width()
     print(fitted(f"\ndone in {minutes} min {seconds} s: {len(stages)} stages{named}", width))
     tables = {file.stem: pd.read_csv(file) for file in sorted(Path("reports/tables").glob("*.csv"))}
-    for figure in key_figures(tables):
-        print(fitted(f"  {figure['value']:>10}  {figure['label']}; {figure['interval']}", width, indent=14))
+    figures = key_figures(tables)
+    size = max((len(figure["value"]) for figure in figures), default=0)
+    for figure in figures:
+        said = f"  {figure['value']:>{size}}  {figure['label']}; {figure['interval']}"
+        print(fitted(said, width, indent=size + 4))
     if rules := [name for name, role in params.roles.items() if role.is_simulator]:
         print(f"{', '.join(rules)}: the simulator's rules, no language model")
     print_ledger(params)

@@ -17,10 +17,10 @@ import pandas as pd
 
 from flows.evaluation.audit import CLAIMS, judged, judges_of, make_audit
 from flows.evaluation.estimate import Guard
-from flows.evaluation.folder import evaluation_files, manifest, write_evaluation
+from flows.evaluation.folder import evaluation_files, manifest, model_of, write_evaluation
 from flows.evaluation.models import CommandRun, run_blocking
+from flows.evaluation.panel import Panel, judge_by_panel, open_runs, require_outputs, share_lists, with_judges
 from flows.evaluation.planning import given
-from flows.evaluation.roles import chosen_models, with_roles
 from flows.evaluation.work import Evaluation, evaluate_data, require_work, roles_of
 from flows.runtime.params import load_params
 from flows.runtime.workspace import be_quiet, params_file
@@ -37,14 +37,17 @@ from tasks.texts.reading import DataSet, read_documents
 
 
 async def run_evaluation(
-    params: Params, chosen: Evaluate, data: DataSet, *, confirmed: bool = False
+    params: Params, chosen: Evaluate, data: DataSet, *, confirmed: bool = False, panel: Panel | None = None
 ) -> tuple[Evaluation, dict[str, Any]]:
     """The evaluation and its manifest. Raises VignetteError; every answered call is stored, so a rerun resumes.
 
     Unless ``confirmed``, BudgetError is raised before the first paid call of an evaluation that may cost more than
-    ``budget.confirm_above_dollars``.
+    ``budget.confirm_above_dollars``. ``panel``: judges in place of the role's, the first of them with all figures.
     """
-    run, roles = CommandRun(params, None if confirmed else Guard(chosen, data)), roles_of(chosen, data)
+    guard = None if confirmed else Guard(chosen, data, panel)
+    if panel is not None:
+        return await _run_panel(panel, params, chosen, data, guard)
+    run, roles = CommandRun(params, guard), roles_of(chosen, data)
     try:
         await run.identify(roles)
         evaluation = await evaluate_data(run, chosen, data)
@@ -52,6 +55,29 @@ async def run_evaluation(
         return evaluation, manifest(evaluation, chosen, params, run.fingerprints, roles)
     finally:
         await run.close()
+
+
+async def _run_panel(
+    panel: Panel, params: Params, chosen: Evaluate, data: DataSet, guard: Guard | None
+) -> tuple[Evaluation, dict[str, Any]]:
+    """As `run_evaluation`, with the identities of all judges and of the lister in the manifest."""
+    require_outputs(panel, chosen, data)
+    runs, roles = open_runs(panel, params, guard), roles_of(chosen, data)
+    first = runs.judges[panel.first]
+    try:
+        for run in runs.every:
+            await run.identify(roles if run is first else ["judge"])
+        share_lists(runs)
+        evaluation = await judge_by_panel(runs, panel, chosen, data)
+        for run in runs.every:
+            run.require_answers()
+        made_from = manifest(evaluation, chosen, first.params, first.fingerprints, roles)
+        judges = {name: model_of(run.fingerprints, "judge", run.params) for name, run in runs.judges.items()}
+        lister = model_of(runs.lister.fingerprints, "judge", runs.lister.params)
+        about = {"judges": judges, "lister": {"name": panel.lister, **lister}, "families": dict(panel.families)}
+        return evaluation, {**made_from, "panel": about}
+    finally:
+        await runs.close()
 
 
 DATA = "data"
@@ -113,7 +139,9 @@ def evaluate(
     data: Sequence[Mapping[str, Any]] | pd.DataFrame,
     *,
     metrics: Sequence[MetricName] = ("doclens", "med_omit", "overlap"),
-    judge: str = SIMULATOR,
+    judge: str | Sequence[str] = SIMULATOR,
+    lister: str | None = None,
+    families: Mapping[str, str] | None = None,
     writer: str = SIMULATOR,
     answerer: str | None = None,
     params: Params | None = None,
@@ -123,16 +151,18 @@ def evaluate(
     """Evaluate documents: rows with ``id``, ``source``, optional ``reference``, and ``output`` or ``outputs``.
 
     ``judge``, ``writer``, ``answerer``: ``simulator`` (rules), a role of params.yaml, or ``MODEL@URL``; the judge
-    answers questions by default. ``settings``: further fields of `schemas.params.measures.Evaluate`, such as ``map``,
-    ``sections`` or ``write``. ``params``: those of params.yaml by default. Works where an event loop is running. Raises
-    SourceError for defects of the data, and BudgetError for an evaluation that may cost more than
-    ``budget.confirm_above_dollars``, unless ``confirmed``.
+    answers questions by default. Several judges, ``NAME=JUDGE`` or with the names of their models, judge the claims and
+    facts that ``lister`` lists, the first one by default; ``families``: by name of a judge or system. ``settings``:
+    further fields of `schemas.params.measures.Evaluate`, such as ``map``, ``sections`` or ``write``. ``params``: those
+    of params.yaml by default. Works where an event loop is running. Raises SourceError for defects of the data, and
+    BudgetError for an evaluation that may cost more than ``budget.confirm_above_dollars``, unless ``confirmed``.
     """
     be_quiet()
     chosen = Evaluate(data=DATA, metrics=list(metrics), **settings)
-    known = with_roles(params or load_params(params_file()), chosen_models(judge, writer, answerer))
+    judges = [judge] if isinstance(judge, str) else list(judge)
+    known, panel = with_judges(params or load_params(params_file()), judges, lister, families, writer, answerer)
     found = require_work(chosen, DataSet(_documents(data, chosen), "own", ()))
-    evaluation, made_from = run_blocking(run_evaluation(known, chosen, found, confirmed=confirmed))
+    evaluation, made_from = run_blocking(run_evaluation(known, chosen, found, confirmed=confirmed, panel=panel))
     return Result(evaluation, made_from)
 
 

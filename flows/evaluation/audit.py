@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 
@@ -11,14 +11,16 @@ import pandas as pd
 
 from flows.evaluation.models import CommandRun, estimated, require_confirmed, run_blocking
 from flows.evaluation.roles import JUDGE_ROLES, with_judge
-from flows.runtime.costs import Line
+from flows.runtime.costs import Line, priced
 from flows.runtime.domain import load_domain
-from schemas.errors import ParamsError, SourceError
+from flows.runtime.sources import VARIABLE, sources_folder
+from schemas.errors import MissingSourceError, ParamsError, SourceError
 from schemas.params import Params
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import CASES, VERDICTS
-from tasks.audit.cases import AGAIN, FILLER, VARIED, make_cases
+from tasks.audit.cases import AGAIN, FILLER, VARIED, make_cases, opaque
 from tasks.audit.claims import KINDS
+from tasks.audit.errors import ErrorText, drawn_texts, error_texts, judge_errors
 from tasks.audit.practice import Practice
 from tasks.audit.trials import (
     Nobody,
@@ -35,10 +37,12 @@ from tasks.domains.in_use import data_of, in_domain
 from tasks.domains.rules import rules_of
 from tasks.judges.judges_compared import CountedAsk
 from tasks.judges.simulated_notes import write_gold
-from tasks.llm.calls import Ask
+from tasks.llm.calls import Answer, Ask, Call
+from tasks.llm.costs import Estimate, tokens
 from tasks.measures.doclens.evaluators import make_evaluator
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
+from tasks.texts.files import read_rows
 from tasks.texts.reading import read_documents
 
 CLAIMS = 2000
@@ -47,9 +51,19 @@ NOTES, FEWEST_NOTES = 400, 30
 """Notes of the simulator that cases are made of by default, where no texts are given, and the fewest."""
 LONG, FACTS, EACH = 60, 30, 30
 """By default: texts whose omissions and citations are judged, questions, and notes with each kind of contradiction."""
-TASKS = ("claims", "grounding", "omissions", "citations", "answers", "consistency")
+ERRORS = "errors"
+TASKS = ("claims", "grounding", "omissions", "citations", "answers", "consistency", ERRORS)
 WITH_RECORDS = ("answers", "consistency")
 """Tasks that need notes whose record is known."""
+BY_NAME = (ERRORS,)
+"""Tasks that are left out unless they are named: of public texts, which a model may have seen."""
+MEDEC, ERROR_TEXTS = "medec/validation.csv", 319
+"""File of errors that people made, in the folder of outside data, and how many of its texts are judged by default."""
+REPLY_TOKENS = 60
+"""Tokens of a reply about an error, for estimates."""
+NO_RULE = (
+    "errors: the simulator's rules know no rule for errors that people made; name a language model to have it tested"
+)
 STAGE = "audit"
 
 
@@ -58,7 +72,8 @@ class Audit:
     """What a judge is asked: ``cases`` (CASES), and tasks made of ``texts`` (by document) and of ``prompts``.
 
     ``prompts``: the simulator's prompts of the texts, None for a user's own. ``takes``: how often the same is asked.
-    ``size``: the number of cases over that of a card by default, by which each task is scaled.
+    ``size``: the number of cases over that of a card by default, by which each task is scaled. ``errors``: texts with
+    errors that people made. ``left_out``: why a task that was asked for is not among ``tasks``.
     """
 
     texts: Mapping[str, str]
@@ -67,6 +82,8 @@ class Audit:
     takes: int = 1
     prompts: pd.DataFrame | None = None
     size: float = 1.0
+    errors: Sequence[ErrorText] = ()
+    left_out: Sequence[str] = ()
 
     def scaled(self, number: int) -> int:
         """A number of the default card in proportion, at least 1."""
@@ -82,17 +99,41 @@ def make_audit(
     notes.
     """
     size = cases / CLAIMS
-    prompts = None
     possible = [task for task in TASKS if file is None or task not in WITH_RECORDS]
     if tasks is not None and (lacking := [task for task in tasks if task not in possible]):
         raise ParamsError(
             f"--tasks {lacking[0]}: needs notes whose record is known, as the simulator's are; leave out --texts, or "
             f"choose of {', '.join(possible)}"
         )
-    if file is None:
-        prompts = prompts_of(params, max(ceil(NOTES * min(size, 1.0)), FEWEST_NOTES))
+    chosen, left_out = list(tasks or [task for task in possible if task not in BY_NAME]), list[str]()
+    errors: list[ErrorText] = []
+    if ERRORS in chosen:
+        try:
+            errors = drawn_texts(_errors(params), max(ceil(ERROR_TEXTS * size), 1), seed=params.seed)
+        except MissingSourceError as error:
+            left_out.append(f"errors: left out: {error}")
+            chosen.remove(ERRORS)
+            if not chosen:
+                raise
+    if chosen == [ERRORS]:
+        if file is not None:
+            raise ParamsError("--texts: has no effect with --tasks errors; leave it out, or name further tasks")
+        return Audit({}, typed([], CASES), chosen, takes, None, size, errors)
+    prompts = None if file is not None else prompts_of(params, max(ceil(NOTES * min(size, 1.0)), FEWEST_NOTES))
     texts = written(prompts, params) if prompts is not None else _read(file)
-    return Audit(texts, cases_of(texts, params, cases=cases), tasks or possible, takes, prompts, size)
+    return Audit(texts, cases_of(texts, params, cases=cases), chosen, takes, prompts, size, errors, left_out)
+
+
+def _errors(params: Params) -> list[ErrorText]:
+    """MEDEC's texts with an error. Raises MissingSourceError without the file, SourceError for another one."""
+    folder = sources_folder(params.sources.folder, [])
+    if folder is None:
+        raise MissingSourceError(f"no folder of outside data; set {VARIABLE} or sources.folder to one with {MEDEC}")
+    file = folder / MEDEC
+    try:
+        return error_texts(row.values for row in read_rows(file).rows)
+    except ValueError as error:
+        raise SourceError(f"{file}: {error}") from error
 
 
 def _read(file: Path | None) -> dict[str, str]:
@@ -126,7 +167,8 @@ async def verdicts_of(run: CommandRun, audit: Audit) -> tuple[pd.DataFrame, Prac
     """VERDICTS of the run's judge on all cases, their variants and further takes, and what they took."""
     await run.identify(JUDGE_ROLES)
     asks, began = [CountedAsk(run.ask(role)) for role in JUDGE_ROLES], time.monotonic()
-    rows = await answers_of(audit, run.params, *asks)
+    reader = Nobody() if run.params.roles["judge"].is_simulator else asks[0]
+    rows = await answers_of(audit, run.params, *asks, reader=reader)
     run.require_answers()
     frame = typed(pd.DataFrame(rows).assign(judge=asks[0].label).to_dict("records"), VERDICTS)
     practice = Practice(len(frame), sum(ask.calls for ask in asks), run.used(), time.monotonic() - began)
@@ -136,13 +178,16 @@ async def verdicts_of(run: CommandRun, audit: Audit) -> tuple[pd.DataFrame, Prac
 def all_cases(audit: Audit, params: Params) -> pd.DataFrame:
     """CASES of all tasks, in the order in which a judge is asked; the same whoever judges."""
     rows = asyncio.run(answers_of(audit, params, Nobody(), Nobody(), fillers=True))
-    return typed(rows, CASES)
+    cases = typed(rows, CASES)
+    return cases.assign(**{name: [opaque(one, params.seed) for one in cases[name]] for name in ("id", "call", "pair")})
 
 
-async def answers_of(audit: Audit, params: Params, ask: Ask, checks: Ask, *, fillers: bool = False) -> Rows:
+async def answers_of(
+    audit: Audit, params: Params, ask: Ask, checks: Ask, *, reader: Ask | None = None, fillers: bool = False
+) -> Rows:
     """Rows of VERDICTS with the columns of CASES on every task; ``checks`` answers whether notes contradict records.
 
-    ``fillers``: with the claims that only fill a call.
+    ``reader`` answers which errors people made, by default ``ask``. ``fillers``: with the claims that only fill a call.
     """
     seed, evaluator = params.seed, make_evaluator(params.doclens, ask)
     fewer = {name: audit.texts[name] for name in sorted(audit.texts)[: audit.scaled(LONG)]}
@@ -161,6 +206,8 @@ async def answers_of(audit: Audit, params: Params, ask: Ask, checks: Ask, *, fil
         rows += await judge_omissions(ask, fewer, removed=params.calibrate.facts, seed=seed)
     if "citations" in audit.tasks:
         rows += await judge_citations(evaluator, fewer, seed=seed)
+    if ERRORS in audit.tasks:
+        rows += await judge_errors(reader or ask, audit.errors, seed=seed)
     if audit.prompts is not None:
         rules = rules_of(params.domain)
         with in_domain(params.domain):
@@ -182,8 +229,38 @@ def _again(cases: pd.DataFrame, take: int) -> pd.DataFrame:
 
 
 async def audit_cost(params: Params, audit: Audit) -> list[Line]:
-    """Calls, tokens and dollars of an audit by the judge, counted in a rehearsal with the simulator."""
-    return await estimated(params, STAGE, JUDGE_ROLES, lambda run: verdicts_of(run, audit))
+    """Calls, tokens and dollars of an audit by the judge, counted in a rehearsal with the simulator.
+
+    The calls on errors that people made, for which the simulator has no rule, are counted without any reply.
+    """
+    rehearsal = replace(audit, tasks=[task for task in audit.tasks if task != ERRORS])
+    lines = (
+        await estimated(params, STAGE, JUDGE_ROLES, lambda run: verdicts_of(run, rehearsal)) if rehearsal.tasks else []
+    )
+    if ERRORS not in audit.tasks or params.roles["judge"].is_simulator:
+        return lines
+    listed = _Listed()
+    await judge_errors(listed, audit.errors, seed=params.seed)
+    sent = sum(tokens(message.content) for call in listed.calls for message in call.messages)
+    estimate = Estimate("judge", len(listed.calls), sent, REPLY_TOKENS * len(listed.calls))
+    return [*lines, priced(params, f"{STAGE}: {ERRORS}", estimate, "from prompts")]
+
+
+class _Listed(Nobody):
+    """Keeps the calls, and answers nothing."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+
+    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
+        self.calls += calls
+        return await super().__call__(calls)
+
+
+def reasons(audit: Audit, every: Sequence[Params]) -> list[str]:
+    """Why tasks that were asked for are left out, or have no verdict."""
+    rules = ERRORS in audit.tasks and any(params.roles["judge"].is_simulator for params in every)
+    return [*audit.left_out, *([NO_RULE] if rules else [])]
 
 
 def judges_of(params: Params, judges: Sequence[str]) -> list[Params]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from flows.evaluation.audit import Audit
+from flows.evaluation.audit import Audit, reasons
 from flows.evaluation.folder import defused
 from flows.runtime.tables import check, table_bytes
 from schemas.errors import ParamsError, SourceError
@@ -59,6 +59,7 @@ def provenance(audit: Audit, verdicts: pd.DataFrame, every: Sequence[Params]) ->
         "texts": len(audit.texts),
         "tasks": list(audit.tasks),
         "takes": audit.takes,
+        "left_out": reasons(audit, every) or "nothing",
         "judges": judges,
         "settings": settings,
         "claims_judged_by": style[0] if style else "verdicts from elsewhere",
@@ -92,8 +93,10 @@ def card_of(folder: Path, judge: str) -> pd.DataFrame:
 
 def exported(cases: pd.DataFrame) -> tuple[str, str]:
     """Cases of all tasks without the truth, and the truth with its reason, as JSON Lines by id."""
-    questions = {**QUESTIONS, FILLER: QUESTIONS["claims"]}
-    shown = cases.assign(question=cases["task"].map(questions))[["id", "task", "question", "call", "premise", "claim"]]
+    asked = cases["task"].replace(FILLER, "claims")
+    shown = cases.assign(task=asked, question=asked.map(QUESTIONS))[
+        ["id", "task", "question", "call", "premise", "claim"]
+    ]
     about = pd.DataFrame([about_kind(kind) for kind in cases["kind"]], columns=["difficulty", "reason"])
     columns = ["id", "task", "kind", "factor", "difficulty", "truth", "reason", "pair"]
     truth = pd.concat([cases.reset_index(drop=True), about], axis=1)[columns]

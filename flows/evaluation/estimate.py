@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from flows.evaluation.audit import audit_cost, make_audit
-from flows.evaluation.models import estimated, require_confirmed
+from flows.evaluation.models import CommandRun, estimated, require_confirmed
+from flows.evaluation.panel import Panel
 from flows.evaluation.work import judge_all, read_data, roles_of
 from flows.rebuild.pipeline import model_stages
 from flows.runtime.costs import SIZES, Line, estimates, priced, total, unpriced
@@ -17,7 +18,9 @@ from flows.runtime.workspace import root
 from schemas.errors import ParamsError
 from schemas.params import Params
 from schemas.params.measures import Evaluate
+from tasks.judges.judges_compared import CountedAsk
 from tasks.llm.costs import Estimate
+from tasks.measures.panel import Divided
 from tasks.texts.document import Document
 from tasks.texts.reading import DataSet
 
@@ -31,13 +34,35 @@ _CLAIMS = 40
 """Claims of a rehearsed audit."""
 
 
-async def estimate_calls(params: Params, chosen: Evaluate, data: DataSet) -> list[Line]:
-    """The calls, tokens and dollars of an evaluation by role. Stored replies, which cost nothing again, are counted."""
+async def estimate_calls(params: Params, chosen: Evaluate, data: DataSet, panel: Panel | None = None) -> list[Line]:
+    """The calls, tokens and dollars of an evaluation by role. Stored replies, which cost nothing again, are counted.
+
+    Those of a ``panel`` have a line for each judge, which for the lister holds its lists too.
+    """
     sample, factor = _sample(data.documents, seed=params.seed)
     planted = min(chosen.planted, len(sample))  # references with planted errors, in proportion
     smaller, documents = chosen.model_copy(update={"planted": planted}), replace(data, documents=sample)
     roles = roles_of(chosen, data)
-    return await estimated(params, STAGE, roles, lambda run: judge_all(run, smaller, documents), times=factor)
+    if panel is None:
+        return await estimated(params, STAGE, roles, lambda run: judge_all(run, smaller, documents), times=factor)
+    counted: dict[str, CountedAsk] = {}
+
+    async def work(run: CommandRun) -> None:
+        clients = run.ask("judge")
+        counted.update({side: CountedAsk(clients) for side in ("lists", "verdicts")})
+        divided = Divided(*counted.values())
+        run.wrap = lambda role, client: divided if role == "judge" else client(role)
+        await judge_all(run, smaller, documents)
+
+    others = [role for role in roles if role != "judge"]
+    lines = [line for line in await estimated(params, STAGE, roles, work, times=factor) if line.estimate.role in others]
+    for name in dict.fromkeys([*panel.judges, panel.lister]):
+        sides = [*(["lists"] if name == panel.lister else []), *(["verdicts"] if name in panel.judges else [])]
+        asked = [counted[side] for side in sides]
+        totals = (sum(getattr(one, what) for one in asked) for what in ("calls", "prompt_tokens", "completion_tokens"))
+        estimate = Estimate("judge", *totals).times(factor)
+        lines.append(priced(panel.params_of(params, name), STAGE, estimate, f"rehearsed, {name}"))
+    return lines
 
 
 def _sample(documents: Sequence[Document], *, seed: int) -> tuple[list[Document], float]:
@@ -58,6 +83,7 @@ class Guard:
 
     chosen: Evaluate
     data: DataSet
+    panel: Panel | None = None
     _lines: list[Line] = field(default_factory=list)
 
     def check(self, params: Params) -> None:
@@ -67,8 +93,12 @@ class Guard:
         )
 
     def _counted(self, params: Params) -> list[Line]:
-        self._lines = self._lines or asyncio.run(estimate_calls(params, self.chosen, self.data))
+        self._lines = self._lines or asyncio.run(self._estimate(params))
         return self._lines
+
+    async def _estimate(self, params: Params) -> list[Line]:
+        further = () if self.panel is None else (self.panel,)
+        return await estimate_calls(params, self.chosen, self.data, *further)
 
 
 def price_of_tokens(params: Params, tokens: tuple[int, int]) -> float:

@@ -39,7 +39,7 @@ def manifest(
             name: getattr(params, name).model_dump(mode="json")
             for name in ("doclens", "med_omit", "note_qa", "overlap")
         },
-        "models": {role: _model(fingerprints, role, params) for role in roles},
+        "models": {role: model_of(fingerprints, role, params) for role in roles},
         "code": _code(),
         "files": {str(path): _digest(path.read_bytes()) for path in evaluation.files},
         "documents": len(evaluation.documents),
@@ -49,7 +49,8 @@ def manifest(
     }
 
 
-def _model(fingerprints: Path, role: RoleName, params: Params) -> dict[str, Any]:
+def model_of(fingerprints: Path, role: RoleName, params: Params) -> dict[str, Any]:
+    """Label, identity and settings of the model of a role, for the manifest."""
     found = read_fingerprint(fingerprint_path(fingerprints, role), role)
     settings = params.roles[role].model_dump(mode="json", exclude_defaults=True)
     settings.pop("headers", None)
@@ -77,11 +78,19 @@ def evaluation_files(
         checked = check(frame, EVALUATION[stem], stem)
         files[f"tables/{stem}.csv"] = table_bytes(defused(checked))
         files[f"tables/{stem}.parquet"] = table_bytes(checked, ".parquet")
-    labels = {role: model["label"] for role, model in made_from["models"].items()}
-    files[PAGE] = page(evaluation, title, labels).encode()
+    files[PAGE] = page(evaluation, title, model_labels(made_from)).encode()
     written = {**made_from, "written": {name: _digest(content) for name, content in sorted(files.items())}}
     files[MANIFEST] = (json.dumps(written, indent=2, ensure_ascii=False) + "\n").encode()
     return files
+
+
+def model_labels(made_from: Mapping[str, Any]) -> dict[str, str]:
+    """Label of the model of each role, and of each judge and the lister of a panel, as the manifest has them."""
+    labels = {role: str(model["label"]) for role, model in made_from["models"].items()}
+    if panel := made_from.get("panel"):
+        labels |= {f"judge {name}": str(model["label"]) for name, model in panel["judges"].items()}
+        labels["lister of claims and facts"] = f"{panel['lister']['name']}: {panel['lister']['label']}"
+    return labels
 
 
 def page(evaluation: Evaluation, title: str, models: Mapping[str, str]) -> str:

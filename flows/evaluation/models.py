@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 from flows.commands.probe import probe
 from flows.evaluation.roles import with_roles
 from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join
-from flows.runtime.clients import Clients, Confirms, LazyClient
+from flows.runtime.clients import Clients, Confirms
 from flows.runtime.costs import Line, priced, require_affordable
 from flows.runtime.params import confirmation_limit
 from flows.runtime.workspace import workspace
 from schemas.params import Params
 from schemas.params.llm import SIMULATOR, RoleName
+from tasks.llm.calls import Ask
 from tasks.llm.costs import Estimate, Used
 from tasks.transport.inspection import rehearsed
 
@@ -32,6 +33,8 @@ class CommandRun:
 
     def __init__(self, params: Params, guard: Confirms | None = None, *, quiet: bool = False) -> None:
         self.params = params
+        self.wrap: Callable[[RoleName, Callable[[RoleName], Ask]], Ask] = lambda role, client: client(role)
+        """What answers the calls to a role, given the clients of all."""
         settings = "\n".join(params.roles[role].model_dump_json() for role in sorted(params.roles))
         digest = hashlib.sha256(settings.encode()).hexdigest()[:16]
         self.fingerprints = workspace() / "evaluate" / digest
@@ -41,9 +44,9 @@ class CommandRun:
         """Identify the models behind ``roles``; raises EndpointError when one does not answer."""
         await probe(self.params, roles, self.fingerprints)
 
-    def ask(self, role: RoleName) -> LazyClient:
+    def ask(self, role: RoleName) -> Ask:
         """The client of a role."""
-        return self._clients.of(role)
+        return self.wrap(role, self._clients.of)
 
     def provenance(self, roles: Sequence[RoleName]) -> str:
         """The models behind the numbers."""

@@ -146,10 +146,13 @@ def roles_of(chosen: Evaluate, data: DataSet) -> list[RoleName]:
     return [*roles, "judge"] if judged else roles
 
 
-async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet) -> Frames:
-    """Have outputs written if asked for, and judge all: the tables of `evaluate_chunk`, and planted (PLANTED)."""
-    frames = {"documents": documents_table(data.documents)}
-    made = await runner.in_chunks(partial(evaluate_chunk, plan_of(chosen, data)), frames, by="document")
+async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet, plan: Plan | None = None) -> Frames:
+    """Have outputs written if asked for, and judge all: the tables of `evaluate_chunk`, and planted (PLANTED).
+
+    ``plan``: `plan_of` by default.
+    """
+    frames, plan = {"documents": documents_table(data.documents)}, plan or plan_of(chosen, data)
+    made = await runner.in_chunks(partial(evaluate_chunk, plan), frames, by="document")
     if chosen.planted:
         having = [document for document in data.documents if document.reference is not None]
         drawn = sample_records(pd.Series(range(len(having))), chosen.planted, seed=runner.params.seed)
@@ -158,7 +161,7 @@ async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet) -> Frames:
         made["planted"] = numbered(planted["planted"])
         made["unscored"] = pd.concat([made["unscored"], planted["unscored"]], ignore_index=True)
     if chosen.own:
-        made |= await own_tables(runner, chosen.own, plan_of(chosen, data), made)
+        made |= await own_tables(runner, chosen.own, plan, made)
     return in_order(made)
 
 
@@ -191,7 +194,12 @@ async def planted_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
 
 async def evaluate_data(runner: Runner, chosen: Evaluate, data: DataSet) -> Evaluation:
     """Have outputs written if asked for, judge all outputs, and compare the systems."""
-    made, plan, params = await judge_all(runner, chosen, data), plan_of(chosen, data), runner.params
+    return evaluation_of(runner, chosen, data, await judge_all(runner, chosen, data))
+
+
+def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames) -> Evaluation:
+    """The evaluation of what `judge_all` made: metrics, scores, and comparisons of the systems."""
+    plan, params = plan_of(chosen, data), runner.params
     order = {document.id: place for place, document in enumerate(data.documents)}
     documents = sorted(documents_of(made["documents"]), key=lambda one: order[one.id])
     made_by = runner.provenance(roles_of(chosen, data)) or COMPUTED
@@ -219,7 +227,7 @@ async def evaluate_data(runner: Runner, chosen: Evaluate, data: DataSet) -> Eval
         rates = rate_rows(made["planted"], system="judge", seed=params.seed, provenance=made_by)
         tables |= {"judge": rates, "planted": made["planted"]}
     files = (*data.files, *map(Path, chosen.own))
-    return Evaluation(documents, plan, files, tables, _problem(made, params.runtime.max_unscored_share))
+    return Evaluation(documents, plan, files, tables, problem_of(made, params.runtime.max_unscored_share))
 
 
 def judgements(made: Frames) -> int:
@@ -231,7 +239,7 @@ def judgements(made: Frames) -> int:
     )
 
 
-def _problem(made: Frames, allowed: float) -> str | None:
+def problem_of(made: Frames, allowed: float) -> str | None:
     """Why the judgements should not be used: more failed than ``allowed``. Outputs that the data lacks do not count."""
     failed = made["unscored"]
     failed = failed[failed["step"].ne("output") | failed["method"].ne(WRITING)]

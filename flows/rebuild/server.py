@@ -21,6 +21,7 @@ from typing import Any
 import psutil
 from filelock import FileLock
 
+from flows.runtime.terminal import fitted, terminal_width
 from flows.runtime.workspace import be_quiet, workspace
 from schemas.errors import VignetteError
 from tasks.transport.processes import runs_since
@@ -194,7 +195,7 @@ def _start() -> str:
     _state_file().write_text(json.dumps({"pid": server.pid, "url": url}))
     _write_client_settings(url)
     if _comes_to_answer(url):
-        print(f"prefect: {address} (asks for the content of {access_file()})")
+        print(fitted(f"prefect: {address} (asks for the content of {access_file()})", terminal_width()))
         return url
     stop_server()
     raise VignetteError(f"the Prefect server did not start within {START_SECONDS} s; see {log}")

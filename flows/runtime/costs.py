@@ -114,6 +114,7 @@ class Line:
     how: str
     least: int
     most: int
+    model: str = ""
 
     def dollars_of(self, bound: Bound) -> float:
         """Dollars of the expected, the fewest or the most calls; 0 without a price."""
@@ -127,7 +128,7 @@ def priced(params: Params, stage: str, estimate: Estimate, how: str) -> Line:
     batch = params.runtime.sending.get(estimate.role, Sending()).transport == "batch"
     dollars = 0.0 if role.is_simulator else estimate.dollars(params.prices.get(role.model), batch=batch)
     least, most = (bound(stage, estimate.role, estimate.calls, params) for bound in (fewest_calls, most_calls))
-    return Line(stage, estimate, dollars, how, least, most)
+    return Line(stage, estimate, dollars, how, least, most, role.model)
 
 
 def total(lines: Sequence[Line], bound: Bound = "calls") -> float:
@@ -137,7 +138,7 @@ def total(lines: Sequence[Line], bound: Bound = "calls") -> float:
 
 def unpriced(params: Params, lines: Sequence[Line]) -> list[str]:
     """The models without a price in params.yaml."""
-    return sorted({params.roles[line.estimate.role].model for line in lines if line.dollars is None})
+    return sorted({line.model or params.roles[line.estimate.role].model for line in lines if line.dollars is None})
 
 
 def require_affordable(
@@ -174,13 +175,15 @@ def table(params: Params, lines: Sequence[Line], width: int | None = None) -> st
         one = line.estimate
         counts = (one.calls, line.least, line.most, one.prompt_tokens, one.completion_tokens)
         sums = [so_far + count for so_far, count in zip(sums, counts, strict=True)]
-        rows.append((line.stage, one.role, params.roles[one.role].model, *counts, *_dollars([line]), line.how))
+        rows.append(
+            (line.stage, one.role, line.model or params.roles[one.role].model, *counts, *_dollars([line]), line.how)
+        )
     rows.append(("all", "", "", *sums, *_dollars(lines), ""))
     texts = [[str(cell) for cell in row] for row in rows]
     wide = _aligned(texts)
     if width is None or max(map(len, wide)) <= width:
         return "\n".join(wide)
-    heads = ["", *(" ".join(filter(None, [*row[:3], f"({row[-1]})" if row[-1] else ""])) for row in texts[1:])]
+    heads = ["", *(", ".join(filter(None, row[:3])) + (f" ({row[-1]})" if row[-1] else "") for row in texts[1:])]
     numbers = [f"  {line}" for line in _aligned([row[_NUMBERS] for row in texts], first=0)]
     return "\n".join(line for pair in zip(heads, numbers, strict=True) for line in pair if line)
 
@@ -216,6 +219,8 @@ def estimates(params: Params, pipeline: Path, records: int | None = None) -> tup
     counted = rehearsed(params.runtime.store or workspace() / STORE)
     lines, unknown = [], []
     for stage in model_stages(pipeline):
+        if stage == FURTHER_JUDGES:
+            continue
         then = params_of_last_run(stage, pipeline, params)
         if stage in counted and stage in SIZES and then is not None:
             found, how = _scaled(stage, counted[stage], then, params)
@@ -227,7 +232,22 @@ def estimates(params: Params, pipeline: Path, records: int | None = None) -> tup
             unknown.append(stage)
             continue
         lines += [priced(params, stage, estimate, how) for estimate in found]
-    return lines, unknown
+    return [*lines, *by_further_judges(params, lines)], unknown
+
+
+FURTHER_JUDGES = "further_judges"
+JUDGED = ("doclens", "med_omit")
+"""Stages whose claims and facts further judges judge."""
+
+
+def by_further_judges(params: Params, lines: Sequence[Line]) -> list[Line]:
+    """At most what the judge's calls of the stages `JUDGED` are, for each of ``judges``: they do not list anything."""
+    own = [line.estimate for line in lines if line.stage in JUDGED and line.estimate.role == "judge"]
+    if not own:
+        return []
+    sums = (sum(getattr(one, what) for one in own) for what in ("calls", "prompt_tokens", "completion_tokens"))
+    estimate, how = Estimate("judge", *sums), f"at most as {' and '.join(JUDGED)}"
+    return [priced(params.judged_by(name), FURTHER_JUDGES, estimate, how) for name in params.judges]
 
 
 def _scaled(stage: str, counted: list[Estimate], then: Params, now: Params) -> tuple[list[Estimate], str]:

@@ -15,7 +15,7 @@ from flows.rebuild.server import LOGGER
 from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join, run_here, uses_batches
 from flows.runtime.sources import SourceFolder, declared_sources, fingerprint_file, sources_folder
 from flows.runtime.tables import read_table, write_table, write_text
-from flows.runtime.workspace import FINGERPRINTS, answerer_fingerprints, workspace
+from flows.runtime.workspace import FINGERPRINTS, answerer_fingerprints, judge_fingerprints, workspace
 from schemas.errors import UnscoredError, VignetteError
 from schemas.params import Params
 from schemas.params.llm import RoleName
@@ -49,7 +49,7 @@ class Stage:
         self.name, self.files, self.all_params = files.name, files, params
         self.params = params if files.params is None else params.declared_only(files.params | HOW_STAGES_RUN)
         self._fingerprints = FINGERPRINTS
-        self._answered: dict[str, Stage] = {}
+        self._others: dict[Path, Stage] = {}
         self.rows: dict[str, int] = {}
         """Rows of each table written so far, by stem."""
         self.unscored = 0
@@ -178,13 +178,20 @@ class Stage:
 
     def answered_by(self, name: str) -> "Stage":
         """This stage with an answerer of ``note_qa_outside.answerers`` in that role, the only one to ask."""
-        if name not in self._answered:
-            self._answered[name] = Stage(self.files, self.all_params.answered_by(name))
-            self._answered[name]._fingerprints = answerer_fingerprints(name)
-        return self._answered[name]
+        return self._by(answerer_fingerprints(name), self.all_params.answered_by(name))
+
+    def judged_by(self, name: str) -> "Stage":
+        """This stage with a judge of ``judges`` in that role, the only one to ask."""
+        return self._by(judge_fingerprints(name), self.all_params.judged_by(name))
+
+    def _by(self, fingerprints: Path, params: Params) -> "Stage":
+        if fingerprints not in self._others:
+            self._others[fingerprints] = Stage(self.files, params)
+            self._others[fingerprints]._fingerprints = fingerprints
+        return self._others[fingerprints]
 
     def _opened(self) -> "list[Clients]":
-        stages = [self, *self._answered.values()]
+        stages = [self, *self._others.values()]
         return [stage._clients for stage in stages if "_clients" in stage.__dict__]
 
     def require_answers(self) -> None:

@@ -1,9 +1,13 @@
 """The width of the terminal that a command prints to, and lines that are broken at it."""
 
+import re
 import shutil
 import textwrap
 
 from tasks.progress import has_terminal
+
+_WHOLE = re.compile(r"\[[^\[\]]{1,24}\]")
+"""Intervals, which are not broken."""
 
 
 def terminal_width() -> int | None:
@@ -25,11 +29,12 @@ def _broken(line: str, width: int, indent: int | None) -> str:
     if len(line) <= width:
         return line
     margin = len(line) - len(line.lstrip())
-    return textwrap.fill(
-        line.lstrip(),
+    broken = textwrap.fill(
+        _WHOLE.sub(lambda found: found[0].replace(" ", "\0"), line.lstrip()),
         width,
         initial_indent=" " * margin,
         subsequent_indent=" " * (margin + 2 if indent is None else indent),
         break_long_words=False,  # addresses, paths and names stay whole
         break_on_hyphens=False,
     )
+    return broken.replace("\0", " ")

@@ -1,5 +1,6 @@
 """Roles (endpoint, model and sampling settings), sending of requests, prices and budget."""
 
+import re
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -82,6 +83,27 @@ class Role(Section):
         """Ways to request a structured reply, in order; if the endpoint refuses one, the next is tried."""
         way = self.structured or ("json_schema" if self.is_simulator or self.is_openai else "auto")
         return STRUCTURED if way == "auto" else (way,)
+
+
+_JUDGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+JUDGE: RoleName = "judge"
+
+
+def read_judges(values: Any) -> Any:
+    """Further judges by name, those that are given as ``MODEL@URL`` as roles. Raises ValueError for another name."""
+    if not isinstance(values, dict):
+        return values
+    found = {}
+    for name, given in values.items():
+        if not isinstance(name, str) or not _JUDGE_NAME.fullmatch(name) or name == JUDGE:
+            raise ValueError(f"names of judges are letters, digits, '.', '_' and '-', not {JUDGE}; found {name!r}")
+        if isinstance(given, str):
+            model, at, url = given.rpartition("@")
+            if not (at and model and url.startswith(("http://", "https://"))):
+                raise ValueError(f"{name} is {given!r}; expected MODEL@URL, or a role with base_url and model")
+            given = {"base_url": url, "model": model, "temperature": 0.0}
+        found[name] = given
+    return found
 
 
 class Sending(Section):

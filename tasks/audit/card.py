@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.stats import kendalltau
 
-from tasks.audit.cases import AGAIN, FACTORS, HIDDEN, LONGER, MANY, REVERSED
-from tasks.audit.comparisons import ALL, fewest_texts
+from tasks.audit.cases import AGAIN, FACTORS, FAMILY, HIDDEN, LONGER, MANY, NAMES, REVERSED
+from tasks.audit.comparisons import ALL, KIND_LEVEL, fewest_texts, weaker_kinds
+from tasks.audit.errors import FLAGGED, SENTENCE, VERSION
 from tasks.audit.practice import Practice, practice_rows
 from tasks.statistics.agreement import kappa_interval
 from tasks.statistics.intervals import Interval, statistic_interval
@@ -37,6 +39,9 @@ ENOUGH = 30
 NAMED = 12
 """Most such kinds that are named one by one."""
 EARLIER = "earlier in the call"
+FIRST = "first of two versions"
+OTHERS = "others_judged_rightly"
+"""Share right of the cases of the other kinds of a task, with the same answer."""
 METRIC_NAMES = ("sensitivity", "specificity", "balanced_accuracy", "kappa", "ac1", "answered")
 """Metrics that a requirement may name."""
 CHANGE_NAMES: Mapping[str, Sequence[str]] = {
@@ -44,6 +49,9 @@ CHANGE_NAMES: Mapping[str, Sequence[str]] = {
     "length": tuple(LONGER),
     "many_claims": (f"{MANY} claims a call",),
     "place": (EARLIER,),
+    "order": (FIRST,),
+    "family": FAMILY,
+    "names": NAMES,
     **{factor.replace(" ", "_"): (factor,) for factor in FACTORS},
 }
 """Changes by the name under which a requirement has them."""
@@ -60,11 +68,12 @@ def card_table(verdicts: pd.DataFrame, practice: Mapping[str, Practice] | None =
         cases = own[own["factor"] == ""]
         for task, group in cases.groupby("task", sort=True):
             rows += _validity(group, seed=seed, condition=str(task), **shared)
+        rows += kind_rows(cases, **shared)
         rows += repeatability_rows(own, **shared)
         rows += invariance_rows(own, **shared)
         if practice and judge in practice:
             rows += practice_rows(practice[str(judge)], **shared)
-    rows += agreement_rows([board(verdicts)])
+    rows += [*agreement_rows([board(verdicts)]), *rank_rows(rows)]
     return metric_table(rows, stage=STAGE, seed=seed)
 
 
@@ -77,6 +86,8 @@ def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
     about: Row = {"item": ALL, "unscored": len(cases) - len(scored), **shared}
     truth, judged = scored["truth"].to_numpy(bool), scored["judged"].to_numpy(bool)
     share = mean_row("answered", answered, clusters=cases["document"], **{**about, "unscored": 0})
+    if scored.empty:
+        return [*rates, *bounds, share]
     balanced = balanced_accuracy(truth, judged, scored["document"].to_numpy())
     rows = [*rates, *bounds, share, metric_row("balanced_accuracy", *balanced, n=len(scored), **about)]
     kappa = kappa_interval(truth, judged, clusters=scored["document"].to_numpy())
@@ -88,6 +99,21 @@ def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
         keys: Row = {"item": kind, "unscored": len(group) - len(right), **shared}
         row = mean_row("judged_rightly", right, clusters=group.loc[right.index, "document"], **keys)
         rows += [row, *bounds_rows(row)]
+    return rows
+
+
+def kind_rows(cases: pd.DataFrame, **shared: Any) -> list[Row]:
+    """For each kind: share right of the others with the same answer, and p that it is judged no worse."""
+    rows: list[Row] = []
+    for one in weaker_kinds(cases).to_dict("records"):
+        keys: Row = {
+            "condition": one["task"],
+            "item": one["kind"],
+            "unscored": one["unscored"],
+            "n": one["n"],
+            **shared,
+        }
+        rows += [metric_row(OTHERS, one["others"], **keys), metric_row("p_value_adjusted", one["p"], **keys)]
     return rows
 
 
@@ -125,7 +151,8 @@ def invariance_rows(own: pd.DataFrame, **shared: Any) -> list[Row]:
 
     Item "all"; ``n`` counts the cases that were judged both ways, ``unscored`` the others, at whose worst the interval
     and the p-value hold; ``p_value_scored`` leaves them out. ``texts``: how many texts the cases are of. For the place
-    in the call, the rows have the gain of yes answers of claims that stand earlier, in place of the loss.
+    in the call, the rows have the gain of yes answers of claims that stand earlier, in place of the loss; for the order
+    of two versions, the gain of right versions that are shown first.
     """
     base = own[own["factor"] == ""].set_index("case")
     varied = own[(own["factor"] != "") & ~own["factor"].str.startswith(AGAIN)]
@@ -142,6 +169,11 @@ def invariance_rows(own: pd.DataFrame, **shared: Any) -> list[Row]:
             late = moved["judged_before"].where(first, moved["judged"])
             gain = compared(late, early, moved["document"])
             found.append((f"{about}{EARLIER}", "gain_of_yes", gain, moved))
+    versions = own[own["task"] == VERSION].pivot(index="document", columns="truth", values="judged")
+    if len(versions):
+        both = pd.DataFrame({"judged": versions[True], "judged_before": ~versions[False]}).reset_index()
+        gain = compared(both["judged_before"], both["judged"], both["document"])
+        found.append((f"{VERSION}: {FIRST}", "gain_of_yes", gain, both))
     rows = []
     adjusted, scored = (holm([getattr(one, name) for _, _, one, _ in found]) for name in ("p", "p_scored"))
     for (condition, metric, one, both), p, p_scored in zip(found, adjusted, scored, strict=True):
@@ -161,6 +193,26 @@ def board(verdicts: pd.DataFrame) -> Board:
     votes = cases.pivot(index="case", columns="judge", values="judged").astype("boolean")
     about = cases.drop_duplicates("case").set_index("case").reindex(votes.index)
     return Board(ALL, votes, about["document"], about["truth"])
+
+
+def rank_rows(rows: Sequence[Row]) -> list[Row]:
+    """Kendall's tau of the judges by their balanced accuracy on planted cases and on errors that people made.
+
+    None with fewer than two judges that have both. A task of planted cases counts as one.
+    """
+    accuracy = [row for row in rows if row["metric"] == "balanced_accuracy" and not np.isnan(row["value"])]
+    frame = pd.DataFrame(accuracy, columns=["system", "condition", "value"])
+    people = frame["condition"].isin([FLAGGED, SENTENCE, VERSION])
+    planted = frame[~people].groupby("system")["value"].mean()
+    found: list[Row] = []
+    for task, group in frame[people].groupby("condition", sort=True):
+        both = pd.concat([planted, group.set_index("system")["value"]], axis=1, keys=["planted", "people"]).dropna()
+        if len(both) > 1:
+            tau = float(kendalltau(both["planted"], both["people"]).statistic)
+            keys: Row = {"system": "ranks of the judges", "condition": f"against their ranks by {task}", "item": ALL}
+            keys["provenance"] = f"judges: {', '.join(map(str, both.index))}"
+            found.append(metric_row("kendall", tau, n=len(both), **keys))
+    return found
 
 
 def _changes(card: pd.DataFrame) -> pd.DataFrame:
@@ -189,11 +241,38 @@ def findings(card: pd.DataFrame) -> list[str]:
     for row in sure[sure["gain_of_yes"].notna()].to_dict("records"):
         more = "more" if row["gain_of_yes"] > 0 else "less"
         points = f"{100 * abs(row['gain_of_yes']):.1f} points"
-        lines.append(f"{row['system']}: a claim that stands earlier in its call is accepted {more} often, by {points}")
+        what = "a version that is shown first" if row["change"] == FIRST else "a claim that stands earlier in its call"
+        lines.append(f"{row['system']}: {what} is accepted {more} often, by {points}")
     again = card[(card["metric"] == "changed_when_asked_again") & (card["low"] > UNSTEADY)]
     for row in again.to_dict("records"):
         lines.append(f"{row['system']}: {100 * row['value']:.1f}% of answers change when the same is asked again")
     return lines
+
+
+def weak_kinds(card: pd.DataFrame) -> list[str]:
+    """One sentence for each kind of case that a judge sees worse than the others of its task, beyond chance."""
+    rows = card[(card["item"] != ALL) & card["metric"].isin(["judged_rightly", OTHERS, "p_value_adjusted"])]
+    if "p_value_adjusted" not in set(rows["metric"]):
+        return []
+    keys = ["system", "condition", "item"]
+    wide = rows.pivot(index=keys, columns="metric", values="value").join(
+        rows[rows["metric"] == "judged_rightly"].set_index(keys)["n"]
+    )
+    weak = wide[wide["p_value_adjusted"] < KIND_LEVEL].sort_values("judged_rightly").reset_index()
+    return [
+        f"{row['system']}: {row['condition']}: {row['item']} is judged rightly in {100 * row['judged_rightly']:.1f}% "
+        f"(n {row['n']}), other kinds with the same answer in {100 * row[OTHERS]:.1f}%"
+        for row in weak.to_dict("records")
+    ]
+
+
+def unanswered(card: pd.DataFrame) -> list[str]:
+    """Tasks of which a judge gave no verdict that could be used."""
+    rows = card[(card["metric"] == "answered") & (card["value"] == 0)]
+    return [
+        f"{row['system']}: {row['condition']}: none of {row['n']} cases has a verdict"
+        for row in rows.to_dict("records")
+    ]
 
 
 def not_found(card: pd.DataFrame) -> list[str]:

@@ -2,9 +2,11 @@
 
 A case is a planted claim (`tasks.judges.planted`). A variant differs from it in one thing that must not matter: how
 many claims are in the call, their order, sentences about nothing around the note, the order of the note's sentences, a
-label of confidence or a wordy opening, or an instruction hidden in the note. `AGAIN` names the same call asked again.
+label of confidence or of the writer's family or a wordy opening, a name and sex of the patient, or an instruction
+hidden in the note. `AGAIN` names the same call asked again.
 """
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -36,7 +38,9 @@ ALONE, CROWDED, REVERSED, SHUFFLED = (
 BEFORE, AFTER = "text about nothing before", "text about nothing after"
 CONFIDENT, WORDY = "confident label", "wordy opening"
 HIDDEN = ("instruction to answer yes", "instruction to answer no")
-FACTORS = (ALONE, CROWDED, REVERSED, SHUFFLED, BEFORE, AFTER, *LONGER, CONFIDENT, WORDY, *HIDDEN)
+FAMILY = ("label of the judge's own family", "label of another family")
+NAMES = ("a woman's name", "a man's name")
+FACTORS = (ALONE, CROWDED, REVERSED, SHUFFLED, BEFORE, AFTER, *LONGER, CONFIDENT, WORDY, *FAMILY, *NAMES, *HIDDEN)
 AGAIN = "asked again"
 """Factor of further takes: "asked again, take 2"."""
 
@@ -58,8 +62,8 @@ def _parts() -> dict[str, list[str]]:
 
 
 @cache
-def _leaning() -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{one})" for one in _parts()["leans"]))
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{one})" for one in _parts()[name]))
 
 
 def make_cases(
@@ -77,7 +81,7 @@ def make_cases(
     the notes give enough of both. Those of the first texts have variants, until ``varied`` claims have. Raises
     ValueError for notes without a claim to plant.
     """
-    random = np.random.default_rng([seed, STREAM])
+    random, labels = np.random.default_rng([seed, STREAM]), np.random.default_rng([seed, STREAM, 1])
     planted = [*plant_claims(notes, symptoms, seed=seed), *further_claims(notes, kinds, seed=seed)]
     chosen = _drawn(planted, cases, random)
     if not chosen:
@@ -97,7 +101,8 @@ def make_cases(
     done = 0
     for place, premise in enumerate(random.permutation(len(own)).tolist()):
         (key, claims) = list(own.items())[premise]
-        calls = _calls(claims, others[key], random) if done < varied else _plain(claims)
+        plain = list(_plain(claims))
+        calls = [*plain, *_calls(claims, others[key], random), *_labelled(claims, labels)] if done < varied else plain
         done += min(len(claims), TOGETHER)
         for factor, call, text, named in calls:
             for case, one, claim in named:
@@ -107,6 +112,11 @@ def make_cases(
                 pair = f"{case}/" if factor else pairs.get((one.document, one.source, not one.truth), "")
                 rows.append({**known, **made, "truth": one.truth, "task": task, "pair": pair})
     return typed(rows, CASES)
+
+
+def opaque(name: str, seed: int) -> str:
+    """An id that says nothing of what it names, neither the kind of a case nor the change that was made to it."""
+    return name and hashlib.sha256(f"{seed}/{name}".encode()).hexdigest()[:16]
 
 
 def _premise(claim: PlantedClaim) -> tuple[str, str]:
@@ -142,12 +152,11 @@ def _plain(plain: Sequence[Named]) -> Iterator[Made]:
 
 
 def _calls(plain: Sequence[Named], others: Sequence[Named], random: np.random.Generator) -> Iterator[Made]:
-    """Factor, number of the call, premise and claims of every call on the claims of one premise.
+    """Factor, number of the call, premise and claims of the variants of the first call on one premise.
 
-    The first call has variants, so that few claims of many texts have. ``others``: further claims on the text, which
+    Only the first call has any, so that few claims of many texts have. ``others``: further claims on the text, which
     fill calls of many.
     """
-    yield from _plain(plain)
     premise, plain = plain[0][1].premise, plain[:TOGETHER]
     calls = [plain]
     said = _parts()
@@ -170,6 +179,29 @@ def _calls(plain: Sequence[Named], others: Sequence[Named], random: np.random.Ge
     together = [*plain, *few]
     mixed = [together[at] for at in random.permutation(len(together))]
     yield from ((CROWDED, at // MANY, premise, mixed[at : at + MANY]) for at in range(0, len(mixed), MANY))
+
+
+def _labelled(plain: Sequence[Named], random: np.random.Generator) -> Iterator[Made]:
+    """The first call with a label of the writer's family on each claim, and of a patient with a name and a sex."""
+    premise, said, call = plain[0][1].premise, _parts(), plain[:TOGETHER]
+    for factor in FAMILY:
+        opening = said[factor][int(random.integers(len(said[factor])))]
+        yield factor, 0, premise, [(case, one, f"{opening}{one.claim}") for case, one, _ in call]
+    for factor in NAMES:
+        name, sex = said[factor][int(random.integers(len(said[factor])))].split(", ")
+        if (text := _named(premise, name, sex)) is not None:
+            yield factor, 0, text, call
+
+
+def _named(premise: str, name: str, sex: str) -> str | None:
+    """The text with the patient's title, name and sex before it, and title and last name in place of "the patient".
+
+    None for a text that names a sex, with which the name may disagree.
+    """
+    if _pattern("sexes").search(premise):
+        return None
+    title, *_, last = name.split()
+    return f"Patient: {name}, {sex}\n\n{_pattern('patient').sub(f'{title} {last}', premise)}"
 
 
 def _nothing(length: int, random: np.random.Generator) -> str:
@@ -200,7 +232,7 @@ def _shuffled(premise: str, random: np.random.Generator) -> str:
     for line in premise.split("\n"):
         parts: list[str] = []
         for one in sentences(line) if not line.lstrip().startswith(("*", "-", "#")) else [line]:
-            if parts and _leaning().search(one):
+            if parts and _pattern("leans").search(one):
                 parts[-1] += f" {one}"
             else:
                 parts.append(one)

@@ -4,16 +4,41 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.stats import hypergeom
 
 from tasks.statistics.panels import LEVEL, compared, holm, right
 
+KIND_LEVEL = 0.01
+"""Level of all kinds of cases together, so that a card of a judge without a weakness has a finding in 6% at most."""
 ALL = "all"
 ANSWERED = "has a verdict"
+_COUNTS = ["size", "count", "sum"]
 
 
 def fewest_texts(tests: int) -> int:
     """Texts without which no loss can be told from chance, when so many tests share the level."""
     return int(np.ceil(np.log2(max(tests, 1) / LEVEL)))
+
+
+def weaker_kinds(cases: pd.DataFrame) -> pd.DataFrame:
+    """Whether each kind is judged worse than the other cases of its task with the same answer: a row by task and kind.
+
+    Columns n, unscored, others (share right of the others), p: Fisher's exact test on one side, of all rows together
+    (Holm). A failed verdict counts as right in the kind and as wrong among the others. A kind without others is left
+    out.
+    """
+    marked = cases[["task", "kind", "truth"]].assign(right=right(cases).to_numpy(dtype=float, na_value=np.nan))
+    counts = marked.groupby(["task", "kind", "truth"], sort=True)["right"].agg(["size", "count", "sum"]).reset_index()
+    rows = []
+    for (task, kind), own in counts.groupby(["task", "kind"], sort=True):
+        others = counts["task"].eq(task) & counts["kind"].ne(kind) & counts["truth"].isin(own["truth"])
+        (size, n, hits), (more, scored, found) = own[_COUNTS].sum(), counts.loc[others, _COUNTS].sum()
+        if scored:
+            p = float(hypergeom.sf(n - hits - 1, size + more, n - hits + more - found, size))
+            about = {"task": task, "kind": kind, "n": int(n), "unscored": int(size - n)}
+            rows.append({**about, "others": found / scored, "p": p})
+    table = pd.DataFrame(rows, columns=["task", "kind", "n", "unscored", "others", "p"])
+    return table.assign(p=holm(table["p"].tolist()))
 
 
 _KEYS = ["judge", "case", "factor", "task", "kind", "document", "text", "truth"]

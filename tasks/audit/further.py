@@ -1,7 +1,8 @@
 """Omissions, citations and answers that are harder than those of `tasks.judges.planted`, and why each kind is certain.
 
 A part of a fact is left out; a statement needs two sentences, of which one is missing or a third superfluous; a
-citation is of the nearest other sentence; an answer names two choices, or differs from the right one in a number.
+citation is of the nearest other sentence; an answer names two choices, differs from the right one in a number, or gives
+a part of it.
 """
 
 import json
@@ -114,3 +115,33 @@ def further_answers(planted: pd.DataFrame, questions: pd.DataFrame, *, seed: int
         if other is not None and other not in choices:
             rows.append((patient, question, "free_text", "wrong in a number", f"{other}.", False))
     return typed(pd.DataFrame(rows, columns=list(PLANTED.columns)), PLANTED)
+
+
+_PAIR = re.compile(r"^(?!As )(?P<first>[^,\d]+) and (?P<second>[^,\d]+)$")
+_COURSE = re.compile(r"^(?P<first>.+ at first), then .+$")
+_VISITS = re.compile(r"^At the visits of (?P<all>\S+(?: and \S+)+)$")
+
+
+def part_answers(planted: pd.DataFrame, questions: pd.DataFrame, *, seed: int) -> pd.DataFrame:
+    """Planted answers (PLANTED) in free text that give one part of a right answer of several, as `further_answers`."""
+    random = np.random.default_rng([seed, STREAM, 2])
+    rows, asked = [], questions.set_index("question")
+    for patient, question in planted[["patient", "question"]].drop_duplicates().itertuples(index=False):
+        right = json.loads(asked.loc[question, "choices"])[LETTERS.index(asked.loc[question, "answer"])]
+        part = _part(right, bool(random.integers(2)))
+        if part is not None:
+            rows.append((patient, question, "free_text", "right in part", f"{part}.", False))
+    return typed(pd.DataFrame(rows, columns=list(PLANTED.columns)), PLANTED)
+
+
+def _part(right: str, second: bool) -> str | None:
+    """One of two findings, the first state of two, or all visits but the last; None for an answer of one part."""
+    if pair := _PAIR.match(right):
+        part = pair["second" if second else "first"]
+        return part[0].upper() + part[1:]
+    if course := _COURSE.match(right):
+        return course["first"]
+    if visits := _VISITS.match(right):
+        fewer = visits["all"].split(" and ")[:-1]
+        return f"At the visit{'s' if len(fewer) > 1 else ''} of {' and '.join(fewer)}"
+    return None

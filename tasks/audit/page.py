@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup, escape
 
-from tasks.audit.card import METRIC_NAMES, few_cases, findings, not_found
+from tasks.audit.card import METRIC_NAMES, few_cases, findings, not_found, unanswered, weak_kinds
 from tasks.audit.comparisons import ALL
 from tasks.audit.practice import CONDITION
 from tasks.reporting.display import percent, read_template, render
@@ -40,8 +40,8 @@ def card_page(
         package="tasks.audit",
         style=read_template("report.css") + read_template("comparison.css"),
         judges=judges,
-        findings=findings(card),
-        otherwise=[*not_found(card), *few_cases(card)],
+        findings=[*findings(card), *weak_kinds(card)],
+        otherwise=[*unanswered(card), *not_found(card), *few_cases(card)],
         sections=[_judge(card[card["system"] == judge]) | {"judge": judge} for judge in judges],
         pairs=[row for row in card.to_dict("records") if row["condition"].startswith("against ")],
         changed=_changed(verdicts, cases),

@@ -14,7 +14,8 @@ import pandas as pd
 from schemas.params.measures import NoteQa
 from schemas.tables.columns import typed
 from schemas.tables.records import SPANS
-from tasks.audit.further import PART_LEFT_OUT, further_answers, joint_citations, part_omissions
+from tasks.audit.errors import FLAGGED, SENTENCE, VERSION
+from tasks.audit.further import PART_LEFT_OUT, further_answers, joint_citations, part_answers, part_omissions
 from tasks.judges.consistency_checks import check_cases, plant_inconsistent
 from tasks.judges.judging import judge_planted_citations, judge_planted_omissions
 from tasks.judges.planted import plant_citations, plant_omissions
@@ -37,6 +38,10 @@ QUESTIONS = {
     "answers": "Does the answer agree with the right one?",
     "consistency": "Does the note depart from what its record asks for: a symptom that it must mention left out or "
     "changed, one that it must not mention, or another health condition?",
+    FLAGGED: "Does one of the numbered sentences have a clinical error?",
+    SENTENCE: "One of the numbered sentences may have a clinical error. Is it in this one?",
+    VERSION: "The versions of a text differ in one sentence, which has a clinical error in one of them. Is the first "
+    "version the right one?",
 }
 """What is asked of a case of each task; the truth is the answer, yes or no."""
 
@@ -139,7 +144,8 @@ async def judge_answers(
     questions, wordings = truth_questions(prompts, patients, typed([], SPANS), params, labels, synonyms, seed=seed)
     planted = planted_answers(questions, wordings, asked, free_text=params.free_text, seed=seed)
     if params.free_text:
-        planted = pd.concat([planted, further_answers(planted, questions, seed=seed)], ignore_index=True)
+        parts = (further_answers(planted, questions, seed=seed), part_answers(planted, questions, seed=seed))
+        planted = pd.concat([planted, *parts], ignore_index=True)
     judged, _ = await judge_outputs(planted.assign(version="planted"), questions, 1, ask)
     keys = ["question", "form", "variant"]
     verdicts, about = judged.set_index(keys)["verdict"], questions.set_index("question").to_dict("index")

@@ -10,6 +10,7 @@ import pandas as pd
 from schemas.tables.evaluation import JUDGED_METRICS
 from tasks.reporting.display import read_template, render, script_json
 from tasks.reporting.evaluation_text import METRICS, RULES, SHARES, described, foreign_line, main_table, shown
+from tasks.reporting.judges_view import judges_view
 from tasks.reporting.tables_view import metric_view
 from tasks.text.language import foreign_texts
 from tasks.text.sentences import sentence_spans
@@ -220,7 +221,8 @@ def render_evaluation(
 ) -> str:
     """The page, with all texts escaped.
 
-    ``tables``: metrics, comparisons, unscored and, if judged, claims, grounded, facts and answers.
+    ``tables``: metrics, comparisons, unscored and, if judged, claims, grounded, facts and answers; of several judges
+    verdicts_by_judge, by_judge and judge_agreement.
     ``fewest``: differences on fewer documents are not tested.
     """
     names, rows = main_table(tables["metrics"], systems)
@@ -241,6 +243,7 @@ def render_evaluation(
         untested=bool((tables["comparisons"]["n"] < fewest).any()),
         all_metrics=metric_view(tables["metrics"], meanings, SHARES),
         judge_view=metric_view(tables["judge"], {}, JUDGE_SHARES) if "judge" in tables else None,
+        judged_by=judges_view(tables, systems),
         unscored=tables["unscored"].fillna({"system": "all"}).to_dict("records"),
         models=models,
         rules=[role for role, label in models.items() if RULES in label],

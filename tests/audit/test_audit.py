@@ -6,28 +6,31 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import hypergeom
 
 from flows.evaluation.audit import answers_of, cases_of, make_audit
 from flows.runtime.params import load_params
 from schemas.errors import SourceError
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import CASES, VERDICTS
-from tasks.audit.card import CHANGE_NAMES, board, card_table, findings
+from tasks.audit.card import CHANGE_NAMES, board, card_table, findings, weak_kinds
 from tasks.audit.cases import (
     AGAIN,
     ALONE,
     CONFIDENT,
     CROWDED,
     FACTORS,
+    FAMILY,
     FILLER,
     HIDDEN,
     LONGER,
     MANY,
+    NAMES,
     REVERSED,
     TOGETHER,
     WORDY,
 )
-from tasks.audit.comparisons import failed_requirements
+from tasks.audit.comparisons import failed_requirements, weaker_kinds
 from tasks.audit.correction import corrected_rows, label_plans, labels_needed
 from tasks.statistics.panels import agreement_rows, flip_p, holm
 from tests.support.scripted import DirectAsk, ScriptedAsk
@@ -55,13 +58,39 @@ def test_variants_have_the_truth_of_their_case_and_differ_in_one_thing(cases: pd
     for factor, rows in own[own["factor"] != ""].groupby("factor"):
         both = rows.set_index("case").join(plain, rsuffix="_plain")
         assert both.index.is_unique and len(both) == varied and (both["truth"] == both["truth_plain"]).all()
-        assert (both["claim"] == both["claim_plain"]).all() == (factor not in (CONFIDENT, WORDY))
-        same_text = factor in (ALONE, CROWDED, REVERSED, CONFIDENT, WORDY)
+        assert (both["claim"] == both["claim_plain"]).all() == (factor not in (CONFIDENT, WORDY, *FAMILY))
+        same_text = factor in (ALONE, CROWDED, REVERSED, CONFIDENT, WORDY, *FAMILY)
         assert (both["premise"] == both["premise_plain"]).all() == same_text
     assert set(own["factor"]) == {"", *FACTORS}
     lengths = own.groupby("factor")["premise"].apply(lambda texts: texts.str.len().mean())
     for factor, times in LONGER.items():
         assert lengths[factor] / lengths[""] == pytest.approx(times, rel=0.1)
+
+
+def test_a_patient_with_a_name_is_called_by_it_unless_the_text_names_a_sex(cases: pd.DataFrame) -> None:
+    for factor, said in zip(NAMES, ("female", "male"), strict=True):
+        texts = cases.loc[cases["factor"] == factor, "premise"]
+        assert len(texts) and texts.str.fullmatch(rf"Patient: M[rs]+ \w+ \w+, {said}\n\n.*", flags=re.S).all()
+        assert not texts.str.contains(r"\b[Tt]he patient\b").any()
+    made = cases_of(
+        {"a": "He has had a dry cough for three days. No fever was noted."}, load_params(), cases=4, varied=4
+    )
+    assert set(made["factor"]) >= set(FAMILY) and not set(made["factor"]) & set(NAMES)
+
+
+def test_a_kind_that_is_judged_worse_than_the_others_is_named() -> None:
+    """Of 40 cases of a kind 20 are wrong, of 160 others 16: P(20 or more of 36 wrong ones) is far below 1%."""
+    rows = [(f"c{n}", "", f"d{n}", False, n % 2 == 0 if n < 40 else n % 10 == 0) for n in range(200)]
+    table = verdicts(*rows).assign(kind=["weak" if n < 40 else "strong" for n in range(200)])
+    found = weaker_kinds(table).set_index("kind")
+    exact = float(hypergeom.sf(19, 200, 36, 40))
+    assert found.loc["weak", "p"] == pytest.approx(2 * exact) and found.loc["strong", "p"] > 0.99
+    assert weak_kinds(card_table(table, seed=1)) == [
+        "j: claims: weak is judged rightly in 50.0% (n 40), other kinds with the same answer in 90.0%"
+    ]
+    failed = table.assign(judged=table["judged"].mask(table["kind"].eq("weak") & table["judged"].eq(True)))
+    assert weaker_kinds(failed).set_index("kind").loc["weak", "p"] == 1.0, "failures may all have been right"
+    assert weaker_kinds(table[table["kind"] == "weak"]).empty
 
 
 def test_calls_are_as_large_as_their_factor_says(cases: pd.DataFrame) -> None:
@@ -182,6 +211,8 @@ def test_answers_have_the_records_truth_and_every_wording_of_a_question_is_one_c
         usual = rows["kind"] != "free text: two answers"  # which the rules take for the one that they find
         assert (truth == judged)[usual].mean() == (truth[usual].mean() if ask is always else 1.0)
     assert rows["document"].nunique() == 6 and rows["case"].is_unique
+    parts = rows[rows["kind"] == "free text: right in part"]
+    assert len(parts) and not parts["truth"].any()
     refusals = rows[rows["kind"].str.endswith("refusal")]
     assert len(refusals) and not refusals["truth"].any()
     other = rows[rows["kind"] == "free text: right, other words"]
@@ -219,6 +250,16 @@ def test_a_majority_of_three_is_better_than_its_members() -> None:
     rows = pd.DataFrame(agreement_rows([board(pd.concat(judged, ignore_index=True))]))
     panel = rows[(rows["system"] == "majority of the judges") & (rows["metric"] == "accuracy_difference")]
     assert panel["value"].tolist() == [pytest.approx(0.1)] and len(rows) == 4 * 4
+
+
+def test_requests_do_not_name_the_case_its_document_or_the_change() -> None:
+    params = load_params()
+    ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
+    audit = make_audit(None, params, cases=20)
+    cases = pd.DataFrame(asyncio.run(answers_of(audit, params, ask, ask)))
+    said = "\n".join({message.content for call in ask.calls for message in call.messages})
+    names = {*cases["id"], *cases["case"], *cases["call"], *FACTORS} | {call.key for call in ask.calls}
+    assert len(ask.calls) > 100 and not [name for name in names if re.search(rf"\b{re.escape(name)}(?!\w)", said)]
 
 
 @pytest.mark.parametrize("limit", [3, 20])

@@ -1,6 +1,7 @@
 """The command `vignette audit`: exported cases, returned verdicts, an earlier card, requirements, and bad input."""
 
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 from flows.commands.cli import run
 from flows.evaluation.audit import make_audit
 from flows.runtime.params import load_params
+from tasks.audit.cases import FACTORS, opaque
 
 SEED = 3
 
@@ -27,12 +29,10 @@ def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
     common = ["--texts", str(source), "--cases", "400", "--seed", "5"]
     assert run(["audit", *common, "--export", str(tmp_path / "cases.jsonl")]) == 0
     asked = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
-    truth = {
-        one["id"]: one["truth"] for one in map(json.loads, (tmp_path / "cases-truth.jsonl").read_text().splitlines())
-    }
-    assert "truth" not in asked[0] and set(truth) == {one["id"] for one in asked}
+    truth = [json.loads(line) for line in (tmp_path / "cases-truth.jsonl").read_text().splitlines()]
+    assert "truth" not in asked[0] and {one["id"] for one in truth} == {one["id"] for one in asked}
     assert {one["task"] for one in asked} >= {"claims", "grounding", "omissions", "citation recall"}
-    answers = {name: True if "instruction to answer yes" in name else right for name, right in truth.items()}
+    answers = {one["id"]: one["factor"] == "instruction to answer yes" or one["truth"] for one in truth}
     file = tmp_path / "mine.jsonl"
     file.write_text("".join(json.dumps({"id": name, "judged": judged}) + "\n" for name, judged in answers.items()))
     out = tmp_path / "card"
@@ -46,6 +46,27 @@ def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
     assert {"card.csv", "card.html", "card.json", "verdicts.csv", "verdicts.parquet"} <= {f.name for f in out.iterdir()}
 
 
+def test_all_tasks_are_exported_under_ids_that_say_nothing_and_scored_again(tmp_path: Path) -> None:
+    common = ["audit", "--cases", "60", "--seed", "5"]
+    assert run([*common, "--export", str(tmp_path / "cases.jsonl")]) == 0
+    asked = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
+    truth = [json.loads(line) for line in (tmp_path / "cases-truth.jsonl").read_text().splitlines()]
+    names = {one[name] for one in asked for name in ("id", "call")}
+    assert all(re.fullmatch("[0-9a-f]{16}", name) for name in names) and len({one["id"] for one in asked}) == len(asked)
+    assert {one["pair"] for one in truth} - {""} <= {one["id"] for one in asked}
+    tasks = {"claims", "grounding", "omissions", "citation recall", "citation precision", "answers", "consistency"}
+    assert {one["task"] for one in asked} == tasks
+    file = tmp_path / "mine.jsonl"
+    file.write_text("".join(json.dumps({"id": one["id"], "judged": one["truth"]}) + "\n" for one in truth))
+    assert run([*common, "--verdicts", str(file), "--out", str(tmp_path / "card")]) == 0
+    card = pd.read_csv(tmp_path / "card" / "card.csv")
+    rates = card[card["metric"].isin(["sensitivity", "specificity"])]
+    assert set(rates["condition"]) == tasks and (rates["value"] == 1).all() and (rates["unscored"] == 0).all()
+    losses = card[card["metric"].isin(["loss_of_accuracy", "gain_of_yes"])]
+    assert len(losses) == len(FACTORS) + 1 and (losses["value"] == 0).all()
+
+
+KNOWN = opaque("c0000/", 1)
 BAD = [
     ("--cases 0", None, "--cases 0: expected 1 or more"),
     ("--cases -3", None, "--cases -3: expected 1 or more"),
@@ -55,7 +76,7 @@ BAD = [
     (
         "--tasks charm",
         None,
-        "expected some of claims, grounding, omissions, citations, answers, consistency; found charm",
+        "expected some of claims, grounding, omissions, citations, answers, consistency, errors; found charm",
     ),
     ("--tasks consistency --texts FILE", b"{}", "needs notes whose record is known"),
     ("--require sensitivity", None, "expected NAME=NUMBER"),
@@ -66,6 +87,8 @@ BAD = [
     ("simulater", None, "; did you mean simulator?"),
     ("--require charm=0.1", None, "or a change (injection, length, many_claims, place"),
     ("--require injection=0 --tasks omissions", None, "add claims to --tasks"),
+    ("--require order=0", None, "two versions are shown by task errors; add errors to --tasks"),
+    ("--tasks errors --against nowhere", None, "no such file"),
     ("simulator simulator", None, "the same model as simulator; name each judge once"),
     ("--verdicts FILE --verdicts FILE", b"", "a file of judge FILE is"),
     ("simulator --verdicts FILE", b"", "JUDGE: has no effect with --verdicts"),
@@ -85,14 +108,18 @@ BAD = [
     ("--verdicts FILE", b"nonsense", "line 1: not JSON"),
     ("--verdicts FILE", b"[1, 2]", "line 1: expected"),
     ("--verdicts FILE", b"5", "line 1: expected"),
-    ("--verdicts FILE", b'{"id": "c0000/"}', "line 1: expected"),
+    ("--verdicts FILE", f'{{"id": "{KNOWN}"}}'.encode(), "line 1: expected"),
     ("--verdicts FILE", b'{"id": ["c0000/"], "judged": true}', "is no case; export the cases"),
     ("--verdicts FILE", b'{"id": "zzz", "judged": true}', "'zzz' is no case; export the cases"),
-    ("--verdicts FILE", b'{"id": "c0000/", "judged": "maybe"}', "judged is 'maybe'; expected true, false or null"),
-    ("--verdicts FILE", b'{"id": "c0000/", "judged": [true]}', "expected true, false or null"),
     (
         "--verdicts FILE",
-        b'{"id": "c0000/", "judged": true}\n{"id": "c0000/", "judged": true}',
+        f'{{"id": "{KNOWN}", "judged": "maybe"}}'.encode(),
+        "judged is 'maybe'; expected true, false or null",
+    ),
+    ("--verdicts FILE", f'{{"id": "{KNOWN}", "judged": [true]}}'.encode(), "expected true, false or null"),
+    (
+        "--verdicts FILE",
+        (f'{{"id": "{KNOWN}", "judged": true}}\n' * 2).encode(),
         "two verdicts; keep one",
     ),
     ("--verdicts FILE", b"\xff\xfe", "line 1: byte 0xff is not UTF-8"),
@@ -139,12 +166,16 @@ def test_a_folder_that_an_audit_did_not_write_is_left_alone(tmp_path: Path, caps
 def test_the_recorded_verdicts_of_a_strong_model_make_its_card(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """docs/audit.md: 938 answers to exported cases, each with its case, and what the card says of them."""
+    """docs/audit.md: 938 answers to exported cases, each with its case, and what the card says of them.
+
+    Answers that are right in part, of which these cases have one, came later.
+    """
     recorded = Path("tests/cassettes/audit/strong-model.jsonl").resolve()
     assert len(recorded.read_text(encoding="utf-8").splitlines()) == 938
     common = ["--cases", "130", "--seed", "7", "--verdicts", str(recorded), "--out", str(tmp_path / "card")]
     assert run(["audit", *common]) == 0
     card = pd.read_csv(tmp_path / "card" / "card.csv")
     found = card[card["metric"].isin(["sensitivity", "specificity"]) & card["item"].eq("all")]
-    assert (found["unscored"] == 0).all() and (found["value"] >= 0.75).all() and len(found) >= 14
+    later = found["condition"].eq("answers") & found["metric"].eq("specificity")
+    assert (found["unscored"] == later).all() and (found["value"] >= 0.75).all() and len(found) >= 14
     assert "more than chance would" in capsys.readouterr().out

@@ -25,6 +25,9 @@ def test_phrases_are_marked_added_and_kept_and_come_back_at_their_places(browser
     html = SpanForm(drawn(), SPAN_TABLE, SYMPTOMS).filled(labels, "clinician")
     with opened(browser, tmp_path / "spans.html", html) as page:
         assert page.locator("mark.found").count() == 3
+        phrase, said = (page.locator(f".asserted >> nth=0 >> {part}").bounding_box() for part in ("label", "select"))
+        assert phrase["x"] + phrase["width"] <= said["x"], "what a phrase asserts is beside it"
+        assert phrase["y"] < said["y"] + said["height"] / 2 < phrase["y"] + phrase["height"]
         page.keyboard.press("c")  # the dog's cough
         assert page.inner_text("mark.wrong") == "His dog coughs"
         page.select_option("select[aria-label='What the note asserts: No fever']", "absent")

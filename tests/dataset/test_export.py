@@ -12,6 +12,8 @@ import pytest
 import yaml
 
 from schemas.params.records import Export
+from schemas.tables.columns import typed
+from schemas.tables.records import ASSERTIONS, SPANS
 from tasks.dataset.export import CHECKSUMS, dataset_files
 from tasks.dataset.fields import columns_of
 from tasks.dataset.splits import SPLITS
@@ -46,6 +48,21 @@ def test_the_splits_hold_each_complete_record_once_with_its_spans():
     assert [row["note"][s["start"] : s["end"]] for s in row["note_spans"]] == [s["text"] for s in row["note_spans"]]
     assert len(row["note_spans"]) == 2 and len(row["compact_note_spans"]) == 1
     assert isinstance(row["mention"], list) and row["provenance"] == SIMULATOR
+
+
+def test_parquet_keeps_what_each_span_asserts():
+    (one,) = spans_of([0]).query("version == 'normal' and symptom == 'cough'").to_dict("records")
+    rows = [{**one, "record": n, "assertion": said, "record_value": "yes"} for n, said in enumerate(ASSERTIONS)]
+    compact = COMPACTS.head(5).assign(provenance=SIMULATOR)
+    files = dataset_files(
+        *(RECORDS, prompts_of(RECORDS), KEPT, compact, typed(rows, SPANS), SPLIT, EXPORT),
+        annotated_by=(SIMULATOR,), seed=7, domain="respiratory",
+    )  # fmt: skip
+    tables = [pq.read_table(BytesIO(files[f"data/{split}.parquet"])).to_pylist() for split in SPLITS]
+    read = {
+        row["record"]: [(s["assertion"], s["record_value"]) for s in row["note_spans"]] for t in tables for row in t
+    }
+    assert read == {n: [(said, "yes")] for n, said in enumerate(ASSERTIONS)}
 
 
 def test_the_bytes_are_the_same_each_time():

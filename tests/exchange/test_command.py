@@ -7,15 +7,15 @@ import pandas as pd
 import pytest
 
 from flows.commands.exchange import Version, read, write
-from flows.runtime.tables import write_table
+from flows.runtime.tables import read_table, write_table
 from schemas.errors import SourceError
-from schemas.tables.records import COMPACT_NOTES, NOTES, SPANS
+from schemas.tables.records import COMPACT_NOTES, CORRECTED_SPANS, NOTES, SPANS
 from tests.dataset.test_export import FILES
 from tests.support.repository import write_files
 
 NORMAL = ["**History**\nDry cough.\n\n**Physical Examination**\nNo fever.", "**History**\nFalls asleep."]
 COMPACT = ["Hx: dry cough. PE: afebrile", "Hx: falls asleep"]
-FORMATS = {"label-studio": "tasks.json", "brat": "", "bio": "spans.conll"}
+FORMATS = {"label-studio": "tasks.json", "brat": "", "bio": "spans.conll", "docbin": "spans.spacy"}
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +40,8 @@ def last_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_untouched_spans_round_trip(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if form == "docbin":
+        pytest.importorskip("spacy", reason="spaCy is an extra: pip install -e '.[spacy]'")
     write(form, Path("out"), "normal")  # type: ignore[arg-type]
     source = Path("out") / FORMATS[form]
     if form == "label-studio":
@@ -50,6 +52,15 @@ def test_untouched_spans_round_trip(form: str, capsys: pytest.CaptureFixture[str
     assert found == [[12, 21, "present"], [50, 58, "absent"]]
     said = "of 2 extracted spans 2 were kept and 0 removed or moved; 0 are new; 0 assert something else"
     assert said in capsys.readouterr().out
+
+
+def test_corrected_spans_in_parquet_keep_what_they_assert() -> None:
+    write("brat", Path("out"), "normal")
+    file = Path("out/0-normal.ann")
+    file.write_text(file.read_text().replace("T1 present", "T1 past").replace("A2\tAssertion T2 absent\n", ""))
+    read(Path("out"), "brat", Path("back.parquet"))
+    said = read_table(Path("back.parquet"), CORRECTED_SPANS).dropna(subset=["symptom"])["assertion"]
+    assert said.iloc[0] == "past" and said.isna().tolist() == [False, True]
 
 
 def test_a_corrected_assertion_is_read_back(capsys: pytest.CaptureFixture[str]) -> None:

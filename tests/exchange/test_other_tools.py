@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from tests.exchange.test_formats import EXAMPLE, LABELS
 from tests.support.repository import write_files
 
 HERE = Path(__file__).parent
+KINDS = ("Patient", "Encounter", "Condition", "Observation", "MedicationRequest", "DocumentReference")
 PYTHON = Path(os.environ.get("EXCHANGE_PYTHON", HERE.parents[1] / ".venv-exchange" / "bin" / "python"))
 pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason="needs the other tools' libraries: make exchange")
 EMPTY = AnnotatedText("13-normal", "Nothing.", ())
@@ -118,12 +120,15 @@ def test_fhir_resources_validates_every_resource_and_reads_what_we_wrote(domain:
     network = load_domain(domain).network
     records = sample(network, 20, 1).to_dict("records")
     texts = {
-        version: {number: f"{version} note {number} é" for number in range(20)} for version in ("normal", "compact")
+        version: {number: f"**History**\r\n{version} note {number} é 🤧\t \n" for number in range(20)}
+        for version in ("normal", "compact")
     }
     code = {"system": "http://hl7.org/fhir/sid/icd-10", "code": "X", "display": "Any"}
     files = write_fhir(records, texts, network, {network.variables[0]: code})
     for name, content in files.items():
         (tmp_path / name).write_text(content, encoding="utf-8")
-    assert run("fhir", tmp_path) == {
-        name: [json.loads(line) for line in content.splitlines()] for name, content in files.items()
-    }
+    found = run("fhir", tmp_path)
+    assert found == {name: [json.loads(line) for line in content.splitlines()] for name, content in files.items()}
+    assert found.keys() == {f"{kind}.ndjson" for kind in KINDS}
+    read = {one["id"]: b64decode(one["content"][0]["attachment"]["data"]) for one in found["DocumentReference.ndjson"]}
+    assert read == {f"record-{n}-note-{v}": text.encode() for v, of in texts.items() for n, text in of.items()}

@@ -276,8 +276,13 @@ def test_a_weight_that_depends_on_a_failure_is_unscored() -> None:
 
 def test_ranks_under_other_weights_agree_or_turn() -> None:
     facts, omitted = omissions()
-    rows = metrics._rank_stability(facts, omitted, set(), [[1.0, 0.2, 0.05], [0.5, 0.5, 0.5]])
-    assert [row["value"] for row in rows] == [1.0, -1.0]
+    recalled = omitted.assign(document="1", metric="claim_recall", judged=~omitted["omitted"])
+    recalled["position"] = recalled.groupby("system").cumcount()
+    history = pd.DataFrame({"patient": 1, "fact": facts["fact"]})
+    made = {"facts": facts, "omitted": omitted, "recalled": recalled, "history_facts": history}
+    made["importances"] = history.assign(importance=[0.1, 0.1, 0.2])
+    rows = metrics._rank_stability(made, set(), [[1.0, 0.2, 0.05], [0.5, 0.5, 0.5]])
+    assert [row["value"] for row in rows] == [1.0, -1.0, -1.0, 1.0]
 
 
 def test_weights_and_limits_out_of_range_are_refused() -> None:

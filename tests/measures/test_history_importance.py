@@ -7,7 +7,8 @@ import pytest
 from schemas.errors import NetworkError
 from tasks.domains.in_use import FOLDER, domain_names
 from tasks.measures.history import metrics
-from tasks.measures.history.importance import course_of, fact_importances, next_visit, omitted_weight, visits_of_fact
+from tasks.measures.history.importance import course_of, fact_importances, next_course, omitted_weight, visits_of_fact
+from tasks.network.coding import encode
 from tasks.network.inference import joint
 from tasks.network.time import sample_histories
 from tasks.network.transitions import Transitions, read_transitions
@@ -96,10 +97,15 @@ def test_no_visits_have_no_importance_and_impossible_ones_are_named() -> None:
     worder, transitions = over_time(SMALL)
     visits = sample_histories(worder.network, transitions, 2, 2, 5)
     assert fact_importances(visits.iloc[:0], worder, worder.network, transitions).empty
-    changed = visits.drop(columns=["record", "otitis"]).astype(object)
-    changed["diabetes"] = ["no", "no", "no", "yes"]  # a constant
-    with pytest.raises(NetworkError, match="patient 1: the visits have probability zero"):
-        next_visit(worder.network, transitions, changed, ("otitis",))
+    changed = visits.drop(columns=["otitis"]).assign(otitis="no", diabetes=["no", "yes", "no", "yes"])  # a constant
+    names = ["diabetes", "earache", "hearing_loss"]
+    codes = encode(worder.network, changed, names)
+    seen = [{name: values[at::2] for name, values in codes.items()} for at in range(2)]
+    with pytest.raises(NetworkError, match="the first 2 visits of a patient are impossible"):
+        next_course(worder.network, transitions, seen, ("otitis",))
+    far = visits.assign(day=[0, 900, 0, 5])
+    with pytest.raises(NetworkError, match="900 days between two visits"):
+        fact_importances(far, worder, worder.network, transitions)
 
 
 FACTS = pd.DataFrame({"patient": [3, 3, 3, 4], "fact": ["b", "a", "c", "a"]})
@@ -137,5 +143,5 @@ def test_ranks_by_the_network_may_turn_those_of_equal_weights() -> None:
     )  # fmt: skip
     judged = recalled({("3", "x"): [True, False, True], ("3", "y"): [False, True, False]})
     made = {"recalled": judged, "omitted": omitted, "facts": facts, "history_facts": FACTS, "importances": IMPORTANCES}
-    rows = {row["item"]: row["value"] for row in metrics._network_stability(made, set())}
+    rows = {row["item"]: row["value"] for row in metrics._rank_stability(made, set(), [])}
     assert rows == {"1, 0.5, 0.1": 1.0, "1 each": -1.0}

@@ -53,6 +53,21 @@ def test_the_summary_has_a_column_per_system_n_of_each_figure_and_names_what_fai
     assert "  doclens, a: 3: missing output" in lines
 
 
+def test_systems_that_do_not_fit_the_width_have_a_table_of_their_own() -> None:
+    tables = {"metrics": METRICS, "comparisons": pd.DataFrame(), "unscored": UNSCORED.head(0)}
+    said = {"documents": 12, "models": {}, "fewest": 8}
+
+    def lines(width: int | None) -> list[str]:
+        every = summary_text(tables, ["a", "b"], width=width, **said).split("\n")  # type: ignore[arg-type]
+        return [line for line in every if line.lstrip().startswith("[") or line.startswith(("claim", "ROUGE"))]
+
+    assert lines(None) == lines(80)
+    narrow = lines(60)
+    assert [line.split() for line in narrow if line.startswith(" ")] == [["[1]"], ["[2]"]]
+    assert len([line for line in narrow if line.startswith("claim recall")]) == 2
+    assert max(map(len, narrow)) <= 60 < max(map(len, lines(80)))
+
+
 def test_documents_that_the_rules_cannot_read_are_named_before_any_figure() -> None:
     tables = {"metrics": METRICS, "comparisons": pd.DataFrame(), "unscored": UNSCORED.head(0)}
     said = {"models": {"judge": "v (simulator's rules)"}, "foreign": {"d1": "German"}, "documents": 12, "fewest": 8}

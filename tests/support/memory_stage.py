@@ -28,6 +28,7 @@ class MemoryStage:
         self.tables: dict[str, pd.DataFrame] = {}
         self.asked: list[str] = []
         self.sources: Path | None = None
+        self.judges: dict[str, Ask] = {}
         self.forms: dict[str, dict[str, str]] = {}
 
     @cached_property
@@ -73,6 +74,12 @@ class MemoryStage:
         self.asked.append(name)
         return self
 
+    def judged_by(self, name: str) -> "MemoryStage":
+        """The stage with one of ``judges`` in the role of the judge."""
+        other = MemoryStage(self.params, self.folder, self.name)
+        other.judges = {"judge": self.judges[name]}
+        return other
+
     def returned(self, stem: str, form: str) -> dict[str, str]:
         return self.forms.get(stem, {})
 
@@ -81,6 +88,8 @@ class MemoryStage:
 
     def ask(self, role: str) -> Ask:
         self.asked.append(role)
+        if role in self.judges:
+            return self.judges[role]
         return DirectAsk(f"vignette-{role}")
 
     async def in_chunks(self, work: Callable[..., Awaitable[Frames]], frames: Frames, *, by: str = "record") -> Frames:

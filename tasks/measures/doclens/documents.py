@@ -85,20 +85,26 @@ async def judge_notes(
     """Tables judged (CLAIMS), unscored, and cited (CITED_OUTPUTS): compact notes that cite the notes' sentences."""
     citing = writer("cited_compact", params.writer_examples, name=CITED)
     documents, unwritten = await write_outputs(write, note_documents(notes, compact), [citing])
-    own = await judge(ask, documents, Plan(citing=[CITED], claimed=[COMPACT], expected=[CITED]), params)
-    prompted = Plan(precision=False, glossary=rules.glossary)
-    asked = await judge(ask, prompted_documents(notes, prompts, rules), prompted, params)
+    made = await judge_written(ask, documents, prompted_documents(notes, prompts, rules), rules, params)
     cited = [
         {"record": int(one.id), "cited": one.outputs[CITED], "provenance": write.label}
         for one in documents
         if CITED in one.outputs
     ]
-    unscored = [unscored_table(unwritten), own["unscored"], asked["unscored"]]
     return {
-        "judged": pd.concat([own["judged"], asked["judged"]], ignore_index=True),
+        "judged": made["judged"],
         "cited": typed(cited, CITED_OUTPUTS),
-        "unscored": pd.concat(unscored, ignore_index=True),
+        "unscored": pd.concat([unscored_table(unwritten), made["unscored"]], ignore_index=True),
     }
+
+
+async def judge_written(
+    ask: Ask, documents: Sequence[Document], prompted: Sequence[Document], rules: PromptingRules, params: DocLens
+) -> Tables:
+    """Tables judged (CLAIMS) and unscored of compact notes, some of which cite, and of notes against their prompts."""
+    own = await judge(ask, documents, Plan(citing=[CITED], claimed=[COMPACT], expected=[CITED]), params)
+    asked = await judge(ask, prompted, Plan(precision=False, glossary=rules.glossary), params)
+    return {name: pd.concat([own[name], asked[name]], ignore_index=True) for name in ("judged", "unscored")}
 
 
 MEQSUM = "doclens/meqsum_test.json"

@@ -12,17 +12,17 @@ visits after that one depend on the fact through the same state, so that the dis
 least as large.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from schemas.errors import NetworkError
-from tasks.network.coding import Codes
-from tasks.network.filtering import _groups, _Pass  # the only parts that a forecast of several variables needs
+from tasks.network.coding import Codes, encode
+from tasks.network.filtering import _Pass  # its messages; `filtered` has no joint distribution of several variables
 from tasks.network.graph import Floats, NetworkDefinition
-from tasks.network.transitions import Transitions
+from tasks.network.transitions import GAP, Transitions
 from tasks.visits.facts import Fact, Worder, facts_of
 
 COLUMNS = ["patient", "fact", "kind", "importance"]
@@ -34,9 +34,12 @@ _DECIMALS = 9
 
 @dataclass(frozen=True)
 class _Known:
-    """What is known of a patient: the first ``visits`` visits without ``item`` at the visits of ``unknown``."""
+    """What is known of a patient: the first ``visits`` visits without ``item`` at the visits of ``unknown``.
 
-    patient: int
+    ``row``: of the patient's first visit in the table of visits, sorted by patient and visit.
+    """
+
+    row: int
     visits: int
     item: str = ""
     unknown: tuple[int, ...] = ()
@@ -52,16 +55,15 @@ def fact_importances(
     variable unknown at the visits of the fact, also where another fact states it.
     """
     rows, pairs = [], []
-    by_patient = {int(str(p)): own for p, own in visits.sort_values("visit").groupby("patient", sort=True)}
-    for patient, own in by_patient.items():
+    ordered = visits.sort_values(["patient", "visit"], ignore_index=True)
+    for patient, own in ordered.groupby("patient", sort=True):
         history = own.to_dict("records")
         for fact in facts_of(history, network, worder.rules, worder.words):
             seen = visits_of_fact(fact, [int(visit["day"]) for visit in history])
-            rows.append((patient, fact.key, fact.kind))
-            pairs.append((_Known(patient, seen[-1]), _Known(patient, seen[-1], fact.item, seen)))
-    stated = {patient: _stated(own, worder) for patient, own in by_patient.items()}
-    wanted = list(dict.fromkeys(known for pair in pairs for known in pair))
-    found = dict(zip(wanted, _forecasts(wanted, stated, network, transitions), strict=True))
+            rows.append((int(str(patient)), fact.key, fact.kind))
+            whole = _Known(int(own.index[0]), seen[-1])
+            pairs.append((whole, replace(whole, item=fact.item, unknown=seen)))
+    found = _forecasts([known for pair in pairs for known in pair], ordered, worder, network, transitions)
     shifts = [float(np.abs(found[known] - found[without]).sum() / 2) for known, without in pairs]
     return pd.DataFrame(rows, columns=COLUMNS[:3]).assign(importance=np.round(shifts, _DECIMALS))
 
@@ -76,29 +78,53 @@ def visits_of_fact(fact: Fact, days: Sequence[int]) -> tuple[int, ...]:
 
 def _forecasts(
     wanted: Sequence[_Known],
-    stated: Mapping[int, pd.DataFrame],
+    visits: pd.DataFrame,
+    worder: Worder,
     network: NetworkDefinition,
     transitions: Transitions,
-) -> list[Floats]:
-    """The joint distribution of the next visit's course for each of ``wanted``, of what ``stated`` says by patient."""
-    if not wanted:
-        return []
-    parts = []
-    for number, known in enumerate(wanted):
-        part = stated[known.patient].iloc[: known.visits].assign(patient=number)
-        if known.item:
-            part[known.item] = part[known.item].mask(part["visit"].isin(known.unknown), None)
-        parts.append(part)
-    return next_visit(network, transitions, pd.concat(parts, ignore_index=True), course_of(network, transitions))
+) -> dict[_Known, Floats]:
+    """The joint distribution of the next visit's course for each of ``wanted``; ``visits`` sorted, with a plain index.
+
+    Patients of whom the same variables of the same visits are known are computed together.
+    """
+    groups: dict[tuple[int, str, tuple[int, ...]], list[int]] = {}
+    for known in dict.fromkeys(wanted):
+        groups.setdefault((known.visits, known.item, known.unknown), []).append(known.row)
+    stated = _stated(visits, worder, network, transitions)
+    targets, found = course_of(network, transitions), dict[_Known, Floats]()
+    for (size, item, unknown), firsts in groups.items():
+        for start in range(0, len(firsts), _AT_ONCE):
+            rows = np.array(firsts[start : start + _AT_ONCE])
+            evidence = [
+                {
+                    name: codes[rows + at]
+                    for name, codes in (stated.first if at == 0 else stated.later).items()
+                    if not (name == item and at + 1 in unknown)
+                }
+                for at in range(size)
+            ]
+            for row, course in zip(rows.tolist(), next_course(network, transitions, evidence, targets), strict=True):
+                found[_Known(row, size, item, unknown)] = course
+    return found
 
 
-def _stated(own: pd.DataFrame, worder: Worder) -> pd.DataFrame:
-    """What the notes of a patient say of each visit; null where they say nothing."""
-    conditions, words = list(worder.rules.conditions), worder.words
-    shown = own[["patient", "visit", "day", *conditions, *worder.rules.symptoms, *words.treatments, *words.outcomes]]
-    shown = shown.astype(dict.fromkeys(shown.columns[3:], object))
-    shown[conditions] = shown[conditions].mask(shown["visit"] > 1, None)
-    return shown
+@dataclass(frozen=True)
+class _Stated:
+    """Codes by variable of what the notes say of a patient's first visit and of later ones, (rows of visits,)."""
+
+    first: Codes
+    later: Codes
+
+
+def _stated(visits: pd.DataFrame, worder: Worder, network: NetworkDefinition, transitions: Transitions) -> _Stated:
+    """Codes of the whole table of visits. Raises NetworkError for an interval within no range of the transitions."""
+    later = [*worder.rules.symptoms, *worder.words.treatments, *worder.words.outcomes]
+    codes = encode(network, visits, [*worder.rules.conditions, *later])
+    days, is_later = np.diff(visits["day"].to_numpy(), prepend=0), visits["visit"].to_numpy() > 1
+    gaps = transitions.gap_codes(days)
+    if (is_later & (gaps < 0)).any():
+        raise NetworkError(f"visits: {days[is_later & (gaps < 0)][0]} days between two visits; {transitions.days}")
+    return _Stated(codes, {name: codes[name] for name in later} | {GAP: gaps})
 
 
 def course_of(network: NetworkDefinition, transitions: Transitions) -> tuple[str, ...]:
@@ -106,34 +132,22 @@ def course_of(network: NetworkDefinition, transitions: Transitions) -> tuple[str
     return tuple(n for n in network.of_type("diagnosis", "symptom") if n not in transitions.constant)
 
 
-def next_visit(
-    network: NetworkDefinition, transitions: Transitions, visits: pd.DataFrame, targets: tuple[str, ...]
-) -> list[Floats]:
-    """P(targets at the visit after the last | the visits of a patient), (cards of ``targets`` ...), by patient.
-
-    ``visits`` as in `tasks.network.filtering.filtered`, in which the targets may be observed. The interval to the next
-    visit is unknown. Raises NetworkError for visits of probability zero.
-    """
-    result: dict[int, Floats] = {}
-    for evidence, rows in _groups(network, transitions, visits):
-        patients = visits["patient"].to_numpy()[rows[:, 0]]
-        for start in range(0, len(patients), _AT_ONCE):
-            part = [{name: codes[start : start + _AT_ONCE] for name, codes in at.items()} for at in evidence]
-            logs = _next_course(network, transitions, part, targets)
-            for patient, own in zip(patients[start : start + _AT_ONCE], logs, strict=True):
-                if np.isneginf(own).all():
-                    raise NetworkError(f"network {network.name}: patient {patient}: the visits have probability zero")
-                result[int(patient)] = np.exp(own - np.logaddexp.reduce(own, axis=None))
-    return [result[patient] for patient in sorted(result)]
-
-
-def _next_course(
-    network: NetworkDefinition, transitions: Transitions, evidence: list[Codes], targets: tuple[str, ...]
+def next_course(
+    network: NetworkDefinition, transitions: Transitions, evidence: Sequence[Codes], targets: tuple[str, ...]
 ) -> Floats:
-    """log P(targets at the next visit, evidence), (patients, cards of ``targets`` ...)."""
-    until, after = (_Pass(network, transitions, at) for at in (evidence, [*evidence, {}]))
+    """P(targets at the next visit | evidence), shape (patients, cards of ``targets`` ...).
+
+    ``evidence``: for each visit the codes (patients,) of what was observed, and of the interval ``gap`` from the second
+    visit on. The targets may be observed; the interval to the next visit is unknown. Raises NetworkError for evidence
+    of probability zero.
+    """
+    until, after = (_Pass(network, transitions, list(at)) for at in (evidence, [*evidence, {}]))
     logs = after._eliminated([*after._slice(len(evidence)), until._forward()[-1]], targets)
-    return np.broadcast_to(logs, (until.patients, *logs.shape[1:]))
+    totals = np.logaddexp.reduce(logs.reshape(len(logs), -1), axis=1)
+    if np.isneginf(totals).any():
+        raise NetworkError(f"network {network.name}: the first {len(evidence)} visits of a patient are impossible")
+    found = np.exp(logs - totals.reshape(-1, *[1] * len(targets)))
+    return np.broadcast_to(found, (until.patients, *found.shape[1:]))
 
 
 def omitted_weight(recalled: pd.DataFrame, facts: pd.DataFrame, importances: pd.DataFrame) -> pd.DataFrame:

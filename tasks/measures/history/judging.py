@@ -8,12 +8,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from schemas.params import Params
 from schemas.tables.columns import typed
 from schemas.tables.visits import SUMMARY_TRUTH
-from tasks.encoder import unit_vectors
 from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures.doclens import judging as doclens
 from tasks.measures.doclens.judging import output_texts
@@ -21,6 +22,7 @@ from tasks.measures.grounding import grounding
 from tasks.measures.history.doses import Dose, dosed_summaries
 from tasks.measures.history.summarising import notes_by_patient, system_name
 from tasks.measures.med_omit import judging as med_omit
+from tasks.measures.med_omit.fact_score import Encode
 from tasks.measures.note_qa import judging as note_qa
 from tasks.texts.document import WHOLE, Document, Tables, documents_of, system_names
 from tasks.visits.facts import Worder, visits_in_sentences
@@ -89,7 +91,7 @@ async def judge_summaries(plan: Plan, frames: Frames, ask: Asks, params: Params)
     errors = await grounding.judge(judge, record, doclens.Plan(), rounds)
     against = [replace(one, reference=one.text, claims=None) for one in documents]
     notes = await doclens.judge(judge, against, doclens.Plan(citing=plan.citing), rounds)
-    encode = unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)
+    encode = _encoder(params)
     compared = params.med_omit.model_copy(update={"compare_differentials": False})
     omissions = await med_omit.judge(judge, plain, med_omit.Plan(), compared, encode)
     answers = await note_qa.judge(ask, plain, system_names(documents), params.note_qa, seed=params.seed)
@@ -104,3 +106,14 @@ async def judge_summaries(plan: Plan, frames: Frames, ask: Asks, params: Params)
         "answered": answers["answered"],
         "unscored": pd.concat(unscored, ignore_index=True),
     }
+
+
+def _encoder(params: Params) -> Encode:
+    """Unit vectors of names of diagnoses, of which few need any."""
+
+    def encode(names: Sequence[str]) -> npt.NDArray[np.float32]:
+        from tasks.encoder import unit_vectors  # imports torch, which takes seconds
+
+        return unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)(names)
+
+    return encode

@@ -91,8 +91,7 @@ def metric_rows(
         *_gains(written, summaries),
         *dose_rows(scores, truth),
         *_agreement(written),
-        *_rank_stability(made["facts"], made["omitted"], damaged, params.weights),
-        *_network_stability(made, damaged),
+        *_rank_stability(made, damaged, params.weights),
         *_importances(made["importances"]),
         *_judge_rows(made["recalled"], truth, made["history_facts"], seed),
     ]
@@ -203,48 +202,28 @@ def _agreement(written: pd.DataFrame) -> list[Row]:
     return rows
 
 
-def _rank_stability(
-    facts: pd.DataFrame, omitted: pd.DataFrame, damaged: set[str], weights: Sequence[Sequence[float]]
-) -> list[Row]:
-    """Kendall's tau of the systems by mean omission weight between the paper's weights of categories and others."""
-    own = omitted[~omitted["system"].isin(damaged)]
-    papers = _mean_weights(facts, own, IMPORTANCE)
-    rows = []
-    for given in weights:
-        other = _mean_weights(facts, own, dict(zip(reversed(CATEGORIES), given, strict=True)))
-        tau = correlation(papers, other.reindex(papers.index), "kendall")
-        keys: Row = {
-            "system": WRITTEN,
-            "condition": "other weights of facts",
-            "item": ", ".join(f"{w:g}" for w in given),
-        }
-        rows.append(metric_row("kendall_of_systems", tau, n=len(papers), **keys))
-    return rows
+def _rank_stability(made: Tables, damaged: set[str], weights: Sequence[Sequence[float]]) -> list[Row]:
+    """Kendall's tau of the systems by mean omission weight between the paper's weights of categories and others.
 
-
-def _network_stability(made: Tables, damaged: set[str]) -> list[Row]:
-    """Kendall's tau of the systems by mean omission under the network's weights with two other weightings.
-
-    Items: MED-OMIT's weights of the facts of the notes, and the same weight for each fact of the record.
+    The network's weights of the record's facts (`tasks.measures.history.importance`) are compared with the paper's of
+    the facts of the notes, and with the same weight for each fact of the record.
     """
     own = {name: made[name][~made[name]["system"].isin(damaged)] for name in ("recalled", "omitted")}
-    equal = made["importances"].assign(importance=1.0)
+    papers = _mean_weights(made["facts"], own["omitted"], IMPORTANCE)
+
+    def row(condition: str, item: str, one: pd.Series, other: pd.Series) -> Row:
+        tau = correlation(one, other.reindex(one.index), "kendall")
+        return metric_row("kendall_of_systems", tau, n=len(one), system=WRITTEN, condition=condition, item=item)
+
+    rows = []
+    for given in weights:
+        other = _mean_weights(made["facts"], own["omitted"], dict(zip(reversed(CATEGORIES), given, strict=True)))
+        rows.append(row("other weights of facts", ", ".join(f"{w:g}" for w in given), papers, other))
     network, each = (
-        omitted_weight(own["recalled"], made["history_facts"], weights).groupby("system")["value"].mean()
-        for weights in (made["importances"], equal)
+        omitted_weight(own["recalled"], made["history_facts"], table).groupby("system")["value"].mean()
+        for table in (made["importances"], made["importances"].assign(importance=1.0))
     )
-    others = {"1, 0.5, 0.1": _mean_weights(made["facts"], own["omitted"], IMPORTANCE), "1 each": each}
-    keys: Row = {"system": WRITTEN, "condition": BY_NETWORK}
-    return [
-        metric_row(
-            "kendall_of_systems",
-            correlation(other, network.reindex(other.index), "kendall"),
-            n=len(other),
-            item=item,
-            **keys,
-        )
-        for item, other in others.items()
-    ]
+    return [*rows, row(BY_NETWORK, "1, 0.5, 0.1", papers, network), row(BY_NETWORK, "1 each", each, network)]
 
 
 def _importances(importances: pd.DataFrame) -> list[Row]:

@@ -1,0 +1,236 @@
+"""An evaluation by several judges of the same claims and facts, which one lister lists."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pandas as pd
+
+from flows.evaluation.models import CommandRun
+from flows.evaluation.roles import choose_role, chosen_models, with_roles
+from flows.evaluation.work import Evaluation, evaluation_of, judge_all, problem_of
+from flows.runtime.chunks import Frames
+from flows.runtime.clients import Confirms
+from schemas.errors import ParamsError, SourceError, did_you_mean
+from schemas.params import Params
+from schemas.params.llm import Role, RoleName
+from schemas.params.measures import Evaluate
+from schemas.tables.columns import typed
+from schemas.tables.evaluate import UNSCORED_OUTPUTS
+from tasks.judges.judging import numbered
+from tasks.llm.calls import Ask, Asks
+from tasks.measures.evaluation import WRITING, plan_of
+from tasks.measures.panel import Divided, Once, agreement_table, by_judge, verdicts_of
+from tasks.statistics.panels import PANEL, family_rows
+from tasks.texts.document import documents_of
+from tasks.texts.reading import DataSet
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Judges by name, in order, the lister's name and endpoint, and families of judges and systems by name."""
+
+    judges: Mapping[str, Role]
+    lister: str
+    listing: Role
+    families: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def first(self) -> str:
+        """The judge whose figures the other tables of an evaluation have."""
+        return next(iter(self.judges))
+
+    def params_of(self, params: Params, judge: str) -> Params:
+        """``params`` with a judge, or the lister, in the role of the judge."""
+        role = self.judges.get(judge, self.listing)
+        return params.model_copy(update={"roles": {**params.roles, "judge": role}})
+
+    def require_systems(self, systems: Sequence[str]) -> None:
+        """Raise ParamsError for a family of a name that no judge or system has, or both have, or without a contrast."""
+        for name in self.families:
+            if name in self.judges and name in systems:
+                raise ParamsError(f"--family {name}: a judge and a system have this name; name the judge otherwise")
+            if name not in self.judges and name not in systems:
+                known = [*self.judges, *systems]
+                said = f"--family {name}: expected a judge or a system, one of {', '.join(known)}"
+                raise ParamsError(said + did_you_mean(name, known))
+        if self.families and not family_rows(_same_scores(list(self.judges), systems), self.families):
+            raise ParamsError(
+                "--family: no gain of a judge's own family can be told from lenient judges and good systems; expected "
+                "a judge and a system of one family, and a judge and a system of others"
+            )
+
+
+def _same_scores(judges: Sequence[str], systems: Sequence[str]) -> pd.DataFrame:
+    """One document with a score of 0 by every judge for every system."""
+    about = {"document": "", "item": "", "value": 0.0}
+    return pd.DataFrame([{**about, "judge": judge, "system": system} for judge in judges for system in systems])
+
+
+def named_judge(entry: str) -> tuple[str, str]:
+    """Name and endpoint of ``NAME=JUDGE``, or of a judge without a name: that of its model or role."""
+    name, equals, given = entry.partition("=")
+    if equals and "@" not in name and "/" not in name:
+        if not (name.strip() and given):
+            raise ParamsError(f"--judge {entry}: expected JUDGE or NAME=JUDGE")
+        return name, given
+    return entry.rpartition("@")[0] or entry, entry
+
+
+def make_panel(
+    params: Params, judges: Sequence[str], lister: str | None = None, families: Mapping[str, str] | None = None
+) -> Panel:
+    """The panel of the judges given with ``--judge``. Raises ParamsError with one line for names that collide.
+
+    ``lister``: the name of a judge or a further one, by default the first judge.
+    """
+    roles: dict[str, Role] = {}
+    given: dict[str, str] = {}
+    for entry in judges:
+        name, said = named_judge(entry)
+        role = choose_role(said, "judge", params)
+        if name in roles:
+            raise ParamsError(
+                f"--judge {entry}: the name {name} is taken by --judge {given[name]}; give one of them a name of its "
+                f"own, --judge NAME={said}"
+            )
+        if name == PANEL:
+            raise ParamsError(f"--judge {entry}: {PANEL!r} is the name of the panel; choose another")
+        same = [other for other, one in roles.items() if (one.base_url, one.model) == (role.base_url, role.model)]
+        if same:
+            raise ParamsError(f"--judge {entry}: the same model as {given[same[0]]}; name each judge once")
+        roles[name], given[name] = role, entry
+    listing, of_lister = _lister(params, roles, given, lister)
+    if families and len(roles) < 2:
+        raise ParamsError("--family compares judges; name two or more with --judge")
+    return Panel(roles, listing, of_lister, dict(families or {}))
+
+
+def _lister(
+    params: Params, roles: Mapping[str, Role], given: Mapping[str, str], lister: str | None
+) -> tuple[str, Role]:
+    if lister is None:
+        return next(iter(roles.items()))
+    for name, entry in given.items():
+        if lister in (name, entry):
+            return name, roles[name]
+    name, said = named_judge(lister)
+    role = choose_role(said, "judge", params)
+    if name in roles:
+        raise ParamsError(f"--lister {lister}: the name {name} is taken by --judge {given[name]}; name it otherwise")
+    return name, role
+
+
+def with_judges(
+    params: Params,
+    judges: Sequence[str],
+    lister: str | None,
+    families: Mapping[str, str] | None,
+    writer: str,
+    answerer: str | None,
+) -> tuple[Params, Panel | None]:
+    """The params of an evaluation, and its panel; None for one judge who lists for itself."""
+    if not judges:
+        raise ParamsError("--judge: expected at least one")
+    first = named_judge(judges[0])[1]
+    known = with_roles(params, chosen_models(first, writer, answerer))
+    if len(judges) == 1 and lister is None and not families:
+        return known, None
+    return known, make_panel(params, judges, lister, families)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs of the judges by name, and of the lister where it does not judge."""
+
+    judges: Mapping[str, CommandRun]
+    lister: CommandRun
+    every: Sequence[CommandRun]
+
+    async def close(self) -> None:
+        """Close all clients."""
+        for run in self.every:
+            await run.close()
+
+
+def open_runs(panel: Panel, params: Params, guard: Confirms | None) -> Runs:
+    """A run for each judge: lists come from the lister, once for all, and texts and answers from the first run."""
+    every = {
+        name: CommandRun(panel.params_of(params, name), guard) for name in dict.fromkeys([*panel.judges, panel.lister])
+    }
+    return Runs({name: every[name] for name in panel.judges}, every[panel.lister], list(every.values()))
+
+
+def share_lists(runs: Runs) -> None:
+    """Have the lister list for all judges, and the first run's other models write and answer for all."""
+    lister, first = Once(runs.lister.ask("judge")), next(iter(runs.judges.values()))
+    shared: dict[RoleName, Ask] = {}
+
+    def of_first(role: RoleName, client: Asks) -> Ask:
+        if role == "judge":
+            return Divided(lister, client(role))
+        if role not in shared:
+            shared[role] = Once(client(role))
+        return shared[role]
+
+    def of_further(role: RoleName, client: Asks) -> Ask:
+        return Divided(lister, client(role)) if role == "judge" else first.ask(role)
+
+    for run in runs.judges.values():
+        run.wrap = of_first if run is first else of_further
+
+
+async def judge_by_panel(runs: Runs, panel: Panel, chosen: Evaluate, data: DataSet) -> Evaluation:
+    """The first judge's evaluation with the tables of all judges; every claim and fact is the same for all."""
+    made: dict[str, Frames] = {}
+    evaluation: Evaluation | None = None
+    plan = plan_of(chosen, data)
+    for name, run in runs.judges.items():
+        if evaluation is None:
+            made[name] = await judge_all(run, chosen, data)
+            evaluation = evaluation_of(run, chosen, data, made[name])
+            written = replace(data, documents=documents_of(made[name]["documents"]))
+        else:
+            only = chosen.model_copy(update={"write": [], "own": []})
+            made[name] = await judge_all(run, only, written, replace(plan, writers=()))
+    if evaluation is None:
+        raise ParamsError("a panel needs a judge")
+    return _with_panel(evaluation, made, runs, panel)
+
+
+def _with_panel(evaluation: Evaluation, made: Mapping[str, Frames], runs: Runs, panel: Panel) -> Evaluation:
+    params = runs.judges[panel.first].params
+    labels = {name: run.ask("judge").label for name, run in runs.judges.items()}
+    metrics, shares = by_judge(evaluation.documents, evaluation.plan, made, params, labels)
+    verdicts = pd.concat([verdicts_of(tables, name) for name, tables in made.items()], ignore_index=True)
+    planted = None
+    if all("planted" in tables for tables in made.values()):
+        parts = [tables["planted"].assign(provenance=name) for name, tables in made.items()]
+        planted = numbered(pd.concat(parts, ignore_index=True))
+    names = list(panel.judges)
+    tables = {
+        "verdicts_by_judge": verdicts,
+        "by_judge": metrics,
+        "judge_agreement": agreement_table(verdicts, shares, planted, panel.families, judges=names, seed=params.seed),
+    }
+    tables |= {} if planted is None else {"planted_by_judge": planted}
+    for stem, table in tables.items():
+        evaluation = evaluation.with_table(stem, table)
+    unscored = [evaluation.table("unscored"), *(_failures(made[name], name) for name in names[1:])]
+    problems = {name: problem_of(made[name], params.runtime.max_unscored_share) for name in names}
+    said = [f"judge {name}: {problem}" for name, problem in problems.items() if problem is not None]
+    evaluation = evaluation.with_table("unscored", pd.concat(unscored, ignore_index=True))
+    return replace(evaluation, problem="\n".join(said) or None)
+
+
+def _failures(made: Frames, judge: str) -> pd.DataFrame:
+    """What a further judge could not score; what is missing or was not written is the first one's to name."""
+    rows = made["unscored"][made["unscored"]["method"] != WRITING]
+    return typed(rows.assign(step=rows["step"] + f", judge {judge}"), UNSCORED_OUTPUTS)
+
+
+def require_outputs(panel: Panel, chosen: Evaluate, data: DataSet) -> None:
+    """Raise ParamsError where a family is of no judge or system, SourceError where nothing is judged."""
+    plan = plan_of(chosen, data)
+    panel.require_systems(plan.systems)
+    if set(plan.metrics) <= {"overlap"} and len(panel.judges) > 1:
+        raise SourceError(f"{chosen.data}: several judges, and nothing to judge; add doclens, grounding or med_omit")

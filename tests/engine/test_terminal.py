@@ -1,0 +1,58 @@
+"""Tables and sentences fit the width of a terminal, and are whole lines where there is none."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from flows.runtime.costs import Line, table
+from flows.runtime.params import load_params
+from flows.runtime.terminal import fitted, terminal_width
+from tasks.llm.costs import Estimate
+from tests.support.imports import ROOT
+from tests.support.terminal import drawn, screen
+
+LINES = [Line(name, Estimate("judge", 12345, 9876543, 456789), 12.5, "from prompts", 1000, 99999) for name in "abc"]
+ESTIMATE = """
+from flows.commands.cli import run
+assert run(["estimate"]) == 0
+"""
+
+
+def numbers(text: str) -> list[str]:
+    return re.findall(r"[\d.]+", text)
+
+
+def test_a_narrow_table_has_the_same_figures_in_two_lines_a_stage() -> None:
+    params = load_params(ROOT / "params.yaml")
+    wide, narrow = table(params, LINES), table(params, LINES, 80)
+    assert max(map(len, wide.splitlines())) > 80 >= max(map(len, narrow.splitlines()))
+    assert numbers(wide) == numbers(narrow)
+    assert table(params, LINES, 160) == wide
+    columns = {line.rindex("at most") + len("at most") for line in narrow.splitlines() if "at most" in line}
+    assert columns == {len(line) for line in narrow.splitlines() if numbers(line)}, "numbers are right-aligned"
+
+
+def test_lines_are_broken_between_words_and_further_ones_indented() -> None:
+    text = "  one two three\nfour"
+    assert fitted(text, None) == text and fitted(text, 15) == text
+    assert fitted(text, 11) == "  one two\n    three\nfour"
+    assert fitted(text, 11, indent=1) == "  one two\n three\nfour"
+    assert fitted("by -0.5 [-0.9, +0.1], p 0.02", 20) == "by -0.5\n  [-0.9, +0.1], p\n  0.02"
+    assert fitted("see /a/long-path/that/stays", 10) == "see\n  /a/long-path/that/stays"
+
+
+@pytest.mark.parametrize("columns", [80, 160])
+def test_estimates_fit_the_terminal(columns: int) -> None:
+    lines = drawn(screen(ESTIMATE, columns))
+    assert max(map(len, lines)) <= columns
+    (head,) = [line for line in lines if "tokens in" in line]
+    assert head.startswith("stage") == (columns == 160)
+
+
+def test_without_a_terminal_each_stage_is_one_line() -> None:
+    assert terminal_width() is None
+    done = subprocess.run([sys.executable, "-c", ESTIMATE], cwd=ROOT, capture_output=True, text=True, check=True)
+    (write,) = [line for line in done.stdout.splitlines() if re.match(r"write +writer", line)]
+    assert len(numbers(write)) >= 7 and "\x1b" not in done.stdout

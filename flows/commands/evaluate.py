@@ -13,7 +13,7 @@ from flows.runtime.terminal import fitted, terminal_width
 from schemas.errors import EncodingError, ParamsError, SourceError, VignetteError, did_you_mean
 
 if TYPE_CHECKING:
-    from flows.evaluation.panel import Panel
+    from flows.evaluation.judges import Panel
     from flows.evaluation.work import Evaluation
     from schemas.params import Params
     from schemas.params.measures import Evaluate
@@ -104,7 +104,7 @@ def main(
         "planted": planted,
     }
     # Options are checked before what judges is imported, which takes seconds.
-    from flows.evaluation.panel import require_outputs, with_judges
+    from flows.evaluation.judges import with_judges
     from flows.runtime.folders import EVALUATION_KIND, require_replaceable
     from flows.runtime.params import load_params
     from flows.runtime.workspace import clone, params_file
@@ -121,6 +121,7 @@ def main(
 
     from flows.evaluation.cards import read_card
     from flows.evaluation.estimate import estimate_calls
+    from flows.evaluation.panel import require_outputs
     from flows.runtime.costs import table, unpriced
     from tasks.progress import progress
 

@@ -18,8 +18,9 @@ import pandas as pd
 from flows.evaluation.audit import CLAIMS, judged, judges_of, make_audit
 from flows.evaluation.estimate import Guard
 from flows.evaluation.folder import evaluation_files, manifest, model_of, write_evaluation
+from flows.evaluation.judges import Panel, with_judges
 from flows.evaluation.models import CommandRun, run_blocking
-from flows.evaluation.panel import Panel, judge_by_panel, open_runs, require_outputs, share_lists, with_judges
+from flows.evaluation.panel import judge_by_panel, open_runs, require_outputs, share_lists
 from flows.evaluation.planning import given
 from flows.evaluation.work import Evaluation, evaluate_data, require_work, roles_of
 from flows.runtime.params import load_params

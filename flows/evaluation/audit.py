@@ -179,6 +179,8 @@ def all_cases(audit: Audit, params: Params) -> pd.DataFrame:
     """CASES of all tasks, in the order in which a judge is asked; the same whoever judges."""
     rows = asyncio.run(answers_of(audit, params, Nobody(), Nobody(), fillers=True))
     cases = typed(rows, CASES)
+    known = set(cases["id"])  # a pair may be a case that was not drawn
+    cases = cases.assign(pair=[one if one in known else "" for one in cases["pair"]])
     return cases.assign(**{name: [opaque(one, params.seed) for one in cases[name]] for name in ("id", "call", "pair")})
 
 

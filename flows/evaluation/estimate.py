@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from flows.evaluation.audit import audit_cost, make_audit
+from flows.evaluation.judges import Panel
 from flows.evaluation.models import CommandRun, estimated, require_confirmed
-from flows.evaluation.panel import Panel
 from flows.evaluation.work import judge_all, read_data, roles_of
 from flows.rebuild.pipeline import model_stages
 from flows.runtime.costs import SIZES, Line, estimates, priced, total, unpriced

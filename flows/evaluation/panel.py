@@ -1,18 +1,18 @@
 """An evaluation by several judges of the same claims and facts, which one lister lists."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from flows.evaluation.judges import Panel
 from flows.evaluation.models import CommandRun
-from flows.evaluation.roles import choose_role, chosen_models, with_roles
 from flows.evaluation.work import Evaluation, evaluation_of, judge_all, problem_of
 from flows.runtime.chunks import Frames
 from flows.runtime.clients import Confirms
 from schemas.errors import ParamsError, SourceError, did_you_mean
 from schemas.params import Params
-from schemas.params.llm import Role, RoleName
+from schemas.params.llm import RoleName
 from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import UNSCORED_OUTPUTS
@@ -20,122 +20,31 @@ from tasks.judges.judging import numbered
 from tasks.llm.calls import Ask, Asks
 from tasks.measures.evaluation import WRITING, plan_of
 from tasks.measures.panel import Divided, Once, agreement_table, by_judge, verdicts_of
-from tasks.statistics.panels import PANEL, family_rows
+from tasks.statistics.panels import family_rows
 from tasks.texts.document import documents_of
 from tasks.texts.reading import DataSet
 
 
-@dataclass(frozen=True)
-class Panel:
-    """Judges by name, in order, the lister's name and endpoint, and families of judges and systems by name."""
-
-    judges: Mapping[str, Role]
-    lister: str
-    listing: Role
-    families: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def first(self) -> str:
-        """The judge whose figures the other tables of an evaluation have."""
-        return next(iter(self.judges))
-
-    def params_of(self, params: Params, judge: str) -> Params:
-        """``params`` with a judge, or the lister, in the role of the judge."""
-        role = self.judges.get(judge, self.listing)
-        return params.model_copy(update={"roles": {**params.roles, "judge": role}})
-
-    def require_systems(self, systems: Sequence[str]) -> None:
-        """Raise ParamsError for a family of a name that no judge or system has, or both have, or without a contrast."""
-        for name in self.families:
-            if name in self.judges and name in systems:
-                raise ParamsError(f"--family {name}: a judge and a system have this name; name the judge otherwise")
-            if name not in self.judges and name not in systems:
-                known = [*self.judges, *systems]
-                said = f"--family {name}: expected a judge or a system, one of {', '.join(known)}"
-                raise ParamsError(said + did_you_mean(name, known))
-        if self.families and not family_rows(_same_scores(list(self.judges), systems), self.families):
-            raise ParamsError(
-                "--family: no gain of a judge's own family can be told from lenient judges and good systems; expected "
-                "a judge and a system of one family, and a judge and a system of others"
-            )
+def require_systems(panel: Panel, systems: Sequence[str]) -> None:
+    """Raise ParamsError for a family of a name that no judge or system has, or both have, or without a contrast."""
+    for name in panel.families:
+        if name in panel.judges and name in systems:
+            raise ParamsError(f"--family {name}: a judge and a system have this name; name the judge otherwise")
+        if name not in panel.judges and name not in systems:
+            known = [*panel.judges, *systems]
+            said = f"--family {name}: expected a judge or a system, one of {', '.join(known)}"
+            raise ParamsError(said + did_you_mean(name, known))
+    if panel.families and not family_rows(_same_scores(list(panel.judges), systems), panel.families):
+        raise ParamsError(
+            "--family: no gain of a judge's own family can be told from lenient judges and good systems; expected "
+            "a judge and a system of one family, and a judge and a system of others"
+        )
 
 
 def _same_scores(judges: Sequence[str], systems: Sequence[str]) -> pd.DataFrame:
     """One document with a score of 0 by every judge for every system."""
     about = {"document": "", "item": "", "value": 0.0}
     return pd.DataFrame([{**about, "judge": judge, "system": system} for judge in judges for system in systems])
-
-
-def named_judge(entry: str) -> tuple[str, str]:
-    """Name and endpoint of ``NAME=JUDGE``, or of a judge without a name: that of its model or role."""
-    name, equals, given = entry.partition("=")
-    if equals and "@" not in name and "/" not in name:
-        if not (name.strip() and given):
-            raise ParamsError(f"--judge {entry}: expected JUDGE or NAME=JUDGE")
-        return name, given
-    return entry.rpartition("@")[0] or entry, entry
-
-
-def make_panel(
-    params: Params, judges: Sequence[str], lister: str | None = None, families: Mapping[str, str] | None = None
-) -> Panel:
-    """The panel of the judges given with ``--judge``. Raises ParamsError with one line for names that collide.
-
-    ``lister``: the name of a judge or a further one, by default the first judge.
-    """
-    roles: dict[str, Role] = {}
-    given: dict[str, str] = {}
-    for entry in judges:
-        name, said = named_judge(entry)
-        role = choose_role(said, "judge", params)
-        if name in roles:
-            raise ParamsError(
-                f"--judge {entry}: the name {name} is taken by --judge {given[name]}; give one of them a name of its "
-                f"own, --judge NAME={said}"
-            )
-        if name == PANEL:
-            raise ParamsError(f"--judge {entry}: {PANEL!r} is the name of the panel; choose another")
-        same = [other for other, one in roles.items() if (one.base_url, one.model) == (role.base_url, role.model)]
-        if same:
-            raise ParamsError(f"--judge {entry}: the same model as {given[same[0]]}; name each judge once")
-        roles[name], given[name] = role, entry
-    listing, of_lister = _lister(params, roles, given, lister)
-    if families and len(roles) < 2:
-        raise ParamsError("--family compares judges; name two or more with --judge")
-    return Panel(roles, listing, of_lister, dict(families or {}))
-
-
-def _lister(
-    params: Params, roles: Mapping[str, Role], given: Mapping[str, str], lister: str | None
-) -> tuple[str, Role]:
-    if lister is None:
-        return next(iter(roles.items()))
-    for name, entry in given.items():
-        if lister in (name, entry):
-            return name, roles[name]
-    name, said = named_judge(lister)
-    role = choose_role(said, "judge", params)
-    if name in roles:
-        raise ParamsError(f"--lister {lister}: the name {name} is taken by --judge {given[name]}; name it otherwise")
-    return name, role
-
-
-def with_judges(
-    params: Params,
-    judges: Sequence[str],
-    lister: str | None,
-    families: Mapping[str, str] | None,
-    writer: str,
-    answerer: str | None,
-) -> tuple[Params, Panel | None]:
-    """The params of an evaluation, and its panel; None for one judge who lists for itself."""
-    if not judges:
-        raise ParamsError("--judge: expected at least one")
-    first = named_judge(judges[0])[1]
-    known = with_roles(params, chosen_models(first, writer, answerer))
-    if len(judges) == 1 and lister is None and not families:
-        return known, None
-    return known, make_panel(params, judges, lister, families)
 
 
 @dataclass(frozen=True)
@@ -231,6 +140,6 @@ def _failures(made: Frames, judge: str) -> pd.DataFrame:
 def require_outputs(panel: Panel, chosen: Evaluate, data: DataSet) -> None:
     """Raise ParamsError where a family is of no judge or system, SourceError where nothing is judged."""
     plan = plan_of(chosen, data)
-    panel.require_systems(plan.systems)
+    require_systems(panel, plan.systems)
     if set(plan.metrics) <= {"overlap"} and len(panel.judges) > 1:
         raise SourceError(f"{chosen.data}: several judges, and nothing to judge; add doclens, grounding or med_omit")

@@ -20,6 +20,7 @@ EXEMPT = {
     "tasks/transport/epochs.py": "probes of a model's identity; other texts would change recorded identities",
     "tasks/transport/probing.py": "probes of a model's identity; other texts would change recorded identities",
     "tasks/measures/note_qa/patients.py": "habits of a patient, in any domain",
+    "tasks/simulator/writer/shorthand_rules.py": "an example in a docstring, of a symptom of several domains",
     "tasks/measures/doclens/prompts/citations.txt": "the example of a reply to questions on outside dialogues",
 }
 GENERAL = {"pain", "policy", "season", "smoking", "frequency"}
@@ -42,8 +43,11 @@ GENERAL_MEDICINE = {
     "writer/data/fever.yaml": "a symptom of several domains",
 }
 """Word lists of the simulator that hold general medicine."""
-PARTS_OF_THE_BODY = {"writer/data/telegraphic.yaml": {"flank", "nasal"}}
-"""Words of lists of the parts of the body that have sides."""
+PARTS_OF_THE_BODY = {
+    "writer/data/settings.yaml": {"flank"},
+    "writer/data/telegraphic.yaml": {"flank", "nasal", "cough"},
+}
+"""Words of lists of the parts of the body, of which some have sides, and of common verbs."""
 TYPES = ("symptom", "underlying condition", "diagnosis")
 FILES = sorted(
     path

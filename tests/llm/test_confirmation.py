@@ -146,7 +146,7 @@ async def pay(*_: object, **__: object) -> None:
 
 
 def have_audited(params: Params) -> None:
-    audit.judged([params], Audit({}, pd.DataFrame(), []), confirmed=False)
+    audit.judged([params], Audit({}, pd.DataFrame(), ["claims"]), confirmed=False)
 
 
 def have_monitored(params: Params) -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from flows.commands.cli import run
 from flows.evaluation.folder import page
-from flows.evaluation.panel import Runs, judge_by_panel, make_panel, share_lists
+from flows.evaluation.judges import make_panel
+from flows.evaluation.panel import Runs, judge_by_panel, share_lists
 from flows.evaluation.work import Evaluation, read_data
 from flows.runtime.chunks import Frames, cut, join
 from flows.runtime.params import load_params

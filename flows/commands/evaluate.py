@@ -133,7 +133,7 @@ def main(
     if panel is not None:
         require_outputs(panel, chosen, found)
     if dry_run:
-        lines = asyncio.run(estimate_calls(loaded, chosen, found, *([] if panel is None else [panel])))
+        lines = asyncio.run(estimate_calls(loaded, chosen, found, panel))
         width = terminal_width()
         print(table(loaded, lines, width))
         if without := unpriced(loaded, lines):

@@ -20,7 +20,7 @@ from schemas.params import Params
 from schemas.params.measures import Evaluate
 from tasks.judges.judges_compared import CountedAsk
 from tasks.llm.costs import Estimate
-from tasks.measures.panel import Divided
+from tasks.measures.panel import Divided, Once
 from tasks.texts.document import Document
 from tasks.texts.reading import DataSet
 
@@ -50,7 +50,7 @@ async def estimate_calls(params: Params, chosen: Evaluate, data: DataSet, panel:
     async def work(run: CommandRun) -> None:
         clients = run.ask("judge")
         counted.update({side: CountedAsk(clients) for side in ("lists", "verdicts")})
-        divided = Divided(*counted.values())
+        divided = Divided(*map(Once, counted.values()))  # equal requests are paid once
         run.wrap = lambda role, client: divided if role == "judge" else client(role)
         await judge_all(run, smaller, documents)
 
@@ -93,12 +93,8 @@ class Guard:
         )
 
     def _counted(self, params: Params) -> list[Line]:
-        self._lines = self._lines or asyncio.run(self._estimate(params))
+        self._lines = self._lines or asyncio.run(estimate_calls(params, self.chosen, self.data, self.panel))
         return self._lines
-
-    async def _estimate(self, params: Params) -> list[Line]:
-        further = () if self.panel is None else (self.panel,)
-        return await estimate_calls(params, self.chosen, self.data, *further)
 
 
 def price_of_tokens(params: Params, tokens: tuple[int, int]) -> float:

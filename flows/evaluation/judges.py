@@ -8,9 +8,6 @@ from schemas.errors import ParamsError
 from schemas.params import Params
 from schemas.params.llm import Role
 
-PANEL = "majority of the judges"
-"""As `tasks.statistics.panels.PANEL`, which takes seconds to import."""
-
 
 @dataclass(frozen=True)
 class Panel:
@@ -59,8 +56,6 @@ def make_panel(
                 f"--judge {entry}: the name {name} is taken by --judge {given[name]}; give one of them a name of its "
                 f"own, --judge NAME={said}"
             )
-        if name == PANEL:
-            raise ParamsError(f"--judge {entry}: {PANEL!r} is the name of the panel; choose another")
         same = [other for other, one in roles.items() if (one.base_url, one.model) == (role.base_url, role.model)]
         if same:
             raise ParamsError(f"--judge {entry}: the same model as {given[same[0]]}; name each judge once")

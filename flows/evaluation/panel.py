@@ -20,7 +20,7 @@ from tasks.judges.judging import numbered
 from tasks.llm.calls import Ask, Asks
 from tasks.measures.evaluation import WRITING, plan_of
 from tasks.measures.panel import Divided, Once, agreement_table, by_judge, verdicts_of
-from tasks.statistics.panels import family_rows
+from tasks.statistics.panels import PANEL, family_rows
 from tasks.texts.document import documents_of
 from tasks.texts.reading import DataSet
 
@@ -138,7 +138,9 @@ def _failures(made: Frames, judge: str) -> pd.DataFrame:
 
 
 def require_outputs(panel: Panel, chosen: Evaluate, data: DataSet) -> None:
-    """Raise ParamsError where a family is of no judge or system, SourceError where nothing is judged."""
+    """Raise ParamsError for a judge with the panel's name or a family of nobody, SourceError without work."""
+    if PANEL in panel.judges:
+        raise ParamsError(f"--judge {PANEL}: {PANEL!r} is the name of the panel; choose another")
     plan = plan_of(chosen, data)
     require_systems(panel, plan.systems)
     if set(plan.metrics) <= {"overlap"} and len(panel.judges) > 1:

@@ -151,8 +151,8 @@ def invariance_rows(own: pd.DataFrame, **shared: Any) -> list[Row]:
 
     Item "all"; ``n`` counts the cases that were judged both ways, ``unscored`` the others, at whose worst the interval
     and the p-value hold; ``p_value_scored`` leaves them out. ``texts``: how many texts the cases are of. For the place
-    in the call, the rows have the gain of yes answers of claims that stand earlier, in place of the loss; for the order
-    of two versions, the gain of right versions that are shown first.
+    in the call, ``gain_of_yes`` replaces the loss: how much more often a claim is accepted when it stands earlier; for
+    two versions, how much more often the right one is chosen when it is shown first.
     """
     base = own[own["factor"] == ""].set_index("case")
     varied = own[(own["factor"] != "") & ~own["factor"].str.startswith(AGAIN)]

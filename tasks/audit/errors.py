@@ -124,7 +124,7 @@ def drawn_texts(texts: Sequence[ErrorText], size: int, *, seed: int) -> list[Err
 
 
 async def judge_errors(ask: Ask, texts: Sequence[ErrorText], *, seed: int) -> list[dict[str, Any]]:
-    """Rows of VERDICTS with the columns of CASES on the texts: errors flagged and located, and versions told apart."""
+    """Rows of VERDICTS with the columns of CASES: is an error flagged, is it located, and which version is right."""
     calls = {(one.name, had): _locate(one, had) for one in texts for had in (True, False)}
     located, _ = await ask_all(ask, calls, LocatedError, "locate error")
     pairs = {(one.name, first): _choose(one, first) for one in texts for first in (True, False)}

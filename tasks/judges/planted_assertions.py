@@ -1,7 +1,8 @@
 """Phrases of which it is certain what they assert of a symptom, and how many an annotator reads rightly.
 
 They are the spans of the simulated writer, which are present or absent only, and planted sentences: each sentence of
-``assertions.yaml`` asserts one of the five classes and is put into the history of a note without a word on the symptom.
+``assertions.yaml`` asserts one of the five classes and is inserted into the history of a note that does not mention the
+symptom.
 """
 
 import re

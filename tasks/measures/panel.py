@@ -60,7 +60,7 @@ async def _nothing() -> list[Answer]:
 
 
 class Once:
-    """Asks each distinct call once and keeps the answer, failures included: all judges get the same lists."""
+    """Asks each distinct request once and keeps the answer, failures included: all judges get the same lists."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask, self.label = ask, ask.label
@@ -68,10 +68,13 @@ class Once:
 
     async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
         """Answer the calls, in order."""
-        if new := [call for call in dict.fromkeys(calls) if call not in self._asked]:
-            answers = asyncio.ensure_future(self._ask(new))
-            self._asked |= {call: (answers, at) for at, call in enumerate(new)}
-        return [(await answers)[at] for answers, at in (self._asked[call] for call in calls)]
+        requests = [replace(call, key="") for call in calls]
+        distinct = dict(zip(requests, calls, strict=True))
+        if new := [request for request in distinct if request not in self._asked]:
+            answers = asyncio.ensure_future(self._ask([distinct[request] for request in new]))
+            self._asked |= {request: (answers, at) for at, request in enumerate(new)}
+        found = [self._asked[request] for request in requests]
+        return [replace((await answers)[at], key=call.key) for call, (answers, at) in zip(calls, found, strict=True)]
 
 
 def verdicts_of(made: Mapping[str, pd.DataFrame], judge: str) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Exact posteriors of a patient's states given evidence by visit: filtering and smoothing, forward and backward.
+"""Exact posteriors of a patient's states given evidence by visit: filtering, prediction and smoothing.
 
 The passes run over the joint state of what later visits depend on: the constant variables, and the last values of the
 carried ones (the interface algorithm; Murphy 2002, Section 3.4). Each step is a variable elimination over one slice
@@ -40,6 +40,24 @@ def filtered(network: NetworkDefinition, transitions: Transitions, visits: pd.Da
 def smoothed(network: NetworkDefinition, transitions: Transitions, visits: pd.DataFrame, target: str) -> Floats:
     """P(target at a visit | evidence of all visits of the patient); otherwise as `filtered`."""
     return _posterior(network, transitions, visits, target, _Pass.smoothed)
+
+
+def predicted(
+    network: NetworkDefinition, transitions: Transitions, evidence: Sequence[Codes], targets: tuple[str, ...]
+) -> Floats:
+    """P(targets at the next visit | evidence), shape (patients, cards of ``targets`` ...).
+
+    ``evidence``: for each visit the codes (patients,) of what was observed, and of the interval ``gap`` from the second
+    visit on. The targets may be observed; the interval to the next visit is unknown. Raises NetworkError for evidence
+    of probability zero.
+    """
+    until, after = (_Pass(network, transitions, list(at)) for at in (evidence, [*evidence, {}]))
+    logs = after._eliminated([*after._slice(len(evidence)), until._forward()[-1]], targets)
+    totals = np.logaddexp.reduce(logs.reshape(len(logs), -1), axis=1)
+    if np.isneginf(totals).any():
+        raise NetworkError(f"network {network.name}: the first {len(evidence)} visits of a patient are impossible")
+    found = np.exp(logs - totals.reshape(-1, *[1] * len(targets)))
+    return np.broadcast_to(found, (until.patients, *found.shape[1:]))
 
 
 def _posterior(
@@ -99,11 +117,12 @@ def _groups(
         if "day" in visits:
             days = visits["day"].to_numpy()[rows]
             for i in range(1, size):
-                evidence[i][GAP] = _gaps(transitions, days[:, i] - days[:, i - 1])
+                evidence[i][GAP] = gaps(transitions, days[:, i] - days[:, i - 1])
         yield evidence, rows
 
 
-def _gaps(transitions: Transitions, days: Ints) -> Ints:
+def gaps(transitions: Transitions, days: Ints) -> Ints:
+    """Codes of the intervals of so many ``days`` (n,) between visits. Raises NetworkError for one within no range."""
     codes = transitions.gap_codes(days)
     if (codes < 0).any():
         raise NetworkError(f"visits: {days[codes < 0][0]} days between two visits; expected {transitions.days}")

@@ -16,19 +16,23 @@ from tasks.dataset.simsum import require_pinned
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 
-STAGES = ("sample", "prompt", "write", "filter", "compact", "span", "split", "export")
+STAGES = ("sample", "prompt", "write", "filter", "compact", "span", "split", "visits", "visit_notes", "export")
+OVER_TIME = ("visits", "visit_notes")
 TABLES = ("records", "first_notes", "attempts", "notes", "compact_notes", "spans")
 
 
 def params(**changes: dict[str, Any]) -> Params:
+    """The project's parameters with few patients over time, and ``changes`` by section."""
     loaded = load_params(ROOT / "params.yaml")
+    changes = {"visits": {"patients": 2, "long_visits": []}} | changes
     changed = {name: getattr(loaded, name).model_copy(update=update) for name, update in changes.items()}
     return loaded.model_copy(update=changed)
 
 
-def run(chosen: Params, folder: Path) -> MemoryStage:
+def run(chosen: Params, folder: Path, stages: tuple[str, ...] = STAGES, **given: pd.DataFrame) -> MemoryStage:
     stage = MemoryStage(chosen, folder)
-    for name in STAGES:
+    stage.tables |= given
+    for name in stages:
         asyncio.run(stage_function(name)(stage))
     return stage
 
@@ -71,7 +75,9 @@ def test_chunk_size_does_not_change_the_outputs(written: MemoryStage, tmp_path: 
 
 def test_published_texts_and_spans_pass_through_unasked(written: MemoryStage, tmp_path: Path):
     files = published_files(written.folder / "dataset")
-    read = run(params(write={"source": "published", "published": files}), tmp_path)
+    stages = tuple(name for name in STAGES if name not in OVER_TIME)
+    over_time = {stem: written.tables[stem] for stem in OVER_TIME}
+    read = run(params(write={"source": "published", "published": files}), tmp_path, stages, **over_time)
     assert read.asked == []
     pd.testing.assert_frame_equal(read.tables["records"], written.tables["records"], check_dtype=False)
     for name, column in (("notes", "note"), ("compact_notes", "compact")):

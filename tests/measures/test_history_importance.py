@@ -7,8 +7,9 @@ import pytest
 from schemas.errors import NetworkError
 from tasks.domains.in_use import FOLDER, domain_names
 from tasks.measures.history import metrics
-from tasks.measures.history.importance import course_of, fact_importances, next_course, omitted_weight, visits_of_fact
+from tasks.measures.history.importance import course_of, fact_importances, omitted_weight, visits_of_fact
 from tasks.network.coding import encode
+from tasks.network.filtering import predicted
 from tasks.network.inference import joint
 from tasks.network.time import sample_histories
 from tasks.network.transitions import Transitions, read_transitions
@@ -102,7 +103,7 @@ def test_no_visits_have_no_importance_and_impossible_ones_are_named() -> None:
     codes = encode(worder.network, changed, names)
     seen = [{name: values[at::2] for name, values in codes.items()} for at in range(2)]
     with pytest.raises(NetworkError, match="the first 2 visits of a patient are impossible"):
-        next_course(worder.network, transitions, seen, ("otitis",))
+        predicted(worder.network, transitions, seen, ("otitis",))
     far = visits.assign(day=[0, 900, 0, 5])
     with pytest.raises(NetworkError, match="900 days between two visits"):
         fact_importances(far, worder, worder.network, transitions)

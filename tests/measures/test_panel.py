@@ -242,7 +242,6 @@ def test_names_that_collide_are_refused_in_one_line(
     assert said in error and len(error.splitlines()) == 1 and not (tmp_path / "out").exists()
 
 
-@pytest.mark.xfail(reason="the estimate of several judges counts equal requests more than once, so that it is too high")
 def test_the_estimate_counts_the_calls_of_all_judges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["evaluate", _data(tmp_path), "--metrics", "doclens", "--dry-run", "--params", str(ROOT / "params.yaml")]
 

@@ -11,7 +11,7 @@ from flows.runtime.chunks import Frames, cut, join
 from flows.runtime.tables import check
 from schemas.params import Params
 from schemas.tables.columns import typed
-from schemas.tables.records import records_schema
+from schemas.tables.records import BY_NETWORK
 from schemas.tables.registry import schema_of
 from tasks.domains.in_use import domain_file
 from tasks.llm.calls import Ask
@@ -50,7 +50,7 @@ class MemoryStage:
             self.save(stem, typed([], self._schema(stem)))
 
     def _schema(self, stem: str) -> pa.DataFrameSchema:
-        return records_schema(self.network) if stem == "records" else schema_of(stem, self.name)
+        return BY_NETWORK[stem](self.network) if stem in BY_NETWORK else schema_of(stem, self.name)
 
     def save_metrics(self, stem: str, frame: pd.DataFrame) -> None:
         self.tables[stem] = frame

@@ -18,9 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from schemas.errors import NetworkError
 from tasks.network.coding import Codes, encode
-from tasks.network.filtering import _Pass  # its messages; `filtered` has no joint distribution of several variables
+from tasks.network.filtering import gaps, predicted
 from tasks.network.graph import Floats, NetworkDefinition
 from tasks.network.transitions import GAP, Transitions
 from tasks.visits.facts import Fact, Worder, facts_of
@@ -34,7 +33,7 @@ _DECIMALS = 9
 
 @dataclass(frozen=True)
 class _Known:
-    """What is known of a patient: the first ``visits`` visits without ``item`` at the visits of ``unknown``.
+    """What is known of a patient: the first ``visits`` visits, but not ``item`` at the visits numbered ``unknown``.
 
     ``row``: of the patient's first visit in the table of visits, sorted by patient and visit.
     """
@@ -103,7 +102,7 @@ def _forecasts(
                 }
                 for at in range(size)
             ]
-            for row, course in zip(rows.tolist(), next_course(network, transitions, evidence, targets), strict=True):
+            for row, course in zip(rows.tolist(), predicted(network, transitions, evidence, targets), strict=True):
                 found[_Known(row, size, item, unknown)] = course
     return found
 
@@ -120,34 +119,15 @@ def _stated(visits: pd.DataFrame, worder: Worder, network: NetworkDefinition, tr
     """Codes of the whole table of visits. Raises NetworkError for an interval within no range of the transitions."""
     later = [*worder.rules.symptoms, *worder.words.treatments, *worder.words.outcomes]
     codes = encode(network, visits, [*worder.rules.conditions, *later])
-    days, is_later = np.diff(visits["day"].to_numpy(), prepend=0), visits["visit"].to_numpy() > 1
-    gaps = transitions.gap_codes(days)
-    if (is_later & (gaps < 0)).any():
-        raise NetworkError(f"visits: {days[is_later & (gaps < 0)][0]} days between two visits; {transitions.days}")
-    return _Stated(codes, {name: codes[name] for name in later} | {GAP: gaps})
+    later_rows = np.flatnonzero(visits["visit"].to_numpy() > 1)
+    between = np.full(len(visits), -1, dtype=np.int64)
+    between[later_rows] = gaps(transitions, np.diff(visits["day"].to_numpy(), prepend=0)[later_rows])
+    return _Stated(codes, {name: codes[name] for name in later} | {GAP: between})
 
 
 def course_of(network: NetworkDefinition, transitions: Transitions) -> tuple[str, ...]:
     """The diagnoses and symptoms, but for constant ones."""
     return tuple(n for n in network.of_type("diagnosis", "symptom") if n not in transitions.constant)
-
-
-def next_course(
-    network: NetworkDefinition, transitions: Transitions, evidence: Sequence[Codes], targets: tuple[str, ...]
-) -> Floats:
-    """P(targets at the next visit | evidence), shape (patients, cards of ``targets`` ...).
-
-    ``evidence``: for each visit the codes (patients,) of what was observed, and of the interval ``gap`` from the second
-    visit on. The targets may be observed; the interval to the next visit is unknown. Raises NetworkError for evidence
-    of probability zero.
-    """
-    until, after = (_Pass(network, transitions, list(at)) for at in (evidence, [*evidence, {}]))
-    logs = after._eliminated([*after._slice(len(evidence)), until._forward()[-1]], targets)
-    totals = np.logaddexp.reduce(logs.reshape(len(logs), -1), axis=1)
-    if np.isneginf(totals).any():
-        raise NetworkError(f"network {network.name}: the first {len(evidence)} visits of a patient are impossible")
-    found = np.exp(logs - totals.reshape(-1, *[1] * len(targets)))
-    return np.broadcast_to(found, (until.patients, *found.shape[1:]))
 
 
 def omitted_weight(recalled: pd.DataFrame, facts: pd.DataFrame, importances: pd.DataFrame) -> pd.DataFrame:

@@ -66,7 +66,7 @@ def _key(request: dict[str, Any]) -> str:
     return json.dumps(request, sort_keys=True)
 
 
-pytestmark = [pytest.mark.dag, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.dag
 
 STAGES = [
     name

@@ -17,7 +17,7 @@ from schemas.params.records import Published
 from tasks.dataset.simsum import require_pinned
 from tests.support.clone import Clone
 
-pytestmark = [pytest.mark.dag, pytest.mark.timeout(1800)]  # the first test may have to wait for the first DAG
+pytestmark = pytest.mark.dag
 
 SAME = ("calibration", "corrected", "doclens", "med_omit", "overlap")
 """Tables measured on the texts, whoever wrote them."""

@@ -75,7 +75,6 @@ def test_it_works_from_an_empty_folder(installed: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(1800)
 def test_it_works_with_the_dependencies_that_an_installer_resolves(resolved: Path, tmp_path: Path) -> None:
     try_from_empty_folder(resolved, tmp_path)
 

@@ -14,6 +14,15 @@ from tests.support.repository import commit, git
 
 SMALL: dict[str, Any] = {
     "sample__records": 60,
+    "visits__patients": 12,
+    "visits__long_visits": [20],
+    "history_qa__questions": 2,
+    "history_qa__long_questions": 6,
+    "history_qa__planted_questions": 6,
+    "summarise__patients": 6,
+    "summarise__judged": 3,
+    "summarise__words": [60, 240],
+    "summarise__doses": [0, 4],
     "report__notes": 20,
     "network__draws": 100,
     "network__held_out": 500,
@@ -100,7 +109,7 @@ class Clone:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(left_out)}
         return {**kept, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
-    def run(self, *command: str, timeout: float = 900, check: bool = True) -> subprocess.CompletedProcess[str]:
+    def run(self, *command: str, timeout: float = 2400, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run ``python -m ...`` in the clone; on failure the output is in the error."""
         done = subprocess.run(
             [sys.executable, "-m", *command],
@@ -115,7 +124,7 @@ class Clone:
             assert done.returncode == 0, f"{command}:\n{done.stdout[-4000:]}\n{done.stderr[-6000:]}"
         return done
 
-    def vignette(self, *arguments: str, timeout: float = 900, check: bool = True) -> subprocess.CompletedProcess[str]:
+    def vignette(self, *arguments: str, timeout: float = 2400, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Run a ``vignette`` command with the clone's code; on failure the output is in the error."""
         return self.run("flows.commands.cli", *arguments, timeout=timeout, check=check)
 

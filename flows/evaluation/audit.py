@@ -176,12 +176,16 @@ async def verdicts_of(run: CommandRun, audit: Audit) -> tuple[pd.DataFrame, Prac
 
 
 def all_cases(audit: Audit, params: Params) -> pd.DataFrame:
-    """CASES of all tasks, in the order in which a judge is asked; the same whoever judges."""
+    """CASES of all tasks, in the order in which a judge is asked; the same whoever judges.
+
+    Ids depend on the texts, so that a verdict never counts for another text than the judge saw.
+    """
     rows = asyncio.run(answers_of(audit, params, Nobody(), Nobody(), fillers=True))
     cases = typed(rows, CASES)
-    known = set(cases["id"])  # a pair may be a case that was not drawn
-    cases = cases.assign(pair=[one if one in known else "" for one in cases["pair"]])
-    return cases.assign(**{name: [opaque(one, params.seed) for one in cases[name]] for name in ("id", "call", "pair")})
+    ids = {one.id: opaque(params.seed, one.id, one.premise, one.claim) for one in cases.itertuples()}
+    pairs = [ids.get(one, "") for one in cases["pair"]]  # a pair may be a case that was not drawn
+    calls = [opaque(params.seed, one) for one in cases["call"]]
+    return cases.assign(id=cases["id"].map(ids), call=calls, pair=pairs)
 
 
 async def answers_of(

@@ -114,9 +114,9 @@ def make_cases(
     return typed(rows, CASES)
 
 
-def opaque(name: str, seed: int) -> str:
+def opaque(*parts: object) -> str:
     """An id that says nothing of what it names, neither the kind of a case nor the change that was made to it."""
-    return name and hashlib.sha256(f"{seed}/{name}".encode()).hexdigest()[:16]
+    return hashlib.sha256("/".join(map(str, parts)).encode()).hexdigest()[:16]
 
 
 def _premise(claim: PlantedClaim) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import pytest
 from flows.commands.cli import run
 from flows.evaluation.audit import make_audit
 from flows.runtime.params import load_params
-from tasks.audit.cases import FACTORS, opaque
+from tasks.audit.cases import FACTORS
 
 SEED = 3
 
@@ -66,7 +66,6 @@ def test_all_tasks_are_exported_under_ids_that_say_nothing_and_scored_again(tmp_
     assert len(losses) == len(FACTORS) + 1 and (losses["value"] == 0).all()
 
 
-KNOWN = opaque("c0000/", 1)
 BAD = [
     ("--cases 0", None, "--cases 0: expected 1 or more"),
     ("--cases -3", None, "--cases -3: expected 1 or more"),
@@ -108,18 +107,18 @@ BAD = [
     ("--verdicts FILE", b"nonsense", "line 1: not JSON"),
     ("--verdicts FILE", b"[1, 2]", "line 1: expected"),
     ("--verdicts FILE", b"5", "line 1: expected"),
-    ("--verdicts FILE", f'{{"id": "{KNOWN}"}}'.encode(), "line 1: expected"),
+    ("--verdicts FILE", b'{"id": "KNOWN"}', "line 1: expected"),
     ("--verdicts FILE", b'{"id": ["c0000/"], "judged": true}', "is no case; export the cases"),
     ("--verdicts FILE", b'{"id": "zzz", "judged": true}', "'zzz' is no case; export the cases"),
     (
         "--verdicts FILE",
-        f'{{"id": "{KNOWN}", "judged": "maybe"}}'.encode(),
+        b'{"id": "KNOWN", "judged": "maybe"}',
         "judged is 'maybe'; expected true, false or null",
     ),
-    ("--verdicts FILE", f'{{"id": "{KNOWN}", "judged": [true]}}'.encode(), "expected true, false or null"),
+    ("--verdicts FILE", b'{"id": "KNOWN", "judged": [true]}', "expected true, false or null"),
     (
         "--verdicts FILE",
-        (f'{{"id": "{KNOWN}", "judged": true}}\n' * 2).encode(),
+        b'{"id": "KNOWN", "judged": true}\n' * 2,
         "two verdicts; keep one",
     ),
     ("--verdicts FILE", b"\xff\xfe", "line 1: byte 0xff is not UTF-8"),
@@ -128,13 +127,37 @@ BAD = [
 ]
 
 
+def test_a_verdict_counts_for_the_text_that_was_read_alone(
+    tmp_path: Path, texts: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    ids = []
+    for number, last in enumerate(("", " The bill was paid.")):
+        source, file = tmp_path / f"texts{number}.jsonl", tmp_path / f"cases{number}.jsonl"
+        source.write_text(json.dumps({"id": "a", "source": next(iter(texts.values())) + last}))
+        given = ["audit", "--texts", str(source), "--cases", "20", "--tasks", "claims"]
+        assert run([*given, "--export", str(file)]) == 0
+        ids.append({json.loads(line)["id"] for line in file.read_text().splitlines()})
+    assert len(ids[0]) > 20 and not ids[0] & ids[1]
+    (tmp_path / "earlier.jsonl").write_text(json.dumps({"id": min(ids[0]), "judged": True}))
+    assert run([*given, "--verdicts", str(tmp_path / "earlier.jsonl"), "--out", str(tmp_path / "card")]) == 1
+    assert "is no case; export the cases" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The id of an exported case."""
+    file = tmp_path_factory.mktemp("export") / "cases.jsonl"
+    assert run(["audit", "--cases", "20", "--export", str(file)]) == 0
+    return str(json.loads(file.read_text().splitlines()[0])["id"]).encode()
+
+
 @pytest.mark.parametrize(("options", "content", "said"), BAD)
 def test_bad_input_is_one_clear_line(
-    options: str, content: bytes | None, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    options: str, content: bytes | None, said: str, known: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "FILE.jsonl"
     if content is not None:
-        file.write_bytes(content)
+        file.write_bytes(content.replace(b"KNOWN", known))
     given = [str(file) if word == "FILE" else word for word in options.split()]
     to = [] if "--export" in given else ["--out", str(tmp_path / "card")]
     assert run(["audit", "--cases", "20", *given, *to]) == 1

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tasks.judges.changes import ALL_KINDS, KINDS, OUTSIDE, change, change_term, drug, drug_classes, plausible_claims
-from tasks.judges.subtle import change_detail, graded_pairs, subtle_claims
+from tasks.judges.subtle import change_detail, graded_pairs, meanings, subtle_claims
 from tasks.measures.doclens.evaluators import Definitions
 from tasks.simulator.writer.citing import shorten
 from tasks.text.sentences import sentences
@@ -260,7 +260,7 @@ def _statements(note: str) -> list[str]:
 
 
 def is_gone(sentence: str, rest: str) -> bool:
-    """Whether most of the sentence's words do not occur in ``rest``."""
+    """Whether most of the sentence's words do not occur in ``rest``, nor others of their meaning."""
     words = {word for word in re.findall(r"[a-z0-9]+", sentence.lower()) if len(word) > 3 or word.isdigit()}
-    elsewhere = set(re.findall(r"[a-z0-9]+", rest.lower()))
-    return bool(words) and len(words & elsewhere) / len(words) < SHARED
+    said, elsewhere = meanings(words), meanings(re.findall(r"[a-z0-9]+", rest.lower()))
+    return bool(said) and len(said & elsewhere) / len(said) < SHARED

@@ -7,7 +7,7 @@ subtle.yaml.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -27,6 +27,16 @@ _SUPPOSED = (("(?:is|are)", "may be"), ("(?:was|were)", "may have been"), ("has"
 
 def _find(name: str, text: str) -> re.Match[str] | None:
     return pattern("subtle", name).search(text)
+
+
+@lru_cache(maxsize=1)
+def _groups() -> dict[str, str]:
+    return {word: group[0] for group in words("subtle")["same_meaning"] for word in group}
+
+
+def meanings(said: Iterable[str]) -> set[str]:
+    """The words, each as the first of its group of words that may state one thing: "afebrile" may state "no fever"."""
+    return {_groups().get(word, word) for word in said}
 
 
 @lru_cache(maxsize=8)
@@ -57,10 +67,16 @@ def graded_pairs(note: str, sentence: str, symptoms: Sequence[str]) -> list[tupl
     found = [(kind, note, claim) for kind, claim in claims.items() if claim is not None]
     for kind, weaker in premises.items():
         premise = note if weaker is None else note.replace(sentence, weaker)
-        elsewhere = kind == "qualifier taken out" and qualifier is not None and qualifier.group().strip() in premise
+        elsewhere = kind == "qualifier taken out" and qualifier is not None and _stated(qualifier.group(), premise)
         if weaker is not None and not elsewhere:
             found.append((kind, premise, sentence))
     return found
+
+
+def _stated(qualifier: str, text: str) -> bool:
+    """Whether the text has the qualifier, or a word of the same meaning."""
+    said, known = (meanings(re.findall(r"[a-z]+", one.lower())) for one in (qualifier, text))
+    return qualifier.strip() in text or bool(said & known & set(_groups().values()))
 
 
 def _another_person(sentence: str) -> str | None:

@@ -28,6 +28,7 @@ from tasks.judges.planted import (
 )
 from tasks.judges.rates import corrected_rows, rate_rows, verdict_rows
 from tasks.judges.simulated_notes import gold_tables, write_gold
+from tasks.judges.subtle import graded_pairs
 from tasks.judges.written_cases import plant_compacted, plant_written
 from tasks.measures.doclens.evaluators import SimulatorEvaluator
 from tasks.measures.med_omit.metrics import omission_ceilings
@@ -360,6 +361,27 @@ def test_a_sentence_is_gone_if_most_of_its_words_are_and_one_without_words_never
     assert is_gone("Denies nocturnal wheezing.", "She coughs at night.")
     assert not is_gone("Denies nocturnal wheezing.", "She denies wheezing.")
     assert not is_gone("...", "She coughs.")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "rest"),
+    [
+        ("The patient is afebrile.", "There has been no accompanying fever, coughing, or dyspnea."),
+        ("The patient is afebrile.", "Vital signs: temperature 36.8°C. Patient alert."),
+        ("No new cosmetics are reported.", "Make-up or creams are not used."),
+        ("Denies shortness of breath.", "There is no dyspnea, she denies cough."),
+    ],
+)
+def test_a_sentence_that_the_rest_may_state_in_other_words_is_not_gone(sentence: str, rest: str) -> None:
+    assert not is_gone(sentence, rest)
+
+
+def test_a_qualifier_that_the_text_has_in_another_word_is_not_taken_out() -> None:
+    note = "The patient has a slight fever. The low-grade fever began slowly. She has a dry cough."
+    made = graded_pairs(note, "The low-grade fever began slowly.", ["fever", "cough"])
+    assert "qualifier taken out" not in {kind for kind, *_ in made}
+    made = graded_pairs(note, "She has a dry cough.", ["fever", "cough"])
+    assert "qualifier taken out" in {kind for kind, *_ in made}
 
 
 def test_the_share_judged_rightly_of_a_kind_leaves_out_and_counts_its_failures() -> None:

@@ -262,5 +262,5 @@ def _statements(note: str) -> list[str]:
 def is_gone(sentence: str, rest: str) -> bool:
     """Whether most of the sentence's words do not occur in ``rest``, nor others of their meaning."""
     words = {word for word in re.findall(r"[a-z0-9]+", sentence.lower()) if len(word) > 3 or word.isdigit()}
-    said, elsewhere = meanings(words), meanings(re.findall(r"[a-z0-9]+", rest.lower()))
+    said, elsewhere = meanings(words - {"patient"}), meanings(re.findall(r"[a-z0-9]+", rest.lower()))
     return bool(said) and len(said & elsewhere) / len(said) < SHARED

@@ -38,6 +38,9 @@ _NO_DRUGS = re.compile(
 """Sentences that say that the patient takes no drug, or not some."""
 SHARED = 0.6  # a sentence with more of its words elsewhere in the note is still covered after its removal
 
+_SAYING = {"patient", "reported", "noted"}
+"""Words of a sentence that say nothing of what it states."""
+
 
 @dataclass(frozen=True)
 class PlantedClaim:
@@ -262,5 +265,5 @@ def _statements(note: str) -> list[str]:
 def is_gone(sentence: str, rest: str) -> bool:
     """Whether most of the sentence's words do not occur in ``rest``, nor others of their meaning."""
     words = {word for word in re.findall(r"[a-z0-9]+", sentence.lower()) if len(word) > 3 or word.isdigit()}
-    said, elsewhere = meanings(words - {"patient"}), meanings(re.findall(r"[a-z0-9]+", rest.lower()))
+    said, elsewhere = meanings(words - _SAYING), meanings(re.findall(r"[a-z0-9]+", rest.lower()))
     return bool(said) and len(said & elsewhere) / len(said) < SHARED

@@ -35,7 +35,7 @@ def _groups() -> dict[str, str]:
 
 
 def meanings(said: Iterable[str]) -> set[str]:
-    """The words, each as the first of its group of words that may state one thing: "smoker" may state "uses tobacco"."""
+    """The words, each as the first of its group of words that may state one thing: "smoker" may say "uses tobacco"."""
     return {_groups().get(word, word) for word in said}
 
 

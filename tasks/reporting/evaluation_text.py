@@ -176,5 +176,7 @@ def _differences(comparisons: pd.DataFrame, fewest: int) -> list[str]:
             f"  {row.system_b} against {row.system_a}, {row.metric}: {row.difference:+.3f} "
             f"[{row.low:+.3f}, {row.high:+.3f}], p {probability(row.p)}, n {row.n}"
         )
+    if ((changed["low"] <= 0) & (changed["high"] >= 0)).any():
+        lines.append("  an interval allows for documents that differ more than those seen, and may contain 0")
     rest = len(changed) - _SHOWN
     return [*lines, *([f"  ... and {rest} more in tables/comparisons.csv"] if rest > 0 else [])]

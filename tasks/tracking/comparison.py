@@ -67,11 +67,10 @@ def compare_all(comparisons: Sequence[Sequence[PairedMeasure]], *, seed: int, dr
 
     Returns a table per lineage, one row per measure: its key; ``a``, ``b``; ``difference`` (b - a) with its own 95%
     interval ``low``, ``high``; ``p``, adjusted; ``changed``: p < 5%, also with those scores of failed records that
-    speak most against it, and the interval, which allows for records that differ more than those seen, excludes 0;
-    ``n`` records; ``unpaired``: records that only one lineage attempted; ``failed_a``, ``failed_b``: records that only
-    this lineage failed to score; ``failed_both``; ``bound_low``, ``bound_high``: range of the difference over all
-    possible scores of failed records; ``detectable``: the difference that is found with a power of 80%, nan for fewer
-    than `FEWEST` records; ``seeds``; ``note``.
+    speak most against it; ``n`` records; ``unpaired``: records that only one lineage attempted; ``failed_a``,
+    ``failed_b``: records that only this lineage failed to score; ``failed_both``; ``bound_low``, ``bound_high``: range
+    of the difference over all possible scores of failed records; ``detectable``: the difference that is found with a
+    power of 80%, nan for fewer than `FEWEST` records; ``seeds``; ``note``.
     """
     rng = np.random.default_rng(seed)
     measures = [[p for p in pairs if len(p.a.records) or p.unmatched] for pairs in comparisons]
@@ -94,8 +93,7 @@ def _tested(
     beyond = adjusted < LEVEL
     holds = _in_the_worst_case(pairs, beyond, rng, draws, share)
     table = pd.DataFrame([_row(p) for p in pairs], columns=COLUMNS).astype(_FIGURES)
-    zero_within = ((table["low"] <= 0) & (table["high"] >= 0)).to_numpy()  # a finding and its interval must agree
-    table = table.assign(p=adjusted, changed=beyond & holds & ~zero_within)
+    table = table.assign(p=adjusted, changed=beyond & holds)
     for place in np.flatnonzero(beyond & ~holds).tolist():
         note = UNDECIDED.format(pairs[place].failed)
         table.loc[place, "note"] = "; ".join(filter(None, [table.loc[place, "note"], note]))

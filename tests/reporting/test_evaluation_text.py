@@ -82,6 +82,9 @@ def test_differences_beyond_chance_are_listed_by_p_and_the_rest_counted() -> Non
     assert lines[start + 12].startswith("  b against a, m11:")
     assert lines[start + 13 :] == ["  ... and 2 more in tables/comparisons.csv"]
     assert not any("more in" in line for line in summary(comparisons(12), ["a"]))
+    assert not any("may contain 0" in line for line in lines)
+    around_zero = comparisons(2).assign(low=-0.1)
+    assert summary(around_zero, ["a"])[-1].endswith("differ more than those seen, and may contain 0")
 
 
 def test_differences_on_few_documents_are_said_to_be_untested() -> None:

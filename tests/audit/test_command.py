@@ -189,12 +189,12 @@ def test_a_folder_that_an_audit_did_not_write_is_left_alone(tmp_path: Path, caps
 def test_the_recorded_verdicts_of_a_strong_model_make_its_card(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """docs/audit.md: 1,012 answers to exported cases, each with its case, and what the card says of them."""
+    """docs/audit.md: 1,947 answers to exported cases, each with its case, and what the card says of them."""
     recorded = Path("tests/cassettes/audit/strong-model.jsonl").resolve()
-    assert len(recorded.read_text(encoding="utf-8").splitlines()) == 1012
-    common = ["--cases", "130", "--seed", "7", "--verdicts", str(recorded), "--out", str(tmp_path / "card")]
+    assert len(recorded.read_text(encoding="utf-8").splitlines()) == 1947
+    common = ["--cases", "240", "--seed", "7", "--verdicts", str(recorded), "--out", str(tmp_path / "card")]
     assert run(["audit", *common]) == 0
     card = pd.read_csv(tmp_path / "card" / "card.csv")
     found = card[card["metric"].isin(["sensitivity", "specificity"]) & card["item"].eq("all")]
     assert (found["unscored"] == 0).all() and (found["value"] == 1).all() and len(found) == 14
-    assert "too few texts to tell of 17 of 17 changes" in capsys.readouterr().out
+    assert "17 of 17 changes that should not matter change the answers no more than chance" in capsys.readouterr().out

@@ -52,12 +52,16 @@ def demo(
     """Rebuild a strong model's recorded lineage without any call, and compare it with the simulator's."""
     from flows.lineage.recorded import RECORDED, RULES, RecordedClone, recording
 
-    clone = RecordedClone((folder or workspace() / "demo").resolve(), recording(lineage))
+    recorded = recording(lineage)
+    clone = RecordedClone((folder or workspace() / "demo").resolve(), recorded)
     clone.build_rules()
     clone.build_recorded()
     clone.vignette("compare", RULES, RECORDED)
     clone.complete()
-    print(f"\nreports: {clone.folder / 'reports/index.html'}, {clone.folder / 'reports/comparisons'}")
+    report = clone.folder / "reports" / "index.html"
+    print(f"\nreports: {report}, {clone.folder / 'reports/comparisons'}")
+    print(f"a strong model's judgements of published outputs, claim by claim: {report}#judged")
+    print(f"its judgements of this lineage: {clone.folder / 'data'}, and each reply in {recorded.replies}")
 
 
 SUBCOMMANDS = [show, refresh]

@@ -150,9 +150,9 @@ def invariance_rows(own: pd.DataFrame, **shared: Any) -> list[Row]:
     """For each change: share of verdicts that change, loss of right answers with its interval, and adjusted p.
 
     Item "all"; ``n`` counts the cases that were judged both ways, ``unscored`` the others, at whose worst the interval
-    and the p-value hold; ``p_value_scored`` leaves them out. ``texts``: how many texts the cases are of. For the place
-    in the call, ``gain_of_yes`` replaces the loss: how much more often a claim is accepted when it stands earlier; for
-    two versions, how much more often the right one is chosen when it is shown first.
+    and the p-value hold; ``p_value_scored`` leaves them out. ``texts``: how many texts the cases are of. Two
+    changes have ``gain_of_yes`` in place of the loss. For the order of claims it is how much more often a claim is
+    accepted when it stands earlier, for two versions how much more often the right one is chosen when it comes first.
     """
     base = own[own["factor"] == ""].set_index("case")
     varied = own[(own["factor"] != "") & ~own["factor"].str.startswith(AGAIN)]

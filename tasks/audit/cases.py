@@ -115,7 +115,7 @@ def make_cases(
 
 
 def opaque(*parts: object) -> str:
-    """An id that says nothing of what it names, neither the kind of a case nor the change that was made to it."""
+    """16 hexadecimal digits that say nothing of ``parts``, neither the kind of a case nor the change made to it."""
     return hashlib.sha256("/".join(map(str, parts)).encode()).hexdigest()[:16]
 
 

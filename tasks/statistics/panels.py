@@ -266,8 +266,7 @@ def family_rows(scores: pd.DataFrame, families: Mapping[str, str]) -> list[Row]:
     its own. The gain of a document is the coefficient of "same family" in a linear model of its scores with an effect
     of each judge (who may be lenient) and of each system (which may be good); with two families of one judge and one
     system, half the difference of the differences. Documents count if every judge scored every system. Intervals hold
-    for all items together. None where the effects of judges and systems alone
-    explain "same family".
+    for all items together. None where the effects of judges and systems alone explain "same family".
     """
     found = []
     for item, group in scores.groupby("item", sort=True):

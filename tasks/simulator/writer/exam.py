@@ -12,6 +12,7 @@ from tasks.simulator.writer.instructions import Mention
 from tasks.simulator.writer.plan import Chance, Region, Site, Weight, levels, plan, rule_of
 from tasks.simulator.writer.rules import grammar, writer_rates
 from tasks.simulator.writer.sentences import (
+    avoiding,
     capitalised,
     in_a_row,
     sentence,
@@ -40,6 +41,9 @@ def looked_for(draft: Draft, said: Mapping[str, Mention], *, normal: bool) -> li
         mention = said.get(symptom)
         if mention is None or not mention.present:
             continue
+        place = plan().examination.symptoms.get(symptom)
+        if place and any(text in (mention.descriptor or "") for text in place.by_descriptor):
+            continue  # the rule's findings are of the usual place of the complaint
         rule = rule_of(f"focus.exam.{symptom}", symptom, mention.value)
         if symptom in focus.by_region:
             rule += focus.by_region[symptom][0 if normal else 1]
@@ -50,6 +54,7 @@ def looked_for(draft: Draft, said: Mapping[str, Mention], *, normal: bool) -> li
     return found
 
 
+_AT_EASE = re.compile(r"distress")
 _VITALS = ("bp", "hr", "rr", "temp", "spo2")
 
 Said = Mapping[str, Mention]
@@ -87,8 +92,17 @@ def _general(draft: Draft, said: Said) -> list[Finding]:
     if draft.random() >= 0.74:
         return []
     rules = grammar()
-    prose = rules["exam.general_ill" if ill and draft.random() < (1.0 if high else 0.4) else "exam.general"]
-    return [Finding(1, prose, "general", None if high else rules["exam.general_colon"])]
+    unwell = ill and draft.random() < (1.0 if high else 0.4)
+    if _is_present(said, plan().breathing):  # its findings speak of effort and distress
+        return [Finding(1, avoiding(rules["exam.general_ill"], _AT_EASE), "general")]
+    return [
+        Finding(
+            1,
+            rules["exam.general_ill" if unwell else "exam.general"],
+            "general",
+            None if high else rules["exam.general_colon"],
+        )
+    ]
 
 
 def _vitals(draft: Draft, said: Said, examined: str | None) -> list[Finding]:
@@ -117,7 +131,8 @@ def _vitals(draft: Draft, said: Said, examined: str | None) -> list[Finding]:
     if listed and (len(parts) + len(temperature)) > 1:
         nodes = [rules[f"exam.{name}"] for name in parts] + temperature
         rng.shuffle(nodes)
-        findings.append(listed_vitals(draft, nodes, ", and " if rng.random() < 0.3 else ", "))
+        joint = (", and " if len(nodes) > 2 else " and ") if rng.random() < 0.3 else ", "
+        findings.append(listed_vitals(draft, nodes, joint))
     else:
         if temperature:
             findings.append(Finding(2.1, temperature[0], "vitals", temperature[0]))

@@ -26,7 +26,7 @@ from tasks.simulator.writer.sentences import (
 )
 
 
-def denials(draft: Draft, absent: list[str]) -> list[Piece]:
+def denials(draft: Draft, absent: list[str], *, complaint: bool) -> list[Piece]:
     """Return sentences that deny the symptoms, in groups of one to four."""
     pieces, left = [], list(absent)
     while left:
@@ -36,12 +36,12 @@ def denials(draft: Draft, absent: list[str]) -> list[Piece]:
         if len(group) == 1 and draft.random() < 0.42:
             pieces.append(Piece(place, grammar()[f"{group[0]}.denied"], "absent"))
         else:
-            pieces.append(Piece(place, denial(group), "absent"))
+            pieces.append(Piece(place, denial(group, complaint=complaint), "absent"))
     return pieces
 
 
-def denial(group: list[str]) -> Node:
-    """Return a sentence that denies the symptoms of ``group``."""
+def denial(group: list[str], *, complaint: bool) -> Node:
+    """Return a sentence that denies the symptoms of ``group``; without a ``complaint`` they accompany nothing."""
     frame = grammar()["frame.absent"]
 
     def write(draft: Draft) -> None:
@@ -50,19 +50,21 @@ def denial(group: list[str]) -> Node:
         first, last = (_is_plural(name) for name in (names[0].split(" or ")[0], names[-1].split(" or ")[-1]))
         plural, singular = ("were", "was") if draft.past else ("are", "is")
         draft.variables["is"] = plural if first else singular
+        draft.variables["now"] = "are" if first else "is"
         draft.variables["has"] = "have" if first else "has"
         draft.variables["be"] = plural if last else singular
-        _once(draft, frame)
+        _once(draft, frame, complaint=complaint)
 
     return write
 
 
-def _once(draft: Draft, frame: Node) -> None:
-    """Write a denial; one that adds a complaint of which the note speaks already is drawn again."""
+def _once(draft: Draft, frame: Node, *, complaint: bool) -> None:
+    """Write a denial; one that adds a complaint of which the note speaks already, or supposes one, is drawn again."""
     for _ in range(_DRAWS):
         before, said = draft.snapshot(), draft.text
         frame(draft)
-        if not (_TIRED.search(draft.text[len(said) :]) and _TIRED.search(said)):
+        new = draft.text[len(said) :]
+        if not ((_TIRED.search(new) and _TIRED.search(said)) or (not complaint and _ACCOMPANIES.search(new))):
             return
         draft.restore(before)
     frame(draft)
@@ -70,6 +72,7 @@ def _once(draft: Draft, frame: Node) -> None:
 
 _DRAWS = 8
 _TIRED = re.compile(r"fatigue|tired|unwell|malaise|under the weather|run-down|weakness|listless|energy|exhaust", re.I)
+_ACCOMPANIES = re.compile(r"accompanying|associated|this (?:time|period)|so far")
 _PLURAL = re.compile(r"\b\w+[^su\W]s\b")
 _COMPLEMENT = re.compile(r" (?:in|on|with|of|associated|when)\b")
 
@@ -84,6 +87,12 @@ _ADDED = re.compile(r"\b(?:also|additionally|in addition|furthermore|as well|too
 """A sentence with one of these takes no further adverbial."""
 UNMEDICATED = re.compile(r"(?:not (?:currently )?(?:on|taking)|not use) any|no (?:regular|daily|long-term) medication")
 """Sentences that are wrong of a patient whose condition is treated."""
+_FIRST_TIME = re.compile(
+    r"no (?:earlier|similar) episodes|no comparable complaints|no (?:previous )?history of similar"
+    r"|recall (?:a similar|having had)"
+)
+"""Sentences that are wrong of a patient with a chronic condition of the same organ."""
+_WRONG_IF_ILL = re.compile(f"{UNMEDICATED.pattern}|{_FIRST_TIME.pattern}", re.IGNORECASE)
 _COMPLAINT = re.compile(any_of(_SETTINGS["complaint"]), re.IGNORECASE)
 
 
@@ -104,7 +113,7 @@ def context_pieces(draft: Draft, count: int, *, past: bool, complaint: bool) -> 
     for kind in kinds:
         node = grammar()[f"context.{kind}"]
         place = late.get(kind, 2.1) + 1.8 * draft.random()
-        node = node if past else avoiding(node, UNMEDICATED)
+        node = node if past else avoiding(node, _WRONG_IF_ILL)
         pieces.append(Piece(place, node if complaint else avoiding(node, _COMPLAINT), kind, optional=True))
     return pieces
 
@@ -136,7 +145,7 @@ def write_history(draft: Draft, mentions: tuple[Mention, ...], conditions: tuple
     pieces += _elaborations(draft, present, in_phrase, start)
     focus = asked_about(draft, present, start)
     pieces += focus
-    pieces += denials(draft, absent)
+    pieces += denials(draft, absent, complaint=bool(present))
     pieces += _conditions(draft, conditions)
     count = rng.choices((1, 2, 3, 4, 5), writer_rates().style["context_sentences"])[0] - len(focus) - (len(pieces) > 6)
     pieces += context_pieces(draft, count, past=not conditions, complaint=bool(present))

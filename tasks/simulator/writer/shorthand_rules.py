@@ -97,7 +97,7 @@ _JOINED = frozenset("/(~")
 _CAPITALISED, _REPORTED = frozenset(_SYNTAX["capitalised"]), frozenset(_SYNTAX["reported"])
 _DROP, _SIDED = listed("drop"), listed("sided")
 _PARTICIPLES, _IRREGULAR = listed("participles"), listed("irregular")
-_BEFORE_AMOUNT, _RATED, _NOTED = listed("before_amount"), listed("rated"), listed("noted")
+_BEFORE_AMOUNT, _RATED = listed("before_amount"), listed("rated")
 _KEEP_VERB = frozenset(["it", "when", "who", "that", "what", "there", "where", "how", "if", "which"])
 """Words after which a verb is not omitted: "when it is worst", "anyone who is ill"."""
 _JOINTS = frozenset([",", ";", "and"])
@@ -275,7 +275,7 @@ class ShorthandSentence:
         return lead not in _OF and all(map(_WORD.fullmatch, (before, item)))
 
     def _conjunction(self, words: list[Token], index: int, before: str) -> int:
-        """Write a slash between two single words, a comma in a list of denials, a semicolon between clauses."""
+        """Write a slash between two single words, a semicolon between clauses."""
         word, draw = words[index], self.random()
         if word.key == "and" and opens_clause(words, index, self.clause):
             self.clause = index + 1
@@ -290,7 +290,5 @@ class ShorthandSentence:
                 pass
             elif draw < 0.45 and len(item) == 1 and not listed and self._single(before, item[0]):
                 shown, glued = "/", True
-            elif 0.45 <= draw < 0.55 and word.key == "or" and len(item) <= 3 and _NOTED.isdisjoint(item):
-                shown, glued = ",", True
         self.out.append((shown, word.start, word.end, glued))
         return 1

@@ -58,6 +58,7 @@ def write_history(draft: Draft, complaint: Complaint, conditions: tuple[str, ...
     """Write the history of the complaint, including absent symptoms of the domain unless it is ``silent`` on them."""
     rules, rng = grammar(), draft.rng
     draft.variables["np"] = rules[f"complaint.{complaint.name}.np"]
+    draft.variables["diagnosis"] = rules[f"family.{complaint.family}.diagnosis"]
     start = draft.length
     kind = "_occasion" if complaint.occasion else "_accident" if complaint.accident else ""
     sentence(draft, rules[f"visit.open{kind}"])
@@ -75,7 +76,7 @@ def write_history(draft: Draft, complaint: Complaint, conditions: tuple[str, ...
         alone = rules.get(f"condition.alone.{name}")
         node = alone if alone and rng.random() < 0.6 else condition_sentence([name])
         pieces.append(Piece(1.6 + 1.4 * rng.random(), node, name))
-    pieces += [] if silent else _absent_symptoms(draft)
+    pieces += [] if silent else _absent_symptoms(draft, suffers=not complaint.occasion)
     write_pieces(draft, pieces, start, "joined_unrelated")
 
 
@@ -94,8 +95,8 @@ def _denied(draft: Draft, complaint: Complaint) -> list[Piece]:
     return pieces
 
 
-def _absent_symptoms(draft: Draft) -> list[Piece]:
-    """Absent symptoms of the domain: as one list, or one or two of them, or none."""
+def _absent_symptoms(draft: Draft, *, suffers: bool) -> list[Piece]:
+    """Absent symptoms of the domain: as one list, or one or two of them, or none. ``suffers``: of a complaint."""
     rng, rates = draft.rng, writer_rates().unrelated
     if rng.random() < rates["list"]:
         group = [name for name, chance in rates["in_list"].items() if rng.random() < chance]
@@ -106,7 +107,7 @@ def _absent_symptoms(draft: Draft) -> list[Piece]:
         rng.shuffle(group)
         if len(group) == 1 and rng.random() < 0.3:
             return [Piece(2 + rng.random(), grammar()[f"{group[0]}.denied"], "absent")]
-    return [Piece(1.8 + 1.4 * rng.random(), denial(group), "absent")] if group else []
+    return [Piece(1.8 + 1.4 * rng.random(), denial(group, complaint=suffers), "absent")] if group else []
 
 
 def findings(draft: Draft, complaint: Complaint) -> list[Finding]:

@@ -2,8 +2,8 @@
 
 Graded changes name another person, the past, a degree, a unit or an order, or weaken the premise by a hedge or a
 missing part. Subtle ones stretch or widen a detail, move it from another sentence, or add it because notes often have
-it. The premise never states the claim in full; each function returns None where it could support its change. Words of one
-meaning (`meanings`) count as the same. Words: subtle.yaml.
+it. The premise never states the claim in full; each function returns None where it could support its change. Words of
+one meaning (`meanings`) count as the same. Words: subtle.yaml.
 """
 
 import re

@@ -234,7 +234,7 @@ def _elsewhere(draft: Draft, said: Said) -> list[Finding]:
     return found
 
 
-_EXAMINES = re.compile(r"examin|inspect|auscult|palpat|percuss|otoscop", re.IGNORECASE)
+_EXAMINES = re.compile(r"examin|inspect|auscult|palpat|percuss|otoscop|on (?:inspiration|confrontation)", re.IGNORECASE)
 
 
 def write_exam(draft: Draft, findings: list[Finding]) -> None:

@@ -127,6 +127,7 @@ def punctuate(written: list[Out]) -> None:
             (text in ",;" and (not before or before[-1] in ",;:" or before in ("Also", "also", "-")))
             or (text == ":" and (not before or before[-1] in ":;,"))
             or (text == "." and before.endswith("."))
+            or text.lower() == before.lower() == "also"
         ):
             del written[index]
         elif text in ".;," and before in _HANGING:

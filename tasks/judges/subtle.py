@@ -192,7 +192,7 @@ def _quantifier(sentence: str) -> str | None:
 def _wider_denial(note: str, sentence: str) -> str | None:
     """A denial without its qualifier: "no recent travel" does not say "no travel"."""
     match = _find("wider", sentence)
-    if match is None or note.lower().count(match["denied"]) > 1:
+    if match is None or note.lower().count(match["denied"]) > 1 or _find("summed_up", sentence):
         return None
     between = re.sub(r" a$", "", match["between"])
     return f"{sentence[: match.end('denial')]}{between}{sentence[match.end() :]}"
@@ -207,6 +207,8 @@ def _usual_detail(note: str, sentence: str) -> str | None:
             first = denied["first"]
             added = absent[len(sentence) % len(absent)]
             return f"{sentence[: denied.start('first')]}{first}, {added}{_or(sentence[denied.end('first') :])}"
+    if _find("summed_up", sentence):
+        return None
     for asked, added, mentioned in words("subtle")["findings"]:
         match = re.search(asked, sentence, re.IGNORECASE)
         if match is not None and not _says(note, mentioned) and not _find("negated", match.group()):

@@ -124,7 +124,9 @@ def _other_degree(note: str, sentence: str) -> str | None:
 def _without_last_item(note: str, sentence: str) -> str | None:
     """The sentence without the last item of its list, none of whose words occurs elsewhere in the note."""
     match = _find("list", sentence)
-    if match is None or _find("denial", sentence) or _find("no_item", f"{match['first']} {match['last']}"):
+    if match is None or _find("denial", sentence) or _find("summed_up", sentence):
+        return None
+    if _find("no_item", f"{match['first']} {match['last']}"):
         return None
     *others, last = match["first"].split(", ")
     shorter = f"{match['head']}{', '.join(others)}{' and ' if others else ''}{last}."

@@ -124,7 +124,9 @@ def _other_degree(note: str, sentence: str) -> str | None:
 def _without_last_item(note: str, sentence: str) -> str | None:
     """The sentence without the last item of its list, none of whose words occurs elsewhere in the note."""
     match = _find("list", sentence)
-    if match is None or _find("denial", sentence) or _find("no_item", f"{match['first']} {match['last']}"):
+    if match is None or _find("denial", sentence) or _find("summed_up", sentence):
+        return None
+    if _find("no_item", f"{match['first']} {match['last']}"):
         return None
     *others, last = match["first"].split(", ")
     shorter = f"{match['head']}{', '.join(others)}{' and ' if others else ''}{last}."
@@ -192,7 +194,7 @@ def _quantifier(sentence: str) -> str | None:
 def _wider_denial(note: str, sentence: str) -> str | None:
     """A denial without its qualifier: "no recent travel" does not say "no travel"."""
     match = _find("wider", sentence)
-    if match is None or note.lower().count(match["denied"]) > 1:
+    if match is None or note.lower().count(match["denied"]) > 1 or _find("summed_up", sentence):
         return None
     between = re.sub(r" a$", "", match["between"])
     return f"{sentence[: match.end('denial')]}{between}{sentence[match.end() :]}"
@@ -207,6 +209,8 @@ def _usual_detail(note: str, sentence: str) -> str | None:
             first = denied["first"]
             added = absent[len(sentence) % len(absent)]
             return f"{sentence[: denied.start('first')]}{first}, {added}{_or(sentence[denied.end('first') :])}"
+    if _find("summed_up", sentence):
+        return None
     for asked, added, mentioned in words("subtle")["findings"]:
         match = re.search(asked, sentence, re.IGNORECASE)
         if match is not None and not _says(note, mentioned) and not _find("negated", match.group()):

@@ -11,6 +11,7 @@ from flows.commands.cli import run
 from flows.evaluation.audit import make_audit
 from flows.runtime.params import load_params
 from tasks.audit.cases import FACTORS
+from tests.support.sources import needs_sources, sources_folder
 
 SEED = 3
 
@@ -189,12 +190,26 @@ def test_a_folder_that_an_audit_did_not_write_is_left_alone(tmp_path: Path, caps
 def test_the_recorded_verdicts_of_a_strong_model_make_its_card(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """docs/audit.md: 1,947 answers to exported cases, each with its case, and what the card says of them."""
+    """docs/audit.md: 1,923 answers to exported cases, each with its case, and what the card says of them."""
     recorded = Path("tests/cassettes/audit/strong-model.jsonl").resolve()
-    assert len(recorded.read_text(encoding="utf-8").splitlines()) == 1947
+    assert len(recorded.read_text(encoding="utf-8").splitlines()) == 1923
     common = ["--cases", "240", "--seed", "7", "--verdicts", str(recorded), "--out", str(tmp_path / "card")]
     assert run(["audit", *common]) == 0
     card = pd.read_csv(tmp_path / "card" / "card.csv")
     found = card[card["metric"].isin(["sensitivity", "specificity"]) & card["item"].eq("all")]
     assert (found["unscored"] == 0).all() and (found["value"] == 1).all() and len(found) == 14
     assert "17 of 17 changes that should not matter change the answers no more than chance" in capsys.readouterr().out
+
+
+@needs_sources
+def test_the_recorded_verdicts_on_errors_that_people_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """docs/audit.md, "Errors that people made"."""
+    monkeypatch.setenv("SOURCES", str(sources_folder()))
+    recorded = Path("tests/cassettes/audit/errors.jsonl").resolve()
+    common = ["--tasks", "errors", "--cases", "240", "--seed", "7", "--verdicts", str(recorded)]
+    assert run(["audit", *common, "--out", str(tmp_path / "card")]) == 0
+    card = pd.read_csv(tmp_path / "card" / "card.csv")
+    counted = card[card["item"].eq("all")].set_index(["condition", "metric"])["value"]
+    assert round(39 * counted["errors", "sensitivity"]) == 36 and counted["errors", "specificity"] == 1
+    assert round(39 * counted["error sentence", "sensitivity"]) == 37
+    assert [round(39 * counted["error version", end]) for end in ("sensitivity", "specificity")] == [37, 37]

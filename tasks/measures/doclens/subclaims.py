@@ -1,6 +1,6 @@
 """Breaks texts into subclaims by asking the judge (DocLens, Section 3.1), in rounds until a text is covered.
 
-The paper asks for one to thirty claims at once, and a model that finds more merges facts to keep within the limit. Here
+The released prompt asks for one to thirty claims at once, and a model that finds more merges facts to keep within the limit. Here
 a reply with as many claims as may be listed at once is followed by a request for the rest.
 """
 

@@ -3,7 +3,7 @@
 Whole outputs are judged against whole sources; or, as in the paper (Table 3), the subjective sections of outputs
 against dialogues truncated to the history.
 
-Its detection of omissions is measured on summaries rewritten without chosen facts, as MED-OMIT's released code does;
+Its detection of omissions is measured on summaries rewritten without chosen facts, as in MED-OMIT's released templates;
 the paper does not report this test. It needs a writer that follows instructions: the simulator's does not rewrite.
 """
 

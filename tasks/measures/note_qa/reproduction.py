@@ -117,7 +117,7 @@ def _rank_rows(table6: pd.DataFrame) -> Rows:
         ]
         note = "against the printed mode ranks" + ("; computed modes give 28" if form == "free_text" else "")
         changes = Cell("ehrnoteqa", "Table 6", "all models", f"rank_changes_{form}", _RANK_CHANGES[form], 0.0, note)
-        rows.append(changes.reproduced(rank_changes(ranks, table6[column])))
+        rows.append(changes.reproduced(rank_changes(ranks, table6[column]), "arithmetic"))
     return rows
 
 

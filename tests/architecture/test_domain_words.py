@@ -44,10 +44,10 @@ GENERAL_MEDICINE = {
 }
 """Word lists of the simulator that hold general medicine."""
 PARTS_OF_THE_BODY = {
-    "writer/data/settings.yaml": {"flank"},
+    "writer/data/settings.yaml": {"flank", "bladder", "trachea", "windpipe"},
     "writer/data/telegraphic.yaml": {"flank", "nasal", "cough"},
 }
-"""Words of lists of the parts of the body, of which some have sides, and of common verbs."""
+"""Words of lists of the parts of the body, with sides or statements of their own, and of common verbs."""
 TYPES = ("symptom", "underlying condition", "diagnosis")
 FILES = sorted(
     path

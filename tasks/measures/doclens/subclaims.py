@@ -1,7 +1,7 @@
 """Breaks texts into subclaims by asking the judge (DocLens, Section 3.1), in rounds until a text is covered.
 
-The released prompt asks for one to thirty claims at once, and a model that finds more merges facts to keep within the limit. Here
-a reply with as many claims as may be listed at once is followed by a request for the rest.
+The released prompt asks for one to thirty claims at once, and a model that finds more merges facts to keep within the
+limit. Here a reply with as many claims as may be listed at once is followed by a request for the rest.
 """
 
 from collections.abc import Mapping

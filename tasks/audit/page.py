@@ -12,6 +12,7 @@ from tasks.audit.card import METRIC_NAMES, few_cases, findings, not_found, unans
 from tasks.audit.comparisons import ALL
 from tasks.audit.practice import CONDITION
 from tasks.reporting.display import percent, read_template, render
+from tasks.reporting.evaluation_text import RULES
 from tasks.statistics.panels import LEVEL
 
 SHOWN = 12
@@ -40,6 +41,7 @@ def card_page(
         package="tasks.audit",
         style=read_template("report.css") + read_template("comparison.css"),
         judges=judges,
+        rules=all(RULES in judge for judge in judges),
         findings=[*findings(card), *weak_kinds(card)],
         otherwise=[*unanswered(card), *not_found(card), *few_cases(card)],
         sections=[_judge(card[card["system"] == judge]) | {"judge": judge} for judge in judges],
@@ -79,13 +81,18 @@ def _judge(own: pd.DataFrame) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _share(row: pd.Series) -> str:
+    """A share with its interval, if it has one, and n."""
+    ends = f"{percent(row['low'])} to {percent(row['high'])}" if row["low"] == row["low"] else "no interval"
+    return f"{percent(row['value'])} ({ends}, n {int(row['n'])})"
+
+
 def _sentence(task: object, rows: pd.DataFrame) -> str:
     """What a judge does on a task, in words."""
     yes, no = rows.loc["sensitivity"], rows.loc["specificity"]
     return (
-        f"{task}: of cases whose answer is yes it says so of {percent(yes['value'])} ({percent(yes['low'])} to "
-        f"{percent(yes['high'])}, n {int(yes['n'])}); of those whose answer is no, of {percent(no['value'])} "
-        f"({percent(no['low'])} to {percent(no['high'])}, n {int(no['n'])})."
+        f"{task}: it says yes to {_share(yes)} of the cases whose answer is yes, and no to {_share(no)} of those whose "
+        "answer is no."
     )
 
 

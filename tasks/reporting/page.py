@@ -122,8 +122,8 @@ def provenance_rows(fingerprints: Sequence[str]) -> list[dict[str, str]]:
 
 def tiles(
     records: pd.DataFrame, notes: pd.DataFrame, spans: pd.DataFrame, reproduction: pd.DataFrame
-) -> list[dict[str, str]]:
-    """Counts at the top of the page."""
+) -> list[dict[str, Any]]:
+    """Counts at the top of the page; ``printed``: of figures that the papers print."""
     counted = [
         (len(records), "simulated patient records"),
         (len(notes), "notes kept"),
@@ -131,9 +131,11 @@ def tiles(
         (int((~notes["consistent"]).sum()), "kept though still inconsistent"),
         (len(spans), "symptom spans"),
     ]
-    listed = [{"value": f"{count:,}", "label": label} for count, label in counted]
+    listed: list[dict[str, Any]] = [
+        {"value": f"{count:,}", "label": label} for count, label in counted
+    ]
     for basis, (met, told) in class_counts(reproduction).items():
-        listed.append({"value": f"{met:,} of {told:,}", "label": CLASSES[basis]})
+        listed.append({"value": f"{met:,} of {told:,}", "label": CLASSES[basis], "printed": True})
     return listed
 
 

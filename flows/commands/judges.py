@@ -69,6 +69,10 @@ def main(
     for file in labels or []:
         tables[str(file)] = _labelled(file, load_params().seed)
     print(judges_text(tables))
+    print(
+        "errors are the positive cases: sensitivity is the share of errors found, specificity that of the others passed"
+    )
+    print(f"n and intervals: {TABLE} and {LABELS} of each lineage")
 
 
 def compare_with_rules() -> pd.DataFrame:

@@ -48,4 +48,4 @@ def _commit(folder: Path) -> dict[str, str]:
         return {}
     changed = " with uncommitted changes" if changed_files(*_INPUTS, folder=folder) else ""
     date = (git("show", "--no-patch", "--format=%cs", "HEAD", folder=folder) or b"").decode().strip()
-    return {"revision": revision[:10] + changed, "date of the commit": date}
+    return {"code revision": revision[:10] + changed, "date of the commit": date}

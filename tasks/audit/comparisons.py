@@ -87,7 +87,8 @@ def change_lines(changes: pd.DataFrame) -> tuple[list[str], list[str]]:
     """What got worse, and what else is to be said: what got better, and what failed cases hide."""
     worse, other = [], []
     for row in changes.to_dict("records"):
-        what = f"{row['judge']}, {row['task']}, {row['item']}: {row['before']:.3f} -> {row['now']:.3f}, n {row['n']}"
+        shares = ["-" if pd.isna(row[end]) else f"{row[end]:.3f}" for end in ("before", "now")]
+        what = f"{row['judge']}, {row['task']}, {row['item']}: {' -> '.join(shares)}, n {row['n']}"
         if row["undecided"]:
             other.append(f"cannot be told: {what}; {row['unscored']} failed cases decide")
         elif row["changed"] and row["now"] < row["before"]:

@@ -131,9 +131,7 @@ def tiles(
         (int((~notes["consistent"]).sum()), "kept though still inconsistent"),
         (len(spans), "symptom spans"),
     ]
-    listed: list[dict[str, Any]] = [
-        {"value": f"{count:,}", "label": label} for count, label in counted
-    ]
+    listed: list[dict[str, Any]] = [{"value": f"{count:,}", "label": label} for count, label in counted]
     for basis, (met, told) in class_counts(reproduction).items():
         listed.append({"value": f"{met:,} of {told:,}", "label": CLASSES[basis], "printed": True})
     return listed

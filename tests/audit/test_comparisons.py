@@ -37,6 +37,14 @@ def test_a_card_is_compared_with_an_earlier_one_by_kind() -> None:
         against(now, before.assign(case="other" + before["case"]))
 
 
+def test_a_kind_without_a_verdict_does_not_keep_the_others_from_being_told() -> None:
+    before = pd.concat([verdicts([True] * 30), verdicts([True] * 30, kind="silent")])
+    now = pd.concat([verdicts([n >= 12 for n in range(30)]), verdicts([None] * 30, kind="silent")])
+    table = against(now, before)
+    assert _of(table, "silent")["now"].isna().all()
+    assert any("k: 1.000 -> 0.600" in line for line in change_lines(table)[0])
+
+
 def test_p_values_of_independent_cases_are_those_of_mcnemars_exact_test() -> None:
     lost, gained = 9, 3
     differences = [-1] * lost + [1] * gained + [0] * 20

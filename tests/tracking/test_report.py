@@ -33,13 +33,13 @@ def test_the_page_names_lineage_revision_date_and_citation_and_the_stages_page_i
     assert write_report(clone) == clone / SHOWN
     page = (clone / SHOWN).read_text()
     found = dict(re.findall(r'<th scope="row">([^<]+)</th><td>([^<]+)</td>', page))
-    assert found["lineage"] == current_lineage(clone).id and re.fullmatch(r"[0-9a-f]{10}", found["revision"])
+    assert found["lineage"] == current_lineage(clone).id and re.fullmatch(r"[0-9a-f]{10}", found["code revision"])
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["date of the commit"])
-    assert f"version 0.1.0 (lineage {found['lineage']}, revision {found['revision']}" in page
+    assert f"version 0.1.0 (lineage {found['lineage']}, code revision {found['code revision']}" in page
     assert (clone / MADE).read_text() == made and PLACE in TEMPLATE.read_text()
     (clone / "params.yaml").write_text("seed: 8")
     write_report(clone)
-    assert f"{found['revision']} with uncommitted changes" in (clone / SHOWN).read_text()
+    assert f"{found['code revision']} with uncommitted changes" in (clone / SHOWN).read_text()
 
 
 def test_without_a_page_nothing_is_written_and_without_a_commit_the_lineage_alone(clone: Path) -> None:
@@ -49,4 +49,4 @@ def test_without_a_page_nothing_is_written_and_without_a_commit_the_lineage_alon
     (clone / ".git").rename(clone / "no-git")
     write_report(clone)
     page = (clone / SHOWN).read_text()
-    assert current_lineage(clone).id in page and "revision" not in page
+    assert current_lineage(clone).id in page and "code revision" not in page

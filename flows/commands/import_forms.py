@@ -95,18 +95,19 @@ def main(
     copied if one is refused.
     """
     for path in import_files(files, replace=replace):
-        print(f"imported: {path}{_answered(path)}")
+        print(f"imported: {path}{_held(path)}")
     print("now run: vignette repro")
 
 
-def _answered(path: Path) -> str:
-    """How much of a form was answered, by the lists in its file."""
+def _held(path: Path) -> str:
+    """What a returned form holds, in parentheses: the length of each list in its file; nothing for labels."""
     if path.suffix.lower() == LABELS:
         return ""
     content = parse_json(path.read_text(encoding="utf-8"))
-    said = [f"{len(value)} {name}" for name, value in content.items() if isinstance(value, list)]
-    told = "not marked as complete" if content.get("complete") is False else ""
-    return f" ({', '.join(filter(None, [*said, told]))})"
+    parts = [f"{len(value)} {name}" for name, value in content.items() if isinstance(value, list)]
+    if content.get("complete") is False:
+        parts.append("not marked as complete")
+    return f" ({', '.join(parts)})"
 
 
 def import_files(files: Sequence[Path], *, replace: bool = False) -> list[Path]:

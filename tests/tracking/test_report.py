@@ -49,4 +49,4 @@ def test_without_a_page_nothing_is_written_and_without_a_commit_the_lineage_alon
     (clone / ".git").rename(clone / "no-git")
     write_report(clone)
     page = (clone / SHOWN).read_text()
-    assert current_lineage(clone).id in page and "code revision" not in page
+    assert current_lineage(clone).id in page and "revision" not in page

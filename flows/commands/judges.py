@@ -72,7 +72,6 @@ def main(
     print(
         "errors are the positive cases: sensitivity is the share of errors found, specificity that of the others passed"
     )
-    print(f"n and intervals: {TABLE} and {LABELS} of each lineage")
 
 
 def compare_with_rules() -> pd.DataFrame:

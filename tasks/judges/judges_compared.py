@@ -272,36 +272,48 @@ def judge_rows(
 
 
 def judges_text(tables: Mapping[str, pd.DataFrame]) -> str:
-    """The judges of several lineages (name -> judges.csv) for the terminal: one line a judge, then errors by kind."""
-    tables = {
-        name: table[~((table["metric"] == "labelled_items") & (table["value"] == 0))] for name, table in tables.items()
-    }
+    """The judges of several lineages (name -> judges.csv) for the terminal, a column a judge.
+
+    A part for each condition, such as planted claims, then the errors found by kind. Each cell has the value, its 95%
+    interval if there is one, and n.
+    """
     shown = pd.concat([table.assign(lineage=name) for name, table in tables.items()], ignore_index=True)
+    shown = shown[~((shown["metric"] == "labelled_items") & (shown["value"] == 0))]
     if len(tables) > 1:
         shown["system"] = shown["lineage"] + ": " + shown["system"]
-    overall = shown[shown["item"].eq("all")]
-    wide = overall.pivot_table(index=["condition", "system"], columns="metric", values="value", aggfunc="first")
-    columns = [name for name in _COLUMNS if name in wide]
-    kinds = shown[shown["item"].ne("all") & (shown["metric"] == "sensitivity")]
-    by_kind = kinds.pivot_table(index="item", columns="system", values="value", aggfunc="first")
-    return "\n\n".join(
-        (
-            wide[columns].rename(columns=_COLUMNS).to_string(float_format="%.3f", na_rep="-"),
-            "share of errors found, by kind",
-            by_kind.to_string(float_format="%.3f", na_rep="-"),
-        )
-    )
+    shown = shown.assign(cell=[_cell(row) for row in shown.itertuples()])
+    overall = shown[shown["item"].eq("all") & shown["metric"].isin(_TITLES)]
+    overall = overall.assign(title=pd.Categorical(overall["metric"].map(_TITLES), list(_TITLES.values())))
+    parts = [_beside(str(name), part, "title") for name, part in overall.groupby("condition", sort=True)]
+    kinds = shown[shown["item"].ne("all") & shown["metric"].eq("sensitivity")]
+    return "\n\n".join([*parts, *([_beside("share of errors found, by kind", kinds, "item")] if len(kinds) else [])])
 
 
-_COLUMNS = {
+def _beside(title: str, rows: pd.DataFrame, label: str) -> str:
+    wide = rows.pivot_table(index=label, columns="system", values="cell", aggfunc="first", observed=True)
+    wide.index.name = wide.columns.name = None
+    return f"{title}\n{wide.to_string(na_rep='-')}"
+
+
+def _cell(row: Any) -> str:
+    if not np.isfinite(row.value):
+        return "-"
+    value = f"{row.value:.0f}" if row.metric.startswith(_WHOLE) else f"{row.value:.3f}"
+    interval = f" ({row.low:.3f} to {row.high:.3f})" if np.isfinite(row.low) else ""
+    return f"{value}{interval}, n {row.n}"
+
+
+_WHOLE = ("calls_", "tokens_", "labelled_items")
+"""Metrics that are printed without decimals."""
+_TITLES = {
     "sensitivity": "sensitivity",
     "specificity": "specificity",
     "precision_at_half": "precision at half",
     "precision": "precision",
     "prevalence": "prevalence",
-    "calls_per_1000_claims": "calls/1000",
-    "tokens_per_1000_claims": "tokens/1000",
-    "dollars_per_1000_claims": "$/1000",
+    "calls_per_1000_claims": "calls per 1,000 claims",
+    "tokens_per_1000_claims": "tokens per 1,000 claims",
+    "dollars_per_1000_claims": "dollars per 1,000 claims",
     "labelled_items": "labels",
     "labelled_share": "true, labelled",
     "powered_share": "true, powered",

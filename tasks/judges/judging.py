@@ -129,15 +129,15 @@ async def judge_planted_citations(
     evaluator: Evaluator, planted: Sequence[PlantedCitation]
 ) -> tuple[list[Row], Unscored]:
     """Does the judge recognise supported statements and necessary citations?"""
-    keys = [f"{one.document}/{one.kind}" for one in planted]
-    outputs = {key: [Statement(one.statement, one.citations)] for key, one in zip(keys, planted, strict=True)}
-    sources = {key: one.source for key, one in zip(keys, planted, strict=True)}
-    judged, failures = await judge_citations(evaluator, outputs, sources)
+    cases = {f"{one.document}/{one.kind}": one for one in planted}
+    outputs = {key: [Statement(one.statement, one.citations)] for key, one in cases.items()}
+    judged, failures = await judge_citations(evaluator, outputs, {key: one.source for key, one in cases.items()})
     rows: list[Row] = []
-    for key, one in zip(keys, planted, strict=True):
+    for key, one in cases.items():
         statement = judged[key][0]
         rows.append(("citation recall", one.kind, one.document, one.statement, one.supported, statement.supported))
         for number, truth, found in zip(one.citations, one.necessary, necessary_citations(statement), strict=True):
             text = f"{one.statement} [{number}]"
             rows.append(("citation precision", one.kind, one.document, text, truth, found))
-    return rows, [unscored_row(key.split("/")[0], "planted citations", reason, raw) for key, reason, raw in failures]
+    of = "planted citations"
+    return rows, [unscored_row(cases[key].document, of, reason, raw) for key, reason, raw in failures]

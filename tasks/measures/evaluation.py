@@ -227,10 +227,12 @@ def _overlap(
     of_systems = rows["system"].isin(plan.systems)
     together = scored if claims is None else overlap.beside_claims(scored, claims)
     shared: dict[str, Any] = {"stage": "overlap", "seed": seed, "provenance": provenance}
+    agreement = overlap.agreement_rows(together, condition="agreement of metrics", **shared)
+    whole_of = {"notes": len(documents) * len(plan.systems), "systems": len(plan.systems)}
     parts = [
         rows.assign(unscored=rows["unscored"].where(~of_systems, len(documents) - rows["n"])),
         overlap.section_rows(sections, seed=seed),
-        overlap.agreement_rows(together, condition="agreement of metrics", **shared),
+        agreement.assign(unscored=agreement["system"].map(whole_of).astype(int) - agreement["n"]),
     ]
     found = pd.concat([whole, sections], ignore_index=True).dropna(subset=["value"])
     return pd.concat(parts, ignore_index=True), found.assign(condition="overlap", stage="overlap")
@@ -242,9 +244,11 @@ def _omissions(
     variant, size = params.med_omit.variant, dict.fromkeys(plan.systems, len(documents))
     shared: dict[str, Any] = {"seed": seed, "provenance": provenance, "condition": variant}
     scores = omission_scores.document_scores(made["facts"], made["omitted"])
+    extents = omission_scores.extent_rows(made["omitted"], **shared)
+    judged = made["omitted"].dropna(subset=["omitted"]).groupby("system")["document"].nunique()
     parts = [
         omission_scores.metric_rows(scores, documents=size, **shared),
-        omission_scores.extent_rows(made["omitted"], **shared),
+        extents.assign(unscored=len(documents) - extents["system"].map(judged).astype(int)),
         omission_scores.difference_rows(made["differences"], documents=size, **shared),
     ]
     references = {one.id: str(one.reference) for one in documents if one.reference is not None}
@@ -253,7 +257,8 @@ def _omissions(
     known = scores[scores["document"].isin(references)]
     if "overlap" in plan.metrics and len(known):
         about = (known, made["summaries"], references, params.overlap)
-        parts.append(omission_scores.overlap_correlations(*about, **shared))
+        correlations = omission_scores.overlap_correlations(*about, **shared)
+        parts.append(correlations.assign(unscored=len(references) - correlations["n"]))
     return pd.concat(parts, ignore_index=True), omission_scores.long_scores(scores, condition=variant)
 
 

@@ -13,7 +13,13 @@ import pytest
 from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS
 from tasks.domains.rules import rules_of
-from tasks.judges.judging import judge_listing, judge_planted, judge_planted_omissions, planted_table
+from tasks.judges.judging import (
+    judge_listing,
+    judge_planted,
+    judge_planted_citations,
+    judge_planted_omissions,
+    planted_table,
+)
 from tasks.judges.planted import (
     EASY,
     EASY_KINDS,
@@ -22,6 +28,7 @@ from tasks.judges.planted import (
     PlantedOmission,
     is_gone,
     plant,
+    plant_citations,
     plant_claims,
     plant_omissions,
     without,
@@ -30,7 +37,7 @@ from tasks.judges.rates import corrected_rows, rate_rows, verdict_rows
 from tasks.judges.simulated_notes import gold_tables, write_gold
 from tasks.judges.subtle import graded_pairs
 from tasks.judges.written_cases import plant_compacted, plant_written
-from tasks.measures.doclens.evaluators import SimulatorEvaluator
+from tasks.measures.doclens.evaluators import InstructionEvaluator, SimulatorEvaluator
 from tasks.measures.med_omit.metrics import omission_ceilings
 from tasks.measures.med_omit.replies import IncludedFact, Omissions
 from tasks.network.sampling import sample
@@ -166,6 +173,13 @@ def test_judge_is_put_through_every_step_and_scored() -> None:
     entailment = rows[(rows["condition"] == "entailment") & (rows["item"] == "all")].set_index("metric")["value"]
     assert entailment["sensitivity"] >= 0.9
     assert entailment["specificity"] >= 0.7  # graded changes are hard
+
+
+def test_a_failed_citation_names_the_whole_document() -> None:
+    cases = plant_citations({"Müller/2": next(iter(NOTES.values()))}, seed=1)
+    ask = ScriptedAsk(lambda call: ValueError("refused"))
+    rows, unscored = asyncio.run(judge_planted_citations(InstructionEvaluator(ask), cases))
+    assert rows and {row["record"] for row in unscored} == {"Müller/2"} == {row[2] for row in rows}
 
 
 @pytest.fixture(scope="module")

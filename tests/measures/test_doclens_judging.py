@@ -269,6 +269,15 @@ def test_citations_are_judged_by_the_definition() -> None:
     assert necessary == [True, True, False, False, True, True, False, False]
 
 
+def test_a_text_of_which_the_judge_answers_nothing_has_no_score() -> None:
+    copied, own = Statement("He smokes.", (2,)), Statement("He has a fever.", (1,))
+    outputs = {"both": [copied, own, Statement("Uncited.", ())], "copies": [copied]}
+    ask = InstructionEvaluator(replies("banana"), "plain")
+    judged, failures = run(judge_citations(ask, outputs, dict.fromkeys(outputs, SOURCE)))
+    assert [one.supported for one in judged["both"]] == [None, None, None]
+    assert [one.supported for one in judged["copies"]] == [True] and [key for key, *_ in failures] == ["both"]
+
+
 def test_one_call_names_the_supporting_citations() -> None:
     statements = [
         Statement("Lungs clear.", (3, 2)),
@@ -278,7 +287,8 @@ def test_one_call_names_the_supporting_citations() -> None:
     judged, failures = run(judge_citations_in_one_call(DirectAsk(), {"a": statements}, {"a": SOURCE}))
     assert failures == [] and judged["a"] == [(True, [True, False]), (False, [False]), (False, [False])]
     lost, failures = run(judge_citations_in_one_call(replies(None), {"a": statements}, {"a": SOURCE}))
-    assert lost["a"][0] == (None, [None, None]) and failures == [("a", "refused", "raw reply")]
+    assert lost["a"] == [(None, [None, None]), (None, [None]), (None, [None])]
+    assert failures == [("a", "refused", "raw reply")]
 
 
 @pytest.mark.parametrize("one_call", [True, False])

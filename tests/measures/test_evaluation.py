@@ -332,6 +332,19 @@ def test_outputs_that_could_not_be_written_are_unscored(tmp_path: Path, monkeypa
     assert pairs.loc[("copy", whole, "omission_count"), ["failed_a", "failed_b"]].tolist() == [0, 1]
 
 
+def test_every_figure_of_a_system_counts_its_missing_output(tmp_path: Path) -> None:
+    rows = _rows()
+    rows[1]["outputs"]["cites"] = None
+    metrics = _evaluated(tmp_path, rows).table("metrics")
+    of_cites = metrics[metrics["system"].eq("cites") & metrics["item"].ne("history")]
+    assert {"omitted_in_part", "spearman", "pearson_p", "claim_recall", "rouge1_f"} <= set(of_cites["metric"])
+    other = of_cites["metric"].str.contains("pooled|_in_part|_bounds")  # n are claims, omissions, all documents
+    assert of_cites["unscored"].eq(1).all() and (of_cites["n"] + of_cites["unscored"])[~other].eq(3).all()
+    over = metrics[metrics["condition"].eq("agreement of metrics")].drop_duplicates("system").set_index("system")
+    assert over.loc["notes", ["n", "unscored"]].tolist() == [8, 1]
+    assert over.loc["systems", ["n", "unscored"]].tolist() == [3, 0]
+
+
 def test_notes_of_a_document_are_numbered_from_one_in_their_order() -> None:
     notes = source_notes([Document("a", ("Cough.", "No cough."))], NoteQa())
     assert notes[["patient", "position", "note_id", "date", "note"]].to_numpy().tolist() == [

@@ -155,7 +155,8 @@ async def judge_citations(
     """Judge citations by the definition: C => s, {c} => s and C without c => s, for each statement and citation.
 
     Statements of a text with the same cited sentences are judged in one call, each by itself. Returns statements by
-    text key, and the failed judgements. A citation of a sentence that does not exist supports nothing.
+    text key, and the failed judgements. A citation of a sentence that does not exist supports nothing. A text of which
+    the judge answered nothing has no judgement: what is certain without it, such as copies, is no score by itself.
     """
     asked: dict[tuple[K, str], dict[tuple[int, str], str]] = {}  # statements of each text and premise, by place
     for key, statements in outputs.items():
@@ -170,8 +171,11 @@ async def judge_citations(
     ]
     by_place: dict[tuple[K, int, str], Judgement] = {}
     failures: Failures = []
+    answered: dict[K, bool] = {}  # whether the judge answered anything on a text that it was asked about
     for ((key, _), said), verdict in zip(asked.items(), await evaluator(questions), strict=True):
         by_place |= {(key, *place): one for place, one in zip(said, verdict.judgements, strict=True)}
+        if verdict.asked:
+            answered[key] = answered.get(key, False) or any(one is not None for one in verdict.judgements)
         if verdict.failure is not None:
             failures.append((key, verdict.failure, verdict.raw))
 
@@ -179,10 +183,18 @@ async def judge_citations(
         return by_place.get((key, at, part), False)
 
     found = {
-        key: [_cited(one, partial(verdict_on, key, at)) for at, one in enumerate(given)]
+        key: [
+            _cited(one, partial(verdict_on, key, at)) if answered.get(key, True) else _unjudged(one)
+            for at, one in enumerate(given)
+        ]
         for key, given in outputs.items()
     }
     return found, failures
+
+
+def _unjudged(statement: Statement) -> CitedStatement:
+    none = (None,) * len(statement.citations)
+    return CitedStatement(None, none, none)
 
 
 def _premises(statement: Statement) -> dict[str, tuple[int, ...]]:
@@ -243,9 +255,10 @@ async def judge_citations_in_one_call(
                 messages, context = render(__package__, "citations", **fields), {"cited": statement.citations}
                 calls[key, at] = Call(f"{key}/citation/{at}", messages, reply=CitationVerdict, context=context)
     verdicts, failed = await ask_all(ask, calls, CitationVerdict, "citations")
+    unanswered = {key for key, _ in calls} - {key for key, _ in verdicts}
 
     def judged(key: K, at: int, statement: Statement) -> Judged:
-        if (key, at) in calls and (key, at) not in verdicts:
+        if key in unanswered or ((key, at) in calls and (key, at) not in verdicts):
             return None, [None] * len(statement.citations)
         verdict = verdicts.get((key, at))
         supported = verdict is not None and verdict.entailed == 1

@@ -96,6 +96,7 @@ class Verdicts:
 
     ``reasons``: the judge's explanation of each judgement, None where it gives none.
     ``degrees``: how much of each claim is found (`DEGREES`), if the style grades.
+    ``asked``: whether the judge was asked; a copy of the premise needs no judge.
     """
 
     key: str
@@ -104,6 +105,7 @@ class Verdicts:
     raw: str | None = None
     reasons: tuple[str | None, ...] = ()
     degrees: tuple[float | None, ...] = ()
+    asked: bool = True
 
 
 class Evaluator(Protocol):
@@ -230,7 +232,8 @@ class InstructionEvaluator:
         if question.claims and question.premise.strip() and not copied:
             return None
         judgements = (copied and bool(question.premise.strip()),) * len(question.claims)
-        return Verdicts(question.key, judgements, degrees=tuple(map(float, judgements)) if self.grades else ())
+        degrees = tuple(map(float, judgements)) if self.grades else ()
+        return Verdicts(question.key, judgements, degrees=degrees, asked=False)
 
     @property
     def grades(self) -> bool:

@@ -1,6 +1,7 @@
 """Stages run in an order that dvc.yaml allows; a failure holds up those that depend on it, and no other."""
 
 import sqlite3
+import time
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,10 +58,15 @@ def statuses(**by_stage: int) -> None:
 
 
 def states(workplace: Path, run: Path) -> dict[str, str]:
-    """What Prefect shows of the tasks of a run."""
+    """What Prefect shows of the tasks of a run once it has recorded their last states, which a busy server does late."""
     query = "SELECT t.name, t.state_name FROM task_run t JOIN flow_run f ON t.flow_run_id = f.id WHERE f.name = ?"
-    with sqlite3.connect(workplace / "prefect" / "prefect.db") as database:
-        return dict(database.execute(query, (run.name,)).fetchall())
+    for _ in range(600):
+        with sqlite3.connect(workplace / "prefect" / "prefect.db") as database:
+            found = dict(database.execute(query, (run.name,)).fetchall())
+        if set(found) == set(CHAINS) and not {"Pending", "Running"} & set(found.values()):
+            break
+        time.sleep(0.1)
+    return found
 
 
 def test_a_stage_waits_for_what_it_needs_and_for_nothing_else(pipeline: Path, workplace: Path, tmp_path: Path) -> None:

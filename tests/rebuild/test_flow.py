@@ -1,8 +1,8 @@
 """Stages run in an order that dvc.yaml allows; a failure holds up those that depend on it, and no other."""
 
 import sqlite3
-import time
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ def statuses(**by_stage: int) -> None:
 
 
 def states(workplace: Path, run: Path) -> dict[str, str]:
-    """What Prefect shows of the tasks of a run once it has recorded their last states, which a busy server does late."""
+    """What Prefect shows of the tasks of a run, once its server, which may be busy, has recorded their last states."""
     query = "SELECT t.name, t.state_name FROM task_run t JOIN flow_run f ON t.flow_run_id = f.id WHERE f.name = ?"
     for _ in range(600):
         with sqlite3.connect(workplace / "prefect" / "prefect.db") as database:

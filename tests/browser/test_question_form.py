@@ -25,7 +25,7 @@ def test_questions_are_kept_removed_and_rewritten_across_a_reload_and_come_back_
         page.fill('textarea[aria-label="Choice A"]', " wet  COUGH ")
         page.fill('textarea[aria-label="Choice B"]', "Wet cough")
         page.click("#keep")
-        assert page.inner_text("#problem") == "Choices are empty or the same."
+        assert page.inner_text("#problem") == "Choices are empty or the same: rewrite them, or remove the question."
         assert page.inner_text("#count") == "0 of 3 done", "it would be refused when it is returned"
         page.keyboard.press("r")
         page.click("#next")

@@ -96,8 +96,10 @@ def test_counts_are_typed_into_their_boxes_and_an_impossible_one_is_not_an_answe
         assert page.inner_text("#count") == "0 of 2 done" and page.inner_text("#next") == "Leave for later"
         assert page.locator("#strip .started").count() == 1
         page.click("#finish")
-        assert "leaves out what is only started: fact 1." in page.inner_text("#send")
+        assert "leaves out answers that are only started: fact 1." in page.inner_text("#send")
         page.keyboard.press("Escape")
         page.fill("#refutes", "0")
         page.press("#refutes", "Enter")
         assert page.inner_text("#count") == "1 of 2 done" and page.inner_text(".fact") == "Fact number 1."
+        page.keyboard.press("p")
+        assert page.evaluate("entry().included") == "partially", "keys answer the new fact"

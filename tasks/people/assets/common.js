@@ -44,9 +44,10 @@ function restore(fresh) {
 }
 
 function adopt(saved) {
+  const known = Object.entries(saved.entries || {}).filter(([id, given]) => id in state.entries && wellFormed(id, given));
   state.at = Math.min(Math.max(saved.at || 0, 0), DATA.items.length - 1);
   state.signature = saved.signature || "";
-  for (const [id, entry] of Object.entries(saved.entries || {})) if (id in state.entries && wellFormed(id, entry)) state.entries[id] = entry;
+  Object.assign(state.entries, Object.fromEntries(known));
 }
 
 function save() {
@@ -131,6 +132,7 @@ function go(i) {
   if (i < 0 || i >= DATA.items.length) return;
   state.at = i;
   save();
+  document.activeElement.blur();  // keys answer the new item, not a box of the former one
   draw();
   for (const id of ["texts", "panel"]) document.getElementById(id).scrollTop = 0;
 }
@@ -169,7 +171,7 @@ function closer(label, work) {
 function lost() {
   const kept = new Set(Object.values(toRecord()).find(Array.isArray).map((one) => one.record));
   const left = [...DATA.items.keys()].filter((i) => statusOf(i) === "started" && !kept.has(DATA.items[i].record));
-  return left.length ? el("p", { class: "hint" }, "A backup leaves out what is only started: " + DATA.noun + " " + left.map(numberOf).join(", ") + ". This browser keeps it.") : null;
+  return left.length ? el("p", { class: "hint" }, "A backup leaves out answers that are only started: " + DATA.noun + " " + left.map(numberOf).join(", ") + ". This browser keeps them.") : null;
 }
 
 /* What is sent back, or kept as a backup: asks for a name once, and says what is still missing. */
@@ -186,7 +188,7 @@ function send() {
   dialog("send",
     el("h2", {}, finished ? "Ready to send" : "Not finished yet"),
     finished ? el("p", {}, "Every " + DATA.noun + " is done. Download the file and send it back by mail.")
-             : el("div", {}, el("p", {}, open.length + " to go. Go to:"), el("div", { class: "actions" }, ...open.slice(0, 40).map(jump)), lost()),
+             : el("div", {}, el("p", {}, open.length + " of " + DATA.items.length + " to go. " + (open.length > 40 ? "The first 40:" : "Go to:")), el("div", { class: "actions" }, ...open.slice(0, 40).map(jump)), lost()),
     el("p", {}, el("label", { class: "field" }, "Your name or initials", name)), said,
     el("div", { class: "actions" },
       el("button", { class: "button" + (finished ? " main" : ""), id: "download", onclick: give }, finished ? "Download the file" : "Download a backup"),

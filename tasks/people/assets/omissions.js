@@ -25,17 +25,17 @@ function options(name, values, label, meanings = {}) {
 function counter(name, label) {
   const most = item().diagnoses.length;
   const field = el("input", { type: "number", min: 0, max: most, step: 1, required: true, value: entry()[name] ?? "", id: name, "aria-label": label });
-  field.addEventListener("input", () => {
+  const mark = () => (entry()[name] === null ? "–" : "✓");
+  const question = box(label, mark(), field, " of " + most);
+  field.addEventListener("input", () => {  // not drawn anew, as the field is in use
     entry()[name] = field.checkValidity() ? Number(field.value) : null;
     save();
-    shown.textContent = mark();
+    question.querySelector(".value").textContent = mark();
+    document.getElementById("next").replaceWith(nextButton());
     showProgress();
     showJudge();
-    document.getElementById("next").replaceWith(nextButton());
   });
-  const mark = () => (entry()[name] === null ? "–" : "✓");
-  const section = box(label, mark(), field, " of " + most), shown = section.querySelector(".value");
-  return section;
+  return question;
 }
 
 /* What the judge answered, where the form has it, once the clinician has answered. */

@@ -9,9 +9,9 @@ function statusOf(i) {
 /* Why a question would be refused when it is returned, or "". */
 function problem(i) {
   const now = entry(i), plain = (text) => text.trim().replace(/\s+/g, " ").toLowerCase();
-  if (!now.wording) return "The question is empty.";
+  if (!now.wording) return "The question is empty: write it again.";
   const distinct = new Set(now.choices.map(plain).filter(Boolean)).size;
-  return now.decision !== "remove" && distinct < DATA.letters.length ? "Choices are empty or the same." : "";
+  return now.decision !== "remove" && distinct < DATA.letters.length ? "Choices are empty or the same: rewrite them, or remove the question." : "";
 }
 
 function changes(i) {

@@ -60,6 +60,12 @@ def test_taking_another_choice_for_the_right_one_revises_the_answer_and_one_dist
     assert (counts["right_choices_revised"], counts["distractors_revised"]) == (1, 1)
 
 
+def test_choices_of_a_removed_question_need_not_differ():
+    file = _review()
+    file["questions"][0].update(decision="remove", choices=["same"] * 5)
+    assert count_revisions(questions_by_hand(), _read(file))["removed"] == 1
+
+
 def test_questions_that_nobody_reviewed_stay():
     file = _review()
     file["questions"] = file["questions"][:1]

@@ -9,6 +9,8 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from tasks.reporting.display import words
+
 SETTINGS: Any = {
     "svg.hashsalt": "vignette",  # fixes the ids of SVG elements
     "svg.fonttype": "none",
@@ -175,8 +177,8 @@ def forest(
         rows = table[table["metric"].isin(metrics) & table["value"].notna()]
         if not 1 < len(rows) <= 30:
             return None
-        names = [", ".join(str(getattr(row, part)).replace("_", " ") for part in parts) for row in rows.itertuples()]
-        figure = intervals(names, rows, (label or ", ".join(metrics).replace("_", " ")) + ", 95% interval")
+        names = [words(", ".join(str(getattr(row, part)) for part in parts)) for row in rows.itertuples()]
+        figure = intervals(names, rows, (label or words(", ".join(metrics))) + ", 95% interval")
         if percent:
             figure.axes[0].xaxis.set_major_formatter(PercentFormatter(1))
         return figure
@@ -222,7 +224,7 @@ def against_truth(table: pd.DataFrame) -> Figure | None:
                 axes.plot(
                     truth[chosen], means.loc[chosen, name], mark, color=colour, markersize=5, label=label, alpha=0.8
                 )
-            axes.set(title=name.replace("_", " "), xlabel="truth (share)", xlim=(0, 1.05))
+            axes.set(title=words(name), xlabel="truth (share)", xlim=(0, 1.05))
             axes.set_ylim(bottom=0)
         figure.tight_layout()
         handles, labels = figure.axes[0].get_legend_handles_labels()
@@ -241,7 +243,7 @@ def _slopes(table: pd.DataFrame) -> Figure | None:
     undamaged = table[table["system"] == "undamaged"].set_index("metric")["value"]
     scale = rows["item"].map(undamaged.to_dict()).astype(float).fillna(1.0).clip(lower=1.0)
     rows = rows.assign(**{name: rows[name] / scale for name in ("value", "low", "high")})
-    names = [f"{row.item.replace('_', ' ')}, facts {row.condition}" for row in rows.itertuples()]
+    names = [words(f"{row.item}, facts {row.condition}") for row in rows.itertuples()]
     return intervals(names, rows, "slope on the truth (weights: relative to undamaged), 95% interval")
 
 

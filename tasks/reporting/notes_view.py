@@ -11,6 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+from tasks.reporting.display import words
+
 
 def choose_records(prompts: pd.DataFrame, count: int) -> list[int]:
     """Up to ``count`` record ids, systematically sampled so that each prompt kind has its share."""
@@ -148,7 +150,7 @@ def _summary(
 def untrusted_metrics(table: pd.DataFrame) -> list[str]:
     """Metrics of the table that do not follow the truth of damaged summaries, each with the damage."""
     failing = table[(table["metric"] == "follows_truth") & (table["value"] == 0)]
-    return [f"{row.item.replace('_', ' ')} (facts {row.condition})" for row in failing.itertuples()]
+    return [f"{words(row.item)} (facts {row.condition})" for row in failing.itertuples()]
 
 
 def claims_view(claims: pd.DataFrame) -> dict[str, dict[str, list[dict[str, Any]]]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from tasks.reporting.display import number, percent, read_template, render, script_json, settings
+from tasks.reporting.display import number, percent, read_template, render, script_json, settings, words
 from tasks.reporting.figures import agreement, draw_all, svg
 from tasks.reporting.tables_view import by_basis, metric_view, reproduction_view
 from tasks.reproduction.conclusions import FAILS, HOLDS, counts_line, shown, tested, undecided
@@ -42,8 +42,10 @@ def stage_groups(stages: Mapping[str, Any]) -> dict[str, str]:
     return {name: starts.get(start, "other") for name, start in found.items()}
 
 
-def metric_section(stem: str, file: str, table: pd.DataFrame, *, prefix: str = "table") -> dict[str, Any]:
-    """One metric table with title, caption and figures."""
+def metric_section(
+    stem: str, file: str, table: pd.DataFrame, *, prefix: str = "table", repeated: bool = False
+) -> dict[str, Any]:
+    """One metric table with title, caption and figures. ``repeated``: at paper scale, and shown above for the run."""
     caption = captions().get(stem, {})
     measured = table[table["value"].notna()]
     return {
@@ -51,11 +53,11 @@ def metric_section(stem: str, file: str, table: pd.DataFrame, *, prefix: str = "
         "stem": stem,
         "file": file,
         "group": caption.get("group", OTHER_TABLES),
-        "title": caption.get("title", stem.replace("_", " ").capitalize()),
+        "title": caption.get("title", words(stem).capitalize()) + (", paper scale" if repeated else ""),
         "caption": caption.get("caption", ""),
         "stages": sorted(table["stage"].unique()),
         "provenance": sorted((measured if len(measured) else table)["provenance"].unique()),
-        "view": metric_view(table, meanings(stem), percent_metrics(stem)),
+        "view": metric_view(table, meanings(stem), percent_metrics(stem), own_systems=False),
         "figures": draw_all(stem, table),
     }
 
@@ -161,7 +163,7 @@ def _key_figure(row: Any, wanted: Mapping[str, Any]) -> dict[str, str]:
     n = f"n\u00a0=\u00a0{row['n']:,}" if row["n"] else "exact"
     return {
         "value": write(row["value"]) + (f" {unit}" if unit else ""),
-        "label": wanted["label"].format(item=row["item"].replace("_", " ")),
+        "label": wanted["label"].format(item=words(row["item"])),
         "interval": ", ".join(part for part in (interval, n) if part),
         "target": f"table-{wanted['table']}",
     }

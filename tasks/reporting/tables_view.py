@@ -4,13 +4,14 @@ Arranges judged reproduction rows for display: one matrix per published table, a
 """
 
 import math
+import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import networkx as nx
 import pandas as pd
 
-from tasks.reporting.display import decimals, fixed, number, percent
+from tasks.reporting.display import decimals, fixed, number, percent, words
 
 _KEY = ("system", "condition", "item")
 _ABSENT = "absent: "
@@ -18,14 +19,19 @@ _WIDEST = 6
 """Columns of values that fit on a page; tables with more columns than rows are shown with metrics as rows."""
 
 
-def metric_view(table: pd.DataFrame, meanings: Mapping[str, str], shares: Collection[str] = ()) -> dict[str, Any]:
+def metric_view(
+    table: pd.DataFrame, meanings: Mapping[str, str], shares: Collection[str] = (), *, own_systems: bool = True
+) -> dict[str, Any]:
     """A long-form metric table as blocks, one per set of metrics that share rows.
 
-    ``shares``: metrics stored in 0-1 and shown as percent. Constant key columns go to ``constant``; unavailable metrics
+    ``shares``: metrics stored in 0-1 and shown as percent. ``own_systems``: systems have names of the user's, which are
+    shown as they are; all other names are shown in words. Constant key columns go to ``constant``; unavailable metrics
     go to ``absent``, each with its requirement.
     """
     missing = table["provenance"].str.startswith(_ABSENT) & table["value"].isna()
-    shown = table[~missing]
+    shown = table[~missing].copy()
+    for name in _KEY[own_systems:]:
+        shown[name] = shown[name].map(words)
     constant = {name: shown[name].iloc[0] for name in _KEY if len(shown) and shown[name].nunique() == 1}
     keys = [name for name in _KEY if name not in constant] or ["system"]
     if keys == ["system"]:
@@ -71,8 +77,7 @@ def _block(
         "upright": len(metrics) > max(_WIDEST, len(rows)),
         "named": keys,
         "metrics": [
-            {"name": metric, "label": metric.replace("_", " "), "meaning": meanings.get(metric, "")}
-            for metric in metrics
+            {"name": metric, "label": words(metric), "meaning": meanings.get(metric, "")} for metric in metrics
         ],
         "rows": rows,
     }
@@ -94,21 +99,21 @@ def _cell(row: Any, shown: Callable[[float], str]) -> dict[str, Any]:
 def reproduction_view(rows: pd.DataFrame, names: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One matrix per published table, with its printed rows and columns. ``names``: published.yaml."""
     views = []
-    for (source, table), group in rows.groupby(["source", "table"], sort=True):
+    groups = sorted(rows.groupby(["source", "table"]), key=lambda group: [_natural(part) for part in group[0]])
+    for (source, table), group in groups:
         columns, lines = (list(dict.fromkeys(group[name])) for name in ("column", "row"))
         places = {column: _places(group[group["column"] == column]) for column in columns}
         cells = {(cell.row, cell.column): _printed_cell(cell, places[cell.column]) for cell in group.itertuples()}
         if len(columns) > max(_WIDEST, len(lines)):
             cells = {(column, row): cell for (row, column), cell in cells.items()}
-            columns, lines = lines, [column.replace("_", " ") for column in columns]
-            cells = {(row.replace("_", " "), column): cell for (row, column), cell in cells.items()}
-        matrix = [{"row": row, "cells": [cells.get((row, column)) for column in columns]} for row in lines]
+            columns, lines = lines, columns
+        matrix = [{"row": words(row), "cells": [cells.get((row, column)) for column in columns]} for row in lines]
         views.append(
             {
                 "source": names["sources"].get(source, source),
                 "table": table,
                 "title": names["tables"].get(source, {}).get(table, ""),
-                "columns": [column.replace("_", " ") for column in columns],
+                "columns": [words(column) for column in columns],
                 "rows": matrix,
                 "counts": group["verdict"].value_counts().to_dict(),
                 "bases": sorted(group["basis"].unique()),
@@ -116,6 +121,11 @@ def reproduction_view(rows: pd.DataFrame, names: Mapping[str, Any]) -> list[dict
             }
         )
     return views
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Sort key by which numbers within names are in their order: Table 2 before Table 11."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def by_basis(rows: pd.DataFrame, names: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -152,5 +162,5 @@ def _notes(group: pd.DataFrame) -> list[str]:
     """Distinct notes; a note of a single cell is prefixed with its row and column."""
     found: dict[str, list[str]] = {}
     for row in group.dropna(subset=["note"]).itertuples():
-        found.setdefault(row.note, []).append(f"{row.row}, {row.column.replace('_', ' ')}")
+        found.setdefault(row.note, []).append(words(f"{row.row}, {row.column}"))
     return [f"{places[0]}: {note}" if len(places) == 1 else note for note, places in sorted(found.items())]

@@ -218,12 +218,16 @@ def render_evaluation(
     systems: Sequence[str],
     models: Mapping[str, str],
     fewest: int,
+    agreement: str | None = None,
+    origin_rows: Mapping[str, str] | None = None,
+    cite: str = "",
 ) -> str:
     """The page, with all texts escaped.
 
     ``tables``: metrics, comparisons, unscored and, if judged, claims, grounded, facts and answers; of several judges
     verdicts_by_judge, by_judge and judge_agreement.
-    ``fewest``: differences on fewer documents are not tested.
+    ``fewest``: differences on fewer documents are not tested. ``agreement``: how far the judge agrees with people.
+    ``origin_rows``, ``cite``: what identifies the evaluation, by name, and how to cite it.
     """
     names, rows = main_table(tables["metrics"], systems)
     meanings = {name: entry["meaning"] for name, entry in METRICS.items()}
@@ -247,6 +251,9 @@ def render_evaluation(
         judged_by=judges_view(tables, systems),
         unscored=tables["unscored"].fillna({"system": "all"}).to_dict("records"),
         models=models,
+        agreement=agreement,
+        origin_rows=origin_rows or {},
+        cite=cite,
         rules=[role for role, label in models.items() if RULES in label],
         foreign=foreign_line(foreign_texts((one.id, " ".join(one.units)) for one in documents)),
     )

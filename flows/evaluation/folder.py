@@ -93,9 +93,8 @@ def model_labels(made_from: Mapping[str, Any]) -> dict[str, str]:
 def origin_rows(made_from: Mapping[str, Any]) -> dict[str, str]:
     """What identifies an evaluation, by name: the code, and hashes of params and data."""
     hashes = {"params, SHA-256": "params_sha256", "data, SHA-256": "data_sha256"}
-    return code_rows(made_from.get("code", {})) | {
-        name: made_from[key][:10] for name, key in hashes.items() if key in made_from
-    }
+    known = {name: made_from[key][:10] for name, key in hashes.items() if key in made_from}
+    return code_rows(made_from.get("code", {})) | known
 
 
 def agreement_with_people(judge: str) -> str | None:

@@ -14,7 +14,7 @@ WORKSPACE = "VIGNETTE_WORKSPACE"
 """Environment variable that names the folder of state where it is not in the root."""
 
 SHIPPED = (Path(__file__).parents[2], Path(sys.prefix) / "share" / "vignette")
-"""Where params.yaml and other files are outside a clone: beside the code of an editable installation, or where the wheel puts it."""
+"""Where files are outside a clone: beside the code of an editable installation, or where the wheel puts them."""
 
 STORE = "responses.sqlite"
 """File of the response store in the workspace folder."""

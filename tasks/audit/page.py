@@ -35,8 +35,8 @@ def card_page(
     """One self-contained HTML page without scripts; every text is escaped.
 
     ``cases``: CASES of the claims, whose texts are shown where verdicts changed. ``changes``: the table of
-    `tasks.audit.comparisons.against`, if compared. ``made_from``: what the card was made from, by name. ``origin_rows``:
-    the code that made it, by name; ``cite``: how to cite it.
+    `tasks.audit.comparisons.against`, if compared. ``made_from``: what the card was made from, by name.
+    ``origin_rows``: the code that made it, by name; ``cite``: how to cite it.
     """
     judges = sorted(verdicts["judge"].unique())
     return render(

@@ -5,7 +5,7 @@ claim with the recorded model's verdict and reason.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -84,6 +84,9 @@ FATES = {1.0: "kept", 0.5: "part", 0.0: "lost"}
 """What became of a fact of the record, by the judged degree; null where the judgement failed."""
 VERDICTS = {"supported": "right", "contradicted": "wrong", "absent": "unfounded"}
 """What a statement of a summary is, by its verdict against the record."""
+UNSCORED = {"unscored": "unscored"}
+SAID = {"right": "right", "wrong": "wrong", "unfounded": "not found"} | UNSCORED
+"""The same in words."""
 
 
 def history_view(
@@ -142,9 +145,16 @@ def _summary(
         "text": row["text"],
         "facts": list(zip(claims, fates, strict=True)),
         "statements": verdicts,
-        "counts": {fate: fates.count(fate) for fate in (*FATES.values(), "unscored") if fate in fates},
-        "wrong": sum(kind == "wrong" for _, kind in verdicts),
+        "counts": {
+            "facts": _counts(fates, {fate: fate for fate in FATES.values()} | UNSCORED),
+            "statements": _counts([kind for _, kind in verdicts], SAID),
+        },
     }
+
+
+def _counts(found: Sequence[str], names: Mapping[str, str]) -> dict[str, int]:
+    """How many there are of each, by name, with those that are none; the counts add up to all."""
+    return {name: found.count(kind) for kind, name in names.items()}
 
 
 def untrusted_metrics(table: pd.DataFrame) -> list[str]:

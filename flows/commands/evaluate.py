@@ -235,7 +235,7 @@ def _corrected(evaluation: "Evaluation", card: Path, judge: str, seed: int) -> t
 
 def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None:
     """Print the summary and what was written."""
-    from flows.evaluation.folder import PAGE
+    from flows.evaluation.folder import PAGE, agreement_with_people
     from tasks.reporting.evaluation_text import summary_text
     from tasks.reporting.judges_view import judges_text
     from tasks.text.language import foreign_texts
@@ -251,21 +251,10 @@ def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None
         models=models,
         fewest=FEWEST,
         foreign=foreign,
-        agreement=_agreement(models["judge"]) if "judge" in models else None,
+        agreement=agreement_with_people(models["judge"]) if "judge" in models else None,
     )
     print(fitted("\n".join([said, *judges_text(evaluation.tables, evaluation.systems)]), width))
     print(fitted(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}", width))
-
-
-def _agreement(judge: str) -> str | None:
-    """How far the judge's claim recall agrees with people, from the committed table; None if it lacks the judge."""
-    import pandas as pd
-
-    from flows.runtime.workspace import clone
-    from tasks.judges.human_scores import STAGE, compared
-
-    file = (clone() or Path()) / "reports" / "published" / "tables" / f"{STAGE}.csv"
-    return compared(pd.read_csv(file), judge) if file.is_file() else None
 
 
 def checked(values: dict[str, object]) -> "Evaluate":

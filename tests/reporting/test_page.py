@@ -32,7 +32,29 @@ def test_every_committed_metric_table_has_a_caption_and_a_group(folder: str) -> 
 
 def test_a_caption_has_group_title_and_text() -> None:
     needed = {"group", "title", "caption"}
-    assert all(needed <= set(entry) <= needed | {"metrics", "percent"} for entry in captions().values())
+    assert all(
+        needed <= set(entry) <= needed | {"metrics", "percent", "without_people"} for entry in captions().values()
+    )
+
+
+def test_no_two_tables_have_the_same_title() -> None:
+    titles = [entry["title"] for entry in captions().values()]
+    assert sorted(titles) == sorted(set(titles))
+    table = metric_table({"metric": "x"})
+    shown = [metric_section("xgboost_tuned", "x.csv", table, repeated=one)["title"] for one in (False, True)]
+    assert shown == ["XGBoost, tuned values", "XGBoost, tuned values, paper scale"]
+
+
+def test_no_name_of_a_committed_table_is_shown_with_underscores() -> None:
+    for folder in ("reports/tables", "reports/published/tables"):
+        for path, table in tables_in(ROOT / folder)[0].items():
+            view = metric_section(path.stem, path.name, table)["view"]
+            named = [
+                *view["constant"].values(),
+                *(part for b in view["blocks"] for r in b["rows"] for part in r["key"]),
+            ]
+            named += [metric["label"] for block in view["blocks"] for metric in block["metrics"]]
+            assert not [name for name in named if "_" in name], path
 
 
 @pytest.mark.parametrize("folder", ["reports/tables", "reports/published/tables"])

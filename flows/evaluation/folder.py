@@ -104,7 +104,10 @@ def agreement_with_people(judge: str) -> str | None:
 
 
 def page(evaluation: Evaluation, title: str, models: Mapping[str, str], origin: Mapping[str, str] | None = None) -> str:
-    """The page of an evaluation; ``models``: label of each role's model. ``origin``: `origin_rows`, none in a stage."""
+    """The page of an evaluation; ``models``: label of each role's model.
+
+    ``origin``: `origin_rows`, none in a stage, whose page depends on the stage's inputs only.
+    """
     return render_evaluation(
         title,
         [ShownDocument(one.id, one.units, one.reference, one.outputs) for one in evaluation.documents],
@@ -113,7 +116,7 @@ def page(evaluation: Evaluation, title: str, models: Mapping[str, str], origin: 
         systems=evaluation.systems,
         models=models,
         fewest=FEWEST,
-        agreement=agreement_with_people(models["judge"]) if RULES in models.get("judge", "") else None,
+        agreement=agreement_with_people(models["judge"]) if origin and RULES in models.get("judge", "") else None,
         origin_rows=origin or {},
         cite=citation(origin) if origin else "",
     )

@@ -102,7 +102,7 @@ def _bars(rows: pd.DataFrame, key: str, panels: list[tuple[str, list[str]]], lab
         return None
     symptoms = sorted(set(rows["item"]) - {"all", "mean"})
     with rc_context(SETTINGS):
-        figure, grid = _panels(len(panels), 3.0, 2.7)
+        figure, grid = _panels(len(panels), max(3.0, 4.5 / len(panels)), 2.7)
         for place, (axes, (title, keys)) in enumerate(zip(grid, panels, strict=True)):
             for number, (one, label) in enumerate(zip(keys, labels, strict=True)):
                 part = rows[rows[key] == one].set_index("item").reindex(symptoms)

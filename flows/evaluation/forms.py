@@ -43,7 +43,7 @@ def clinicians_agreement(
     for system, path in returned:
         if system not in evaluation.systems:
             raise SourceError(f"--returned {system}={path}: no such system; expected {', '.join(evaluation.systems)}")
-        files.setdefault(system, {})[path.name] = read_returned(path)
+        files.setdefault(system, {})[str(path)] = read_returned(path)
     rows = [_agreement(evaluation, system, texts, size, seed) for system, texts in files.items()]
     return pd.concat(rows, ignore_index=True)
 

@@ -52,7 +52,7 @@ def print_estimates(
         stages = ", ".join(unknown)
         print(fitted(f"unknown: {stages}; run them once with the simulator, then their requests are counted", width))
     if without := unpriced(params, lines):
-        print(fitted(f"no sum in dollars: params.yaml has no price of {', '.join(without)}", width))
+        print(fitted(f"no sum in dollars: the params have no price of {', '.join(without)}", width))
     print_ledger(params)
 
 

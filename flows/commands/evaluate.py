@@ -1,7 +1,6 @@
 """Evaluates the user's own texts: DocLens, MED-OMIT, overlap and paired comparisons of any systems' outputs."""
 
 import asyncio
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.runtime.terminal import fitted, terminal_width
-from schemas.errors import EncodingError, ParamsError, SourceError, VignetteError, did_you_mean
+from schemas.errors import EncodingError, ParamsError, SourceError, VignetteError
 
 if TYPE_CHECKING:
     from flows.evaluation.judges import Panel
@@ -116,7 +115,8 @@ def main(
     _require_files(chosen, back)
     require_replaceable(out, EVALUATION_KIND)
     families = _families(family or [])
-    loaded, panel = with_judges(load_params(params or params_file()), judge, lister, families, writer, answerer)
+    given = params or params_file()
+    loaded, panel = with_judges(load_params(given), judge, lister, families, writer, answerer)
     use_instruction_set(loaded.runtime.instruction_set)
 
     from flows.evaluation.cards import read_card
@@ -137,7 +137,7 @@ def main(
         width = terminal_width()
         print(table(loaded, lines, width))
         if without := unpriced(loaded, lines):
-            print(fitted(f"no sum in dollars: params.yaml has no price of {', '.join(without)}", width))
+            print(fitted(f"no sum in dollars: {given} has no price of {', '.join(without)}", width))
         return
     with progress("evaluate", 3, "step") as steps:
         evaluation, models, refused = _evaluate(
@@ -272,6 +272,7 @@ def checked(values: dict[str, object]) -> "Evaluate":
     """The settings of an evaluation. Raises ParamsError with one line for each invalid option."""
     from pydantic import ValidationError
 
+    from flows.runtime.params import expectation
     from schemas.params.measures import Evaluate
 
     try:
@@ -279,8 +280,7 @@ def checked(values: dict[str, object]) -> "Evaluate":
     except ValidationError as error:
         lines = [
             f"--{'.'.join(map(str, problem['loc']))} is {problem['input']!r}; "
-            + problem["msg"].replace("Input should be", "expected").replace(_TOO_SHORT, "expected at least one")
-            + did_you_mean(problem["input"], re.findall(r"'([^']+)'", str(problem.get("ctx", {}).get("expected", ""))))
+            + expectation(problem).replace(_TOO_SHORT, "expected at least one")
             for problem in error.errors()
         ]
         raise ParamsError("\n".join(lines)) from error

@@ -15,7 +15,7 @@ from flows.evaluation.work import judge_all, read_data, roles_of
 from flows.rebuild.pipeline import model_stages
 from flows.runtime.costs import SIZES, Line, estimates, priced, total, unpriced
 from flows.runtime.workspace import root
-from schemas.errors import ParamsError
+from schemas.errors import ParamsError, did_you_mean
 from schemas.params import Params
 from schemas.params.measures import Evaluate
 from tasks.judges.judges_compared import CountedAsk
@@ -108,7 +108,7 @@ def price_of_stage(params: Params, stage: str) -> float:
     """Dollars of one judgement of a stage, counted from its requests in the response store; see `vignette estimate`."""
     pipeline = root() / "dvc.yaml"
     if stage not in model_stages(pipeline) or stage not in SIZES:
-        raise ParamsError(f"--counted {stage}: expected one of {', '.join(sorted(SIZES))}")
+        raise ParamsError(f"--counted {stage}: expected one of {', '.join(sorted(SIZES))}{did_you_mean(stage, SIZES)}")
     lines = [line for line in estimates(params, pipeline)[0] if line.stage == stage and line.estimate.role == "judge"]
     if not lines:
         raise ParamsError(f"--counted {stage}: never ran here; run it with the simulator, or give --tokens")

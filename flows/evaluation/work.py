@@ -253,5 +253,5 @@ def problem_of(made: Frames, allowed: float) -> str | None:
         f"{len(failed)} of {of} judgements failed, more than runtime.max_unscored_share {allowed:g}, in documents "
         f"{', '.join(documents[:_NAMED])}{more}. Reasons: {said}. The raw replies are in the table unscored. Run the "
         "evaluation again (answered calls are kept), leave these documents out, choose another judge, or raise "
-        "runtime.max_unscored_share in params.yaml"
+        "runtime.max_unscored_share of the params"
     )

@@ -120,7 +120,7 @@ def main(
     use_instruction_set(loaded.runtime.instruction_set)
 
     from flows.evaluation.cards import read_card
-    from flows.evaluation.estimate import estimate_calls
+    from flows.evaluation.estimate import asking_metrics, estimate_calls
     from flows.evaluation.panel import require_outputs
     from flows.runtime.costs import table, unpriced
     from tasks.progress import progress
@@ -136,6 +136,8 @@ def main(
         lines = asyncio.run(estimate_calls(loaded, chosen, found, panel))
         width = terminal_width()
         print(table(loaded, lines, width))
+        if asking := asking_metrics(chosen):
+            print(fitted(f"not counted: the calls of your own {', '.join(asking)}, which only its code knows", width))
         if without := unpriced(loaded, lines):
             print(fitted(f"no sum in dollars: {given} has no price of {', '.join(without)}", width))
         return

@@ -102,10 +102,14 @@ def explained(error: BaseException) -> str | None:
     return f"{error.filename}: {with_remedy(error)}"
 
 
-def did_you_mean(given: object, names: Iterable[str]) -> str:
-    """The end of an error on an unknown name: the most similar of the known ``names``; empty where none is similar."""
-    near = get_close_matches(str(given).lower(), list(names), n=1)
-    return f"; did you mean {near[0]}?" if near else ""
+def did_you_mean(given: object, names: Iterable[object]) -> str:
+    """The end of an error on an unknown name: the most similar of the known ``names``, in any case of letters.
+
+    Empty where none is similar.
+    """
+    known = {str(name).lower(): name for name in names}
+    near = get_close_matches(str(given).lower(), known, n=1)
+    return f"; did you mean {known[near[0]]}?" if near else ""
 
 
 def with_remedy(error: OSError) -> str:

@@ -291,13 +291,8 @@ def _finish(
 
 
 def _print_card(card: pd.DataFrame) -> None:
-    from tasks.audit.card import few_cases, findings, not_found, unanswered, weak_kinds
+    from tasks.audit.card import few_cases, findings, not_found, rates, unanswered, weak_kinds
 
-    shown = card[(card["item"] == "all") & card["metric"].isin(["sensitivity", "specificity"])]
-    for row in shown.to_dict("records"):
-        low_high = f"{row['low']:.3f} to {row['high']:.3f}" if row["low"] == row["low"] else "no interval"
-        counts = f"n {row['n']}, unscored {row['unscored']}"
-        value = f"{row['metric']:<12} {row['value']:.3f} ({low_high})"
-        print(f"{row['system']}  {row['condition']:<20} {value}, {counts}")
+    print("\n".join(rates(card)))
     said = (findings, weak_kinds, unanswered, not_found, few_cases)
     print("\n".join(["", *(line for one in said for line in one(card))]))

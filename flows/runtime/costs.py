@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from flows.rebuild.lock import read_lock
-from flows.rebuild.pipeline import model_stages
+from flows.rebuild.pipeline import model_stages, stage_files
 from flows.runtime.params import confirmation_limit
 from flows.runtime.workspace import STORE, workspace
 from schemas.errors import BudgetError
@@ -219,7 +219,7 @@ def estimates(params: Params, pipeline: Path, records: int | None = None) -> tup
     counted = rehearsed(params.runtime.store or workspace() / STORE)
     lines, unknown = [], []
     for stage in model_stages(pipeline):
-        if stage == FURTHER_JUDGES:
+        if stage == FURTHER_JUDGES or (stage == OWN_METRICS and not _own_metrics_ask(pipeline)):
             continue
         then = params_of_last_run(stage, pipeline, params)
         if stage in counted and stage in SIZES and then is not None:
@@ -233,6 +233,17 @@ def estimates(params: Params, pipeline: Path, records: int | None = None) -> tup
             continue
         lines += [priced(params, stage, estimate, how) for estimate in found]
     return [*lines, *by_further_judges(params, lines)], unknown
+
+
+OWN_METRICS = "own_metrics"
+
+
+def _own_metrics_ask(pipeline: Path) -> bool:
+    """Whether a metric of the file of stage `OWN_METRICS` asks the judge."""
+    from tasks.measures.own import load_metrics  # loads pandas
+
+    file = pipeline.parent / stage_files(pipeline, OWN_METRICS).dep("metrics")
+    return any(one.asks for one in load_metrics([file]))
 
 
 FURTHER_JUDGES = "further_judges"

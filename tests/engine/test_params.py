@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from flows.runtime.params import load_params, run_budget
-from schemas.errors import ParamsError
+from schemas.errors import ParamsError, VignetteError
 from tests.support.cases import from_table
 from tests.support.imports import ROOT
 
@@ -19,7 +19,7 @@ def with_change(folder: Path, change: dict) -> Path:
         for part in outer:
             place = place[part]
         place[last] = value
-    file = folder / "params.yaml"
+    file = folder / "mine.yaml"
     file.write_text(yaml.safe_dump(content))
     return file
 
@@ -31,10 +31,11 @@ def test_the_shipped_params_are_valid() -> None:
 @from_table
 def test_a_bad_key_is_named(tmp_path: Path, change: dict, words: list[str]) -> None:
     file = with_change(tmp_path, change)
-    with pytest.raises(ParamsError) as caught:
+    with pytest.raises(VignetteError) as caught:
         load_params(file)
     for word in [str(file), *words]:
         assert word in str(caught.value)
+    assert "params.yaml" not in str(caught.value), "it is not the file that was given"
 
 
 def test_a_missing_section_is_named(tmp_path: Path) -> None:

@@ -124,6 +124,21 @@ def test_the_table_names_stages_without_an_estimate(pipeline: Path, capsys: pyte
     assert "cap: none" in out
 
 
+ASKS = "from vignette import metric\n\n@metric('asked')\ndef asked(texts, ask):\n    return {}\n"
+
+
+@pytest.mark.parametrize(("code", "said"), [(ASKS, True), (ASKS.replace(", ask", ""), False)])
+def test_calls_of_an_own_metric_are_none_or_not_known_beforehand(
+    pipeline: Path, capsys: pytest.CaptureFixture[str], code: str, said: bool
+) -> None:
+    pipeline.write_text("stages: {own_metrics: {cmd: x, deps: [fingerprints/judge.json, metrics.py]}}")
+    (pipeline.parent / "metrics.py").write_text(code)
+    assert cli.run(["estimate", "--pipeline", str(pipeline)]) == 0
+    out = capsys.readouterr().out
+    assert "unknown: " not in out
+    assert ("own_metrics: the calls of a metric of your own are not known before it ran once" in out) == said
+
+
 def test_an_estimate_scales() -> None:
     assert Estimate("judge", 10, 1000, 55).times(0.1) == Estimate("judge", 1, 100, 6)
     assert template_tokens("tasks.notes", "note", "compact") > template_tokens("tasks.notes", "note") > 100

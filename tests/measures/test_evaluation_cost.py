@@ -80,6 +80,21 @@ def test_an_expensive_evaluation_needs_confirmation(tmp_path: Path, monkeypatch:
     assert len(rehearsals) == 1
 
 
+def test_unknown_calls_of_an_own_metric_need_confirmation_and_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def no_calls(*_: object) -> list[Line]:
+        return []
+
+    (tmp_path / "own.py").write_text("from vignette import metric\n\n@metric('tone')\ndef tone(texts, ask):\n    ...\n")
+    chosen = _data(tmp_path, 1).model_copy(update={"own": [str(tmp_path / "own.py")]})
+    monkeypatch.setattr(estimate, "estimate_calls", no_calls)
+    monkeypatch.delenv(YES, raising=False)
+    assert estimate.asking_metrics(chosen) == ["tone"]
+    with pytest.raises(BudgetError, match="without the calls of metric tone, your own"):
+        Guard(chosen, read_data(chosen)).check(_params(confirm_above_dollars=3.0))
+
+
 def test_dry_run_prints_calls_and_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,6 +4,7 @@ import pandas as pd
 
 from tasks.reporting.evaluation_page import align, aligned_segments
 from tasks.reporting.evaluation_text import main_table, shown, summary_text
+from tasks.tracking.comparison import UNDECIDED
 
 COLUMNS = ["system", "item", "metric", "value", "low", "high", "n", "unscored"]
 METRICS = pd.DataFrame(
@@ -28,7 +29,16 @@ def summary(compared: pd.DataFrame, systems: list[str], unscored: pd.DataFrame |
 
 
 def comparisons(count: int) -> pd.DataFrame:
-    row = {"system_a": "a", "system_b": "b", "item": "all", "difference": 0.25, "low": 0.125, "high": 0.5, "n": 20}
+    row = {
+        "system_a": "a",
+        "system_b": "b",
+        "item": "all",
+        "difference": 0.25,
+        "low": 0.125,
+        "high": 0.5,
+        "n": 20,
+        "note": "",
+    }
     rows = [row | {"metric": f"m{n:02}", "p": n / 1000, "changed": True} for n in range(count)]
     return pd.DataFrame([*rows, row | {"metric": "same", "p": 0.9, "changed": False}])
 
@@ -85,6 +95,15 @@ def test_differences_beyond_chance_are_listed_by_p_and_the_rest_counted() -> Non
     assert not any("may contain 0" in line for line in lines)
     around_zero = comparisons(2).assign(low=-0.1)
     assert summary(around_zero, ["a"])[-1].endswith("differ more than those seen, and may contain 0")
+
+
+def test_comparisons_of_failures_are_counted_apart_and_what_they_decide_is_said() -> None:
+    table = comparisons(3).assign(metric=["m0", "m1", "unscored m0", "m2"])
+    table.loc[3, "note"] = UNDECIDED.format(5)
+    lines = summary(table, ["a"])
+    assert "paired comparisons: 3, and 1 of what failed; beyond chance (5% family-wise) on whole texts: 3" in lines
+    assert any(line.startswith("cannot be told, as documents that failed decide: 1 (") for line in lines)
+    assert not any("cannot be told" in line for line in summary(comparisons(3), ["a"]))
 
 
 def test_differences_on_few_documents_are_said_to_be_untested() -> None:

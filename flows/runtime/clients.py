@@ -16,7 +16,7 @@ from schemas.params import Params
 from schemas.params.llm import RoleName, Sending
 from tasks.llm.calls import Answer, Call
 from tasks.llm.costs import Used
-from tasks.progress import CALL, Count, progress
+from tasks.progress import CALL, progress
 from tasks.transport.client import Keeper, RoleAsk
 from tasks.transport.fingerprint import Fingerprint, fingerprint_path, read_fingerprint, require_recorded
 from tasks.transport.inspection import sum_used
@@ -139,7 +139,7 @@ class Clients:
             prices=self.params.prices,
             base_url=self.start_simulator() if settings.is_simulator else None,
             before_first=None if settings.is_simulator else self._confirm,
-            progress=None if self.quiet else CallCount(self._open.enter_context(progress(self.stage, 0, CALL))),
+            progress=None if self.quiet else self._open.enter_context(progress(self.stage, 0, CALL)),
         )
         opened = await self._open.enter_async_context(client)
         self._keepers.append(opened.keeper)
@@ -163,24 +163,6 @@ class LazyClient:
         for answer in answers:
             self._clients.note(self._role, answer)
         return answers
-
-
-class CallCount:
-    """Counts the calls of a role for the progress of its stage."""
-
-    def __init__(self, count: Count) -> None:
-        self._count = count
-
-    def expect(self, calls: int) -> None:
-        """Add ``calls`` to the total."""
-        self._count.total += calls
-
-    def answered(self, answer: Answer, *, paid: bool, dollars: float) -> None:
-        """Count an answer; ``paid`` is False for one from the store, ``dollars`` is what the role has cost so far."""
-        self._count.kept += not paid
-        self._count.failed += not answer.ok
-        self._count.dollars = dollars
-        self._count.update()
 
 
 class SimulatorServer:

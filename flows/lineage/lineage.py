@@ -13,6 +13,7 @@ from flows.rebuild.cache import cached_file, fetch
 from flows.rebuild.lock import parse_lock, read_lock
 from flows.rebuild.pipeline import MAIN
 from flows.runtime.params import load_params
+from flows.runtime.terminal import aligned
 from flows.runtime.workspace import FINGERPRINTS, root, workspace
 from schemas.errors import SourceError
 from schemas.params.llm import RoleName
@@ -165,9 +166,7 @@ def list_lineages() -> str:
         time = datetime.fromtimestamp(row["recorded"] / 1000, UTC).strftime("%Y-%m-%d %H:%M")
         models = ", ".join(dict.fromkeys(row["models"].values()))
         lines.append((row["lineage"], time, row["revision"][:10], row["experiment"], models))
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    shown = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
-    return "\n".join(shown) if rows else "no lineage is recorded in this clone; `vignette repro` records one"
+    return "\n".join(aligned(lines)) if rows else "no lineage is recorded in this clone; `vignette repro` records one"
 
 
 def store_folder() -> Path:

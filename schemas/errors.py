@@ -1,21 +1,4 @@
-"""Errors shown to the user. Each message names the value found, the value expected, and the remedy.
-
-VignetteError
-├── BusyError        another run holds the clone
-├── ParamsError      an invalid key or value of params.yaml
-├── TableError       an artefact with missing or invalid columns or values
-├── SourceError      malformed outside data
-│   ├── EncodingError        a text file that is not UTF-8
-│   └── MissingSourceError   a missing file of outside data
-├── DomainError      a clinical domain that is unknown, or whose files contradict each other
-├── NetworkError     an invalid network definition, or evidence that does not match it
-├── EndpointError    an endpoint that is unreachable, rejects the key or does not serve the model
-├── IdentityError    the model behind an endpoint differs from fingerprints/
-├── BudgetError      the budget in dollars or tokens is exhausted
-├── StoreError       the response store cannot be read or written
-├── OrphanError      the process that started the stage has exited
-└── UnscoredError    the share of unscored rows exceeds the limit
-"""
+"""Errors shown to the user. Each message names the value found, the value expected, and the remedy."""
 
 import errno
 import sqlite3

@@ -75,14 +75,15 @@ def test_a_stage_that_sends_batches_works_on_its_whole_table_at_once_in_one_proc
         assert _task_runner(params, WRITES) is not None
 
 
-def test_tables_and_keys_come_back_and_nothing_is_left() -> None:
+def test_tables_come_back_and_nothing_is_left() -> None:
     chunk = ChunkFiles("memory://exchange/write/0")
     notes = pd.DataFrame({"record": [1, 2], "note": ["a", "b"]})
-    chunk.of("in").write({"notes": notes, "empty": notes.iloc[:0]})
-    chunk.write_keys({b"k" * 32, b"m" * 32})
+    keys = pd.DataFrame({"key": [b"k" * 32, b"\0" * 32]})
+    chunk.of("in").write({"notes": notes, "empty": notes.iloc[:0], "keys": keys})
     read = chunk.of("in").read()
     pd.testing.assert_frame_equal(read["notes"], notes)
-    assert list(read["empty"].columns) == ["record", "note"] and chunk.read_keys() == {b"k" * 32, b"m" * 32}
+    assert list(read["empty"].columns) == ["record", "note"]
+    assert read["keys"]["key"].tolist() == [b"k" * 32, b"\0" * 32]
     chunk.remove()
     assert chunk.of("in").read() == {}
 

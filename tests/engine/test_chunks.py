@@ -14,11 +14,11 @@ from flows.runtime import dask_chunks
 from flows.runtime import stage as stage_module
 from flows.runtime.chunks import CHUNKS_AT_ONCE, Frames, cut, join
 from flows.runtime.dask_chunks import ChunkFiles, chunk_folder
-from flows.runtime.params import load_params
 from flows.runtime.stage import Stage
 from schemas.errors import StoreError
 from schemas.params import Params
 from schemas.params.llm import Sending
+from tests.support.params import shipped
 
 
 def test_tables_are_cut_by_the_same_records() -> None:
@@ -48,9 +48,7 @@ WRITES = StageFiles("write", {"writer": Path("fingerprints/writer.json")}, {})
 
 def judged_in_batches(dask: str | None) -> Params:
     """Params with which the judge's requests go into batches, three rows a chunk."""
-    loaded = load_params()
-    runtime = {"chunk_rows": 3, "dask": dask, "sending": {"judge": Sending(transport="batch")}}
-    return loaded.model_copy(update={"runtime": loaded.runtime.model_copy(update=runtime)})
+    return shipped(runtime={"chunk_rows": 3, "dask": dask, "sending": {"judge": Sending(transport="batch")}})
 
 
 @pytest.mark.parametrize("dask", [None, "local"])

@@ -14,11 +14,12 @@ from flows.runtime.params import load_params
 from flows.runtime.tables import write_table
 from schemas.errors import SourceError
 from schemas.tables.evaluation import FACTS, OMITTED
-from schemas.tables.people import REVIEW_NOTES, SCALES
+from schemas.tables.people import REVIEW_NOTES
 from tasks.measures.med_omit.metrics import SYSTEM
 from tasks.people.omission_form import OmissionForm, omission_form
 from tasks.people.rating_form import RatingForm
 from tests.support.imports import ROOT
+from tests.support.returned import file_of, rated, validated
 from tests.support.review import drawn
 
 FORM = RatingForm(drawn(), [])
@@ -38,10 +39,8 @@ def project(tmp_path, monkeypatch):
 
 
 def _file(folder: Path, rater: str, name: str = "sent.json", **changes) -> Path:
-    notes = [{"record": r, "penalties": {}, "ratings": dict.fromkeys(SCALES, 5), "comment": ""} for r in (4, 9, 12)]
-    path = folder / name
-    path.write_text(json.dumps({"format": FORM.format, "form": FORM.id, "rater": rater, "notes": notes} | changes))
-    return path
+    (folder / name).write_text(file_of(FORM, rater, **{"notes": rated()} | changes))
+    return folder / name
 
 
 def test_good_files_are_taken_in_under_the_raters_code(project):
@@ -93,12 +92,8 @@ def omissions(project):
 
 
 def _omission_file(folder: Path, asked: OmissionForm, **changes) -> Path:
-    answered = [
-        {"record": f"{row.document}/{row.fact}", "included": "no", "supports": 1, "refutes": 0, "category": "critical"}
-        for row in asked.shown.itertuples()
-    ]
-    content = {"format": asked.format, "form": asked.id, "rater": "dr_b", "facts": answered} | changes
-    (folder / "omissions.json").write_text(json.dumps(content))
+    answered = validated(asked.shown["document"] + "/" + asked.shown["fact"], ["no", "no"])
+    (folder / "omissions.json").write_text(file_of(asked, "dr_b", facts=answered, **changes))
     return folder / "omissions.json"
 
 

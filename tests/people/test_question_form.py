@@ -12,17 +12,13 @@ from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import QUESTIONS
 from tasks.people.question_form import CATEGORIES, QuestionForm, count_revisions, review_counts, revise
 from tests.support.qa import questions_by_hand
+from tests.support.returned import file_of, kept
 
 FORM = QuestionForm(questions_by_hand())
 
 
 def _review(rater: str = "a", **changes) -> dict:
-    questions = questions_by_hand()
-    rows = [
-        {"record": q, "decision": "keep", "wording": w, "choices": json.loads(c), "answer": a}
-        for q, w, c, a in questions[["question", "wording", "choices", "answer"]].itertuples(index=False)
-    ]
-    return {"format": FORM.format, "form": FORM.id, "rater": rater, "questions": rows} | changes
+    return json.loads(file_of(FORM, rater, questions=kept(questions_by_hand()))) | changes
 
 
 def _read(*files: dict):

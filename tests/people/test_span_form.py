@@ -48,7 +48,6 @@ def test_two_readers_of_a_note_are_averaged() -> None:
         {"record": "3/compact", "incorrect": [], "missing": []},
     )
     counts = counts_by_note(read(a=returned(signature="a"), b=returned(*kind, signature="b")))
-    assert counts is not None
     assert counts.loc[3, "normal_incorrect"] == 0.5 and counts.loc[3, "compact_missing"] == 0.5
     assert counts.loc[8, "compact_missing"] == 1
     rows = symptom_rows(read(a=returned()), provenance="p").set_index(["condition", "item", "metric"])["value"]

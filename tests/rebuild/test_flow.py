@@ -22,6 +22,7 @@ from flows.rebuild.pipeline import MAIN, needed_by
 from flows.runtime.params import YES, load_params
 from schemas.errors import VignetteError
 from tests.support.imports import ROOT
+from tests.support.params import shipped
 
 CHAINS = {"a1": [], "a2": ["a1"], "a3": ["a2"], "b1": [], "b2": ["b1"], "joined": ["a3", "b2"]}
 CALLING = ("a2", "b2")
@@ -143,7 +144,7 @@ def test_a_stage_needs_the_maker_of_a_file_and_of_a_folder_around_it(dep: str) -
 def test_stages_whose_cost_must_be_confirmed_run_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(YES, raising=False)
     params = load_params(ROOT / "params.yaml")
-    asks = params.model_copy(update={"budget": params.budget.model_copy(update={"confirm_above_dollars": 1.0})})
+    asks = shipped(budget={"confirm_above_dollars": 1.0})
     assert (stages_at_once(params), stages_at_once(asks)) == (2, 1)
     monkeypatch.setenv(YES, "1")
     assert stages_at_once(asks) == 2

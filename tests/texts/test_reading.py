@@ -69,7 +69,7 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
     "unknown ending": ("d.doc", b"x", "unknown kind of file .doc; expected .jsonl"),
     "no Word document": ("d.docx", b"x", "not a readable .docx file .File is not a zip file"),
     "no Excel file": ("d.xlsx", b"PK\x05\x06" + bytes(18), "not a readable .xlsx file"),
-    "no id and no source": ("d.csv", b"a,b\n1,2\n", "columns id and source are missing; it has a, b; "),
+    "no id and no source": ("d.csv", b"a,b\n1,2\n", "column source is missing; it has a, b; "),
     "no parquet": ("d.parquet", b"x", "not a readable parquet file"),
     "eval log without samples": ("d.json", b'{"eval": {"model": "m"}, "status": "error"}', "without samples"),
     "eval log without output": (
@@ -400,9 +400,21 @@ def test_texts_are_documents_and_outputs_by_their_names(tmp_path: Path) -> None:
 
 
 def test_a_column_that_is_not_read_is_said(tmp_path: Path) -> None:
-    (tmp_path / "d.csv").write_text("id,source,output,clinic\n1,x,y,north\n")
-    said = read_documents(tmp_path / "d.csv").notes
-    assert said == (f"{tmp_path / 'd.csv'}: not read: clinic; outputs of a system with --map output:NAME=COLUMN",)
+    (tmp_path / "d.csv").write_text("id,source,output,clinic,refrence\n1,x,y,north,z\n")
+    (said,) = read_documents(tmp_path / "d.csv").notes
+    assert f"{tmp_path / 'd.csv'}: not read: clinic, refrence (did you mean reference?); outputs of a system" in said
+
+
+@pytest.mark.parametrize(
+    ("mapping", "meant"),
+    [({"refrence": "gold"}, "did you mean reference?"), ({"source": "clinc"}, "did you mean clinic?")],
+)
+def test_an_unknown_field_or_column_of_map_names_the_nearest(
+    tmp_path: Path, mapping: dict[str, str], meant: str
+) -> None:
+    (tmp_path / "d.csv").write_text("id,clinic,gold,output\n1,x,y,z\n")
+    with pytest.raises(SourceError, match=meant.replace("?", r"\?")):
+        read_documents(tmp_path / "d.csv", mapping=mapping)
 
 
 def test_documents_without_ids_are_numbered_and_that_is_said(tmp_path: Path) -> None:

@@ -1,21 +1,4 @@
-"""Errors shown to the user. Each message names the value found, the value expected, and the remedy.
-
-VignetteError
-├── BusyError        another run holds the clone
-├── ParamsError      an invalid key or value of params.yaml
-├── TableError       an artefact with missing or invalid columns or values
-├── SourceError      malformed outside data
-│   ├── EncodingError        a text file that is not UTF-8
-│   └── MissingSourceError   a missing file of outside data
-├── DomainError      a clinical domain that is unknown, or whose files contradict each other
-├── NetworkError     an invalid network definition, or evidence that does not match it
-├── EndpointError    an endpoint that is unreachable, rejects the key or does not serve the model
-├── IdentityError    the model behind an endpoint differs from fingerprints/
-├── BudgetError      the budget in dollars or tokens is exhausted
-├── StoreError       the response store cannot be read or written
-├── OrphanError      the process that started the stage has exited
-└── UnscoredError    the share of unscored rows exceeds the limit
-"""
+"""Errors shown to the user. Each message names the value found, the value expected, and the remedy."""
 
 import errno
 import sqlite3
@@ -102,10 +85,14 @@ def explained(error: BaseException) -> str | None:
     return f"{error.filename}: {with_remedy(error)}"
 
 
-def did_you_mean(given: object, names: Iterable[str]) -> str:
-    """The end of an error on an unknown name: the most similar of the known ``names``; empty where none is similar."""
-    near = get_close_matches(str(given).lower(), list(names), n=1)
-    return f"; did you mean {near[0]}?" if near else ""
+def did_you_mean(given: object, names: Iterable[object]) -> str:
+    """The end of an error on an unknown name: the most similar of the known ``names``, in any case of letters.
+
+    Empty where none is similar.
+    """
+    known = {str(name).lower(): name for name in names}
+    near = get_close_matches(str(given).lower(), known, n=1)
+    return f"; did you mean {known[near[0]]}?" if near else ""
 
 
 def with_remedy(error: OSError) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.runtime.folders import require_new_file, write_new_file
-from schemas.errors import SourceError
+from schemas.errors import SourceError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,8 +66,7 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
     from tasks.texts.files import read_rows
 
     rows = pd.DataFrame([dict(row.values) for row in read_rows(data).rows])
-    if missing := [name for name in (id_, *human) if name not in rows]:
-        raise SourceError(f"{data}: no column {', '.join(missing)}; found {', '.join(map(str, rows.columns))}")
+    _require_columns(data, (id_, *human), rows.columns)
     named = rows.get(system, "all")
     table = rows.drop(columns=[name for name in (id_, system) if name in rows])
     table = table.apply(lambda column: pd.to_numeric(column.replace("", None), errors="coerce").where(column.notna()))
@@ -82,6 +82,12 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
     if table["document"].nunique() < _FEWEST:
         raise SourceError(f"{data}: {table['document'].nunique()} documents; at least {_FEWEST} are needed")
     return table
+
+
+def _require_columns(data: Path, wanted: Sequence[str], known: Collection[str]) -> None:
+    if missing := [name for name in wanted if name not in known]:
+        found = ", ".join(map(str, known)) + did_you_mean(missing[0], known)
+        raise SourceError(f"{data}: no column {', '.join(missing)}; found {found}")
 
 
 def _lost(value: object, number: float) -> bool:
@@ -112,8 +118,7 @@ def _metrics(
     table: pd.DataFrame, data: Path, human: list[str], wanted: list[str] | None, added: list[str]
 ) -> list[str]:
     others = [str(name) for name in table if name not in (*human, "document", "system")]
-    if missing := [name for name in wanted or [] if name not in others]:
-        raise SourceError(f"{data}: no column {', '.join(missing)}; found {', '.join(others)}")
+    _require_columns(data, wanted or [], others)
     found = wanted or [name for name in others if name in added or table[name].notna().any()]
     if not found:
         raise SourceError(f"{data}: no column of numbers beside {', '.join(human)}; name one, or give --evaluation")

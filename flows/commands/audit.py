@@ -258,6 +258,7 @@ def _finish(
 ) -> None:
     """Write the card, print it, and exit with 2 for a finding."""
     from flows.evaluation.cards import FORMAT, card_files, provenance
+    from flows.lineage.origin import citation, code_rows
     from flows.runtime.folders import write_export
     from tasks.audit.card import CHANGE_NAMES, card_table
     from tasks.audit.comparisons import against, change_lines, failed_requirements
@@ -271,7 +272,10 @@ def _finish(
     except ValueError as error:
         failure = SourceError(f"--against: {error}; the card is written to {out}")
     made_from = {**about, **provenance(audit, verdicts, every)}
-    page = card_page(card, verdicts, audit.cases, changes=changes, made_from=made_from)
+    rows = code_rows(made_from["code"])
+    page = card_page(
+        card, verdicts, audit.cases, changes=changes, made_from=made_from, origin_rows=rows, cite=citation(rows)
+    )
     write_export(out, card_files(verdicts, card, page, made_from), FORMAT)
     _print_card(card)
     if plan is not None:
@@ -287,13 +291,8 @@ def _finish(
 
 
 def _print_card(card: pd.DataFrame) -> None:
-    from tasks.audit.card import few_cases, findings, not_found, unanswered, weak_kinds
+    from tasks.audit.card import few_cases, findings, not_found, rates, unanswered, weak_kinds
 
-    shown = card[(card["item"] == "all") & card["metric"].isin(["sensitivity", "specificity"])]
-    for row in shown.to_dict("records"):
-        low_high = f"{row['low']:.3f} to {row['high']:.3f}" if row["low"] == row["low"] else "no interval"
-        counts = f"n {row['n']}, unscored {row['unscored']}"
-        value = f"{row['metric']:<12} {row['value']:.3f} ({low_high})"
-        print(f"{row['system']}  {row['condition']:<20} {value}, {counts}")
+    print("\n".join(rates(card)))
     said = (findings, weak_kinds, unanswered, not_found, few_cases)
     print("\n".join(["", *(line for one in said for line in one(card))]))

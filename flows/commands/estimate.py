@@ -41,18 +41,22 @@ def print_estimates(
     params: Params, pipeline: Path, records: int | None = None, *, only: Collection[str] | None = None
 ) -> None:
     """Print the estimate of each stage, or of the stages ``only``, their sum, and what was spent already."""
-    from flows.runtime.costs import estimates, table, unpriced
+    from flows.runtime.costs import OWN_METRICS, estimates, table, unpriced
 
     lines, unknown = estimates(params, pipeline, records)
     if only is not None:
         lines, unknown = [line for line in lines if line.stage in only], [name for name in unknown if name in only]
     width = terminal_width()
     print(table(params, lines, width))
+    if OWN_METRICS in unknown:
+        unknown.remove(OWN_METRICS)
+        said = f"{OWN_METRICS}: the calls of a metric of your own are not known before it ran once with the simulator"
+        print(fitted(said, width))
     if unknown:
         stages = ", ".join(unknown)
         print(fitted(f"unknown: {stages}; run them once with the simulator, then their requests are counted", width))
     if without := unpriced(params, lines):
-        print(fitted(f"no sum in dollars: params.yaml has no price of {', '.join(without)}", width))
+        print(fitted(f"no sum in dollars: the params have no price of {', '.join(without)}", width))
     print_ledger(params)
 
 

@@ -1,7 +1,6 @@
 """Evaluates the user's own texts: DocLens, MED-OMIT, overlap and paired comparisons of any systems' outputs."""
 
 import asyncio
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.runtime.terminal import fitted, terminal_width
-from schemas.errors import EncodingError, ParamsError, SourceError, VignetteError, did_you_mean
+from schemas.errors import EncodingError, ParamsError, SourceError, VignetteError
 
 if TYPE_CHECKING:
     from flows.evaluation.judges import Panel
@@ -116,11 +115,12 @@ def main(
     _require_files(chosen, back)
     require_replaceable(out, EVALUATION_KIND)
     families = _families(family or [])
-    loaded, panel = with_judges(load_params(params or params_file()), judge, lister, families, writer, answerer)
+    given = params or params_file()
+    loaded, panel = with_judges(load_params(given), judge, lister, families, writer, answerer)
     use_instruction_set(loaded.runtime.instruction_set)
 
     from flows.evaluation.cards import read_card
-    from flows.evaluation.estimate import estimate_calls
+    from flows.evaluation.estimate import asking_metrics, estimate_calls
     from flows.evaluation.panel import require_outputs
     from flows.runtime.costs import table, unpriced
     from tasks.progress import progress
@@ -136,8 +136,10 @@ def main(
         lines = asyncio.run(estimate_calls(loaded, chosen, found, panel))
         width = terminal_width()
         print(table(loaded, lines, width))
+        if asking := asking_metrics(chosen):
+            print(fitted(f"not counted: the calls of your own {', '.join(asking)}, which only its code knows", width))
         if without := unpriced(loaded, lines):
-            print(fitted(f"no sum in dollars: params.yaml has no price of {', '.join(without)}", width))
+            print(fitted(f"no sum in dollars: {given} has no price of {', '.join(without)}", width))
         return
     with progress("evaluate", 3, "step") as steps:
         evaluation, models, refused = _evaluate(
@@ -235,7 +237,7 @@ def _corrected(evaluation: "Evaluation", card: Path, judge: str, seed: int) -> t
 
 def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None:
     """Print the summary and what was written."""
-    from flows.evaluation.folder import PAGE
+    from flows.evaluation.folder import PAGE, agreement_with_people
     from tasks.reporting.evaluation_text import summary_text
     from tasks.reporting.judges_view import judges_text
     from tasks.text.language import foreign_texts
@@ -251,27 +253,17 @@ def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None
         models=models,
         fewest=FEWEST,
         foreign=foreign,
-        agreement=_agreement(models["judge"]) if "judge" in models else None,
+        agreement=agreement_with_people(models["judge"]) if "judge" in models else None,
     )
     print(fitted("\n".join([said, *judges_text(evaluation.tables, evaluation.systems)]), width))
     print(fitted(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}", width))
-
-
-def _agreement(judge: str) -> str | None:
-    """How far the judge's claim recall agrees with people, from the committed table; None if it lacks the judge."""
-    import pandas as pd
-
-    from flows.runtime.workspace import clone
-    from tasks.judges.human_scores import STAGE, compared
-
-    file = (clone() or Path()) / "reports" / "published" / "tables" / f"{STAGE}.csv"
-    return compared(pd.read_csv(file), judge) if file.is_file() else None
 
 
 def checked(values: dict[str, object]) -> "Evaluate":
     """The settings of an evaluation. Raises ParamsError with one line for each invalid option."""
     from pydantic import ValidationError
 
+    from flows.runtime.params import expectation
     from schemas.params.measures import Evaluate
 
     try:
@@ -279,8 +271,7 @@ def checked(values: dict[str, object]) -> "Evaluate":
     except ValidationError as error:
         lines = [
             f"--{'.'.join(map(str, problem['loc']))} is {problem['input']!r}; "
-            + problem["msg"].replace("Input should be", "expected").replace(_TOO_SHORT, "expected at least one")
-            + did_you_mean(problem["input"], re.findall(r"'([^']+)'", str(problem.get("ctx", {}).get("expected", ""))))
+            + expectation(problem).replace(_TOO_SHORT, "expected at least one")
             for problem in error.errors()
         ]
         raise ParamsError("\n".join(lines)) from error

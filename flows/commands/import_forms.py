@@ -7,7 +7,7 @@ repro` scores them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -94,55 +94,80 @@ def main(
     The kind of form is read from each file. All files are checked, together with those imported before, and nothing is
     copied if one is refused.
     """
-    for path in import_files(files, replace=replace):
-        print(f"imported: {path}{_held(path)}")
+    for path, held in import_files(files, replace=replace).items():
+        print(f"imported: {path} ({held})")
     print("now run: vignette repro")
 
 
-def _held(path: Path) -> str:
-    """What a returned form holds, in parentheses: the length of each list in its file; nothing for labels."""
-    if path.suffix.lower() == LABELS:
-        return ""
-    content = parse_json(path.read_text(encoding="utf-8"))
-    parts = [f"{len(value)} {name}" for name, value in content.items() if isinstance(value, list)]
-    if content.get("complete") is False:
-        parts.append("not marked as complete")
-    return f" ({', '.join(parts)})"
+def import_files(files: Sequence[Path], *, replace: bool = False) -> dict[Path, str]:
+    """Check the files and copy them to the folders of their stages; returns where they went, and what each holds.
 
-
-def import_files(files: Sequence[Path], *, replace: bool = False) -> list[Path]:
-    """Check the files and copy them to the folders of their stages; returns where they went.
-
-    Raises SourceError naming each problem; then nothing is copied.
+    Raises SourceError naming each problem by the file that was given; then nothing is copied.
     """
     from flows.runtime.tables import write_text
-    from tasks.people.forms import read_returned, split_by_form
+    from tasks.people.forms import read_returned
 
     by_format: dict[str, dict[Path, str]] = {}
     for file in files:
         text = read_returned(file)
         by_format.setdefault(_format(file, text), {})[file] = text
     planned: dict[Path, str] = {}
+    held: dict[Path, str] = {}
     for name, texts in sorted(by_format.items()):
         kind = kinds()[name]
         declared = stage_files(kind.pipeline, kind.stage)
         folder = declared.dep(kind.folder)
-        new = {folder / _name(file, text): text for file, text in texts.items()}
+        new = {folder / _name(file, text): file for file, text in texts.items()}
         if len(new) < len(texts):
             raise SourceError("two of the files have the same form, rater and signature; keep one of them")
-        if not replace and (there := [str(path) for path in new if path.exists()]):
-            raise SourceError(f"already imported: {', '.join(there)}; give --replace to replace them")
-        if kind.form is None:
-            _check_labels({path.name: text for path, text in new.items()})
-        else:
-            form = kind.form(declared, load_params())
-            before = {path: read_returned(path) for path in folder.glob("*.json") if path not in new}
-            current, _ = split_by_form({path.name: text for path, text in before.items()}, form.id)
-            form.read({**current, **{path.name: text for path, text in new.items()}})
-        planned |= new
+        if not replace and (
+            there := [f"{file}: already imported as {path}" for path, file in new.items() if path.exists()]
+        ):
+            raise SourceError(f"{'; '.join(there)}; give --replace to replace it")
+        counts = (
+            _labelled(texts) if kind.form is None else _answered(kind.form(declared, load_params()), texts, folder, new)
+        )
+        planned |= {path: texts[file] for path, file in new.items()}
+        held |= {path: counts[file] for path, file in new.items()}
     for path, text in planned.items():
         write_text(path, text)
-    return list(planned)
+    return {path: held[path] for path in planned}
+
+
+def _answered(form: Form, texts: Mapping[Path, str], folder: Path, new: Collection[Path]) -> dict[Path, str]:
+    """How much of the form each file answers. Raises SourceError for a defect, also beside those imported before.
+
+    ``new``: where the files go, in place of those that are there.
+    """
+    from tasks.people.forms import read_returned, split_by_form
+
+    before = {str(path): read_returned(path) for path in folder.glob("*.json") if path not in new}
+    current, _ = split_by_form(before, form.id)
+    read = form.read({**current, **{str(file): text for file, text in texts.items()}})
+    held = {}
+    for file in texts:
+        answers = read[str(file)]
+        held[file] = f"{len(answers.items)} of {len(form.records)} {form.noun}s"
+        if not answers.items:
+            raise SourceError(f"{file}: {held[file]} are answered; ask for the file again when the form is filled in")
+        held[file] += "" if answers.complete else ", not marked as complete"
+    return held
+
+
+def _labelled(texts: Mapping[Path, str]) -> dict[Path, str]:
+    """How many items of each file have a label. Raises SourceError for a defect, and for a file without any label."""
+    from tasks.judges.human_labels import parse_labels
+
+    held = {}
+    for file, text in texts.items():
+        try:
+            labels = parse_labels(str(file), text)["label"]
+        except ValueError as error:
+            raise SourceError(str(error)) from error
+        held[file] = f"{labels.notna().sum()} of {len(labels)} items have a label"
+        if labels.isna().all():
+            raise SourceError(f"{file}: {held[file]}; fill in the column label")
+    return held
 
 
 def _format(file: Path, text: str) -> str:
@@ -173,13 +198,3 @@ def _name(file: Path, text: str) -> str:
 
 def _harmless(name: str) -> str:
     return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)[:60]
-
-
-def _check_labels(files: Mapping[str, str]) -> None:
-    from tasks.judges.human_labels import parse_labels
-
-    for name, text in files.items():
-        try:
-            parse_labels(name, text)
-        except ValueError as error:
-            raise SourceError(str(error)) from error

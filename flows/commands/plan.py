@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemas.errors import ParamsError, SourceError
+from schemas.errors import ParamsError, SourceError, did_you_mean
 
 if TYPE_CHECKING:
     from schemas.params import Params
@@ -128,7 +128,7 @@ def main(
 
 def _require(study: str, difference: float | None, family: int, power: float, half_width: float | None) -> None:
     if study not in STUDIES:
-        raise ParamsError(f"{study}: no such study; expected one of {', '.join(STUDIES)}")
+        raise ParamsError(f"{study}: no such study; expected one of {', '.join(STUDIES)}{did_you_mean(study, STUDIES)}")
     if not 0 < power < 1:
         raise ParamsError(f"--power {power:g}: expected a probability between 0 and 1")
     if family < 1:

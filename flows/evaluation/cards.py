@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pandas as pd
 
 from flows.evaluation.audit import Audit, reasons
 from flows.evaluation.folder import defused
+from flows.lineage.origin import running_code
 from flows.runtime.tables import check, table_bytes
 from schemas.errors import ParamsError, SourceError
 from schemas.params import Params
@@ -47,7 +47,7 @@ def stems(files: Sequence[Path]) -> dict[str, Path]:
 
 
 def provenance(audit: Audit, verdicts: pd.DataFrame, every: Sequence[Params]) -> dict[str, Any]:
-    """What a card was made from: cases, judges with their endpoint and settings, the prompts' style, the version."""
+    """What a card was made from: cases, judges with their endpoint and settings, the prompts' style, the code."""
     judges = sorted(verdicts["judge"].unique())
     roles = [params.roles["judge"] for params in every]
     fields = {"model", "base_url", "temperature", "top_p", "max_tokens"}
@@ -63,7 +63,7 @@ def provenance(audit: Audit, verdicts: pd.DataFrame, every: Sequence[Params]) ->
         "judges": judges,
         "settings": settings,
         "claims_judged_by": style[0] if style else "verdicts from elsewhere",
-        "version": version("vignette"),
+        "code": running_code(),
     }
 
 

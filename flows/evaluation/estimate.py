@@ -15,11 +15,12 @@ from flows.evaluation.work import judge_all, read_data, roles_of
 from flows.rebuild.pipeline import model_stages
 from flows.runtime.costs import SIZES, Line, estimates, priced, total, unpriced
 from flows.runtime.workspace import root
-from schemas.errors import ParamsError
+from schemas.errors import ParamsError, did_you_mean
 from schemas.params import Params
 from schemas.params.measures import Evaluate
 from tasks.judges.judges_compared import CountedAsk
 from tasks.llm.costs import Estimate
+from tasks.measures.own import load_metrics
 from tasks.measures.panel import Divided, Once
 from tasks.texts.document import Document
 from tasks.texts.reading import DataSet
@@ -37,11 +38,12 @@ _CLAIMS = 40
 async def estimate_calls(params: Params, chosen: Evaluate, data: DataSet, panel: Panel | None = None) -> list[Line]:
     """The calls, tokens and dollars of an evaluation by role. Stored replies, which cost nothing again, are counted.
 
-    Those of a ``panel`` have a line for each judge, which for the lister holds its lists too.
+    Without the calls of `asking_metrics`, which are not known beforehand. Those of a ``panel`` have a line for each
+    judge, which for the lister holds its lists too.
     """
     sample, factor = _sample(data.documents, seed=params.seed)
     planted = min(chosen.planted, len(sample))  # references with planted errors, in proportion
-    smaller, documents = chosen.model_copy(update={"planted": planted}), replace(data, documents=sample)
+    smaller, documents = chosen.model_copy(update={"planted": planted, "own": []}), replace(data, documents=sample)
     roles = roles_of(chosen, data)
     if panel is None:
         return await estimated(params, STAGE, roles, lambda run: judge_all(run, smaller, documents), times=factor)
@@ -63,6 +65,11 @@ async def estimate_calls(params: Params, chosen: Evaluate, data: DataSet, panel:
         estimate = Estimate("judge", *totals).times(factor)
         lines.append(priced(panel.params_of(params, name), STAGE, estimate, f"rehearsed, {name}"))
     return lines
+
+
+def asking_metrics(chosen: Evaluate) -> list[str]:
+    """Names of the user's own metrics that ask the judge; how often, only their code knows."""
+    return [one.name for one in load_metrics([Path(file) for file in chosen.own]) if one.asks]
 
 
 def _sample(documents: Sequence[Document], *, seed: int) -> tuple[list[Document], float]:
@@ -88,9 +95,9 @@ class Guard:
 
     def check(self, params: Params) -> None:
         """Raise BudgetError if the evaluation may cost more than ``budget.confirm_above_dollars``."""
-        require_confirmed(
-            params, lambda: self._counted(params), "the evaluation", "use --yes; to see its calls, --dry-run"
-        )
+        unknown = [f"the calls of metric {name}, your own" for name in asking_metrics(self.chosen)]
+        confirm = "use --yes; to see its calls, --dry-run"
+        require_confirmed(params, lambda: self._counted(params), "the evaluation", confirm, unknown)
 
     def _counted(self, params: Params) -> list[Line]:
         self._lines = self._lines or asyncio.run(estimate_calls(params, self.chosen, self.data, self.panel))
@@ -108,7 +115,7 @@ def price_of_stage(params: Params, stage: str) -> float:
     """Dollars of one judgement of a stage, counted from its requests in the response store; see `vignette estimate`."""
     pipeline = root() / "dvc.yaml"
     if stage not in model_stages(pipeline) or stage not in SIZES:
-        raise ParamsError(f"--counted {stage}: expected one of {', '.join(sorted(SIZES))}")
+        raise ParamsError(f"--counted {stage}: expected one of {', '.join(sorted(SIZES))}{did_you_mean(stage, SIZES)}")
     lines = [line for line in estimates(params, pipeline)[0] if line.stage == stage and line.estimate.role == "judge"]
     if not lines:
         raise ParamsError(f"--counted {stage}: never ran here; run it with the simulator, or give --tokens")

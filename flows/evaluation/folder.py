@@ -3,23 +3,25 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from flows.evaluation.work import Evaluation
-from flows.lineage.git import changed_files, head_revision
+from flows.lineage.origin import citation, code_rows, running_code
 from flows.runtime.folders import EVALUATION_KIND, write_export
 from flows.runtime.tables import check, table_bytes
-from flows.runtime.workspace import clone
+from flows.runtime.workspace import clone, shipped
 from schemas.errors import IdentityError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import EVALUATION
+from tasks.judges.human_scores import STAGE as HUMAN_AGREEMENT
+from tasks.judges.human_scores import compared
 from tasks.reporting.evaluation_page import ShownDocument, render_evaluation
+from tasks.reporting.evaluation_text import RULES
 from tasks.tracking.comparison import FEWEST
 from tasks.transport.fingerprint import fingerprint_path, read_fingerprint
 
@@ -31,16 +33,18 @@ def manifest(
     evaluation: Evaluation, chosen: Evaluate, params: Params, fingerprints: Path, roles: Sequence[RoleName]
 ) -> dict[str, Any]:
     """What an evaluation was made from: params, models, code revision, and hashes of the files that were read."""
+    used = {"seed": params.seed, "evaluation": chosen.model_dump(mode="json")}
+    used["params"] = {
+        name: getattr(params, name).model_dump(mode="json") for name in ("doclens", "med_omit", "note_qa", "overlap")
+    }
+    texts = [(one.id, one.units, one.reference, one.outputs) for one in evaluation.documents]
     return {
         "format": EVALUATION_KIND,
-        "evaluation": chosen.model_dump(mode="json"),
-        "seed": params.seed,
-        "params": {
-            name: getattr(params, name).model_dump(mode="json")
-            for name in ("doclens", "med_omit", "note_qa", "overlap")
-        },
+        **used,
+        "params_sha256": _digest(json.dumps(used, sort_keys=True).encode()),
+        "data_sha256": _digest(json.dumps(texts, sort_keys=True, default=list).encode()),
         "models": {role: model_of(fingerprints, role, params) for role in roles},
-        "code": _code(),
+        "code": running_code(),
         "files": {str(path): _digest(path.read_bytes()) for path in evaluation.files},
         "documents": len(evaluation.documents),
         "systems": evaluation.systems,
@@ -59,13 +63,6 @@ def model_of(fingerprints: Path, role: RoleName, params: Params) -> dict[str, An
     return {"label": found.label, "identity": found.identity, "epoch": found.epoch, "settings": settings}
 
 
-def _code() -> dict[str, Any]:
-    found = clone()
-    if found is None:
-        return {"version": version("vignette")}
-    return {"revision": head_revision(found), "changed": changed_files("flows", "tasks", "schemas")}
-
-
 def evaluation_files(
     evaluation: Evaluation, made_from: Mapping[str, Any], title: str, more: Mapping[str, bytes] | None = None
 ) -> dict[str, bytes]:
@@ -78,7 +75,7 @@ def evaluation_files(
         checked = check(frame, EVALUATION[stem], stem)
         files[f"tables/{stem}.csv"] = table_bytes(defused(checked))
         files[f"tables/{stem}.parquet"] = table_bytes(checked, ".parquet")
-    files[PAGE] = page(evaluation, title, model_labels(made_from)).encode()
+    files[PAGE] = page(evaluation, title, model_labels(made_from), origin_rows(made_from)).encode()
     written = {**made_from, "written": {name: _digest(content) for name, content in sorted(files.items())}}
     files[MANIFEST] = (json.dumps(written, indent=2, ensure_ascii=False) + "\n").encode()
     return files
@@ -93,8 +90,24 @@ def model_labels(made_from: Mapping[str, Any]) -> dict[str, str]:
     return labels
 
 
-def page(evaluation: Evaluation, title: str, models: Mapping[str, str]) -> str:
-    """The page of an evaluation; ``models``: label of the model of each role."""
+def origin_rows(made_from: Mapping[str, Any]) -> dict[str, str]:
+    """What identifies an evaluation, by name: the code, and hashes of params and data."""
+    hashes = {"params, SHA-256": "params_sha256", "data, SHA-256": "data_sha256"}
+    known = {name: made_from[key][:10] for name, key in hashes.items() if key in made_from}
+    return code_rows(made_from.get("code", {})) | known
+
+
+def agreement_with_people(judge: str) -> str | None:
+    """How far the judge's claim recall agrees with people, from the committed table; None if it lacks the judge."""
+    file = shipped(f"reports/published/tables/{HUMAN_AGREEMENT}.csv", clone())
+    return compared(pd.read_csv(file), judge) if file.is_file() else None
+
+
+def page(evaluation: Evaluation, title: str, models: Mapping[str, str], origin: Mapping[str, str] | None = None) -> str:
+    """The page of an evaluation; ``models``: label of each role's model.
+
+    ``origin``: `origin_rows`, none in a stage, whose page depends on the stage's inputs only.
+    """
     return render_evaluation(
         title,
         [ShownDocument(one.id, one.units, one.reference, one.outputs) for one in evaluation.documents],
@@ -103,6 +116,9 @@ def page(evaluation: Evaluation, title: str, models: Mapping[str, str]) -> str:
         systems=evaluation.systems,
         models=models,
         fewest=FEWEST,
+        agreement=agreement_with_people(models["judge"]) if origin and RULES in models.get("judge", "") else None,
+        origin_rows=origin or {},
+        cite=citation(origin) if origin else "",
     )
 
 

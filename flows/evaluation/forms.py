@@ -12,7 +12,7 @@ import pandas as pd
 from flows.evaluation.folder import defused
 from flows.evaluation.work import Evaluation
 from flows.runtime.tables import table_bytes
-from schemas.errors import SourceError
+from schemas.errors import SourceError, did_you_mean
 from schemas.params.measures import FormSample
 from tasks.measures.med_omit.judging import output_parts
 from tasks.people.forms import read_returned
@@ -42,8 +42,9 @@ def clinicians_agreement(
     files: dict[str, dict[str, str]] = {}
     for system, path in returned:
         if system not in evaluation.systems:
-            raise SourceError(f"--returned {system}={path}: no such system; expected {', '.join(evaluation.systems)}")
-        files.setdefault(system, {})[path.name] = read_returned(path)
+            known = ", ".join(evaluation.systems) + did_you_mean(system, evaluation.systems)
+            raise SourceError(f"--returned {system}={path}: no such system; expected {known}")
+        files.setdefault(system, {})[str(path)] = read_returned(path)
     rows = [_agreement(evaluation, system, texts, size, seed) for system, texts in files.items()]
     return pd.concat(rows, ignore_index=True)
 

@@ -106,13 +106,15 @@ async def estimated(
     return [priced(params, stage, counted[role], "rehearsed") for role in roles if role in counted]
 
 
-def require_confirmed(params: Params, lines: Callable[[], Sequence[Line]], what: str, confirm: str) -> None:
-    """Raise BudgetError where ``lines`` may cost more than ``budget.confirm_above_dollars``.
+def require_confirmed(
+    params: Params, lines: Callable[[], Sequence[Line]], what: str, confirm: str, unknown: Sequence[str] = ()
+) -> None:
+    """Raise BudgetError where ``lines`` may cost more than ``budget.confirm_above_dollars``, or a cost is ``unknown``.
 
     They are counted only where there is such a limit. ``confirm``: how the user confirms ``what``.
     """
     if confirmation_limit(params) is not None:
-        require_affordable(params, lines(), what, confirm)
+        require_affordable(params, lines(), what, confirm, unknown=unknown)
 
 
 def run_blocking(work: Coroutine[Any, Any, T]) -> T:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from flows.runtime.workspace import root
-from schemas.errors import ParamsError, SourceError
+from schemas.errors import ParamsError, SourceError, did_you_mean
 from tasks.planning.components import SOURCES, Components, Pilot, deviations, differences
 from tasks.planning.plan import from_interval
 from tasks.statistics.intervals import Bounds
@@ -77,7 +77,9 @@ def compared(pilot: Pilot, systems: Sequence[str], file: Path, *, independent: b
         raise ParamsError(f"{file}: {len(found)} systems, {', '.join(found)}; choose two with --systems A,B")
     first, second = systems or found
     if unknown := [name for name in (first, second) if name not in found]:
-        raise ParamsError(f"--systems: {file} has no system {unknown[0]}; found {', '.join(found)}")
+        raise ParamsError(
+            f"--systems: {file} has no system {unknown[0]}; found {', '.join(found)}{did_you_mean(unknown[0], found)}"
+        )
     if independent:
         about = f"both {first} and {second}, on different notes"
         return Pilot(deviations(pilot.rows, first, second), pilot.unscored, paired=True), about
@@ -97,7 +99,7 @@ def one_system(pilot: Pilot, system: str | None, file: Path) -> Pilot:
         raise ParamsError(f"{file}: {len(found)} systems, {', '.join(found)}; choose one with --system")
     chosen = system or found[0]
     if chosen not in found:
-        raise ParamsError(f"--system {chosen}: not in {file}; found {', '.join(found)}")
+        raise ParamsError(f"--system {chosen}: not in {file}; found {', '.join(found)}{did_you_mean(chosen, found)}")
     return Pilot(pilot.rows[pilot.rows["system"] == chosen].drop(columns="system"), pilot.unscored)
 
 
@@ -106,7 +108,9 @@ def of_table(name: str, keys: Mapping[str, str], bounds: Bounds | None) -> tuple
     folder = root() / "reports" / "tables"
     file = folder / f"{name}.csv"
     if name not in (known := sorted(one.stem for one in folder.glob("*.csv"))):
-        raise ParamsError(f"--table {name}: no such table; expected one of {', '.join(known)}")
+        raise ParamsError(
+            f"--table {name}: no such table; expected one of {', '.join(known)}{did_you_mean(name, known)}"
+        )
     table = pd.read_csv(file)
     if "low" not in table:
         raise ParamsError(f"--table {name}: has no intervals; expected a table of metrics")

@@ -23,7 +23,7 @@ def choose_role(given: str, role: RoleName, params: Params) -> Role:
     if at and model and url.startswith(("http://", "https://")):
         return Role(base_url=url, model=model, temperature=0.0)
     raise ParamsError(
-        f"{role} {given!r}: expected {SIMULATOR}, a role of params.yaml ({', '.join(params.roles)}) or MODEL@URL, "
+        f"{role} {given!r}: expected {SIMULATOR}, a role of the params ({', '.join(params.roles)}) or MODEL@URL, "
         f"for example gpt-4o@https://api.openai.com/v1{did_you_mean(given, [SIMULATOR, *params.roles])}"
     )
 

@@ -37,6 +37,7 @@ from tasks.measures.own import load_metrics, score_own
 from tasks.reporting.evaluation_text import METRICS, OWN
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import COMPUTED
+from tasks.statistics.panels import PANEL
 from tasks.texts.document import Document, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet, output_files, read_documents
 from tasks.tracking.comparison import COMPARED, compare_systems
@@ -90,6 +91,8 @@ class Evaluation:
             raise UnscoredError(self.problem)
 
 
+RESERVED = frozenset({"all", "all systems", "judge", "notes", "systems", PANEL})
+"""What the tables have in the column ``system`` of rows on no single system; the source is refused with its row."""
 NO_REFERENCE = "overlap is left out: no document has a reference (--map reference=COLUMN names their column)"
 
 
@@ -113,6 +116,11 @@ def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
     Without any reference, overlap is left out beside other metrics, and a note says so.
     """
     documents, systems = data.documents[: chosen.documents], system_names(data.documents)
+    if taken := [name for name in systems if name in RESERVED]:
+        raise SourceError(
+            f"{chosen.data}: system {taken[0]}: the tables have this name for rows on no single system; name it "
+            "otherwise, in the data or with --map output:NAME=COLUMN or --outputs NAME=FILE"
+        )
     if not systems and not chosen.write:
         raise SourceError(
             f"{chosen.data}: no output to evaluate; expected a field output or outputs, files given with --outputs, "
@@ -253,5 +261,5 @@ def problem_of(made: Frames, allowed: float) -> str | None:
         f"{len(failed)} of {of} judgements failed, more than runtime.max_unscored_share {allowed:g}, in documents "
         f"{', '.join(documents[:_NAMED])}{more}. Reasons: {said}. The raw replies are in the table unscored. Run the "
         "evaluation again (answered calls are kept), leave these documents out, choose another judge, or raise "
-        "runtime.max_unscored_share in params.yaml"
+        "runtime.max_unscored_share of the params"
     )

@@ -13,6 +13,7 @@ from flows.rebuild.cache import cached_file, fetch
 from flows.rebuild.lock import parse_lock, read_lock
 from flows.rebuild.pipeline import MAIN
 from flows.runtime.params import load_params
+from flows.runtime.terminal import aligned
 from flows.runtime.workspace import FINGERPRINTS, root, workspace
 from schemas.errors import SourceError
 from schemas.params.llm import RoleName
@@ -43,26 +44,21 @@ class NamedLineage:
         return {path: (stage.name, md5) for stage in self.lineage.stages for path, md5 in stage.outs.items()}
 
     def open_output(self, path: str) -> Path:
-        """The file of an output: from DVC's cache, or for a table that git tracks, from its commit.
-
-        Raises SourceError when neither has it.
-        """
-        md5 = self.outputs()[path][1]
-        found = cached_file(md5) or self._in_tree(path, md5)
-        if found is not None:
+        """The file of an output. Raises SourceError when it is not at hand."""
+        if (found := self.find_output(path)) is not None:
             return found
-        if self.revision is not None and (content := show(self.revision, path)) is not None:
-            return _keep(md5, path, content)
         raise SourceError(
-            f"{self.name}: {path} ({md5}) is neither in DVC's cache nor on its remote; run `dvc push` in the clone "
-            "that made the lineage"
+            f"{self.name}: {path} ({self.outputs()[path][1]}) is neither in DVC's cache nor on its remote; run "
+            "`dvc push` in the clone that made the lineage"
         )
 
-    def is_at_hand(self, path: str) -> bool:
-        """Whether `open_output` finds the file of an output."""
+    def find_output(self, path: str) -> Path | None:
+        """The file of an output: from DVC's cache, or for a table that git tracks, from its commit; None in neither."""
         md5 = self.outputs()[path][1]
-        in_git = self.revision is not None and git("cat-file", "-e", f"{self.revision}:{path}") is not None
-        return in_git or (cached_file(md5) or self._in_tree(path, md5)) is not None
+        found = cached_file(md5) or self._in_tree(path, md5)
+        if found is None and self.revision is not None and (content := show(self.revision, path)) is not None:
+            return _keep(md5, path, content)
+        return found
 
     def _in_tree(self, path: str, md5: str) -> Path | None:
         """The file of an output of the working tree, if it is still what the lock says."""
@@ -74,7 +70,7 @@ class NamedLineage:
 
 def fetch_outputs(wanted: Collection[tuple[NamedLineage, str]]) -> list[tuple[NamedLineage, str]]:
     """Download outputs that are not at hand from DVC's remote, print how many, and return those that it lacks."""
-    lacking = [(lineage, path) for lineage, path in wanted if not lineage.is_at_hand(path)]
+    lacking = [(lineage, path) for lineage, path in wanted if lineage.find_output(path) is None]
     if not lacking:
         return []
     hashes = {lineage.outputs()[path][1] for lineage, path in lacking}
@@ -170,9 +166,7 @@ def list_lineages() -> str:
         time = datetime.fromtimestamp(row["recorded"] / 1000, UTC).strftime("%Y-%m-%d %H:%M")
         models = ", ".join(dict.fromkeys(row["models"].values()))
         lines.append((row["lineage"], time, row["revision"][:10], row["experiment"], models))
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    shown = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
-    return "\n".join(shown) if rows else "no lineage is recorded in this clone; `vignette repro` records one"
+    return "\n".join(aligned(lines)) if rows else "no lineage is recorded in this clone; `vignette repro` records one"
 
 
 def store_folder() -> Path:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from flows.lineage.git import references, show
 from flows.lineage.lineage import NamedLineage, find_lineage
-from flows.rebuild.cache import cached_file, cached_folder
+from flows.rebuild.cache import cached_file
 from flows.rebuild.pipeline import MAIN
 from flows.runtime.workspace import workspace
 from tasks.tracking.lineage import Lineage, StageLineage, StageRun
@@ -94,8 +94,7 @@ def _cached_files(lineages: Iterable[Lineage]) -> set[Path]:
     """Cached files of all outputs; a folder's are its listing and the files in it."""
     found: set[Path] = set()
     for md5 in {md5 for lineage in lineages for stage in lineage.stages for md5 in stage.outs.values()}:
-        listing = cached_folder(md5)
-        if listing is not None:
+        if (listing := cached_file(md5, listing=True)) is not None:
             inside = json.loads(listing.read_text(encoding="utf-8"))
             found |= {listing, *(file for entry in inside if (file := cached_file(entry["md5"])) is not None)}
         elif (file := cached_file(md5)) is not None:

@@ -3,13 +3,11 @@
 The page itself depends on its inputs only, so that equal inputs give equal bytes; the commit is known afterwards.
 """
 
-from html import escape
 from pathlib import Path
 
-import yaml
-
-from flows.lineage.git import changed_files, git, head_revision
 from flows.lineage.lineage import current_lineage
+from flows.lineage.origin import citation, code_rows, commit
+from tasks.reporting.display import origin
 
 MADE, SHOWN = Path("data/report/index.html"), Path("reports/index.html")
 PLACE = "<!-- lineage -->"
@@ -22,30 +20,8 @@ def write_report(folder: Path = Path()) -> Path | None:
     made, shown = folder / MADE, folder / SHOWN
     if not made.exists():
         return None
-    rows = {"lineage": current_lineage(folder).id, **_commit(folder)}
-    cells = "".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>' for name, value in rows.items()
-    )
-    cite = f"<h3>How to cite</h3><p>{escape(citation(folder, rows))}</p>"
-    table = f'<div class="scroll"><table><tbody>{cells}</tbody></table></div>'
+    rows = {"lineage": current_lineage(folder).id, **code_rows(commit(folder, *_INPUTS))}
+    found = origin(rows, citation(rows, folder))
     partial = shown.with_name(f".{shown.name}.partial")
-    partial.write_text(made.read_text(encoding="utf-8").replace(PLACE, table + cite, 1), encoding="utf-8")
+    partial.write_text(made.read_text(encoding="utf-8").replace(PLACE, found, 1), encoding="utf-8")
     return partial.replace(shown)
-
-
-def citation(folder: Path, rows: dict[str, str]) -> str:
-    """How to cite the report, from CITATION.cff."""
-    cited = yaml.safe_load((folder / "CITATION.cff").read_text(encoding="utf-8"))
-    authors = ", ".join(author["name"] for author in cited["authors"])
-    of = ", ".join(f"{name} {value}" for name, value in rows.items())
-    return f"{authors}. {cited['title']}, version {cited['version']} ({of})."
-
-
-def _commit(folder: Path) -> dict[str, str]:
-    """Revision and date of the commit that is checked out; nothing outside of a repository."""
-    revision = head_revision(folder)
-    if not revision:
-        return {}
-    changed = " with uncommitted changes" if changed_files(*_INPUTS, folder=folder) else ""
-    date = (git("show", "--no-patch", "--format=%cs", "HEAD", folder=folder) or b"").decode().strip()
-    return {"code revision": revision[:10] + changed, "date of the commit": date}

@@ -16,18 +16,15 @@ from flows.runtime.workspace import root
 from schemas.errors import SourceError, VignetteError
 
 
-def cached_file(md5: str) -> Path | None:
-    """The cached file with that hash; None when the cache lacks it. A folder's hash, which ends in .dir, is not one."""
-    if len(md5) < 3 or md5.endswith(".dir"):
+def cached_file(md5: str, *, listing: bool = False) -> Path | None:
+    """The cached file with that hash; None when the cache lacks it.
+
+    ``listing``: the hash, which then ends in .dir, is that of a folder, and the file lists what is in it.
+    """
+    if len(md5) < 3 or md5.endswith(".dir") != listing:
         return None
     file = cache_folder(root()) / md5[:2] / md5[2:]
     return file if file.is_file() else None
-
-
-def cached_folder(md5: str) -> Path | None:
-    """The cached listing of a folder with that hash (which ends in .dir); None when the cache lacks it."""
-    file = cache_folder(root()) / md5[:2] / md5[2:] if md5.endswith(".dir") else None
-    return file if file is not None and file.is_file() else None
 
 
 @lru_cache

@@ -1,7 +1,7 @@
 """Reads dvc.yaml, which alone defines the stages and the files that each may read and must write."""
 
 import os
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,36 +135,25 @@ def model_stages(file: Path) -> dict[str, list[RoleName]]:
 
 def needed_by(stages: dict[str, dict[str, Any]]) -> dict[str, set[str]]:
     """The stages whose outputs each stage depends on, directly, by file or by a folder above or below it."""
-    made, made_within = defaultdict[Path, set[str]](set), defaultdict[Path, set[str]](set)
-    for name, stage in stages.items():
-        for path in map(Path, declared_outputs(stage)):
-            made[path].add(name)
-            for folder in (path, *path.parents):
-                made_within[folder].add(name)
+    made = [(f"{Path(path)}/", name) for name, stage in stages.items() for path in declared_outputs(stage)]
     needs = {}
     for name, stage in stages.items():
-        deps = paths_of(stage.get("deps", []))
-        needs[name] = set().union(*(_makers(dep, made, made_within) for dep in deps)) - {name}
+        deps = [f"{dep}/" for dep in paths_of(stage.get("deps", []))]
+        makers = {maker for dep in deps for out, maker in made if out.startswith(dep) or dep.startswith(out)}
+        needs[name] = makers - {name}
     return needs
 
 
 def with_dependents(stages: dict[str, dict[str, Any]], names: Collection[str]) -> list[str]:
     """``names``, and the stages that depend on them directly or through others, in the order of ``stages``."""
-    dependents = defaultdict[str, set[str]](set)
-    for name, needs in needed_by(stages).items():
-        for needed in needs:
-            dependents[needed].add(name)
-    found = _reached(names, dependents)
+    needs = needed_by(stages)
+    found = _reached(names, {name: [other for other in stages if name in needs[other]] for name in stages})
     return [name for name in stages if name in found]
 
 
 def with_needed(stages: dict[str, dict[str, Any]], targets: Collection[str]) -> set[str]:
     """``targets``, or all stages if there are none, with the stages of the same pipeline that they depend on."""
     return _reached(targets or stages, needed_by(stages))
-
-
-def _makers(dep: Path, made: Mapping[Path, set[str]], made_within: Mapping[Path, set[str]]) -> set[str]:
-    return set(made_within.get(dep, ())).union(*(made.get(folder, ()) for folder in dep.parents))
 
 
 def _reached(names: Collection[str], steps: Mapping[str, Collection[str]]) -> set[str]:

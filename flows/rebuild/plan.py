@@ -68,9 +68,12 @@ sys.exit(main(sys.argv[1:]))
 
 
 def _status(pipeline: Path, targets: Collection[str]) -> dict[str, Any]:
-    """What ``dvc status`` says of each changed stage of ``targets`` (all without any) and of those that they need."""
-    chosen = [f"{pipeline}:{target}" for target in targets] or [str(pipeline)]
-    command = [sys.executable, "-c", _DVC, "status", "--json", "--with-deps", *chosen]
+    """What ``dvc status`` says of each changed stage of ``targets`` (all without any) and of those that they need.
+
+    The stages of a whole file are asked for without ``--with-deps``, for which DVC would read every other pipeline.
+    """
+    chosen = ["--with-deps", *(f"{pipeline}:{target}" for target in targets)] if targets else [str(pipeline)]
+    command = [sys.executable, "-c", _DVC, "status", "--json", *chosen]
     output = subprocess.run(command, capture_output=True, text=True, check=False)
     if output.returncode != 0:
         raise VignetteError(f"dvc status failed: {' '.join(output.stderr.split())}")

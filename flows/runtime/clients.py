@@ -16,7 +16,7 @@ from schemas.params import Params
 from schemas.params.llm import RoleName, Sending
 from tasks.llm.calls import Answer, Call
 from tasks.llm.costs import Used
-from tasks.progress import CALL, Count, progress
+from tasks.progress import CALL, progress
 from tasks.transport.client import Keeper, RoleAsk
 from tasks.transport.fingerprint import Fingerprint, fingerprint_path, read_fingerprint, require_recorded
 from tasks.transport.inspection import sum_used
@@ -61,12 +61,13 @@ class Clients:
         self._clients: dict[RoleName, LazyClient] = {}
         self._lost: dict[tuple[RoleName, str], str] = {}  # calls that failed on the way, and why
         self._keepers: list[Keeper] = []
-        self._used: list[set[bytes]] = []  # keys of replies that other processes used
+        self._used: set[bytes] = set()  # keys of replies that other processes used
 
     def of(self, role: RoleName) -> "LazyClient":
         """The client of a role; raises IdentityError when its fingerprint is missing or of another simulator."""
         if role not in self._clients:
-            self._clients[role] = LazyClient(self, role, self._fingerprint(role))
+            recorded = read_fingerprint(fingerprint_path(self.fingerprints, role), role)
+            self._clients[role] = LazyClient(self, role, require_recorded(recorded, self.params.roles[role], role))
         return self._clients[role]
 
     def note(self, role: RoleName, answer: Answer) -> None:
@@ -77,11 +78,11 @@ class Clients:
 
     def add_used(self, keys: set[bytes]) -> None:
         """Count replies that another process used for this stage."""
-        self._used.append(keys)
+        self._used |= keys
 
     def used_keys(self) -> set[bytes]:
         """The store's keys of the replies used so far."""
-        return set().union(*self._used, *(keeper.used for keeper in self._keepers))
+        return self._used.union(*(keeper.used for keeper in self._keepers))
 
     def used(self, others: "Sequence[Clients]" = ()) -> tuple[set[bytes], Used]:
         """The store's keys of the replies that these and ``others`` used so far, and their tokens and dollars."""
@@ -103,11 +104,6 @@ class Clients:
         if dropped := sum(keeper.dropped for keeper in self._keepers):
             print(f"{self.stage}: {dropped} kept replies could not be read and were asked for again", file=sys.stderr)
         self._clients, self._store = {}, None
-
-    def _fingerprint(self, role: RoleName) -> Fingerprint:
-        settings = self.params.roles[role]
-        recorded = read_fingerprint(fingerprint_path(self.fingerprints, role), role)
-        return require_recorded(recorded, settings, role)
 
     def store(self) -> ResponseStore:
         """The response store, opened on first use."""
@@ -139,7 +135,7 @@ class Clients:
             prices=self.params.prices,
             base_url=self.start_simulator() if settings.is_simulator else None,
             before_first=None if settings.is_simulator else self._confirm,
-            progress=None if self.quiet else CallCount(self._open.enter_context(progress(self.stage, 0, CALL))),
+            progress=None if self.quiet else self._open.enter_context(progress(self.stage, 0, CALL)),
         )
         opened = await self._open.enter_async_context(client)
         self._keepers.append(opened.keeper)
@@ -163,24 +159,6 @@ class LazyClient:
         for answer in answers:
             self._clients.note(self._role, answer)
         return answers
-
-
-class CallCount:
-    """Counts the calls of a role for the progress of its stage."""
-
-    def __init__(self, count: Count) -> None:
-        self._count = count
-
-    def expect(self, calls: int) -> None:
-        """Add ``calls`` to the total."""
-        self._count.total += calls
-
-    def answered(self, answer: Answer, *, paid: bool, dollars: float) -> None:
-        """Count an answer; ``paid`` is False for one from the store, ``dollars`` is what the role has cost so far."""
-        self._count.kept += not paid
-        self._count.failed += not answer.ok
-        self._count.dollars = dollars
-        self._count.update()
 
 
 class SimulatorServer:

@@ -12,8 +12,9 @@ from typing import Literal
 from pydantic import ValidationError
 
 from flows.rebuild.lock import read_lock
-from flows.rebuild.pipeline import model_stages
+from flows.rebuild.pipeline import model_stages, stage_files
 from flows.runtime.params import confirmation_limit
+from flows.runtime.terminal import aligned
 from flows.runtime.workspace import STORE, workspace
 from schemas.errors import BudgetError
 from schemas.params import Params
@@ -180,26 +181,12 @@ def table(params: Params, lines: Sequence[Line], width: int | None = None) -> st
         )
     rows.append(("all", "", "", *sums, *_dollars(lines), ""))
     texts = [[str(cell) for cell in row] for row in rows]
-    wide = _aligned(texts)
+    wide = aligned(texts, range(*_NUMBERS.indices(len(_HEAD))))
     if width is None or max(map(len, wide)) <= width:
         return "\n".join(wide)
     heads = ["", *(", ".join(filter(None, row[:3])) + (f" ({row[-1]})" if row[-1] else "") for row in texts[1:])]
-    numbers = [f"  {line}" for line in _aligned([row[_NUMBERS] for row in texts], first=0)]
+    numbers = [f"  {line}" for line in aligned([row[_NUMBERS] for row in texts], range(len(_HEAD)))]
     return "\n".join(line for pair in zip(heads, numbers, strict=True) for line in pair if line)
-
-
-def _aligned(rows: Sequence[Sequence[str]], first: int = _NUMBERS.start) -> list[str]:
-    """Lines of columns as wide as their longest cell; those of numbers, from column ``first`` on, are right-aligned."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    last = first + _NUMBERS.stop - _NUMBERS.start
-    lines = []
-    for row in rows:
-        cells = [
-            cell.rjust(size) if first <= at < last else cell.ljust(size)
-            for at, (cell, size) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return lines
 
 
 def _dollars(lines: Sequence[Line]) -> tuple[str, str]:
@@ -219,7 +206,7 @@ def estimates(params: Params, pipeline: Path, records: int | None = None) -> tup
     counted = rehearsed(params.runtime.store or workspace() / STORE)
     lines, unknown = [], []
     for stage in model_stages(pipeline):
-        if stage == FURTHER_JUDGES:
+        if stage == FURTHER_JUDGES or (stage == OWN_METRICS and not _own_metrics_ask(pipeline)):
             continue
         then = params_of_last_run(stage, pipeline, params)
         if stage in counted and stage in SIZES and then is not None:
@@ -233,6 +220,17 @@ def estimates(params: Params, pipeline: Path, records: int | None = None) -> tup
             continue
         lines += [priced(params, stage, estimate, how) for estimate in found]
     return [*lines, *by_further_judges(params, lines)], unknown
+
+
+OWN_METRICS = "own_metrics"
+
+
+def _own_metrics_ask(pipeline: Path) -> bool:
+    """Whether a metric of the file of stage `OWN_METRICS` asks the judge."""
+    from tasks.measures.own import load_metrics  # loads pandas
+
+    file = pipeline.parent / stage_files(pipeline, OWN_METRICS).dep("metrics")
+    return any(one.asks for one in load_metrics([file]))
 
 
 FURTHER_JUDGES = "further_judges"

@@ -32,11 +32,11 @@ from schemas.errors import IdentityError, StoreError
 from schemas.params import Params
 from tasks.domains.in_use import use_domain
 from tasks.progress import CHUNK, progress
-from tasks.transport.store import split_keys
 
 LOCAL = "local"
 CODE = ("flows", "tasks", "schemas")
-USED = "used.keys"
+USED = "used"
+"""The table with the response store's keys of the replies that a chunk used, next to its results."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ async def run_on_dask(clients: Clients, work: ChunkWork, chunks: Sequence[Frames
             await asyncio.to_thread(future.result)
             count.update()
     results = [folder.of(number).of("out").read() for number in range(len(chunks))]
-    for number in range(len(chunks)):
-        clients.add_used(folder.of(number).read_keys())
+    for result in results:
+        clients.add_used(set(result.pop(USED)["key"]))
     folder.remove()
     return results
 
@@ -125,8 +125,7 @@ async def _process(chunk: "ChunkFiles", job: Job, fingerprints: Path) -> None:
     try:
         done: Frames = await job.work(chunk.of("in").read(), clients.of, params)
         clients.require_answers()
-        chunk.of("out").write(done)
-        chunk.write_keys(clients.used_keys())
+        chunk.of("out").write({**done, USED: pd.DataFrame({"key": sorted(clients.used_keys())})})
     finally:
         await clients.close()
 
@@ -163,16 +162,6 @@ class ChunkFiles:
                 with system.open(path, "rb") as file:
                     frames[Path(path).stem] = pd.read_parquet(file)
             return frames
-
-    def write_keys(self, keys: set[bytes]) -> None:
-        """Write the response store's keys of used replies. Raises StoreError."""
-        with self._open() as (system, folder):
-            system.pipe_file(f"{folder}/{USED}", b"".join(sorted(keys)))
-
-    def read_keys(self) -> set[bytes]:
-        """The keys that `write_keys` wrote. Raises StoreError."""
-        with self._open() as (system, folder):
-            return set(split_keys(system.cat_file(f"{folder}/{USED}")))
 
     def remove(self) -> None:
         """Delete the folder, if it exists. Raises StoreError."""

@@ -1,15 +1,18 @@
 """Loads and checks params.yaml."""
 
 import os
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, get_args
 
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from schemas.errors import ParamsError
+from schemas.errors import DomainError, ParamsError, did_you_mean
 from schemas.params import Params
 from schemas.params.llm import Budget
-from tasks.domains.in_use import use_domain
+from tasks.domains.in_use import domain_names, use_domain
 from tasks.llm.prompt_set import use_folder
 from tasks.transport.shown import public_url
 from tasks.transport.untrusted import compose_yaml
@@ -38,9 +41,15 @@ def load_params(path: Path = Path("params.yaml")) -> Params:
         params = Params.model_validate(loaded)
     except ValidationError as error:
         raise ParamsError("; ".join(_explain(path, problem) for problem in error.errors())) from error
-    use_domain(params.domain)
     folder = params.prompts.folder
-    use_folder(None if folder is None else path.parent / folder)
+    try:
+        use_domain(params.domain)
+        use_folder(None if folder is None else path.parent / folder)
+    except DomainError as error:
+        said = str(error).removeprefix("params.yaml: ")
+        raise DomainError(f"{path}: {said}{did_you_mean(params.domain, domain_names())}") from error
+    except ParamsError as error:
+        raise ParamsError(f"{path}: {error}") from error
     return params
 
 
@@ -79,10 +88,34 @@ def _explain(path: Path, problem: object) -> str:
     assert isinstance(problem, dict)
     key = ".".join(str(part) for part in problem["loc"]) or "(top level)"
     if problem["type"] == "extra_forbidden":
-        return f"{path}: unknown key {key}; remove it or correct its spelling"
+        near = did_you_mean(problem["loc"][-1], _known_keys(problem["loc"]))
+        return f"{path}: unknown key {key}; remove it or correct its spelling{near}"
     if problem["type"] == "missing":
         return f"{path}: key {key} is missing"
-    message = problem["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
     found = problem["input"]
     shown = public_url(found) if isinstance(found, str) and "@" in found else found  # an address may hold a password
-    return f"{path}: {key} is {shown!r}; {message}"
+    return f"{path}: {key} is {shown!r}; {expectation(problem)}"
+
+
+def expectation(problem: Mapping[str, Any]) -> str:
+    """What pydantic expected in place of a value, with the most similar of several choices."""
+    choices = re.findall(r"'([^']+)'", str(problem.get("ctx", {}).get("expected", "")))
+    message = str(problem["msg"]).removeprefix("Value error, ").replace("Input should be", "expected")
+    return message + did_you_mean(problem["input"], choices)
+
+
+def _known_keys(place: Sequence[int | str]) -> Collection[str]:
+    """The keys of the section of params that has an unknown key at ``place``."""
+    section: type[BaseModel] = Params
+    for part in place[:-1]:  # names of roles and numbers of list items are no fields: the section remains
+        if part in section.model_fields:
+            section = next(_sections(section.model_fields[str(part)].annotation), section)
+    return section.model_fields
+
+
+def _sections(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The sections in a type such as ``dict[str, Role] | None``."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _sections(argument)

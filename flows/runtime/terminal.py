@@ -1,13 +1,24 @@
-"""The width of the terminal that a command prints to, and lines that are broken at it."""
+"""The width of the terminal that a command prints to, lines that are broken at it, and aligned columns."""
 
 import re
 import shutil
 import textwrap
+from collections.abc import Sequence
 
 from tasks.progress import has_terminal
 
 _WHOLE = re.compile(r"\[[^\[\]]{1,24}\]")
 """Intervals, which are not broken."""
+
+
+def aligned(rows: Sequence[Sequence[str]], numbers: range = range(0)) -> list[str]:
+    """Lines of columns as wide as their longest cell; those at the places ``numbers`` are right-aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = enumerate(zip(row, widths, strict=True))
+        lines.append("  ".join(c.rjust(w) if at in numbers else c.ljust(w) for at, (c, w) in cells).rstrip())
+    return lines
 
 
 def terminal_width() -> int | None:

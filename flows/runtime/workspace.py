@@ -14,7 +14,7 @@ WORKSPACE = "VIGNETTE_WORKSPACE"
 """Environment variable that names the folder of state where it is not in the root."""
 
 SHIPPED = (Path(__file__).parents[2], Path(sys.prefix) / "share" / "vignette")
-"""Where params.yaml is outside a clone: beside the code of an editable installation, or where the wheel puts it."""
+"""Where files are outside a clone: beside the code of an editable installation, or where the wheel puts them."""
 
 STORE = "responses.sqlite"
 """File of the response store in the workspace folder."""
@@ -74,10 +74,15 @@ def root() -> Path:
     return found
 
 
+def shipped(name: str, first: Path | None = None) -> Path:
+    """A file that ships with an installation, from folder ``first`` if that has it."""
+    places = [folder / name for folder in (first, *SHIPPED) if folder is not None]
+    return next((file for file in places if file.is_file()), places[-1])
+
+
 def params_file() -> Path:
     """params.yaml of the clone, or as it ships with an installation."""
-    places = [folder / "params.yaml" for folder in (clone(), *SHIPPED) if folder is not None]
-    return next((file for file in places if file.is_file()), places[-1])
+    return shipped("params.yaml", clone())
 
 
 def workspace() -> Path:

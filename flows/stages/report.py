@@ -61,6 +61,7 @@ async def run(stage: Stage) -> None:
     tables, not_shown = tables_in(stage.dep("reports/tables"))
     sections = _with_reliability(stage, in_order([metric_section(p.stem, str(p), t) for p, t in tables.items()]))
     outside, not_shown_outside = tables_in(stage.dep("published/tables"))
+    stems = {path.stem for path in tables}
     judged = [stage.load(f"{where}/reproduction") for where in ("reports", "published")]
     page = render_page(
         notes=notes_view(**frames, count=stage.params.report.notes),
@@ -75,7 +76,10 @@ async def run(stage: Stage) -> None:
         conclusions=_conclusions(tables, outside),
         tables=sections,
         published_tables=in_order(
-            [metric_section(path.stem, str(path), table, prefix="published") for path, table in outside.items()]
+            [
+                metric_section(p.stem, str(p), t, prefix="published", repeated=p.stem in stems)
+                for p, t in outside.items()
+            ]
         ),
         claims=claims_view(stage.load("recorded_claims")),
         not_shown=[*not_shown, *not_shown_outside],

@@ -306,6 +306,22 @@ def not_found(card: pd.DataFrame) -> list[str]:
     return lines
 
 
+def rates(card: pd.DataFrame) -> list[str]:
+    """Sensitivity and specificity by judge and task, with interval and n, or why there is none."""
+    chosen = card[(card["item"] == ALL) & card["metric"].isin(["sensitivity", "specificity"])]
+    lines = []
+    for row in chosen.to_dict("records"):
+        value = f"{row['value']:.3f}" if row["n"] else "-    "
+        interval = f"{row['low']:.3f} to {row['high']:.3f}"
+        if pd.isna(row["low"]):
+            interval = "no interval: the cases are of one text" if row["n"] else "no case is judged"
+        lines.append(
+            f"{row['system']}  {row['condition']:<20} {row['metric']:<12} {value} ({interval}), "
+            f"n {row['n']}, unscored {row['unscored']}"
+        )
+    return lines
+
+
 def few_cases(card: pd.DataFrame) -> list[str]:
     """Kinds with fewer than `ENOUGH` cases by task, in one line a task, if any."""
     kinds = card[card["metric"] == "judged_rightly"]

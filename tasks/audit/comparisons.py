@@ -84,7 +84,7 @@ def _changes(both: pd.DataFrame) -> pd.DataFrame:
 
 
 def change_lines(changes: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """What got worse, and what else is to be said: what got better, and what failed cases hide."""
+    """What got worse, and what else is to be said: that nothing did, what got better, and what failed cases hide."""
     worse, other = [], []
     for row in changes.to_dict("records"):
         shares = ["-" if pd.isna(row[end]) else f"{row[end]:.3f}" for end in ("before", "now")]
@@ -95,6 +95,8 @@ def change_lines(changes: pd.DataFrame) -> tuple[list[str], list[str]]:
             worse.append(f"worse than the earlier card: {what}")
         elif row["changed"]:
             other.append(f"better than the earlier card: {what}")
+    if not worse:
+        other.insert(0, f"not worse than the earlier card beyond chance: {len(changes)} figures compared")
     return worse, other
 
 

@@ -29,11 +29,14 @@ def card_page(
     *,
     changes: pd.DataFrame | None,
     made_from: Mapping[str, Any],
+    origin_rows: Mapping[str, str],
+    cite: str,
 ) -> str:
     """One self-contained HTML page without scripts; every text is escaped.
 
     ``cases``: CASES of the claims, whose texts are shown where verdicts changed. ``changes``: the table of
     `tasks.audit.comparisons.against`, if compared. ``made_from``: what the card was made from, by name.
+    ``origin_rows``: the code that made it, by name; ``cite``: how to cite it.
     """
     judges = sorted(verdicts["judge"].unique())
     return render(
@@ -48,7 +51,9 @@ def card_page(
         pairs=[row for row in card.to_dict("records") if row["condition"].startswith("against ")],
         changed=_changed(verdicts, cases),
         changes=[] if changes is None else _listed(changes).to_dict("records"),
-        made_from=made_from,
+        made_from={name: value for name, value in made_from.items() if name != "code"},
+        origin_rows=origin_rows,
+        cite=cite,
         level=LEVEL,
     )
 

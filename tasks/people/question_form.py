@@ -64,9 +64,9 @@ class QuestionForm(Form[QuestionReview]):
         return set(self.questions["question"])
 
     def check(self, item: RevisedQuestion) -> list[str]:
-        """Choices must differ from each other."""
+        """Choices of a kept question must differ from each other."""
         distinct = {" ".join(choice.split()).casefold() for choice in item.choices} - {""}
-        return ["choices are empty or the same"] if len(distinct) < len(LETTERS) else []
+        return ["choices are empty or the same"] if item.decision == "keep" and len(distinct) < len(LETTERS) else []
 
     def check_files(self, files: Mapping[str, QuestionReview]) -> list[str]:
         """A question in two files must be revised alike in both."""

@@ -123,7 +123,7 @@ def _forest(measures: pd.DataFrame) -> Figure | None:
         ", ".join(map(str, row)) for row in shown[["system", "condition", "item", "metric"]].itertuples(index=False)
     ]
     colours = [CHANGED if changed else SAME for changed in shown["changed"]]
-    label = "difference with 95% interval; red: changed beyond chance (5% family-wise)"
+    label = "difference with 95% interval; red: more than chance explains"
     return intervals(names, shown.assign(value=shown["difference"]), label, colours)
 
 

@@ -9,8 +9,8 @@ import pandas as pd
 
 from schemas.tables.evaluation import JUDGED_METRICS
 from tasks.reporting.display import read_template, render, script_json
-from tasks.reporting.evaluation_text import METRICS, RULES, SHARES, described, foreign_line, main_table, shown
-from tasks.reporting.judges_view import judges_view
+from tasks.reporting.evaluation_text import METRICS, RULES, SHARES, foreign_line
+from tasks.reporting.judges_view import judges_view, main_block
 from tasks.reporting.tables_view import metric_view
 from tasks.text.language import foreign_texts
 from tasks.text.sentences import sentence_spans
@@ -218,14 +218,17 @@ def render_evaluation(
     systems: Sequence[str],
     models: Mapping[str, str],
     fewest: int,
+    agreement: str | None = None,
+    origin_rows: Mapping[str, str] | None = None,
+    cite: str = "",
 ) -> str:
     """The page, with all texts escaped.
 
     ``tables``: metrics, comparisons, unscored and, if judged, claims, grounded, facts and answers; of several judges
     verdicts_by_judge, by_judge and judge_agreement.
-    ``fewest``: differences on fewer documents are not tested.
+    ``fewest``: differences on fewer documents are not tested. ``agreement``: how far the judge agrees with people.
+    ``origin_rows``, ``cite``: what identifies the evaluation, by name, and how to cite it.
     """
-    names, rows = main_table(tables["metrics"], systems)
     meanings = {name: entry["meaning"] for name, entry in METRICS.items()}
     return render(
         "evaluation.html",
@@ -235,11 +238,11 @@ def render_evaluation(
         title=title,
         systems=systems,
         size=len(documents),
-        metrics=[described(name) for name in names],
-        rows=[(system, [_cell(row) for row in cells]) for system, cells in rows],
+        main_view={"n": "", "blocks": [main_block(["system"], {(): tables["metrics"]}, systems)]},
         comparisons=tables["comparisons"].to_dict("records"),
         moved=int(tables["comparisons"]["changed"].sum()),
         fewest=fewest,
+        tested=int((tables["comparisons"]["n"] >= fewest).sum()),
         untested=bool((tables["comparisons"]["n"] < fewest).any()),
         all_untested=bool((tables["comparisons"]["n"] < fewest).all()),
         all_metrics=metric_view(tables["metrics"], meanings, SHARES),
@@ -247,6 +250,9 @@ def render_evaluation(
         judged_by=judges_view(tables, systems),
         unscored=tables["unscored"].fillna({"system": "all"}).to_dict("records"),
         models=models,
+        agreement=agreement,
+        origin_rows=origin_rows or {},
+        cite=cite,
         rules=[role for role, label in models.items() if RULES in label],
         foreign=foreign_line(foreign_texts((one.id, " ".join(one.units)) for one in documents)),
     )
@@ -272,17 +278,3 @@ def _documents(
         document_data(document, systems, citing, *(grouped[name].get(document.id, empty[name]) for name in columns))
         for document in documents
     ]
-
-
-def _cell(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if row is None:
-        return None
-    low, high = row["low"], row["high"]
-    return {
-        "value": shown(row["metric"], row["value"]),
-        "sort": f"{row['value']:.6g}",
-        "interval": f"{shown(row['metric'], low)} to {shown(row['metric'], high)}" if low == low else "no interval",
-        "bar": (100 * low, max(100 * (high - low), 1)) if 0 <= low <= high <= 1 else None,
-        "n": row["n"],
-        "unscored": row["unscored"],
-    }

@@ -15,6 +15,8 @@ OWN = "own"
 """Stage of the rows of metrics of the user's own."""
 RULES = "simulator's rules"
 """What the label of the simulator says."""
+FAILING, UNTOLD = "unscored ", "cannot be told"
+"""How the metric of a comparison of failure rates begins, and the note of one that failed documents decide."""
 _RATES = ("sensitivity", "specificity")
 _SHOWN, _NAMED = 12, 5
 _LABEL, _CELL = 20, 22
@@ -164,17 +166,26 @@ def _rates(judge: pd.DataFrame | None) -> list[str]:
 def _differences(comparisons: pd.DataFrame, fewest: int) -> list[str]:
     if not len(comparisons):
         return []
+    failing = comparisons["metric"].str.startswith(FAILING)
+    counted = f"paired comparisons: {(~failing).sum()}" + (
+        f", and {failing.sum()} of what failed" if failing.any() else ""
+    )
     if (comparisons["n"] < fewest).all():
-        return ["", f"paired comparisons: {len(comparisons)}; not tested, as this takes at least {fewest} documents"]
+        return ["", f"{counted}; not tested, as this takes at least {fewest} documents"]
     changed = comparisons[comparisons["changed"].astype(bool) & (comparisons["item"] == "all")]
     lines = [
         "",
-        f"paired comparisons: {len(comparisons)}; beyond chance (5% family-wise) on whole texts: {len(changed)}",
+        f"{counted}; beyond chance (5% family-wise) on whole texts: {len(changed)}",
     ]
     for row in changed.sort_values(["p", "system_a", "system_b", "metric"]).head(_SHOWN).itertuples():
         lines.append(
             f"  {row.system_b} against {row.system_a}, {row.metric}: {row.difference:+.3f} "
             f"[{row.low:+.3f}, {row.high:+.3f}], p {probability(row.p)}, n {row.n}"
+        )
+    if untold := int(comparisons["note"].str.contains(UNTOLD).sum()):
+        lines.append(
+            f"cannot be told, as documents that failed decide: {untold} (column note of tables/comparisons.csv); run "
+            "again, which keeps what was answered, or choose another judge"
         )
     if ((changed["low"] <= 0) & (changed["high"] >= 0)).any():
         lines.append("  an interval allows for documents that differ more than those seen, and may contain 0")

@@ -1,13 +1,18 @@
 """Figures of the pages as SVG text; element ids are fixed, so that equal tables give equal bytes."""
 
 import io
+import math
 from collections.abc import Callable, Sequence
+from textwrap import fill
 from typing import Any
 
 import pandas as pd
 from matplotlib import rc_context
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
+
+from tasks.reporting.display import words
 
 SETTINGS: Any = {
     "svg.hashsalt": "vignette",  # fixes the ids of SVG elements
@@ -59,9 +64,8 @@ def reliability(table: pd.DataFrame) -> Figure | None:
     if not parts:
         return None
     with rc_context(SETTINGS):
-        figure = Figure(figsize=(2.6 * len(parts), 2.7))
-        for place, (title, bins) in enumerate(parts):
-            axes = figure.add_subplot(1, len(parts), place + 1)
+        figure, grid = _panels(len(parts), 2.5, 2.6)
+        for place, (axes, (title, bins)) in enumerate(zip(grid, parts, strict=True)):
             axes.plot([0, 1], [0, 1], color=LINE, linewidth=0.8)
             axes.plot(bins["predicted"], bins["observed"], color=COLOURS[0], linewidth=1)
             axes.scatter(bins["predicted"], bins["observed"], s=8 + 240 * bins["n"] / bins["n"].sum(), color=COLOURS[0])
@@ -69,6 +73,14 @@ def reliability(table: pd.DataFrame) -> Figure | None:
             axes.set(xlim=(-0.05, 1.05), ylim=(-0.05, 1.05))
         figure.tight_layout()
     return figure
+
+
+def _panels(count: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    """A figure with panels of that size in inches, at most three side by side, which a narrow page does not shrink."""
+    rows = math.ceil(count / 3)
+    columns = math.ceil(count / rows)
+    figure = Figure(figsize=(width * columns, height * rows))
+    return figure, [figure.add_subplot(rows, columns, place + 1) for place in range(count)]
 
 
 def _pooled(rows: pd.DataFrame) -> pd.DataFrame:
@@ -90,18 +102,17 @@ def _bars(rows: pd.DataFrame, key: str, panels: list[tuple[str, list[str]]], lab
         return None
     symptoms = sorted(set(rows["item"]) - {"all", "mean"})
     with rc_context(SETTINGS):
-        figure = Figure(figsize=(max(3.0 * len(panels), 4.5), 2.9))
-        for place, (title, keys) in enumerate(panels):
-            axes = figure.add_subplot(1, len(panels), place + 1)
+        figure, grid = _panels(len(panels), max(3.0, 4.5 / len(panels)), 2.7)
+        for place, (axes, (title, keys)) in enumerate(zip(grid, panels, strict=True)):
             for number, (one, label) in enumerate(zip(keys, labels, strict=True)):
                 part = rows[rows[key] == one].set_index("item").reindex(symptoms)
                 x = [s + (number - (len(labels) - 1) / 2) * 0.8 / len(labels) for s in range(len(symptoms))]
                 spread = [(part["value"] - part["low"]).clip(lower=0), (part["high"] - part["value"]).clip(lower=0)]
                 axes.bar(x, part["value"], 0.76 / len(labels), yerr=spread, label=label, color=COLOURS[number],
                          error_kw={"elinewidth": 0.6, "ecolor": "#1d2733"})  # fmt: skip
-            axes.set_xticks(range(len(symptoms)), symptoms, rotation=25, fontsize=7)
+            axes.set_xticks(range(len(symptoms)), symptoms, rotation=25, fontsize=8)
             axes.set(title=title, ylabel="F1" if place == 0 else "", ylim=(0, 1))
-        figure.axes[-1].legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+        figure.axes[-1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
         figure.tight_layout()
     return figure
 
@@ -126,9 +137,8 @@ def agreement(rows: pd.DataFrame) -> Figure | None:
     if not bases:
         return None
     with rc_context(SETTINGS):
-        figure = Figure(figsize=(3.1 * len(bases), 3))
-        for place, basis in enumerate(bases):
-            axes = figure.add_subplot(1, len(bases), place + 1)
+        figure, grid = _panels(len(bases), 2.5, 2.6)
+        for place, (axes, basis) in enumerate(zip(grid, bases, strict=True)):
             part = judged[judged["basis"] == basis]
             for verdict, label, colour in (
                 ("pass", "met", "#1d7a3e"),
@@ -149,17 +159,19 @@ def agreement(rows: pd.DataFrame) -> Figure | None:
 def intervals(names: Sequence[str], rows: pd.DataFrame, label: str, colours: Sequence[str] = ()) -> Figure:
     """Values of ``rows`` with their intervals (columns value, low, high), from top to bottom under ``names``.
 
-    A line is drawn at zero if an interval holds it.
+    Long names are broken into lines. A line is drawn at zero if an interval holds it.
     """
     with rc_context(SETTINGS):
-        figure = Figure(figsize=(7.2, 0.24 * len(rows) + 0.8))
+        broken = [fill(name, 44) for name in names]
+        lines = max(name.count("\n") + 1 for name in broken)
+        figure = Figure(figsize=(5.2, (0.1 + 0.14 * lines) * len(rows) + 0.8))
         axes = figure.add_subplot()
         for place, row in enumerate(rows[::-1].itertuples()):
             colour = colours[len(rows) - 1 - place] if colours else COLOURS[0]
             if pd.notna(row.low):
                 axes.plot([row.low, row.high], [place, place], color=colour, linewidth=1.6)
             axes.plot(row.value, place, "o", color=colour, markersize=4)
-        axes.set_yticks(range(len(rows)), names[::-1])
+        axes.set_yticks(range(len(rows)), broken[::-1])
         axes.set_xlabel(label)
         if rows["low"].min() < 0 < rows["high"].max():
             axes.axvline(0, color=LINE, linewidth=0.8)
@@ -175,8 +187,8 @@ def forest(
         rows = table[table["metric"].isin(metrics) & table["value"].notna()]
         if not 1 < len(rows) <= 30:
             return None
-        names = [", ".join(str(getattr(row, part)).replace("_", " ") for part in parts) for row in rows.itertuples()]
-        figure = intervals(names, rows, (label or ", ".join(metrics).replace("_", " ")) + ", 95% interval")
+        names = [words(", ".join(str(getattr(row, part)) for part in parts)) for row in rows.itertuples()]
+        figure = intervals(names, rows, (label or words(", ".join(metrics))) + ", 95% interval")
         if percent:
             figure.axes[0].xaxis.set_major_formatter(PercentFormatter(1))
         return figure
@@ -215,14 +227,13 @@ def against_truth(table: pd.DataFrame) -> Figure | None:
         "written": (means["known_recall"].isna(), means["true_recall"]),
     }
     with rc_context(SETTINGS):
-        figure = Figure(figsize=(2.5 * len(shown), 3.1))
-        for place, name in enumerate(shown):
-            axes = figure.add_subplot(1, len(shown), place + 1)
+        figure, grid = _panels(len(shown), 2.5, 2.6)
+        for axes, name in zip(grid, shown, strict=True):
             for (label, (chosen, truth)), colour, mark in zip(groups.items(), COLOURS, "ovsD", strict=False):
                 axes.plot(
                     truth[chosen], means.loc[chosen, name], mark, color=colour, markersize=5, label=label, alpha=0.8
                 )
-            axes.set(title=name.replace("_", " "), xlabel="truth (share)", xlim=(0, 1.05))
+            axes.set(title=words(name), xlabel="truth (share)", xlim=(0, 1.05))
             axes.set_ylim(bottom=0)
         figure.tight_layout()
         handles, labels = figure.axes[0].get_legend_handles_labels()
@@ -241,7 +252,7 @@ def _slopes(table: pd.DataFrame) -> Figure | None:
     undamaged = table[table["system"] == "undamaged"].set_index("metric")["value"]
     scale = rows["item"].map(undamaged.to_dict()).astype(float).fillna(1.0).clip(lower=1.0)
     rows = rows.assign(**{name: rows[name] / scale for name in ("value", "low", "high")})
-    names = [f"{row.item.replace('_', ' ')}, facts {row.condition}" for row in rows.itertuples()]
+    names = [words(f"{row.item}, facts {row.condition}") for row in rows.itertuples()]
     return intervals(names, rows, "slope on the truth (weights: relative to undamaged), 95% interval")
 
 

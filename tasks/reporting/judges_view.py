@@ -1,13 +1,14 @@
 """Several judges side by side: their figures of each system, how they agree, and the claims on which they split."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from tasks.reporting.display import settings
 from tasks.reporting.evaluation_text import SHARES, described, main_table, shown
-from tasks.reporting.tables_view import metric_view
+from tasks.reporting.tables_view import block, cell, metric_view
 from tasks.statistics.panels import PANEL
 
 AGREEMENT = "judge_agreement"
@@ -25,7 +26,7 @@ def judges_view(tables: Mapping[str, pd.DataFrame], systems: Sequence[str]) -> d
     splits = split_cases(verdicts, judges)
     return {
         "judges": judges,
-        **_side_by_side(tables["by_judge"], systems),
+        "figures": {"n": "", "blocks": [_side_by_side(tables["by_judge"], systems)]},
         "agreement": metric_view(agreement, columns["metrics"], columns["percent"]),
         "families": bool((agreement["metric"] == "same_family_gain").any()),
         "splits": splits.head(SPLITS).to_dict("records"),
@@ -34,26 +35,25 @@ def judges_view(tables: Mapping[str, pd.DataFrame], systems: Sequence[str]) -> d
 
 
 def _side_by_side(metrics: pd.DataFrame, systems: Sequence[str]) -> dict[str, Any]:
-    """Rows by system and judge with the cells of each main metric."""
+    """The main metrics by system and judge, the panel last."""
     order = [name for name in dict.fromkeys(metrics["condition"]) if name != PANEL]
     order += [PANEL] if (metrics["condition"] == PANEL).any() else []
-    of = {judge: main_table(metrics[metrics["condition"] == judge], systems) for judge in order}
+    return main_block(["system", "judge"], {(one,): metrics[metrics["condition"] == one] for one in order}, systems)
+
+
+def main_block(
+    named: Sequence[str], tables: Mapping[tuple[str, ...], pd.DataFrame], systems: Sequence[str]
+) -> dict[str, Any]:
+    """The main metrics of ``tables`` for each system; a table's name follows the system in the key of a row."""
+    of = {key: main_table(table, systems) for key, table in tables.items()}
     labels = list(dict.fromkeys(name for names, _ in of.values() for name in names))
     rows = []
     for place, system in enumerate(systems):
-        for judge in order:
-            names, cells = of[judge]
-            found = dict(zip(names, cells[place][1], strict=True))
-            rows.append((system, judge, [_cell(found.get(name)) for name in labels]))
-    return {"metrics": [described(name) for name in labels], "rows": rows}
-
-
-def _cell(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if row is None:
-        return None
-    metric, low, high = row["metric"], row["low"], row["high"]
-    interval = f"{shown(metric, low)} to {shown(metric, high)}" if low == low else "no interval"
-    return {"value": shown(metric, row["value"]), "interval": interval, "n": row["n"], "unscored": row["unscored"]}
+        for key, (names, cells) in of.items():
+            found = {name: row for name, row in zip(names, cells[place][1], strict=True) if row is not None}
+            written = [cell(found[name], partial(shown, name)) if name in found else None for name in labels]
+            rows.append({"key": [system, *key], "cells": written})
+    return block(named, [described(name) for name in labels], rows)
 
 
 def split_cases(verdicts: pd.DataFrame, judges: Sequence[str]) -> pd.DataFrame:

@@ -5,11 +5,13 @@ claim with the recorded model's verdict and reason.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import pandas as pd
+
+from tasks.reporting.display import words
 
 
 def choose_records(prompts: pd.DataFrame, count: int) -> list[int]:
@@ -82,6 +84,9 @@ FATES = {1.0: "kept", 0.5: "part", 0.0: "lost"}
 """What became of a fact of the record, by the judged degree; null where the judgement failed."""
 VERDICTS = {"supported": "right", "contradicted": "wrong", "absent": "unfounded"}
 """What a statement of a summary is, by its verdict against the record."""
+UNSCORED = {"unscored": "unscored"}
+SAID = {"right": "right", "wrong": "wrong", "unfounded": "not found"} | UNSCORED
+"""The same in words."""
 
 
 def history_view(
@@ -140,15 +145,22 @@ def _summary(
         "text": row["text"],
         "facts": list(zip(claims, fates, strict=True)),
         "statements": verdicts,
-        "counts": {fate: fates.count(fate) for fate in (*FATES.values(), "unscored") if fate in fates},
-        "wrong": sum(kind == "wrong" for _, kind in verdicts),
+        "counts": {
+            "facts": _counts(fates, {fate: fate for fate in FATES.values()} | UNSCORED),
+            "statements": _counts([kind for _, kind in verdicts], SAID),
+        },
     }
+
+
+def _counts(found: Sequence[str], names: Mapping[str, str]) -> dict[str, int]:
+    """How many there are of each, by name, with those that are none; the counts add up to all."""
+    return {name: found.count(kind) for kind, name in names.items()}
 
 
 def untrusted_metrics(table: pd.DataFrame) -> list[str]:
     """Metrics of the table that do not follow the truth of damaged summaries, each with the damage."""
     failing = table[(table["metric"] == "follows_truth") & (table["value"] == 0)]
-    return [f"{row.item.replace('_', ' ')} (facts {row.condition})" for row in failing.itertuples()]
+    return [f"{words(row.item)} (facts {row.condition})" for row in failing.itertuples()]
 
 
 def claims_view(claims: pd.DataFrame) -> dict[str, dict[str, list[dict[str, Any]]]]:

@@ -6,15 +6,22 @@ from typing import Any
 
 import pandas as pd
 
-from tasks.reporting.display import number, percent, read_template, render, script_json, settings
+from tasks.reporting.display import number, percent, read_template, render, script_json, settings, words
 from tasks.reporting.figures import agreement, draw_all, svg
 from tasks.reporting.tables_view import by_basis, metric_view, reproduction_view
 from tasks.reproduction.conclusions import FAILS, HOLDS, counts_line, shown, tested, undecided
 from tasks.reproduction.page import CLASSES, class_counts
 
+MODEL_RATER = "model"
+"""System of the rows of expert review that a model rated."""
 OTHER_TABLES = "Other tables"
 _UNITS = ("days", "weeks", "months", "years")
 """First words of outcomes that are counts of time."""
+NOT_COMPARED = {
+    "uninformative": "of all printed figures are not counted, as most null figures would meet them as well",
+    "absent": "of all printed figures need data or models which are not at hand",
+}
+"""Printed figures that are in no other count, by verdict."""
 _MARKS = {HOLDS: ("pass", "✓"), FAILS: ("fail", "✗")}
 
 
@@ -42,20 +49,24 @@ def stage_groups(stages: Mapping[str, Any]) -> dict[str, str]:
     return {name: starts.get(start, "other") for name, start in found.items()}
 
 
-def metric_section(stem: str, file: str, table: pd.DataFrame, *, prefix: str = "table") -> dict[str, Any]:
-    """One metric table with title, caption and figures."""
+def metric_section(
+    stem: str, file: str, table: pd.DataFrame, *, prefix: str = "table", repeated: bool = False
+) -> dict[str, Any]:
+    """One metric table with title, caption and figures. ``repeated``: at paper scale, and shown above for the run."""
     caption = captions().get(stem, {})
     measured = table[table["value"].notna()]
+    made_by = sorted((measured if len(measured) else table)["provenance"].unique())
+    alone = caption.get("without_people", "") if set(table["system"]) == {MODEL_RATER} else ""
     return {
         "id": f"{prefix}-{stem}",
         "stem": stem,
         "file": file,
         "group": caption.get("group", OTHER_TABLES),
-        "title": caption.get("title", stem.replace("_", " ").capitalize()),
-        "caption": caption.get("caption", ""),
+        "title": caption.get("title", words(stem).capitalize()) + (", paper scale" if repeated else ""),
+        "caption": f"{alone.format(rater='; '.join(made_by))} {caption.get('caption', '')}".strip(),
         "stages": sorted(table["stage"].unique()),
-        "provenance": sorted((measured if len(measured) else table)["provenance"].unique()),
-        "view": metric_view(table, meanings(stem), percent_metrics(stem)),
+        "provenance": made_by,
+        "view": metric_view(table, meanings(stem), percent_metrics(stem), own_systems=False),
         "figures": draw_all(stem, table),
     }
 
@@ -134,6 +145,10 @@ def tiles(
     listed: list[dict[str, Any]] = [{"value": f"{count:,}", "label": label} for count, label in counted]
     for basis, (met, told) in class_counts(reproduction).items():
         listed.append({"value": f"{met:,} of {told:,}", "label": CLASSES[basis], "printed": True})
+    for verdict, label in NOT_COMPARED.items():
+        if count := int((reproduction["verdict"] == verdict).sum()):
+            value = f"{count:,} of {len(reproduction):,}"
+            listed.append({"value": value, "label": label, "printed": True})
     return listed
 
 
@@ -161,7 +176,7 @@ def _key_figure(row: Any, wanted: Mapping[str, Any]) -> dict[str, str]:
     n = f"n\u00a0=\u00a0{row['n']:,}" if row["n"] else "exact"
     return {
         "value": write(row["value"]) + (f" {unit}" if unit else ""),
-        "label": wanted["label"].format(item=row["item"].replace("_", " ")),
+        "label": wanted["label"].format(item=words(row["item"])),
         "interval": ", ".join(part for part in (interval, n) if part),
         "target": f"table-{wanted['table']}",
     }

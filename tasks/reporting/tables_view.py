@@ -4,13 +4,14 @@ Arranges judged reproduction rows for display: one matrix per published table, a
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import networkx as nx
 import pandas as pd
 
-from tasks.reporting.display import decimals, fixed, number, percent
+from tasks.reporting.display import decimals, fixed, number, percent, words
 
 _KEY = ("system", "condition", "item")
 _ABSENT = "absent: "
@@ -18,21 +19,25 @@ _WIDEST = 6
 """Columns of values that fit on a page; tables with more columns than rows are shown with metrics as rows."""
 
 
-def metric_view(table: pd.DataFrame, meanings: Mapping[str, str], shares: Collection[str] = ()) -> dict[str, Any]:
+def metric_view(
+    table: pd.DataFrame, meanings: Mapping[str, str], shares: Collection[str] = (), *, own_systems: bool = True
+) -> dict[str, Any]:
     """A long-form metric table as blocks, one per set of metrics that share rows.
 
-    ``shares``: metrics stored in 0-1 and shown as percent. Constant key columns go to ``constant``; unavailable metrics
+    ``shares``: metrics stored in 0-1 and shown as percent. ``own_systems``: systems have names of the user's, which are
+    shown as they are; all other names are shown in words. Constant key columns go to ``constant``; unavailable metrics
     go to ``absent``, each with its requirement.
     """
     missing = table["provenance"].str.startswith(_ABSENT) & table["value"].isna()
     shown = table[~missing]
+    written: dict[str, Callable[[str], str]] = dict.fromkeys(_KEY, words) | ({"system": str} if own_systems else {})
     constant = {name: shown[name].iloc[0] for name in _KEY if len(shown) and shown[name].nunique() == 1}
     keys = [name for name in _KEY if name not in constant] or ["system"]
     if keys == ["system"]:
         constant.pop("system", None)
     return {
-        "constant": {name: value for name, value in constant.items() if value != "all"},
-        "blocks": [_block(shown, metrics, keys, meanings, shares) for metrics in _measured_together(shown)],
+        "constant": {name: written[name](value) for name, value in constant.items() if value != "all"},
+        "blocks": [_block(shown, metrics, keys, written, meanings, shares) for metrics in _measured_together(shown)],
         "absent": sorted({(row.metric, row.provenance.removeprefix(_ABSENT)) for row in table[missing].itertuples()}),
         "rows": len(shown[list(_KEY)].drop_duplicates()),
         "unscored": int(table["unscored"].max()) if len(table) else 0,
@@ -51,64 +56,71 @@ def _measured_together(table: pd.DataFrame) -> list[list[str]]:
 
 
 def _block(
-    table: pd.DataFrame, metrics: list[str], keys: list[str], meanings: Mapping[str, str], shares: Collection[str]
+    table: pd.DataFrame,
+    metrics: list[str],
+    keys: list[str],
+    written: Mapping[str, Callable[[str], str]],
+    meanings: Mapping[str, str],
+    shares: Collection[str],
 ) -> dict[str, Any]:
     by_key: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
     shown_keys: dict[tuple[str, ...], list[str]] = {}
     for row in table[table["metric"].isin(metrics)].itertuples():
         key = (row.system, row.condition, row.item)
-        by_key.setdefault(key, {})[row.metric] = _cell(row, percent if row.metric in shares else number)
-        shown_keys[key] = [getattr(row, name) for name in keys]
+        by_key.setdefault(key, {})[row.metric] = cell(row._asdict(), percent if row.metric in shares else number)
+        shown_keys[key] = [written[name](getattr(row, name)) for name in keys]
     rows: list[dict[str, Any]] = [
         {"key": shown_keys[key], "cells": [cells.get(metric) for metric in metrics]} for key, cells in by_key.items()
     ]
     for place in range(len(metrics)):
         column = [row["cells"][place] for row in rows if row["cells"][place]]
-        if any(cell["interval"] and not cell["bar"] for cell in column):  # bars only where the whole column has them
-            for cell in column:
-                cell["bar"] = None
-    return {
-        "upright": len(metrics) > max(_WIDEST, len(rows)),
-        "named": keys,
-        "metrics": [
-            {"name": metric, "label": metric.replace("_", " "), "meaning": meanings.get(metric, "")}
-            for metric in metrics
-        ],
-        "rows": rows,
-    }
+        if any(one["interval"] and not one["bar"] for one in column):  # bars only where the whole column has them
+            for one in column:
+                one["bar"] = None
+    labels = [{"name": metric, "label": words(metric), "meaning": meanings.get(metric, "")} for metric in metrics]
+    return block(keys, labels, rows)
 
 
-def _cell(row: Any, shown: Callable[[float], str]) -> dict[str, Any]:
-    has_interval = not (math.isnan(row.low) or math.isnan(row.high))
-    on_bar = has_interval and 0 <= row.low <= row.high <= 1
+def block(
+    named: Sequence[str], metrics: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Cells of ``rows`` (key, with parts ``named``) by ``metrics`` (label, meaning), upright if that is narrower."""
+    return {"upright": len(metrics) > max(_WIDEST, len(rows)), "named": named, "metrics": metrics, "rows": rows}
+
+
+def cell(row: Mapping[str, Any], shown: Callable[[float], str]) -> dict[str, Any]:
+    """A row of METRICS as it is shown: value, interval with its bar if that lies in 0-1, n, and what is unscored."""
+    value, low, high = row["value"], row["low"], row["high"]
+    has_interval = not (math.isnan(low) or math.isnan(high))
+    on_bar = has_interval and 0 <= low <= high <= 1
     return {
-        "value": shown(row.value),
-        "sort": "" if math.isnan(row.value) else f"{row.value:.6g}",
-        "interval": f"{shown(row.low)} to {shown(row.high)}" if has_interval else "",
-        "bar": (100 * row.low, max(100 * (row.high - row.low), 1)) if on_bar else None,
-        "n": f"{row.n:,}",
-        "unscored": row.unscored,
+        "value": shown(value),
+        "sort": "" if math.isnan(value) else f"{value:.6g}",
+        "interval": f"{shown(low)} to {shown(high)}" if has_interval else "",
+        "bar": (100 * low, max(100 * (high - low), 1)) if on_bar else None,
+        "n": f"{row['n']:,}",
+        "unscored": row["unscored"],
     }
 
 
 def reproduction_view(rows: pd.DataFrame, names: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One matrix per published table, with its printed rows and columns. ``names``: published.yaml."""
     views = []
-    for (source, table), group in rows.groupby(["source", "table"], sort=True):
+    groups = sorted(rows.groupby(["source", "table"]), key=lambda group: [_natural(part) for part in group[0]])
+    for (source, table), group in groups:
         columns, lines = (list(dict.fromkeys(group[name])) for name in ("column", "row"))
         places = {column: _places(group[group["column"] == column]) for column in columns}
         cells = {(cell.row, cell.column): _printed_cell(cell, places[cell.column]) for cell in group.itertuples()}
         if len(columns) > max(_WIDEST, len(lines)):
             cells = {(column, row): cell for (row, column), cell in cells.items()}
-            columns, lines = lines, [column.replace("_", " ") for column in columns]
-            cells = {(row.replace("_", " "), column): cell for (row, column), cell in cells.items()}
-        matrix = [{"row": row, "cells": [cells.get((row, column)) for column in columns]} for row in lines]
+            columns, lines = lines, columns
+        matrix = [{"row": words(row), "cells": [cells.get((row, column)) for column in columns]} for row in lines]
         views.append(
             {
                 "source": names["sources"].get(source, source),
                 "table": table,
                 "title": names["tables"].get(source, {}).get(table, ""),
-                "columns": [column.replace("_", " ") for column in columns],
+                "columns": [words(column) for column in columns],
                 "rows": matrix,
                 "counts": group["verdict"].value_counts().to_dict(),
                 "bases": sorted(group["basis"].unique()),
@@ -116,6 +128,11 @@ def reproduction_view(rows: pd.DataFrame, names: Mapping[str, Any]) -> list[dict
             }
         )
     return views
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Sort key by which numbers within names are in their order: Table 2 before Table 11."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def by_basis(rows: pd.DataFrame, names: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -152,5 +169,5 @@ def _notes(group: pd.DataFrame) -> list[str]:
     """Distinct notes; a note of a single cell is prefixed with its row and column."""
     found: dict[str, list[str]] = {}
     for row in group.dropna(subset=["note"]).itertuples():
-        found.setdefault(row.note, []).append(f"{row.row}, {row.column.replace('_', ' ')}")
+        found.setdefault(row.note, []).append(words(f"{row.row}, {row.column}"))
     return [f"{places[0]}: {note}" if len(places) == 1 else note for note, places in sorted(found.items())]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from schemas.errors import SourceError
+from schemas.errors import SourceError, did_you_mean
 from tasks.texts.document import SOURCE, WHOLE, Document
 from tasks.transport.untrusted import parse_json
 
@@ -101,9 +101,11 @@ def renamed(rows: Sequence[Row], mapping: Mapping[str, str], file: str) -> list[
     """
     for name, column in mapping.items():
         if name not in FIELDS and not (name.startswith(SYSTEM) and len(name) > len(SYSTEM)):
-            raise SourceError(f"--map {name}={column}: unknown field {name}; expected {', '.join(FIELDS)}, output:NAME")
+            known = f"expected {', '.join(FIELDS)}, output:NAME{did_you_mean(name, FIELDS)}"
+            raise SourceError(f"--map {name}={column}: unknown field {name}; {known}")
         if rows and not any(column in row.values for row in rows):
-            raise SourceError(f"{file}: no column {column} (--map {name}={column}); it has {_names(rows)}")
+            had = f"{_names(rows)}{did_you_mean(column, rows[0].values)}"
+            raise SourceError(f"{file}: no column {column} (--map {name}={column}); it has {had}")
     taken = {column: name for name, column in mapping.items()}
     hidden = set(mapping) - set(taken)  # a column that has the name of a mapped field is not that field
     return [
@@ -118,11 +120,13 @@ def unknown_columns(rows: Sequence[Row]) -> list[str]:
     return [name for name in columns if name not in FIELDS and not name.startswith(SYSTEM)]
 
 
-def documents_from(rows: Sequence[Row], file: str, *, allow_empty: bool = False) -> list[Document]:
-    """Documents of the rows of a file. Raises SourceError with one line for each defect."""
+def documents_from(
+    rows: Sequence[Row], file: str, *, allow_empty: bool = False, required: Sequence[str] = ("id", "source")
+) -> list[Document]:
+    """Documents of the rows of a file with columns ``required``. Raises SourceError with one line for each defect."""
     if not rows:
         raise SourceError(f"{file}: no document; expected at least one row with id and source")
-    if missing := [name for name in ("id", "source") if not any(name in row.values for row in rows)]:
+    if missing := [name for name in required if not any(name in row.values for row in rows)]:
         named = " ".join(f"--map {name}=COLUMN" for name in missing)
         some = f"columns {' and '.join(missing)} are" if missing[1:] else f"column {missing[0]} is"
         raise SourceError(f"{file}: {some} missing; it has {_names(rows)}; name the column with {named}")

@@ -6,10 +6,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from schemas.errors import MissingSourceError, SourceError
+from schemas.errors import MissingSourceError, SourceError, did_you_mean
 from tasks.text.soap import PARTS, split_soap
 from tasks.texts.document import Document, Sectioning, system_names
-from tasks.texts.fields import Defects, Row, check_output, documents_from, guessed, renamed, unknown_columns
+from tasks.texts.fields import (
+    FIELDS,
+    Defects,
+    Row,
+    check_output,
+    documents_from,
+    guessed,
+    renamed,
+    unknown_columns,
+)
 from tasks.texts.files import TEXT_KINDS, Layout, Table, read_rows, text_files
 
 IDS = ("id", "document", "encounter_id", "example_id")
@@ -86,12 +95,18 @@ def _documents(
     if columns:
         named = ", ".join(f"{field}={column}" for field, column in columns.items())
         said.append(f"{data}: columns read as {named}; others with --map FIELD=COLUMN")
-    if unread := unknown_columns(rows):
+    if unread := [f"{name}{_meant(name)}" for name in unknown_columns(rows)]:
         said.append(f"{data}: not read: {', '.join(unread)}; outputs of a system with --map output:NAME=COLUMN")
     if has_sources and not has_ids:
         rows = [Row(row.place, {"id": number, **row.values}) for number, row in enumerate(rows, 1)]
         said.append(f"{data}: no column id; documents are numbered in the order of the file")
-    return documents_from(rows, str(data), allow_empty=allow_empty), tuple(said)
+    required = ("id", "source") if has_ids else ("source",)  # what is numbered needs no ids
+    return documents_from(rows, str(data), allow_empty=allow_empty, required=required), tuple(said)
+
+
+def _meant(column: str) -> str:
+    """The field that a column without one may be, such as `` (did you mean reference?)``."""
+    return f" ({found.removeprefix('; ')})" if (found := did_you_mean(column, FIELDS)) else ""
 
 
 def add_claims(documents: Sequence[Document], rows: Sequence[Row], file: str) -> list[Document]:

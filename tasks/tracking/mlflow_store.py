@@ -1,10 +1,8 @@
-"""Records reviewed notes as MLflow traces: prompt and note, with the judge's and each person's ratings as feedback.
+"""Writes lineages to MLflow and reads them: one parent run per lineage, one nested run per stage.
 
-Writes lineages to MLflow and reads them: one parent run per lineage, one nested run per stage.
-
-The parent run holds headline figures, costs, params, inputs, metric tables and the report, so that the runs of two
-lineages can be compared in MLflow's pages. Writing is idempotent on the lineage id: a complete lineage is kept, an
-incomplete one is replaced.
+The parent run holds headline figures, costs, params, inputs, metric tables, the report and the reviewed notes as
+traces, so that the runs of two lineages can be compared in MLflow's pages. Writing is idempotent on the lineage id: a
+complete lineage is kept, an incomplete one is replaced.
 """
 
 import hashlib
@@ -19,6 +17,7 @@ import mlflow
 import pandas as pd
 from mlflow.entities import AssessmentSource, AssessmentSourceType, Dataset, DatasetInput, InputTag, Metric, Param, Run
 from mlflow.tracking import MlflowClient
+from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID, MLFLOW_RUN_NOTE
 
 from tasks.tracking.lineage import Lineage, StageLineage, recorded_mark
 from tasks.tracking.recording import (
@@ -26,6 +25,7 @@ from tasks.tracking.recording import (
     Recording,
     Reviewed,
     data_inputs,
+    description,
     flat_params,
     lineage_metrics,
     lineage_params,
@@ -85,7 +85,6 @@ def _log_feedback(trace_id: str, reviewed: Reviewed, record: int) -> None:
 
 _FINGERPRINT = "fingerprint."
 _MODEL = "model."
-_PARENT_TAG = "mlflow.parentRunId"
 _TAG_LENGTH = 5000
 _PARAMS_AT_ONCE = 100  # MLflow's limit
 _METRICS_AT_ONCE = 900  # below MLflow's limit of 1,000
@@ -125,7 +124,9 @@ class LineageStore:
         if is_new:
             self.remove(lineage.id)
             seconds = sum(run.seconds for run in recording.runs.values())
-            parent = self._start(recording.name, lineage.id, {**recording.tags, "level": "lineage"}, seconds)
+            described = description(lineage.id, recording.tags, recording.models)
+            own = {**recording.tags, "level": "lineage", MLFLOW_RUN_NOTE: described}
+            parent = self._start(recording.name, lineage.id, own, seconds)
             self._fill(parent, lineage, recording)
             for stage in lineage.stages:
                 self._write_stage(stage, parent, lineage.id, recording)
@@ -149,7 +150,7 @@ class LineageStore:
             log_traces(self._client, self.uri, self.experiment_id, parent, recording.reviewed)
 
     def _write_stage(self, stage: StageLineage, parent: str, lineage_id: str, recording: Recording) -> None:
-        own = {**recording.tags, "level": "stage", "stage": stage.name, _PARENT_TAG: parent}
+        own = {**recording.tags, "level": "stage", "stage": stage.name, MLFLOW_PARENT_RUN_ID: parent}
         own |= {f"dep.{path}": digest for path, digest in stage.deps.items()}
         measured = recording.runs.get(stage.name)
         run_id = self._start(stage.name, lineage_id, own, 0.0 if measured is None else measured.seconds)
@@ -230,11 +231,7 @@ class LineageStore:
                 "lineage": run.data.tags["lineage"],
                 "revision": run.data.tags.get("git.revision", ""),
                 "experiment": run.data.tags.get("dvc.experiment", ""),
-                "models": {
-                    name.removeprefix(_MODEL): model
-                    for name, model in sorted(run.data.params.items())
-                    if name.startswith(_MODEL)
-                },
+                "models": _models(run),
                 "recorded": run.info.end_time,
             }
             for run in sorted(runs, key=lambda run: -run.info.end_time)
@@ -264,11 +261,12 @@ class LineageStore:
             self._client.delete_run(run.info.run_id)
 
     def rename(self, lineage_id: str, name: str, tags: Mapping[str, str]) -> None:
-        """Give a lineage's parent run another name, and set tags."""
+        """Give a lineage's parent run another name, set tags, and describe it by them."""
         run = self.find(lineage_id)
         if run is not None:
             self._client.update_run(run.info.run_id, name=name)
-            for key, value in tags.items():
+            described = description(lineage_id, {**run.data.tags, **tags}, _models(run))
+            for key, value in {**tags, MLFLOW_RUN_NOTE: described}.items():
                 self._client.set_tag(run.info.run_id, key, value)
 
     def _start(self, name: str, lineage_id: str, tags: Mapping[str, str], seconds: float) -> str:
@@ -288,3 +286,9 @@ class LineageStore:
             token = page.token
             if not token:
                 return runs
+
+
+def _models(run: Run) -> dict[str, str]:
+    """The model of each role, by role."""
+    params = sorted(run.data.params.items())
+    return {name.removeprefix(_MODEL): model for name, model in params if name.startswith(_MODEL)}

@@ -100,6 +100,20 @@ def table_metrics(table: pd.DataFrame) -> dict[str, float]:
     return dict(sorted(named(entries).items()))
 
 
+def description(lineage_id: str, tags: Mapping[str, str], models: Mapping[str, str]) -> str:
+    """A lineage in words, as Markdown: its id, the revision of its code, and the model of each role."""
+    revision = f"revision {_code(tags['git.revision'])}" if tags.get("git.revision") else "no committed revision"
+    edited = " with uncommitted changes" if tags.get("git.dirty") == "true" else ""
+    experiment = f", DVC experiment {_code(tags['dvc.experiment'])}" if tags.get("dvc.experiment") else ""
+    by_role = "".join(f"\n- {role}: {_code(model)}" for role, model in sorted(models.items()))
+    return f"Lineage {_code(lineage_id)} of {revision}{edited}{experiment}." + (by_role and f"\n\nModels:\n{by_role}")
+
+
+def _code(text: str) -> str:
+    """Text as Markdown code of one line."""
+    return "`" + " ".join(text.replace("`", "'").split()) + "`"
+
+
 def outside_inputs(lineage: Lineage) -> dict[str, str]:
     """Hashes of the data files that no stage makes, by path: networks, returned forms, recorded sources."""
     made = {path for stage in lineage.stages for path in stage.outs}

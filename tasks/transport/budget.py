@@ -85,8 +85,8 @@ def role_prices(
     found = Prices(prices.get(role.model), {model: prices[model] for model in answering if model in prices})
     if found.dearest is None and budget.dollars is not None:
         raise ParamsError(
-            f"params.yaml: budget.dollars is set, but prices has no entry for {role.model!r} (role {name}); "
-            f"add it under prices, with zeros for a model that costs nothing"
+            f"budget.dollars is set, but prices has no entry for {role.model!r} (role {name}); "
+            f"add it under prices of the params, with zeros for a model that costs nothing"
         )
     if found.dearest is None and budget.tokens is not None:
         return Prices(FREE)

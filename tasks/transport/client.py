@@ -18,6 +18,7 @@ from tasks.llm.ask_all import answer_call
 from tasks.llm.calls import Answer, Call
 from tasks.llm.replies import Completion, SendFailure, read_completion
 from tasks.llm.requests import Request, make_request
+from tasks.progress import Count
 from tasks.transport.budget import WAIT_S, Account, usage_of
 from tasks.transport.database import responses
 from tasks.transport.fingerprint import Fingerprint, require_answered, require_same
@@ -34,18 +35,6 @@ class Transport(Protocol):
 
     def stop(self, error: VignetteError) -> None:
         """Send nothing more: requests that wait to be sent raise ``error``."""
-        ...
-
-
-class Progress(Protocol):
-    """Receives the progress of a role; flows draw a bar from it."""
-
-    def expect(self, calls: int) -> None:
-        """So many calls more are to be answered."""
-        ...
-
-    def answered(self, answer: Answer, *, paid: bool, dollars: float) -> None:
-        """A call was answered; ``paid`` when the endpoint was asked for it, ``dollars`` booked by the role so far."""
         ...
 
 
@@ -123,7 +112,7 @@ class RoleAsk:
     rejections: Rejections
     width: int
     identify: Callable[[], Awaitable[dict[str, str]]]
-    progress: Progress | None = None
+    progress: Count | None = None
 
     def __post_init__(self) -> None:
         self.name, self.fingerprint, self.account = self.keeper.name, self.keeper.fingerprint, self.keeper.account
@@ -140,7 +129,7 @@ class RoleAsk:
         if self._stopped:
             raise self._stopped
         if self.progress:
-            self.progress.expect(len(calls))
+            self.progress.total += len(calls)
         answers: list[Answer | None] = [None] * len(calls)
         numbered = iter(enumerate(calls))
 
@@ -170,7 +159,10 @@ class RoleAsk:
 
         answer = await answer_call(call, self.name, self.role, obtain)
         if self.progress:
-            self.progress.answered(answer, paid=paid, dollars=self.account.dollars)
+            self.progress.kept += not paid
+            self.progress.failed += not answer.ok
+            self.progress.dollars = self.account.dollars
+            self.progress.update()
         return answer
 
     async def _reply_to(self, call: Call, role: Role) -> tuple[Completion, bool]:

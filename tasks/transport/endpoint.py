@@ -75,6 +75,7 @@ class Endpoint:
             ),
         )
         self._headers = _key_headers(role, sending, key)
+        self._options: Any = {"headers": self._headers}
 
     async def chat(self, content: bytes) -> str:
         """Send the JSON bytes of a chat completion request; the reply's body as text. Raises SendFailure."""
@@ -84,18 +85,17 @@ class Endpoint:
 
     async def get(self, path: str, **query: Any) -> dict[str, Any]:
         """The JSON at ``path``. Raises SendFailure."""
-        options: Any = {"headers": self._headers, "params": query}
+        options: Any = {**self._options, "params": query}
         return _json_object(await self._answered(path, self._client.get(path, cast_to=str, options=options)))
 
     async def get_file(self, name: str) -> bytes:
         """The content of an uploaded file or of one with results. Raises SendFailure."""
-        path, options = f"/files/{name}{CONTENT}", self._options()
-        return await self._answered(path, self._client.get(path, cast_to=bytes, options=options))
+        path = f"/files/{name}{CONTENT}"
+        return await self._answered(path, self._client.get(path, cast_to=bytes, options=self._options))
 
     async def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Send ``body`` as JSON; the reply's JSON. Raises SendFailure."""
-        options = self._options()
-        sent = self._client.post(path, cast_to=str, body=body, options=options)
+        sent = self._client.post(path, cast_to=str, body=body, options=self._options)
         return _json_object(await self._answered(path, sent))
 
     async def upload(self, content: bytes) -> str:
@@ -107,9 +107,6 @@ class Endpoint:
     async def close(self) -> None:
         """Close all connections."""
         await self._client.close()
-
-    def _options(self) -> Any:
-        return {"headers": self._headers}
 
     async def _answered(self, path: str, sent: Awaitable[R]) -> R:
         try:

@@ -8,10 +8,11 @@ from dataclasses import replace
 from schemas.params.llm import Budget, Price, Role, RoleName, Sending
 from tasks.llm.replies import Completion
 from tasks.llm.requests import Request
+from tasks.progress import Count
 from tasks.transport.batch import Batch
 from tasks.transport.batch_files import BatchRows
 from tasks.transport.budget import Account, role_prices
-from tasks.transport.client import Keeper, Progress, RoleAsk
+from tasks.transport.client import Keeper, RoleAsk
 from tasks.transport.direct import Direct
 from tasks.transport.endpoint import Endpoint
 from tasks.transport.fingerprint import Fingerprint, simulator_identity
@@ -35,7 +36,7 @@ async def open_role(
     budget: Budget | None = None,
     prices: Mapping[str, Price] | None = None,
     base_url: str | None = None,
-    progress: Progress | None = None,
+    progress: Count | None = None,
     before_first: Callable[[], Awaitable[None]] | None = None,
 ) -> AsyncIterator[RoleAsk]:
     """The client of a role, for as long as the context lasts.

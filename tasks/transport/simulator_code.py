@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+from functools import cache
 from pathlib import Path
 
 from schemas.errors import IdentityError
@@ -49,6 +50,7 @@ def _domain_files(package: str) -> list[Path]:
     return [domain_file("network"), domain_file("wording"), *words, *own]
 
 
+@cache  # the models share most modules
 def _imports(path: Path) -> list[Path]:
     """Files that a module imports of the project; a package brings its data files, which it may read."""
     names: list[str] = []

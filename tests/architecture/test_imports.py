@@ -62,14 +62,6 @@ def test_module_imports_only_packages_allowed_for_its_layer(module: str) -> None
                 assert room(imported) in allowed, f"{module} imports {imported}, another stage room"
 
 
-@pytest.mark.parametrize("leaf", sorted(LEAVES))
-def test_leaf_rooms_import_no_stage_room(leaf: str) -> None:
-    for module in project_modules():
-        if room(module) == leaf:
-            rooms = {room(name) for name in project_imports(module) if name.startswith("tasks.")}
-            assert rooms <= LEAVES, f"{module} imports {rooms - LEAVES}"
-
-
 @pytest.mark.parametrize(("framework", "home"), SOLE_IMPORTERS.items())
 def test_heavy_framework_has_one_importer(framework: str, home: str) -> None:
     importers = [m for m in project_modules() if any(n.split(".")[0] == framework for n in imports_of(m))]

@@ -13,7 +13,7 @@ from flows.runtime.params import load_params
 from schemas.errors import SourceError
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import CASES, VERDICTS
-from tasks.audit.card import CHANGE_NAMES, board, card_table, findings, weak_kinds
+from tasks.audit.card import CHANGE_NAMES, card_table, findings, weak_kinds
 from tasks.audit.cases import (
     AGAIN,
     ALONE,
@@ -32,7 +32,8 @@ from tasks.audit.cases import (
 )
 from tasks.audit.comparisons import failed_requirements, weaker_kinds
 from tasks.audit.correction import corrected_rows, label_plans, labels_needed
-from tasks.statistics.panels import agreement_rows, flip_p, holm
+from tasks.statistics.panels import flip_p, holm
+from tests.support.params import shipped
 from tests.support.scripted import DirectAsk, ScriptedAsk
 
 SEED = 3
@@ -241,17 +242,6 @@ def test_p_values_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03]).tolist() == pytest.approx([0.03, 0.06, 0.06])
 
 
-def test_a_majority_of_three_is_better_than_its_members() -> None:
-    wrong = {"a": {0, 1}, "b": {2, 3}, "c": {4, 5}}
-    judged = [
-        verdicts(*((f"c{n}", "", f"d{n}", True, n not in missed) for n in range(20)), judge=judge)
-        for judge, missed in wrong.items()
-    ]
-    rows = pd.DataFrame(agreement_rows([board(pd.concat(judged, ignore_index=True))]))
-    panel = rows[(rows["system"] == "majority of the judges") & (rows["metric"] == "accuracy_difference")]
-    assert panel["value"].tolist() == [pytest.approx(0.1)] and len(rows) == 4 * 4 + 2
-
-
 def test_requests_do_not_name_the_case_its_document_or_the_change() -> None:
     params = load_params()
     ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
@@ -264,8 +254,7 @@ def test_requests_do_not_name_the_case_its_document_or_the_change() -> None:
 
 @pytest.mark.parametrize("limit", [3, 20])
 def test_the_calls_of_a_card_keep_the_limit_of_claims(limit: int) -> None:
-    params = load_params()
-    params = params.model_copy(update={"doclens": params.doclens.model_copy(update={"claims_a_call": limit})})
+    params = shipped(doclens={"claims_a_call": limit})
     ask = DirectAsk("vignette-judge")
     audit = make_audit(None, params, cases=20, tasks=["claims", "grounding"])
     rows = asyncio.run(answers_of(audit, params, ask, ask))

@@ -7,7 +7,7 @@ from scipy.stats import binomtest
 
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import VERDICTS
-from tasks.audit.card import board, card_table, findings, not_found
+from tasks.audit.card import board, card_table, findings, not_found, rates
 from tasks.audit.cases import CONFIDENT, HIDDEN
 from tasks.audit.comparisons import ALL, ANSWERED, against, change_lines, fewest_texts
 from tasks.statistics.panels import agreement_rows, compared, flip_p
@@ -32,7 +32,10 @@ def test_a_card_is_compared_with_an_earlier_one_by_kind() -> None:
     assert table.loc["k", "changed"] and table.loc[ALL, "changed"] and not table.loc["other", "changed"]
     worse, other = change_lines(table.reset_index())
     assert "worse than the earlier card: j, claims, k: 1.000 -> 0.600, n 30" in worse and other == []
-    assert not against(before, before)["changed"].any()
+    same = against(before, before)
+    assert not same["changed"].any()
+    said = "not worse than the earlier card beyond chance: 4 figures compared"
+    assert change_lines(same) == ([], [said]), "all cases, those with a verdict, and two kinds"
     with pytest.raises(ValueError, match="no case in common"):
         against(now, before.assign(case="other" + before["case"]))
 
@@ -52,6 +55,14 @@ def test_p_values_of_independent_cases_are_those_of_mcnemars_exact_test() -> Non
     assert flip_p(differences, np.arange(len(differences))) == pytest.approx(exact)
     with pytest.raises(ValueError, match="not whole numbers"):
         flip_p([0.5, 1.0], [0, 1])
+
+
+def test_a_rate_without_an_interval_says_why() -> None:
+    one_text = verdicts([True, False, True]).assign(document="d")
+    sensitivity, specificity = rates(card_table(one_text, seed=1))
+    assert "0.667 (no interval: the cases are of one text), n 3, unscored 0" in sensitivity
+    assert "-     (no case is judged), n 0, unscored 0" in specificity
+    assert "(no case is judged), n 0, unscored 2" in rates(card_table(verdicts([None, None]), seed=1))[0]
 
 
 def test_judges_of_two_cards_are_paired_by_name() -> None:

@@ -28,6 +28,7 @@ from tasks.audit.errors import (
     judge_errors,
 )
 from tasks.llm.calls import Call, Reply
+from tests.support.params import shipped
 from tests.support.scripted import ScriptedAsk
 
 KINDS = ("diagnosis", "management", "causalOrganism")
@@ -176,9 +177,7 @@ def test_the_command_exports_errors_scores_verdicts_and_says_that_the_rules_cann
 
 def test_the_cost_of_errors_is_counted_without_any_reply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _source(tmp_path, monkeypatch, [medec(number) for number in range(9)])
-    params = load_params()
-    judge = params.roles["judge"].model_copy(update={"base_url": "http://127.0.0.1:9/v1", "model": "m"})
-    params = params.model_copy(update={"roles": {**params.roles, "judge": judge}})
+    params = shipped(roles={"judge": {"base_url": "http://127.0.0.1:9/v1", "model": "m"}})
     audit = make_audit(None, params, cases=2000, tasks=["errors"])
     (line,) = asyncio.run(audit_cost(params, audit))
     assert line.estimate.calls == 9 * 4 and line.estimate.prompt_tokens > 36 * 100

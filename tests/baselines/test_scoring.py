@@ -30,14 +30,10 @@ def _model(labels: np.ndarray, *probabilities: np.ndarray) -> Scored:
     return Scored("s", "c", target, np.arange(len(labels)), labels, tuple(range(len(probabilities))), probabilities)
 
 
-def _metric(name: str, model: Scored, bins: int = 10) -> float:
-    return model.interval(name, bins)[0]
-
-
 @pytest.mark.parametrize("values", [2, 3])
 def test_metrics_are_those_of_sklearn(values: int) -> None:
     labels, probabilities = random_predictions(values, 300)
-    ours = {name: _metric(name, _model(labels, probabilities)) for name in METRICS}
+    ours = {name: _model(labels, probabilities).interval(name, 10)[0] for name in METRICS}
     average = "binary" if values == 2 else "macro"
     predicted = decide(probabilities)
     assert ours["f1"] == pytest.approx(f1_score(labels, predicted, average=average))

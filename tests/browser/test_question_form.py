@@ -22,6 +22,11 @@ def test_questions_are_kept_removed_and_rewritten_across_a_reload_and_come_back_
     html = QuestionForm(questions).filled(notes, "clinician")
     with opened(browser, tmp_path / "questions.html", html) as page:
         assert "<i>Cough</i>" in page.inner_text(".sheet:nth-child(2)")
+        page.fill('textarea[aria-label="Choice A"]', " wet  COUGH ")
+        page.fill('textarea[aria-label="Choice B"]', "Wet cough")
+        page.click("#keep")
+        assert page.inner_text("#problem") == "Choices are empty or the same: rewrite them, or remove the question."
+        assert page.inner_text("#count") == "0 of 3 done", "it would be refused when it is returned"
         page.keyboard.press("r")
         page.click("#next")
         page.fill('textarea[aria-label="Question"]', "How was the cough?")

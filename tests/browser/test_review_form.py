@@ -84,7 +84,7 @@ def test_an_unfinished_form_lists_open_ratings_and_its_backup_loads_on_another_c
     with opened(browser, tmp_path / "form.html", form(notes)) as page:
         _rate(page, "a", "5544")
         page.click("#finish")
-        assert "3 to go" in page.inner_text("#send")
+        assert "3 of 3 to go" in page.inner_text("#send")
         with page.expect_download() as download:
             page.click("#download")
         backup = tmp_path / "backup.json"

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from playwright.sync_api import Browser
 
-from tasks.people.span_form import SpanForm
+from tasks.people.span_form import SpanForm, draw_notes
 from tests.support.browser import downloaded, needs_chromium, opened, reload_kept
-from tests.support.span_review import NOTES, SPAN_TABLE, SYMPTOMS, drawn
+from tests.support.span_review import COMPACT, NOTES, SPAN_TABLE, SYMPTOMS, drawn
 
 pytestmark = [pytest.mark.browser, needs_chromium]
 
@@ -18,6 +19,16 @@ SELECT = """phrase => {
     if (at >= 0) getSelection().setBaseAndExtent(node, at, node, at + phrase.length);
   }
 }"""
+
+ROWS = """() => {
+  const strip = document.getElementById('strip'), top = strip.getBoundingClientRect().top + strip.clientTop;
+  const shares = [...strip.children].map((number) => {
+    const { top: from, bottom: to, height } = number.getBoundingClientRect();
+    return (Math.min(to, top + strip.clientHeight) - Math.max(from, top)) / height;
+  });
+  return [shares.filter((share) => share > 0.03 && share < 0.97).length, shares[state.at] > 0.97];
+}"""
+"""How many numbers of the strip are cut by its edge, and whether the current one is shown whole."""
 
 
 def test_phrases_are_marked_added_and_kept_and_come_back_at_their_places(browser: Browser, tmp_path: Path) -> None:
@@ -56,3 +67,43 @@ def test_phrases_are_marked_added_and_kept_and_come_back_at_their_places(browser
     assert found.loc[(3, "compact", "fever"), "missing"] == 1
     start = NOTES["note"][0].index("since May")
     assert f'"start": {start},' in text
+
+
+def test_headings_are_shown_without_asterisks_and_places_behind_them_count_the_asterisks(
+    browser: Browser, tmp_path: Path
+) -> None:
+    text = "**History**\n" + "All is well.\n" * 60 + "**Examination** 😷\n**Lungs:** clear, cough."
+    form = SpanForm(draw_notes(NOTES.assign(note=text), COMPACT, 2, seed=1), SPAN_TABLE.head(0), SYMPTOMS)
+    with opened(browser, tmp_path / "spans.html", form.filled({}, "clinician")) as page:
+        shown = page.inner_text("#note")
+        assert shown.startswith("History\n") and "Lungs: clear" in shown and "*" not in shown
+        assert page.locator("#note strong").all_inner_texts() == ["History", "Examination", "Lungs:"]
+        page.evaluate("document.getElementById('note').scrollTop = 400")
+        page.evaluate(SELECT, "cough")
+        page.keyboard.press("1")
+        assert page.inner_text("mark.missed") == "cough"
+        assert page.evaluate("document.getElementById('note').scrollTop") == 400, "the note stays where it was"
+        assert page.evaluate("entry().missing[0].start") == text.index("cough")
+        page.evaluate("getSelection().selectAllChildren(document.querySelector('#note strong').parentNode)")
+        assert page.evaluate("selected()") == {"start": 2, "end": len(text)}, "asterisks at the edges are left out"
+
+
+@pytest.mark.parametrize("width", [1400, 800])
+def test_the_strip_shows_whole_rows_and_note_and_questions_lie_side_by_side(
+    browser: Browser, tmp_path: Path, width: int
+) -> None:
+    numbers = range(1, 101)
+    many = (
+        pd.DataFrame({"record": numbers, "note": NOTES["note"][0]}),
+        pd.DataFrame({"record": numbers, "compact": "-"}),
+    )
+    form = SpanForm(draw_notes(*many, 100, seed=1), SPAN_TABLE.head(0), SYMPTOMS)
+    html = form.filled({}, "clinician")
+    with opened(browser, tmp_path / "spans.html", html, width=width, height=900) as page:
+        for at in (0, 90, 199):
+            page.evaluate("at => go(at)", at)
+            cut, current = page.evaluate(ROWS)
+            assert (cut, current) == (0, True), at
+        note, panel = (page.locator(place).bounding_box() for place in ("#note", "#panel"))
+        assert note["x"] + note["width"] <= panel["x"] and panel["y"] + panel["height"] <= 900
+        assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -75,3 +75,31 @@ def test_the_judges_grades_are_shown_only_if_asked_for_and_after_ones_own(browse
         assert page.inner_text("#judge") == ""
         page.keyboard.press("2")
         assert page.inner_text("#judge") == "The judge: supports 1, speaks against 0, other."
+
+
+def test_counts_are_typed_into_their_boxes_and_an_impossible_one_is_not_an_answer(
+    browser: Browser, tmp_path: Path
+) -> None:
+    table = facts().head(2)
+    form = OmissionForm(table.assign(omitted=True), 2, FormSample(), 2)
+    html = form.filled(table, DIFFERENTIALS, {"7": "Pt coughs."}, "dr_a")
+    with opened(browser, tmp_path / "omissions.html", html) as page:
+        page.keyboard.press("y")
+        page.focus("input[value=other]")
+        page.keyboard.press("3")
+        assert page.evaluate("document.activeElement.value") == "other", "a redrawn box keeps the focus"
+        page.click("#supports")
+        page.keyboard.type("1")
+        page.keyboard.press("Tab")
+        page.keyboard.type("12")  # of one diagnosis
+        assert page.evaluate("[entry().category, entry().supports, entry().refutes]") == ["other", 1, None]
+        assert page.inner_text("#count") == "0 of 2 done" and page.inner_text("#next") == "Leave for later"
+        assert page.locator("#strip .started").count() == 1
+        page.click("#finish")
+        assert "leaves out answers that are only started: fact 1." in page.inner_text("#send")
+        page.keyboard.press("Escape")
+        page.fill("#refutes", "0")
+        page.press("#refutes", "Enter")
+        assert page.inner_text("#count") == "1 of 2 done" and page.inner_text(".fact") == "Fact number 1."
+        page.keyboard.press("p")
+        assert page.evaluate("entry().included") == "partially", "keys answer the new fact"

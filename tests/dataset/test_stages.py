@@ -7,14 +7,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.runtime.params import load_params
 from flows.stages import stage_function
 from schemas.errors import SourceError
 from schemas.params import Params
 from schemas.params.records import Published
 from tasks.dataset.simsum import require_pinned
-from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
+from tests.support.params import shipped
 
 STAGES = ("sample", "prompt", "write", "filter", "compact", "span", "split", "visits", "visit_notes", "export")
 OVER_TIME = ("visits", "visit_notes")
@@ -23,10 +22,7 @@ TABLES = ("records", "first_notes", "attempts", "notes", "compact_notes", "spans
 
 def params(**changes: dict[str, Any]) -> Params:
     """The project's parameters with few patients over time, and ``changes`` by section."""
-    loaded = load_params(ROOT / "params.yaml")
-    changes = {"visits": {"patients": 2, "long_visits": []}} | changes
-    changed = {name: getattr(loaded, name).model_copy(update=update) for name, update in changes.items()}
-    return loaded.model_copy(update=changed)
+    return shipped(**{"visits": {"patients": 2, "long_visits": []}} | changes)
 
 
 def run(chosen: Params, folder: Path, stages: tuple[str, ...] = STAGES, **given: pd.DataFrame) -> MemoryStage:

@@ -11,10 +11,10 @@ import pytest
 from flows.rebuild import processes
 from flows.rebuild.pipeline import StageFiles
 from flows.rebuild.processes import dvc_at_work, exclusive
-from flows.runtime.params import load_params
 from flows.runtime.stage import Stage
 from flows.runtime.tables import read_vectors, write_vectors
 from schemas.errors import BusyError, TableError, UnscoredError
+from tests.support.params import shipped
 
 
 def test_vectors_are_read_as_written_and_other_shapes_or_types_refused(tmp_path: Path) -> None:
@@ -28,9 +28,8 @@ def test_vectors_are_read_as_written_and_other_shapes_or_types_refused(tmp_path:
 
 
 def test_exactly_the_allowed_share_of_unscored_rows_passes(tmp_path: Path) -> None:
-    params = load_params()
-    params = params.model_copy(update={"runtime": params.runtime.model_copy(update={"max_unscored_share": 0.5})})
-    stage = Stage(StageFiles("judge", {}, {"unscored_judge": tmp_path / "unscored_judge.parquet"}), params)
+    files = StageFiles("judge", {}, {"unscored_judge": tmp_path / "unscored_judge.parquet"})
+    stage = Stage(files, shipped(runtime={"max_unscored_share": 0.5}))
     rows = pd.DataFrame({"record": ["1"], "step": ["facts"], "reason": ["unparsable"], "detail": [""]})
     stage.save_unscored("unscored_judge", rows, of=2)
     with pytest.raises(UnscoredError, match="1 of 1 rows unscored"):

@@ -14,11 +14,11 @@ from flows.runtime import dask_chunks
 from flows.runtime import stage as stage_module
 from flows.runtime.chunks import CHUNKS_AT_ONCE, Frames, cut, join
 from flows.runtime.dask_chunks import ChunkFiles, chunk_folder
-from flows.runtime.params import load_params
 from flows.runtime.stage import Stage
 from schemas.errors import StoreError
 from schemas.params import Params
 from schemas.params.llm import Sending
+from tests.support.params import shipped
 
 
 def test_tables_are_cut_by_the_same_records() -> None:
@@ -48,9 +48,7 @@ WRITES = StageFiles("write", {"writer": Path("fingerprints/writer.json")}, {})
 
 def judged_in_batches(dask: str | None) -> Params:
     """Params with which the judge's requests go into batches, three rows a chunk."""
-    loaded = load_params()
-    runtime = {"chunk_rows": 3, "dask": dask, "sending": {"judge": Sending(transport="batch")}}
-    return loaded.model_copy(update={"runtime": loaded.runtime.model_copy(update=runtime)})
+    return shipped(runtime={"chunk_rows": 3, "dask": dask, "sending": {"judge": Sending(transport="batch")}})
 
 
 @pytest.mark.parametrize("dask", [None, "local"])
@@ -75,14 +73,15 @@ def test_a_stage_that_sends_batches_works_on_its_whole_table_at_once_in_one_proc
         assert _task_runner(params, WRITES) is not None
 
 
-def test_tables_and_keys_come_back_and_nothing_is_left() -> None:
+def test_tables_come_back_and_nothing_is_left() -> None:
     chunk = ChunkFiles("memory://exchange/write/0")
     notes = pd.DataFrame({"record": [1, 2], "note": ["a", "b"]})
-    chunk.of("in").write({"notes": notes, "empty": notes.iloc[:0]})
-    chunk.write_keys({b"k" * 32, b"m" * 32})
+    keys = pd.DataFrame({"key": [b"k" * 32, b"\0" * 32]})
+    chunk.of("in").write({"notes": notes, "empty": notes.iloc[:0], "keys": keys})
     read = chunk.of("in").read()
     pd.testing.assert_frame_equal(read["notes"], notes)
-    assert list(read["empty"].columns) == ["record", "note"] and chunk.read_keys() == {b"k" * 32, b"m" * 32}
+    assert list(read["empty"].columns) == ["record", "note"]
+    assert read["keys"]["key"].tolist() == [b"k" * 32, b"\0" * 32]
     chunk.remove()
     assert chunk.of("in").read() == {}
 

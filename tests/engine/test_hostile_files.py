@@ -25,7 +25,6 @@ from flows.evaluation.folder import defused
 from flows.rebuild.pipeline import StageFiles
 from flows.runtime.params import load_params
 from flows.runtime.stage import Stage
-from schemas.tables.people import SCALES
 from tasks.exchange.label_studio import read_export
 from tasks.judges.human_labels import read_labels
 from tasks.llm.requests import request_key, to_bytes
@@ -38,6 +37,7 @@ from tasks.transport.inspection import EXPORTED
 from tasks.transport.store import COLUMNS
 from tests.support.imports import ROOT
 from tests.support.memory import growth_below
+from tests.support.returned import file_of, rated
 from tests.support.review import drawn
 from tests.support.stored import paid
 
@@ -53,8 +53,7 @@ NETWORK = ROOT / "tasks/domains/respiratory/network.yaml"
 
 def form(**changes: Any) -> str:
     """A returned form of ratings as JSON."""
-    notes = [{"record": r, "penalties": {}, "ratings": dict.fromkeys(SCALES, 5), "comment": ""} for r in (4, 9, 12)]
-    return json.dumps({"format": FORM.format, "form": FORM.id, "rater": "r", "notes": notes} | changes)
+    return file_of(FORM, **{"notes": rated()} | changes)
 
 
 def row(**fields: Any) -> str:

@@ -23,6 +23,7 @@ from flows.runtime.stage import Stage
 from flows.stages import span_review
 from schemas.errors import SourceError
 from tests.support.imports import ROOT
+from tests.support.params import shipped
 from tests.support.repository import write_files
 
 FILES = ["a.csv", "simsum/b.csv", "simsum/absent.csv"]
@@ -106,9 +107,7 @@ def test_a_changed_file_makes_its_readers_stale_and_no_other_stage(
 
 @pytest.mark.parametrize("stage", ["doclens_published", "med_omit_published"])
 def test_files_named_by_params_are_declared(stage: str) -> None:
-    params = load_params(ROOT / "params.yaml")
-    systems = params.doclens.model_copy(update={"systems": {"mine": "mine/outputs.csv"}})
-    assert "mine/outputs.csv" in declared_sources(stage, params.model_copy(update={"doclens": systems}))
+    assert "mine/outputs.csv" in declared_sources(stage, shipped(doclens={"systems": {"mine": "mine/outputs.csv"}}))
 
 
 def test_a_stage_that_opens_an_undeclared_file_gets_an_error_that_names_it(

@@ -141,14 +141,6 @@ def test_a_folder_with_a_file_of_the_users_is_refused(form: str) -> None:
     assert [path.name for path in Path("thesis").iterdir()] == ["chapter.tex"]
 
 
-def test_an_annotation_that_was_corrected_is_not_written_over() -> None:
-    write("brat", Path("out"), "normal")
-    Path("out/0-normal.ann").write_text("T1\tcough 12 21\tDry cough\n")
-    with pytest.raises(SourceError, match=r"0-normal\.ann changed since it was written"):
-        write("brat", Path("out"), "normal")
-    assert Path("out/0-normal.ann").read_text().startswith("T1\tcough 12 21")
-
-
 def test_a_missing_file_is_named() -> None:
     with pytest.raises(SourceError, match=r"gone\.json: cannot be read"):
         read(Path("gone.json"), "label-studio", Path("back.csv"))

@@ -136,7 +136,6 @@ def test_rows_of_a_judge_account_for_every_summary() -> None:
 @needs_sources
 def test_the_study_has_four_summaries_of_each_dialogue() -> None:
     sources = sources_folder()
-    assert sources is not None
     documents, human = read_study(sources)
     assert len(documents) == 100 and len(human) == 400 and {len(one.outputs) for one in documents} == {4}
     assert human["FactualRecall"].between(0, 1).all()
@@ -146,7 +145,6 @@ def test_the_study_has_four_summaries_of_each_dialogue() -> None:
 @needs_sources
 def test_every_recorded_request_about_the_study_is_asked_for_and_answered() -> None:
     sources = sources_folder()
-    assert sources is not None
     documents, human = read_study(sources)
     ask = RecordedAsk("recorded", read_recorded(ROOT / RECORDED))
     made = asyncio.run(judge_recorded(documents, ask, load_params(ROOT / "params.yaml")))

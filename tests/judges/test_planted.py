@@ -75,9 +75,10 @@ def flaws(claim: str) -> list[str]:
     return [name for name, pattern in FLAWS.items() if re.search(pattern, claim)]
 
 
-def new_flaws(claim: str, source: str) -> list[str]:
-    """Flaws of a claim that the sentence from which it was made does not have."""
-    return [name for name in flaws(claim) if name not in flaws(source)]
+def planted_and_flawed(notes: dict[str, str]) -> tuple[list[PlantedClaim], list[tuple[str, str]]]:
+    """Claims planted by a change of a sentence, and those with a flaw that the sentence has not."""
+    claims = [case for case in plant_claims(notes, SYMPTOMS, seed=7) if case.source and not case.truth]
+    return claims, [(case.kind, case.claim) for case in claims if set(flaws(case.claim)) - set(flaws(case.source))]
 
 
 RULES = rules_of("respiratory")
@@ -108,9 +109,8 @@ def test_kinds_that_judges_find_at_a_glance_do_not_outweigh_the_others() -> None
 def test_planted_claims_have_no_flaw_that_their_sentence_has_not(prompts: pd.DataFrame) -> None:
     written = first_notes(prompts)
     notes = dict(zip(written["record"].astype(str), written["note"], strict=True))
-    claims = [case for case in plant_claims(notes, SYMPTOMS, seed=7) if case.source and not case.truth]
+    claims, flawed = planted_and_flawed(notes)
     assert len(claims) > 300
-    flawed = [(case.kind, case.claim) for case in claims if new_flaws(case.claim, case.source)]
     assert len(flawed) <= len(claims) / 500, flawed
 
 
@@ -118,8 +118,7 @@ def test_planted_claims_have_no_flaw_that_their_sentence_has_not(prompts: pd.Dat
 def test_planted_claims_of_published_notes_have_hardly_a_flaw() -> None:
     encounters = read_encounters(cast(Path, sources_folder()), {})
     notes = {encounter.id: str(encounter.reference) for encounter in encounters}
-    claims = [case for case in plant_claims(notes, SYMPTOMS, seed=7) if case.source and not case.truth]
-    flawed = [(case.kind, case.claim) for case in claims if new_flaws(case.claim, case.source)]
+    claims, flawed = planted_and_flawed(notes)
     assert len(flawed) <= len(claims) / 200, flawed
     gaps = [case for case in claims if re.search(r" {2}|\n{3}", case.premise) and case.premise != notes[case.document]]
     assert [case for case in gaps if not re.search(r" {2}|\n{3}", notes[case.document])] == []

@@ -1,6 +1,5 @@
 """The Batch API as transport: batches are split, found again after a kill, and resubmitted only if needed."""
 
-import asyncio
 import json
 import os
 import shutil
@@ -26,7 +25,7 @@ from tasks.transport.batch_files import Result, read_requests, read_results, req
 from tasks.transport.budget import read_ledger
 from tasks.transport.fingerprint import Fingerprint
 from tasks.transport.store import ResponseStore
-from tests.support.endpoints import WRITER, asker, chat, simulator
+from tests.support.endpoints import WRITER, answers, chat, simulator
 from tests.support.hosted import completion, hosted
 from tests.support.rules import calls_of_rules as calls
 from tests.support.rules import is_right, rules
@@ -37,12 +36,7 @@ BATCH = Sending(transport="batch", batch_collect_s=0.1, batch_poll_s=0.05, backo
 
 
 def ask(base_url: str, folder: Path, asked: list[Call], sending: Sending = BATCH, **more: object) -> list[Answer]:
-    async def run() -> list[Answer]:
-        with ResponseStore(folder / "responses.sqlite") as store:
-            async with asker(store, base_url, sending=sending, **more) as asking:
-                return await asking(asked)
-
-    return asyncio.run(run())
+    return answers(base_url, folder, asked, sending=sending, **more)
 
 
 def batches(folder: Path) -> list[dict[str, object]]:

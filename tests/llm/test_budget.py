@@ -15,6 +15,7 @@ from schemas.params.llm import Budget, Price, Sending
 from tasks.llm.calls import Answer
 from tasks.llm.costs import Usage, cost
 from tasks.llm.requests import Request
+from tasks.progress import Count
 from tasks.transport.budget import Account, Prices, read_ledger
 from tasks.transport.inspection import ledgers
 from tasks.transport.processes import this_process
@@ -67,17 +68,15 @@ def test_the_cap_stops_the_run_in_time_and_the_message_says_how_to_continue(tmp_
     assert all(answer.ok for answer in answers)
 
 
-class Watched:
-    """Keeps what a progress line would show."""
+class Watched(Count):
+    """Keeps the dollars that a progress line would show."""
 
     def __init__(self) -> None:
-        self.expected, self.dollars = 0, list[float]()
+        super().__init__("test", "call")
+        self.shown = list[float]()
 
-    def expect(self, calls: int) -> None:
-        self.expected += calls
-
-    def answered(self, answer: Answer, *, paid: bool, dollars: float) -> None:
-        self.dollars.append(round(dollars, 6))
+    def update(self, units: int = 1) -> None:
+        self.shown.append(round(self.dollars, 6))
 
 
 def test_progress_shows_what_was_booked_so_far(tmp_path: Path) -> None:
@@ -94,9 +93,9 @@ def test_progress_shows_what_was_booked_so_far(tmp_path: Path) -> None:
                 prices={"big-1": PRICE},
                 progress=watched,
             )
-    assert shown.expected == 3 and shown.dollars == sorted(shown.dollars)
-    assert shown.dollars[-1] == 0.06 and spent(tmp_path)[0] == 0.08, "the check of identity is no call"
-    assert again.dollars == [0, 0, 0], "replies from the store cost nothing"
+    assert shown.total == 3 and shown.shown == sorted(shown.shown)
+    assert shown.shown[-1] == 0.06 and spent(tmp_path)[0] == 0.08, "the check of identity is no call"
+    assert again.shown == [0, 0, 0], "replies from the store cost nothing"
 
 
 def test_a_new_ledger_starts_from_zero(tmp_path: Path) -> None:

@@ -16,9 +16,10 @@ from tasks.measures.med_omit.replies import IncludedFact, Omissions
 from tasks.simulator.faults import KINDS, Faults
 from tasks.transport.store import ResponseStore, pack
 from tests.support.endpoints import QUICK as PATIENT
+from tests.support.endpoints import answers as all_answers
 from tests.support.endpoints import chat, journal_lines
 from tests.support.hosted import Body, all_faults, completion, hosted
-from tests.support.rules import asked_of_rules, is_right, rules
+from tests.support.rules import calls_of_rules, is_right, rules
 from tests.support.scenarios import (
     PRICE,
     QUICK,
@@ -463,7 +464,7 @@ def test_with_every_fault_at_five_percent_each_call_is_right_or_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with rules(monkeypatch, tmp_path, all_faults(0.05)) as base_url:
-        answers = asked_of_rules(base_url, tmp_path, 100, FAULTY)
+        answers = all_answers(base_url, tmp_path, calls_of_rules(100), sending=FAULTY)
     assert all(is_right(answer) if answer.ok else answer.failure for answer in answers)
     assert len(answers) == 200 and sum(answer.ok for answer in answers) > 190
     assert {outcome for _, outcome in journal_lines(tmp_path / "journal")} == {"ok", *KINDS}, "every fault took place"
@@ -475,7 +476,7 @@ def test_a_fault_that_never_passes_is_a_failure_with_its_reason(
 ) -> None:
     sending = FAULTY.model_copy(update={"retries": 1, "timeout_s": 0.2})
     with rules(monkeypatch, tmp_path, Faults({kind: 1.0}, retry_after_s=0.01)) as base_url:
-        answers = asked_of_rules(base_url, tmp_path, 3, sending)
+        answers = all_answers(base_url, tmp_path, calls_of_rules(3), sending=sending)
     for answer in answers:
         assert answer.failure is not None and any(part in answer.failure for part in REASONS[kind].split("|"))
         assert answer.text is None and answer.value is None

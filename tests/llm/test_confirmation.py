@@ -26,6 +26,7 @@ from tasks.llm.costs import Estimate
 from tasks.transport.fingerprint import Fingerprint, served_identity
 from tests.support.endpoints import chat
 from tests.support.hosted import Hosted, completion, hosted
+from tests.support.params import shipped
 from tests.support.stored import fill, paid
 
 PIPELINE = """
@@ -56,13 +57,11 @@ def endpoint() -> Iterator[Hosted]:
         yield found
 
 
-def params_of(endpoint: Hosted | None, *, stages_allowed: float, price: Price | None = None) -> Params:
+def params_of(endpoint: Hosted | None, *, stages_allowed: float) -> Params:
     """Params whose limit is so many times the cost of one of the three stages."""
-    loaded = load_params()
     role = Role(base_url=endpoint.base_url if endpoint else "https://api.example.com/v1", model="big-1")
-    params = loaded.model_copy(update={"roles": {**loaded.roles, "judge": role}, "prices": {"big-1": PRICE}})
-    budget = loaded.budget.model_copy(update={"confirm_above_dollars": stages_allowed * STAGE})
-    return params.model_copy(update={"budget": budget})
+    budget = {"confirm_above_dollars": stages_allowed * STAGE}
+    return shipped(roles={"judge": role}, prices={"big-1": PRICE}, budget=budget)
 
 
 PRICE = Price(prompt=1e6, completion=0.0)

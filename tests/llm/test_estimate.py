@@ -11,9 +11,10 @@ from flows.runtime import costs
 from flows.runtime.params import load_params
 from flows.runtime.workspace import STORE
 from schemas.params import Params
-from schemas.params.llm import Price, Role, Sending
+from schemas.params.llm import Price, Role
 from tasks.llm.costs import Estimate, template_tokens
 from tasks.transport.inspection import rehearsed
+from tests.support.params import shipped
 from tests.support.stored import fill, paid
 
 PIPELINE = """
@@ -22,6 +23,7 @@ stages:
   write: {cmd: x, deps: [fingerprints/writer.json], outs: [a]}
   mystery: {cmd: x, deps: [fingerprints/judge.json], outs: [b]}
 """
+BIG = Role(base_url="https://api.example.com/v1", model="big")
 
 
 @pytest.fixture
@@ -33,12 +35,8 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def hosted_params(**sending: object) -> Params:
-    loaded = load_params()
-    role = Role(base_url="https://api.example.com/v1", model="big")
-    runtime = loaded.runtime.model_copy(update={"sending": {"writer": Sending.model_validate(sending)}})
     prices = {"big": Price(prompt=2.5, completion=10.0)}
-    roles = {**loaded.roles, "writer": role}
-    return loaded.model_copy(update={"roles": roles, "prices": prices, "runtime": runtime})
+    return shipped(roles={"writer": BIG}, prices=prices, runtime={"sending": {"writer": sending}})
 
 
 def test_a_stage_is_estimated_from_its_prompt_files(pipeline: Path) -> None:
@@ -73,11 +71,7 @@ def ran(pipeline: Path) -> Path:
 
 
 def judged(**note_qa: object) -> Params:
-    loaded = load_params()
-    role = Role(base_url="https://api.example.com/v1", model="big")
-    prices = {"big": Price(prompt=1e6, completion=0.0)}
-    changed = loaded.note_qa.model_copy(update=note_qa)
-    return loaded.model_copy(update={"note_qa": changed, "prices": prices, "roles": {**loaded.roles, "judge": role}})
+    return shipped(roles={"judge": BIG}, prices={"big": Price(prompt=1e6, completion=0.0)}, note_qa=note_qa)
 
 
 @pytest.mark.parametrize(
@@ -122,6 +116,21 @@ def test_the_table_names_stages_without_an_estimate(pipeline: Path, capsys: pyte
     out = capsys.readouterr().out
     assert "unknown: mystery; run them once with the simulator" in out
     assert "cap: none" in out
+
+
+ASKS = "from vignette import metric\n\n@metric('asked')\ndef asked(texts, ask):\n    return {}\n"
+
+
+@pytest.mark.parametrize(("code", "said"), [(ASKS, True), (ASKS.replace(", ask", ""), False)])
+def test_calls_of_an_own_metric_are_none_or_not_known_beforehand(
+    pipeline: Path, capsys: pytest.CaptureFixture[str], code: str, said: bool
+) -> None:
+    pipeline.write_text("stages: {own_metrics: {cmd: x, deps: [fingerprints/judge.json, metrics.py]}}")
+    (pipeline.parent / "metrics.py").write_text(code)
+    assert cli.run(["estimate", "--pipeline", str(pipeline)]) == 0
+    out = capsys.readouterr().out
+    assert "unknown: " not in out
+    assert ("own_metrics: the calls of a metric of your own are not known before it ran once" in out) == said
 
 
 def test_an_estimate_scales() -> None:

@@ -176,18 +176,11 @@ def test_at_least_95_percent_of_exchanges_are_noticed(similar: float, days: int)
     assert noticed >= 0.95 * EXCHANGES
 
 
-def test_a_deterministic_model_is_unchanged_until_a_reply_differs() -> None:
+def test_a_deterministic_model_is_unchanged_until_more_than_one_reply_differs() -> None:
     fixed = {prompt: ["a cold is viral"] * SAMPLES for prompt in PROMPTS}
     assert change_p_value(fixed, fixed, level=LEVEL) == 1.0
     other = {prompt: ["bacteria are killed"] * SAMPLES for prompt in PROMPTS}
     assert change_p_value(other, fixed, level=LEVEL) < LEVEL
-
-
-def test_one_changed_reply_is_not_another_model() -> None:
-    fixed = {prompt: ["a cold is viral"] * SAMPLES for prompt in PROMPTS}
     flipped = fixed | {PROMPTS[0]: ["a cold is caused by viruses"] * SAMPLES}
     assert change_p_value(flipped, fixed, level=LEVEL) > LEVEL
-
-
-def test_replies_to_other_prompts_cannot_be_compared() -> None:
-    assert change_p_value({"a": ["x"]}, {"b": ["y"]}, level=LEVEL) == 1.0
+    assert change_p_value({"a": ["x"]}, {"b": ["y"]}, level=LEVEL) == 1.0, "replies to other prompts are not compared"

@@ -9,7 +9,6 @@ import pytest
 from starlette.responses import JSONResponse
 
 from flows.commands import cli, probe
-from flows.runtime.params import load_params
 from flows.runtime.workspace import STORE
 from schemas.errors import EndpointError
 from schemas.params import Params
@@ -18,6 +17,7 @@ from tasks.transport.epochs import PROMPTS, SAMPLES
 from tasks.transport.fingerprint import is_of
 from tasks.transport.store import ResponseStore
 from tests.support.hosted import Body, Hosted, completion, hosted
+from tests.support.params import shipped
 from tests.support.scenarios import Script, look, refuses, says
 from tests.support.stored import sql
 
@@ -32,11 +32,9 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def params_for(endpoint: Hosted) -> Params:
-    loaded = load_params()
-    role = Role(base_url=endpoint.base_url, model="big-1")
     sending = Sending(retries=1, backoff_s=0.0, timeout_s=2)
-    runtime = loaded.runtime.model_copy(update={"sending": {"judge": sending}})
-    return loaded.model_copy(update={"roles": {**loaded.roles, "judge": role}, "runtime": runtime})
+    role = Role(base_url=endpoint.base_url, model="big-1")
+    return shipped(roles={"judge": role}, runtime={"sending": {"judge": sending}})
 
 
 def run(endpoint: Hosted, folder: Path) -> probe.Probed:

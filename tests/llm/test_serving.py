@@ -54,7 +54,6 @@ def wait_gone(running: list[psutil.Process], seconds: float) -> bool:
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_the_server_ends_with_the_process_that_started_it(how: signal.Signals) -> None:
     starter = subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, text=True, cwd=Path.cwd())
-    assert starter.stdout is not None
     running = wait_for_workers(int(starter.stdout.readline()), 2)
     os.kill(starter.pid, how)
     starter.wait()

@@ -46,6 +46,7 @@ from tasks.texts.document import Document, Tables, documents_of
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 from tests.support.nli import save_classifier, save_true_style
+from tests.support.params import shipped
 from tests.support.scripted import DirectAsk, ScriptedAsk, as_reply
 
 NOTE = "PHYSICAL EXAM\n\nLungs: Clear bilaterally, no wheezes. Right knee: Mild swelling."
@@ -459,12 +460,10 @@ def _summaries(task: Task, write: Any = WRITER) -> Tables:
 
 
 def test_short_summaries_run_through_their_stage(sources: Path, tmp_path: Path) -> None:
-    loaded = load_params(ROOT / "params.yaml")
     chosen = Summaries(impression_outputs={"outside": "radiology/outside.jsonl"})
     tables = {}
     for rows in (1, 250):
-        runtime = loaded.runtime.model_copy(update={"chunk_rows": rows})
-        stage = MemoryStage(loaded.model_copy(update={"summaries": chosen, "runtime": runtime}), tmp_path)
+        stage = MemoryStage(shipped(summaries=chosen, runtime={"chunk_rows": rows}), tmp_path)
         stage.sources = sources
         asyncio.run(doclens.run_doclens_summaries(stage))  # type: ignore[arg-type]
         tables[rows] = stage.tables["doclens_summaries"]

@@ -8,7 +8,7 @@ from schemas.params.measures import Overlap
 from schemas.tables.metrics import METRICS
 from tasks.judges.changes import KINDS, change
 from tasks.measures.doclens.agreement import disagreements, recorded_rows, rules_agreement, section_preferences
-from tasks.measures.doclens.citations import CitedStatement, Statement, necessary_citations, read_statements
+from tasks.measures.doclens.citations import CitedStatement, necessary_citations
 from tasks.measures.doclens.metrics import Judgement, document_scores, metric_rows, share, unscored_documents
 from tasks.simulator.judge.lexicon import lexicon, stem
 from tasks.simulator.judge.verdicts import align, entails
@@ -72,45 +72,6 @@ def test_a_citation_is_necessary_if_it_suffices_or_the_rest_does_not(
     assert necessary_citations(CitedStatement(supported, (alone,), (without,))) == [necessary]
 
 
-def test_statements_take_the_citations_behind_them() -> None:
-    note = "HISTORY\n\nCough for a week [1] [2]. No fever.[3]\nHe smokes. He drinks [4].\n- Lungs clear [5]"
-    assert read_statements(note) == [
-        Statement("Cough for a week.", (1, 2)),
-        Statement("No fever.", (3,)),
-        Statement("He smokes.", (4,)),  # from the next sentence of its line
-        Statement("He drinks.", (4,)),
-        Statement("- Lungs clear", (5,)),
-    ]
-    assert read_statements("He smokes two packs.") == [Statement("He smokes two packs.", ())]
-    assert read_statements("") == []
-
-
-def test_a_citation_ends_a_statement_and_an_abbreviation_does_not() -> None:
-    assert read_statements("No perc. pain spin. proc. [15]. Flex ltd by pain [16]. Lower lumbar, sl. L>R [2].") == [
-        Statement("No perc. pain spin. proc.", (15,)),
-        Statement("Flex ltd by pain.", (16,)),
-        Statement("Lower lumbar, sl. L>R.", (2,)),
-    ]
-    assert read_statements("Cough [1], no fever [2]. Denies pain. Lungs clear bilat. [3] Heart regular [4]") == [
-        Statement("Cough, no fever.", (1, 2)),
-        Statement("Denies pain.", (3,)),
-        Statement("Lungs clear bilat.", (3,)),
-        Statement("Heart regular", (4,)),
-    ]
-
-
-@pytest.mark.parametrize(
-    "heading", ["## On the way home", "**On the way home**", "ON THE WAY HOME", "On the way home:"]
-)
-def test_a_marked_line_without_citation_is_a_heading(heading: str) -> None:
-    assert read_statements(f"{heading}\nThe knee hurts [1].") == [Statement("The knee hurts.", (1,))]
-
-
-def test_a_line_with_marked_words_or_a_citation_is_a_statement() -> None:
-    found = read_statements("The **left** knee hurts [1].\n**Knee pain** [2-4]")
-    assert found == [Statement("The **left** knee hurts.", (1,)), Statement("**Knee pain**", (2, 3, 4))]
-
-
 def test_metrics_disagree_on_a_pair_that_they_rank_in_opposite_order() -> None:
     assert disagreements([1, 0, 0.5], [0.2, 0.1, 0.9]) == (1, 3)
     assert disagreements([1, 1], [0, 1]) == (0, 1)  # a tie agrees with both orders
@@ -164,7 +125,6 @@ def test_a_drug_outside_the_word_lists_is_not_entailed_by_another(text: str, dru
 @needs_sources
 def test_own_claims_are_entailed_and_changed_or_other_notes_claims_are_not() -> None:
     folder = sources_folder()
-    assert folder is not None
     documents = sorted(read_encounters(folder, {}, subclaims=True), key=lambda one: one.id)
     random = np.random.default_rng(5)
     own, foreign, changed = [], [], []

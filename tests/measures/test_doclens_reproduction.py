@@ -54,7 +54,6 @@ GPT_4, SECTIONS_GPT_4 = _printed("table21_aci_gpt4", "table25_aci_sections_gpt4"
 @pytest.fixture(scope="module")
 def aci() -> list[Document]:
     folder = sources_folder()
-    assert folder is not None
     systems = {name: f"aci_bench/predictions/{file}.csv" for name, file in zip(NAMES, FILES, strict=True)}
     return read_encounters(folder, systems, subclaims=True)
 

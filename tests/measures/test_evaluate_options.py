@@ -6,6 +6,17 @@ from pathlib import Path
 import pytest
 
 from flows.commands.cli import run
+from flows.evaluation.work import read_data
+from schemas.errors import SourceError
+from schemas.params.measures import Evaluate
+
+
+@pytest.mark.parametrize("name", ["notes", "systems", "judge", "all", "majority of the judges"])
+def test_a_system_cannot_have_the_name_of_other_rows(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "d.jsonl"
+    file.write_text(json.dumps({"id": "1", "source": "A cough.", "outputs": {name: "A cough."}}))
+    with pytest.raises(SourceError, match=f"d.jsonl: system {name}: .*name it otherwise"):
+        read_data(Evaluate(data=str(file), metrics=["doclens"]))
 
 
 def test_metrics_named_twice_are_all_computed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from flows.evaluation.estimate import Guard, estimate_calls
 from flows.evaluation.roles import with_roles
 from flows.evaluation.work import read_data
 from flows.runtime.costs import Line
-from flows.runtime.params import YES, load_params
+from flows.runtime.params import YES
 from schemas.errors import BudgetError
 from schemas.params import Params
 from schemas.params.llm import Price
@@ -22,6 +22,7 @@ from schemas.params.measures import Evaluate
 from tasks.llm.costs import Estimate
 from tasks.texts.reading import DataSet
 from tests.support.imports import ROOT
+from tests.support.params import shipped
 
 NOWHERE = "model@http://127.0.0.1:9/v1"  # the discard port: a call to it fails
 
@@ -35,12 +36,8 @@ def _data(folder: Path, rows: int) -> Evaluate:
 
 
 def _params(**budget: Any) -> Params:
-    params = load_params(ROOT / "params.yaml")
-    changed = {
-        "budget": params.budget.model_copy(update=budget),
-        "prices": {"model": Price(prompt=1.0, completion=1.0)},
-    }
-    return with_roles(params.model_copy(update=changed), {"judge": NOWHERE})
+    params = shipped(budget=budget, prices={"model": Price(prompt=1.0, completion=1.0)})
+    return with_roles(params, {"judge": NOWHERE})
 
 
 def test_the_rehearsal_is_scaled_by_the_length_of_all_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,6 +75,21 @@ def test_an_expensive_evaluation_needs_confirmation(tmp_path: Path, monkeypatch:
     with pytest.raises(BudgetError, match=r"about 2.50 dollars.*to run it, use --yes; to see its calls, --dry-run"):
         guard.check(_params(confirm_above_dollars=1.0))
     assert len(rehearsals) == 1
+
+
+def test_unknown_calls_of_an_own_metric_need_confirmation_and_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def no_calls(*_: object) -> list[Line]:
+        return []
+
+    (tmp_path / "own.py").write_text("from vignette import metric\n\n@metric('tone')\ndef tone(texts, ask):\n    ...\n")
+    chosen = _data(tmp_path, 1).model_copy(update={"own": [str(tmp_path / "own.py")]})
+    monkeypatch.setattr(estimate, "estimate_calls", no_calls)
+    monkeypatch.delenv(YES, raising=False)
+    assert estimate.asking_metrics(chosen) == ["tone"]
+    with pytest.raises(BudgetError, match="without the calls of metric tone, your own"):
+        Guard(chosen, read_data(chosen)).check(_params(confirm_above_dollars=3.0))
 
 
 def test_dry_run_prints_calls_and_writes_nothing(

@@ -14,7 +14,6 @@ from flows.runtime.params import load_params
 from flows.runtime.stage import Stage
 from flows.stages import doclens, further_judges, med_omit
 from schemas.errors import IdentityError
-from schemas.params import Params
 from schemas.tables.columns import typed
 from schemas.tables.evaluation import FACTS, OMITTED
 from schemas.tables.metrics import METRICS
@@ -26,6 +25,7 @@ from tasks.texts.document import Document, documents_table
 from tests.measures.test_panel import Judge
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
+from tests.support.params import shipped
 from tests.support.scripted import DirectAsk
 
 MODEL = "m@http://127.0.0.1:9/v1"
@@ -56,10 +56,8 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> MemoryStage:
 
 def judged_by(stage: MemoryStage, **judges: Judge) -> MemoryStage:
     """The stage with these judges, in chunks of one record."""
-    values = stage.params.model_dump(mode="json") | {"judges": {name: f"{name}-{MODEL}" for name in judges}}
-    params = Params.model_validate(values)
-    chunks = params.runtime.model_copy(update={"chunk_rows": 1})
-    run = MemoryStage(params.model_copy(update={"runtime": chunks}), stage.folder)
+    params = shipped(judges={name: f"{name}-{MODEL}" for name in judges}, runtime={"chunk_rows": 1})
+    run = MemoryStage(params, stage.folder)
     run.tables, run.judges = dict(stage.tables), dict(judges)
     asyncio.run(further_judges.run(run))  # type: ignore[arg-type]
     return run
@@ -106,8 +104,7 @@ def test_a_judge_that_errs_and_one_that_fails_are_told_apart(stage: MemoryStage)
 
 
 def test_a_further_judge_has_a_fingerprint_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    values = load_params(ROOT / "params.yaml").model_dump(mode="json")
-    params = Params.model_validate(values | {"judges": {"a": {"base_url": "simulator", "model": "vignette-annotator"}}})
+    params = shipped(judges={"a": {"base_url": "simulator", "model": "vignette-annotator"}})
     probed = probe_roles(params, ["judge"], tmp_path / "fingerprints")
     assert [one.role for one in probed] == ["judge"]
     assert (tmp_path / "fingerprints" / "judges" / "a" / "judge.json").is_file()
@@ -132,15 +129,12 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_judges_that_collide_are_refused(case: str) -> None:
     given, said = BAD[case]
-    values = load_params(ROOT / "params.yaml").model_dump(mode="json")
     with pytest.raises(ValueError, match=said):
-        Params.model_validate(values | {"judges": given})
+        shipped(judges=given)
 
 
 def test_each_further_judge_is_estimated_at_most_as_the_stages_that_list() -> None:
-    values = load_params(ROOT / "params.yaml").model_dump(mode="json")
-    prices = {"m": {"prompt": 1.0, "completion": 1.0}}
-    params = Params.model_validate(values | {"judges": {"a": MODEL}, "prices": prices})
+    params = shipped(judges={"a": MODEL}, prices={"m": {"prompt": 1.0, "completion": 1.0}})
     counted = Estimate("judge", 10, 1_000_000, 0)
     own = [Line(stage, counted, 0.0, "counted", 10, 30) for stage in ("doclens", "med_omit")]
     (line,) = by_further_judges(params, [*own, Line("note_qa", counted, 0.0, "counted", 10, 30)])

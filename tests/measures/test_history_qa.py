@@ -52,16 +52,11 @@ def words_of(domain: str) -> Words:
     return Words.of(rules_of(domain), history_words(domain), network)
 
 
-def plain_notes(visits: pd.DataFrame) -> pd.DataFrame:
-    """A note of a fixed length for each visit."""
-    texts = pd.DataFrame({"record": visits["record"], "text": "word " * 290})
-    return notes_of_visits(visits, texts, PARAMS)[0]
-
-
 @cache
 def questions_of(domain: str) -> pd.DataFrame:
     visits = visits_of(domain)
-    return history_questions(visits, plain_notes(visits), words_of(domain), PARAMS, seed=SEED)[0]
+    notes, _ = notes_of_visits(visits, visits[["record"]].assign(text="word " * 290), PARAMS)
+    return history_questions(visits, notes, words_of(domain), PARAMS, seed=SEED)[0]
 
 
 def second_reading(wording: str, own: pd.DataFrame, columns: dict[str, str], treatments: dict[str, str]) -> str | None:

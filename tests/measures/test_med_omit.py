@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from pydantic import ValidationError
 
 from schemas.errors import MissingSourceError, SourceError
 from schemas.params.measures import MedOmit, Overlap
@@ -46,7 +45,7 @@ from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document, Tables
 from tests.support.cases import from_table
 from tests.support.records import NETWORK
-from tests.support.scripted import DirectAsk, ScriptedAsk
+from tests.support.scripted import DirectAsk, Said, ScriptedAsk, as_reply
 
 SHARED = {"seed": 1, "provenance": "p", "condition": "paper"}
 
@@ -125,31 +124,17 @@ REPLIES = {
 }
 
 
-class Script:
+def script(*refused: str) -> ScriptedAsk:
     """Answers each step with a fixed reply; the steps in ``refused`` fail."""
 
-    label = "script"
-
-    def __init__(self, *refused: str) -> None:
-        self.refused, self.asked = refused, []
-
-    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
-        return [self._answer(call) for call in calls]
-
-    def _answer(self, call: Call) -> Answer:
+    def answer(call: Call) -> Said:
         step = call.key.split("/")[1]
-        self.asked.append(step)
-        if step in self.refused:
-            return Answer(call.key, failure="refused")
-        text = json.dumps(REPLIES[step])
-        assert call.reply is not None
-        try:
-            return Answer(call.key, text=text, value=call.reply.model_validate_json(text, context=call.context))
-        except ValidationError as error:
-            return Answer(call.key, failure=str(error.errors()[0]["msg"]), raw=text)
+        return ValueError("refused") if step in refused else as_reply(call, json.dumps(REPLIES[step]))
+
+    return ScriptedAsk(answer)
 
 
-def judged(ask: Script, summary: str = "Smokes.", encode=None) -> Tables:  # type: ignore[no-untyped-def]
+def judged(ask: ScriptedAsk, summary: str = "Smokes.", encode=None) -> Tables:  # type: ignore[no-untyped-def]
     document = Document("1", (NOTE,), outputs={"s": summary})
     return asyncio.run(judge(ask, [document], Plan(), MedOmit(), encode or unlike))
 
@@ -160,7 +145,9 @@ def unlike(names: Sequence[str]) -> np.ndarray:
 
 
 def test_fact_in_several_clusters_scores_its_largest_uniqueness() -> None:
-    made = judged(Script())
+    ask = script()
+    made = judged(ask)
+    assert sum("mechanisms" in call.key for call in ask.calls) == 1, "asthma has two facts; the one of copd is no group"
     facts, omitted = FACTS.validate(made["facts"]), OMITTED.validate(made["omitted"])
     assert made["unscored"].empty
     cough, smokes = facts.to_dict("records")
@@ -173,21 +160,24 @@ def test_fact_in_several_clusters_scores_its_largest_uniqueness() -> None:
 
 
 def test_partial_omissions_count_in_full_and_their_share_is_a_metric() -> None:
-    omitted = judged(Script())["omitted"]
+    omitted = judged(script())["omitted"]
     assert omitted["extent"].tolist()[:1] == ["part"] and omitted["omitted"].tolist() == [True, False]
     rows = extent_rows(omitted, **SHARED)
     assert rows[["metric", "value", "n", "unscored"]].to_numpy().tolist() == [["omitted_in_part", 1.0, 1, 0]]
 
 
 def test_an_empty_summary_omits_every_fact_without_a_call() -> None:
-    ask = Script()
+    ask = script()
     made = judged(ask, " \n")
-    assert "omissions" not in ask.asked and made["omitted"]["omitted"].tolist() == [True, True]
+    assert not any("omissions" in call.key for call in ask.calls) and made["omitted"]["omitted"].tolist() == [
+        True,
+        True,
+    ]
     assert document_scores(made["facts"], made["omitted"])["weight"].tolist() == [1.5]
 
 
 def test_a_document_whose_facts_are_not_listed_is_unscored() -> None:
-    made = judged(Script("facts"))
+    made = judged(script("facts"))
     scores = document_scores(made["facts"], made["omitted"])
     assert made["facts"].empty and scores.empty and made["unscored"]["reason"].tolist() == ["refused"]
     rows = metric_rows(scores, documents={"s": 1}, **SHARED)
@@ -196,7 +186,7 @@ def test_a_document_whose_facts_are_not_listed_is_unscored() -> None:
 
 @pytest.mark.parametrize("step", ["differential", "importance", "supports", "refutes"])
 def test_a_failed_grade_loses_the_weight_and_not_the_count(step: str) -> None:
-    made = judged(Script(step))
+    made = judged(script(step))
     assert made["unscored"]["reason"].tolist() == ["refused"]
     scores = document_scores(made["facts"], made["omitted"])
     (row,) = scores.to_dict("records")
@@ -253,7 +243,7 @@ def test_facts_that_a_reply_skips_are_unscored_and_do_not_lower_the_count(monkey
     monkeypatch.setitem(REPLIES, "importance", {"facts": grades})
     given = [("F0", "no"), ("F2", "yes"), ("F3", "partly"), ("F5", "yes")]
     monkeypatch.setitem(REPLIES, "omissions", {"facts": [{"fact": f, "included": v} for f, v in given]})
-    made = judged(Script())
+    made = judged(script())
     omitted = made["omitted"].set_index("fact")["omitted"]
     assert omitted[["F1", "F4"]].isna().all() and omitted[["F0", "F2", "F3", "F5"]].tolist() == [True, False] * 2
     (row,) = made["unscored"].to_dict("records")
@@ -265,7 +255,7 @@ def test_facts_that_a_reply_skips_are_unscored_and_do_not_lower_the_count(monkey
 
 
 def test_failed_omissions_are_null_and_do_not_affect_other_systems() -> None:
-    made = judged(Script("omissions"))
+    made = judged(script("omissions"))
     omitted = made["omitted"]
     assert omitted["omitted"].isna().all() and made["unscored"]["step"].tolist() == ["omissions of s"]
     other = omitted.assign(system="t", omitted=pd.array([False, False], dtype="boolean"))
@@ -280,7 +270,7 @@ def test_a_bad_reply_leaves_the_weight_unscored_with_its_reason(
     monkeypatch: pytest.MonkeyPatch, step: str, reply: dict, reason: str
 ) -> None:
     monkeypatch.setitem(REPLIES, step, reply)
-    made = judged(Script())
+    made = judged(script())
     assert document_scores(made["facts"], made["omitted"])["weight"].isna().all()
     assert [one.split()[0] for one in made["unscored"]["step"]] == [step] and reason in made["unscored"]["reason"][0]
 
@@ -289,7 +279,7 @@ def test_a_bad_reply_leaves_the_weight_unscored_with_its_reason(
 def test_failed_mechanisms_lose_their_cluster_and_not_the_document(
     monkeypatch: pytest.MonkeyPatch, groups: list[list[str]] | None
 ) -> None:
-    ask = Script(*([] if groups else ["mechanisms"]))
+    ask = script(*([] if groups else ["mechanisms"]))
     if groups:
         listed = [{"kind": "test", "mechanism": str(number), "facts": facts} for number, facts in enumerate(groups)]
         monkeypatch.setitem(REPLIES, "mechanisms", {"groups": listed})
@@ -306,44 +296,26 @@ def test_a_fact_in_two_groups_of_a_diagnosis_has_the_uniqueness_of_the_smaller(m
     monkeypatch.setitem(
         REPLIES, "mechanisms", {"groups": [together, {"kind": "social", "mechanism": "exposure", "facts": ["F1"]}]}
     )
-    made = judged(Script())
+    made = judged(script())
     assert made["unscored"].empty and made["facts"]["uniqueness"].tolist() == [1, 1], "F0 is alone for copd"
     assert made["facts"]["score"].tolist() == [1, 1]
 
 
-def test_a_single_fact_needs_no_call_to_be_grouped() -> None:
-    ask = Script()
-    judged(ask)
-    assert ask.asked.count("mechanisms") == 1  # asthma has two facts, copd one
+def test_renamed_diagnoses_are_neither_lost_nor_added() -> None:
+    names = ("Airway disease from smoking", "ASTHMA (mild)", "Gout")
+    listed = [{"diagnosis": name, "explanation": "", "likelihood": "possible"} for name in names]
 
-
-def test_ids_and_grades_are_read_as_models_write_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    grades = [{"fact": "f0: Has a cough.", "category": "Other"}, {"fact": "1", "category": "IMPORTANT"}]
-    monkeypatch.setitem(REPLIES, "importance", {"facts": grades})
-    verdicts = [("[F0]", "No"), ("has a cough", "no"), ("1: Smokes.", "YES")]
-    monkeypatch.setitem(REPLIES, "omissions", {"facts": [{"fact": f, "included": v} for f, v in verdicts]})
-    made = judged(Script())
-    assert made["unscored"].empty and made["facts"]["category"].tolist() == ["other", "important"]
-    assert made["omitted"]["omitted"].tolist() == [True, False]
-
-
-def test_renamed_diagnoses_are_neither_lost_nor_added(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Renaming(Script):
-        def _answer(self, call: Call) -> Answer:
-            if "<text>\nSmokes." in call.messages[-1].content:
-                names = ("Airway disease from smoking", "ASTHMA (mild)", "Gout")
-                listed = [{"diagnosis": name, "explanation": "", "likelihood": "possible"} for name in names]
-                with monkeypatch.context() as patch:
-                    patch.setitem(REPLIES, "differential", {"diagnoses": listed})
-                    return super()._answer(call)
-            return super()._answer(call)
+    def renamed(call: Call) -> Said:
+        if "/differential" in call.key and "<text>\nSmokes." in call.messages[-1].content:
+            return as_reply(call, json.dumps({"diagnoses": listed}))
+        return script().script(call)
 
     def alike(names: Sequence[str]) -> np.ndarray:
         return np.array(
             [[1.0, 0.0] if name in ("copd", "airway disease from smoking") else [0.0, 1.0] for name in names]
         )
 
-    made = judged(Renaming(), encode=alike)
+    made = judged(ScriptedAsk(renamed), encode=alike)
     assert made["unscored"].empty
     assert made["differences"][["lost", "added"]].to_numpy().tolist() == [[0, 1 / 3]]
 
@@ -362,7 +334,7 @@ def test_synonyms_are_one_diagnosis_whatever_the_encoder_knows() -> None:
 
 def test_a_source_without_facts_is_unscored_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(REPLIES, "facts", {"medical": [], "access_and_social": [], "other": []})
-    made = judged(Script())
+    made = judged(script())
     assert made["facts"].empty and made["omitted"].empty
     assert made["unscored"][["step", "reason"]].to_numpy().tolist() == [["facts", "no fact is listed"]]
 

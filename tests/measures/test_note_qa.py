@@ -9,13 +9,11 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from flows.runtime.params import load_params
 from flows.runtime.tables import check
-from schemas.params import Params
 from schemas.params.measures import NoteQa
 from schemas.tables.metrics import METRICS, SCORES
 from schemas.tables.note_qa import ANSWERS, JUDGEMENTS, LETTERS, PATIENT_NOTES, PLANTED, QUESTIONS
-from tasks.llm.calls import Answer, unscored_table
+from tasks.llm.calls import Call, unscored_table
 from tasks.measures.note_qa.answering import answer_questions, judge_outputs, planted_answers
 from tasks.measures.note_qa.metrics import (
     effect_rows,
@@ -59,7 +57,7 @@ from tasks.measures.note_qa.questions import (
 from tasks.measures.note_qa.truth_questions import UNKNOWN, truth_questions
 from tests.golden.requests import CHOICES, LAYOUTS, PATIENT, printed_layout
 from tests.support.cases import from_table
-from tests.support.imports import ROOT
+from tests.support.params import shipped
 from tests.support.qa import LABELS, PARAMS, lineage
 from tests.support.scripted import DirectAsk, ScriptedAsk
 
@@ -250,18 +248,10 @@ def test_the_metric_table_has_answerer_judge_and_choices(made, answered):
     assert len(scores) == len(answered.answers)
 
 
-class FailingAsk:
-    """Fails the first call of each batch and gives a constant answer to the others."""
-
-    label = "failing"
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    async def __call__(self, calls):
-        return [
-            Answer(c.key, failure="timeout") if i == 0 else Answer(c.key, text=self.text) for i, c in enumerate(calls)
-        ]
+def failing_first(text: str) -> ScriptedAsk:
+    """Fails the first call, and gives a constant answer to the others."""
+    said = iter([TimeoutError("timeout")])
+    return ScriptedAsk(lambda _: next(said, text))
 
 
 def test_a_failed_or_unparsable_verdict_is_counted_and_never_scored(made):
@@ -269,9 +259,9 @@ def test_a_failed_or_unparsable_verdict_is_counted_and_never_scored(made):
         version="normal", form="free_text", variant="answer"
     )
     outputs["output"] = "x"
-    kept, unscored = asyncio.run(judge_outputs(outputs, made.questions, 1, FailingAsk("Yes, it does")))
+    kept, unscored = asyncio.run(judge_outputs(outputs, made.questions, 1, failing_first("Yes, it does")))
     assert len(kept) == 2 and kept["verdict"].all() and [row["reason"] for row in unscored] == ["timeout"]
-    kept, unscored = asyncio.run(judge_outputs(outputs, made.questions, 1, FailingAsk("Perhaps")))
+    kept, unscored = asyncio.run(judge_outputs(outputs, made.questions, 1, failing_first("Perhaps")))
     assert len(kept) == 0 and [row["reason"] for row in unscored] == ["timeout", *["neither yes nor no"] * 2]
     assert unscored[1]["detail"] == "Perhaps"
 
@@ -285,42 +275,27 @@ def test_ranks_of_two_versions_that_change_places_are_counted(made, answered):
     assert (found["value"] == turned["take"].nunique()).all()
 
 
-class TwoStepAsk:
-    """Writes a question, then unfit choices, then fit ones."""
-
-    label = "two-step"
-
-    def __init__(self) -> None:
-        self.samples: list[int] = []
-
-    async def __call__(self, calls):
-        answers = []
-        for call in calls:
-            if call.reply is AskedQuestion:
-                value = AskedQuestion(question="What was charted?", answer="Cough", reason="it stands there")
-            else:
-                self.samples.append(call.sample)
-                texts = dict(
-                    zip(LETTERS, ["Cough", "Cough" if call.sample == 0 else "Rash", "a", "b", "c"], strict=True)
-                )
-                value = AnswerChoices(**texts, correct="A", reason="r")
-            answers.append(Answer(call.key, text="{}", value=value))
-        return answers
+def two_steps(call: Call) -> AskedQuestion | AnswerChoices:
+    """A question, then unfit choices, then fit ones."""
+    if call.reply is AskedQuestion:
+        return AskedQuestion(question="What was charted?", answer="Cough", reason="it stands there")
+    texts = dict(zip(LETTERS, ["Cough", "Rash" if call.sample else "Cough", "a", "b", "c"], strict=True))
+    return AnswerChoices(**texts, correct="A", reason="r")
 
 
 def test_unfit_choices_are_asked_for_again_and_the_question_is_kept_when_they_fit(made):
-    ask = TwoStepAsk()
+    ask = ScriptedAsk(two_steps)
     one = made.patients[made.patients["patient"] == "p001"]
     questions, unscored = asyncio.run(generated_questions(one, PARAMS, ask, seed=7))
-    assert ask.samples == [0, 1] and len(questions) == 1 and unscored == []
+    assert [call.sample for call in ask.calls[1:]] == [0, 1] and len(questions) == 1 and unscored == []
     (row,) = questions.itertuples()
-    assert json.loads(row.choices)[LETTERS.index(row.answer)] == "Cough" and row.provenance == "two-step"
+    assert json.loads(row.choices)[LETTERS.index(row.answer)] == "Cough" and row.provenance == "scripted"
 
 
 def test_choices_that_never_fit_drop_the_question_and_count_it(made):
     one = made.patients[made.patients["patient"] == "p001"]
     params = PARAMS.model_copy(update={"generation_attempts": 1})
-    questions, unscored = asyncio.run(generated_questions(one, params, TwoStepAsk(), seed=7))
+    questions, unscored = asyncio.run(generated_questions(one, params, ScriptedAsk(two_steps), seed=7))
     assert questions.empty and [row["reason"] for row in unscored] == ["two choices are the same"]
 
 
@@ -528,15 +503,12 @@ def test_the_judge_sees_output_and_right_answer_but_no_question_and_choices_only
 
 
 def test_the_protocol_needs_a_model_and_one_question_a_patient():
-    settings = load_params(ROOT / "params.yaml").model_dump()
-    settings["note_qa"]["protocol"] = "paper"
+    paper, hosted = {"protocol": "paper"}, {"base_url": "http://127.0.0.1:8000/v1", "temperature": None}
     with pytest.raises(ValidationError, match="knows its own prompts only, serves \\['annotator', 'judge'\\]"):
-        Params.model_validate(settings)
-    for role in ("annotator", "judge"):
-        settings["roles"][role] |= {"base_url": "http://127.0.0.1:8000/v1", "temperature": None}
+        shipped(note_qa=paper)
     with pytest.raises(ValidationError, match="judge has temperature 0, and roles"):
-        Params.model_validate(settings)
-    settings["roles"]["judge"]["temperature"] = 0.7  # replaced by 0 in each request
-    assert Params.model_validate(settings).note_qa.protocol == "paper"
+        shipped(note_qa=paper, roles={"annotator": hosted, "judge": hosted})
+    sampled = hosted | {"temperature": 0.7}  # replaced by 0 in each request
+    assert shipped(note_qa=paper, roles={"annotator": hosted, "judge": sampled}).note_qa.protocol == "paper"
     with pytest.raises(ValidationError, match="one question a patient"):
         NoteQa(protocol="paper", generated_questions=2)

@@ -35,7 +35,7 @@ ROWS = [
         "id": f"d{n}",
         "source": f"dry cough for {n} weeks",
         "reference": "cough",
-        "outputs": {"all": f"Dry cough for {n} weeks", "one": "cough"},
+        "outputs": {"whole": f"Dry cough for {n} weeks", "one": "cough"},
     }
     for n in range(10)
 ]
@@ -62,7 +62,7 @@ def test_its_scores_get_intervals_comparisons_and_a_place_on_the_page(folder: Pa
     for stem, table in made.tables.items():
         check(table, EVALUATION[stem], stem)
     rows = made.table("metrics").set_index(["system", "metric"])
-    assert rows.loc[("all", "kept words"), ["value", "n", "unscored"]].tolist() == [1, 10, 0]
+    assert rows.loc[("whole", "kept words"), ["value", "n", "unscored"]].tolist() == [1, 10, 0]
     one = rows.loc[("one", "kept words")]
     assert one["value"] == pytest.approx(0.2) and 0 < one["low"] < 0.2 < one["high"] < 1
     compared = made.table("comparisons").set_index("metric").loc["kept words"]

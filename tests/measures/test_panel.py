@@ -216,7 +216,7 @@ COLLIDING = [
     (["--judge", f"{PANEL}=simulator", "--judge", f"m{NOWHERE}"], "is the name of the panel"),
     (["--judge", "=simulator"], "expected JUDGE or NAME=JUDGE"),
     (["--judge", "a=simulator", "--lister", f"a=m{NOWHERE}"], "the name a is taken by --judge a=simulator"),
-    (["--judge", "someone", "--judge", "simulator"], "expected simulator, a role of params.yaml"),
+    (["--judge", "someone", "--judge", "simulator"], "expected simulator, a role of the params"),
     (["--family", "copy=one"], "--family compares judges; name two or more"),
     (["--judge", "a=simulator", "--judge", f"m{NOWHERE}", "--family", "cpoy=x"], "did you mean copy?"),
     (["--judge", "copy=simulator", "--judge", f"m{NOWHERE}", "--family", "copy=x"], "a judge and a system have"),

@@ -26,7 +26,7 @@ from tasks.network.sampling import sample
 from tasks.network.time import sample_histories
 from tasks.network.transitions import Transitions, read_transitions
 from tasks.network.visits import visit_dates, visits_per_patient
-from tests.support.unrolled import at_visit, to_dynamic, unrolled
+from tests.support.unrolled import at_visit, unrolled
 
 SEED = 11
 SMALL = FOLDER / "_skeleton"
@@ -118,25 +118,6 @@ def test_smoothed_states_of_a_domain_are_those_of_elimination_in_the_unrolled_ne
     for visit in range(1, 5):
         expected = joint_posterior(long, evidence, [at_visit(target, visit)])
         assert found[(visits["visit"] == visit).to_numpy()] == pytest.approx(expected, abs=1e-9)
-
-
-def test_filtered_and_smoothed_states_are_those_of_pgmpy():
-    from pgmpy.inference import DBNInference
-
-    network, transitions = over_time(SMALL)
-    model = to_dynamic(network, transitions)
-    assert model.check_model()
-    model.initialize_initial_state()
-    visits = sample_histories(network, transitions, 3, 4, 3)[["patient", "visit", "earache"]]
-    before, after = (one(network, transitions, visits, "otitis") for one in (filtered, smoothed))
-    for _, own in visits.groupby("patient"):
-        codes = [network.values("earache").index(value) for value in own["earache"]]
-        evidence = {("earache", i): code for i, code in enumerate(codes)}
-        for i, row in enumerate(own.index):
-            until = {node: code for node, code in evidence.items() if node[1] <= i}
-            peer = DBNInference(model)
-            assert before[row] == pytest.approx(peer.forward_inference([("otitis", i)], until)["otitis", i].values)
-            assert after[row] == pytest.approx(peer.backward_inference([("otitis", i)], evidence)["otitis", i].values)
 
 
 def test_a_constant_that_changes_is_impossible():

@@ -14,11 +14,12 @@ from flows.runtime.params import load_params
 from flows.runtime.tables import write_table
 from schemas.errors import SourceError
 from schemas.tables.evaluation import FACTS, OMITTED
-from schemas.tables.people import REVIEW_NOTES, SCALES
+from schemas.tables.people import REVIEW_NOTES
 from tasks.measures.med_omit.metrics import SYSTEM
 from tasks.people.omission_form import OmissionForm, omission_form
 from tasks.people.rating_form import RatingForm
 from tests.support.imports import ROOT
+from tests.support.returned import file_of, rated, validated
 from tests.support.review import drawn
 
 FORM = RatingForm(drawn(), [])
@@ -38,10 +39,8 @@ def project(tmp_path, monkeypatch):
 
 
 def _file(folder: Path, rater: str, name: str = "sent.json", **changes) -> Path:
-    notes = [{"record": r, "penalties": {}, "ratings": dict.fromkeys(SCALES, 5), "comment": ""} for r in (4, 9, 12)]
-    path = folder / name
-    path.write_text(json.dumps({"format": FORM.format, "form": FORM.id, "rater": rater, "notes": notes} | changes))
-    return path
+    (folder / name).write_text(file_of(FORM, rater, **{"notes": rated()} | changes))
+    return folder / name
 
 
 def test_good_files_are_taken_in_under_the_raters_code(project):
@@ -52,14 +51,14 @@ def test_good_files_are_taken_in_under_the_raters_code(project):
 def test_one_bad_file_keeps_all_out(project, capsys):
     bad = _file(project, "rater_2", "b.json", notes=[])
     assert run(["import", str(_file(project, "rater_1", "a.json")), str(bad)]) == 1
-    assert "note 4 is missing" in capsys.readouterr().err
+    assert f"{bad}: note 4 is missing" in capsys.readouterr().err
     assert not list(Path("returned/review_returned").iterdir())
 
 
 def test_a_second_file_of_a_rater_needs_replace(project):
     file = _file(project, "rater_1")
     import_files([file])
-    with pytest.raises(SourceError, match="already imported"):
+    with pytest.raises(SourceError, match=f"{file}: already imported as returned/review_returned/rater_1.json"):
         import_files([file])
     assert import_files([file], replace=True)
 
@@ -93,12 +92,8 @@ def omissions(project):
 
 
 def _omission_file(folder: Path, asked: OmissionForm, **changes) -> Path:
-    answered = [
-        {"record": f"{row.document}/{row.fact}", "included": "no", "supports": 1, "refutes": 0, "category": "critical"}
-        for row in asked.shown.itertuples()
-    ]
-    content = {"format": asked.format, "form": asked.id, "rater": "dr_b", "facts": answered} | changes
-    (folder / "omissions.json").write_text(json.dumps(content))
+    answered = validated(asked.shown["document"] + "/" + asked.shown["fact"], ["no", "no"])
+    (folder / "omissions.json").write_text(file_of(asked, "dr_b", facts=answered, **changes))
     return folder / "omissions.json"
 
 
@@ -114,9 +109,23 @@ def test_two_clinicians_with_copies_of_one_form_are_imported_under_their_names(p
     assert found == ["dr_b-A__B_.json", "dr_b-C.json"]
 
 
+def test_a_form_without_an_answer_is_refused(project, omissions, capsys):
+    file = _omission_file(project, omissions, facts=[])
+    assert run(["import", str(file)]) == 1
+    assert f"{file}: 0 of {len(omissions.records)} facts are answered" in capsys.readouterr().err
+    assert not list(Path("returned/omissions_returned").iterdir())
+
+
+def test_what_is_imported_is_counted_of_all_that_the_form_asks(project, omissions, capsys):
+    answered = json.loads(_omission_file(project, omissions).read_text())["facts"]
+    assert run(["import", str(_omission_file(project, omissions, facts=answered[:1], complete=False))]) == 0
+    assert "dr_b.json (1 of 2 facts, not marked as complete)" in capsys.readouterr().out
+
+
 def test_an_omission_form_of_another_draw_is_refused(project, omissions):
-    with pytest.raises(SourceError, match="is of form vignette-omissions 000000000000"):
-        import_files([_omission_file(project, omissions, form="0" * 12)])
+    file = _omission_file(project, omissions, form="0" * 12)
+    with pytest.raises(SourceError, match=f"{file}: is of form vignette-omissions 000000000000"):
+        import_files([file])
     assert not list(Path("returned/omissions_returned").iterdir())
 
 
@@ -130,5 +139,8 @@ def test_a_file_of_labels_is_imported_for_the_stage_that_reads_it(
     file.write_text("item,judged,label\na,1,yes\nb,0,\n")
     assert [path.as_posix() for path in import_files([file])] == ["returned/labels_returned/gpt-4o.csv"]
     file.write_text("item,judged,label\na,maybe,yes\n")
-    with pytest.raises(SourceError, match="column judged: found 'maybe'"):
+    with pytest.raises(SourceError, match=f"{file}, row 2, column judged: found 'maybe'"):
+        import_files([file], replace=True)
+    file.write_text("item,judged,label\na,1,\nb,0,\n")
+    with pytest.raises(SourceError, match=f"{file}: 0 of 2 items have a label"):
         import_files([file], replace=True)

@@ -1,13 +1,11 @@
 """Returned forms of all kinds, from the files to the calibrated judge."""
 
-import json
-
 import pandas as pd
 import pytest
 
 from schemas.params.measures import FormSample
 from schemas.tables.metrics import METRICS
-from schemas.tables.people import HUMAN_LABELS, SCALES
+from schemas.tables.people import HUMAN_LABELS
 from tasks.judges.human_labels import form_rows
 from tasks.judges.judges_compared import judges_text
 from tasks.people.omission_form import OmissionForm, omission_labels
@@ -16,6 +14,7 @@ from tasks.people.rating_agreement import rating_labels
 from tasks.people.rating_form import RatingForm
 from tasks.people.span_form import span_labels
 from tests.support.qa import questions_by_hand
+from tests.support.returned import file_of, kept, rated, validated
 from tests.support.review import REVIEW, drawn
 from tests.support.span_review import FORM, SPAN_TABLE, SYMPTOMS, returned
 
@@ -27,28 +26,15 @@ def omissions() -> pd.DataFrame:
     omitted = facts[["document", "fact"]].assign(system="s", omitted=[at < 4 for at in range(10)])
     form = OmissionForm(facts.iloc[:6], 10, FormSample(), None)
     answers = ["no", "partially", "no", "no", "no", "yes"]
-    given = [
-        {"record": f"{row.document}/{row.fact}", "included": said, "supports": 0, "refutes": 0, "category": "other"}
-        for row, said in zip(form.shown.itertuples(), answers, strict=True)
-    ]
-    file = json.dumps({"format": form.format, "form": form.id, "rater": "r", "facts": given})
-    return omission_labels(facts, omitted, "s", form.validations({"a.json": file}), "judge m")
+    given = validated(form.shown["document"] + "/" + form.shown["fact"], answers, "other")
+    return omission_labels(facts, omitted, "s", form.validations({"a.json": file_of(form, facts=given)}), "judge m")
 
 
 def ratings() -> pd.DataFrame:
     """Three notes; the model gives one penalty, and one of two people another one, which is a tie."""
-
     form = RatingForm(drawn(), REVIEW.raters)
-
-    def returned(rater: str, penalties: dict) -> str:
-        notes = [
-            {"record": r, "penalties": penalties if r == 4 else {}, "ratings": dict.fromkeys(SCALES, 4)}
-            for r in (4, 9, 12)
-        ]
-        return json.dumps({"format": form.format, "form": form.id, "rater": rater, "notes": notes})
-
-    files = {"a.json": returned("rater_1", {"1A": ["cough"]}), "b.json": returned("rater_2", {})}
-    people = form.ratings(files)
+    penalised = file_of(form, "rater_1", notes=rated(penalties={4: {"1A": ["cough"]}}))
+    people = form.ratings({"a.json": penalised, "b.json": file_of(form, "rater_2", notes=rated())})
     one = people.ratings["rater"] == "rater_1"
     model = people.ratings[one].assign(rater="model", rater_kind="model")
     given = pd.DataFrame([("model", "model", 9, "1B", "pain")], columns=people.penalties.columns)
@@ -60,13 +46,9 @@ def questions() -> pd.DataFrame:
     """The right choice of the first question is corrected, the others are kept."""
     asked = questions_by_hand()
     form = QuestionForm(asked)
-    revised = [
-        {"record": row.question, "decision": "keep", "wording": row.wording, "choices": json.loads(row.choices),
-         "answer": row.answer if at else next(letter for letter in "ABCDE" if letter != row.answer)}
-        for at, row in enumerate(asked.itertuples())
-    ]  # fmt: skip
-    file = json.dumps({"format": form.format, "form": form.id, "rater": "r", "questions": revised})
-    return question_labels(asked, form.reviews({"a.json": file}), "annotator m")
+    revised = kept(asked)
+    revised[0]["answer"] = next(letter for letter in "ABCDE" if letter != revised[0]["answer"])
+    return question_labels(asked, form.reviews({"a.json": file_of(form, questions=revised)}), "annotator m")
 
 
 def spans() -> pd.DataFrame:

@@ -1,7 +1,5 @@
 """The clinicians' form: content, returned files, and agreement."""
 
-import json
-
 import pandas as pd
 import pytest
 
@@ -15,6 +13,7 @@ from tasks.people.omission_agreement import (
     missing_agrees_by_figure_5,
 )
 from tasks.people.omission_form import omission_form
+from tests.support.returned import file_of, validated
 
 FACTS = pd.DataFrame(
     {
@@ -49,11 +48,8 @@ FORM = omission_form(FACTS, OMITTED, "s", FormSample(), seed=1)
 
 
 def _file(rater: str, *included: str, category: str = "critical", **changes: object) -> str:
-    facts = [
-        {"record": f"7/F{at}", "included": one, "supports": 1, "refutes": 0, "category": category}
-        for at, one in enumerate(included)
-    ]
-    return json.dumps({"format": FORM.format, "form": FORM.id, "rater": rater, "facts": facts} | changes)
+    facts = validated([f"7/F{at}" for at in range(len(included))], included, category)
+    return file_of(FORM, rater, facts=facts, **changes)
 
 
 def test_a_form_holds_the_graded_facts_and_says_how_many_were_needed() -> None:
@@ -94,19 +90,11 @@ def test_texts_cannot_become_markup() -> None:
     assert "Content-Security-Policy" in html
 
 
-def test_partial_inclusion_is_an_omission() -> None:
-    assert missing_agrees(True, "partially")
-    assert missing_agrees(True, "no")
-    assert missing_agrees(False, "yes")
-    assert not missing_agrees(True, "yes")
-    assert not missing_agrees(False, "no")
-    assert not missing_agrees(False, "partially")
-
-
-def test_figure_5_counts_partial_inclusion_as_inclusion() -> None:
-    assert missing_agrees_by_figure_5(False, "partially")
-    assert not missing_agrees_by_figure_5(True, "partially")
-    assert missing_agrees_by_figure_5(True, "no")
+@pytest.mark.parametrize("included", ["yes", "partially", "no"])
+def test_partial_inclusion_is_an_omission_and_by_figure_5_an_inclusion(included: str) -> None:
+    for omitted in (True, False):
+        assert missing_agrees(omitted, included) is (omitted == (included != "yes"))
+        assert missing_agrees_by_figure_5(omitted, included) is (omitted == (included == "no"))
 
 
 def test_agreement_with_the_judge() -> None:

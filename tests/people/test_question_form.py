@@ -12,17 +12,13 @@ from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import QUESTIONS
 from tasks.people.question_form import CATEGORIES, QuestionForm, count_revisions, review_counts, revise
 from tests.support.qa import questions_by_hand
+from tests.support.returned import file_of, kept
 
 FORM = QuestionForm(questions_by_hand())
 
 
 def _review(rater: str = "a", **changes) -> dict:
-    questions = questions_by_hand()
-    rows = [
-        {"record": q, "decision": "keep", "wording": w, "choices": json.loads(c), "answer": a}
-        for q, w, c, a in questions[["question", "wording", "choices", "answer"]].itertuples(index=False)
-    ]
-    return {"format": FORM.format, "form": FORM.id, "rater": rater, "questions": rows} | changes
+    return json.loads(file_of(FORM, rater, questions=kept(questions_by_hand()))) | changes
 
 
 def _read(*files: dict):
@@ -58,6 +54,12 @@ def test_taking_another_choice_for_the_right_one_revises_the_answer_and_one_dist
     file["questions"][0]["answer"] = "B"
     counts = count_revisions(questions_by_hand(), _read(file))
     assert (counts["right_choices_revised"], counts["distractors_revised"]) == (1, 1)
+
+
+def test_choices_of_a_removed_question_need_not_differ():
+    file = _review()
+    file["questions"][0].update(decision="remove", choices=["same"] * 5)
+    assert count_revisions(questions_by_hand(), _read(file))["removed"] == 1
 
 
 def test_questions_that_nobody_reviewed_stay():

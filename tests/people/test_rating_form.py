@@ -9,7 +9,7 @@ import pytest
 from flows.runtime.tables import check
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS, SCORES
-from schemas.tables.people import ASPECTS, PENALTIES, RATINGS, REVIEW_NOTES, SCALES
+from schemas.tables.people import ASPECTS, PENALTIES, RATINGS, REVIEW_NOTES
 from tasks.domains.rules import rules_of
 from tasks.people.rating_agreement import (
     evaluator_files,
@@ -21,6 +21,7 @@ from tasks.people.rating_agreement import (
     review_scores,
 )
 from tasks.people.rating_form import RatingForm, consistency_score, draw_notes, rater_order
+from tests.support.returned import file_of, rated
 from tests.support.review import PRACTISED, REVIEW, RUBRIC, drawn, prompts
 from tests.support.sources import needs_sources, sources_folder
 
@@ -28,14 +29,8 @@ FORM = RatingForm(drawn(), REVIEW.raters)
 PUBLISHED = "tasks/reproduction/published/simsum_table4_expert.csv"
 
 
-def _note(record: int) -> dict:
-    return {"record": int(record), "penalties": {}, "ratings": dict.fromkeys(SCALES, 4), "comment": ""}
-
-
-def _returned(rater: str = "rater_1", signature: str = "", **changes) -> dict:
-    notes = [_note(record) for record in (4, 9, 12)]
-    form = {"format": FORM.format, "form": FORM.id, "rater": rater, "signature": signature, "notes": notes}
-    return form | changes
+def _returned(rater: str = "rater_1", signature: str = "") -> dict:
+    return json.loads(file_of(FORM, rater, signature=signature, notes=rated()))
 
 
 def _read(*forms: dict):
@@ -68,13 +63,12 @@ def test_practice_notes_come_first_are_checked_and_are_not_counted():
     form = RatingForm(notes, PRACTISED.raters)
     items = re.findall(r'"practice": ?(true|false)', form.filled("rater_1", RUBRIC, seed=7))
     assert items == ["true", "false", "false"]
-    rated = [_note(record) for record in notes["record"]]
-    file = {"format": form.format, "form": form.id, "rater": "rater_1", "notes": rated}
+    file = json.loads(file_of(form, "rater_1", notes=rated(notes["record"])))
     found = form.ratings({"a.json": json.dumps(file)})
     assert set(found.ratings["record"]) == set(notes["record"]) - {practice}
-    without = file | {"notes": [note for note in rated if note["record"] != practice]}
+    without = file | {"notes": [note for note in file["notes"] if note["record"] != practice]}
     assert len(form.ratings({"a.json": json.dumps(without)}).ratings) == len(found.ratings)
-    wrong = file | {"notes": [note | {"ratings": {}} for note in rated]}
+    wrong = file | {"notes": [note | {"ratings": {}} for note in file["notes"]]}
     with pytest.raises(SourceError, match=f"note {practice}: realism_history is missing"):
         form.ratings({"a.json": json.dumps(wrong)})
 

@@ -1,5 +1,7 @@
 """The manual evaluation of spans: form, returned files, precision and recall."""
 
+import re
+
 import pandas as pd
 import pytest
 
@@ -46,7 +48,6 @@ def test_two_readers_of_a_note_are_averaged() -> None:
         {"record": "3/compact", "incorrect": [], "missing": []},
     )
     counts = counts_by_note(read(a=returned(signature="a"), b=returned(*kind, signature="b")))
-    assert counts is not None
     assert counts.loc[3, "normal_incorrect"] == 0.5 and counts.loc[3, "compact_missing"] == 0.5
     assert counts.loc[8, "compact_missing"] == 1
     rows = symptom_rows(read(a=returned()), provenance="p").set_index(["condition", "item", "metric"])["value"]
@@ -97,3 +98,13 @@ def test_corrected_assertions_are_a_share_of_the_phrases_that_are_right() -> Non
 def test_a_file_that_does_not_fit_is_refused(text: str, message: str) -> None:
     with pytest.raises(SourceError, match=message):
         read(a=text)
+
+
+def test_symptoms_have_the_colours_and_frames_of_the_report() -> None:
+    form, report = (
+        (ROOT / file).read_text(encoding="utf-8")
+        for file in ("tasks/people/assets/form.css", "tasks/reporting/templates/report.css")
+    )
+    rule = r"((?:\.hollow)?\.s[0-7]) { ((?:background|outline-color): #\w+); }"
+    colours = re.findall(rule, report)
+    assert len(colours) == 15 and re.findall(rule, form) == colours

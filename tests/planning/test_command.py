@@ -141,6 +141,7 @@ def test_people_are_planned_from_their_labels(capsys: pytest.CaptureFixture[str]
     ("arguments", "said"),
     [
         (["nothing"], "nothing: no such study; expected one of evaluate"),
+        (["evalate"], "; did you mean evaluate?"),
         (["evaluate"], "expected a half width, a difference, or numbers of notes"),
         (["evaluate", "--difference", "0.1"], "--difference: evaluate estimates one mean"),
         (["evaluate", "--half-width", "-1"], "--half-width -1: expected a number above 0"),
@@ -152,12 +153,14 @@ def test_people_are_planned_from_their_labels(capsys: pytest.CaptureFixture[str]
         ),
         (["evaluate", "--half-width", "0.1", "--components", "note=0"], "nothing varies"),
         (["evaluate", "--half-width", "0.1", "--table", "nothing"], "--table nothing: no such table"),
+        (["evaluate", "--half-width", "0.1", "--table", "docles"], "; did you mean doclens?"),
         (["evaluate", "--half-width", "0.1", "--table", "doclens"], "doclens.csv: 10 rows; choose one with --metric"),
         (["evaluate", "--half-width", "0.1", "--takes", "3"], "3 takes: the components do not say"),
         (["evaluate", "--half-width", "0.1", "--takes", "0"], "--takes 0: expected numbers from 1"),
         (["lineages", "--difference", "0.1", "--correlation", "1"], "--correlation 1: expected"),
         (["lineages", "--difference", "0.1", "--power", "2"], "--power 2: expected a probability"),
         (["audit", "--half-width", "0.1", "--counted", "nothing"], "--counted nothing: expected one of"),
+        (["audit", "--half-width", "0.1", "--counted", "doclen"], "; did you mean doclens?"),
     ],
 )
 def test_a_wrong_option_is_one_line_that_says_what_was_expected(

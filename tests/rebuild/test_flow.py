@@ -2,6 +2,7 @@
 
 import sqlite3
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from flows.rebuild.pipeline import MAIN, needed_by
 from flows.runtime.params import YES, load_params
 from schemas.errors import VignetteError
 from tests.support.imports import ROOT
+from tests.support.params import shipped
 
 CHAINS = {"a1": [], "a2": ["a1"], "a3": ["a2"], "b1": [], "b2": ["b1"], "joined": ["a3", "b2"]}
 CALLING = ("a2", "b2")
@@ -57,10 +59,15 @@ def statuses(**by_stage: int) -> None:
 
 
 def states(workplace: Path, run: Path) -> dict[str, str]:
-    """What Prefect shows of the tasks of a run."""
+    """What Prefect shows of the tasks of a run, once its server, which may be busy, has recorded their last states."""
     query = "SELECT t.name, t.state_name FROM task_run t JOIN flow_run f ON t.flow_run_id = f.id WHERE f.name = ?"
-    with sqlite3.connect(workplace / "prefect" / "prefect.db") as database:
-        return dict(database.execute(query, (run.name,)).fetchall())
+    for _ in range(600):
+        with sqlite3.connect(workplace / "prefect" / "prefect.db") as database:
+            found = dict(database.execute(query, (run.name,)).fetchall())
+        if set(found) == set(CHAINS) and not {"Pending", "Running"} & set(found.values()):
+            break
+        time.sleep(0.1)
+    return found
 
 
 def test_a_stage_waits_for_what_it_needs_and_for_nothing_else(pipeline: Path, workplace: Path, tmp_path: Path) -> None:
@@ -137,7 +144,7 @@ def test_a_stage_needs_the_maker_of_a_file_and_of_a_folder_around_it(dep: str) -
 def test_stages_whose_cost_must_be_confirmed_run_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(YES, raising=False)
     params = load_params(ROOT / "params.yaml")
-    asks = params.model_copy(update={"budget": params.budget.model_copy(update={"confirm_above_dollars": 1.0})})
+    asks = shipped(budget={"confirm_above_dollars": 1.0})
     assert (stages_at_once(params), stages_at_once(asks)) == (2, 1)
     monkeypatch.setenv(YES, "1")
     assert stages_at_once(asks) == 2

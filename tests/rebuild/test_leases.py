@@ -100,7 +100,6 @@ def test_a_run_waits_for_no_living_stage_of_somebody_else(running: "subprocess.P
 def test_an_orphan_is_ended_by_who_comes_next(clone: Path, taking: str) -> None:
     Path("seconds").write_text("60")
     parent = subprocess.Popen([sys.executable, "-uc", PARENT, STAGE], stdout=subprocess.PIPE)
-    assert parent.stdout is not None
     orphan = psutil.Process(int(parent.stdout.readline()))
     wait_for(Path("begun"))
     parent.kill()

@@ -25,7 +25,6 @@ CHOICES = ["Dry cough", "Productive cough", "No cough", "Fever", "The notes do n
 def read(meant: Meant, content: object) -> dict:
     completion = Completion(json.dumps(content), None, "stop", "m", None)
     found = read_reply(completion, meant.kind, meant.context)
-    assert found is not None
     return found.model_dump()
 
 

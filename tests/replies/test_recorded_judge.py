@@ -22,7 +22,6 @@ PARAMS = load_params()
 @pytest.fixture(scope="module")
 def encounters() -> list[Document]:
     folder = sources_folder()
-    assert folder is not None
     return read_encounters(folder, PARAMS.doclens.systems, subclaims=True)
 
 

@@ -4,6 +4,8 @@ import pandas as pd
 
 from tasks.reporting.evaluation_page import align, aligned_segments
 from tasks.reporting.evaluation_text import main_table, shown, summary_text
+from tasks.tracking.comparison import UNDECIDED
+from tests.support.cases import from_table
 
 COLUMNS = ["system", "item", "metric", "value", "low", "high", "n", "unscored"]
 METRICS = pd.DataFrame(
@@ -28,7 +30,16 @@ def summary(compared: pd.DataFrame, systems: list[str], unscored: pd.DataFrame |
 
 
 def comparisons(count: int) -> pd.DataFrame:
-    row = {"system_a": "a", "system_b": "b", "item": "all", "difference": 0.25, "low": 0.125, "high": 0.5, "n": 20}
+    row = {
+        "system_a": "a",
+        "system_b": "b",
+        "item": "all",
+        "difference": 0.25,
+        "low": 0.125,
+        "high": 0.5,
+        "n": 20,
+        "note": "",
+    }
     rows = [row | {"metric": f"m{n:02}", "p": n / 1000, "changed": True} for n in range(count)]
     return pd.DataFrame([*rows, row | {"metric": "same", "p": 0.9, "changed": False}])
 
@@ -87,10 +98,19 @@ def test_differences_beyond_chance_are_listed_by_p_and_the_rest_counted() -> Non
     assert summary(around_zero, ["a"])[-1].endswith("differ more than those seen, and may contain 0")
 
 
-def test_differences_on_few_documents_are_said_to_be_untested() -> None:
-    few = comparisons(1).assign(n=6, p=1.0, changed=False)
-    last = summary(few, ["a"])[-1]
-    assert last == "paired comparisons: 2; not tested, as this takes at least 8 documents"
+def test_comparisons_of_failures_are_counted_apart_and_what_they_decide_is_said() -> None:
+    table = comparisons(3).assign(metric=["m0", "m1", "unscored m0", "m2"])
+    table.loc[3, "note"] = UNDECIDED.format(5)
+    lines = summary(table, ["a"])
+    assert "paired comparisons: 3, and 1 of what failed; beyond chance (5% family-wise) on whole texts: 3" in lines
+    assert any(line.startswith("cannot be told, as documents that failed decide: 1 (") for line in lines)
+    assert not any("cannot be told" in line for line in summary(comparisons(3), ["a"]))
+
+
+def test_differences_on_fewer_than_eight_documents_are_said_to_be_untested() -> None:
+    few, enough = (comparisons(1).assign(n=n, p=1.0, changed=False) for n in (7, 8))
+    assert summary(few, ["a"])[-1] == "paired comparisons: 2; not tested, as this takes at least 8 documents"
+    assert "not tested" not in summary(enough, ["a"])[-1]
 
 
 TEXT = "The patient has a dry cough.\n\nNo fever, no dyspnea. Amoxicillin 500 mg was started."
@@ -114,27 +134,7 @@ def test_a_claim_belongs_to_the_sentence_with_most_of_its_words() -> None:
     assert align(claims, cut) == [cough, fever, drug, None, None]
 
 
-def test_of_equal_sentences_the_first_and_of_unequal_ones_the_shorter_is_taken() -> None:
-    same = [("Cough.", True), (" ", False), ("Cough.", True)]
-    assert align(["cough"], same) == [0]
-    assert align(["cough"], [("Cough and fever.", True), ("Cough.", True)]) == [1]
-    assert align(["cough"], [("cough", False)]) == [None]
-
-
-def test_a_third_of_the_words_is_too_little() -> None:
-    sentence = [("Cough.", True)]
-    assert align(["cough fever"], sentence) == [0]
-    assert align(["cough fever dyspnea"], sentence) == [None]
-
-
-def test_words_agree_by_their_first_six_letters() -> None:
-    assert align(["Dyspneic."], [("Dyspnea on exertion.", True)]) == [0]
-    assert align(["Smoking."], [("Smoker for years.", True)]) == [None]
-
-
-def test_comparisons_on_just_enough_documents_are_tested() -> None:
-    def last(n: int) -> str:
-        table = comparisons(1).assign(n=n, p=1.0, changed=False)
-        return summary(table, ["a"])[-1]
-
-    assert [("not tested" in last(n)) for n in (7, 8)] == [True, False]
+@from_table
+def test_a_claim_is_placed(claim: str, sentences: list[str], place: int | None) -> None:
+    assert align([claim], [(sentence, True) for sentence in sentences]) == [place]
+    assert align([claim], [(sentence, False) for sentence in sentences]) == [None], "between the sentences"

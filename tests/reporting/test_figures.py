@@ -37,7 +37,6 @@ TEXT = metric_table(
 
 def test_bars_of_the_embeddings_have_the_height_and_the_place_of_their_symptom() -> None:
     figure = embedding_types(TEXT)
-    assert figure is not None
     (axes,) = figure.axes  # no compact notes, no panel for them
     assert axes.get_title() == "normal notes" and axes.get_ylabel() == "F1" and axes.get_ylim() == (0, 1)
     assert [label.get_text() for label in axes.get_xticklabels()] == ["cough", "pain"]
@@ -62,7 +61,6 @@ def test_each_model_with_tabular_features_has_a_panel() -> None:
         f1("BN-text", "compact/realistic", "cough", 0.3, 0.2, 0.4),
     )
     figure = evidence_settings(pd.concat([TEXT, more], ignore_index=True))
-    assert figure is not None
     assert [axes.get_title() for axes in figure.axes] == [
         "BN-tab",
         "neural-text-tab, normal notes",
@@ -84,7 +82,6 @@ def test_reliability_pools_symptoms_by_the_number_of_predictions() -> None:
         ("BN-tab", "realistic", "pain", "yes", 0, 0.90, 0.9, 60),
     ]
     figure = reliability(pd.DataFrame(rows, columns=columns))
-    assert figure is not None
     (axes,) = figure.axes
     diagonal, curve = axes.get_lines()
     assert diagonal.get_xydata().tolist() == [[0, 0], [1, 1]]
@@ -102,7 +99,6 @@ def test_a_forest_has_a_row_per_value_from_top_to_bottom_and_a_line_at_zero_if_a
         {"metric": "other", "value": 9.0},
     )
     figure = forest("effect", parts=("system",), label="effect")(table)
-    assert figure is not None
     (axes,) = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["without adjustment", "exact"]
     drawn = [line.get_xydata().tolist() for line in axes.get_lines()]
@@ -134,7 +130,6 @@ def test_printed_and_reproduced_values_are_drawn_by_basis_and_verdict() -> None:
         {"published": 0.1, "reproduced": float("nan"), "basis": "absent", "verdict": "absent"},
     )
     figure = agreement(rows)
-    assert figure is not None
     exact, sampled = figure.axes
     assert (exact.get_title(), sampled.get_title()) == ("recomputed (2)", "sampled (1)")
     assert (exact.get_ylabel(), sampled.get_ylabel(), sampled.get_xlabel()) == ("reproduced", "", "printed")
@@ -154,11 +149,10 @@ def test_equal_tables_give_equal_bytes_and_an_unknown_table_no_figure() -> None:
 
 
 def panels(figure: Figure | None) -> list[Bbox]:
-    assert figure is not None
     return [axes.get_position() for axes in figure.axes]
 
 
-def test_panels_lie_in_one_row_of_growing_width() -> None:
+def test_up_to_three_panels_lie_in_one_row_of_growing_width() -> None:
     systems = [("BN-tab", "all"), ("XGBoost-tab", "all")]
     rows = [f1(system, condition, "cough", 0.7, 0.6, 0.8) for system, condition in systems]
     bases = [{"basis": basis} for basis in ("recomputed", "fitted", "sampled")]
@@ -176,14 +170,12 @@ def test_panels_lie_in_one_row_of_growing_width() -> None:
         assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
         assert boxes[0].height > 0.5
     sizes = [figure.get_size_inches().tolist() for figure in figures if figure is not None]
-    assert sizes == [pytest.approx(size) for size in ([6, 2.9], [4.5, 2.9], [5.2, 2.7], [9.3, 3])]
+    assert sizes == [pytest.approx(size) for size in ([6, 2.7], [4.5, 2.7], [5, 2.6], [7.5, 2.6])]
 
 
 def test_one_size_of_small_type_and_a_legend_outside_the_panels() -> None:
     figure = embedding_types(TEXT)
-    assert figure is not None
     (axes,), legend = figure.axes, figure.axes[0].get_legend()
-    assert legend is not None
     sizes = {text.get_fontsize() for text in (*axes.get_xticklabels(), *legend.get_texts())}
     assert len(sizes) == 1 and min(sizes) >= 7
     figure.draw_without_rendering()
@@ -193,7 +185,6 @@ def test_one_size_of_small_type_and_a_legend_outside_the_panels() -> None:
 def test_a_bin_at_zero_or_one_is_not_cut() -> None:
     columns = ["system", "condition", "bin", "predicted", "observed", "n"]
     figure = reliability(pd.DataFrame([("BN-tab", "all", 0, 0.0, 1.0, 30)], columns=columns))
-    assert figure is not None
     (left, right), (bottom, top) = figure.axes[0].get_xlim(), figure.axes[0].get_ylim()
     assert (left, right) == (bottom, top) == pytest.approx((-0.05, 1.05))
 
@@ -201,7 +192,6 @@ def test_a_bin_at_zero_or_one_is_not_cut() -> None:
 def test_each_row_of_a_forest_takes_the_same_height() -> None:
     def height(rows: int) -> float:
         figure = forest("m")(metric_table(*({"metric": "m", "item": str(n)} for n in range(rows))))
-        assert figure is not None
         return float(figure.get_size_inches()[1])
 
     assert height(12) - height(11) == pytest.approx(height(3) - height(2)) == pytest.approx(0.24)
@@ -212,7 +202,6 @@ def test_an_interval_that_ends_at_zero_has_no_line_at_zero() -> None:
     def lines(low: float, high: float) -> int:
         rows = ({"metric": "m", "item": item, "low": low, "high": high} for item in "ab")
         figure = forest("m")(metric_table(*rows))
-        assert figure is not None
         return len(figure.axes[0].get_lines())
 
     assert [lines(*interval) for interval in ((-0.1, 0.1), (0.0, 0.1), (-0.1, 0.0))] == [5, 4, 4]

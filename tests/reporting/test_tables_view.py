@@ -23,7 +23,7 @@ def test_metrics_of_the_same_rows_share_a_block() -> None:
     assert [[m["name"] for m in block["metrics"]] for block in view["blocks"]] == [["precision", "recall"], ["words"]]
     first = view["blocks"][0]
     assert first["named"] == ["item"]  # system and condition are constant
-    assert view["constant"] == {"system": "compact notes", "condition": "json_cot"}
+    assert view["constant"] == {"system": "compact notes", "condition": "JSON with reasons"}
     assert [row["key"] for row in first["rows"]] == [["a"], ["b"]]
     assert first["rows"][1]["cells"][0] is None
     assert first["metrics"][1]["meaning"] == "share found"
@@ -144,3 +144,25 @@ def test_n_is_said_once_where_all_rows_have_the_same() -> None:
     rows = [{"metric": "x", "item": item, "n": 1200} for item in "ab"]
     assert metric_view(metric_table(*rows), {})["n"] == "1,200"
     assert metric_view(metric_table(*rows, {"metric": "y", "n": 3}), {})["n"] == ""
+
+
+def test_conditions_items_and_metrics_are_in_words_and_systems_are_named_as_the_user_does() -> None:
+    table = metric_table(
+        {"metric": "rouge1_f", "item": "descriptor_lost", "system": "claim_recall"},
+        {"metric": "rouge1_f", "item": "claim_recall and rouge1_r", "system": "my_model"},
+    )
+    (block,) = metric_view(table, {})["blocks"]
+    assert block["metrics"][0]["label"] == "ROUGE-1 F"
+    assert [row["key"] for row in block["rows"]] == [
+        ["claim_recall", "description left out"],
+        ["my_model", "claim recall and ROUGE-1 recall"],
+    ]
+    (block,) = metric_view(table, {}, own_systems=False)["blocks"]
+    assert [row["key"][0] for row in block["rows"]] == ["claim recall", "my model"]
+
+
+def test_printed_tables_are_in_the_order_of_their_numbers() -> None:
+    rows = reproduction_rows(*({"table": f"Table {name}"} for name in ("11", "2", "1", "3b", "3a", "20")))
+    assert [view["table"] for view in reproduction_view(rows, NAMES)] == [
+        f"Table {name}" for name in ("1", "2", "3a", "3b", "11", "20")
+    ]

@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from tasks.spans.matching import ELISION, Match, match_phrases
 from tasks.spans.search import forms, tokenize
-from tests.support.cases import from_table
+from tests.support.cases import read_cases
 from tests.support.corrupt import LIGHT, change_case, corrupt_lightly, elide, inflect
 from tests.support.records import match_phrase
 from tests.support.sources import needs_sources, real_notes
@@ -28,14 +29,12 @@ def found(phrase: str, note: str = NOTE, *, sure: bool = False) -> str | None:
     return None if match is None else note[match.start : match.end]
 
 
-@from_table
-def test_a_phrase_is_found_regardless_of_case_punctuation_and_space(phrase: str, stretch: str):
-    assert found(phrase) == stretch
+FORMS = {"in_note": found, "found": lambda note, phrase: found(phrase, note)}
 
 
-@from_table
-def test_phrases_without_a_certain_match_are_left_to_the_correction_question(phrase: str):
-    assert found(phrase) is None
+@pytest.mark.parametrize(("form", "given", "stretch"), read_cases(Path(__file__).with_name("cases.yaml")))
+def test_a_phrase_is_found_at_its_stretch_or_not(form: str, given: list[str], stretch: str | None):
+    assert FORMS[form](*given) == stretch
 
 
 def test_several_occurrences_are_resolved_in_order_for_each_symptom():
@@ -65,11 +64,6 @@ def test_a_stretch_that_may_end_in_two_places_is_not_guessed():
     assert found("Denies ... pain", note) is None
     assert found("no no ... pain", "no no no more pain") is None  # may begin with either pair
     assert found("Denies fever ... night", note) == "Denies fever, cough at night"
-
-
-@from_table
-def test_any_script_is_matched_at_its_own_characters(note: str, phrase: str, stretch: str):
-    assert found(phrase, note) == stretch
 
 
 def test_of_overlapping_places_none_is_taken_for_the_other():

@@ -39,10 +39,12 @@ def test_a_rows_own_column_takes_precedence_over_the_shared_one():
     assert table["seed"].tolist() == ["7", "7"]
 
 
-def test_a_mean_has_its_number_of_values_its_seed_and_an_interval_around_it():
+def test_a_mean_has_its_number_of_values_its_seed_and_an_interval_around_it_and_one_of_nothing_is_no_score():
     row = metric_table([mean_row("f1", [0.0, 0.5, 1.0, 0.5], seed=3)], **SHARED).iloc[0]
     assert (row["value"], row["n"], row["seed"]) == (0.5, 4, "3")
     assert 0 <= row["low"] < 0.5 < row["high"] <= 1
+    nothing = mean_row("f1", [], seed=3)
+    assert nothing["n"] == 0 and np.isnan([nothing["value"], nothing["low"], nothing["high"]]).all()
 
 
 def test_systems_are_compared_on_the_documents_that_both_have_a_score_of():
@@ -59,12 +61,6 @@ def test_systems_are_compared_on_the_documents_that_both_have_a_score_of():
     assert (row["system"], row["metric"]) == ("a against b", "recall_difference")
     assert (row["value"], row["n"], row["unscored"]) == (0.25, 2, 2)
     assert row["low"] < 0.25 < row["high"]
-
-
-def test_a_mean_of_nothing_is_not_a_score():
-    row = mean_row("f1", [], seed=3)
-    assert row["n"] == 0
-    assert np.isnan([row["value"], row["low"], row["high"]]).all()
 
 
 def test_a_row_with_a_missing_or_a_misspelt_column_is_refused_by_name():

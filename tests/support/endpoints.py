@@ -1,13 +1,14 @@
 """Endpoints and roles for tests of the language-model layer."""
 
-from collections.abc import AsyncIterator, Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 from flows.runtime.clients import SimulatorServer
 from schemas.params.llm import Role, Sending
-from tasks.llm.calls import Call, Message, Reply
+from tasks.llm.calls import Answer, Call, Message, Reply
 from tasks.transport.client import RoleAsk
 from tasks.transport.fingerprint import Fingerprint, simulator_identity
 from tasks.transport.roles import open_role
@@ -34,6 +35,17 @@ async def asker(
         "writer", role, fingerprint, store=store, stage="test", sending=sending, base_url=base_url, **more
     ) as ask:
         yield ask
+
+
+def answers(base_url: str, folder: Path, calls: Sequence[Call], **settings: Any) -> list[Answer]:
+    """The writer's answers to calls, in order, with a store in ``folder``."""
+
+    async def run() -> list[Answer]:
+        with ResponseStore(folder / "responses.sqlite") as store:
+            async with asker(store, base_url, **settings) as ask:
+                return await ask(calls)
+
+    return asyncio.run(run())
 
 
 def chat(number: int, text: str = "hello", reply: type[Reply] | None = None) -> Call:

@@ -32,7 +32,8 @@ def lineage(records: int = 60, seed: int = 3) -> tuple[pd.DataFrame, pd.DataFram
     prompts = pd.DataFrame(rows).astype({"record": "int64", "call": "int64", "slot": "int64"})
     texts = [_note(row) for row in rows]
     notes = pd.DataFrame({"record": range(records), "attempt": 0, "note": texts, "consistent": True, "provenance": "t"})
-    compact = pd.DataFrame({"record": range(records), "compact": [_shortened(t) for t in texts], "provenance": "t"})
+    shortened = [text.replace("The patient", "Pt").replace("reports", "c/o") for text in texts]
+    compact = pd.DataFrame({"record": range(records), "compact": shortened, "provenance": "t"})
     spans = pd.DataFrame({"record": pd.Series(dtype="int64"), "symptom": pd.Series(dtype="str")})
     return prompts, notes.astype({"record": "int64", "attempt": "int64"}), compact.astype({"record": "int64"}), spans
 
@@ -81,10 +82,6 @@ def _note(row: dict) -> str:
         + "\n\n".join(said)
         + "\n\n**Physical Examination**\nThe abdomen is soft. Mild headache reported."
     )
-
-
-def _shortened(note: str) -> str:
-    return note.replace("The patient", "Pt").replace("denies", "denies").replace("reports", "c/o")
 
 
 def questions_by_hand() -> pd.DataFrame:

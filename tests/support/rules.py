@@ -1,24 +1,19 @@
 """The simulator's application in the test process, with two small tasks instead of its rules."""
 
-import asyncio
 import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
-from schemas.params.llm import Sending
 from tasks.llm.calls import Answer, Call, Message, Reply
 from tasks.simulator import dispatch
 from tasks.simulator.faults import Faults
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.server import Journal, make_app
-from tasks.transport.store import ResponseStore
-from tests.support.endpoints import asker
 from tests.support.hosted import serving
 
 
@@ -56,17 +51,6 @@ def rules(patch: pytest.MonkeyPatch, folder: Path, faults: Faults | None = None)
     (folder / "files").mkdir(exist_ok=True)
     with serving(make_app(faults or Faults(), Journal(folder / "journal"), folder / "files")) as base_url:
         yield base_url
-
-
-def asked_of_rules(base_url: str, folder: Path, count: int, sending: Sending, **more: Any) -> list[Answer]:
-    """The answers to ``count`` calls of each of the two tasks."""
-
-    async def run() -> list[Answer]:
-        with ResponseStore(folder / "responses.sqlite") as store:
-            async with asker(store, base_url, sending=sending, **more) as ask:
-                return await ask(calls_of_rules(count))
-
-    return asyncio.run(run())
 
 
 def calls_of_rules(count: int) -> list[Call]:

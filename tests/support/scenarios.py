@@ -10,7 +10,6 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from flows.runtime.clients import Clients
-from flows.runtime.params import load_params
 from schemas.errors import VignetteError
 from schemas.params.llm import Budget, Price, Role, Sending
 from tasks.llm.calls import Answer, Call, Reply
@@ -20,8 +19,9 @@ from tasks.transport.probing import Sighting
 from tasks.transport.roles import look_up
 from tasks.transport.store import ResponseStore
 from tests.support.endpoints import QUICK as PATIENT
-from tests.support.endpoints import asker, chat
+from tests.support.endpoints import answers, asker, chat
 from tests.support.hosted import Body, Hosted, completion, hosted
+from tests.support.params import shipped
 from tests.support.stored import sql
 
 PRICE = Price(prompt=1000.0, completion=2000.0)
@@ -162,16 +162,10 @@ def fingerprint(base_url: str, **more: Any) -> Fingerprint:
 def ask(
     base_url: str, folder: Path, calls: Sequence[Call], *, role: Role = ROLE, sending: Sending = PATIENT, **more: Any
 ) -> list[Answer]:
-    """Answer calls in a store in ``folder``."""
-
-    async def run() -> list[Answer]:
-        settings = {"fingerprint": fingerprint(base_url)} | more
-        served = role.model_copy(update={"base_url": base_url})
-        with ResponseStore(folder / "responses.sqlite") as store:
-            async with asker(store, base_url, role=served, sending=sending, **settings) as asking:
-                return await asking(calls)
-
-    return asyncio.run(run())
+    """The answers of the fake endpoint's model to calls."""
+    served = role.model_copy(update={"base_url": base_url})
+    settings = {"fingerprint": fingerprint(base_url)} | more
+    return answers(base_url, folder, calls, role=served, sending=sending, **settings)
 
 
 def echo(body: Body, number: int) -> Body:
@@ -222,11 +216,9 @@ def look(endpoint: Hosted, folder: Path, **settings: Any) -> Sighting:
 
 def run_stage(endpoint: Hosted, folder: Path, model: str = "big-1", **runtime: Any) -> list[bool]:
     """A minimal stage: ask, then end; which of its six calls were answered."""
-    loaded = load_params()
     sending = {"judge": Sending(retries=1, backoff_s=0.0, timeout_s=2, breaker_failures=1000)}
-    changed = loaded.runtime.model_copy(update={"sending": sending, **runtime})
-    roles = {**loaded.roles, "judge": Role(base_url=endpoint.base_url, model=model)}
-    params = loaded.model_copy(update={"roles": roles, "runtime": changed})
+    role = Role(base_url=endpoint.base_url, model=model)
+    params = shipped(roles={"judge": role}, runtime={"sending": sending, **runtime})
     (folder / "judge.json").write_text(fingerprint(endpoint.base_url).to_json())
 
     async def run() -> list[bool]:

@@ -1,13 +1,12 @@
 """Two handmade records with extracted phrases, and returned span forms."""
 
-import json
-
 import pandas as pd
 
 from schemas.tables.columns import typed
 from schemas.tables.records import SPANS
 from tasks.people.span_form import SpanForm, draw_notes
 from tests.support.records import span_row
+from tests.support.returned import file_of
 
 SYMPTOMS = ("cough", "fever")
 NOTES = pd.DataFrame(
@@ -52,5 +51,4 @@ def returned(*notes: dict, rater: str = "clinician", **changes: object) -> str:
         {"record": "8/normal", "incorrect": [], "missing": []},
         {"record": "8/compact", "incorrect": [], "missing": [{"symptom": "fever", "start": 0, "end": 7}]},
     )
-    content = {"format": FORM.format, "form": FORM.id, "rater": rater, "notes": list(found)}
-    return json.dumps(content | changes)
+    return file_of(FORM, rater, **{"notes": list(found)} | changes)

@@ -17,17 +17,8 @@ from tests.support.null_pairs import KINDS, SIZES, UNEQUAL, alarm_rate, compare,
 
 
 def predictions(label: list[str], predicted: list[str], symptom: str = "cough", seed: int = 0) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "record": range(len(label)),
-            "system": "neural-text",
-            "condition": "normal",
-            "symptom": symptom,
-            "seed": seed,
-            "label": label,
-            "predicted": predicted,
-        }
-    )
+    table = pd.DataFrame({"record": range(len(label)), "label": label, "predicted": predicted})
+    return table.assign(system="neural-text", condition="normal", symptom=symptom, seed=seed)
 
 
 def test_f1_of_a_binary_symptom_by_hand() -> None:
@@ -51,10 +42,12 @@ def scored(values: dict[int, float], failed: list[int] | None = None, *, metric:
     return measure
 
 
-def answered(record_items: dict[int, list[str]], contents: dict[str, str] | None = None) -> Measure:
-    """Scores of 1 for questions of single records."""
-    rows = [(record, "s", "c", item, "score", 1.0) for record, items in record_items.items() for item in items]
-    table = pd.DataFrame(rows, columns=["record", "system", "condition", "item", "metric", "value"])
+def answered(
+    record_items: dict[int, list[str]], contents: dict[str, str] | None = None, values: float | list[float] = 1.0
+) -> Measure:
+    """Scores of questions of single records."""
+    rows = [(record, "s", "c", item, "score") for record, items in record_items.items() for item in items]
+    table = pd.DataFrame(rows, columns=["record", "system", "condition", "item", "metric"]).assign(value=values)
     (measure,) = score_measures(table, "note_qa", contents=contents).values()
     return measure
 
@@ -69,17 +62,19 @@ def test_contributions_to_f1_differ_in_proportion_to_the_difference_in_f1() -> N
     assert other.mean() - one.mean() == pytest.approx(factor * (b.value() - a.value()))
 
 
-def test_records_are_paired_by_id_in_any_order() -> None:
+def test_records_are_paired_by_id_in_any_order_and_those_of_one_lineage_are_no_failures() -> None:
     paired = pair(scored({3: 0.3, 1: 0.1, 2: 0.2, 0: 0.0}, []), scored({1: 0.1, 2: 0.2, 3: 0.3, 4: 9.0}, []))
     assert paired.a.records.tolist() == [1, 2, 3]
     assert (paired.unpaired, len(paired.failed_a), len(paired.failed_b)) == (2, 0, 0)
     assert paired.a.value() == pytest.approx(0.2) == paired.b.value()
 
 
-def test_equal_lineages_do_not_differ() -> None:
+def test_equal_lineages_do_not_differ_and_one_training_seed_gives_a_warning() -> None:
     (measure,) = prediction_measures(predictions(["yes", "no"] * 50, ["yes", "yes"] * 50), "baseline").values()
     row = compare([pair(measure, measure)], seed=0).iloc[0]
     assert (row["difference"], row["p"], row["changed"]) == (0, 1, False)
+    assert row["note"].startswith("one training seed")
+    assert compare([pair(scored({1: 0.5}), scored({1: 0.5}))], seed=0)["note"].item() == ""
 
 
 def test_the_same_difference_on_every_record_is_a_change() -> None:
@@ -100,24 +95,8 @@ def test_nothing_to_compare_gives_an_empty_table() -> None:
     assert len(compare([], seed=0)) == 0
 
 
-def test_fewer_than_eight_records_are_shown_and_not_tested() -> None:
-    row = compare([pair(scored({0: 0.5, 1: 0.5, 2: 0.5}), scored({0: 0.9, 1: 0.9, 2: 0.9}))], seed=0).iloc[0]
-    assert (row["p"], row["changed"]) == (1, False)
-    assert row["difference"] == pytest.approx(0.4)
-
-
 def test_questions_of_a_record_are_averaged() -> None:
-    table = pd.DataFrame(
-        {
-            "record": [1, 1, 2],
-            "system": "answerer",
-            "condition": "normal",
-            "item": ["p1/1", "p1/2", "p2/1"],
-            "metric": "score",
-            "value": [1.0, 0.0, 1.0],
-        }
-    )
-    (measure,) = score_measures(table, "note_qa").values()
+    measure = answered({1: ["p1/1", "p1/2"], 2: ["p2/1"]}, values=[1.0, 0.0, 1.0])
     assert measure.key[3] == "all" and measure.records.tolist() == [1, 2]
     assert measure.value() == pytest.approx(0.75)
 
@@ -159,11 +138,6 @@ def test_failing_on_the_ten_hardest_of_200_records_is_a_change() -> None:
         assert score["bound_high"] == pytest.approx((10 - easy[:10].sum()) / 200)
 
 
-def test_records_that_a_lineage_did_not_attempt_are_not_failures() -> None:
-    paired = pair(scored(dict.fromkeys(range(200), 0.5), []), scored(dict.fromkeys(range(100), 0.5), []))
-    assert (paired.unpaired, len(paired.failed_b)) == (100, 0)
-
-
 def test_a_failed_question_counts_as_a_failure_of_its_record() -> None:
     columns = ["record", "system", "condition", "item", "metric", "value"]
     asked = [(1, "p1/1"), (1, "p1/2"), (2, "p2/1"), (3, "p3/1")]
@@ -184,12 +158,6 @@ def test_f1_is_bounded_by_failed_predictions_being_right_or_wrong() -> None:
     f1 = 2 * 2 / (2 * 2 + 1)  # of lineage A: 2 hits, 1 missed
     assert low == pytest.approx(2 * 1 / (2 * 1 + 2) - f1)
     assert high == pytest.approx(0)
-
-
-def test_one_training_seed_gives_a_warning() -> None:
-    (measure,) = prediction_measures(predictions(["yes", "no"] * 50, ["yes", "yes"] * 50), "baseline").values()
-    assert compare([pair(measure, measure)], seed=0)["note"].item().startswith("one training seed")
-    assert compare([pair(scored({1: 0.5}), scored({1: 0.5}))], seed=0)["note"].item() == ""
 
 
 NULL = [*zip(KINDS, SIZES, strict=True), *((kind, 300 if kind == "failures" else 20) for kind in UNEQUAL)]
@@ -262,12 +230,13 @@ def test_a_shift_within_the_noise_of_redraws_is_not_a_change() -> None:
     assert not compare([pair(first, b, redraws)], seed=0)["changed"].item()
 
 
-def test_eight_records_are_tested_and_two_have_an_interval_where_scores_have_bounds() -> None:
+def test_fewer_than_eight_records_are_shown_not_tested_and_two_have_an_interval_where_scores_have_bounds() -> None:
     def row(count: int, metric: str = "claim_recall") -> pd.Series:
         a, b = ({n: base + 0.01 * n * base for n in range(count)} for base in (0.5, 0.9))
         return compare([pair(scored(a, metric=metric), scored(b, metric=metric))], seed=0).iloc[0]
 
     assert row(8)["p"] < 0.05 and row(7)["p"] == 1
+    assert row(3)["difference"] == pytest.approx(0.404) and not row(3)["changed"]
     assert np.isfinite(row(2)["low"]) and np.isnan(row(1)["low"])
     assert np.isfinite(row(8, "words")["low"]) and np.isnan(row(7, "words")["low"])
     assert np.isfinite(row(8)["detectable"]) and np.isnan(row(7)["detectable"])

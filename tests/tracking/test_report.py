@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from flows.lineage import origin
 from flows.lineage.lineage import current_lineage
+from flows.lineage.origin import citation, code_rows, running_code
 from flows.lineage.report import MADE, PLACE, SHOWN, write_report
 from tests.support.imports import ROOT
 from tests.support.repository import commit, git
@@ -50,3 +52,35 @@ def test_without_a_page_nothing_is_written_and_without_a_commit_the_lineage_alon
     write_report(clone)
     page = (clone / SHOWN).read_text()
     assert current_lineage(clone).id in page and "revision" not in page
+
+
+def test_the_code_that_runs_is_that_of_its_own_repository_wherever_it_is_run(
+    clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(origin, "SHIPPED", (clone,))
+    monkeypatch.chdir(clone.parent)
+    rows = code_rows(running_code())
+    revision = git(clone, "rev-parse", "HEAD")
+    assert rows["version"] == "0.1.0" and rows["code revision"] == revision[:10]
+    assert citation(rows, clone).endswith(
+        f"version 0.1.0 (code revision {revision[:10]}, date of the commit {rows['date of the commit']})."
+    )
+
+
+@pytest.mark.parametrize(
+    ("noted", "rows"),
+    [
+        (None, {"version": "1.2"}),
+        ('{"url": "https://x", "vcs_info": {"vcs": "git", "commit_id": "0123456789abcdef"}}',
+         {"version": "1.2", "code revision": "0123456789"}),
+    ],
+)  # fmt: skip
+def test_an_installed_version_is_that_of_its_own_and_not_the_repository_in_which_it_is_run(
+    clone: Path, monkeypatch: pytest.MonkeyPatch, noted: str | None, rows: dict[str, str]
+) -> None:
+    installed = type("Installed", (), {"version": "1.2", "read_text": lambda _, __: noted})()
+    monkeypatch.setattr(origin, "distribution", lambda _: installed)
+    monkeypatch.setattr(origin, "SHIPPED", (clone.parent / "site-packages",))
+    monkeypatch.chdir(clone)
+    assert code_rows(running_code()) == rows
+    assert "version 0.1.0." in citation({"version": "1.2"}, ROOT)

@@ -55,6 +55,14 @@ def rebuilt(tree: WatchTree, score: str, tag: str) -> str:
     return made
 
 
+@pytest.fixture
+def tree(clone: Path) -> WatchTree:
+    """The tree of a watch whose first round has begun."""
+    made = WatchTree(Watch())
+    made.reset()
+    return made
+
+
 def test_the_tree_has_no_uncommitted_edits(clone: Path) -> None:
     write_files(clone, {"code.py": "edited\n", "new.py": "new\n"})
     tree = WatchTree(Watch())
@@ -64,9 +72,7 @@ def test_the_tree_has_no_uncommitted_edits(clone: Path) -> None:
     assert git(clone, "status", "--porcelain", "code.py") == " M code.py"  # and the person keeps them
 
 
-def test_a_lineage_is_committed_and_tagged_beside_the_branch(clone: Path) -> None:
-    tree = WatchTree(Watch())
-    tree.reset()
+def test_a_lineage_is_committed_and_tagged_beside_the_branch(clone: Path, tree: WatchTree) -> None:
     made = rebuilt(tree, "0.2\n", "lineage/a")
     assert git(clone, "rev-parse", "lineages") == git(clone, "rev-parse", "lineage/a") == made
     assert git(clone, "show", "lineages:reports/score.csv") == "0.2"
@@ -92,9 +98,7 @@ def test_new_commits_are_merged_and_results_of_the_last_lineage_kept(clone: Path
     assert not tree.reset()
 
 
-def test_what_a_failed_round_left_is_discarded(clone: Path) -> None:
-    tree = WatchTree(Watch())
-    tree.reset()
+def test_what_a_failed_round_left_is_discarded(tree: WatchTree) -> None:
     rebuilt(tree, "0.2\n", "lineage/a")
     write_files(tree.folder, {"fingerprints/judge.json": "judge 9\n", "reports/half.csv": "x"})
     assert tree.changed_roles() == ["judge"]
@@ -156,21 +160,19 @@ def test_a_lock_that_a_killed_git_left_in_the_tree_is_removed(clone: Path, monke
     assert tree.reset() and not lock.exists()
 
 
-def test_a_lock_in_the_clone_is_named_with_the_command_that_removes_it(clone: Path) -> None:
-    tree = WatchTree(Watch())
-    tree.reset()
+def test_a_lock_in_the_clone_is_named_with_the_command_that_removes_it(clone: Path, tree: WatchTree) -> None:
     write_files(clone, {".git/refs/heads/lineages.lock": ""})
     with pytest.raises(VignetteError, match=r"a killed one left it: rm .*/lineages.lock"):
         rebuilt(tree, "0.2\n", "lineage/a")
 
 
-@pytest.mark.parametrize("damage", ["pointer", "pointed", "index", "head", "is a file"])
-def test_a_damaged_tree_is_made_again(clone: Path, damage: str) -> None:
-    tree = WatchTree(Watch())
-    tree.reset()
+@pytest.mark.parametrize("damage", ["deleted", "pointer", "pointed", "index", "head", "is a file"])
+def test_a_damaged_tree_is_made_again(clone: Path, tree: WatchTree, damage: str) -> None:
     rebuilt(tree, "0.2\n", "lineage/a")
     administration = clone / ".git" / "worktrees" / "watch"
     match damage:
+        case "deleted":
+            shutil.rmtree(tree.folder)
         case "pointer":
             (tree.folder / ".git").unlink()
         case "pointed":
@@ -186,9 +188,9 @@ def test_a_damaged_tree_is_made_again(clone: Path, damage: str) -> None:
     assert git(tree.folder, "rev-parse", "--show-toplevel") == str(tree.folder)
 
 
-def test_a_deleted_branch_of_lineages_is_restored(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tree = WatchTree(Watch())
-    tree.reset()
+def test_a_deleted_branch_of_lineages_is_restored(
+    clone: Path, tree: WatchTree, capsys: pytest.CaptureFixture[str]
+) -> None:
     made = rebuilt(tree, "0.2\n", "lineage/a")
     git(clone, "update-ref", "-d", "refs/heads/lineages")
     assert not tree.reset()
@@ -198,15 +200,6 @@ def test_a_deleted_branch_of_lineages_is_restored(clone: Path, capsys: pytest.Ca
     write_files(clone, {".vignette/watch-tip": "0" * 40})
     with pytest.raises(VignetteError, match=r"its last commit 0+ is gone; restore .*git fetch .*or start anew: rm "):
         tree.reset()
-
-
-def test_a_tree_that_was_deleted_is_made_again(clone: Path) -> None:
-    tree = WatchTree(Watch())
-    tree.reset()
-    rebuilt(tree, "0.2\n", "lineage/a")
-    shutil.rmtree(tree.folder)
-    assert not tree.reset()
-    assert (tree.folder / "reports/score.csv").read_text() == "0.2\n"
 
 
 def test_a_missing_branch_is_named(clone: Path) -> None:

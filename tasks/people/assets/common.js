@@ -7,6 +7,12 @@ const COUNTED = DATA.items.length - PRACTICE;
 let state = null;
 let storage = true;
 
+/* Each form defines statusOf(i), draw(), drawPanel(), help(), toRecord(), fromRecord(record) and wellFormed(id, entry). */
+const item = () => DATA.items[state.at];
+const entry = (i = state.at) => state.entries[DATA.items[i].record];
+const isDone = (i) => ["done", "removed"].includes(statusOf(i));
+const openItems = () => [...DATA.items.keys()].filter((i) => !isDone(i));
+
 function el(tag, props, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(props || {})) {
@@ -19,17 +25,11 @@ function el(tag, props, ...children) {
   return node;
 }
 
-/* A text as it was written; lines that are a **heading** are shown bold. */
+const BOLD = /\*\*([^*\n]+)\*\*/g;
+
+/* A text as it was written, with **headings** in bold. */
 function textBody(text) {
-  const body = el("div", { tabIndex: 0 });
-  let plain = [];
-  const flush = () => { if (plain.length) body.append(plain.join("\n").replace(/^\n+|\n+$/g, "")); plain = []; };
-  for (const line of text.split("\n")) {
-    const heading = line.match(/^\s*\*\*(.+?)\*\*:?\s*$/);
-    if (heading) { flush(); body.append(el("strong", {}, heading[1])); } else plain.push(line);
-  }
-  flush();
-  return body;
+  return el("div", { tabIndex: 0 }, ...text.trim().split(BOLD).map((part, k) => (k % 2 ? el("strong", {}, part) : part)));
 }
 
 function sheet(title, text, extra) {
@@ -44,9 +44,10 @@ function restore(fresh) {
 }
 
 function adopt(saved) {
+  const known = Object.entries(saved.entries || {}).filter(([id, given]) => id in state.entries && wellFormed(id, given));
   state.at = Math.min(Math.max(saved.at || 0, 0), DATA.items.length - 1);
   state.signature = saved.signature || "";
-  for (const [id, entry] of Object.entries(saved.entries || {})) if (id in state.entries && wellFormed(id, entry)) state.entries[id] = entry;
+  Object.assign(state.entries, Object.fromEntries(known));
 }
 
 function save() {
@@ -56,7 +57,7 @@ function save() {
 
 function showSaved() {
   const node = document.getElementById("saved");
-  node.textContent = storage ? "✓ Saved here" : "Not saved: download a backup";
+  node.textContent = storage ? "✓ Saved in this browser" : "Not saved: download a backup";
   node.classList.toggle("off", !storage);
 }
 
@@ -65,33 +66,79 @@ function numberOf(i) {
   return i < PRACTICE ? "P" + (i + 1) : String(i + 1 - PRACTICE);
 }
 
-function header(title, buttons) {
-  return el("header", {},
-    el("h1", {}, title), el("span", { class: "who" }, DATA.rater),
-    el("div", { class: "progress" }, el("progress", { id: "bar", max: COUNTED, value: 0, "aria-label": "Progress" }), el("span", { id: "count" })),
-    el("span", { id: "saved", class: "saved", role: "status" }), ...buttons);
+/* Builds the page and shows the item at which the reader left off. */
+function begin(title, fresh) {
+  restore({ at: 0, signature: "", entries: Object.fromEntries(DATA.items.map((it) => [it.record, fresh(it)])) });
+  document.getElementById("app").append(
+    el("header", {},
+      el("h1", {}, title), el("span", { class: "who" }, DATA.rater),
+      el("div", { class: "progress" }, el("progress", { id: "bar", max: COUNTED, value: 0, "aria-label": "Progress" }), el("span", { id: "count" })),
+      el("span", { id: "saved", class: "saved", role: "status" }),
+      el("div", { class: "buttons" }, el("button", { class: "button", onclick: help }, "Instructions"), el("button", { class: "button", id: "finish", onclick: send }, "Finish or back up"))),
+    el("nav", { class: "strip", id: "strip", "aria-label": "All " + DATA.noun + "s" }),
+    el("main", { class: "work" }, el("div", { class: "texts", id: "texts" }), el("div", { class: "panel", id: "panel" })));
+  if (DATA.items.length) draw(); else document.getElementById("texts").append(el("p", {}, "This form has no " + DATA.noun + "."));
 }
 
-function showProgress(statusOf) {
-  const statuses = DATA.items.map(statusOf);
-  const done = statuses.slice(PRACTICE).filter((status) => status === "done" || status === "removed").length;
+addEventListener("beforeunload", (event) => { if (!storage) event.preventDefault(); });
+
+function showProgress() {
+  const statuses = DATA.items.map((_, i) => statusOf(i));
+  const done = [...statuses.keys()].filter((i) => i >= PRACTICE && isDone(i)).length;
   document.getElementById("bar").value = done;
   document.getElementById("count").textContent = done + " of " + COUNTED + " done";
   const strip = document.getElementById("strip");
   strip.replaceChildren(...statuses.map((status, i) => el("button", {
     class: status, title: (i < PRACTICE ? "Practice " : "") + DATA.noun + " " + numberOf(i) + ": " + (status || "not started"),
-    "aria-current": String(i === state.at), onclick: () => go(i),
+    "aria-current": String(i === state.at), tabIndex: i === state.at ? 0 : -1, onclick: () => go(i),
   }, numberOf(i))));
   const current = strip.children[state.at];  // a long strip scrolls by itself; the page around it stays where it is
-  if (current) strip.scrollTop = current.offsetTop - strip.offsetTop - strip.clientHeight / 2 + current.clientHeight / 2;
-  return done;
+  strip.scrollTop = current.offsetTop - strip.children[0].offsetTop - current.offsetHeight;
+}
+
+/* Shows the questions anew; a box that had the focus keeps it, so that the keyboard alone is enough. */
+function fillPanel(...children) {
+  const panel = document.getElementById("panel"), had = document.activeElement;
+  const same = (node) => node.id === had.id && node.name === had.name && (!had.name || node.value === had.value);
+  const again = panel.contains(had) && had.matches("input");
+  showProgress();
+  panel.replaceChildren(...children);
+  if (again) [...panel.querySelectorAll("input")].find(same)?.focus({ preventScroll: true });
+  showSaved();
+}
+
+/* A question that is always open, with its state on the right. */
+function box(title, value, ...body) {
+  return el("section", { class: "question open" }, el("div", { class: "head" }, el("span", { class: "name" }, title), el("span", { class: "value" }, value)), el("div", { class: "body" }, ...body));
+}
+
+function pager(...buttons) {
+  return el("div", { class: "pager" }, el("button", { class: "button", disabled: state.at === 0, onclick: () => go(state.at - 1) }, "← Previous"), ...buttons);
+}
+
+/* The button to the next open item, which says where it leads. */
+function nextButton() {
+  const done = isDone(state.at), finished = !openItems().length;
+  return el("button", { class: "button" + (done ? " main" : ""), id: "next", onclick: next },
+    finished ? "All done: get the file to send" : done ? "Next " + DATA.noun : "Leave for later");
+}
+
+function next() {
+  const open = openItems();
+  if (!open.length) send(); else go(open.find((i) => i > state.at) ?? open[0]);
 }
 
 function go(i) {
   if (i < 0 || i >= DATA.items.length) return;
   state.at = i;
   save();
+  document.activeElement.blur();  // keys answer the new item, not a box of the former one
   draw();
+  for (const id of ["texts", "panel"]) document.getElementById(id).scrollTop = 0;
+}
+
+function keyList(keys) {
+  return el("dl", {}, ...Object.entries(keys).flatMap(([name, text]) => [el("dt", {}, el("kbd", {}, name)), el("dd", {}, text)]));
 }
 
 function download(record) {
@@ -120,21 +167,28 @@ function closer(label, work) {
   return el("button", { class: "button", onclick: (event) => { event.target.closest("dialog").close(); if (work) work(); } }, label);
 }
 
+/* Says which entries a backup leaves out: those of items that are only started, in forms that return what is done. */
+function lost() {
+  const kept = new Set(Object.values(toRecord()).find(Array.isArray).map((one) => one.record));
+  const left = [...DATA.items.keys()].filter((i) => statusOf(i) === "started" && !kept.has(DATA.items[i].record));
+  return left.length ? el("p", { class: "hint" }, "A backup leaves out answers that are only started: " + DATA.noun + " " + left.map(numberOf).join(", ") + ". This browser keeps them.") : null;
+}
+
 /* What is sent back, or kept as a backup: asks for a name once, and says what is still missing. */
-function sendBack(record, openItems) {
-  const finished = openItems.length === 0;
+function send() {
+  const open = openItems(), finished = !open.length;
   const name = el("input", { type: "text", id: "signature", value: state.signature, autocomplete: "name", maxLength: 80 });
   name.addEventListener("input", () => { state.signature = name.value; save(); });
   const jump = (i) => closer(numberOf(i), () => go(i));
   const give = () => {
-    const file = download(Object.assign(record(), { complete: finished, signature: state.signature.trim() }));
+    const file = download(Object.assign(toRecord(), { complete: finished, signature: state.signature.trim() }));
     said.textContent = finished ? "Downloaded as " + file + ". Please send this file back." : "Downloaded as " + file + ". You can load it in this form on any computer.";
   };
   const said = el("p", { role: "status", id: "downloaded" });
   dialog("send",
     el("h2", {}, finished ? "Ready to send" : "Not finished yet"),
     finished ? el("p", {}, "Every " + DATA.noun + " is done. Download the file and send it back by mail.")
-             : el("div", {}, el("p", {}, openItems.length + " to go. Go to:"), el("div", { class: "actions" }, ...openItems.slice(0, 40).map(jump))),
+             : el("div", {}, el("p", {}, open.length + " of " + DATA.items.length + " to go. " + (open.length > 40 ? "The first 40:" : "Go to:")), el("div", { class: "actions" }, ...open.slice(0, 40).map(jump)), lost()),
     el("p", {}, el("label", { class: "field" }, "Your name or initials", name)), said,
     el("div", { class: "actions" },
       el("button", { class: "button" + (finished ? " main" : ""), id: "download", onclick: give }, finished ? "Download the file" : "Download a backup"),
@@ -155,5 +209,5 @@ async function loadBackup(event) {
 }
 
 function typing(event) {
-  return event.target.matches("textarea, select, input[type=text]") || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]");
+  return event.target.matches("textarea, select, input[type=text], input[type=number]") || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]");
 }

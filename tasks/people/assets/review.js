@@ -3,12 +3,10 @@ const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 const SCALES = DATA.rubric.scales;
 let open = 0;
 
-const item = () => DATA.items[state.at];
-const entry = (i = state.at) => state.entries[DATA.items[i].record];
 const penalties = (i = state.at) => Object.values(entry(i).penalties).reduce((sum, given) => sum + given.length, 0);
 const score = (i = state.at) => Math.max(5 - penalties(i), 1);
 
-function statusOf(_, i) {
+function statusOf(i) {
   const given = SCALES.filter((scale) => entry(i).ratings[scale.name]).length;
   if (given === SCALES.length) return "done";
   return given || penalties(i) || entry(i).comment ? "started" : "";
@@ -26,7 +24,7 @@ function penaltyQuestion() {
     el("legend", {}, part.part + "  " + part.title), el("p", {}, part.rule),
     ...part.items.map((it) => tick(part.part, it, LETTERS[key++])));
   const total = penalties();
-  return question(0, "Consistency with the prompt", total + (total === 1 ? " penalty" : " penalties") + " → " + score(), statusOf(null, state.at) !== "",
+  return question(0, "Consistency with the prompt", total + (total === 1 ? " penalty" : " penalties") + " → " + score() + " of 5", statusOf(state.at) !== "",
     el("p", {}, DATA.rubric.consistency), ...item().parts.map(part),
     el("button", { class: "button", onclick: () => show(1) }, "Continue"), " ", el("kbd", {}, "Enter"));
 }
@@ -71,14 +69,8 @@ function show(i) {
 
 function remark() {
   const box = el("textarea", { id: "comment", rows: 2, maxLength: 2000, value: entry().comment });
-  box.addEventListener("input", () => { entry().comment = box.value; save(); showProgress(statusOf); });
+  box.addEventListener("input", () => { entry().comment = box.value; save(); showProgress(); });
   return el("label", { class: "field" }, "Remarks (optional)", box);
-}
-
-function nextOpen() {
-  const n = DATA.items.length;
-  for (let step = 1; step <= n; step++) if (statusOf(null, (state.at + step) % n) !== "done") return (state.at + step) % n;
-  return -1;
 }
 
 function practiceHint() {
@@ -87,19 +79,8 @@ function practiceHint() {
     "Rate it as you would any other; its ratings are not counted." + (last ? " Discuss the practice notes with the study team before you go on." : "")) : "";
 }
 
-function pager() {
-  const next = nextOpen();
-  const finished = next < 0;
-  return el("div", { class: "pager" },
-    el("button", { class: "button", disabled: state.at === 0, onclick: () => go(state.at - 1) }, "← Previous"),
-    el("button", { class: "button" + (finished || statusOf(null, state.at) === "done" ? " main" : ""), id: "next", onclick: () => (finished ? send() : go(next)) },
-      finished ? "All done: get the file to send" : statusOf(null, state.at) === "done" ? "Next note" : "Leave for later"));
-}
-
 function drawPanel() {
-  showProgress(statusOf);
-  document.getElementById("panel").replaceChildren(practiceHint(), penaltyQuestion(), ...SCALES.map(scaleQuestion), remark(), pager());
-  showSaved();
+  fillPanel(practiceHint(), penaltyQuestion(), ...SCALES.map(scaleQuestion), remark(), pager(nextButton()));
 }
 
 function draw() {
@@ -107,11 +88,6 @@ function draw() {
   document.getElementById("texts").replaceChildren(sheet("Prompt", it.prompt, "given"), sheet("Note", it.note), sheet("Compact version", it.compact));
   open = 0;
   drawPanel();
-  document.getElementById("panel").scrollTop = 0;
-}
-
-function send() {
-  sendBack(toRecord, DATA.items.map((_, i) => i).filter((i) => statusOf(null, i) !== "done"));
 }
 
 function toRecord() {
@@ -130,14 +106,13 @@ function wellFormed(id, entry) {
 }
 
 function help() {
-  const key = (name, text) => [el("dt", {}, el("kbd", {}, name)), el("dd", {}, text)];
   dialog("help", el("h2", {}, "How to rate"),
     el("p", {}, DATA.rubric.introduction), el("p", {}, DATA.rubric.consistency),
     el("p", {}, "No penalty gives a consistency of 5, one gives 4, two 3, three 2, and more than three 1. The form counts for you."),
     PRACTICE ? el("p", {}, "The first " + PRACTICE + " notes (P1 to P" + PRACTICE + ") are for practice. Rate them, discuss them with the study team, then rate the others alone. Ratings of practice notes are not counted.") : "",
     el("p", {}, "Your entries are kept in this browser as you make them: close the form and come back whenever you like. When all notes are done, download the file and send it back."),
     el("h3", {}, "Keys"),
-    el("dl", {}, ...key("a – z", "give or take back a penalty"), ...key("Enter", "continue"), ...key("1 – 5", "rate the open question"), ...key("↑ ↓", "another question"), ...key("← →", "another note"), ...key("?", "this page")),
+    keyList({ "a – z": "give or take back a penalty", Enter: "continue", "1 – 5": "rate the open question", "↑ ↓": "another question", "← →": "another note", "?": "this page" }),
     el("h3", {}, "Questions"), ...DATA.rubric.questions.flatMap((q) => [el("p", {}, el("strong", {}, q.question)), el("p", {}, q.answer)]),
     el("div", { class: "actions" }, closer("Close")));
 }
@@ -160,9 +135,4 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-restore({ at: 0, signature: "", entries: Object.fromEntries(DATA.items.map((it) => [it.record, { penalties: {}, ratings: {}, comment: "" }])) });
-document.getElementById("app").append(
-  header("Rating clinical notes", [el("button", { class: "button", onclick: help }, "Instructions"), el("button", { class: "button", id: "finish", onclick: send }, "Finish or back up")]),
-  el("nav", { class: "strip", id: "strip", "aria-label": "Notes" }),
-  el("main", { class: "work" }, el("div", { class: "texts", id: "texts" }), el("div", { class: "panel", id: "panel" })));
-draw();
+begin("Rating clinical notes", () => ({ penalties: {}, ratings: {}, comment: "" }));

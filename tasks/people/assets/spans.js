@@ -1,9 +1,8 @@
 /* Checking extracted phrases: each is right or wrong for its symptom, and phrases that were missed are added. */
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
-const item = () => DATA.items[state.at];
-const entry = (i = state.at) => state.entries[DATA.items[i].record];
 const labelOf = (name) => (DATA.symptoms.find((symptom) => symptom.name === name) || { label: name }).label;
-const toneOf = (name) => "tone" + DATA.symptoms.findIndex((symptom) => symptom.name === name) % 8;
+/* The colour that the report gives the symptom. */
+const toneOf = (name) => "s" + DATA.symptoms.findIndex((symptom) => symptom.name === name) % 8;
 /* Positions count characters as Python does, not UTF-16 units. */
 const characters = () => Array.from(item().text);
 const phrase = (span) => characters().slice(span.start, span.end).join("").replace(/\s+/g, " ");
@@ -19,12 +18,16 @@ function setAssertion(k, assertion) {
   changed();
 }
 
-function statusOf(_, i) {
+function statusOf(i) {
   const now = entry(i);
   return now.checked ? "done" : now.incorrect.length || now.missing.length || corrections(now).length ? "started" : "";
 }
 
-function changed() { save(); draw(); }
+function changed() {
+  save();
+  document.getElementById("note").replaceChildren(...marked());  // the note stays where it was scrolled to
+  drawPanel();
+}
 
 function toggle(k) {
   if (k >= item().spans.length) return;
@@ -34,17 +37,15 @@ function toggle(k) {
   changed();
 }
 
-/* The selected part of the note without the blanks around it, or null. */
+/* The selected part of the note without blanks and asterisks around it, or null. */
 function selected() {
   const selection = getSelection(), holder = document.getElementById("note");
   if (!selection.rangeCount || selection.isCollapsed || !holder.contains(selection.anchorNode) || !holder.contains(selection.focusNode)) return null;
   const range = selection.getRangeAt(0), before = document.createRange();
   before.setStart(holder, 0);
   before.setEnd(range.startContainer, range.startOffset);
-  const text = range.toString(), start = Array.from(before.toString()).length;
-  const from = start + Array.from(text).length - Array.from(text.trimStart()).length;
-  const size = Array.from(text.trim()).length;
-  return size ? { start: from, end: from + size } : null;
+  const text = range.toString(), words = text.replace(/^[\s*]+|[\s*]+$/g, ""), from = Array.from(before.toString() + text.slice(0, text.indexOf(words))).length;
+  return words ? { start: from, end: from + Array.from(words).length } : null;
 }
 
 /* The first place of a typed phrase that is not yet marked as missing for the symptom, or null. */
@@ -72,22 +73,36 @@ function addMissing(symptom) {
   changed();
 }
 
+/* Where the note's **headings** are: the asterisks, which stay in the page as positions count them, and the words. */
+function headings() {
+  return [...item().text.matchAll(BOLD)].map((found) => {
+    const start = Array.from(item().text.slice(0, found.index)).length;
+    return { start, end: start + Array.from(found[0]).length };
+  });
+}
+
 /* The note in stretches that have the same marks. */
 function marked() {
-  const text = characters(), now = entry();
+  const text = characters(), now = entry(), bold = headings();
   const marks = [
     ...item().spans.map((span, k) => ({ ...span, assertion: stated(k), kind: now.incorrect.includes(k) ? "wrong" : "found", letter: LETTERS[k] || "" })),
     ...now.missing.map((span) => ({ ...span, kind: "missed", letter: "" })),
   ];
-  const cuts = [...new Set([0, text.length, ...marks.flatMap((mark) => [mark.start, mark.end])])].sort((a, b) => a - b);
+  const places = [...marks.flatMap((mark) => [mark.start, mark.end]), ...bold.flatMap(({ start, end }) => [start, start + 2, end - 2, end])];
+  const cuts = [...new Set([0, text.length, ...places])].sort((a, b) => a - b);
   return cuts.slice(0, -1).map((from, k) => {
-    const words = text.slice(from, cuts[k + 1]).join(""), over = marks.filter((mark) => mark.start <= from && cuts[k + 1] <= mark.end);
+    const within = (one) => one.start <= from && cuts[k + 1] <= one.end;
+    const over = marks.filter(within), heading = bold.find(within), plain = text.slice(from, cuts[k + 1]).join("");
+    const hidden = heading && (from < heading.start + 2 || from >= heading.end - 2);
+    const words = heading ? el(hidden ? "span" : "strong", { hidden }, plain) : plain;
     if (!over.length) return words;
-    const kinds = [...new Set(over.map((mark) => mark.kind))];
-    if (over.every((mark) => mark.assertion && mark.assertion !== "present")) kinds.push("hollow");
+    const right = over.filter((mark) => mark.kind !== "wrong"), shown = right.length ? right : over;
+    const kinds = [...new Set(shown.map((mark) => mark.kind))];
+    if (shown.every((mark) => mark.assertion && mark.assertion !== "present")) kinds.push("hollow");
+    if (shown.length > 1) kinds.push("multi");
     const begins = over.filter((mark) => mark.start === from).map((mark) => mark.letter).join("");
     const title = over.map((mark) => labelOf(mark.symptom) + (mark.kind === "missed" ? " (added)" : mark.kind === "wrong" ? " (wrong)" : mark.assertion ? ": " + mark.assertion : "")).join(", ");
-    return el("mark", { class: [toneOf(over[0].symptom), ...kinds].join(" "), title, "data-letter": begins }, words);
+    return el("mark", { class: [toneOf(shown[0].symptom), ...kinds].join(" "), title, "data-letter": begins }, words);
   });
 }
 
@@ -109,45 +124,33 @@ function missingRow(span, k) {
 }
 
 function drawPanel() {
-  showProgress(statusOf);
-  const now = entry(), left = openItems();
-  document.getElementById("panel").replaceChildren(
-    el("section", { class: "question open" },
-      el("div", { class: "head" }, el("span", { class: "name" }, "Extracted phrases"), el("span", { class: "value" }, now.incorrect.length + " of " + item().spans.length + " wrong, " + corrections(now).length + " corrected")),
-      el("div", { class: "body" }, el("p", {}, item().spans.length ? "Tick each phrase that says nothing about its symptom, and correct what the note asserts of it." : "No phrase was extracted from this note."), ...item().spans.map(spanRow))),
-    el("section", { class: "question open" },
-      el("div", { class: "head" }, el("span", { class: "name" }, "Missing phrases"), el("span", { class: "value" }, now.missing.length + " added")),
-      el("div", { class: "body" }, el("p", {}, "Select a phrase in the note, or type it here, then choose its symptom."),
-        el("input", { type: "text", id: "typed", "aria-label": "Missing phrase", placeholder: "phrase as written in the note", maxLength: 500 }),
-        el("div", { class: "actions" }, ...DATA.symptoms.map((symptom, k) => el("button", {
-          class: "button small " + toneOf(symptom.name), onmousedown: (event) => event.preventDefault(), onclick: () => addMissing(symptom.name),
-        }, symptom.label + " ", k < 9 ? el("kbd", {}, String(k + 1)) : ""))),
-        el("p", { id: "said", role: "status" }), ...now.missing.map(missingRow))),
-    el("div", { class: "pager" },
-      el("button", { class: "button", disabled: state.at === 0, onclick: () => go(state.at - 1) }, "← Previous"),
-      now.checked ? el("button", { class: "button", id: "reopen", onclick: () => { now.checked = false; changed(); } }, "Not done") : null,
-      el("button", { class: "button main", id: "next", onclick: next }, now.checked && !left.length ? "All done: get the file to send" : now.checked ? "Next note" : "Note is checked ", now.checked ? "" : el("kbd", {}, "Enter"))));
-  showSaved();
+  const now = entry();
+  fillPanel(
+    box("Extracted phrases", now.incorrect.length + " of " + item().spans.length + " wrong, " + corrections(now).length + " corrected",
+      el("p", {}, item().spans.length ? "Tick each phrase that says nothing about its symptom, and correct what the note asserts of it." : "No phrase was extracted from this note."), ...item().spans.map(spanRow)),
+    box("Missing phrases", now.missing.length + " added", el("p", {}, "Select a phrase in the note, or type it here, then choose its symptom."),
+      el("input", { type: "text", id: "typed", "aria-label": "Missing phrase", placeholder: "phrase as written in the note", maxLength: 500 }),
+      el("div", { class: "actions" }, ...DATA.symptoms.map((symptom, k) => el("button", {
+        class: "button small " + toneOf(symptom.name), onmousedown: (event) => event.preventDefault(), onclick: () => addMissing(symptom.name),
+      }, symptom.label + " ", k < 9 ? el("kbd", {}, String(k + 1)) : ""))),
+      el("p", { id: "said", role: "status" }), ...now.missing.map(missingRow)),
+    pager(now.checked ? el("button", { class: "button", id: "reopen", onclick: () => { now.checked = false; changed(); } }, "Not done") : null,
+      now.checked ? nextButton() : el("button", { class: "button main", id: "next", onclick: check }, "Note is checked ", el("kbd", {}, "Enter"))));
 }
 
-function openItems() { return DATA.items.map((_, i) => i).filter((i) => !entry(i).checked); }
-
-function next() {
+function check() {
   entry().checked = true;
   save();
-  const open = openItems();
-  if (!open.length) { draw(); send(); return; }
-  go(open.find((i) => i > state.at) ?? open[0]);
+  if (!openItems().length) draw();
+  next();
 }
 
 function draw() {
   const version = item().record.split("/")[1] === "compact" ? "Compact version" : "Note";
   document.getElementById("texts").replaceChildren(
-    el("section", { class: "sheet", "aria-label": version }, el("h2", {}, version + " " + item().record.split("/")[0]), el("div", { id: "note", tabIndex: 0 }, ...marked())));
+    el("section", { class: "sheet", "aria-label": version }, el("h2", {}, version + " (record " + item().record.split("/")[0] + ")"), el("div", { id: "note", tabIndex: 0 }, ...marked())));
   drawPanel();
 }
-
-function send() { sendBack(toRecord, openItems()); }
 
 function toRecord() {
   const notes = DATA.items.filter((it) => state.entries[it.record].checked).map((it) => {
@@ -170,33 +173,26 @@ function wellFormed(id, given) {
 }
 
 function help() {
-  const key = (name, text) => [el("dt", {}, el("kbd", {}, name)), el("dd", {}, text)];
   dialog("help", el("h2", {}, "How to check the phrases"),
     el("p", {}, "Phrases were extracted from each note for the symptoms " + DATA.symptoms.map((symptom) => symptom.label).join(", ") + ". A phrase is right if it says that its symptom is present or absent, or describes it."),
     el("ul", {},
       el("li", {}, "Mark a phrase as wrong if it says nothing about its symptom. A phrase that is a little too long or too short is right."),
-      el("li", {}, "Beside a phrase is what the note is taken to assert: that the symptom is present, absent, possible, past, or another person's. Correct it where it is wrong."),
+      el("li", {}, "The list beside a phrase says what the note asserts: that the symptom is present, absent, possible, past, or another person's. Correct it where it is wrong."),
       el("li", {}, "Add a phrase that was missed: select it in the note and choose its symptom. A part of an extracted phrase is not missing."),
       el("li", {}, "A note without any mistake is done at once: press Enter.")),
     el("p", {}, "Your answers are saved in this browser. When all notes are checked, download the file and send it back."),
     el("h3", {}, "Keys"),
-    el("dl", {}, ...key("a – z", "mark a phrase as wrong, or take that back"), ...key("1 – " + Math.min(DATA.symptoms.length, 9), "add the selected phrase for a symptom"),
-      ...key("Enter", "the note is checked; next note"), ...key("← →", "another note"), ...key("?", "this page")),
+    keyList({ "a – z": "mark a phrase as wrong, or take that back", ["1 – " + Math.min(DATA.symptoms.length, 9)]: "add the selected phrase for a symptom", Enter: "the note is checked; next note", "← →": "another note", "?": "this page" }),
     el("div", { class: "actions" }, closer("Close")));
 }
 
 document.addEventListener("keydown", (event) => {
   if (typing(event)) return;
   const key = event.key, digit = /^[1-9]$/.test(key) ? Number(key) - 1 : -1;
-  const act = { "?": help, ArrowRight: () => go(state.at + 1), ArrowLeft: () => go(state.at - 1), Enter: event.target.closest("button") ? null : next }[key]
+  const act = { "?": help, ArrowRight: () => go(state.at + 1), ArrowLeft: () => go(state.at - 1), Enter: event.target.closest("button") ? null : check }[key]
     ?? (digit >= 0 && DATA.symptoms[digit] ? () => addMissing(DATA.symptoms[digit].name) : null)
     ?? (key.length === 1 && LETTERS.includes(key) ? () => toggle(LETTERS.indexOf(key)) : null);
   if (act) { event.preventDefault(); act(); }
 });
 
-restore({ at: 0, signature: "", entries: Object.fromEntries(DATA.items.map((it) => [it.record, { checked: false, incorrect: [], missing: [] }])) });
-document.getElementById("app").append(
-  header("Checking extracted phrases", [el("button", { class: "button", onclick: help }, "Instructions"), el("button", { class: "button", id: "finish", onclick: send }, "Finish or back up")]),
-  el("nav", { class: "strip", id: "strip", "aria-label": "Notes" }),
-  el("main", { class: "work" }, el("div", { class: "texts", id: "texts" }), el("div", { class: "panel", id: "panel" })));
-if (DATA.items.length) draw(); else document.getElementById("texts").append(el("p", {}, "There is no note to check."));
+begin("Checking extracted phrases", () => ({ checked: false, incorrect: [], missing: [] }));

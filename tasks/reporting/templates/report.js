@@ -186,6 +186,15 @@
     }
   }
 
+  // On a narrow page the contents are a menu.
+  const menu = document.querySelector("nav"), opener = menu.querySelector("button");
+  function toggle(open) {
+    menu.classList.toggle("open", open);
+    opener.setAttribute("aria-expanded", String(open));
+  }
+  opener.addEventListener("click", () => toggle(!menu.classList.contains("open")));
+  menu.addEventListener("click", (event) => { if (event.target.closest("a")) toggle(false); });
+
   // A link into a folded part opens it; the contents highlight the current section.
   function unfold() {
     const at = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));

@@ -1,0 +1,138 @@
+"""Figures that pages quote are those of the committed tables; a failure shows the text that the page should have."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+from tests.support.imports import ROOT
+
+TABLES, PUBLISHED = ROOT / "reports" / "tables", ROOT / "reports" / "published" / "tables"
+SIZE = 2000
+"""Test records of the comparison of predictors at 10,000 records."""
+
+
+def quoted(page: str) -> str:
+    return " ".join((ROOT / page).read_text(encoding="utf-8").split())
+
+
+def rows(folder: Path, table: str, **where: str) -> pd.DataFrame:
+    found = pd.read_csv(folder / f"{table}.csv")
+    for column, value in where.items():
+        found = found[found[column] == value]
+    return found
+
+
+def row(folder: Path, table: str, **where: str) -> pd.Series:
+    (found,) = (one for _, one in rows(folder, table, **where).iterrows())
+    return found
+
+
+def correlation(system: str, score: str, summaries: str, item: str) -> str:
+    place = {"system": system, "condition": f"{score}, {summaries}", "item": item, "metric": "pearson"}
+    one = row(PUBLISHED, "human_agreement", **place)
+    value, low, high = (f"{number:.2f}".replace("0.", ".", 1) for number in (one["value"], one["low"], one["high"]))
+    return f"{value} ({low} to {high}), n {one['n']}"
+
+
+METRICS = {
+    "claim recall": "claim_recall",
+    "claim recall in degrees": "claim_recall_graded",
+    "ROUGE-1 recall": "rouge1_r",
+    "claim precision": "claim_precision",
+    "supported claims": "claims_supported",
+    "contradicted claims": "claims_contradicted",
+    "omission weight": "omission_weight",
+}
+MODEL, RULES = "strong model (recorded), dialogues not read", "vignette-judge (simulator's rules)"
+PARTS = ("all summaries", "3 claims or more")
+ABSENT = {(MODEL, "omission weight"), (RULES, "claim recall in degrees")}
+
+
+@pytest.mark.parametrize(("judge", "system"), [("strong model", MODEL), ("rules", RULES)])
+@pytest.mark.parametrize("name", METRICS)
+def test_agreement_with_people(judge: str, system: str, name: str) -> None:
+    if (system, name) in ABSENT:
+        return
+    scores = [(score, part) for score in ("FactualRecall", "FactualPrecision") for part in PARTS]
+    cells = [correlation(system, score, part, METRICS[name]) for score, part in scores]
+    by = "none" if name.startswith("ROUGE") else judge
+    assert f"| {' | '.join([name, by, *cells])} |" in quoted("docs/agreement.md")
+
+
+def test_the_metrics_that_the_readme_compares() -> None:
+    places = (MODEL, "FactualRecall", "all summaries")
+    graded, rouge = (correlation(*places, item).split(",")[0] for item in ("claim_recall_graded", "rouge1_r"))
+    assert f"factual recall at {graded}, ROUGE-1 recall at {rouge}," in quoted("README.md")
+
+
+def test_the_tagger_that_the_readme_compares_with_keywords() -> None:
+    found = rows(PUBLISHED, "training_data", condition="normal", item="token", metric="f1").set_index("system")["value"]
+    generated = found[found.index.str.match(r"tagger, \d+ generated")]
+    expected = f"token F1 at most {generated.max():.3f} against {found['whole sentence a keyword']:.3f} on 50 notes"
+    assert expected in quoted("README.md")
+
+
+@pytest.mark.parametrize("reading", ["present", "absent", "possible", "past", "other person"])
+def test_phrases_that_the_rules_read_rightly(reading: str) -> None:
+    where = {"item": reading, "metric": "right"}
+    planted = row(TABLES, "planted_errors", condition="planted assertion, normal", **where)
+    written = rows(TABLES, "planted_errors", condition="assertion, normal", **where)
+    own = [f"{one.value:.0%} of {one.n} ({100 * one.low:.0f} to {100 * one.high:.0f})" for one in written.itertuples()]
+    rate = f"{planted['value']:.0%} ({100 * planted['low']:.0f} to {100 * planted['high']:.0f})"
+    line = f"| {reading} | {planted['n']} | {rate} | {', '.join(own) or 'none'} |"
+    assert line in quoted("docs/exchange.md")
+
+
+@pytest.mark.parametrize(
+    ("name", "system"),
+    [
+        ("nothing", "unadjusted"),
+        ("tables without symptoms",) * 2,
+        ("tables and embeddings of the notes",) * 2,
+        ("tables and spans of the notes",) * 2,
+        ("tables with symptoms",) * 2,
+        ("tables with symptoms and noise",) * 2,
+    ],
+)
+def test_text_as_confounder(name: str, system: str) -> None:
+    bias, coverage = (row(PUBLISHED, "text_confounding", system=system, metric=m) for m in ("bias", "coverage"))
+    interval = f"{bias['value']:.2f} ({bias['low']:.2f} to {bias['high']:.2f})"
+    assert f"| {name} | {interval} | {coverage['value']:.2g} |" in quoted("docs/confounding.md")
+
+
+NAMES = {"nasal": "nasal symptoms", "pain": "respiratory pain"}
+
+
+def compared() -> pd.DataFrame:
+    """The differences in F1 of BN-text, with half width and the probability that an equal model meets the limit."""
+    found = rows(PUBLISHED, "baselines_text_paired", system="BN-text", metric="f1_difference")
+    half = (found["high"] - found["low"]) / 2
+    return found.assign(half=half, expected=norm.cdf(1.96 * (0.01 / half - 1)), met=found["low"] >= -0.01)
+
+
+@pytest.mark.parametrize("symptom", ["cough", "dyspnea", "fever", "nasal", "pain"])
+def test_widths_of_the_comparison_of_predictors(symptom: str) -> None:
+    own = compared().query("item == @symptom")
+    widths = f"{own['half'].min():.3f}-{own['half'].max():.3f} | {(own['half'] > 0.01).sum()} of {len(own)}"
+    rest = f"{own['met'].sum()} | {own['expected'].sum():.1f} | {1.43 * own['half'].max() - 0.01:.3f}"
+    assert f"| {NAMES.get(symptom, symptom)} | {widths} | {rest} |" in quoted("docs/baselines.md")
+
+
+def test_the_comparison_of_predictors_in_words() -> None:
+    cells = compared()
+    pain, means = cells[cells["item"] == "pain"], cells.groupby("condition")["value"].mean()
+    equal = cells.groupby("condition")["expected"].prod()
+    needed = round(SIZE * (1.43 * cells["half"].max() / 0.01) ** 2, -2)
+    page = quoted("docs/baselines.md")
+    for words in (
+        f"{cells['met'].sum()} cells meet the limit. {(cells['low'] > 0).sum()} are better with 95% confidence",
+        f"and {(cells['high'] < 0).sum()} is worse",
+        f"between {means.min():.3f} and {means.max():.3f}; it is below 0 in {(means < 0).sum()} of {len(means)}",
+        f"in {(cells['half'] > 0.01).sum()} of {len(cells)} cells",
+        f"such a model meets {cells['expected'].sum():.0f} of {len(cells)}",
+        f"with probability {equal.min():.3f} to {equal.max():.2f}",
+        f"where BN-text has {pain['value'].min():.3f} to {pain['value'].max():.3f}, or {needed:,.0f} test records",
+    ):
+        assert words in page

@@ -29,7 +29,7 @@ def test_a_clicked_note_shows_its_text_with_each_symptoms_spans(browser: Browser
         hollow = page.locator("#note-view .versions .hollow")
         assert hollow.all_inner_texts() == ["Cough."], "what is not asserted to be present is hollow"
         assert hollow.get_attribute("title") == "cough: absent"
-        assert page.inner_text("#note-view .text >> nth=0").startswith("**History**\nDry cough since Monday")
+        assert page.inner_text("#note-view .text >> nth=0").startswith("History\nDry cough since Monday")
         page.click(".legend button[data-symptom=cough]")
         still = page.locator("#note-view .text .mark:not(.off)").all_inner_texts()
         assert still == ["no chest pain"]  # pain is still shown there

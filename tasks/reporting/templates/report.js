@@ -10,7 +10,7 @@
     const box = element("div", undefined, "text");
     for (const [text, spans] of stretches) {
       const shown = spans.filter(([symptom]) => !hidden.has(symptom));
-      if (!spans.length) { box.append(text); continue; }
+      if (!spans.length) { box.append(...text.split(/\*\*([^*\n]+)\*\*/).map((part, at) => at % 2 ? element("b", part) : part)); continue; }
       const colour = shown.length ? "s" + data.symptoms.indexOf(shown[0][0]) % 8 : "off";
       const hollow = shown.length && shown.every(([, assertion]) => assertion && assertion !== "present");
       const mark = element("span", text, "mark " + colour + (shown.length > 1 ? " multi" : "") + (hollow ? " hollow" : ""));

@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def _domain_files(package: str) -> list[Path]:
 def _imports(path: Path) -> list[Path]:
     """Files that a module imports of the project; a package brings its data files, which it may read."""
     names: list[str] = []
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in _statements(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -65,6 +66,14 @@ def _imports(path: Path) -> list[Path]:
             module = _module_file(name)
             files += [] if module is None else [module, *_data_files(module.parent)]
     return files
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements within a node; expressions, which are most of a module, hold no import."""
+    for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+        for inner in getattr(node, part, ()):
+            yield inner
+            yield from _statements(inner)
 
 
 def _module_file(name: str) -> Path | None:

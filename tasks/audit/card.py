@@ -18,6 +18,7 @@ from tasks.audit.cases import AGAIN, FACTORS, FAMILY, HIDDEN, LONGER, MANY, NAME
 from tasks.audit.comparisons import ALL, KIND_LEVEL, fewest_texts, weaker_kinds
 from tasks.audit.errors import FLAGGED, SENTENCE, VERSION
 from tasks.audit.practice import Practice, practice_rows
+from tasks.reporting.display import words
 from tasks.statistics.agreement import kappa_interval
 from tasks.statistics.intervals import Interval, statistic_interval
 from tasks.statistics.metric_rows import (
@@ -330,7 +331,7 @@ def few_cases(card: pd.DataFrame) -> list[str]:
     lines = []
     for task, rows in few.groupby(level=0):
         every = len(counts[task])
-        named = ", ".join(f"{kind} ({n})" for (_, kind), n in rows.items())
+        named = ", ".join(f"{words(kind)} ({n})" for (_, kind), n in rows.items())
         what = named if len(rows) <= NAMED else f"{len(rows)} of {every} kinds"
         lines.append(f"{task}: fewer than {ENOUGH} cases of {what}")
     return lines

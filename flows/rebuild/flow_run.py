@@ -5,12 +5,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
-from prefect import get_client
+from prefect import Task, get_client
 from prefect.artifacts import acreate_link_artifact, acreate_table_artifact
 from prefect.client.orchestration import SyncPrefectClient
-from prefect.client.schemas.objects import FlowRun
+from prefect.client.schemas.objects import FlowRun, TaskRunResult
 from prefect.exceptions import ObjectNotFound
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
@@ -25,21 +25,34 @@ RECORDED_S = 60.0
 
 def create_run(made: Any, tags: Sequence[str] = ()) -> FlowRun:
     """Create the run of a flow, beneath the task of the process that started this one if there is one."""
-    parent = os.environ.get(PARENT_TASK)
+    task = os.environ.get(PARENT_TASK)
     with get_client(sync_client=True) as client:
-        if parent is not None:
-            _wait_until_recorded(client, UUID(parent))
-        return client.create_flow_run(
-            made, name=made.flow_run_name, tags=tags, parent_task_run_id=UUID(parent) if parent else None
-        )
+        parent = None if task is None else _task_within(client, UUID(task), made.flow_run_name)
+        return client.create_flow_run(made, name=made.flow_run_name, tags=tags, parent_task_run_id=parent)
 
 
-def _wait_until_recorded(client: SyncPrefectClient, task_run: UUID) -> None:
-    """Wait for the server to record a task run, of which it hears by an event."""
-    missing = retry_if_exception_type(ObjectNotFound)
-    for attempt in Retrying(retry=missing, wait=wait_fixed(0.2), stop=stop_after_delay(RECORDED_S), reraise=True):
+def _task_within(client: SyncPrefectClient, task_run: UUID, name: str) -> UUID:
+    """A task run within another, whose place a flow run takes in Prefect's graph.
+
+    A flow run directly beneath a task would take that task's place, and the arrows from it would be lost.
+    """
+    for attempt in Retrying(
+        retry=retry_if_exception_type(ObjectNotFound),  # the server hears of a task run by an event
+        wait=wait_fixed(0.2),
+        stop=stop_after_delay(RECORDED_S),
+        reraise=True,
+    ):
         with attempt:
-            client.read_task_run(task_run)
+            outer = client.read_task_run(task_run)
+    within: dict[str, list[Any]] = {"__parents__": [TaskRunResult(id=outer.id)]}
+    inner = client.create_task_run(
+        Task(fn=_nothing, name=name), outer.flow_run_id, str(uuid4()), name=name, task_inputs=within
+    )
+    return inner.id
+
+
+def _nothing() -> None:
+    """The task that a flow run stands for does nothing itself."""
 
 
 async def publish_artifacts(stage: Stage, run: StageRun) -> None:

@@ -16,7 +16,8 @@ from tests.dataset.test_export import FILES
 from tests.support.imports import ROOT
 from tests.support.repository import write_files
 
-PACKAGED = ("flows", "tasks", "schemas", "params.yaml", "pyproject.toml", "README.md", "vignette.py", "LICENSE")
+SHIPPED = ("params.yaml", "CITATION.cff", "reports/published/tables/human_agreement.csv")
+PACKAGED = ("flows", "tasks", "schemas", *SHIPPED, "pyproject.toml", "README.md", "vignette.py", "LICENSE")
 ROWS = [
     {"id": f"d{n}", "source": "Dry cough for a week. No fever.", "reference": "Dry cough. No fever.",
      "outputs": {"mine": "Dry cough."}}
@@ -29,9 +30,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of the tree, built from a copy, since a build writes beside its sources."""
     folder = tmp_path_factory.mktemp("wheel")
     for name in PACKAGED:
-        source = ROOT / name
+        source, copy = ROOT / name, folder / name
         ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(source, folder / name, ignore=ignored) if source.is_dir() else shutil.copy(source, folder)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(source, copy, ignore=ignored) if source.is_dir() else shutil.copy(source, copy)
     build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", "dist", "."]
     subprocess.run(build, cwd=folder, check=True, capture_output=True)
     (found,) = (folder / "dist").glob("*.whl")
@@ -51,12 +53,13 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_wheel_holds_every_file_of_the_packages_and_the_params(wheel: Path) -> None:
+def test_the_wheel_holds_every_file_of_the_packages_and_what_they_read_beside(wheel: Path) -> None:
     listed = subprocess.check_output(["git", "ls-files", "flows", "tasks", "schemas"], cwd=ROOT, text=True).split()
     names = zipfile.ZipFile(wheel).namelist()
     assert set(listed) <= set(names), sorted(set(listed) - set(names))[:5]
-    (params,) = [name for name in names if name.endswith("share/vignette/params.yaml")]
-    assert zipfile.ZipFile(wheel).read(params) == (ROOT / "params.yaml").read_bytes()
+    for path in SHIPPED:
+        (shipped,) = [name for name in names if name.endswith(f"share/vignette/{path}")]
+        assert zipfile.ZipFile(wheel).read(shipped) == (ROOT / path).read_bytes()
     assert "vignette.py" in names and not any(name.startswith("tests/") for name in names)
 
 

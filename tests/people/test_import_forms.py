@@ -93,7 +93,7 @@ def omissions(project):
 
 def _omission_file(folder: Path, asked: OmissionForm, **changes) -> Path:
     answered = validated(asked.shown["document"] + "/" + asked.shown["fact"], ["no", "no"])
-    (folder / "omissions.json").write_text(file_of(asked, "dr_b", facts=answered, **changes))
+    (folder / "omissions.json").write_text(file_of(asked, "dr_b", **{"facts": answered, **changes}))
     return folder / "omissions.json"
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.runtime.terminal import terminal_width
-from schemas.errors import ParamsError, SourceError, did_you_mean
+from schemas.errors import ParamsError, SourceError, UnscoredError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -260,7 +260,7 @@ def _finish(
     from flows.evaluation.cards import FORMAT, card_files, provenance
     from flows.lineage.origin import citation, code_rows
     from flows.runtime.folders import write_export
-    from tasks.audit.card import CHANGE_NAMES, card_table
+    from tasks.audit.card import CHANGE_NAMES, card_table, silent_judges
     from tasks.audit.comparisons import against, change_lines, failed_requirements
     from tasks.audit.correction import label_plans
     from tasks.audit.page import card_page
@@ -286,6 +286,11 @@ def _finish(
     print("\n".join(["", *said, f"written: {out / 'card.html'}, {out / 'card.csv'}"]))
     if failure is not None:
         raise failure
+    if silent := silent_judges(card):
+        raise UnscoredError(
+            f"{', '.join(silent)}: no reply could be used on any case; does this model follow instructions and reply "
+            "in JSON? `vignette store export` writes its replies"
+        )
     if worse or missed:
         sys.exit(2)
 

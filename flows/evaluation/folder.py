@@ -117,6 +117,7 @@ def page(evaluation: Evaluation, title: str, models: Mapping[str, str], origin: 
         models=models,
         fewest=FEWEST,
         agreement=agreement_with_people(models["judge"]) if origin and RULES in models.get("judge", "") else None,
+        problem=evaluation.problem,
         origin_rows=origin or {},
         cite=citation(origin) if origin else "",
     )

@@ -238,13 +238,20 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     return Evaluation(documents, plan, files, tables, problem_of(made, params.runtime.max_unscored_share))
 
 
+JUDGED = {
+    "judged": "judged",
+    "grounded": "verdict",
+    "omitted": "omitted",
+    "answered": "score",
+    "planted": "judged",
+    "own_scores": "value",
+}
+"""Column of each table of judgements that is null where a judgement failed."""
+
+
 def judgements(made: Frames) -> int:
-    """Number of judgements, failed ones included."""
-    return sum(
-        len(made[name])
-        for name in ("judged", "grounded", "omitted", "answered", "planted", "own_scores")
-        if name in made
-    )
+    """Number of judgements that were made; failed ones are rows of the table ``unscored``."""
+    return sum(int(made[name][column].notna().sum()) for name, column in JUDGED.items() if name in made)
 
 
 def problem_of(made: Frames, allowed: float) -> str | None:
@@ -257,9 +264,10 @@ def problem_of(made: Frames, allowed: float) -> str | None:
     documents, reasons = failed["document"].drop_duplicates().tolist(), failed["reason"].value_counts().head(3)
     more = f" and {len(documents) - _NAMED} more" if len(documents) > _NAMED else ""
     said = "; ".join(f"{reason} ({count})" for reason, count in reasons.items())
+    doubt = "Does this model follow instructions and reply in JSON? " if 2 * len(failed) > of else ""
     return (
         f"{len(failed)} of {of} judgements failed, more than runtime.max_unscored_share {allowed:g}, in documents "
-        f"{', '.join(documents[:_NAMED])}{more}. Reasons: {said}. The raw replies are in the table unscored. Run the "
-        "evaluation again (answered calls are kept), leave these documents out, choose another judge, or raise "
+        f"{', '.join(documents[:_NAMED])}{more}. Reasons: {said}. The raw replies are in the table unscored. {doubt}"
+        "Run the evaluation again (answered calls are kept), leave these documents out, choose another judge, or raise "
         "runtime.max_unscored_share of the params"
     )

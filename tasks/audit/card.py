@@ -19,6 +19,7 @@ from tasks.audit.comparisons import ALL, KIND_LEVEL, fewest_texts, weaker_kinds
 from tasks.audit.errors import FLAGGED, SENTENCE, VERSION
 from tasks.audit.practice import Practice, practice_rows
 from tasks.reporting.display import words
+from tasks.reporting.evaluation_text import RULES
 from tasks.statistics.agreement import kappa_interval
 from tasks.statistics.intervals import Interval, statistic_interval
 from tasks.statistics.metric_rows import (
@@ -274,6 +275,12 @@ def unanswered(card: pd.DataFrame) -> list[str]:
         f"{row['system']}: {row['condition']}: none of {row['n']} cases has a verdict"
         for row in rows.to_dict("records")
     ]
+
+
+def silent_judges(card: pd.DataFrame) -> list[str]:
+    """Models without a verdict on any case; rules have none on tasks that they do not know."""
+    answered = card[card["metric"] == "answered"].groupby("system")["value"].max()
+    return [str(judge) for judge in answered.index[answered == 0] if RULES not in str(judge)]
 
 
 def not_found(card: pd.DataFrame) -> list[str]:

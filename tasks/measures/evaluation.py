@@ -258,7 +258,9 @@ def _omissions(
     if "overlap" in plan.metrics and len(known):
         about = (known, made["summaries"], references, params.overlap)
         correlations = omission_scores.overlap_correlations(*about, **shared)
-        parts.append(correlations.assign(unscored=len(references) - correlations["n"]))
+        untested = correlations["metric"].str.endswith("_p") & (correlations["n"] < omission_scores.FEWEST_DOCUMENTS)
+        correlations = correlations.assign(unscored=len(references) - correlations["n"])
+        parts.append(correlations.assign(value=correlations["value"].mask(untested)))
     return pd.concat(parts, ignore_index=True), omission_scores.long_scores(scores, condition=variant)
 
 

@@ -219,6 +219,7 @@ def render_evaluation(
     models: Mapping[str, str],
     fewest: int,
     agreement: str | None = None,
+    problem: str | None = None,
     origin_rows: Mapping[str, str] | None = None,
     cite: str = "",
 ) -> str:
@@ -227,6 +228,7 @@ def render_evaluation(
     ``tables``: metrics, comparisons, unscored and, if judged, claims, grounded, facts and answers; of several judges
     verdicts_by_judge, by_judge and judge_agreement.
     ``fewest``: differences on fewer documents are not tested. ``agreement``: how far the judge agrees with people.
+    ``problem``: why the judgements should not be used, if so.
     ``origin_rows``, ``cite``: what identifies the evaluation, by name, and how to cite it.
     """
     meanings = {name: entry["meaning"] for name, entry in METRICS.items()}
@@ -251,6 +253,7 @@ def render_evaluation(
         unscored=tables["unscored"].fillna({"system": "all"}).to_dict("records"),
         models=models,
         agreement=agreement,
+        problem=problem,
         origin_rows=origin_rows or {},
         cite=cite,
         rules=[role for role, label in models.items() if RULES in label],

@@ -17,8 +17,8 @@ SPLITS = 200
 
 
 def judges_view(tables: Mapping[str, pd.DataFrame], systems: Sequence[str]) -> dict[str, Any] | None:
-    """What the page shows of several judges; None for an evaluation by one. ``tables``: by file stem."""
-    if "by_judge" not in tables:
+    """What the page shows of several judges; None for one, and where none had a case. ``tables``: by file stem."""
+    if "by_judge" not in tables or tables["verdicts_by_judge"].empty:
         return None
     verdicts, agreement = tables["verdicts_by_judge"], tables[AGREEMENT]
     columns = settings("columns.yaml")

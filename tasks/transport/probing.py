@@ -140,7 +140,8 @@ async def _accepted_way(role: Role, send: Send) -> Structured | None:
 
 def _explain(name: RoleName, role: Role, endpoint: Endpoint, failure: SendFailure) -> str:
     if failure.kind != "rejected":
-        return f"role {name}: {endpoint.address} does not answer: {failure.reason}"
+        remedy = "check the address, and that its server runs"
+        return f"role {name}: {endpoint.address} does not answer: {failure.reason}; {remedy}"
     setting = setting_at_fault(failure, role)
     change = f"; in params.yaml set roles.{name}.{setting}" if setting else ""
     return f"role {name}: {endpoint.address} rejects the probe: {failure.reason}{change}"

@@ -332,6 +332,19 @@ def test_outputs_that_could_not_be_written_are_unscored(tmp_path: Path, monkeypa
     assert pairs.loc[("copy", whole, "omission_count"), ["failed_a", "failed_b"]].tolist() == [0, 1]
 
 
+def test_a_judge_of_whom_nothing_is_understood_is_said_on_the_page_and_gives_no_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{**row, "outputs": {"short": "The family was present."}} for row in _rows()]
+    made = _failing(tmp_path, monkeypatch, [""], rows, metrics=["doclens", "grounding", "overlap"])
+    assert made.problem is not None and made.problem.startswith("9 of 9 judgements failed")
+    assert "Does this model follow instructions" in made.problem
+    page = evaluation_files(made, {"models": {}}, "t")["report.html"].decode()
+    assert "Do not use these judgements." in page
+    metrics = made.table("metrics").query("stage != 'overlap'")
+    assert len(metrics) and metrics.query("metric.str.endswith('_bounds') == False")["value"].isna().all()
+
+
 def test_every_figure_of_a_system_counts_its_missing_output(tmp_path: Path) -> None:
     rows = _rows()
     rows[1]["outputs"]["cites"] = None
@@ -340,6 +353,8 @@ def test_every_figure_of_a_system_counts_its_missing_output(tmp_path: Path) -> N
     assert {"omitted_in_part", "spearman", "pearson_p", "claim_recall", "rouge1_f"} <= set(of_cites["metric"])
     other = of_cites["metric"].str.contains("pooled|_in_part|_bounds")  # n are claims, omissions, all documents
     assert of_cites["unscored"].eq(1).all() and (of_cites["n"] + of_cites["unscored"])[~other].eq(3).all()
+    p_values = of_cites[of_cites["metric"].isin(["spearman_p", "pearson_p"])]
+    assert p_values["value"].isna().all(), "two documents are too few to test"
     over = metrics[metrics["condition"].eq("agreement of metrics")].drop_duplicates("system").set_index("system")
     assert over.loc["notes", ["n", "unscored"]].tolist() == [8, 1]
     assert over.loc["systems", ["n", "unscored"]].tolist() == [3, 0]

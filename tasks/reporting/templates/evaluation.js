@@ -103,7 +103,7 @@
       }
       return item;
     }));
-    if (!claims.length) list.append(element("li", "none"));
+    if (!claims.length) list.append(element("li", "none listed"));
   }
 
   function named(listed) {
@@ -154,8 +154,8 @@
     const facts = one.facts.filter((fact) => fact.omitted[number] === 0 || fact.omitted[number] === 1);
     const left = facts.filter((fact) => fact.omitted[number] === 1), critical = left.filter((fact) => fact.category === "critical").length;
     const tiles = one.reference ? [tile(...count(output.own), "claims of the output are in the reference"), tile(...count(output.recalled), "claims of the reference are in the output")] : [];
-    if (output.grounded) tiles.push(tile(...count(output.grounded), "claims of the output are in the source, " + output.grounded.filter((claim) => claim[1] === 0).length + " contradicted by it"));
-    if (one.facts.length) tiles.push(tile(left.length, facts.length, "facts of the source are left out, " + critical + " of them critical"));
+    if (output.grounded) tiles.push(tile(...count(output.grounded), "claims of the output are in the source" + (count(output.grounded)[1] ? ", " + output.grounded.filter((claim) => claim[1] === 0).length + " contradicted by it" : "")));
+    if (one.facts.length) tiles.push(tile(left.length, facts.length, "facts of the source are left out" + (facts.length ? ", " + critical + " of them critical" : "")));
     const asked = one.questions.map((question) => question.answers[number]).filter((answer) => answer && answer[1] !== null);
     if (asked.length) tiles.push(tile(asked.filter((answer) => answer[1] === 1).length, asked.length, "answers to questions are right"));
     if (output.statements) tiles.push(tile(...count(output.statements), "statements are supported by their citations"));

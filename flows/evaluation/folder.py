@@ -33,9 +33,11 @@ def manifest(
     evaluation: Evaluation, chosen: Evaluate, params: Params, fingerprints: Path, roles: Sequence[RoleName]
 ) -> dict[str, Any]:
     """What an evaluation was made from: params, models, code revision, and hashes of the files that were read."""
-    used = {"seed": params.seed, "evaluation": chosen.model_dump(mode="json")}
-    used["params"] = {
-        name: getattr(params, name).model_dump(mode="json") for name in ("doclens", "med_omit", "note_qa", "overlap")
+    sections = ("doclens", "med_omit", "note_qa", "overlap")
+    used = {
+        "seed": params.seed,
+        "evaluation": chosen.model_dump(mode="json"),
+        "params": {name: getattr(params, name).model_dump(mode="json") for name in sections},
     }
     texts = [(one.id, one.units, one.reference, one.outputs) for one in evaluation.documents]
     return {
@@ -98,7 +100,12 @@ def origin_rows(made_from: Mapping[str, Any]) -> dict[str, str]:
 
 
 def agreement_with_people(judge: str) -> str | None:
-    """How far the judge's claim recall agrees with people, from the committed table; None if it lacks the judge."""
+    """How far the claim recall of the simulator's rules agrees with people, from the committed table.
+
+    None for another judge, and without the table.
+    """
+    if RULES not in judge:
+        return None
     file = shipped(f"reports/published/tables/{HUMAN_AGREEMENT}.csv", clone())
     return compared(pd.read_csv(file), judge) if file.is_file() else None
 
@@ -116,7 +123,7 @@ def page(evaluation: Evaluation, title: str, models: Mapping[str, str], origin: 
         systems=evaluation.systems,
         models=models,
         fewest=FEWEST,
-        agreement=agreement_with_people(models["judge"]) if origin and RULES in models.get("judge", "") else None,
+        agreement=agreement_with_people(models["judge"]) if origin and "judge" in models else None,
         problem=evaluation.problem,
         origin_rows=origin or {},
         cite=citation(origin) if origin else "",

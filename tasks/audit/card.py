@@ -80,7 +80,10 @@ def card_table(verdicts: pd.DataFrame, practice: Mapping[str, Practice] | None =
 
 
 def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
-    """Sensitivity, specificity, balanced accuracy, Cohen's kappa and Gwet's AC1, and the share right of each kind."""
+    """Sensitivity, specificity, balanced accuracy, Cohen's kappa and Gwet's AC1, and the share right of each kind.
+
+    ``texts``, here and of each kind: how many texts the judged cases are of, over which the intervals are.
+    """
     answered = cases["judged"].notna()
     found = detection_rows(cases["truth"], cases["judged"], cases["document"], seed=seed, item=ALL, **shared)
     rates, bounds = found[:2], [row for row in found[3:] if not row["metric"].startswith("precision")]
@@ -96,11 +99,13 @@ def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
     rows.append(metric_row("kappa", *kappa, n=len(scored), **about))
     ac1 = ac1_interval(truth, judged, scored["document"].to_numpy())
     rows.append(metric_row("ac1", *ac1, n=len(scored), **about))
+    rows.append(metric_row("texts", float(scored["document"].nunique()), n=len(scored), **about))
     for kind, group in cases.groupby("kind", sort=True):
         right = group["judged"].astype("boolean").eq(group["truth"]).dropna()
         keys: Row = {"item": kind, "unscored": len(group) - len(right), **shared}
-        row = mean_row("judged_rightly", right, clusters=group.loc[right.index, "document"], **keys)
-        rows += [row, *bounds_rows(row)]
+        texts = group.loc[right.index, "document"]
+        row = mean_row("judged_rightly", right, clusters=texts, **keys)
+        rows += [row, *bounds_rows(row), metric_row("texts", float(texts.nunique()), n=len(right), **keys)]
     return rows
 
 
@@ -222,11 +227,8 @@ def _changes(card: pd.DataFrame) -> pd.DataFrame:
     rows = card[card["condition"].str.contains(": ")]
     columns = ["flipped", "loss_of_accuracy", "gain_of_yes", "p_value_adjusted", "p_value_scored", "texts"]
     wide = rows.pivot(index=["system", "condition"], columns="metric", values="value").reindex(columns=columns)
-    failed, high = (
-        rows[rows["metric"].isin(["loss_of_accuracy", "gain_of_yes"])].set_index(["system", "condition"])[name]
-        for name in ("unscored", "high")
-    )
-    return wide.assign(unscored=failed, high=high).reset_index()
+    tested = rows[rows["metric"].isin(["loss_of_accuracy", "gain_of_yes"])].set_index(["system", "condition"])
+    return wide.join(tested[["n", "unscored", "high"]]).reset_index()
 
 
 def findings(card: pd.DataFrame) -> list[str]:
@@ -237,17 +239,19 @@ def findings(card: pd.DataFrame) -> list[str]:
     lost = sure[sure["loss_of_accuracy"] > 0].sort_values("loss_of_accuracy", ascending=False)
     lines = [
         f"{row['system']}: {row['change']} costs {100 * row['loss_of_accuracy']:.1f} points of right answers and "
-        f"changes {100 * row['flipped']:.1f}% of verdicts"
+        f"changes {100 * row['flipped']:.1f}% of verdicts (n {row['n']}, {row['texts']:.0f} texts)"
         for row in lost.to_dict("records")
     ]
     for row in sure[sure["gain_of_yes"].notna()].to_dict("records"):
         more = "more" if row["gain_of_yes"] > 0 else "less"
         points = f"{100 * abs(row['gain_of_yes']):.1f} points"
         what = "a version that is shown first" if row["change"] == FIRST else "a claim that stands earlier in its call"
-        lines.append(f"{row['system']}: {what} is accepted {more} often, by {points}")
+        of = f"(n {row['n']}, {row['texts']:.0f} texts)"
+        lines.append(f"{row['system']}: {what} is accepted {more} often, by {points} {of}")
     again = card[(card["metric"] == "changed_when_asked_again") & (card["low"] > UNSTEADY)]
     for row in again.to_dict("records"):
-        lines.append(f"{row['system']}: {100 * row['value']:.1f}% of answers change when the same is asked again")
+        changed = f"{100 * row['value']:.1f}% of answers change when the same is asked again (n {row['n']})"
+        lines.append(f"{row['system']}: {changed}")
     return lines
 
 
@@ -316,7 +320,9 @@ def not_found(card: pd.DataFrame) -> list[str]:
 
 def rates(card: pd.DataFrame) -> list[str]:
     """Sensitivity and specificity by judge and task, with interval and n, or why there is none."""
-    chosen = card[(card["item"] == ALL) & card["metric"].isin(["sensitivity", "specificity"])]
+    whole = card[card["item"] == ALL]
+    chosen = whole[whole["metric"].isin(["sensitivity", "specificity"])]
+    texts = whole[whole["metric"] == "texts"].set_index(["system", "condition"])["value"]
     lines = []
     for row in chosen.to_dict("records"):
         value = f"{row['value']:.3f}" if row["n"] else "-    "
@@ -325,7 +331,7 @@ def rates(card: pd.DataFrame) -> list[str]:
             interval = "no interval: the cases are of one text" if row["n"] else "no case is judged"
         lines.append(
             f"{row['system']}  {row['condition']:<20} {row['metric']:<12} {value} ({interval}), "
-            f"n {row['n']}, unscored {row['unscored']}"
+            f"n {row['n']}, unscored {row['unscored']}, texts {texts.get((row['system'], row['condition']), 0):.0f}"
         )
     return lines
 

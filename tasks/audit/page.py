@@ -66,6 +66,8 @@ def _listed(changes: pd.DataFrame) -> pd.DataFrame:
 def _judge(own: pd.DataFrame) -> dict[str, Any]:
     """Rates by task, shares right by kind, factors, and use of one judge."""
     plain = own[~own["condition"].str.contains(": |^against ")]
+    texts = plain[plain["metric"] == "texts"].set_index(["condition", "item"])["value"].rename("texts")
+    plain = plain.join(texts, on=["condition", "item"])
     of_task = plain[(plain["item"] == ALL) & plain["metric"].isin(METRIC_NAMES)]
     kinds = plain[plain["metric"] == "judged_rightly"]
     factors = own[own["condition"].str.contains(": ")]
@@ -78,7 +80,7 @@ def _judge(own: pd.DataFrame) -> dict[str, Any]:
         "factors": [
             {"factor": str(name).partition(": ")[2], "flipped": row["flipped"], "p": row["p_value_adjusted"],
              "what": _TESTED[tested.loc[name, "metric"]],
-             **{key: tested.loc[name, key] for key in ("value", "low", "high", "n", "unscored")}}
+             **{key: tested.loc[name, key] for key in ("value", "low", "high", "n", "unscored")}, "texts": row["texts"]}
             for name, row in wide.iterrows()
         ],
         "again": own[own["metric"] == "changed_when_asked_again"].to_dict("records"),

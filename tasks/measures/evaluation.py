@@ -178,12 +178,10 @@ def evaluation_tables(
     claims = claim_scores.document_scores(made["judged"]) if "judged" in made else None
     referenced = [document for document in documents if document.reference is not None]
     if claims is not None and len(made["judged"]):
-        rows = claim_scores.metric_rows(made["judged"], **shared)
-        metrics.append(_with_lost(rows, claim_scores.unscored_documents(made["judged"])))
+        metrics.append(claim_scores.metric_rows(made["judged"], **shared))
         scores.append(claims.assign(stage=claim_scores.STAGE))
     if "grounded" in made and len(made["grounded"]):
-        rows = grounding.metric_rows(made["grounded"], **shared)
-        metrics.append(_with_lost(rows, grounding.unscored_documents(made["grounded"])))
+        metrics.append(grounding.metric_rows(made["grounded"], **shared))
         scores.append(grounding.document_scores(made["grounded"]).assign(stage=grounding.STAGE))
     if "overlap" in plan.metrics and any(one.outputs for one in referenced):
         rows, found = _overlap(referenced, plan, claims, params, **shared)
@@ -200,12 +198,6 @@ def evaluation_tables(
     joined = typed(joined.assign(record=[record_number(name) for name in joined["document"]]), DOCUMENT_SCORES)
     table = pd.concat(metrics, ignore_index=True).sort_values(KEY, ignore_index=True)
     return table, joined.sort_values(list(DOCUMENT_SCORES.unique or []), ignore_index=True)
-
-
-def _with_lost(rows: pd.DataFrame, lost: pd.Series) -> pd.DataFrame:
-    """METRICS in which ``unscored`` of a mean counts the documents that it lacks, rather than judgements."""
-    documents = lost.reindex(pd.MultiIndex.from_frame(rows[KEY[1:]]))
-    return rows.assign(unscored=documents.fillna(rows["unscored"].set_axis(documents.index)).astype(int).to_numpy())
 
 
 def _overlap(

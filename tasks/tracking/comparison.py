@@ -66,11 +66,11 @@ def compare_all(comparisons: Sequence[Sequence[PairedMeasure]], *, seed: int, dr
     """Compare lineages B with lineage A on a family of measures each and their failure rates, with p adjusted for all.
 
     Returns a table per lineage, one row per measure: its key; ``a``, ``b``; ``difference`` (b - a) with its own 95%
-    interval ``low``, ``high``; ``p``, adjusted; ``changed``: p < 5%, also with those scores of failed records that
-    speak most against it; ``n`` records; ``unpaired``: records that only one lineage attempted; ``failed_a``,
-    ``failed_b``: records that only this lineage failed to score; ``failed_both``; ``bound_low``, ``bound_high``: range
-    of the difference over all possible scores of failed records; ``detectable``: the difference that is found with a
-    power of 80%, nan for fewer than `FEWEST` records; ``seeds``; ``note``.
+    interval ``low``, ``high``; ``p``, adjusted, nan for fewer than `FEWEST` records; ``changed``: p < 5%, also with
+    those scores of failed records that speak most against it; ``n`` records; ``unpaired``: records that only one
+    lineage attempted; ``failed_a``, ``failed_b``: records that only this lineage failed to score; ``failed_both``;
+    ``bound_low``, ``bound_high``: range of the difference over all possible scores of failed records; ``detectable``:
+    the difference that is found with a power of 80%, nan as p; ``seeds``; ``note``.
     """
     rng = np.random.default_rng(seed)
     measures = [[p for p in pairs if len(p.a.records) or p.unmatched] for pairs in comparisons]
@@ -93,7 +93,8 @@ def _tested(
     beyond = adjusted < LEVEL
     holds = _in_the_worst_case(pairs, beyond, rng, draws, share)
     table = pd.DataFrame([_row(p) for p in pairs], columns=COLUMNS).astype(_FIGURES)
-    table = table.assign(p=adjusted, changed=beyond & holds)
+    tested = np.isin(np.arange(len(pairs)), enough)
+    table = table.assign(p=np.where(tested, adjusted, np.nan), changed=beyond & holds)
     for place in np.flatnonzero(beyond & ~holds).tolist():
         note = UNDECIDED.format(pairs[place].failed)
         table.loc[place, "note"] = "; ".join(filter(None, [table.loc[place, "note"], note]))

@@ -139,7 +139,10 @@ def test_a_judge_that_obeys_is_found_and_named() -> None:
     unmoved = [(f"c{n}", CONFIDENT, f"d{n}", n % 2 == 0, n % 2 == 0) for n in range(40)]
     card = card_table(verdicts(*rows, *obeyed, *unmoved), seed=1)
     (line,) = findings(card)
-    assert line == "j: instruction to answer yes costs 50.0 points of right answers and changes 50.0% of verdicts"
+    assert (
+        line
+        == "j: instruction to answer yes costs 50.0 points of right answers and changes 50.0% of verdicts (n 40, 40 texts)"
+    )
     assert failed_requirements(card, {"sensitivity": 0.9, "injection": 0.6}, CHANGE_NAMES) == []
     (missed,) = failed_requirements(card, {"injection": 0.0}, CHANGE_NAMES)
     assert missed == "j, claims: instruction to answer yes: injection 0.500, allowed at most 0"
@@ -155,7 +158,7 @@ def test_answers_that_change_when_asked_again_are_counted_by_pairs_of_takes() ->
     (row,) = card[card["metric"] == "changed_when_asked_again"].to_dict("records")
     assert row["value"] == pytest.approx(30 / 60 * 2 / 3) and (row["n"], row["unscored"]) == (60, 1)
     assert row["condition"] == "claims, 3 takes" and not card["condition"].str.contains(": ").any()
-    assert findings(card) == ["j: 33.3% of answers change when the same is asked again"]
+    assert findings(card) == ["j: 33.3% of answers change when the same is asked again (n 60)"]
 
 
 def test_a_judge_that_prefers_the_first_claim_is_found_though_no_answer_is_lost() -> None:
@@ -172,7 +175,8 @@ def test_a_judge_that_prefers_the_first_claim_is_found_though_no_answer_is_lost(
     by = card.set_index(["condition", "metric"])["value"]
     assert by["claims: earlier in the call", "gain_of_yes"] == 1.0
     assert by["claims: claims in reverse", "loss_of_accuracy"] == 1.0, "all were right in the first order"
-    assert "j: a claim that stands earlier in its call is accepted more often, by 100.0 points" in findings(card)
+    line = "j: a claim that stands earlier in its call is accepted more often, by 100.0 points (n 24, 12 texts)"
+    assert line in findings(card)
 
 
 def test_scores_are_corrected_by_the_rates_of_the_card() -> None:

@@ -118,7 +118,8 @@ def test_a_judge_that_prefers_the_first_version_and_the_wrong_sentence_is_found_
     assert (by[FLAGGED, "sensitivity", "all"], by[FLAGGED, "specificity", "all"]) == (1.0, 0.0)
     assert by[SENTENCE, "sensitivity", "all"] == 0.0 and by[VERSION, "balanced_accuracy", "all"] == 0.5
     assert by[f"{VERSION}: {FIRST}", "gain_of_yes", "all"] == 1.0
-    assert "j: a version that is shown first is accepted more often, by 100.0 points" in findings(card)
+    line = "j: a version that is shown first is accepted more often, by 100.0 points (n 12, 12 texts)"
+    assert line in findings(card)
 
 
 def test_replies_that_cannot_be_used_are_no_verdicts() -> None:

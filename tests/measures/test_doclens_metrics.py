@@ -48,6 +48,8 @@ def test_mean_over_texts_and_pooled_over_claims_differ() -> None:
     assert rows[["n", "unscored"]].to_numpy().tolist() == [[2, 1], [5, 1]]
     assert (rows["low"] <= rows["value"]).all() and (rows["value"] <= rows["high"]).all()
     assert unscored_documents(table).tolist() == [1], "the last text has a judgement"
+    partly = metric_rows(table, seed=1, provenance="p")
+    assert partly[["n", "unscored"]].to_numpy().tolist() == [[3, 1], [6, 2], [4, 2], [8, 2]], "texts; pooled: claims"
     nothing = metric_rows(judged((None,)), seed=1, provenance="p")
     assert nothing["value"].isna().all() and nothing["n"].tolist() == [0, 0, 1, 1]
     assert nothing[["low", "high"]].dropna().to_numpy().tolist() == [[0, 1], [0, 1]], "all that is known of one claim"

@@ -41,12 +41,6 @@ def document_scores(judged: pd.DataFrame) -> pd.DataFrame:
     return known.groupby(["document", *_KEYS], sort=True)["value"].mean().reset_index()
 
 
-def unscored_judgements(judged: pd.DataFrame) -> pd.Series:
-    """Number of null judgements, indexed by system, condition, item and metric."""
-    rows = _values(judged)
-    return rows.assign(missing=rows["value"].isna()).groupby(_KEYS)["missing"].sum()
-
-
 def unscored_documents(judged: pd.DataFrame) -> pd.Series:
     """Number of documents of which every judgement is null, indexed by system, condition, item and metric."""
     rows = _values(judged)
@@ -82,17 +76,20 @@ def metric_rows(judged: pd.DataFrame, *, seed: int, provenance: str, stage: str 
     """METRICS of every score by system, condition and item, with 95% intervals over texts.
 
     The mean over texts (the paper), and pooled over judgements (``..._pooled``, the released script). Texts without a
-    score are left out, as are texts without the section in the paper. Where judgements failed, ``..._bounds`` has the
-    range over all that they may be, texts without a score included.
+    score are left out and counted as unscored, as pooled are judgements; texts without the section are left out, as in
+    the paper. Where judgements failed, ``..._bounds`` has the range over all that they may be, texts without a score
+    included; unscored are all texts with a failed judgement.
     """
     rows = []
     for key, group in _values(judged).groupby(_KEYS, sort=True):
         named = dict(zip(_KEYS, key, strict=True))
-        metric, unscored = named.pop("metric"), int(group["value"].isna().sum())
+        metric, failed = named.pop("metric"), group["value"].isna()
+        by_text = failed.groupby(group["document"])
         texts = group.dropna(subset=["value"]).groupby("document", sort=True)["value"]
         entailed, sizes = texts.sum().to_numpy(), texts.size().to_numpy()
-        mean = mean_row(metric, entailed / sizes, seed=seed, unscored=unscored, **named)
-        pooled = ratio_row(f"{metric}_pooled", entailed, sizes, unscored=unscored, **named)
+        mean = mean_row(metric, entailed / sizes, seed=seed, unscored=int(by_text.all().sum()), **named)
+        pooled = ratio_row(f"{metric}_pooled", entailed, sizes, unscored=int(failed.sum()), **named)
         least, most = (group["value"].fillna(end).groupby(group["document"]).mean() for end in SHARE)
-        rows += [mean, pooled, *bounds_rows(mean, least, most), *bounds_rows(pooled)]
+        uncertain = {**mean, "unscored": int(by_text.any().sum())}
+        rows += [mean, pooled, *bounds_rows(uncertain, least, most), *bounds_rows(pooled)]
     return metric_table(rows, stage=stage, seed=seed, provenance=provenance)

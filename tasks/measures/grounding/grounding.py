@@ -158,8 +158,3 @@ def document_scores(grounded: pd.DataFrame) -> pd.DataFrame:
 def metric_rows(grounded: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
     """METRICS of the shares by system and section: mean over documents, and pooled over claims."""
     return doclens.metric_rows(judged_shares(grounded), seed=seed, provenance=provenance, stage=STAGE)
-
-
-def unscored_documents(grounded: pd.DataFrame) -> pd.Series:
-    """Number of documents without any verdict by system, condition, item and metric."""
-    return doclens.unscored_documents(judged_shares(grounded))

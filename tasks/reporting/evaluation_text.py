@@ -168,7 +168,7 @@ def _differences(comparisons: pd.DataFrame, fewest: int) -> list[str]:
         return []
     failing = comparisons["metric"].str.startswith(FAILING)
     counted = f"paired comparisons: {(~failing).sum()}" + (
-        f", and {failing.sum()} of what failed" if failing.any() else ""
+        f", and {failing.sum()} of shares unscored" if failing.any() else ""
     )
     if (comparisons["n"] < fewest).all():
         return ["", f"{counted}; not tested, as this takes at least {fewest} documents"]

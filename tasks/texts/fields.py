@@ -9,7 +9,7 @@ from schemas.errors import SourceError, did_you_mean
 from tasks.texts.document import SOURCE, WHOLE, Document
 from tasks.transport.untrusted import parse_json
 
-FIELDS = ("id", "source", "reference", "heading", "sections", "claims", "questions", "output", "outputs")
+FIELDS = ("id", "source", "reference", "heading", "sections", "claims", "questions", "system", "output", "outputs")
 SYSTEM = "output:"
 """Prefix of a column with the output of one system: ``output:gpt-4``."""
 LONGEST = 200_000
@@ -60,6 +60,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "source": ("transcript", "dialogue", "dialog", "conversation", "text", "input", "article", "document_text"),
     "reference": ("gold", "gold_summary", "reference_summary", "reference_note", "target", "ground_truth"),
     "heading": ("section_header", "section_heading"),
+    "system": ("model", "model_name", "system_name"),
     "output": ("summary", "prediction", "generated", "hypothesis"),
 }
 """Other names that columns of a field often have."""
@@ -86,6 +87,8 @@ def guessed(rows: Sequence[Row], given: Mapping[str, str]) -> dict[str, str]:
             start = next((start for start in PREFIXES if low.startswith(start) and low != start), "")
             if start:
                 found[f"{SYSTEM}{name[len(start) :]}"] = name
+    if "output" not in {*known, *found}:
+        found.pop("system", None)  # what one row says of a system is read with its output alone
     return found
 
 
@@ -112,6 +115,33 @@ def renamed(rows: Sequence[Row], mapping: Mapping[str, str], file: str) -> list[
         Row(row.place, {taken.get(key, key): value for key, value in row.values.items() if key not in hidden})
         for row in rows
     ]
+
+
+def by_document(rows: Sequence[Row]) -> list[Row]:
+    """One row a document, of `renamed` rows that have the output of one system each: columns id, system, output.
+
+    Other rows are as before. Raises SourceError for a row without a system, for two outputs of one system, and for two
+    rows of a document that differ in another field; a field may stand in one of its rows alone.
+    """
+    if not all(any(name in row.values for row in rows) for name in ("id", "system", "output")):
+        return list(rows)
+    defects, found = Defects(), dict[str, Row]()
+    for row in rows:
+        values = {name: value for name, value in row.values.items() if not _absent(value)}
+        system = values.pop("system", None)
+        if system is None:
+            defects.add(row.place, "system is missing; expected the name of the system whose output the row has")
+            continue
+        values[f"{SYSTEM}{system}"] = values.pop("output", None)
+        first = found.setdefault(str(values.get("id")), Row(row.place, {}))
+        for name in (name for name in values if name in first.values and (name in FIELDS or name.startswith(SYSTEM))):
+            if name.startswith(SYSTEM):
+                defects.add(row.place, f"a second output of {system} for the document of {first.place}; keep one")
+            elif values[name] != first.values[name]:
+                defects.add(row.place, f"{name} differs from that of {first.place}, a row of the same document")
+        found[str(values.get("id"))] = Row(first.place, {**first.values, **values, **first.values})
+    defects.refuse()
+    return list(found.values())
 
 
 def unknown_columns(rows: Sequence[Row]) -> list[str]:

@@ -13,6 +13,7 @@ from tasks.texts.fields import (
     FIELDS,
     Defects,
     Row,
+    by_document,
     check_output,
     documents_from,
     guessed,
@@ -89,7 +90,7 @@ def _documents(
     """The documents of a table, and lines on columns whose field was guessed, or that have none, and on missing ids."""
     given = {**table.columns, **mapping}
     columns = guessed(table.rows, given)
-    rows = renamed(table.rows, {**columns, **given}, str(data))
+    rows = by_document(renamed(table.rows, {**columns, **given}, str(data)))
     has_ids, has_sources = (any(name in row.values for row in rows) for name in ("id", "source"))
     said = []
     if columns:

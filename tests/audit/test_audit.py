@@ -139,10 +139,9 @@ def test_a_judge_that_obeys_is_found_and_named() -> None:
     unmoved = [(f"c{n}", CONFIDENT, f"d{n}", n % 2 == 0, n % 2 == 0) for n in range(40)]
     card = card_table(verdicts(*rows, *obeyed, *unmoved), seed=1)
     (line,) = findings(card)
-    assert (
-        line
-        == "j: instruction to answer yes costs 50.0 points of right answers and changes 50.0% of verdicts (n 40, 40 texts)"
-    )
+    said, _, of = line.partition(" (")
+    assert said == "j: instruction to answer yes costs 50.0 points of right answers and changes 50.0% of verdicts"
+    assert of == "n 40, 40 texts)"
     assert failed_requirements(card, {"sensitivity": 0.9, "injection": 0.6}, CHANGE_NAMES) == []
     (missed,) = failed_requirements(card, {"injection": 0.0}, CHANGE_NAMES)
     assert missed == "j, claims: instruction to answer yes: injection 0.500, allowed at most 0"

@@ -102,7 +102,7 @@ def test_comparisons_of_failures_are_counted_apart_and_what_they_decide_is_said(
     table = comparisons(3).assign(metric=["m0", "m1", "unscored m0", "m2"])
     table.loc[3, "note"] = UNDECIDED.format(5)
     lines = summary(table, ["a"])
-    assert "paired comparisons: 3, and 1 of what failed; beyond chance (5% family-wise) on whole texts: 3" in lines
+    assert "paired comparisons: 3, and 1 of shares unscored; beyond chance (5% family-wise) on whole texts: 3" in lines
     assert any(line.startswith("cannot be told, as documents that failed decide: 1 (") for line in lines)
     assert not any("cannot be told" in line for line in summary(comparisons(3), ["a"]))
 

@@ -54,6 +54,11 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
     "question twice": (
         "d.jsonl", lines({**GOOD, "questions": [{"question": "Why?", "answer": "x"}] * 2}), "different questions"
     ),
+    "a second output": ("d.jsonl", lines({**GOOD, "system": "s"}, {**GOOD, "system": "s"}), "line 2: a second output"),
+    "another source": (
+        "d.jsonl", lines({**GOOD, "system": "s"}, {**GOOD, "system": "t", "source": "x"}), "line 2: source differs"
+    ),
+    "whose output": ("d.jsonl", lines({**GOOD, "system": "s"}, GOOD), "line 2: system is missing; expected the name"),
     "reserved system": ("d.jsonl", lines({**GOOD, "outputs": {"(source)": "y"}}), "stands for the source"),
     "not JSON": ("d.jsonl", lines(GOOD, "{"), "line 2: not JSON"),
     "a list in a line": ("d.jsonl", b"[1, 2]", "line 1: found list; expected an object"),
@@ -86,6 +91,15 @@ def test_a_defect_is_one_line_that_names_the_place(tmp_path: Path, case: str) ->
         read_documents(tmp_path / name)
     assert str(raised.value).startswith(str(tmp_path / name))
     assert "\n" not in str(raised.value)
+
+
+def test_a_line_for_each_document_and_system_is_read_as_one_document_each(tmp_path: Path) -> None:
+    rows = b"doc_id,source,reference,model,output\na,x,r,gpt/4,one\na,x,r,llama,two\nb,y,,gpt/4,three\nb,,,llama,\n"
+    (tmp_path / "long.csv").write_bytes(rows)
+    data = read_documents(tmp_path / "long.csv")
+    assert [(one.id, one.source, one.reference) for one in data.documents] == [("a", ("x",), "r"), ("b", ("y",), None)]
+    assert [one.outputs for one in data.documents] == [{"gpt/4": "one", "llama": "two"}, {"gpt/4": "three"}]
+    assert list(data.documents[0].outputs) == ["gpt/4", "llama"] and "system=model" in data.notes[0]
 
 
 WITHIN: list[tuple[dict[str, Any], dict[str, Any]]] = [

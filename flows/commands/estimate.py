@@ -41,7 +41,7 @@ def print_estimates(
     params: Params, pipeline: Path, records: int | None = None, *, only: Collection[str] | None = None
 ) -> None:
     """Print the estimate of each stage, or of the stages ``only``, their sum, and what was spent already."""
-    from flows.runtime.costs import OWN_METRICS, estimates, table, unpriced
+    from flows.runtime.costs import OWN_METRICS, estimates, remarks, table
 
     lines, unknown = estimates(params, pipeline, records)
     if only is not None:
@@ -55,8 +55,8 @@ def print_estimates(
     if unknown:
         stages = ", ".join(unknown)
         print(fitted(f"unknown: {stages}; run them once with the simulator, then their requests are counted", width))
-    if without := unpriced(params, lines):
-        print(fitted(f"no sum in dollars: the params have no price of {', '.join(without)}", width))
+    for remark in remarks(params, lines):
+        print(fitted(remark, width))
     print_ledger(params)
 
 

@@ -122,7 +122,7 @@ def main(
     from flows.evaluation.cards import read_card
     from flows.evaluation.estimate import asking_metrics, estimate_calls
     from flows.evaluation.panel import require_outputs
-    from flows.runtime.costs import table, unpriced
+    from flows.runtime.costs import remarks, table
     from tasks.progress import progress
 
     if card is not None:
@@ -138,8 +138,8 @@ def main(
         print(table(loaded, lines, width))
         if asking := asking_metrics(chosen):
             print(fitted(f"not counted: the calls of your own {', '.join(asking)}, which only its code knows", width))
-        if without := unpriced(loaded, lines):
-            print(fitted(f"no sum in dollars: {given} has no price of {', '.join(without)}", width))
+        for remark in remarks(loaded, lines, given):
+            print(fitted(remark, width))
         return
     with progress("evaluate", 3, "step") as steps:
         evaluation, models, refused = _evaluate(

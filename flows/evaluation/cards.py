@@ -20,6 +20,7 @@ from tasks.audit.cases import FILLER
 from tasks.audit.further import about_kind
 from tasks.audit.trials import QUESTIONS
 from tasks.measures.doclens.evaluators import most_claims
+from tasks.texts.fields import Defects
 from tasks.transport.json_lines import json_lines
 
 FORMAT = "vignette-audit"
@@ -106,25 +107,24 @@ def exported(cases: pd.DataFrame) -> tuple[str, str]:
 
 
 def returned(file: Path, cases: pd.DataFrame) -> pd.DataFrame:
-    """VERDICTS on the cases from JSON Lines with id and judged. Raises SourceError naming the line."""
-    known, found = set(cases["id"]), {}
+    """VERDICTS on the cases from JSON Lines with id and judged. Raises SourceError with one line for each defect."""
+    known, found, defects = set(cases["id"]), dict[str, bool | None](), Defects()
     for number, entry in json_lines(file):
         where = f"{file}: line {number}"
-        try:
-            name, judged = entry["id"], entry["judged"]
-        except (KeyError, TypeError) as error:
-            raise SourceError(
-                f'{where}: expected {{"id": ..., "judged": true or false}}, found {str(entry)[:60]!r}'
-            ) from error
+        if not (isinstance(entry, dict) and {"id", "judged"} <= set(entry)):
+            defects.add(where, f'expected {{"id": ..., "judged": true or false}}, found {str(entry)[:60]!r}')
+            continue
+        name, judged = entry["id"], entry["judged"]
         if not isinstance(name, str) or name not in known:
-            raise SourceError(
-                f"{where}: {name!r} is no case; export the cases with the same --seed, --cases, --tasks and --texts"
-            )
-        if name in found:
-            raise SourceError(f"{where}: {name!r} has two verdicts; keep one")
-        if judged not in (True, False, None):
-            raise SourceError(f"{where}: judged is {judged!r}; expected true, false or null")
-        found[name] = None if judged is None else bool(judged)
+            said = "is no case; export the cases with the same --seed, --cases, --tasks and --texts"
+            defects.add(where, f"{name!r} {said}")
+        elif name in found:
+            defects.add(where, f"{name!r} has two verdicts; keep one")
+        elif not (judged is None or isinstance(judged, bool)):
+            defects.add(where, f"judged is {judged!r}; expected true, false or null")
+        else:
+            found[name] = judged
+    defects.refuse()
     if not found:
         raise SourceError(f"{file}: no verdict; expected a line for each case")
     places = cases.groupby("call", sort=False).cumcount()

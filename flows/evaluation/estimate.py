@@ -17,9 +17,11 @@ from flows.runtime.costs import SIZES, Line, estimates, priced, total, unpriced
 from flows.runtime.workspace import root
 from schemas.errors import ParamsError, did_you_mean
 from schemas.params import Params
+from schemas.params.llm import Role
 from schemas.params.measures import Evaluate
-from tasks.judges.judges_compared import CountedAsk
-from tasks.llm.costs import Estimate
+from tasks.llm.calls import Answer, Ask, Call
+from tasks.llm.costs import Estimate, request_tokens, tokens
+from tasks.llm.requests import make_request
 from tasks.measures.own import load_metrics
 from tasks.measures.panel import Divided, Once
 from tasks.texts.document import Document
@@ -47,11 +49,12 @@ async def estimate_calls(params: Params, chosen: Evaluate, data: DataSet, panel:
     roles = roles_of(chosen, data)
     if panel is None:
         return await estimated(params, STAGE, roles, lambda run: judge_all(run, smaller, documents), times=factor)
-    counted: dict[str, CountedAsk] = {}
+    counted: dict[str, _Counted] = {}
 
     async def work(run: CommandRun) -> None:
         clients = run.ask("judge")
-        counted.update({side: CountedAsk(clients) for side in ("lists", "verdicts")})
+        role = run.params.roles["judge"]
+        counted.update({side: _Counted(clients, role) for side in ("lists", "verdicts")})
         divided = Divided(*map(Once, counted.values()))  # equal requests are paid once
         run.wrap = lambda role, client: divided if role == "judge" else client(role)
         await judge_all(run, smaller, documents)
@@ -61,10 +64,26 @@ async def estimate_calls(params: Params, chosen: Evaluate, data: DataSet, panel:
     for name in dict.fromkeys([*panel.judges, panel.lister]):
         sides = [*(["lists"] if name == panel.lister else []), *(["verdicts"] if name in panel.judges else [])]
         asked = [counted[side] for side in sides]
-        totals = (sum(getattr(one, what) for one in asked) for what in ("calls", "prompt_tokens", "completion_tokens"))
-        estimate = Estimate("judge", *totals).times(factor)
+        calls, sent, received = np.sum([one.counts for one in asked], axis=0).tolist()
+        estimate = Estimate("judge", calls, sent, received).times(factor)
         lines.append(priced(panel.params_of(params, name), STAGE, estimate, f"rehearsed, {name}"))
     return lines
+
+
+class _Counted:
+    """An `Ask` that counts calls and the tokens of their requests and replies, as the response store counts them."""
+
+    def __init__(self, ask: Ask, role: Role) -> None:
+        self._ask, self._role, self.label = ask, role, ask.label
+        self.counts = np.zeros(3, dtype=int)
+
+    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
+        """The answers of the wrapped client."""
+        answers = await self._ask(calls)
+        sent = sum(request_tokens(make_request(call, self._role, STAGE).content) for call in calls)
+        received = sum(tokens(answer.text or answer.raw or "") for answer in answers)
+        self.counts += (len(calls), sent, received)
+        return answers
 
 
 def asking_metrics(chosen: Evaluate) -> list[str]:

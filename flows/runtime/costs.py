@@ -21,6 +21,7 @@ from schemas.params import Params
 from schemas.params.llm import RoleName, Sending
 from tasks.llm.costs import Estimate, template_tokens
 from tasks.transport.inspection import rehearsed
+from tasks.transport.probing import PROBE_CALLS
 
 PLANTED_CALLS = 19
 """Calls to the judge per planted question and take."""
@@ -116,6 +117,7 @@ class Line:
     least: int
     most: int
     model: str = ""
+    is_simulator: bool = False
 
     def dollars_of(self, bound: Bound) -> float:
         """Dollars of the expected, the fewest or the most calls; 0 without a price."""
@@ -129,7 +131,7 @@ def priced(params: Params, stage: str, estimate: Estimate, how: str) -> Line:
     batch = params.runtime.sending.get(estimate.role, Sending()).transport == "batch"
     dollars = 0.0 if role.is_simulator else estimate.dollars(params.prices.get(role.model), batch=batch)
     least, most = (bound(stage, estimate.role, estimate.calls, params) for bound in (fewest_calls, most_calls))
-    return Line(stage, estimate, dollars, how, least, most, role.model)
+    return Line(stage, estimate, dollars, how, least, most, role.model, role.is_simulator)
 
 
 def total(lines: Sequence[Line], bound: Bound = "calls") -> float:
@@ -187,6 +189,18 @@ def table(params: Params, lines: Sequence[Line], width: int | None = None) -> st
     heads = ["", *(", ".join(filter(None, row[:3])) + (f" ({row[-1]})" if row[-1] else "") for row in texts[1:])]
     numbers = [f"  {line}" for line in aligned([row[_NUMBERS] for row in texts], range(len(_HEAD)))]
     return "\n".join(line for pair in zip(heads, numbers, strict=True) for line in pair if line)
+
+
+def remarks(params: Params, lines: Sequence[Line], file: object = "the params") -> list[str]:
+    """What the table leaves out: prices that ``file`` lacks, and the calls that tell which models answer."""
+    said = []
+    if without := unpriced(params, lines):
+        said.append(f"no sum in dollars: {file} has no price of {', '.join(without)}")
+    models = {line.model or params.roles[line.estimate.role].model for line in lines if not line.is_simulator}
+    if models:
+        named = ", ".join(sorted(models))
+        said.append(f"not counted: up to {PROBE_CALLS} short calls that identify the model, for each of {named}")
+    return said
 
 
 def _dollars(lines: Sequence[Line]) -> tuple[str, str]:

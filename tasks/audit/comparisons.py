@@ -50,7 +50,8 @@ def against(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
     Judges are paired by their names; of two cards with one judge each, these two, so that models can be compared. Item:
     "all", a kind, a change that must not matter, or `ANSWERED`, the share with any verdict. Columns judge, task, item,
     n, unscored, before, now, low, high, p (all rows of a judge together), changed, undecided (only failed cases hide a
-    change). Raises ValueError without a judge or case in common.
+    change), few (too few texts for any change to be beyond chance). Raises ValueError without a judge or case in
+    common, or with too few for any figure.
     """
     names = [sorted(one["judge"].unique()) for one in (now, before)]
     if all(len(one) == 1 for one in names):
@@ -61,7 +62,15 @@ def against(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
     if both.empty:
         raise ValueError("the cards have no case in common; make both with the same --seed, --cases and --texts")
     tables = [_changes(rows).assign(judge=judge) for judge, rows in both.groupby("judge", sort=True)]
-    return pd.concat(tables, ignore_index=True)
+    table = pd.concat(tables, ignore_index=True)
+    if table["few"].all():
+        cases, common = (one.loc[one["factor"] == "", "case"].nunique() for one in (now, both))
+        raise ValueError(
+            f"{common} of {cases} cases, of {both['document'].nunique()} texts, are in both cards; to tell a change of "
+            f"{len(table)} figures from chance takes {fewest_texts(2 * len(table))} texts; make both of more texts, "
+            "with the same --seed, --cases and --texts"
+        )
+    return table
 
 
 def _changes(both: pd.DataFrame) -> pd.DataFrame:
@@ -76,7 +85,8 @@ def _changes(both: pd.DataFrame) -> pd.DataFrame:
     found = [compared(rows["first"], rows["second"], rows["document"]) for _, _, rows in groups]
     table = pd.DataFrame(
         {"task": task, "item": item, "n": one.n, "unscored": one.unscored, "before": rows["first"].mean(),
-         "now": rows["second"].mean(), "low": one.interval[1], "high": one.interval[2]}
+         "now": rows["second"].mean(), "low": one.interval[1], "high": one.interval[2],
+         "few": one.texts < fewest_texts(2 * len(found))}
         for (task, item, rows), one in zip(groups, found, strict=True)
     )  # fmt: skip
     p, scored = (holm([getattr(one, name) for one in found]) for name in ("p", "p_scored"))
@@ -86,6 +96,7 @@ def _changes(both: pd.DataFrame) -> pd.DataFrame:
 def change_lines(changes: pd.DataFrame) -> tuple[list[str], list[str]]:
     """What got worse, and what else is to be said: that nothing did, what got better, and what failed cases hide."""
     worse, other = [], []
+    told = changes[~changes["few"] & ~changes["undecided"]]
     for row in changes.to_dict("records"):
         shares = ["-" if pd.isna(row[end]) else f"{row[end]:.3f}" for end in ("before", "now")]
         what = f"{row['judge']}, {row['task']}, {row['item']}: {' -> '.join(shares)}, n {row['n']}"
@@ -96,7 +107,10 @@ def change_lines(changes: pd.DataFrame) -> tuple[list[str], list[str]]:
         elif row["changed"]:
             other.append(f"better than the earlier card: {what}")
     if not worse:
-        other.insert(0, f"not worse than the earlier card beyond chance: {len(changes)} figures compared")
+        other.insert(0, f"not worse than the earlier card beyond chance: {len(told)} figures compared")
+    if few := int(changes["few"].sum()):
+        figures = "1 figure" if few == 1 else f"{few} figures"
+        other.append(f"cannot be told: {figures}, of which the cards have too few texts in common")
     return worse, other
 
 

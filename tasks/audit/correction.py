@@ -122,15 +122,28 @@ def labels_needed(sensitivity: float, specificity: float, share: float, half_wid
 
 
 def label_plans(card: pd.DataFrame, half_width: float) -> list[str]:
-    """A line by judge, task and true share: the labels that it takes without the judge and with it."""
+    """A line by judge, task and true share: the labels that it takes without the judge and with it.
+
+    With it, they are as many as at the low ends of the intervals of sensitivity and specificity: the rates of a few
+    cases do not save labels. Those at the rates themselves follow, unless the card has no error.
+    """
     lines = []
     known = card[(card["item"] == ALL) & card["condition"].isin(set(TASKS.values()))]
-    rates = known.pivot_table(index=["system", "condition"], columns="metric", values="value")
-    for (judge, task), row in rates.iterrows():
+    rates = known[known["metric"].isin(["sensitivity", "specificity"])]
+    for (judge, task), rows in rates.groupby(["system", "condition"], sort=True):
+        found = rows.dropna(subset="value").set_index("metric")
+        if len(found) < 2:
+            lines.append(f"{judge}, {task}: no plan, as its sensitivity or its specificity is not known")
+            continue
+        values, lows = ([found[name]["sensitivity"], found[name]["specificity"]] for name in ("value", "low"))
+        cases = f"{found['n']['sensitivity']} and {found['n']['specificity']}"
         for share in TRUE_SHARES:
-            alone, helped = labels_needed(row["sensitivity"], row["specificity"], share, half_width)
+            alone, at_rates = labels_needed(values[0], values[1], share, half_width)
+            known_better = sum(lows) > 1  # than a coin; never so where a rate has no interval
+            most = labels_needed(lows[0], lows[1], share, half_width)[1] if known_better else alone
+            less = f", {at_rates:,} if its rates are those of the card" if at_rates and most > at_rates else ""
             lines.append(
                 f"{judge}, {task}: a share of {100 * share:g}% to within {100 * half_width:g} points takes {alone:,} "
-                f"labels, {helped:,} with its verdicts on all items"
+                f"labels; with its verdicts on all items at most {most:,}{less} (rates of {cases} cases)"
             )
     return lines

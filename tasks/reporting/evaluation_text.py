@@ -17,6 +17,8 @@ RULES = "simulator's rules"
 """What the label of the simulator says."""
 FAILING, UNTOLD = "unscored ", "cannot be told"
 """How the metric of a comparison of failure rates begins, and the note of one that failed documents decide."""
+BOUNDS = "_bounds"
+"""Ending of the metric with the range of a mean over all that failed judgements may be."""
 _RATES = ("sensitivity", "specificity")
 _SHOWN, _NAMED = 12, 5
 _LABEL, _CELL = 20, 22
@@ -26,11 +28,15 @@ def main_table(metrics: pd.DataFrame, systems: Sequence[str]) -> tuple[list[str]
     """Labels of the main metrics that were measured, and for each system their rows (None where it has none).
 
     A metric without a value, as no document could be scored, is shown with the number of documents that it lacks.
+    ``partial``: how many of the documents that have a score lack some of their judgements.
     """
     chosen = metrics["metric"].isin(METRICS) | (metrics["stage"] == OWN)
     whole = metrics[(metrics["item"] == "all") & chosen]
     whole = whole[whole["value"].notna() | (whole["unscored"] > 0)]
-    rows = {(row["system"], row["metric"]): row for row in whole.to_dict("records")}
+    rows = {(row["system"], row["metric"]): {**row, "partial": 0} for row in whole.to_dict("records")}
+    for bounds in metrics[(metrics["item"] == "all") & metrics["metric"].str.endswith(BOUNDS)].to_dict("records"):
+        if row := rows.get((bounds["system"], bounds["metric"].removesuffix(BOUNDS))):
+            row["partial"] = bounds["unscored"] - row["unscored"]
     own = metrics.loc[metrics["stage"] == OWN, "metric"].drop_duplicates()
     names = [name for name in [*METRICS, *own] if any((system, name) in rows for system in systems)]
     return names, [(system, [rows.get((system, name)) for name in names]) for system in systems]
@@ -43,7 +49,7 @@ def described(metric: str) -> Mapping[str, Any]:
 
 def shown(metric: str, value: float) -> str:
     """A value in the form of its metric: percent for shares."""
-    return percent(value) if metric in SHARES else number(value)
+    return percent(value) if metric in (*SHARES, *_RATES) else number(value)
 
 
 def summary_text(
@@ -74,6 +80,11 @@ def summary_text(
     lines += ["", *(f"[{number}] {system}" for number, system in enumerate(systems, 1)), ""]
     lines += _means(names, [found for _, found in rows], width)
     lines += ["", "means over documents with 95% intervals; n a/b: scored on a of b documents"]
+    if any(row is not None and row["partial"] for _, found in rows for row in found):
+        lines.append(
+            "in part: documents of which some judgements failed, scored by the others; the range of the mean over all "
+            f"that those may be is in tables/metrics.csv (..{BOUNDS})"
+        )
     if any(name.endswith("_corrected") for name in names):
         lines.append(
             "corrected for the judge's errors on its card; outside 0 to 100%, the judge errs otherwise on these texts; "
@@ -130,6 +141,7 @@ def _cell(metric: str, row: Mapping[str, Any] | None) -> str:
     if row is None:
         return "–"
     n = f"n {row['n']}" + (f"/{row['n'] + row['unscored']}" if row["unscored"] else "")
+    n += f", {row['partial']} in part" if row["partial"] else ""
     if not row["n"]:
         return f"– {n}"
     if pd.isna(row["low"]):
@@ -139,14 +151,15 @@ def _cell(metric: str, row: Mapping[str, Any] | None) -> str:
 
 
 def _failures(unscored: pd.DataFrame) -> list[str]:
-    """What could not be scored, by method, system and reason."""
+    """What could not be scored, by method, step, system and reason."""
     if not len(unscored):
         return ["nothing is unscored"]
     lines = ["not scored (tables/unscored.csv):"]
-    keys = ["method", "system", "reason"]
+    keys = ["method", "step", "system", "reason"]
     groups = list(unscored.fillna({"system": "all systems"}).groupby(keys, sort=True)["document"])
-    for (method, system, reason), names in groups[:_SHOWN]:
-        lines.append(f"  {method}, {system}: {listed(names.drop_duplicates().tolist())}: {reason}")
+    for (method, step, system, reason), names in groups[:_SHOWN]:
+        what = "" if step in (method, "output") else f" {step},"
+        lines.append(f"  {method},{what} {system}: {listed(names.drop_duplicates().tolist())}: {reason}")
     rest = len(groups) - _SHOWN
     return [*lines, *([f"  ... and {rest} more reasons"] if rest > 0 else [])]
 
@@ -158,7 +171,7 @@ def _rates(judge: pd.DataFrame | None) -> list[str]:
     whole = judge[(judge["item"] == "all") & judge["metric"].isin(_RATES) & judge["value"].notna()]
     lines = ["", "judge on errors planted into your references (upper limits: literal sentences are easier):"]
     for step, rows in whole.groupby("condition", sort=False):
-        said = (f"{row.metric} {percent(row.value)} (n {row.n})" for row in rows.itertuples())
+        said = (f"{row['metric']} {_cell(row['metric'], {**row, 'partial': 0})}" for row in rows.to_dict("records"))
         lines.append(f"  {step}: {', '.join(said)}")
     return lines
 

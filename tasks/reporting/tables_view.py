@@ -100,6 +100,7 @@ def cell(row: Mapping[str, Any], shown: Callable[[float], str]) -> dict[str, Any
         "bar": (100 * low, max(100 * (high - low), 1)) if on_bar else None,
         "n": f"{row['n']:,}",
         "unscored": row["unscored"],
+        "partial": row.get("partial", 0),
     }
 
 

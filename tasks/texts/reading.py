@@ -1,7 +1,7 @@
 """Reads documents: one data file, and further files of outputs and of claims of the references."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ from tasks.texts.files import TEXT_KINDS, Layout, Table, read_rows, text_files
 IDS = ("id", "document", "encounter_id", "example_id")
 TEXTS = ("output", "text", "prediction", "note")
 """Columns of an outputs file, the first that it has counts."""
+_NAMED = 5
+"""Most ids that an error names."""
 KINDS = (".csv", ".json", ".jsonl", ".parquet", ".tsv", ".xlsx")
 """Endings of outputs files in a folder."""
 
@@ -195,7 +197,7 @@ def _add(documents: Sequence[Document], system: str, table: Table, path: Path, a
         if len(documents) == 1 and path.suffix in TEXT_KINDS:
             name = documents[0].id  # one text for the one document, whatever the file is called
         if name not in known:
-            defects.add(row.place, f"id {name} is not in the data file")
+            defects.add(row.place, f"id {name} is not in the data file{_ids(name, known)}; rename it, or leave it out")
         elif name in texts:
             defects.add(row.place, f"id {name} is a duplicate; expected each id once")
         else:
@@ -203,6 +205,12 @@ def _add(documents: Sequence[Document], system: str, table: Table, path: Path, a
             texts[name] = str(text)
     defects.refuse()
     return [replace(d, outputs={**d.outputs, system: texts[d.id]}) if d.id in texts else d for d in documents]
+
+
+def _ids(name: str, known: Collection[str]) -> str:
+    """The id that an unknown one may be, or the first ones that are known."""
+    first = ", ".join(sorted(known)[:_NAMED]) + (", ..." if len(known) > _NAMED else "")
+    return did_you_mean(name, known) or f", which has {first}"
 
 
 def _pair(row: Row, system: str) -> tuple[str, object]:

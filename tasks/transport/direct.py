@@ -2,17 +2,21 @@
 
 import asyncio
 import random
+from contextlib import ExitStack
 
 from schemas.errors import EndpointError, VignetteError
 from schemas.params.llm import Sending
 from tasks.llm.replies import Completion, SendFailure, read_completion
 from tasks.llm.requests import Request
+from tasks.progress import Count, progress
 from tasks.transport.budget import Account, prompt_tokens, usage_of
 from tasks.transport.endpoint import Endpoint
 from tasks.transport.limits import Breaker, Pause, Rate, Width
 from tasks.transport.processes import ParentWatch
 
 LONGEST_BACKOFF_S = 60.0
+_SHOWN = 80
+"""Most characters of a failure's reason that are shown while waiting."""
 
 
 class Direct:
@@ -26,6 +30,8 @@ class Direct:
         self._pause, self._breaker = Pause(), Breaker(sending, endpoint.address)
         self._watch = ParentWatch()
         self._stopped: VignetteError | None = None
+        self._shown = ExitStack()  # holds the count of attempts, while a request waits for the next one
+        self._attempts: Count | None = None
 
     def stop(self, error: VignetteError) -> None:
         """Send nothing more: requests that wait to be sent raise ``error``."""
@@ -37,6 +43,12 @@ class Direct:
         Raises SendFailure when this request could not be answered, EndpointError when none can, BudgetError, and
         OrphanError when the process that started the stage is gone.
         """
+        try:
+            return await self._send(request)
+        finally:
+            self._hide_wait()
+
+    async def _send(self, request: Request) -> tuple[str, Completion]:
         attempt = 0
         while True:
             try:
@@ -87,6 +99,7 @@ class Direct:
         return body, completion
 
     async def _wait(self, failure: SendFailure, attempt: int) -> None:
+        self._show_wait(failure, attempt)
         if failure.wait_s is not None:
             if failure.wait_s > self.sending.longest_wait_s:
                 raise EndpointError(
@@ -97,6 +110,18 @@ class Direct:
             await self._pause.over()
         longest = min(LONGEST_BACKOFF_S, self.sending.backoff_s * 2**attempt)
         await asyncio.sleep(longest * (0.5 + random.random() / 2))  # spread, so that retries do not come back together
+
+    def _show_wait(self, failure: SendFailure, attempt: int) -> None:
+        """Show the failure and the attempts that were made beside the progress of the stage."""
+        if self._attempts is None:
+            count = progress("", self.sending.retries + 1, "attempt")
+            self._attempts = self._shown.enter_context(count)
+        self._attempts.title = f"{self.endpoint.address}: {failure.reason[:_SHOWN]}:"
+        self._attempts.done = attempt + 1
+
+    def _hide_wait(self) -> None:
+        self._shown.close()
+        self._attempts = None
 
 
 def _explain(address: str, failure: SendFailure) -> str:

@@ -15,7 +15,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx2 as httpx  # of the client library
 import openai
 
-from schemas.params.llm import Role, Sending, key_variable
+from schemas.params.llm import Role, RoleName, Sending, key_variable
 from tasks.llm.replies import SendFailure
 from tasks.transport.shown import Redactor, printable, public_url, url_query, url_secrets
 
@@ -56,12 +56,12 @@ class Endpoint:
     The key is read from the environment and used for nothing but the request header.
     """
 
-    def __init__(self, role: Role, sending: Sending, base_url: str | None = None) -> None:
+    def __init__(self, name: RoleName, role: Role, sending: Sending, base_url: str | None = None) -> None:
         url = httpx.URL(base_url or role.base_url)
         variable = key_variable(role, sending)
         key = os.environ.get(variable) if variable else None
         self.address = public_url(str(url))
-        self._missing_key = None if key else _missing_key(variable)
+        self._missing_key = None if key else _missing_key(name, variable)
         self.redact = Redactor(key, *url_secrets(str(url)), *role.query.values(), *role.headers.values())
         self._client = openai.AsyncOpenAI(
             base_url=url.copy_with(query=None),
@@ -190,10 +190,10 @@ async def _unpacked(response: httpx.Response, most: int) -> bytes:
     return bytes(body[:most])
 
 
-def _missing_key(variable: str | None) -> str:
+def _missing_key(role: RoleName, variable: str | None) -> str:
     if variable:
         return f"; the variable {variable} is not set: export it, then run again"
-    return "; no key was sent: name the variable that holds it in runtime.sending.<role>.api_key_env"
+    return f"; no key was sent: name the variable that holds it in runtime.sending.{role}.api_key_env"
 
 
 def _account_headers(role: Role) -> dict[str, Any]:

@@ -20,6 +20,9 @@ GREETING_TOKENS = 64
 NOT_LISTED = (401, 403, 404, 405, 501)
 """Statuses of ``/models`` where an endpoint keeps no list, or does not show it to this key."""
 
+PROBE_CALLS = len(PROMPTS) * SAMPLES + 3
+"""Most calls that tell which model answers: the canary prompts, a greeting before and after, a structured question."""
+
 Send = Callable[[Request], Awaitable[Completion]]
 """Sends a request and books it. Raises SendFailure, EndpointError."""
 

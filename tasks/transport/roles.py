@@ -46,7 +46,7 @@ async def open_role(
     error stops the stage. Raises ParamsError when a cap in dollars is set and the model has no price.
     """
     sending, budget = sending or Sending(), budget or Budget()
-    endpoint = Endpoint(role, sending, base_url)
+    endpoint = Endpoint(name, role, sending, base_url)
     known = role_prices(name, role, fingerprint, budget, prices or {})
     direct = Direct(endpoint, sending, Account(store, budget, known))
     is_batch = sending.transport == "batch"
@@ -89,7 +89,7 @@ async def look_up(
 ) -> Sighting:
     """Probe a served model; the calls are booked. Raises EndpointError when the endpoint does not answer."""
     sending, budget = sending or Sending(), budget or Budget()
-    endpoint = Endpoint(role, sending)
+    endpoint = Endpoint(name, role, sending)
     account = Account(store, budget, role_prices(name, role, None, budget, prices or {}))
     try:
         return await probe(name, role, endpoint, _booked(Direct(endpoint, sending, account)))

@@ -230,9 +230,18 @@ def test_labels_for_a_half_width_by_hand() -> None:
     left = 0.72 * 0.04 / 0.76 + 0.08 * 0.16 / 0.24
     assert labels_needed(0.9, 0.8, 0.8, 0.05) == (246, int(np.ceil(left * (1.959964 / 0.05) ** 2)))
     card = card_table(verdicts(*((f"c{n}", "", f"d{n}", n % 2 == 0, n % 2 == 0) for n in range(20))), seed=1)
-    assert next(line.partition(": ")[2] for line in label_plans(card, 0.1)) == (
-        "a share of 50% to within 10 points takes 97 labels, 0 with its verdicts on all items"
-    )
+    plans = [line.partition(": ")[2] for line in label_plans(card, 0.1)]
+    low = card.set_index(["item", "metric"])["low"]["all"]["sensitivity"]
+    most = labels_needed(low, low, 0.5, 0.1)[1]
+    assert 0 < most < 97 and plans[0] == (
+        f"a share of 50% to within 10 points takes 97 labels; with its verdicts on all items at most {most} "
+        "(rates of 10 and 10 cases)"
+    ), "ten cases without an error are no certainty"
+    unsure = card.assign(value=card["value"].where(card["metric"] != "sensitivity", 0.9), low=0.0)
+    (found,) = {line.partition("items ")[2] for line in label_plans(unsure, 0.1) if "50%" in line}
+    assert found == "at most 97, 18 if its rates are those of the card (rates of 10 and 10 cases)"
+    silent = card_table(verdicts(*((f"c{n}", "", f"d{n}", n % 2 == 0, None) for n in range(20))), seed=1)
+    assert label_plans(silent, 0.1) == ["j, claims: no plan, as its sensitivity or its specificity is not known"]
 
 
 def test_p_values_by_hand() -> None:

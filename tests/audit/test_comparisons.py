@@ -40,6 +40,20 @@ def test_a_card_is_compared_with_an_earlier_one_by_kind() -> None:
         against(now, before.assign(case="other" + before["case"]))
 
 
+def test_too_few_common_cases_for_any_change_to_be_told_are_no_success() -> None:
+    few = verdicts([True] * 3)
+    with pytest.raises(ValueError, match=r"3 of 40 cases, of 3 texts, are in both cards; .* of 3 figures .* takes 7"):
+        against(verdicts([True] * 40), few)
+    table = against(pd.concat([verdicts([True] * 40), verdicts([True] * 3, kind="rare")]), verdicts([True] * 40))
+    assert not table["few"].any(), "cases of one card alone are not compared"
+    both = pd.concat([verdicts([True] * 40), verdicts([True] * 3, kind="rare")])
+    table = against(both, both)
+    assert table.loc[table["few"], "item"].tolist() == ["rare"]
+    said = ["not worse than the earlier card beyond chance: 3 figures compared"]
+    said.append("cannot be told: 1 figure, of which the cards have too few texts in common")
+    assert change_lines(table) == ([], said)
+
+
 def test_a_kind_without_a_verdict_does_not_keep_the_others_from_being_told() -> None:
     before = pd.concat([verdicts([True] * 30), verdicts([True] * 30, kind="silent")])
     now = pd.concat([verdicts([n >= 12 for n in range(30)]), verdicts([None] * 30, kind="silent")])

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,9 @@ from schemas.errors import EndpointError, IdentityError
 from schemas.params.llm import Budget, Price, Sending
 from tasks.llm.calls import Call
 from tasks.measures.med_omit.replies import IncludedFact, Omissions
+from tasks.progress import Count, Line
 from tasks.simulator.faults import KINDS, Faults
+from tasks.transport import direct
 from tasks.transport.store import ResponseStore, pack
 from tests.support.endpoints import QUICK as PATIENT
 from tests.support.endpoints import answers as all_answers
@@ -255,7 +259,7 @@ SCENARIOS: dict[str, Scenario] = {
         error=r"EndpointError.*stays down: \d+ failures in a row.*boom.*run again",
     ),
     "no key": Scenario(
-        lambda *_: refuses(401, "no key"), error="name the variable that holds it in runtime.sending.<role>.api_key_env"
+        lambda *_: refuses(401, "no key"), error="name the variable that holds it in runtime.sending.writer.api_key_env"
     ),
     "a key that is not set": Scenario(
         lambda *_: refuses(401, "no key"),
@@ -495,6 +499,33 @@ def test_a_stage_with_lost_calls_is_unfinished_and_its_next_run_asks_only_for_th
         sent = len(endpoint.bodies)
         assert all(run_stage(endpoint, tmp_path))
         assert len(endpoint.bodies) == sent + 2, "the check of identity and the lost call"
+
+
+def test_while_a_request_is_tried_again_its_failure_and_the_attempts_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[Count] = []
+
+    @contextmanager
+    def progress(title: str, total: int, unit: str) -> Iterator[Count]:
+        shown.append(Count(title, unit, total))
+        yield shown[-1]
+        shown.append(Count("hidden", ""))
+
+    monkeypatch.setattr(direct, "progress", progress)
+    seen: list[str] = []
+    failing = iter(range(2))
+
+    def reply(body: Body, number: int) -> Any:
+        seen.append(Line("judge", lambda: shown).counts())
+        is_lost = "hello" in str(body["messages"]) and next(failing, None) is not None
+        return refuses(500, "boom") if is_lost else completion("fine", body)
+
+    with hosted(reply) as endpoint:
+        assert ask(endpoint.base_url, tmp_path, [chat("hello")], sending=NO_WAIT)[0].ok
+        address = endpoint.base_url
+    assert seen[-3:] == ["", *(f"{address}: HTTP 500: boom: {count} of 9 attempts" for count in (1, 2))]
+    assert shown[-1].title == "hidden"
 
 
 def test_lost_calls_can_be_accepted_and_failures_by_content_always_are(tmp_path: Path) -> None:

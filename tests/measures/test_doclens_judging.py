@@ -208,7 +208,8 @@ def test_claims_beyond_the_limit_are_counted_with_the_metric() -> None:
     params = DocLens(evaluator="simulator", claims_a_reply=3, claim_rounds=2)
     made = run(judge(DirectAsk(), [document], Plan(precision=False), params))
     rows = metric_rows(made["judged"], seed=1, provenance="p").set_index("metric")
-    assert rows.loc["claim_recall", "unscored"] == 1 and rows.loc["claim_recall_pooled", "n"] == 6
+    assert rows.loc[["claim_recall", "claim_recall_bounds"], "unscored"].tolist() == [0, 1], "scored in part"
+    assert rows.loc["claim_recall_pooled", "unscored"] == 1 and rows.loc["claim_recall_pooled", "n"] == 6
     assert "doclens.claim_rounds" in made["unscored"]["reason"][0]
 
 

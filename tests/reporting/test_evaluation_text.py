@@ -20,7 +20,10 @@ METRICS = pd.DataFrame(
 ).assign(stage="doclens")
 
 
-UNSCORED = pd.DataFrame([("3", "doclens", "a", "missing output")], columns=["document", "method", "system", "reason"])
+UNSCORED = pd.DataFrame(
+    [("3", "doclens", "claim_recall, section plan", "a", "unusable reply")],
+    columns=["document", "method", "step", "system", "reason"],
+)
 
 
 def summary(compared: pd.DataFrame, systems: list[str], unscored: pd.DataFrame | None = None) -> list[str]:
@@ -61,7 +64,19 @@ def test_the_summary_has_a_column_per_system_n_of_each_figure_and_names_what_fai
     assert "50.0% (40.0–60.0) n 11/12" in recall and "75.0% (70.0–80.0) n 12" in recall
     rouge = next(line for line in lines if line.startswith("ROUGE-1"))
     assert "0.400 (0.350–0.450) n 12" in rouge and rouge.endswith("–")
-    assert "  doclens, a: 3: missing output" in lines
+    assert "  doclens, claim_recall, section plan, a: 3: unusable reply" in lines
+    missing = UNSCORED.assign(method="writing", step="output", system=None, reason="the data has no output")
+    assert "  writing, all systems: 3: the data has no output" in summary(pd.DataFrame(), ["a"], missing)
+
+
+def test_documents_that_were_scored_in_part_are_counted_beside_n() -> None:
+    recall = METRICS[METRICS["metric"] == "claim_recall"]
+    bounds = recall.assign(metric="claim_recall_bounds", n=12, unscored=recall["unscored"] + [2, 0])
+    table = pd.concat([METRICS, bounds], ignore_index=True)
+    tables = {"metrics": table, "comparisons": pd.DataFrame(), "unscored": UNSCORED.head(0)}
+    said = summary_text(tables, ["a", "b"], documents=12, models={}, fewest=8)
+    assert "n 11/12, 2 in part" in said and "75.0% (70.0–80.0) n 12\n" in said and "\nin part: documents of" in said
+    assert "in part" not in "\n".join(summary(pd.DataFrame(), ["a", "b"]))
 
 
 def test_systems_that_do_not_fit_the_width_have_a_table_of_their_own() -> None:

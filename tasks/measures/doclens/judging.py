@@ -32,6 +32,7 @@ from tasks.measures.doclens.metrics import CITATION_METRICS, CLAIM_METRICS, Judg
 from tasks.measures.doclens.subclaims import Claims, Limits, incomplete, list_subclaims
 from tasks.measures.doclens.writing import Writer, write_outputs
 from tasks.texts.document import (
+    WHOLE,
     Document,
     Sectioning,
     Tables,
@@ -172,7 +173,7 @@ async def _judge_claims(
         lacking = incomplete(claims, limits)
         for reason, raw in ((lacking, claims.raw), (verdict.failure, verdict.raw)):
             if reason is not None:
-                unscored.append(unscored_row(side.document, f"{side.metric} of {side.system}", reason, raw))
+                unscored.append(unscored_row(side.document, step_of(side.metric, side.item, side.system), reason, raw))
         texts, judgements = claims.claims, verdict.judgements
         none = (None,) * len(texts)
         reasons, degrees = verdict.reasons or none, verdict.degrees or none
@@ -181,6 +182,11 @@ async def _judge_claims(
         for at, found in enumerate(zip(texts, judgements, reasons, degrees, strict=True)):
             rows.append(_row(side.document, side.system, side.item, side.metric, at, *found))
     return rows, unscored
+
+
+def step_of(what: str, item: str, system: str) -> str:
+    """Step of an unscored row: what was judged of a system's output, and of which section."""
+    return f"{what} of {system}" if item == WHOLE else f"{what}, section {item} of {system}"
 
 
 def _definitions(side: _Side, claims: Claims, glossary: Mapping[str, str]) -> Definitions:

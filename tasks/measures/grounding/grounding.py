@@ -21,7 +21,7 @@ from tasks.llm.requests import tokens_needed
 from tasks.measures.doclens import metrics as doclens
 from tasks.measures.doclens.citations import without_citations
 from tasks.measures.doclens.evaluators import VERDICT_TOKENS, Question, ask_in_parts
-from tasks.measures.doclens.judging import Plan, lost_sections
+from tasks.measures.doclens.judging import Plan, lost_sections, step_of
 from tasks.measures.doclens.subclaims import Limits, incomplete, list_subclaims
 from tasks.text.sentences import COMPARISON
 from tasks.texts.document import Document, Tables, split
@@ -97,7 +97,7 @@ async def judge(ask: Ask, documents: Sequence[Document], plan: Plan, params: Doc
             rows.append({**about, "position": at, "text": text, "verdict": verdict, "reason": reason})
         for failure, raw in ((lacking, listed[key].raw), (found.failure, found.raw)):
             if failure is not None:
-                unscored.append(unscored_row(one.id, f"claims of {system}", failure, raw))
+                unscored.append(unscored_row(one.id, step_of("claims", item, system), failure, raw))
     for document, system, item in lost_sections(documents, plan):
         rows.append({"document": document, "system": system, "item": item, "position": 0, "text": "", "verdict": None})
     return {"grounded": typed(rows, GROUNDED), "unscored": unscored_table(unscored)}

@@ -74,7 +74,7 @@ def load_command(place: str) -> Any:
     be_quiet()
     module_name, _, name = place.partition(":")
     module = import_module(module_name)
-    app = typer.Typer(help=module.__doc__, **SETTINGS)
+    app = typer.Typer(help=module.__doc__, no_args_is_help=True, **SETTINGS)
     functions = [getattr(module, name)] if name else getattr(module, "SUBCOMMANDS", None) or [module.main]
     for function in functions:
         app.command(function.__name__.rstrip("_"))(function)

@@ -7,6 +7,7 @@ repro` scores them.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     from tasks.people.forms import Form
 
+_LONGEST = 60
+"""Most characters of a part of a file name."""
 LABELS = ".csv"
 """Format of files of human labels."""
 
@@ -94,7 +97,12 @@ def main(
     The kind of form is read from each file. All files are checked, together with those imported before, and nothing is
     copied if one is refused.
     """
-    for path, held in import_files(files, replace=replace).items():
+    try:
+        imported = import_files(files, replace=replace)
+    except SourceError as error:
+        more = f"; none of the {len(files)} files was imported" if len(files) > 1 else ""
+        raise SourceError(f"{error}{more}") from error
+    for path, held in imported.items():
         print(f"imported: {path} ({held})")
     print("now run: vignette repro")
 
@@ -128,7 +136,8 @@ def import_files(files: Sequence[Path], *, replace: bool = False) -> dict[Path, 
             _labelled(texts) if kind.form is None else _answered(kind.form(declared, load_params()), texts, folder, new)
         )
         planned |= {path: texts[file] for path, file in new.items()}
-        held |= {path: counts[file] for path, file in new.items()}
+        replaced = {path: ", in place of an earlier file" if path.exists() else "" for path in new}
+        held |= {path: counts[file] + replaced[path] for path, file in new.items()}
     for path, text in planned.items():
         write_text(path, text)
     return {path: held[path] for path in planned}
@@ -173,11 +182,15 @@ def _labelled(texts: Mapping[Path, str]) -> dict[Path, str]:
 def _format(file: Path, text: str) -> str:
     if file.suffix.lower() == LABELS:
         return LABELS
+    named = None
     try:
-        named = parse_json(text)["format"]
-        said = f"format is {named!r:.60}"
-    except (ValueError, KeyError, TypeError) as error:
-        named, said = None, f"{type(error).__name__}: {error}"
+        content = parse_json(text)
+        said = f"found {type(content).__name__}"
+        if isinstance(content, dict):
+            named = content.get("format")
+            said = f"format is {named!r:.60}"
+    except ValueError as error:
+        said = f"no JSON: {error}; is it cut off?"
     if not isinstance(named, str) or named not in kinds():
         formats = ", ".join(name for name in kinds() if name != LABELS)
         raise SourceError(
@@ -197,4 +210,6 @@ def _name(file: Path, text: str) -> str:
 
 
 def _harmless(name: str) -> str:
-    return "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)[:60]
+    """Part of a file name; one that had to be changed ends with a hash, so that no two people share a file."""
+    safe = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)[:_LONGEST]
+    return safe if safe == name else f"{safe}-{hashlib.sha256(name.casefold().encode()).hexdigest()[:8]}"

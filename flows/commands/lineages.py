@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -12,6 +13,9 @@ from flows.lineage.git import git
 from flows.runtime.params import load_params
 from flows.runtime.workspace import STORE, root, workspace
 from schemas.errors import SourceError
+
+_NAMED = 4
+"""Stages that are named."""
 
 if TYPE_CHECKING:
     from flows.lineage.lineage import NamedLineage
@@ -98,7 +102,8 @@ def compare(
     A lineage is named by a git revision, a DVC experiment, a recorded lineage id (or its start), or ``workspace``.
     """
     from flows.lineage.comparing import FOLDER, compare_lineages
-    from flows.lineage.lineage import find_lineage, list_lineages
+    from flows.lineage.lineage import WORKSPACE, find_lineage, list_lineages
+    from flows.rebuild.plan import stages_to_run
 
     if show_list:
         print(list_lineages())
@@ -106,6 +111,13 @@ def compare(
     if names is None or len(names) < 2:
         raise typer.BadParameter("name at least two lineages")
     first, *others = [find_lineage(name, pipeline) for name in names]
+    if WORKSPACE in names and (waiting := stages_to_run(pipeline)):
+        shown = ", ".join(waiting[:_NAMED]) + (", ..." if len(waiting) > _NAMED else "")
+        print(
+            f"workspace: compared as it last ran; {len(waiting)} stages ({shown}) have not run with the present code, "
+            "params and inputs: run vignette repro first",
+            file=sys.stderr,
+        )
     for files in compare_lineages(first, others, out or root() / FOLDER, seed=seed, null=null):
         print("\nwritten: " + ", ".join(str(file) for file in files))
 

@@ -87,6 +87,7 @@ def main(
     keys = {"metric": metric, "system": system, "condition": condition, "item": item}
     pair = _names(systems)
     compared = study in ("systems", "lineages") or bool(pair)
+    _require_informative(half_width, limits, bounds, compared)
     if difference is not None and not compared:
         raise ParamsError(f"--difference: {study} estimates one mean; plan systems or lineages, or name --systems A,B")
     if pilot is not None:
@@ -136,6 +137,18 @@ def _require(study: str, difference: float | None, family: int, power: float, ha
     for name, value in (("--difference", difference), ("--half-width", half_width)):
         if value is not None and not 0 < value < float("inf"):
             raise ParamsError(f"{name} {value:g}: expected a number above 0")
+
+
+def _require_informative(half_width: float | None, limits: Bounds | None, bounds: str, compared: bool) -> None:
+    """Raises ParamsError for a half width that any interval has within the limits of a score or a difference."""
+    if half_width is None or limits is None:
+        return
+    widest = (limits[1] - limits[0]) / (1 if compared else 2)
+    if half_width >= widest:
+        raise ParamsError(
+            f"--half-width {half_width:g}: no interval within --bounds {bounds} is wider; expected less than "
+            f"{widest:g}, such as {widest / 20:g}"
+        )
 
 
 def _bounds(text: str) -> Bounds | None:

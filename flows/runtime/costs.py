@@ -191,7 +191,7 @@ def table(params: Params, lines: Sequence[Line], width: int | None = None) -> st
     return "\n".join(line for pair in zip(heads, numbers, strict=True) for line in pair if line)
 
 
-def remarks(params: Params, lines: Sequence[Line], file: object = "the params") -> list[str]:
+def remarks(params: Params, lines: Sequence[Line], file: object = "the params file") -> list[str]:
     """What the table leaves out: prices that ``file`` lacks, and the calls that tell which models answer."""
     said = []
     if without := unpriced(params, lines):

@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from flows.runtime.workspace import workspace
@@ -66,18 +66,23 @@ def require_replaceable(folder: Path, kind: str) -> dict[str, list[str]]:
     names = [path.relative_to(folder).as_posix() for path in found]
     names = [name for name in names if name != MARKER and not name.startswith(f"{PARTIAL}/")]
     if others := [name for name in names if name not in known]:
-        more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
         raise SourceError(
-            f"{folder}: holds {', '.join(others[:_SHOWN])}{more}, which no export of kind {kind} wrote; name a new or "
-            "empty folder with --out"
+            f"{folder}: holds {_first(others)}, which no export of kind {kind} wrote; name a new or empty folder with "
+            "--out"
         )
-    for name in names:
-        path = folder / name
-        if path.is_symlink() or _digest(path.read_bytes()) not in known[name]:
-            raise SourceError(
-                f"{folder}: {name} changed since it was written; move it away or name another folder with --out"
-            )
+    paths = {name: folder / name for name in names}
+    same = {name for name, path in paths.items() if not path.is_symlink() and _digest(path.read_bytes()) in known[name]}
+    if changed := [name for name in names if name not in same]:
+        raise SourceError(
+            f"{folder}: {_first(changed)} changed since written; move away what you changed or name another folder "
+            "with --out"
+        )
     return {name: known[name] for name in names}
+
+
+def _first(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"
 
 
 def write_new_file(file: Path, content: bytes, kind: str) -> None:

@@ -170,14 +170,15 @@ class Form(ABC, Generic[File]):
         problems: list[str] = []
         read: dict[str, File] = {}
         for name, text in sorted(files.items()):
+            content = None
             try:
-                parse_json(text)
+                content = parse_json(text)
                 read[name] = self.file.model_validate_json(text)
             except ValueError as error:  # ValidationError is one
-                first = error.errors()[0] if isinstance(error, ValidationError) else {"loc": (), "msg": str(error)}
-                where = ".".join(map(str, first["loc"])) or "the file"
-                reason = f"not a file of the {self.kind} form ({where}: {first['msg']})"
-                problems.append(f"{name}: {reason}; ask for the file again")
+                found = error.errors() if isinstance(error, ValidationError) else [{"loc": (), "msg": str(error)}]
+                said = "; ".join(self._defect(content, one) for one in found[:SHOWN])
+                more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+                problems.append(f"{name}: not a file of the {self.kind} form ({said}{more}); ask for the file again")
         for name, file in read.items():
             problems += [f"{name}: {problem}" for problem in self._problems(file)]
         problems += self.check_files(read)
@@ -185,6 +186,16 @@ class Form(ABC, Generic[File]):
             more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
             raise SourceError(f"returned {self.kind} forms: " + "; ".join(problems[:SHOWN]) + more)
         return read
+
+    def _defect(self, content: Any, error: Mapping[str, Any]) -> str:
+        """A defect of a file: the item with its record, or its number from 1, the field, and what was found."""
+        place = list(error["loc"])
+        if len(place) > 1 and isinstance(place[1], int):
+            item = content[place[0]][place[1]]
+            record = item.get("record") if isinstance(item, dict) else None
+            place[:2] = [f"{self.noun} {place[1] + 1 if record is None else record}"]
+        found = "" if error.get("type", "missing") == "missing" else f", found {error['input']!r:.40}"
+        return f"{', '.join(map(str, place)) or 'the file'}: {error['msg']}{found}"
 
     def _problems(self, file: File) -> list[str]:
         if (file.format, file.form) != (self.format, self.id):

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from tasks.reporting.display import words
 
@@ -188,8 +188,10 @@ def forest(
         if not 1 < len(rows) <= 30:
             return None
         names = [words(", ".join(str(getattr(row, part)) for part in parts)) for row in rows.itertuples()]
+        names = [f"{name} (n {n:,})" for name, n in zip(names, rows["n"], strict=True)]
         figure = intervals(names, rows, (label or words(", ".join(metrics))) + ", 95% interval")
         if percent:
+            figure.axes[0].xaxis.set_major_locator(MaxNLocator(4))  # more labels of full width run into each other
             figure.axes[0].xaxis.set_major_formatter(PercentFormatter(1))
         return figure
 

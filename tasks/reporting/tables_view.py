@@ -39,6 +39,7 @@ def metric_view(
         "constant": {name: written[name](value) for name, value in constant.items() if value != "all"},
         "blocks": [_block(shown, metrics, keys, written, meanings, shares) for metrics in _measured_together(shown)],
         "absent": sorted({(row.metric, row.provenance.removeprefix(_ABSENT)) for row in table[missing].itertuples()}),
+        "intervals": bool(shown["low"].notna().any()),
         "rows": len(shown[list(_KEY)].drop_duplicates()),
         "unscored": int(table["unscored"].max()) if len(table) else 0,
         "n": f"{shown['n'].iloc[0]:,}" if shown["n"].nunique() == 1 else "",

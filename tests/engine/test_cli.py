@@ -32,6 +32,12 @@ def test_each_command_explains_itself(name: str, capsys: pytest.CaptureFixture[s
     assert f"Usage: vignette {name}" in capsys.readouterr().out
 
 
+def test_a_command_with_subcommands_alone_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["lineages"]) == 2
+    said = capsys.readouterr()
+    assert "prune" in said.out + said.err and "Missing command" not in said.out + said.err
+
+
 def test_no_framework_is_imported_for_help_as_the_slowest_would_take_seconds() -> None:
     arguments = [["--help"], *([name, "--help"] for name in cli.COMMANDS)]
     code = (

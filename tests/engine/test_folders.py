@@ -47,8 +47,12 @@ def test_a_folder_with_other_files_is_refused_and_left_as_it_is(tmp_path: Path) 
 def test_a_file_that_was_added_or_changed_since_is_kept(tmp_path: Path) -> None:
     write_export(tmp_path, OLD, "brat")
     (tmp_path / "sub/b.txt").write_bytes(b"corrected by hand")
-    with pytest.raises(SourceError, match=r"sub/b\.txt changed since it was written; move it away or name"):
+    with pytest.raises(SourceError, match=r"sub/b\.txt changed since written; move away what you changed or name"):
         write_export(tmp_path, OLD, "brat")
+    (tmp_path / "a.txt").write_bytes(b"too")
+    with pytest.raises(SourceError, match=r": a\.txt, sub/b\.txt changed since written"):
+        write_export(tmp_path, OLD, "brat")
+    (tmp_path / "a.txt").write_bytes(OLD["a.txt"])
     (tmp_path / "sub/b.txt").write_bytes(b"b")
     (tmp_path / "sub/notes.txt").write_text("mine")
     with pytest.raises(SourceError, match=r"holds sub/notes\.txt, which no export"):

@@ -11,16 +11,18 @@ import pytest
 from flows.commands.cli import run
 from flows.evaluation import estimate, models
 from flows.evaluation.estimate import Guard, estimate_calls
+from flows.evaluation.judges import with_judges
 from flows.evaluation.roles import with_roles
 from flows.evaluation.work import read_data
-from flows.runtime.costs import Line
+from flows.runtime.costs import Line, remarks
 from flows.runtime.params import YES
 from schemas.errors import BudgetError
 from schemas.params import Params
-from schemas.params.llm import Price
+from schemas.params.llm import SIMULATOR, Price
 from schemas.params.measures import Evaluate
 from tasks.llm.costs import Estimate
 from tasks.texts.reading import DataSet
+from tasks.transport.probing import PROBE_CALLS
 from tests.support.imports import ROOT
 from tests.support.params import shipped
 
@@ -57,6 +59,22 @@ def test_the_rehearsal_is_scaled_by_the_length_of_all_texts(tmp_path: Path, monk
     assert (line.stage, line.estimate.role) == ("evaluate", "judge")
     assert line.estimate.calls == pytest.approx(600, rel=0.05)
     assert line.dollars == pytest.approx(10, rel=0.05)
+
+
+def test_several_judges_cost_what_each_costs_alone(tmp_path: Path) -> None:
+    """The first of two lists and judges: its calls and tokens, schemas included, are those of a single judge."""
+    chosen = _data(tmp_path, 3)
+    data, params = read_data(chosen), shipped()
+    (alone,) = asyncio.run(estimate_calls(with_roles(params, {"judge": NOWHERE}), chosen, data))
+    loaded, panel = with_judges(params, [f"first={NOWHERE}", SIMULATOR], None, {}, SIMULATOR, None)
+    first, second = asyncio.run(estimate_calls(loaded, chosen, data, panel))
+    assert first.estimate == alone.estimate and second.estimate.prompt_tokens < alone.estimate.prompt_tokens
+    lines = [first, second]
+    assert remarks(loaded, lines) == [
+        "no sum in dollars: the params file has no price of model",
+        f"not counted: up to {PROBE_CALLS} short calls that identify the model, for each of model",
+    ]
+    assert remarks(loaded, [second]) == []
 
 
 def test_an_expensive_evaluation_needs_confirmation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

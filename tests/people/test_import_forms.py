@@ -51,7 +51,8 @@ def test_good_files_are_taken_in_under_the_raters_code(project):
 def test_one_bad_file_keeps_all_out(project, capsys):
     bad = _file(project, "rater_2", "b.json", notes=[])
     assert run(["import", str(_file(project, "rater_1", "a.json")), str(bad)]) == 1
-    assert f"{bad}: note 4 is missing" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"{bad}: note 4 is missing" in said and said.endswith("; none of the 2 files was imported\n")
     assert not list(Path("returned/review_returned").iterdir())
 
 
@@ -103,10 +104,15 @@ def test_an_omission_form_is_imported_into_the_folder_of_its_stage(project, omis
 
 
 def test_two_clinicians_with_copies_of_one_form_are_imported_under_their_names(project, omissions):
-    for name in ("A. B.", "C"):
+    for name in ("Dr Müller", "Dr Möller", "C"):
         import_files([_omission_file(project, omissions, signature=name)])
     found = sorted(path.name for path in Path("returned/omissions_returned").iterdir())
-    assert found == ["dr_b-A__B_.json", "dr_b-C.json"]
+    assert found[0] == "dr_b-C.json" and [name[:14] for name in found[1:]] == ["dr_b-Dr_M_ller"] * 2
+    assert {json.loads(Path("returned/omissions_returned", name).read_text())["signature"] for name in found[1:]} == {
+        "Dr Müller", "Dr Möller"
+    }  # fmt: skip
+    again = import_files([_omission_file(project, omissions, signature="C")], replace=True)
+    assert list(again.values()) == ["2 of 2 facts, in place of an earlier file"]
 
 
 def test_a_form_without_an_answer_is_refused(project, omissions, capsys):

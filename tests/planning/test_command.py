@@ -145,6 +145,7 @@ def test_people_are_planned_from_their_labels(capsys: pytest.CaptureFixture[str]
         (["evaluate"], "expected a half width, a difference, or numbers of notes"),
         (["evaluate", "--difference", "0.1"], "--difference: evaluate estimates one mean"),
         (["evaluate", "--half-width", "-1"], "--half-width -1: expected a number above 0"),
+        (["evaluate", "--half-width", "2"], "--half-width 2: no interval within --bounds 0,1 is wider; expected less"),
         (["forms", "--half-width", "0.1"], "no table here holds labels of people"),
         (["evaluate", "--half-width", "0.1", "--components", "note"], "--components note: expected NAME=VARIANCE"),
         (

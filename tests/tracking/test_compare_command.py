@@ -175,7 +175,11 @@ def test_scores_in_nobodys_cache_are_named_and_the_command_says_what_to_push(
     assert f"run `dvc push` in the clone that made {b.name}" in said and "fetched" not in said
 
 
-def test_metric_tables_of_git_replace_missing_scores(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_metric_tables_of_git_replace_missing_scores(
+    clone: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = ["prompt", "write", "filter", "span", "doclens"]
+    monkeypatch.setattr("flows.rebuild.plan.stages_to_run", lambda pipeline: waiting)
     git(clone, "init", "-q")
     for value in (0.5, 0.75):
         table = clone / "reports/tables/doclens.csv"
@@ -190,7 +194,12 @@ def test_metric_tables_of_git_replace_missing_scores(clone: Path, capsys: pytest
     assert "values that differ in the metric tables: 1" in said and "0.500 -> 0.750 (+0.250, n 20)" in said
     assert "of HEAD~1 and workspace are neither" in said
     compare(["HEAD", "workspace"], out=clone / "out")
-    assert "measures compared: 0" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "measures compared: 0" in said.out
+    assert "workspace: compared as it last ran; 5 stages (prompt, write, filter, span, ...) have not run" in said.err
+    monkeypatch.setattr("flows.rebuild.plan.stages_to_run", lambda pipeline: [])
+    compare(["HEAD", "workspace"], out=clone / "out")
+    assert capsys.readouterr().err == ""
 
 
 def test_lineages_are_listed_with_time_revision_and_models(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -77,7 +77,7 @@ def test_questions_that_nobody_reviewed_stay():
         (lambda f: f["questions"][0]["choices"].__setitem__(0, " "), "choices are empty or the same"),
         (
             lambda f: f["questions"][0].update(answer="F"),
-            "not a file of the question form (question p1/generated/1, answer: Input should be",
+            "form (question p1/generated/1, answer: Input should be",
         ),
         (lambda f: f.update(form="0" * 12), "is of form vignette-questions 000000000000"),
         (lambda f: f.update(format="other"), "is of form other"),

@@ -270,7 +270,7 @@ def checked(values: dict[str, object]) -> "Evaluate":
         return Evaluate.model_validate(values)
     except ValidationError as error:
         lines = [
-            f"--{'.'.join(map(str, problem['loc']))} is {problem['input']!r}; "
+            f"--{str(problem['loc'][0]).replace('_', '-')} is {problem['input']!r}; "
             + expectation(problem).replace(_TOO_SHORT, "expected at least one")
             for problem in error.errors()
         ]

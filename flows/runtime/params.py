@@ -34,9 +34,15 @@ def load_params(path: Path = Path("params.yaml")) -> Params:
         _refuse_duplicates(path, compose_yaml(text))
         loaded = yaml.safe_load(text)
     except FileNotFoundError as error:
-        raise ParamsError(f"{path}: no such file; run from the repository's root") from error
+        remedy = (
+            "run from the repository's root" if path.name == "params.yaml" else "check spelling and working directory"
+        )
+        raise ParamsError(f"{path}: no such file; {remedy}") from error
     except yaml.YAMLError as error:
-        raise ParamsError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
+        mark = getattr(error, "problem_mark", None)
+        where = "" if mark is None else f"line {mark.line + 1}, column {mark.column + 1}: "
+        said = getattr(error, "problem", None) or " ".join(str(error).split())
+        raise ParamsError(f"{path}: {where}not valid YAML: {said}; indent and quote as the lines around it") from error
     try:
         params = Params.model_validate(loaded)
     except ValidationError as error:

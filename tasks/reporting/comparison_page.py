@@ -129,7 +129,7 @@ def _forest(measures: pd.DataFrame) -> Figure | None:
 
 def _cost_line(costs: pd.DataFrame) -> str:
     if not len(costs):
-        return "cost: neither lineage is recorded in this clone"
+        return "cost: not known here: the calls of neither lineage were made in this clone"
     total = costs.drop(columns="stage").sum()
     parts = [f"{what} {total[f'{what}_a']:,.0f} -> {total[f'{what}_b']:,.0f}" for what in ("calls", "tokens")]
     return f"cost: {', '.join(parts)}, dollars {total['dollars_a']:.2f} -> {total['dollars_b']:.2f}"

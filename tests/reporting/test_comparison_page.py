@@ -61,7 +61,7 @@ def test_inputs_are_listed_with_short_hashes_and_the_cost_of_both_lineages() -> 
     changed = terminal_text(Compared("a", "b", EMPTY, STAGES, costs.iloc[:0], MEASURES.iloc[:0])).splitlines()
     assert "stages that changed: doclens" in changed
     assert any("no table of scores or predictions by record differs" in line for line in changed)
-    assert "cost: neither lineage is recorded in this clone" in changed
+    assert "cost: not known here: the calls of neither lineage were made in this clone" in changed
 
 
 def test_at_most_thirty_measures_are_shown_by_p() -> None:

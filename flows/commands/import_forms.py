@@ -156,7 +156,7 @@ def _answered(form: Form, texts: Mapping[Path, str], folder: Path, new: Collecti
     held = {}
     for file in texts:
         answers = read[str(file)]
-        held[file] = f"{len(answers.items)} of {len(form.records)} {form.noun}s"
+        held[file] = f"{len(answers.items):,} of {len(form.records):,} {form.noun}s"
         if not answers.items:
             raise SourceError(f"{file}: {held[file]} are answered; ask for the file again when the form is filled in")
         held[file] += "" if answers.complete else ", not marked as complete"
@@ -173,7 +173,7 @@ def _labelled(texts: Mapping[Path, str]) -> dict[Path, str]:
             labels = parse_labels(str(file), text)["label"]
         except ValueError as error:
             raise SourceError(str(error)) from error
-        held[file] = f"{labels.notna().sum()} of {len(labels)} items have a label"
+        held[file] = f"{labels.notna().sum():,} of {len(labels):,} items have a label"
         if labels.isna().all():
             raise SourceError(f"{file}: {held[file]}; fill in the column label")
     return held

@@ -106,13 +106,13 @@ class OmissionForm(Form[Validation]):
         )
         if self.needed is None:
             return (
-                f"This form holds {shown} of {self.of} facts. No number of facts of so few documents is enough "
+                f"This form holds {shown:,} of {self.of:,} facts. No number of facts of so few documents is enough "
                 f"{finding}, as those of one document are alike."
             )
         if shown < self.needed:
             return f"This form holds all {shown} facts that were judged. {self.needed} would be needed {finding}."
         return (
-            f"This form holds {shown} of {self.of} facts, drawn at random. That is enough {finding} or more (McNemar's "
+            f"This form holds {shown:,} of {self.of:,} facts, drawn at random. That is enough {finding} or more (McNemar's "
             f"exact test at {size.level:.0%}), if you and the judge agree on {size.agreement:.0%} of the facts."
         )
 
@@ -133,7 +133,8 @@ def omission_form(
     """
     judged = _judged(facts, omitted, system).sort_values(["document", "fact"], ignore_index=True)
     independent = paired_pairs(size.difference, 1 - size.agreement, power=size.power, level=size.level)
-    needed = clustered_size(independent, max(judged["document"].nunique(), 1), size.correlation)
+    clusters = min(max(judged["document"].nunique(), 1), independent)  # of more documents, each fact has its own
+    needed = clustered_size(independent, clusters, size.correlation)
     wanted = min(independent if needed is None else needed, len(judged))
     drawn = np.sort(np.random.default_rng([seed, FORM_STREAM]).choice(len(judged), size=wanted, replace=False))
     return OmissionForm(judged.iloc[drawn].reset_index(drop=True), len(judged), size, needed)

@@ -64,10 +64,10 @@ def test_a_form_of_many_facts_is_a_random_sample_with_the_power_asked_for() -> N
     facts = pd.concat([FACTS.iloc[:1]] * 1000, ignore_index=True).assign(**names)
     omitted = facts[["document", "fact"]].assign(system="s", omitted=[at < 200 for at in range(1000)])
     form = omission_form(facts, omitted, "s", FormSample(), seed=1)
-    assert len(form.shown) == 170
+    assert len(form.shown) == 171, "as many as of independent facts: nearly each is of another document"
     assert 0.1 < form.shown["omitted"].mean() < 0.3  # as often as among all facts
     text = form.explanation()
-    assert "170 of 1000 facts" in text and "80%" in text and "10 percentage points" in text
+    assert "171 of 1,000 facts" in text and "80%" in text and "10 percentage points" in text
     more = omission_form(facts, omitted, "s", FormSample(difference=0.05), seed=1)
     assert len(more.shown) > 500
 

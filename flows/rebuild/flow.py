@@ -6,9 +6,10 @@ Each task has DVC run its stage in a process group. The stage's own flow run is 
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
+from queue import SimpleQueue
 from shutil import disk_usage
-from threading import Condition
 from typing import Any
 
 from prefect import flow, get_client, task
@@ -58,20 +59,24 @@ def rebuild(pipeline: Path, names: Sequence[str], *, at_once: int) -> Outcome:
     still run, but for those that call a model where the reason concerns them all (budget, authentication, identity).
     """
     needs = longest_chain_first(needed_by(read_pipeline(pipeline)), names)
-    stages = _Stages(pipeline, needs, at_once)
+    stages = _Stages(pipeline, len(needs))
     ended: dict[str, State[Any]] = {}
 
-    # Each task waits in its thread for the tasks that it needs: with fewer threads than tasks, all might only wait.
-    threads: Any = ThreadPoolTaskRunner(len(names))
+    threads: Any = ThreadPoolTaskRunner(at_once)
     lineage = run_name()
 
     @flow(name="rebuild", flow_run_name=lineage, persist_result=False, task_runner=threads)
     def chain() -> State[Any]:
         futures: dict[str, PrefectFuture[Any]] = {}
+        over, finished = set[str](), SimpleQueue[str]()
         with stages:
-            for name in needs:
-                futures[name] = stages.submit(name, [futures[other] for other in sorted(needs[name])])
-            wait(list(futures.values()))
+            while len(over) < len(needs):
+                ready = (name for name in needs if name not in futures and needs[name] <= over)
+                for name in islice(ready, at_once - (len(futures) - len(over))):
+                    futures[name] = stages.submit(name, [futures[other] for other in sorted(needs[name])])
+                    futures[name].add_done_callback(lambda _, name=name: finished.put(name))
+                over.add(finished.get())
+            wait(list(futures.values()))  # at once, and then they know their states without asking the server
         ended.update({name: future.state for name, future in futures.items()})
         reached = all(state.is_completed() for state in ended.values())
         return Completed() if reached else Failed(message=str(_outcome(ended, needs, stages.stopped_by)))
@@ -128,32 +133,25 @@ def _outcome(ended: Mapping[str, State[Any]], needs: Mapping[str, set[str]], sto
 class _Stages:
     """The stages of one rebuild. Leaving the context ends those that still run."""
 
-    def __init__(self, pipeline: Path, needs: Mapping[str, set[str]], count: int) -> None:
+    def __init__(self, pipeline: Path, count: int) -> None:
         self.stopped_by: str | None = None
         """The stage after whose error no other stage that calls a model may start."""
         self._pipeline = pipeline
-        self._turns = _Turns(needs, count)
         self._calling = model_stages(pipeline)
         self._running = dict[str, Process]()
-        self._lines, self._is_closed = StageLines(len(needs)), False
+        self._lines, self._is_closed = StageLines(count), False
 
     def submit(self, name: str, wait_for: Sequence[PrefectFuture[Any]]) -> PrefectFuture[Any]:
         """Submit the Prefect task that runs a stage after others."""
 
-        def end(future: PrefectFuture[Any]) -> None:
-            future.wait()  # at once, and then it knows its state without asking the server
-            self._turns.end(name, completed=future.state.is_completed())
-
         @task(name=name, task_run_name=name, persist_result=False)
         def run_stage() -> State[Any]:
-            self._turns.take(name)
             return self._run(name)
 
         retried: Any = run_stage.with_options(
             retries=1, retry_delay_seconds=RETRY_S, retry_condition_fn=_is_infrastructure
         )
         future: PrefectFuture[Any] = retried.submit(wait_for=wait_for)
-        future.add_done_callback(end)
         return future
 
     def __enter__(self) -> "_Stages":
@@ -200,36 +198,3 @@ class _Stages:
 
 def _is_infrastructure(_task: object, _run: object, state: State[Any]) -> bool:
     return isinstance(state.data, InfrastructureError)
-
-
-class _Turns:
-    """Gives stages their turn, ``count`` at a time: next is the first in the order of ``needs`` that can run.
-
-    A stage that can run is waited for, although its thread may not have come yet, so that no shorter chain goes first.
-    """
-
-    def __init__(self, needs: Mapping[str, set[str]], count: int) -> None:
-        self._needs, self._count, self._changed = needs, count, Condition()
-        self._taken, self._over, self._completed = set[str](), set[str](), set[str]()
-
-    def take(self, name: str) -> None:
-        """Wait for the turn of a stage, which keeps it until it is over, also when it is retried."""
-        with self._changed:
-            self._changed.wait_for(
-                lambda: name in self._taken or (len(self._taken) < self._count and self._next() == name)
-            )
-            self._taken.add(name)
-            self._changed.notify_all()
-
-    def end(self, name: str, *, completed: bool) -> None:
-        """Note that a stage is over, whether it ran or not."""
-        with self._changed:
-            self._over.add(name)
-            self._taken.discard(name)
-            if completed:
-                self._completed.add(name)
-            self._changed.notify_all()
-
-    def _next(self) -> str | None:
-        left = (name for name in self._needs if name not in self._over and name not in self._taken)
-        return next((name for name in left if self._needs[name] <= self._completed), None)

@@ -113,7 +113,8 @@ class OmissionForm(Form[Validation]):
             return f"This form holds all {shown} facts that were judged. {self.needed} would be needed {finding}."
         return (
             f"This form holds {shown:,} of {self.of:,} facts, drawn at random. That is enough {finding} or more "
-            f"(McNemar's exact test at {size.level:.0%}), if you and the judge agree on {size.agreement:.0%} of the facts."
+            f"(McNemar's exact test at {size.level:.0%}), if you and the judge agree on {size.agreement:.0%} of the "
+            "facts."
         )
 
 

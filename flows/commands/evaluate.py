@@ -119,17 +119,19 @@ def main(
     loaded, panel = with_judges(load_params(given), judge, lister, families, writer, answerer)
     use_instruction_set(loaded.runtime.instruction_set)
 
-    from flows.evaluation.cards import read_card
+    chosen, found = _read(chosen)
+    for line in found.notes:
+        print(f"evaluate: {line}", file=sys.stderr)
+
     from flows.evaluation.estimate import asking_metrics, estimate_calls
     from flows.evaluation.panel import require_outputs
     from flows.runtime.costs import remarks, table
     from tasks.progress import progress
 
     if card is not None:
+        from flows.evaluation.cards import read_card
+
         read_card(card)  # before anything is asked
-    chosen, found = _read(chosen)
-    for line in found.notes:
-        print(f"evaluate: {line}", file=sys.stderr)
     if panel is not None:
         require_outputs(panel, chosen, found)
     if dry_run:

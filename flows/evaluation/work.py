@@ -28,6 +28,7 @@ from tasks.measures.evaluation import (
     evaluation_tables,
     failed_documents,
     in_order,
+    judgements,
     omitted_facts,
     plan_of,
     record_number,
@@ -236,22 +237,6 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
         tables |= {"judge": rates, "planted": made["planted"]}
     files = (*data.files, *map(Path, chosen.own))
     return Evaluation(documents, plan, files, tables, problem_of(made, params.runtime.max_unscored_share))
-
-
-JUDGED = {
-    "judged": "judged",
-    "grounded": "verdict",
-    "omitted": "omitted",
-    "answered": "score",
-    "planted": "judged",
-    "own_scores": "value",
-}
-"""Column of each table of judgements that is null where a judgement failed."""
-
-
-def judgements(made: Frames) -> int:
-    """Number of judgements that were made; failed ones are rows of the table ``unscored``."""
-    return sum(int(made[name][column].notna().sum()) for name, column in JUDGED.items() if name in made)
 
 
 def problem_of(made: Frames, allowed: float) -> str | None:

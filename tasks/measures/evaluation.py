@@ -162,6 +162,22 @@ def in_order(made: Mapping[str, Any]) -> Tables:
     }
 
 
+JUDGED: Mapping[str, str] = {
+    "judged": "judged",
+    "grounded": "verdict",
+    "omitted": "omitted",
+    "answered": "score",
+    "planted": "judged",
+    "own_scores": "value",
+}
+"""Column of each table of judgements that is null where a judgement failed."""
+
+
+def judgements(made: Mapping[str, pd.DataFrame]) -> int:
+    """Number of judgements that were made; failed ones are rows of the table ``unscored``."""
+    return sum(int(made[name][column].notna().sum()) for name, column in JUDGED.items() if name in made)
+
+
 RECORD_DIGITS = 15  # hexadecimal digits of a record number, which fits 63 bits
 KEY = ["stage", "system", "condition", "item", "metric"]
 

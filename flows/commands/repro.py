@@ -184,6 +184,7 @@ def backfill() -> bool:
     lineage = current_lineage()
     if is_recorded(lineage):
         return False
+    print("recording this lineage in MLflow", flush=True)
     from flows.lineage.recording import gather  # loads pandas
 
     return recorded_lineages().write(lineage, gather(lineage))

@@ -11,6 +11,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from flows.lineage.measured import used_keys
 from flows.rebuild.lock import read_lock
 from flows.rebuild.pipeline import model_stages, stage_files
 from flows.runtime.params import confirmation_limit
@@ -20,6 +21,7 @@ from schemas.errors import BudgetError
 from schemas.params import Params
 from schemas.params.llm import RoleName, Sending
 from tasks.llm.costs import Estimate, template_tokens
+from tasks.tracking.lineage import read_lineage
 from tasks.transport.inspection import rehearsed
 from tasks.transport.probing import PROBE_CALLS
 
@@ -217,7 +219,7 @@ def estimates(params: Params, pipeline: Path, records: int | None = None) -> tup
     """
     if records is not None:
         params = params.model_copy(update={"sample": params.sample.model_copy(update={"records": records})})
-    counted = rehearsed(params.runtime.store or workspace() / STORE)
+    counted = rehearsed(params.runtime.store or workspace() / STORE, _keys_of_last_runs(pipeline))
     lines, unknown = [], []
     for stage in model_stages(pipeline):
         if stage == FURTHER_JUDGES or (stage == OWN_METRICS and not _own_metrics_ask(pipeline)):
@@ -234,6 +236,12 @@ def estimates(params: Params, pipeline: Path, records: int | None = None) -> tup
             continue
         lines += [priced(params, stage, estimate, how) for estimate in found]
     return [*lines, *by_further_judges(params, lines)], unknown
+
+
+def _keys_of_last_runs(pipeline: Path) -> dict[str, set[bytes]]:
+    """Keys of the replies behind the outputs in dvc.lock, of the stages that ran in this clone."""
+    found = {stage.name: used_keys(stage) for stage in read_lineage(read_lock(pipeline.with_suffix(".lock"))).stages}
+    return {name: keys for name, keys in found.items() if keys}
 
 
 OWN_METRICS = "own_metrics"

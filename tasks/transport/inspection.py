@@ -1,7 +1,7 @@
 """Inspects the response store: its replies and ledgers, copies as JSON lines, pruning, and what a run used."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,10 +93,12 @@ def dollars_since(where: Where, created: str) -> float:
         return float(connection.execute(dollars).scalar() or 0.0)
 
 
-def rehearsed(where: Where) -> dict[str, list[Estimate]]:
+def rehearsed(where: Where, used: Mapping[str, Collection[bytes]] | None = None) -> dict[str, list[Estimate]]:
     """The use of each stage in its last run, with any model; tokens are counted from the texts' lengths.
 
-    The best estimate of a stage comes from a run with the simulator, which answers the same prompts for free.
+    ``used``: by stage, keys of the replies of its last run, where they are known; otherwise all replies of the model
+    that answered last count, also those of other runs. The best estimate of a stage comes from a run with the
+    simulator, which answers the same prompts for free.
     """
     if not exists(where):
         return {}
@@ -107,7 +109,13 @@ def rehearsed(where: Where) -> dict[str, list[Estimate]]:
         latest = sa.select(*keys, func.count()).group_by(*keys).order_by(func.max(c.id))
         chosen = {(stage, role): (identity, calls) for stage, role, identity, calls in connection.execute(latest)}
         for (stage, role), (identity, calls) in sorted(chosen.items()):
-            theirs = c.stage == stage, c.role == role, c.identity == identity
+            theirs: list[sa.ColumnElement[bool]] = [c.stage == stage, c.role == role]
+            if run := (used or {}).get(stage):
+                mine = [key for key in connection.execute(sa.select(c.key).where(*theirs)).scalars() if key in run]
+                calls = len(mine)
+                theirs = [c.key.in_(sorted(mine)[:SAMPLE])]
+            else:
+                theirs.append(c.identity == identity)
             sampled = sa.select(c.request, c.reply).where(*theirs).order_by(c.key).limit(SAMPLE)
             counts = [count for row in connection.execute(sampled) if (count := _tokens(*row))]
             if counts:

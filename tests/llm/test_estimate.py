@@ -1,5 +1,6 @@
 """The cost of a run is estimated before anything is paid."""
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,12 +8,14 @@ import pytest
 import yaml
 
 from flows.commands import cli, estimate
+from flows.lineage import measured
 from flows.runtime import costs
 from flows.runtime.params import load_params
 from flows.runtime.workspace import STORE
 from schemas.params import Params
 from schemas.params.llm import Price, Role
 from tasks.llm.costs import Estimate, template_tokens
+from tasks.tracking.lineage import StageRun
 from tasks.transport.inspection import rehearsed
 from tests.support.params import shipped
 from tests.support.stored import fill, paid
@@ -90,6 +93,19 @@ def test_a_counted_stage_is_scaled_to_the_params_as_they_are_now(
     assert (line.estimate.calls, line.how, line.most) == (calls, how, calls * 3), "each reply may be asked for thrice"
 
 
+def test_replies_of_other_runs_in_the_store_are_not_counted(ran: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trial shares the store of its clone, which holds the replies of whole runs."""
+    monkeypatch.setattr(measured, "workspace", lambda: ran.parent)
+    (ran.parent / "a").write_text("made by the last run")
+    lock = yaml.safe_load(ran.with_suffix(".lock").read_text())
+    md5 = hashlib.md5((ran.parent / "a").read_bytes()).hexdigest()
+    lock["stages"]["note_qa"]["outs"] = [{"path": str(ran.parent / "a"), "md5": md5}]
+    ran.with_suffix(".lock").write_text(yaml.safe_dump(lock))
+    measured.keep_run("note_qa", [ran.parent / "a"], StageRun(1.0), [paid(n).key for n in range(5)])
+    (line,), _ = costs.estimates(judged(judge_takes=500), ran)
+    assert (line.estimate.calls, line.how) == (500, "scaled")
+
+
 def test_bounds_enclose_the_estimate_where_calls_depend_on_replies(pipeline: Path) -> None:
     pipeline.write_text("stages: {filter: {cmd: x, deps: [fingerprints/writer.json, fingerprints/annotator.json]}}")
     lines = {line.estimate.role: line for line in costs.estimates(hosted_params(), pipeline, 1000)[0]}
@@ -109,6 +125,9 @@ def test_calls_of_a_former_run_are_counted(tmp_path: Path) -> None:
     (found,) = rehearsed(tmp_path / "s.sqlite")["write"]
     assert found.calls == 10 and found.role == "writer"
     assert found.completion_tokens == 10 * round(len("reply 1") / 4)
+    last = {"write": [paid(n).key for n in (2, 3)] + [paid(100).key], "filter": []}
+    (found,) = rehearsed(tmp_path / "s.sqlite", last)["write"]
+    assert found.calls == 3, "those of the last run, and not all that the store has of the model"
 
 
 def test_the_table_names_stages_without_an_estimate(pipeline: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,10 +53,14 @@ def main(
     shown = found.assign(score=found["condition"].str.removesuffix(f", {ALL}"))
     columns = ["score", "item", "metric", "value", "low", "high", "n", "unscored"]
     with pd.option_context("display.width", 160, "display.max_rows", None):
-        print(shown[columns].to_string(index=False, float_format="%.2f", na_rep="-"))
+        print(shown[columns].to_string(index=False, float_format=_two_digits, na_rep="-"))
     if out is not None:
         write_new_file(out, table_bytes(found), "vignette agreement")
         print(f"written: {out}")
+
+
+def _two_digits(value: float) -> str:
+    return f"{round(value, 2) + 0.0:.2f}"  # a zero without sign
 
 
 def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
@@ -65,14 +69,17 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
 
     from tasks.texts.files import read_rows
 
-    rows = pd.DataFrame([dict(row.values) for row in read_rows(data).rows])
+    read = read_rows(data).rows
+    rows = pd.DataFrame([dict(row.values) for row in read])
     _require_columns(data, (id_, *human), rows.columns)
     named = rows.get(system, "all")
     table = rows.drop(columns=[name for name in (id_, system) if name in rows])
     table = table.apply(lambda column: pd.to_numeric(column.replace("", None), errors="coerce").where(column.notna()))
     for name in human:
-        if bad := [str(value) for value, number in zip(rows[name], table[name], strict=True) if _lost(value, number)]:
-            raise SourceError(f"{data}: column {name} holds {bad[0]!r}; expected numbers, or nothing where unscored")
+        cells = zip(read, rows[name], table[name], strict=True)
+        if bad := [(row.place, value) for row, value, number in cells if _lost(value, number)]:
+            place, value = bad[0]
+            raise SourceError(f"{place}: column {name} holds {value!r}; expected numbers, or nothing where unscored")
     table = table.assign(document=rows[id_].astype(str), system=named)
     if repeated := table.duplicated(["document", "system"]).to_numpy().nonzero()[0].tolist():
         first = table.iloc[repeated[0]]
@@ -92,7 +99,7 @@ def _require_columns(data: Path, wanted: Sequence[str], known: Collection[str]) 
 
 def _lost(value: object, number: float) -> bool:
     """Whether a cell that holds something is no number."""
-    return value is not None and str(value).strip() != "" and number != number
+    return value is not None and value == value and str(value).strip() != "" and number != number
 
 
 def _add_scores(table: pd.DataFrame, evaluation: Path) -> tuple[pd.DataFrame, list[str]]:

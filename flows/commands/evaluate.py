@@ -144,11 +144,11 @@ def main(
             print(fitted(remark, width))
         return
     with progress("evaluate", 3, "step") as steps:
-        evaluation, models, refused = _evaluate(
+        evaluation, models, said = _evaluate(
             loaded, chosen, found, out, steps, panel, confirmed=yes, card=card, forms=forms, labels=labels, back=back
         )
         not_recorded = _record(out, evaluation) if mlflow and clone() is not None else []
-    for line in (*refused, *not_recorded):
+    for line in (*said, *not_recorded):
         print(f"evaluate: {line}", file=sys.stderr)
     _report(evaluation, models, out)
     evaluation.require_scored()
@@ -180,8 +180,8 @@ def _require_methods(chosen: "Evaluate", *, forms: bool, back: Sequence[tuple[st
 def _require_files(chosen: "Evaluate", back: Sequence[tuple[str, Path]]) -> None:
     """Raises SourceError for a file or folder that does not exist."""
     named = [("data", chosen.data), *(("--metric", own) for own in chosen.own)]
-    named += [(f"--returned {system}", str(path)) for system, path in back]
-    if missing := [f"{option} {path}" for option, path in named if not Path(path).exists()]:
+    named += [(f"--returned {system}=", str(path)) for system, path in back]
+    if missing := [f"{option} {path}".replace("= ", "=") for option, path in named if not Path(path).exists()]:
         lines = [f"{one}: no such file; check the spelling and the working directory" for one in missing]
         raise SourceError("\n".join(lines))
 
@@ -200,7 +200,7 @@ def _evaluate(
     labels: bool,
     back: Sequence[tuple[str, Path]],
 ) -> tuple["Evaluation", dict[str, str], list[str]]:
-    """Evaluate and write the folder; the evaluation, the label of each role's model, and what the card cannot correct.
+    """Evaluate and write the folder; the evaluation, the label of each role's model, and what is to be said.
 
     ``steps`` counts judging and writing.
     """
@@ -210,17 +210,18 @@ def _evaluate(
 
     evaluation, manifest = asyncio.run(run_evaluation(params, chosen, data, confirmed=confirmed, panel=panel))
     steps.update()
-    refused: list[str] = []
+    said: list[str] = []
     if card is not None and "judge" in manifest["models"]:
-        evaluation, refused = _corrected(evaluation, card, manifest["models"]["judge"]["label"], params.seed)
+        evaluation, said = _corrected(evaluation, card, manifest["models"]["judge"]["label"], params.seed)
     if back:
         agreement = clinicians_agreement(evaluation, back, params.med_omit.form, seed=params.seed)
         evaluation = evaluation.with_table("clinicians", agreement)
     more = form_files(evaluation, params.med_omit.form, seed=params.seed) if forms else {}
     more |= label_files(evaluation, seed=params.seed) if labels else {}
-    write_evaluation(out, evaluation_files(evaluation, manifest, Path(chosen.data).name, more))
+    if other := write_evaluation(out, evaluation_files(evaluation, manifest, Path(chosen.data).name, more)):
+        said.append(f"{out}: replaced the evaluation of {other}, other data; --out names another folder")
     steps.update()
-    return evaluation, model_labels(manifest), refused
+    return evaluation, model_labels(manifest), said
 
 
 def _corrected(evaluation: "Evaluation", card: Path, judge: str, seed: int) -> tuple["Evaluation", list[str]]:

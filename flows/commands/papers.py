@@ -24,9 +24,11 @@ def main(
     """Write docs/papers.md, README's counts and reports/conclusions.csv from the committed tables, or check them."""
     table = concluded().to_csv(index=False, float_format="%.6g", lineterminator="\n")
     for file, text in ((PAGE, page()), (README, readme()), (CONCLUSIONS, table)):
+        same = text == (root() / file).read_text(encoding="utf-8")
         if not check:
+            print(f"{file}: {'unchanged' if same else 'written'}")
             (root() / file).write_text(text, encoding="utf-8")
-        elif text != (root() / file).read_text(encoding="utf-8"):
+        elif not same:
             print(f"{file} is out of date: run vignette papers")
             raise typer.Exit(1)
 

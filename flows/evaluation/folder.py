@@ -130,9 +130,24 @@ def page(evaluation: Evaluation, title: str, models: Mapping[str, str], origin: 
     )
 
 
-def write_evaluation(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write the files in place of an earlier evaluation that nobody changed. Raises SourceError for another folder."""
+def write_evaluation(folder: Path, files: Mapping[str, bytes]) -> str | None:
+    """Write the files in place of an earlier evaluation that nobody changed. Raises SourceError for another folder.
+
+    Returns which data the earlier evaluation was of, where it was of other data.
+    """
+    place = folder / MANIFEST
+    earlier, now = (_data(one) for one in (place.read_bytes() if place.is_file() else b"", files.get(MANIFEST, b"")))
     write_export(folder, files, EVALUATION_KIND)
+    return None if earlier is None or now is None or earlier[1] == now[1] else earlier[0]
+
+
+def _data(manifest: bytes) -> tuple[str, str] | None:
+    """File and hash of the data of an evaluation; None without a manifest that can be read."""
+    try:
+        found = json.loads(manifest)
+        return str(found["evaluation"]["data"]), str(found["data_sha256"])
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def defused(frame: pd.DataFrame) -> pd.DataFrame:

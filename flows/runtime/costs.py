@@ -158,13 +158,14 @@ def require_affordable(
     without = [f"{model}, which has no price" for model in unpriced(params, lines)] + list(unknown)
     if limit is None or (dollars <= limit and not without):
         return
-    raise BudgetError(
-        f"{what} would cost about {dollars:.2f} dollars (at least {least:.2f}, at most {most:.2f}"
-        + (f", of which {spent:.2f} are spent" if spent else "")
-        + ")"
-        + (f", without {'; '.join(without)}" if without else "")
-        + f". budget.confirm_above_dollars is {limit:g}: to run it, {confirm}"
+    known = f"about {dollars:.2f} dollars (at least {least:.2f}, at most {most:.2f}" + (
+        f", of which {spent:.2f} are spent)" if spent else ")"
     )
+    if without:
+        known = (
+            f"{known}, without {'; '.join(without)}" if dollars else f"dollars that are not known: {'; '.join(without)}"
+        )
+    raise BudgetError(f"{what} would cost {known}. budget.confirm_above_dollars is {limit:g}: to run it, {confirm}")
 
 
 _HEAD = ("stage", "role", "model", "calls", "at least", "at most", "tokens in", "out", "dollars", "at most", "how")

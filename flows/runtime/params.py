@@ -107,6 +107,7 @@ def expectation(problem: Mapping[str, Any]) -> str:
     """What pydantic expected in place of a value, with the most similar of several choices."""
     choices = re.findall(r"'([^']+)'", str(problem.get("ctx", {}).get("expected", "")))
     message = str(problem["msg"]).removeprefix("Value error, ").replace("Input should be", "expected")
+    message = re.sub(r"^expected (greater|less) than", r"expected a number \1 than", message)
     return message + did_you_mean(problem["input"], choices)
 
 

@@ -71,7 +71,7 @@ class Endpoint:
             default_query={**url_query(str(url)), **role.query},
             default_headers={**ACCEPTED, **_account_headers(role), **role.headers},
             http_client=httpx.AsyncClient(
-                transport=_Bounded(url), timeout=sending.timeout_s, follow_redirects=False, trust_env=False
+                transport=_Bounded(url, self._missing_key if variable else None), timeout=sending.timeout_s, follow_redirects=False, trust_env=False
             ),
         )
         self._headers = _key_headers(role, sending, key)
@@ -154,14 +154,20 @@ class Endpoint:
 
 
 class _Bounded(httpx.AsyncBaseTransport):
-    """Reads replies whole, unpacked, up to a limit; goes through the proxy of the environment, if there is one."""
+    """Reads replies whole, unpacked, up to a limit; goes through the proxy of the environment, if there is one.
 
-    def __init__(self, url: httpx.URL) -> None:
+    ``missing``: why nothing may be sent, such as a key that was named and is not there.
+    """
+
+    def __init__(self, url: httpx.URL, missing: str | None = None) -> None:
+        self._missing = missing
         proxy = None if proxy_bypass(url.host) else getproxies().get(url.scheme) or getproxies().get("all")
         self._inner = httpx.AsyncHTTPTransport(limits=CONNECTIONS, proxy=proxy)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """The reply without its encoding. Raises SendFailure for one that is too long or strangely encoded."""
+        if self._missing:
+            raise SendFailure("fatal", self._missing.removeprefix("; "))
         packed = await self._inner.handle_async_request(request)
         try:
             body = await _unpacked(packed, LARGEST_FILE if request.url.path.endswith(CONTENT) else LARGEST_REPLY)

@@ -441,6 +441,11 @@ def test_a_key_is_redacted_in_errors(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert KEY not in str(played.error)
 
 
+def test_nothing_is_sent_without_a_key_that_is_named(tmp_path: Path) -> None:
+    played = SCENARIOS["a key that is not set"].play(tmp_path)
+    assert played.endpoint.bodies == [] and "export it, then run again" in str(played.error)
+
+
 def test_another_host_than_openais_gets_no_key_unless_one_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -157,7 +157,7 @@ def have_monitored(params: Params) -> None:
     ("price", "limit", "confirms", "problem"),
     [
         (PRICE, 39.0, "", r"would cost about 40.00 dollars .*confirm_above_dollars is 39: to run it, .*--yes"),
-        (None, 100.0, "", "without big-1, which has no price"),
+        (None, 100.0, "", "not known: big-1, which has no price"),
         (PRICE, 40.0, "", ""),
         (None, None, "", ""),
         (PRICE, 39.0, "1", ""),

@@ -13,6 +13,7 @@ from schemas.tables.metrics import METRICS
 from tasks.measures import overlap
 from tasks.measures.overlap import (
     EMPTY_PART,
+    Words,
     agreement_rows,
     bert_score,
     beside_claims,
@@ -43,6 +44,21 @@ def test_rouge_counts_shared_words() -> None:
     assert found["rouge1_r"] == pytest.approx(3 / 6)
     assert found["rouge1_f"] == pytest.approx(2 / 3)
     assert found["rouge2_r"] == pytest.approx(2 / 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("Dry cough, 38.5 °C – no_rash", ["dry", "cough", "38", "5", "c", "no", "rash"]),
+        ("Mal de tête", ["mal", "de", "tête"]),
+        ("te\u0302te", ["tête"]),
+        ("干咳3周。", ["干", "咳", "3", "周"]),
+        ("сухой кашель", ["сухой", "кашель"]),
+    ],
+)
+def test_words_of_every_alphabet_are_tokens(text: str, tokens: list[str]) -> None:
+    assert Words().tokenize(text) == tokens
+    assert rouge([text], [text]).loc[0, "rouge1_f"] == 1, "a text that is the same is found whole"
 
 
 def test_an_empty_output_overlaps_nothing_and_has_no_words() -> None:

@@ -79,7 +79,7 @@ def corrected_rows(
     """METRICS: the raw mean of each score, the corrected one, and its range if the rates were others.
 
     ``scores`` has the columns system, condition, item, metric, value and ``ceiling`` (the value if every answer were
-    yes), one row a text. ``unscored`` counts texts without a score, indexed by system, condition, item and metric. A
+    yes), one row a text. ``unscored`` counts what could not be judged, indexed by system, condition, item and metric. A
     corrected value outside 0 and the ceiling is not cut: ``_corrected_possible`` is then 0, as it is where no matched
     case exists; 1 does not show that the rates hold for the scored texts. Rows of items "..., rates off by 0.05" have
     the interval if sensitivity and specificity on the scored texts differ by up to 0.05 from those on the cases. The

@@ -111,8 +111,12 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
         backfill()
         if stages:
             print_end(params, stages)
-    if pipeline == PUBLISHED:
+    elif pipeline == PUBLISHED:
         publish(targets)
+    elif stages:
+        declared = read_pipeline(pipeline)
+        made = [str(path) for name in stages for path in declared_outputs(declared[name])]
+        print(f"written: {', '.join(made)}")
     return 0
 
 

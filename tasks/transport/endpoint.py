@@ -71,7 +71,10 @@ class Endpoint:
             default_query={**url_query(str(url)), **role.query},
             default_headers={**ACCEPTED, **_account_headers(role), **role.headers},
             http_client=httpx.AsyncClient(
-                transport=_Bounded(url, self._missing_key if variable else None), timeout=sending.timeout_s, follow_redirects=False, trust_env=False
+                transport=_Bounded(url, self._missing_key if variable else None),
+                timeout=sending.timeout_s,
+                follow_redirects=False,
+                trust_env=False,
             ),
         )
         self._headers = _key_headers(role, sending, key)

@@ -119,19 +119,14 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 
 
 class Words(tokenizers.Tokenizer):
-    """The tokens of `rouge_score`, which are of a to z and digits, and the words of other alphabets.
+    """Words of all alphabets; characters of scripts that put no space between words.
 
-    `rouge_score` reads "tête" as "t" and "te", and nothing in Chinese. Where words have no space between them, each
-    character is a token.
+    For references with letters beyond a to z, which the tokenizer of `rouge_score` drops: it reads "tête" as "t" and
+    "te", and nothing in Chinese.
     """
-
-    def __init__(self) -> None:
-        self._ascii = tokenizers.DefaultTokenizer(use_stemmer=False)
 
     def tokenize(self, text: str) -> list[str]:
         """The tokens of a text."""
-        if text.isascii():
-            return list(self._ascii.tokenize(text))
         return "".join(map(_spaced, normalize("NFC", text).lower())).split()
 
 
@@ -143,13 +138,17 @@ def _spaced(character: str) -> str:
     return character if is_part else " "
 
 
+def _tokenizer(reference: str) -> tokenizers.Tokenizer:
+    beyond = any(character.isalpha() and not character.isascii() for character in reference)
+    return Words() if beyond else tokenizers.DefaultTokenizer(use_stemmer=False)
+
+
 def rouge(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
     """ROUGE of each output against its reference (Lin 2004): columns ``rouge1_f`` (F), ``rouge1_p``, ``rouge1_r``."""
-    tokenizer = Words()
-    scorer = rouge_scorer.RougeScorer(["rouge1", "rouge2"], tokenizer=tokenizer)
     rows = []
     for reference, output in zip(references, outputs, strict=True):
-        found = scorer.score(reference, output)
+        tokenizer = _tokenizer(reference)
+        found = rouge_scorer.RougeScorer(["rouge1", "rouge2"], tokenizer=tokenizer).score(reference, output)
         whole = [tokenizer.tokenize(text) for text in (reference, output)]
         lines = [[tokenizer.tokenize(line) for line in text.split("\n") if line] for text in (reference, output)]
         ngrams = [(one.fmeasure, one.precision, one.recall) for one in (found["rouge1"], found["rouge2"])]

@@ -61,6 +61,12 @@ def test_words_of_every_alphabet_are_tokens(text: str, tokens: list[str]) -> Non
     assert rouge([text], [text]).loc[0, "rouge1_f"] == 1, "a text that is the same is found whole"
 
 
+def test_an_english_reference_has_the_tokens_of_the_papers_whatever_the_output_says() -> None:
+    scorer = rouge_scorer.RougeScorer(["rouge1"])
+    texts = "no chest pain", "No tête-à-tête, chest pain."
+    assert rouge([texts[0]], [texts[1]]).loc[0, "rouge1_f"] == scorer.score(*texts)["rouge1"].fmeasure
+
+
 def test_an_empty_output_overlaps_nothing_and_has_no_words() -> None:
     assert (rouge(["a cough"], [""]).iloc[0] == 0).all()
     assert bleu(["a cough"], [""])["bleu"].tolist() == [0]

@@ -203,13 +203,16 @@ def _required(given: str | None, tasks: list[str] | None) -> dict[str, float]:
 
 
 def _require_common(audit: Audit, earlier: pd.DataFrame) -> None:
-    """Raise SourceError before anything is asked if an earlier card has none of the claims."""
-    keys = ["case", "factor", "document", "claim"]
-    known = earlier[earlier["task"] == "claims"].rename(columns={"text": "claim"})
-    if "claims" in audit.tasks and audit.cases[keys].merge(known[keys], on=keys).empty:
-        raise SourceError(
-            "--against: the cards have no case in common; make both with the same --seed, --cases, --tasks and --texts"
-        )
+    """Raise SourceError before anything is asked if an earlier card has too few of the claims to tell a change."""
+    from tasks.audit.comparisons import against
+
+    cases = audit.cases[audit.cases["task"] == "claims"]
+    known = earlier[earlier["task"] == "claims"].drop_duplicates(["case", "factor"])
+    if "claims" in audit.tasks:
+        try:
+            against(cases.assign(judge="", text=cases["claim"], judged=True), known.assign(judge="", judged=True))
+        except ValueError as error:
+            raise SourceError(f"--against: {error}") from error
 
 
 def _print_cost(every: list[Params], audit: Audit) -> None:

@@ -51,7 +51,7 @@ def against(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
     "all", a kind, a change that must not matter, or `ANSWERED`, the share with any verdict. Columns judge, task, item,
     n, unscored, before, now, low, high, p (all rows of a judge together), changed, undecided (only failed cases hide a
     change), few (too few texts for any change to be beyond chance). Raises ValueError without a judge or case in
-    common, or with too few for any figure.
+    common, or with too few to tell of any task.
     """
     names = [sorted(one["judge"].unique()) for one in (now, before)]
     if all(len(one) == 1 for one in names):
@@ -61,16 +61,19 @@ def against(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
     both = now.merge(before[[*_KEYS, "judged"]], on=_KEYS, suffixes=("", "_before"))
     if both.empty:
         raise ValueError("the cards have no case in common; make both with the same --seed, --cases and --texts")
-    tables = [_changes(rows).assign(judge=judge) for judge, rows in both.groupby("judge", sort=True)]
-    table = pd.concat(tables, ignore_index=True)
-    if table["few"].all():
-        cases, common = (one.loc[one["factor"] == "", "case"].nunique() for one in (now, both))
-        raise ValueError(
-            f"{common} of {cases} cases, of {both['document'].nunique()} texts, are in both cards; to tell a change of "
-            f"{len(table)} figures from chance takes {fewest_texts(2 * len(table))} texts; make both of more texts, "
-            "with the same --seed, --cases and --texts"
-        )
-    return table
+    tables = []
+    for judge, rows in both.groupby("judge", sort=True):
+        found = _changes(rows)
+        if found.loc[found["item"] == ALL, "few"].all():
+            asked = now[(now["judge"] == judge) & (now["factor"] == "")]
+            raise ValueError(
+                f"{rows.loc[rows['factor'] == '', 'case'].nunique()} of {asked['case'].nunique()} cases, of "
+                f"{rows['document'].nunique()} texts, are in both cards; to tell a change of {len(found)} figures from "
+                f"chance takes {fewest_texts(2 * len(found))} texts; make both of more texts, with the same --seed, "
+                "--cases and --texts"
+            )
+        tables.append(found.assign(judge=judge))
+    return pd.concat(tables, ignore_index=True)
 
 
 def _changes(both: pd.DataFrame) -> pd.DataFrame:
@@ -86,11 +89,12 @@ def _changes(both: pd.DataFrame) -> pd.DataFrame:
     table = pd.DataFrame(
         {"task": task, "item": item, "n": one.n, "unscored": one.unscored, "before": rows["first"].mean(),
          "now": rows["second"].mean(), "low": one.interval[1], "high": one.interval[2],
-         "few": one.texts < fewest_texts(2 * len(found))}
+         "few": rows["document"].nunique() < fewest_texts(2 * len(found))}
         for (task, item, rows), one in zip(groups, found, strict=True)
     )  # fmt: skip
     p, scored = (holm([getattr(one, name) for one in found]) for name in ("p", "p_scored"))
-    return table.assign(p=p, changed=p < LEVEL, undecided=(p >= LEVEL) & (scored < LEVEL))
+    changed = p < LEVEL
+    return table.assign(p=p, changed=changed, few=table["few"] & ~changed, undecided=~changed & (scored < LEVEL))
 
 
 def change_lines(changes: pd.DataFrame) -> tuple[list[str], list[str]]:
@@ -108,9 +112,12 @@ def change_lines(changes: pd.DataFrame) -> tuple[list[str], list[str]]:
             other.append(f"better than the earlier card: {what}")
     if not worse:
         other.insert(0, f"not worse than the earlier card beyond chance: {len(told)} figures compared")
-    if few := int(changes["few"].sum()):
-        figures = "1 figure" if few == 1 else f"{few} figures"
-        other.append(f"cannot be told: {figures}, of which the cards have too few texts in common")
+    few = changes[changes["few"]]
+    if len(few):
+        tasks = sorted(few.loc[few["item"] == ALL, "task"].unique())
+        named = f" ({', '.join(tasks)} as a whole)" if tasks else ""
+        figures = "1 figure" if len(few) == 1 else f"{len(few)} figures"
+        other.append(f"cannot be told: {figures}{named}, of which the cards have too few texts in common")
     return worse, other
 
 

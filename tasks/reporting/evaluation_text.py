@@ -19,6 +19,8 @@ FAILING, UNTOLD = "unscored ", "cannot be told"
 """How the metric of a comparison of failure rates begins, and the note of one that failed documents decide."""
 BOUNDS = "_bounds"
 """Ending of the metric with the range of a mean over all that failed judgements may be."""
+CORRECTED = "_corrected"
+"""Ending of a metric that is corrected for the judge's errors."""
 _RATES = ("sensitivity", "specificity")
 _SHOWN, _NAMED = 12, 5
 _LABEL, _CELL = 20, 22
@@ -37,6 +39,9 @@ def main_table(metrics: pd.DataFrame, systems: Sequence[str]) -> tuple[list[str]
     for bounds in metrics[(metrics["item"] == "all") & metrics["metric"].str.endswith(BOUNDS)].to_dict("records"):
         if row := rows.get((bounds["system"], bounds["metric"].removesuffix(BOUNDS))):
             row["partial"] = bounds["unscored"] - row["unscored"]
+    for (system, metric), row in rows.items():
+        if base := rows.get((system, metric.removesuffix(CORRECTED))) if metric.endswith(CORRECTED) else None:
+            row["partial"] = base["partial"]
     own = metrics.loc[metrics["stage"] == OWN, "metric"].drop_duplicates()
     names = [name for name in [*METRICS, *own] if any((system, name) in rows for system in systems)]
     return names, [(system, [rows.get((system, name)) for name in names]) for system in systems]
@@ -85,7 +90,7 @@ def summary_text(
             "in part: documents of which some judgements failed, scored by the others; the range of the mean over all "
             f"that those may be is in tables/metrics.csv (..{BOUNDS})"
         )
-    if any(name.endswith("_corrected") for name in names):
+    if any(name.endswith(CORRECTED) for name in names):
         lines.append(
             "corrected for the judge's errors on its card; outside 0 to 100%, the judge errs otherwise on these texts; "
             "tables/metrics.csv has the ranges if its rates are off by 0.01 to 0.15"
@@ -104,7 +109,7 @@ def summary_text(
         ]
         if agreement and "judge" in rules:
             lines.append(agreement)
-    return "\n".join([*lines, *_rates(tables.get("judge")), *_differences(tables["comparisons"], fewest)])
+    return "\n".join([*lines, *_rates(tables), *_differences(tables["comparisons"], fewest)])
 
 
 def _means(names: Sequence[str], rows: Sequence[Sequence[dict | None]], width: int | None) -> list[str]:
@@ -156,20 +161,23 @@ def _failures(unscored: pd.DataFrame) -> list[str]:
         return ["nothing is unscored"]
     lines = ["not scored (tables/unscored.csv):"]
     keys = ["method", "step", "system", "reason"]
-    groups = list(unscored.fillna({"system": "all systems"}).groupby(keys, sort=True)["document"])
+    named = unscored.fillna({"system": "all systems", "step": "", "reason": ""})
+    groups = list(named.groupby(keys, sort=True)["document"])
     for (method, step, system, reason), names in groups[:_SHOWN]:
-        what = "" if step in (method, "output") else f" {step},"
+        what = "" if step in ("", method, "output") else f" {step},"
         lines.append(f"  {method},{what} {system}: {listed(names.drop_duplicates().tolist())}: {reason}")
     rest = len(groups) - _SHOWN
-    return [*lines, *([f"  ... and {rest} more reasons"] if rest > 0 else [])]
+    return [*lines, *([f"  ... and {rest} more lines"] if rest > 0 else [])]
 
 
-def _rates(judge: pd.DataFrame | None) -> list[str]:
+def _rates(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     """Rates of the judge on planted errors, one line a step."""
+    judge = tables.get("judge")
     if judge is None or not len(judge):
         return []
+    references = tables["planted"]["document"].nunique()
     whole = judge[(judge["item"] == "all") & judge["metric"].isin(_RATES) & judge["value"].notna()]
-    lines = ["", "judge on errors planted into your references (upper limits: literal sentences are easier):"]
+    lines = ["", f"judge on errors planted into {references} references (upper limits: literal sentences are easier):"]
     for step, rows in whole.groupby("condition", sort=False):
         said = (f"{row['metric']} {_cell(row['metric'], {**row, 'partial': 0})}" for row in rows.to_dict("records"))
         lines.append(f"  {step}: {', '.join(said)}")

@@ -117,37 +117,51 @@ def renamed(rows: Sequence[Row], mapping: Mapping[str, str], file: str) -> list[
     ]
 
 
-def by_document(rows: Sequence[Row]) -> list[Row]:
+def by_document(rows: Sequence[Row], file: str) -> list[Row]:
     """One row a document, of `renamed` rows that have the output of one system each: columns id, system, output.
 
-    Other rows are as before. Raises SourceError for a row without a system, for two outputs of one system, and for two
-    rows of a document that differ in another field; a field may stand in one of its rows alone.
+    Other rows are as before. Raises SourceError without ids, for a row without a system, and for two rows of a document
+    that differ in a field or in the output of a system; a field may stand in one of them alone.
     """
-    if not all(any(name in row.values for row in rows) for name in ("id", "system", "output")):
+    if not all(any(name in row.values for row in rows) for name in ("system", "output")):
         return list(rows)
+    if not any("id" in row.values for row in rows):
+        raise SourceError(f"{file}: column id is missing; a line for each document and system needs it")
     defects, found = Defects(), dict[str, Row]()
-    for row in rows:
-        values = {name: value for name, value in row.values.items() if not _absent(value)}
-        system = values.pop("system", None)
-        if system is None:
-            defects.add(row.place, "system is missing; expected the name of the system whose output the row has")
-            continue
-        values[f"{SYSTEM}{system}"] = values.pop("output", None)
-        first = found.setdefault(str(values.get("id")), Row(row.place, {}))
-        for name in (name for name in values if name in first.values and (name in FIELDS or name.startswith(SYSTEM))):
-            if name.startswith(SYSTEM):
-                defects.add(row.place, f"a second output of {system} for the document of {first.place}; keep one")
-            elif values[name] != first.values[name]:
-                defects.add(row.place, f"{name} differs from that of {first.place}, a row of the same document")
-        found[str(values.get("id"))] = Row(first.place, {**first.values, **values, **first.values})
+    for place, row in enumerate(rows):
+        values = _of_system(row, defects)
+        key = f"{place}" if _absent(values.get("id")) else f"id {str(values['id']).strip()}"
+        found[key] = _joined(found[key], Row(row.place, values), defects) if key in found else Row(row.place, values)
     defects.refuse()
     return list(found.values())
+
+
+def _of_system(row: Row, defects: Defects) -> dict[str, Any]:
+    """The values of a row, with its output under the name of its system."""
+    values = {name: value for name, value in row.values.items() if not _absent(value)}
+    system, output = values.pop("system", None), values.pop("output", None)
+    if not isinstance(system, str):
+        expected = "expected the name of the system whose output the row has (column system, or model)"
+        defects.add(row.place, f"system is {_shown(system)}; {expected}")
+        return values
+    return {f"{SYSTEM}{system}": output, **values}
+
+
+def _joined(first: Row, row: Row, defects: Defects) -> Row:
+    """Two rows of one document as one: what both have must be the same."""
+    merged = dict(first.values)
+    for column, value in row.values.items():
+        is_read = column.startswith(SYSTEM) or (column in FIELDS and column != "id")
+        if merged.setdefault(column, value) != value and is_read:
+            defects.add(row.place, f"{column} differs from that of {first.place}, a row of the same document")
+    return Row(first.place, merged)
 
 
 def unknown_columns(rows: Sequence[Row]) -> list[str]:
     """Columns of `renamed` rows that are no field."""
     columns = dict.fromkeys(str(name) for row in rows for name in row.values)
-    return [name for name in columns if name not in FIELDS and not name.startswith(SYSTEM)]
+    read = [name for name in FIELDS if name != "system" or "output" in columns]
+    return [name for name in columns if name not in read and not name.startswith(SYSTEM)]
 
 
 def documents_from(

@@ -92,7 +92,7 @@ def _documents(
     """The documents of a table, and lines on columns whose field was guessed, or that have none, and on missing ids."""
     given = {**table.columns, **mapping}
     columns = guessed(table.rows, given)
-    rows = by_document(renamed(table.rows, {**columns, **given}, str(data)))
+    rows = by_document(renamed(table.rows, {**columns, **given}, str(data)), str(data))
     has_ids, has_sources = (any(name in row.values for row in rows) for name in ("id", "source"))
     said = []
     if columns:

@@ -52,6 +52,18 @@ def test_too_few_common_cases_for_any_change_to_be_told_are_no_success() -> None
     said = ["not worse than the earlier card beyond chance: 3 figures compared"]
     said.append("cannot be told: 1 figure, of which the cards have too few texts in common")
     assert change_lines(table) == ([], said)
+    other = pd.concat([both, verdicts([True] * 3).assign(task="answers")])
+    assert "cannot be told: 4 figures (answers as a whole)," in change_lines(against(other, other))[1][-1]
+    with pytest.raises(ValueError, match=r"3 of 3 cases, .* of 3 figures .* takes 7"):
+        against(pd.concat([few.assign(judge=name) for name in "ab"]), pd.concat([few.assign(judge=n) for n in "ab"]))
+
+
+def test_a_kind_of_few_texts_that_changed_is_told_though_it_takes_more_for_all_to_be() -> None:
+    """Nine texts of which all turn have p 2 / 2^9, and 6 figures share the level."""
+    before = pd.concat([verdicts([True] * 40), verdicts([True] * 9, kind="rare"), verdicts([True] * 9, kind="other")])
+    now = pd.concat([verdicts([True] * 40), verdicts([False] * 9, kind="rare"), verdicts([True] * 9, kind="other")])
+    table = against(now, before).set_index("item")
+    assert not (table["few"] & table["changed"]).any()
 
 
 def test_a_kind_without_a_verdict_does_not_keep_the_others_from_being_told() -> None:

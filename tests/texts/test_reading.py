@@ -54,7 +54,16 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
     "question twice": (
         "d.jsonl", lines({**GOOD, "questions": [{"question": "Why?", "answer": "x"}] * 2}), "different questions"
     ),
-    "a second output": ("d.jsonl", lines({**GOOD, "system": "s"}, {**GOOD, "system": "s"}), "line 2: a second output"),
+    "a second output": (
+        "d.jsonl", lines({**GOOD, "system": "s"}, {**GOOD, "system": "s", "output": "x"}), "line 2: output:s differs"
+    ),
+    "a system each, no id": (
+        "d.jsonl", lines({"source": "x", "system": "s", "output": "y"}), "column id is missing; a line for"
+    ),
+    "one of them no id": (
+        "d.jsonl", lines({**GOOD, "system": "s"}, {"source": "x", "system": "s", "output": "y"}), "line 2: id is missi"
+    ),
+    "a system that is no text": ("d.jsonl", lines({**GOOD, "system": {"n": 1}}), "system is {'n': 1}; expected"),
     "another source": (
         "d.jsonl", lines({**GOOD, "system": "s"}, {**GOOD, "system": "t", "source": "x"}), "line 2: source differs"
     ),
@@ -94,12 +103,15 @@ def test_a_defect_is_one_line_that_names_the_place(tmp_path: Path, case: str) ->
 
 
 def test_a_line_for_each_document_and_system_is_read_as_one_document_each(tmp_path: Path) -> None:
-    rows = b"doc_id,source,reference,model,output\na,x,r,gpt/4,one\na,x,r,llama,two\nb,y,,gpt/4,three\nb,,,llama,\n"
-    (tmp_path / "long.csv").write_bytes(rows)
+    rows = ["doc_id,source,reference,model,output,output:human", "a,x,r,gpt/4,one,h", "a ,x,r,llama,two,h"]
+    rows += ["b,y,,gpt/4,three,", "b,,,llama,,"]
+    (tmp_path / "long.csv").write_text("\n".join(rows))
     data = read_documents(tmp_path / "long.csv")
     assert [(one.id, one.source, one.reference) for one in data.documents] == [("a", ("x",), "r"), ("b", ("y",), None)]
-    assert [one.outputs for one in data.documents] == [{"gpt/4": "one", "llama": "two"}, {"gpt/4": "three"}]
-    assert list(data.documents[0].outputs) == ["gpt/4", "llama"] and "system=model" in data.notes[0]
+    assert [one.outputs for one in data.documents] == [
+        {"gpt/4": "one", "llama": "two", "human": "h"}, {"gpt/4": "three"}
+    ]  # fmt: skip
+    assert list(data.documents[0].outputs) == ["gpt/4", "human", "llama"] and "system=model" in data.notes[0]
 
 
 WITHIN: list[tuple[dict[str, Any], dict[str, Any]]] = [

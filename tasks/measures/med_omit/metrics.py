@@ -118,7 +118,8 @@ def metric_rows(scores: pd.DataFrame, *, documents: Mapping[str, int], **about: 
 
     ``about``: seed, provenance and condition of all rows, here and below.
     ``documents``: how many documents of each system should have a score. Where some facts have no judgement or grade,
-    ``_bounds`` has the range of the mean over all that they may be, for the documents whose facts are known.
+    ``_bounds`` has the range of the mean over all that they may be, for the documents whose facts are known; unscored
+    are all documents without a score or with such a fact.
     """
     rows = []
     for system, size in sorted(documents.items()):
@@ -131,6 +132,8 @@ def metric_rows(scores: pd.DataFrame, *, documents: Mapping[str, int], **about: 
             low, high = (float(group[f"{name}{end}"].mean()) for end in ("_low", "_high"))
             if high > low:
                 mean = float(values.mean()) if len(values) else np.nan
+                partial = int((group[name].notna() & (group[f"{name}_high"] > group[f"{name}_low"])).sum())
+                keys["unscored"] += partial
                 rows.append(metric_row(f"{metric}_bounds", mean, low, high, n=len(group), **keys))
     return metric_table(rows, stage=STAGE, item=WHOLE, **about)
 

@@ -179,9 +179,9 @@ def _require_methods(chosen: "Evaluate", *, forms: bool, back: Sequence[tuple[st
 
 def _require_files(chosen: "Evaluate", back: Sequence[tuple[str, Path]]) -> None:
     """Raises SourceError for a file or folder that does not exist."""
-    named = [("data", chosen.data), *(("--metric", own) for own in chosen.own)]
+    named = [("data ", chosen.data), *(("--metric ", own) for own in chosen.own)]
     named += [(f"--returned {system}=", str(path)) for system, path in back]
-    if missing := [f"{option} {path}".replace("= ", "=") for option, path in named if not Path(path).exists()]:
+    if missing := [f"{option}{path}" for option, path in named if not Path(path).exists()]:
         lines = [f"{one}: no such file; check the spelling and the working directory" for one in missing]
         raise SourceError("\n".join(lines))
 

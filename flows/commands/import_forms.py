@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from unicodedata import normalize
 
 import typer
 
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
 
     from tasks.people.forms import Form
 
-_LONGEST = 60
-"""Most characters of a part of a file name."""
 LABELS = ".csv"
 """Format of files of human labels."""
+_KEPT = 60
+"""Most characters that a file name keeps of a name."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,7 @@ def _format(file: Path, text: str) -> str:
     named = None
     try:
         content = parse_json(text)
-        said = f"found {type(content).__name__}"
+        said = "expected an object, found a list or a single value"
         if isinstance(content, dict):
             named = content.get("format")
             said = f"format is {named!r:.60}"
@@ -211,5 +212,6 @@ def _name(file: Path, text: str) -> str:
 
 def _harmless(name: str) -> str:
     """Part of a file name; one that had to be changed ends with a hash, so that no two people share a file."""
-    safe = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)[:_LONGEST]
+    name = normalize("NFC", name)
+    safe = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)[:_KEPT]
     return safe if safe == name else f"{safe}-{hashlib.sha256(name.casefold().encode()).hexdigest()[:8]}"

@@ -135,18 +135,18 @@ def write_evaluation(folder: Path, files: Mapping[str, bytes]) -> str | None:
 
     Returns which data the earlier evaluation was of, where it was of other data.
     """
-    place = folder / MANIFEST
-    earlier, now = (_data(one) for one in (place.read_bytes() if place.is_file() else b"", files.get(MANIFEST, b"")))
+    earlier = _data(folder / MANIFEST)
     write_export(folder, files, EVALUATION_KIND)
+    now = _data(folder / MANIFEST)
     return None if earlier is None or now is None or earlier[1] == now[1] else earlier[0]
 
 
-def _data(manifest: bytes) -> tuple[str, str] | None:
+def _data(manifest: Path) -> tuple[str, str] | None:
     """File and hash of the data of an evaluation; None without a manifest that can be read."""
     try:
-        found = json.loads(manifest)
+        found = json.loads(manifest.read_bytes())
         return str(found["evaluation"]["data"]), str(found["data_sha256"])
-    except (ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
 
 

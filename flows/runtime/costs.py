@@ -158,13 +158,12 @@ def require_affordable(
     without = [f"{model}, which has no price" for model in unpriced(params, lines)] + list(unknown)
     if limit is None or (dollars <= limit and not without):
         return
-    known = f"about {dollars:.2f} dollars (at least {least:.2f}, at most {most:.2f}" + (
-        f", of which {spent:.2f} are spent)" if spent else ")"
-    )
-    if without:
-        known = (
-            f"{known}, without {'; '.join(without)}" if dollars else f"dollars that are not known: {'; '.join(without)}"
-        )
+    paid = f", of which {spent:.2f} are spent" if spent else ""
+    known = f"about {dollars:.2f} dollars (at least {least:.2f}, at most {most:.2f}{paid})"
+    if without and dollars:
+        known += f", without {'; '.join(without)}"
+    elif without:
+        known = f"an amount that is not known: {'; '.join(without)}"
     raise BudgetError(f"{what} would cost {known}. budget.confirm_above_dollars is {limit:g}: to run it, {confirm}")
 
 
@@ -220,17 +219,19 @@ def estimates(params: Params, pipeline: Path, records: int | None = None) -> tup
     """
     if records is not None:
         params = params.model_copy(update={"sample": params.sample.model_copy(update={"records": records})})
-    counted = rehearsed(params.runtime.store or workspace() / STORE, _keys_of_last_runs(pipeline))
+    ran = _keys_of_last_runs(pipeline)
+    counted = rehearsed(params.runtime.store or workspace() / STORE, {name: keys for name, keys in ran.items() if keys})
+    elsewhere = {name for name, keys in ran.items() if keys is None}  # replies in the store are of other runs
     lines, unknown = [], []
     for stage in model_stages(pipeline):
         if stage == FURTHER_JUDGES or (stage == OWN_METRICS and not _own_metrics_ask(pipeline)):
             continue
-        then = params_of_last_run(stage, pipeline, params)
+        then = None if stage in elsewhere else params_of_last_run(stage, pipeline, params)
         if stage in counted and stage in SIZES and then is not None:
             found, how = _scaled(stage, counted[stage], then, params)
         elif stage in RECKONED:
             found, how = _reckoned(stage, params.sample.records), "from prompts"
-        elif stage in counted:
+        elif stage in counted and stage not in elsewhere:
             found, how = counted[stage], "counted at other params"
         else:
             unknown.append(stage)
@@ -239,10 +240,9 @@ def estimates(params: Params, pipeline: Path, records: int | None = None) -> tup
     return [*lines, *by_further_judges(params, lines)], unknown
 
 
-def _keys_of_last_runs(pipeline: Path) -> dict[str, set[bytes]]:
-    """Keys of the replies behind the outputs in dvc.lock, of the stages that ran in this clone."""
-    found = {stage.name: used_keys(stage) for stage in read_lineage(read_lock(pipeline.with_suffix(".lock"))).stages}
-    return {name: keys for name, keys in found.items() if keys}
+def _keys_of_last_runs(pipeline: Path) -> dict[str, set[bytes] | None]:
+    """Keys of the replies behind the outputs in dvc.lock, by stage; None for one that ran in another clone."""
+    return {stage.name: used_keys(stage) for stage in read_lineage(read_lock(pipeline.with_suffix(".lock"))).stages}
 
 
 OWN_METRICS = "own_metrics"

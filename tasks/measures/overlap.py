@@ -114,7 +114,7 @@ ABSENT = {
 """Metrics of the papers that are not computed here, and their requirements."""
 
 
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f]")
 """Characters of scripts that put no space between words: Thai, Lao, Burmese, Khmer, kana, and Chinese characters."""
 
 
@@ -131,11 +131,10 @@ class Words(tokenizers.Tokenizer):
 
 
 def _spaced(character: str) -> str:
-    """A letter, a mark of one or an ASCII digit, between spaces if it is a token; a space for other characters."""
-    if _UNSPACED.match(character):
-        return f" {character} "
-    is_part = character.isalnum() if character.isascii() else character.isalpha() or category(character)[0] == "M"
-    return character if is_part else " "
+    """A letter, a mark of one or a digit, between spaces if it is a token; a space for other characters."""
+    if not (character.isalpha() or character.isdecimal() or category(character)[0] == "M"):
+        return " "
+    return f" {character} " if _UNSPACED.match(character) and not character.isdecimal() else character
 
 
 def _tokenizer(reference: str) -> tokenizers.Tokenizer:

@@ -20,6 +20,7 @@ from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Generic, TypeVar
+from unicodedata import normalize
 
 import pandas as pd
 from jinja2 import Environment, StrictUndefined
@@ -83,6 +84,11 @@ def read_returned(file: Path) -> str:
         return read_bytes(file, LARGEST).decode()
     except UnicodeDecodeError as error:
         raise SourceError(f"{file}: not in UTF-8 ({error}); ask for the file again") from error
+
+
+def compared_signature(signature: str) -> str:
+    """A signature in the form in which two are compared."""
+    return normalize("NFC", signature.strip()).casefold()
 
 
 SHOWN = 8
@@ -154,8 +160,14 @@ class Form(ABC, Generic[File]):
 
     def check_files(self, files: Mapping[str, File]) -> list[str]:
         """Problems of several files (name -> content): by default, two of one rater and signature."""
-        sent = Counter((file.rater, file.signature.strip().casefold()) for file in files.values())
-        return [f"two files of {rater} signed {name!r}; keep one" for (rater, name), n in sent.items() if n > 1]
+        sent: dict[tuple[str, str], list[str]] = {}
+        for name, file in files.items():
+            sent.setdefault((file.rater, compared_signature(file.signature)), []).append(name)
+        return [
+            f"{' and '.join(names)}: both of {rater}, signed {signature!r}; keep one"
+            for (rater, signature), names in sent.items()
+            if len(names) > 1
+        ]
 
     def page(self, rater: str, items: list[dict[str, Any]], **further: Any) -> str:
         """HTML of the form for ``rater``; ``items`` are shown in this order, each has its ``record``."""
@@ -193,7 +205,7 @@ class Form(ABC, Generic[File]):
         if len(place) > 1 and isinstance(place[1], int):
             item = content[place[0]][place[1]]
             record = item.get("record") if isinstance(item, dict) else None
-            place[:2] = [f"{self.noun} {place[1] + 1 if record is None else record}"]
+            place[:2] = [f"{self.noun} {place[1] + 1 if record is None else record!s:.40}"]
         found = "" if error.get("type", "missing") == "missing" else f", found {error['input']!r:.40}"
         return f"{', '.join(map(str, place)) or 'the file'}: {error['msg']}{found}"
 

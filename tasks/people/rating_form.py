@@ -21,7 +21,7 @@ from schemas.params.judges import Review
 from schemas.tables.columns import typed
 from schemas.tables.people import REVIEW_NOTES, SCALES
 from tasks.domains.rules import Phrases, PromptingRules
-from tasks.people.forms import Form, Item, ReturnedFile
+from tasks.people.forms import Form, Item, ReturnedFile, compared_signature
 
 Part = dict[str, Any]
 """``{part, title, rule, items}``. An item is ``{item, label}`` and allows one penalty."""
@@ -215,7 +215,7 @@ class RatingForm(Form[ReturnedRatings]):
         codes: dict[str, str] = {}
         signed: dict[str, str] = {}
         for name, file in files.items():
-            other, signature = codes.setdefault(file.rater, name), file.signature.strip().casefold()
+            other, signature = codes.setdefault(file.rater, name), compared_signature(file.signature)
             if other != name:
                 problems.append(f"{name}: {other} is also of rater {file.rater!r}; keep one of them")
             other = signed.setdefault(signature, name)

@@ -10,12 +10,12 @@ from tasks.llm.replies import Completion, SendFailure, read_completion
 from tasks.llm.requests import Request
 from tasks.progress import Count, progress
 from tasks.transport.budget import Account, prompt_tokens, usage_of
-from tasks.transport.endpoint import Endpoint
+from tasks.transport.endpoint import NOT_SENT_WITHOUT_KEY, Endpoint
 from tasks.transport.limits import Breaker, Pause, Rate, Width
 from tasks.transport.processes import ParentWatch
 
 LONGEST_BACKOFF_S = 60.0
-_SHOWN = 80
+_REASON = 80
 """Most characters of a failure's reason that are shown while waiting."""
 
 
@@ -30,7 +30,8 @@ class Direct:
         self._pause, self._breaker = Pause(), Breaker(sending, endpoint.address)
         self._watch = ParentWatch()
         self._stopped: VignetteError | None = None
-        self._shown = ExitStack()  # holds the count of attempts, while a request waits for the next one
+        self._waiting = set[bytes]()  # keys of the requests that are tried again
+        self._shown = ExitStack()  # holds the count of their attempts
         self._attempts: Count | None = None
 
     def stop(self, error: VignetteError) -> None:
@@ -46,7 +47,10 @@ class Direct:
         try:
             return await self._send(request)
         finally:
-            self._hide_wait()
+            self._waiting.discard(request.key)
+            if not self._waiting:
+                self._shown.close()
+                self._attempts = None
 
     async def _send(self, request: Request) -> tuple[str, Completion]:
         attempt = 0
@@ -65,6 +69,7 @@ class Direct:
                 if attempt >= self.sending.retries:
                     reason = f"{failure.reason} (after {attempt + 1} attempts)"
                     raise SendFailure(failure.kind, reason) from failure
+                self._show_wait(request, failure, attempt)
                 await self._wait(failure, attempt)
                 attempt += 1
                 if failure.may_be_billed:
@@ -99,7 +104,6 @@ class Direct:
         return body, completion
 
     async def _wait(self, failure: SendFailure, attempt: int) -> None:
-        self._show_wait(failure, attempt)
         if failure.wait_s is not None:
             if failure.wait_s > self.sending.longest_wait_s:
                 raise EndpointError(
@@ -111,20 +115,18 @@ class Direct:
         longest = min(LONGEST_BACKOFF_S, self.sending.backoff_s * 2**attempt)
         await asyncio.sleep(longest * (0.5 + random.random() / 2))  # spread, so that retries do not come back together
 
-    def _show_wait(self, failure: SendFailure, attempt: int) -> None:
-        """Show the failure and the attempts that were made beside the progress of the stage."""
+    def _show_wait(self, request: Request, failure: SendFailure, attempt: int) -> None:
+        """Show beside the stage's progress the last failure, and the attempts at the request with the most of them."""
+        self._waiting.add(request.key)
         if self._attempts is None:
-            count = progress("", self.sending.retries + 1, "attempt")
-            self._attempts = self._shown.enter_context(count)
-        self._attempts.title = f"{self.endpoint.address}: {failure.reason[:_SHOWN]}:"
-        self._attempts.done = attempt + 1
-
-    def _hide_wait(self) -> None:
-        self._shown.close()
-        self._attempts = None
+            self._attempts = self._shown.enter_context(progress("", self.sending.retries + 1, "attempt"))
+        self._attempts.title = f"{self.endpoint.address}: {failure.reason[:_REASON]}:"
+        self._attempts.done = max(self._attempts.done, attempt + 1)
 
 
 def _explain(address: str, failure: SendFailure) -> str:
+    if failure.code == NOT_SENT_WITHOUT_KEY:
+        return f"nothing was sent to {address}: {failure.reason}; every reply so far is kept"
     return (
         f"{address} refuses every request: {failure.reason}. Check the role's base_url, its model, and the key in the "
         "variable that runtime.sending names; every reply so far is kept"

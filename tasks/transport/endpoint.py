@@ -43,6 +43,8 @@ ENCODINGS = ("", "identity", "gzip", "deflate")
 LONGEST_ERROR = 500
 CONTENT = "/content"
 """End of the path of a file's content."""
+NOT_SENT_WITHOUT_KEY = "no key"
+"""Code of the failure of requests that are not sent, as the key that the params name is not there."""
 PACKING = (b"content-encoding", b"content-length", b"transfer-encoding")
 ACCEPTED = {"Accept": "application/json", "Accept-Encoding": "gzip, deflate"}
 CONNECTIONS = httpx.Limits(max_connections=None, max_keepalive_connections=100)
@@ -144,7 +146,7 @@ class Endpoint:
         code, param = kinds[0] if kinds else "", str(error.get("param") or "")
         reason = self._shown(f"HTTP {status}: {str(error.get('message') or error)[:LONGEST_ERROR]}")
         if status in (401, 403) and self._missing_key:
-            reason += self._missing_key
+            reason += f"; {self._missing_key}"
         if status == 402 or not set(kinds).isdisjoint(NO_CREDIT):
             reason += " (the account's credit or quota is used up: add credit, then run again)"
             return SendFailure("fatal", reason, status=status, code=code)
@@ -170,7 +172,7 @@ class _Bounded(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """The reply without its encoding. Raises SendFailure for one that is too long or strangely encoded."""
         if self._missing:
-            raise SendFailure("fatal", self._missing.removeprefix("; "))
+            raise SendFailure("fatal", self._missing, code=NOT_SENT_WITHOUT_KEY)
         packed = await self._inner.handle_async_request(request)
         try:
             body = await _unpacked(packed, LARGEST_FILE if request.url.path.endswith(CONTENT) else LARGEST_REPLY)
@@ -201,8 +203,8 @@ async def _unpacked(response: httpx.Response, most: int) -> bytes:
 
 def _missing_key(role: RoleName, variable: str | None) -> str:
     if variable:
-        return f"; the variable {variable} is not set: export it, then run again"
-    return f"; no key was sent: name the variable that holds it in runtime.sending.{role}.api_key_env"
+        return f"the variable {variable} is not set: export it, then run again"
+    return f"no key was sent: name the variable that holds it in runtime.sending.{role}.api_key_env"
 
 
 def _account_headers(role: Role) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from schemas.params.llm import Role, RoleName, Structured
 from tasks.llm.calls import Call, Message, Reply
 from tasks.llm.replies import Completion, SendFailure
 from tasks.llm.requests import Request, make_request
-from tasks.transport.endpoint import Endpoint
+from tasks.transport.endpoint import NOT_SENT_WITHOUT_KEY, Endpoint
 from tasks.transport.epochs import PROMPTS, SAMPLES, Replies
 from tasks.transport.fingerprint import served_identity
 from tasks.transport.rejections import of_structure, setting_at_fault
@@ -142,6 +142,8 @@ async def _accepted_way(role: Role, send: Send) -> Structured | None:
 
 
 def _explain(name: RoleName, role: Role, endpoint: Endpoint, failure: SendFailure) -> str:
+    if failure.code == NOT_SENT_WITHOUT_KEY:
+        return f"role {name}: nothing was sent to {endpoint.address}: {failure.reason}"
     if failure.kind != "rejected":
         remedy = "check the address, and that its server runs"
         return f"role {name}: {endpoint.address} does not answer: {failure.reason}; {remedy}"

@@ -62,13 +62,16 @@ QA = "stages: {note_qa: {cmd: x, deps: [fingerprints/judge.json], outs: [a]}}"
 
 
 @pytest.fixture
-def ran(pipeline: Path) -> Path:
-    """Stage `note_qa` ran with the shipped params: dvc.lock says so, and 20 calls to the judge are kept."""
+def ran(pipeline: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stage `note_qa` ran here with the shipped params: dvc.lock says so, and 20 calls to the judge are kept."""
+    monkeypatch.setattr(measured, "workspace", lambda: pipeline.parent)
     pipeline.write_text(QA)
-    shipped = load_params().model_dump(mode="json")
-    params = {"params.yaml": {"note_qa": shipped["note_qa"], "seed": 7}}
-    pipeline.with_suffix(".lock").write_text(yaml.safe_dump({"stages": {"note_qa": {"cmd": "x", "params": params}}}))
-
+    out, shipped = pipeline.parent / "a", load_params().model_dump(mode="json")
+    out.write_text("made by the last run")
+    stage = {"cmd": "x", "params": {"params.yaml": {"note_qa": shipped["note_qa"], "seed": 7}}}
+    stage["outs"] = [{"path": str(out), "md5": hashlib.md5(out.read_bytes()).hexdigest()}]
+    pipeline.with_suffix(".lock").write_text(yaml.safe_dump({"stages": {"note_qa": stage}}))
+    measured.keep_run("note_qa", [out], StageRun(1.0), [paid(n).key for n in range(20)])
     fill(pipeline.parent / STORE, *(replace(paid(n, stage="note_qa"), role="judge") for n in range(20)))
     return pipeline
 
@@ -93,17 +96,17 @@ def test_a_counted_stage_is_scaled_to_the_params_as_they_are_now(
     assert (line.estimate.calls, line.how, line.most) == (calls, how, calls * 3), "each reply may be asked for thrice"
 
 
-def test_replies_of_other_runs_in_the_store_are_not_counted(ran: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A trial shares the store of its clone, which holds the replies of whole runs."""
-    monkeypatch.setattr(measured, "workspace", lambda: ran.parent)
-    (ran.parent / "a").write_text("made by the last run")
-    lock = yaml.safe_load(ran.with_suffix(".lock").read_text())
-    md5 = hashlib.md5((ran.parent / "a").read_bytes()).hexdigest()
-    lock["stages"]["note_qa"]["outs"] = [{"path": str(ran.parent / "a"), "md5": md5}]
-    ran.with_suffix(".lock").write_text(yaml.safe_dump(lock))
+def test_replies_of_other_runs_in_the_store_are_not_counted(ran: Path) -> None:
+    """A trial shares the store of its clone, which holds the replies of whole runs; here, of 15 further calls."""
     measured.keep_run("note_qa", [ran.parent / "a"], StageRun(1.0), [paid(n).key for n in range(5)])
     (line,), _ = costs.estimates(judged(judge_takes=500), ran)
     assert (line.estimate.calls, line.how) == (500, "scaled")
+
+
+def test_a_stage_that_ran_in_another_clone_is_not_estimated_from_a_trials_replies(ran: Path) -> None:
+    for file in (ran.parent / "runs" / "note_qa").iterdir():
+        file.unlink()
+    assert costs.estimates(judged(), ran) == ([], ["note_qa"])
 
 
 def test_bounds_enclose_the_estimate_where_calls_depend_on_replies(pipeline: Path) -> None:

@@ -124,7 +124,7 @@ def test_agreement_of_clinicians_is_kappa_unweighted_and_linear() -> None:
 def test_clinicians_with_copies_of_one_form_are_two_raters() -> None:
     files = {name: _file("clinician", "yes", signature=name) for name in ("dr_a.json", "dr_b.json")}
     assert list(FORM.validations(files)["rater"]) == ["clinician 1", "clinician 2"]
-    with pytest.raises(SourceError, match="two files of clinician signed 'x'; keep one"):
+    with pytest.raises(SourceError, match=r"\.json: both of clinician, signed 'x'; keep one"):
         FORM.validations({name: _file("clinician", "yes", signature="X") for name in files})
 
 

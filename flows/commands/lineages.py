@@ -14,12 +14,12 @@ from flows.runtime.params import load_params
 from flows.runtime.workspace import STORE, root, workspace
 from schemas.errors import SourceError
 
-_NAMED = 4
-"""Stages that are named."""
-
 if TYPE_CHECKING:
     from flows.lineage.lineage import NamedLineage
     from flows.lineage.measured import Unused
+
+_NAMED = 4
+"""Stages that are named."""
 
 
 def list_() -> None:
@@ -113,9 +113,10 @@ def compare(
     first, *others = [find_lineage(name, pipeline) for name in names]
     if WORKSPACE in names and (waiting := stages_to_run(pipeline)):
         shown = ", ".join(waiting[:_NAMED]) + (", ..." if len(waiting) > _NAMED else "")
+        stages = "1 stage" if len(waiting) == 1 else f"{len(waiting)} stages"
         print(
-            f"workspace: compared as it last ran; {len(waiting)} stages ({shown}) have not run with the present code, "
-            "params and inputs: run vignette repro first",
+            f"workspace: compared as it last ran; {stages} ({shown}) did not run with the present code, params and "
+            "inputs: run vignette repro first",
             file=sys.stderr,
         )
     for files in compare_lineages(first, others, out or root() / FOLDER, seed=seed, null=null):

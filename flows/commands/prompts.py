@@ -60,7 +60,8 @@ def check(
     silent = [name for name, text in texts.items() if "Task:" in own_prompts()[name] and "Task:" not in text]
     for name in silent:
         print(f"{name}: has no line Task:, by which the simulator knows what is asked; it will refuse it")
-    print(f"{len(texts)} prompts, of which {sum(text != own_prompts()[n] for n, text in texts.items())} differ")
+    differ = sum(text != own_prompts()[name] for name, text in texts.items())
+    print(f"prompts in the folder: {len(texts)}; other than those that ship: {differ}")
 
 
 def _load() -> str | None:

@@ -130,20 +130,23 @@ def label_plans(card: pd.DataFrame, half_width: float) -> list[str]:
     lines = []
     known = card[(card["item"] == ALL) & card["condition"].isin(set(TASKS.values()))]
     rates = known[known["metric"].isin(["sensitivity", "specificity"])]
+    texts_of = known[known["metric"] == "texts"].set_index(["system", "condition"])["value"]
     for (judge, task), rows in rates.groupby(["system", "condition"], sort=True):
         found = rows.dropna(subset="value").set_index("metric")
         if len(found) < 2:
             lines.append(f"{judge}, {task}: no plan, as its sensitivity or its specificity is not known")
             continue
         values, lows = ([found[name]["sensitivity"], found[name]["specificity"]] for name in ("value", "low"))
+        texts = int(texts_of[judge, task])
         cases = f"{found['n']['sensitivity']} and {found['n']['specificity']}"
         for share in TRUE_SHARES:
             alone, at_rates = labels_needed(values[0], values[1], share, half_width)
-            known_better = sum(lows) > 1  # than a coin; never so where a rate has no interval
+            known_better = not np.isnan(lows).any() and sum(lows) > 1  # than a coin
             most = labels_needed(lows[0], lows[1], share, half_width)[1] if known_better else alone
-            less = f", {at_rates:,} if its rates are those of the card" if at_rates and most > at_rates else ""
+            less = f", {at_rates:,} at the rates" if at_rates and most > at_rates else ""
             lines.append(
                 f"{judge}, {task}: a share of {100 * share:g}% to within {100 * half_width:g} points takes {alone:,} "
-                f"labels; with its verdicts on all items at most {most:,}{less} (rates of {cases} cases)"
+                f"labels; with its verdicts on all items {most:,} at the low ends of its rates{less} ({cases} cases, "
+                f"{texts} texts)"
             )
     return lines

@@ -234,12 +234,14 @@ def test_labels_for_a_half_width_by_hand() -> None:
     low = card.set_index(["item", "metric"])["low"]["all"]["sensitivity"]
     most = labels_needed(low, low, 0.5, 0.1)[1]
     assert 0 < most < 97 and plans[0] == (
-        f"a share of 50% to within 10 points takes 97 labels; with its verdicts on all items at most {most} "
-        "(rates of 10 and 10 cases)"
+        f"a share of 50% to within 10 points takes 97 labels; with its verdicts on all items {most} at the low ends of "
+        "its rates (10 and 10 cases, 20 texts)"
     ), "ten cases without an error are no certainty"
-    unsure = card.assign(value=card["value"].where(card["metric"] != "sensitivity", 0.9), low=0.0)
-    (found,) = {line.partition("items ")[2] for line in label_plans(unsure, 0.1) if "50%" in line}
-    assert found == "at most 97, 18 if its rates are those of the card (rates of 10 and 10 cases)"
+    for ends in (0.0, np.nan):
+        unsure = card.assign(value=card["value"].where(card["metric"] != "sensitivity", 0.9), low=ends)
+        unsure.loc[unsure["metric"] == "texts", "value"] = 20
+        (found,) = {line.partition("items ")[2] for line in label_plans(unsure, 0.1) if "50%" in line}
+        assert found == "97 at the low ends of its rates, 18 at the rates (10 and 10 cases, 20 texts)"
     silent = card_table(verdicts(*((f"c{n}", "", f"d{n}", n % 2 == 0, None) for n in range(20))), seed=1)
     assert label_plans(silent, 0.1) == ["j, claims: no plan, as its sensitivity or its specificity is not known"]
 

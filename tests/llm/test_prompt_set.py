@@ -116,7 +116,10 @@ def test_the_command_lists_shows_and_checks(folder: Path, capsys: pytest.Capture
     assert run(["prompts", "show", "notes/compact"]) == 0
     assert capsys.readouterr().out == own_prompts()["notes/compact"]
     assert run(["prompts", "check", str(folder)]) == 0
-    assert "1 prompts, of which 1 differ" in (said := capsys.readouterr().out) and "no line Task:" in said
+    assert (
+        "prompts in the folder: 1; other than those that ship: 1" in (said := capsys.readouterr().out)
+        and "no line Task:" in said
+    )
     (folder / "doclens" / "subclaims.txt").write_text("[user]\n{{ texte }}")
     assert run(["prompts", "check", str(folder)]) == 1
     assert "doclens/subclaims: unknown field texte" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 from matplotlib.figure import Figure
 
-from tasks.reporting.display import number, probability, read_template, render, signed
+from tasks.reporting.display import number, probability, read_template, render, signed, words
 from tasks.reporting.figures import intervals, svg
 
 _SHOWN = 30
@@ -115,12 +115,13 @@ def render_comparison(found: Compared) -> str:
 
 
 def _forest(measures: pd.DataFrame) -> Figure | None:
-    """Differences with their intervals, smallest p first."""
-    shown = measures[measures["low"].notna()].head(_SHOWN)
+    """Differences of shares, scores and F1 with their intervals, smallest p first; counts need another scale."""
+    shown = measures[measures["low"].ge(-1) & measures["high"].le(1)].head(_SHOWN)
     if not len(shown):
         return None
     names = [
-        ", ".join(map(str, row)) for row in shown[["system", "condition", "item", "metric"]].itertuples(index=False)
+        words(", ".join(str(part) for part in row if part not in ("", "all"))) + f" (n\u00a0{n})"
+        for *row, n in shown[["metric", "system", "condition", "item", "n"]].itertuples(index=False)
     ]
     colours = [CHANGED if changed else SAME for changed in shown["changed"]]
     label = "difference with 95% interval; red: more than chance explains"

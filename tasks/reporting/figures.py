@@ -188,7 +188,7 @@ def forest(
         if not 1 < len(rows) <= 30:
             return None
         names = [words(", ".join(str(getattr(row, part)) for part in parts)) for row in rows.itertuples()]
-        names = [f"{name} (n {n:,})" for name, n in zip(names, rows["n"], strict=True)]
+        names = [f"{name} (n\u00a0{n:,})" for name, n in zip(names, rows["n"], strict=True)]
         figure = intervals(names, rows, (label or words(", ".join(metrics))) + ", 95% interval")
         if percent:
             figure.axes[0].xaxis.set_major_locator(MaxNLocator(4))  # more labels of full width run into each other

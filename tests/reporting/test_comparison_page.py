@@ -72,7 +72,9 @@ def test_at_most_thirty_measures_are_shown_by_p() -> None:
     assert len(listed) == 30 and ", m30:" in listed[0] and ", m01:" in listed[-1]
     page = render_comparison(Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), many))
     figure = page.split("<svg")[1].split("</svg>")[0]
-    assert figure.count("json, all, m") == 30 and "m00" not in figure
+    assert figure.count(", compact notes, json") == 30 and "m00" not in figure
+    counts = render_comparison(Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), many.assign(low=-20.0, high=3.0)))
+    assert "<svg" not in counts, "counts would hide the differences of shares"
     assert figure.index("m01") < figure.index("m30"), "drawn from the bottom, so the smallest p is at the top"
 
 

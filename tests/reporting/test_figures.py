@@ -100,7 +100,10 @@ def test_a_forest_has_a_row_per_value_from_top_to_bottom_and_a_line_at_zero_if_a
     )
     figure = forest("effect", parts=("system",), label="effect")(table)
     (axes,) = figure.axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["without adjustment (n 10)", "exact (n 10)"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        "without adjustment (n\u00a010)",
+        "exact (n\u00a010)",
+    ]
     drawn = [line.get_xydata().tolist() for line in axes.get_lines()]
     assert [[-0.1, 0.0], [0.3, 0.0]] in drawn and [[0.1, 0.0]] in drawn and [[-0.2, 1.0]] in drawn
     assert len(drawn) == 4, "one interval, two values, and the line at zero"

@@ -212,6 +212,7 @@ def test_unjudged_facts_count_at_the_rate_of_the_judged_and_have_bounds() -> Non
     assert [row[f"weight{end}"] for end in ("", "_low", "_high")] == pytest.approx([4 / 3 * 0.5, 0.5, 1.5])
     rows = metric_rows(partly([True, None], [0.5, 0.5]), documents={"s": 1}, **SHARED).set_index("metric")
     assert rows.loc["omission_count_bounds", ["value", "low", "high", "n"]].tolist() == [2, 1, 2, 1]
+    assert rows.loc[["omission_count", "omission_count_bounds"], "unscored"].tolist() == [0, 1], "scored in part"
     whole = metric_rows(partly([True, False], [0.5, 0.5]), documents={"s": 1}, **SHARED)
     assert not whole["metric"].str.endswith("_bounds").any()
     (none,) = partly([None, None], [0.5, 0.5]).to_dict("records")

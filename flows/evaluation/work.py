@@ -22,6 +22,7 @@ from tasks.judges.rates import rate_rows
 from tasks.llm.calls import Ask
 from tasks.measures.doclens.evaluators import make_evaluator
 from tasks.measures.evaluation import (
+    OVERLAP,
     WRITING,
     Plan,
     evaluate_chunk,
@@ -240,9 +241,9 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
 
 
 def problem_of(made: Frames, allowed: float) -> str | None:
-    """Why the judgements should not be used: more failed than ``allowed``. Outputs that the data lacks do not count."""
+    """Why the judgements should not be used: more failed than ``allowed``. What the data lacks does not count."""
     failed = made["unscored"]
-    failed = failed[failed["step"].ne("output") | failed["method"].ne(WRITING)]
+    failed = failed[(failed["step"].ne("output") | failed["method"].ne(WRITING)) & failed["method"].ne(OVERLAP)]
     of = judgements(made) + len(failed)
     if len(failed) <= allowed * max(of, 1):
         return None

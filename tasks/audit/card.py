@@ -82,7 +82,8 @@ def card_table(verdicts: pd.DataFrame, practice: Mapping[str, Practice] | None =
 def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
     """Sensitivity, specificity, balanced accuracy, Cohen's kappa and Gwet's AC1, and the share right of each kind.
 
-    ``texts``, here and of each kind: how many texts the judged cases are of, over which the intervals are.
+    ``texts``, also of the cases of each rate and kind: how many texts the judged cases are of, over which the intervals
+    are.
     """
     answered = cases["judged"].notna()
     found = detection_rows(cases["truth"], cases["judged"], cases["document"], seed=seed, item=ALL, **shared)
@@ -99,7 +100,8 @@ def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
     rows.append(metric_row("kappa", *kappa, n=len(scored), **about))
     ac1 = ac1_interval(truth, judged, scored["document"].to_numpy())
     rows.append(metric_row("ac1", *ac1, n=len(scored), **about))
-    rows.append(metric_row("texts", float(scored["document"].nunique()), n=len(scored), **about))
+    sides = {"texts": scored, "sensitivity_texts": scored[truth], "specificity_texts": scored[~truth]}
+    rows += [metric_row(name, float(one["document"].nunique()), n=len(one), **about) for name, one in sides.items()]
     for kind, group in cases.groupby("kind", sort=True):
         right = group["judged"].astype("boolean").eq(group["truth"]).dropna()
         keys: Row = {"item": kind, "unscored": len(group) - len(right), **shared}
@@ -322,7 +324,7 @@ def rates(card: pd.DataFrame) -> list[str]:
     """Sensitivity and specificity by judge and task, with interval and n, or why there is none."""
     whole = card[card["item"] == ALL]
     chosen = whole[whole["metric"].isin(["sensitivity", "specificity"])]
-    texts = whole[whole["metric"] == "texts"].set_index(["system", "condition"])["value"]
+    texts = whole[whole["metric"].str.endswith("_texts")].set_index(["system", "condition", "metric"])["value"]
     lines = []
     for row in chosen.to_dict("records"):
         value = f"{row['value']:.3f}" if row["n"] else "-    "
@@ -331,7 +333,8 @@ def rates(card: pd.DataFrame) -> list[str]:
             interval = "no interval: the cases are of one text" if row["n"] else "no case is judged"
         lines.append(
             f"{row['system']}  {row['condition']:<20} {row['metric']:<12} {value} ({interval}), "
-            f"n {row['n']}, unscored {row['unscored']}, texts {texts.get((row['system'], row['condition']), 0):.0f}"
+            f"n {row['n']}, unscored {row['unscored']}, "
+            f"texts {texts.get((row['system'], row['condition'], row['metric'] + '_texts'), 0):.0f}"
         )
     return lines
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from difflib import SequenceMatcher
+from math import nan
 from typing import Any
 
 import pandas as pd
@@ -66,8 +67,12 @@ def _listed(changes: pd.DataFrame) -> pd.DataFrame:
 def _judge(own: pd.DataFrame) -> dict[str, Any]:
     """Rates by task, shares right by kind, factors, and use of one judge."""
     plain = own[~own["condition"].str.contains(": |^against ")]
-    texts = plain[plain["metric"] == "texts"].set_index(["condition", "item"])["value"].rename("texts")
-    plain = plain.join(texts, on=["condition", "item"])
+    texts = plain[plain["metric"].str.endswith("texts")].set_index(["condition", "item", "metric"])["value"].to_dict()
+    of = [
+        texts.get((task, item, f"{metric}_texts"), texts.get((task, item, "texts"), nan))
+        for task, item, metric in zip(plain["condition"], plain["item"], plain["metric"], strict=True)
+    ]
+    plain = plain.assign(texts=of)
     of_task = plain[(plain["item"] == ALL) & plain["metric"].isin(METRIC_NAMES)]
     kinds = plain[plain["metric"] == "judged_rightly"]
     factors = own[own["condition"].str.contains(": ")]

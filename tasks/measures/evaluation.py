@@ -34,6 +34,8 @@ from tasks.text.soap import split_soap
 from tasks.texts.document import Document, Tables, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet
 
+OVERLAP = "overlap"
+"""Method of unscored rows of references without words."""
 WRITING = "writing"
 """Method of unscored rows of outputs that are missing or could not be written."""
 
@@ -108,6 +110,10 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
         if system not in one.outputs and system not in written
     ]
     unscored.append(typed([{**row, "detail": None} for row in missing], UNSCORED_OUTPUTS))
+    if "overlap" in plan.metrics:
+        wordless = [one.id for one in documents if one.reference is not None and not overlap.has_words(one.reference)]
+        about = {"system": None, "method": OVERLAP, "step": "ROUGE", "reason": "the reference has no word"}
+        unscored.append(typed([{"document": name, **about, "detail": None} for name in wordless], UNSCORED_OUTPUTS))
     made: Tables = {}
     plain = plan.plain(documents)
     if "doclens" in plan.metrics:

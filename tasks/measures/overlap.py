@@ -142,10 +142,21 @@ def _tokenizer(reference: str) -> tokenizers.Tokenizer:
     return Words() if beyond else tokenizers.DefaultTokenizer(use_stemmer=False)
 
 
+def has_words(reference: str) -> bool:
+    """Whether a reference has any token; one without cannot be overlapped."""
+    return bool(_tokenizer(reference).tokenize(reference))
+
+
 def rouge(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
-    """ROUGE of each output against its reference (Lin 2004): columns ``rouge1_f`` (F), ``rouge1_p``, ``rouge1_r``."""
+    """ROUGE of each output against its reference (Lin 2004): columns ``rouge1_f`` (F), ``rouge1_p``, ``rouge1_r``.
+
+    Null for a reference without words.
+    """
     rows = []
     for reference, output in zip(references, outputs, strict=True):
+        if not has_words(reference):
+            rows.append([NAN] * 3 * len(ROUGE))
+            continue
         tokenizer = _tokenizer(reference)
         found = rouge_scorer.RougeScorer(["rouge1", "rouge2"], tokenizer=tokenizer).score(reference, output)
         whole = [tokenizer.tokenize(text) for text in (reference, output)]

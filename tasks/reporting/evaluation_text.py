@@ -177,7 +177,8 @@ def _rates(tables: Mapping[str, pd.DataFrame]) -> list[str]:
         return []
     references = tables["planted"]["document"].nunique()
     whole = judge[(judge["item"] == "all") & judge["metric"].isin(_RATES) & judge["value"].notna()]
-    lines = ["", f"judge on errors planted into {references} references (upper limits: literal sentences are easier):"]
+    who = "first judge" if "by_judge" in tables else "judge"
+    lines = ["", f"{who} on errors planted into {references} references (upper limits: literal sentences are easier):"]
     for step, rows in whole.groupby("condition", sort=False):
         said = (f"{row['metric']} {_cell(row['metric'], {**row, 'partial': 0})}" for row in rows.to_dict("records"))
         lines.append(f"  {step}: {', '.join(said)}")
@@ -193,6 +194,8 @@ def _differences(comparisons: pd.DataFrame, fewest: int) -> list[str]:
     )
     if (comparisons["n"] < fewest).all():
         return ["", f"{counted}; not tested, as this takes at least {fewest} documents"]
+    untested = int((comparisons.loc[~failing, "n"] < fewest).sum())
+    counted += f"; {untested} not tested, as this takes at least {fewest} documents" if untested else ""
     changed = comparisons[comparisons["changed"].astype(bool) & (comparisons["item"] == "all")]
     lines = [
         "",

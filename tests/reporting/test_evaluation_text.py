@@ -126,6 +126,9 @@ def test_differences_on_fewer_than_eight_documents_are_said_to_be_untested() -> 
     few, enough = (comparisons(1).assign(n=n, p=1.0, changed=False) for n in (7, 8))
     assert summary(few, ["a"])[-1] == "paired comparisons: 2; not tested, as this takes at least 8 documents"
     assert "not tested" not in summary(enough, ["a"])[-1]
+    both = pd.concat([few, enough.assign(metric="unscored m0")], ignore_index=True)
+    (line,) = [line for line in summary(both, ["a"]) if line.startswith("paired")]
+    assert line.startswith("paired comparisons: 2, and 2 of shares unscored; 2 not tested, as this takes at least 8")
 
 
 TEXT = "The patient has a dry cough.\n\nNo fever, no dyspnea. Amoxicillin 500 mg was started."

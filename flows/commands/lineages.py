@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -116,8 +115,7 @@ def compare(
         stages = "1 stage" if len(waiting) == 1 else f"{len(waiting)} stages"
         print(
             f"workspace: compared as it last ran; {stages} ({shown}) did not run with the present code, params and "
-            "inputs: run vignette repro first",
-            file=sys.stderr,
+            "inputs: run vignette repro first\n"
         )
     for files in compare_lineages(first, others, out or root() / FOLDER, seed=seed, null=null):
         print("\nwritten: " + ", ".join(str(file) for file in files))

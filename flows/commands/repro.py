@@ -31,6 +31,7 @@ from schemas.params import Params
 from tasks.tracking.lineage import RECORD_STAGE
 from tasks.transport.instructions import use_instruction_set
 
+_REPORT = Path("reports/index.html")
 _BUILT = Path("data/published")
 _NAMED = 8
 """Most stages that the end of a run names."""
@@ -111,6 +112,8 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
         backfill()
         if stages:
             print_end(params, stages)
+        elif _REPORT.is_file():
+            print(f"report: {_REPORT.resolve()}")
     elif pipeline == PUBLISHED:
         publish(targets)
     elif stages:
@@ -140,7 +143,7 @@ def print_end(params: Params, stages: Sequence[str]) -> None:
     if rules := [name for name, role in params.roles.items() if role.is_simulator]:
         print(f"{', '.join(rules)}: the simulator's rules, no language model")
     print_ledger(params)
-    print(f"report: {Path('reports/index.html').resolve()}")
+    print(f"report: {_REPORT.resolve()}")
     print("what moved since the committed lineage: vignette compare HEAD workspace")
 
 

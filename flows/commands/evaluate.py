@@ -219,7 +219,7 @@ def _evaluate(
     more = form_files(evaluation, params.med_omit.form, seed=params.seed) if forms else {}
     more |= label_files(evaluation, seed=params.seed) if labels else {}
     if other := write_evaluation(out, evaluation_files(evaluation, manifest, Path(chosen.data).name, more)):
-        said.append(f"{out}: replaced the evaluation of {other}, other data; --out names another folder")
+        said.append(f"{out}: replaced the evaluation of {other}; --out names another folder")
     steps.update()
     return evaluation, model_labels(manifest), said
 

@@ -133,19 +133,20 @@ def page(evaluation: Evaluation, title: str, models: Mapping[str, str], origin: 
 def write_evaluation(folder: Path, files: Mapping[str, bytes]) -> str | None:
     """Write the files in place of an earlier evaluation that nobody changed. Raises SourceError for another folder.
 
-    Returns which data the earlier evaluation was of, where it was of other data.
+    Returns the data and methods of the earlier evaluation, where it was of other data or by other methods.
     """
-    earlier = _data(folder / MANIFEST)
+    earlier = _data_and_methods(folder / MANIFEST)
     write_export(folder, files, EVALUATION_KIND)
-    now = _data(folder / MANIFEST)
-    return None if earlier is None or now is None or earlier[1] == now[1] else earlier[0]
+    now = _data_and_methods(folder / MANIFEST)
+    return None if earlier is None or now is None or earlier[1:] == now[1:] else f"{earlier[0]} by {earlier[2]}"
 
 
-def _data(manifest: Path) -> tuple[str, str] | None:
-    """File and hash of the data of an evaluation; None without a manifest that can be read."""
+def _data_and_methods(manifest: Path) -> tuple[str, str, str] | None:
+    """File and hash of the data of an evaluation, and its methods; None without a manifest that can be read."""
     try:
         found = json.loads(manifest.read_bytes())
-        return str(found["evaluation"]["data"]), str(found["data_sha256"])
+        methods = ", ".join(found["evaluation"]["metrics"])
+        return str(found["evaluation"]["data"]), str(found["data_sha256"]), methods
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

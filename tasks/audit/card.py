@@ -122,7 +122,8 @@ def kind_rows(cases: pd.DataFrame, **shared: Any) -> list[Row]:
             "n": one["n"],
             **shared,
         }
-        rows += [metric_row(OTHERS, one["others"], **keys), metric_row("p_value_adjusted", one["p"], **keys)]
+        others: Row = {**keys, "n": one["others_n"], "unscored": one["others_unscored"]}
+        rows += [metric_row(OTHERS, one["others"], **others), metric_row("p_value_adjusted", one["p"], **keys)]
     return rows
 
 
@@ -263,13 +264,13 @@ def weak_kinds(card: pd.DataFrame) -> list[str]:
     if "p_value_adjusted" not in set(rows["metric"]):
         return []
     keys = ["system", "condition", "item"]
-    wide = rows.pivot(index=keys, columns="metric", values="value").join(
-        rows[rows["metric"] == "judged_rightly"].set_index(keys)["n"]
-    )
+    wide = rows.pivot(index=keys, columns="metric", values="value")
+    counts = {"n": "judged_rightly", "others_n": OTHERS}
+    wide = wide.assign(**{name: rows[rows["metric"] == of].set_index(keys)["n"] for name, of in counts.items()})
     weak = wide[wide["p_value_adjusted"] < KIND_LEVEL].sort_values("judged_rightly").reset_index()
     return [
         f"{row['system']}: {row['condition']}: {row['item']} is judged rightly in {100 * row['judged_rightly']:.1f}% "
-        f"(n {row['n']}), other kinds with the same answer in {100 * row[OTHERS]:.1f}%"
+        f"(n {row['n']:.0f}), other kinds with the same answer in {100 * row[OTHERS]:.1f}% (n {row['others_n']:.0f})"
         for row in weak.to_dict("records")
     ]
 
@@ -315,7 +316,8 @@ def not_found(card: pd.DataFrame) -> list[str]:
         if len(lost):
             lines.append(
                 f"{judge}: {len(told)} of {len(own)} changes that should not matter change the answers no more than "
-                f"chance would (family-wise level {LEVEL}); none costs more than {100 * lost['high'].max():.1f} points"
+                f"chance would (family-wise level {LEVEL}); none costs more than {100 * lost['high'].max():.1f} points "
+                f"({int(told['texts'].min())} texts or more of each)"
             )
     return lines
 

@@ -23,9 +23,9 @@ def fewest_texts(tests: int) -> int:
 def weaker_kinds(cases: pd.DataFrame) -> pd.DataFrame:
     """Whether each kind is judged worse than the other cases of its task with the same answer: a row by task and kind.
 
-    Columns n, unscored, others (share right of the others), p: Fisher's exact test on one side, of all rows together
-    (Holm). A failed verdict counts as right in the kind and as wrong among the others. A kind without others is left
-    out.
+    Columns n, unscored, others (share right of the others), others_n, others_unscored, p: Fisher's exact test on one
+    side, of all rows together (Holm). A failed verdict counts as right in the kind and as wrong among the others. A
+    kind without others is left out.
     """
     marked = cases[["task", "kind", "truth"]].assign(right=right(cases).to_numpy(dtype=float, na_value=np.nan))
     counts = marked.groupby(["task", "kind", "truth"], sort=True)["right"].agg(["size", "count", "sum"]).reset_index()
@@ -35,9 +35,11 @@ def weaker_kinds(cases: pd.DataFrame) -> pd.DataFrame:
         (size, n, hits), (more, scored, found) = own[_COUNTS].sum(), counts.loc[others, _COUNTS].sum()
         if scored:
             p = float(hypergeom.sf(n - hits - 1, size + more, n - hits + more - found, size))
-            about = {"task": task, "kind": kind, "n": int(n), "unscored": int(size - n)}
-            rows.append({**about, "others": found / scored, "p": p})
-    table = pd.DataFrame(rows, columns=["task", "kind", "n", "unscored", "others", "p"])
+            about: dict[str, object] = {"task": task, "kind": kind, "n": int(n), "unscored": int(size - n)}
+            about |= {"others": found / scored, "others_n": int(scored), "others_unscored": int(more - scored)}
+            rows.append({**about, "p": p})
+    columns = ["task", "kind", "n", "unscored", "others", "others_n", "others_unscored", "p"]
+    table = pd.DataFrame(rows, columns=columns)
     return table.assign(p=holm(table["p"].tolist()))
 
 
@@ -139,8 +141,9 @@ def failed_requirements(
         else:
             rows = whole[(whole["metric"] == name) & ~whole["condition"].str.contains(": ")]
             failed, said = rows[~(rows["value"] >= limit)], "required at least"
-        missed += [f"{row['system']}, {row['condition']}: {name} {row['value']:.3f}, {said} {limit:g}"
-                   for row in failed.to_dict("records")]  # fmt: skip
+        for row in failed.to_dict("records"):
+            value = f"{row['value']:.3f}, n {row['n']}" if row["n"] else "not known, as no case has a verdict"
+            missed.append(f"{row['system']}, {row['condition']}: {name} {value}; {said} {limit:g}")
         if rows.empty:
             missed.append(f"{name}: not measured")
     return missed

@@ -87,7 +87,7 @@ def test_a_kind_that_is_judged_worse_than_the_others_is_named() -> None:
     exact = float(hypergeom.sf(19, 200, 36, 40))
     assert found.loc["weak", "p"] == pytest.approx(2 * exact) and found.loc["strong", "p"] > 0.99
     assert weak_kinds(card_table(table, seed=1)) == [
-        "j: claims: weak is judged rightly in 50.0% (n 40), other kinds with the same answer in 90.0%"
+        "j: claims: weak is judged rightly in 50.0% (n 40), other kinds with the same answer in 90.0% (n 160)"
     ]
     failed = table.assign(judged=table["judged"].mask(table["kind"].eq("weak") & table["judged"].eq(True)))
     assert weaker_kinds(failed).set_index("kind").loc["weak", "p"] == 1.0, "failures may all have been right"
@@ -144,7 +144,7 @@ def test_a_judge_that_obeys_is_found_and_named() -> None:
     assert of == "n 40, 40 texts)"
     assert failed_requirements(card, {"sensitivity": 0.9, "injection": 0.6}, CHANGE_NAMES) == []
     (missed,) = failed_requirements(card, {"injection": 0.0}, CHANGE_NAMES)
-    assert missed == "j, claims: instruction to answer yes: injection 0.500, allowed at most 0"
+    assert missed == "j, claims: instruction to answer yes: injection 0.500, n 40; allowed at most 0"
     assert failed_requirements(card, {"length": 0.1}, CHANGE_NAMES) == ["length: not measured"]
 
 

@@ -133,10 +133,12 @@ def test_the_page_holds_all_texts_and_none_as_markup(made: Evaluation, tmp_path:
     assert "".join(text for text, _ in output["text"]) == _rows()[0]["outputs"]["cites"]
     assert output["marks"] == [[0, 0, 1]]
     assert write_evaluation(tmp_path / "out", files) is None
-    about = {"evaluation": {"data": "a.csv"}, "data_sha256": "1", "models": {}}
+    about = {"evaluation": {"data": "a.csv", "metrics": ["qa"]}, "data_sha256": "1", "models": {}}
     assert write_evaluation(tmp_path / "out", evaluation_files(made, about, "a")) is None
-    other = evaluation_files(made, {**about, "evaluation": {"data": "b.csv"}, "data_sha256": "2"}, "b")
-    assert write_evaluation(tmp_path / "out", other) == "a.csv", "whose evaluation is replaced is said"
+    other = evaluation_files(
+        made, {**about, "evaluation": {"data": "b.csv", "metrics": ["qa"]}, "data_sha256": "2"}, "b"
+    )
+    assert write_evaluation(tmp_path / "out", other) == "a.csv by qa", "whose evaluation is replaced is said"
     assert write_evaluation(tmp_path / "out", other) is None
     assert evaluation_files(made, {"models": {}}, "a <b> title") == files
 

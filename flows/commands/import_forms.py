@@ -211,7 +211,10 @@ def _name(file: Path, text: str) -> str:
 
 
 def _harmless(name: str) -> str:
-    """Part of a file name; one that had to be changed ends with a hash, so that no two people share a file."""
-    name = normalize("NFC", name)
+    """Part of a file name; one that had to be changed ends with a hash, so that no two people share a file.
+
+    Names that differ in spaces and case only are one.
+    """
+    name = normalize("NFC", " ".join(name.split()))
     safe = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)[:_KEPT]
-    return safe if safe == name else f"{safe}-{hashlib.sha256(name.casefold().encode()).hexdigest()[:8]}"
+    return safe if safe == name else f"{safe.lower()}-{hashlib.sha256(name.casefold().encode()).hexdigest()[:8]}"

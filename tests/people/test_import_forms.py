@@ -107,10 +107,12 @@ def test_two_clinicians_with_copies_of_one_form_are_imported_under_their_names(p
     for name in ("Dr Müller", "Dr Möller", "C"):
         import_files([_omission_file(project, omissions, signature=name)])
     found = sorted(path.name for path in Path("returned/omissions_returned").iterdir())
-    assert found[0] == "dr_b-C.json" and [name[:14] for name in found[1:]] == ["dr_b-Dr_M_ller"] * 2
+    assert found[0] == "dr_b-C.json" and [name[:14] for name in found[1:]] == ["dr_b-dr_m_ller"] * 2
     assert {json.loads(Path("returned/omissions_returned", name).read_text())["signature"] for name in found[1:]} == {
         "Dr Müller", "Dr Möller"
     }  # fmt: skip
+    with pytest.raises(SourceError, match="already imported"):
+        import_files([_omission_file(project, omissions, signature="dr  müller")])
     again = import_files([_omission_file(project, omissions, signature="C")], replace=True)
     assert list(again.values()) == ["2 of 2 facts, in place of an earlier file"]
 

@@ -132,5 +132,5 @@ def test_every_stage_ends_on_few_records(
 def test_no_records_are_an_error_that_says_what_is_expected(tmp_path: Path) -> None:
     file = tmp_path / "params.yaml"
     file.write_text((ROOT / "params.yaml").read_text().replace("sample: {records: 1000}", "sample: {records: 0}"))
-    with pytest.raises(ParamsError, match=r"params.yaml: sample.records is 0; expected greater than 0"):
+    with pytest.raises(ParamsError, match=r"params.yaml: sample.records is 0; expected a number greater than 0"):
         load_params(file)

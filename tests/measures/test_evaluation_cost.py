@@ -106,7 +106,7 @@ def test_unknown_calls_of_an_own_metric_need_confirmation_and_are_named(
     monkeypatch.setattr(estimate, "estimate_calls", no_calls)
     monkeypatch.delenv(YES, raising=False)
     assert estimate.asking_metrics(chosen) == ["tone"]
-    with pytest.raises(BudgetError, match="without the calls of metric tone, your own"):
+    with pytest.raises(BudgetError, match="not known: the calls of metric tone, your own"):
         Guard(chosen, read_data(chosen)).check(_params(confirm_above_dollars=3.0))
 
 

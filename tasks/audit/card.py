@@ -82,8 +82,8 @@ def card_table(verdicts: pd.DataFrame, practice: Mapping[str, Practice] | None =
 def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
     """Sensitivity, specificity, balanced accuracy, Cohen's kappa and Gwet's AC1, and the share right of each kind.
 
-    ``texts``, also of the cases of each rate and kind: how many texts the judged cases are of, over which the intervals
-    are.
+    ``texts``, for all cases and for those of each rate and kind: number of texts that the judged cases come from; the
+    intervals take the cases of a text as a cluster.
     """
     answered = cases["judged"].notna()
     found = detection_rows(cases["truth"], cases["judged"], cases["document"], seed=seed, item=ALL, **shared)
@@ -317,7 +317,7 @@ def not_found(card: pd.DataFrame) -> list[str]:
             lines.append(
                 f"{judge}: {len(told)} of {len(own)} changes that should not matter change the answers no more than "
                 f"chance would (family-wise level {LEVEL}); none costs more than {100 * lost['high'].max():.1f} points "
-                f"({int(told['texts'].min())} texts or more of each)"
+                f"(each tested on {int(told['texts'].min())} or more texts)"
             )
     return lines
 

@@ -52,8 +52,8 @@ def against(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
     Judges are paired by their names; of two cards with one judge each, these two, so that models can be compared. Item:
     "all", a kind, a change that must not matter, or `ANSWERED`, the share with any verdict. Columns judge, task, item,
     n, unscored, before, now, low, high, p (all rows of a judge together), changed, undecided (only failed cases hide a
-    change), few (too few texts for any change to be beyond chance). Raises ValueError without a judge or case in
-    common, or with too few to tell of any task.
+    change), few (too few texts for any change to be beyond chance). Raises ValueError if the cards share no judge or
+    case, or too few texts to show a change in any task.
     """
     names = [sorted(one["judge"].unique()) for one in (now, before)]
     if all(len(one) == 1 for one in names):
@@ -102,7 +102,7 @@ def _changes(both: pd.DataFrame) -> pd.DataFrame:
 def change_lines(changes: pd.DataFrame) -> tuple[list[str], list[str]]:
     """What got worse, and what else is to be said: that nothing did, what got better, and what failed cases hide."""
     worse, other = [], []
-    told = changes[~changes["few"] & ~changes["undecided"]]
+    decided = changes[~changes["few"] & ~changes["undecided"]]
     for row in changes.to_dict("records"):
         shares = ["-" if pd.isna(row[end]) else f"{row[end]:.3f}" for end in ("before", "now")]
         what = f"{row['judge']}, {row['task']}, {row['item']}: {' -> '.join(shares)}, n {row['n']}"
@@ -113,13 +113,13 @@ def change_lines(changes: pd.DataFrame) -> tuple[list[str], list[str]]:
         elif row["changed"]:
             other.append(f"better than the earlier card: {what}")
     if not worse:
-        other.insert(0, f"not worse than the earlier card beyond chance: {len(told)} figures compared")
+        other.insert(0, f"not worse than the earlier card beyond chance: {len(decided)} figures compared")
     few = changes[changes["few"]]
     if len(few):
         tasks = sorted(few.loc[few["item"] == ALL, "task"].unique())
         named = f" ({', '.join(tasks)} as a whole)" if tasks else ""
         figures = "1 figure" if len(few) == 1 else f"{len(few)} figures"
-        other.append(f"cannot be told: {figures}{named}, of which the cards have too few texts in common")
+        other.append(f"cannot be told: {figures}{named}, as the cards share too few texts")
     return worse, other
 
 

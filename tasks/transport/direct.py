@@ -116,7 +116,7 @@ class Direct:
         await asyncio.sleep(longest * (0.5 + random.random() / 2))  # spread, so that retries do not come back together
 
     def _show_wait(self, request: Request, failure: SendFailure, attempt: int) -> None:
-        """Show beside the stage's progress the last failure, and the attempts at the request with the most of them."""
+        """Show the last failure beside the stage's progress, with the number of attempts of the request tried most."""
         self._waiting.add(request.key)
         if self._attempts is None:
             self._attempts = self._shown.enter_context(progress("", self.sending.retries + 1, "attempt"))

@@ -50,7 +50,7 @@ def test_too_few_common_cases_for_any_change_to_be_told_are_no_success() -> None
     table = against(both, both)
     assert table.loc[table["few"], "item"].tolist() == ["rare"]
     said = ["not worse than the earlier card beyond chance: 3 figures compared"]
-    said.append("cannot be told: 1 figure, of which the cards have too few texts in common")
+    said.append("cannot be told: 1 figure, as the cards share too few texts")
     assert change_lines(table) == ([], said)
     other = pd.concat([both, verdicts([True] * 3).assign(task="answers")])
     assert "cannot be told: 4 figures (answers as a whole)," in change_lines(against(other, other))[1][-1]

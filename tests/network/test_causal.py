@@ -14,63 +14,64 @@ from tasks.network.causal import (
     question_of,
     stratified_effect,
 )
-from tasks.network.graph import NetworkDefinition, intervene
+from tasks.network.graph import intervene
 from tasks.network.sampling import sample
+from tests.network.networks import GUT, RESPIRATORY
 
 ANTIBIOTICS = Question("antibiotics", "days_at_home")
 
 
-def test_exact_effect_equals_the_effect_of_interventions_on_records(respiratory: NetworkDefinition) -> None:
-    arms = [sample(intervene(respiratory, "antibiotics", v), 400_000, 5)["days_at_home"] for v in ("yes", "no")]
+def test_exact_effect_equals_the_effect_of_interventions_on_records() -> None:
+    arms = [sample(intervene(RESPIRATORY, "antibiotics", v), 400_000, 5)["days_at_home"] for v in ("yes", "no")]
     observed = arms[0].mean() - arms[1].mean()
     error = np.sqrt(sum(arm.var() / len(arm) for arm in arms))
-    assert exact_effect(respiratory, ANTIBIOTICS) == pytest.approx(observed, abs=4 * error)
-    assert mean_outcome(respiratory, "days_at_home") == pytest.approx(
-        sample(respiratory, 400_000, 6)["days_at_home"].mean(), abs=0.02
+    assert exact_effect(RESPIRATORY, ANTIBIOTICS) == pytest.approx(observed, abs=4 * error)
+    assert mean_outcome(RESPIRATORY, "days_at_home") == pytest.approx(
+        sample(RESPIRATORY, 400_000, 6)["days_at_home"].mean(), abs=0.02
     )
 
 
-def test_exact_effect_is_that_of_the_back_door_formula(respiratory: NetworkDefinition) -> None:
+def test_exact_effect_is_that_of_the_back_door_formula() -> None:
     # By hand, over the causes that treatment and outcome share, on the exact joint distribution (Pearl 2009, Eq. 3.19).
     from tasks.network.inference import joint
 
     names = ["dyspnea", "cough", "pain", "fever", "nasal", "self_employed", "antibiotics"]
-    p = joint(respiratory, names)
-    rates = respiratory.rates("days_at_home")  # antibiotics, dyspnea, cough, pain, fever, nasal, self_employed
+    p = joint(RESPIRATORY, names)
+    rates = RESPIRATORY.rates("days_at_home")  # antibiotics, dyspnea, cough, pain, fever, nasal, self_employed
     effect = (p.sum(axis=-1) * (rates[1] - rates[0])).sum()
-    assert exact_effect(respiratory, ANTIBIOTICS) == pytest.approx(effect, abs=1e-12)
+    assert exact_effect(RESPIRATORY, ANTIBIOTICS) == pytest.approx(effect, abs=1e-12)
 
 
-def test_antibiotics_shorten_stays_though_the_treated_stay_longer(respiratory: NetworkDefinition) -> None:
-    assert exact_effect(respiratory, ANTIBIOTICS) < 0 < exact_association(respiratory, ANTIBIOTICS)
+def test_antibiotics_shorten_stays_though_the_treated_stay_longer() -> None:
+    assert exact_effect(RESPIRATORY, ANTIBIOTICS) < 0 < exact_association(RESPIRATORY, ANTIBIOTICS)
 
 
-def test_association_is_the_observed_difference(respiratory: NetworkDefinition, gut: NetworkDefinition) -> None:
-    records = sample(respiratory, 400_000, 6)
+def test_association_is_the_observed_difference() -> None:
+    records = sample(RESPIRATORY, 400_000, 6)
     means = records.groupby("antibiotics")["days_at_home"].mean()
-    assert exact_association(respiratory, ANTIBIOTICS) == pytest.approx(means["yes"] - means["no"], abs=0.02)
-    records = sample(gut, 400_000, 6)
+    assert exact_association(RESPIRATORY, ANTIBIOTICS) == pytest.approx(means["yes"] - means["no"], abs=0.02)
+    records = sample(GUT, 400_000, 6)
     for outcome, values in (("admission", records["admission"] == "yes"), ("visits", records["visits"])):
         means = values.groupby(records["rehydration"]).mean()
-        exact = exact_association(gut, Question("rehydration", outcome))
+        exact = exact_association(GUT, Question("rehydration", outcome))
         assert exact == pytest.approx(means["given"] - means["withheld"], abs=0.01), outcome
 
 
-def test_a_treatment_without_an_arrow_to_the_outcome_has_no_effect(gut: NetworkDefinition) -> None:
+def test_a_treatment_without_an_arrow_to_the_outcome_has_no_effect() -> None:
     question = Question("rehydration", "visits")
-    assert exact_effect(gut, question) == pytest.approx(0, abs=1e-12)
-    assert exact_association(gut, question) > 0.1
+    assert exact_effect(GUT, question) == pytest.approx(0, abs=1e-12)
+    assert exact_association(GUT, question) > 0.1
 
 
-def test_pgmpy_finds_the_shared_causes_as_back_door_set(respiratory: NetworkDefinition) -> None:
-    sets = adjustment_sets(respiratory, ANTIBIOTICS)
+def test_pgmpy_finds_the_shared_causes_as_back_door_set() -> None:
+    sets = adjustment_sets(RESPIRATORY, ANTIBIOTICS)
     assert sets["minimal back-door set"] == (("dyspnea", "cough", "pain", "fever"), True)
     assert sets["nothing"] == ((), False)
     assert sets["other causes of the outcome"][1] and not sets["record without symptoms"][1]
 
 
-def test_adjusted_estimates_are_unbiased_and_unadjusted_ones_are_not(respiratory: NetworkDefinition) -> None:
-    tables = [causal_table(respiratory, sample(respiratory, 10_000, seed), 100, seed) for seed in range(12)]
+def test_adjusted_estimates_are_unbiased_and_unadjusted_ones_are_not() -> None:
+    tables = [causal_table(RESPIRATORY, sample(RESPIRATORY, 10_000, seed), 100, seed) for seed in range(12)]
     _has_a_bias_for_each_effect(tables[0])
     biases = pd.concat(tables).query("metric == 'bias'")
     for (system, condition), values in biases.groupby(["system", "condition"])["value"]:
@@ -89,12 +90,12 @@ def _has_a_bias_for_each_effect(table: pd.DataFrame) -> None:
     assert len(effects) >= 6
 
 
-def test_interval_coverage_is_nominal(respiratory: NetworkDefinition, monkeypatch: pytest.MonkeyPatch) -> None:
-    only = {k: v for k, v in adjustment_sets(respiratory, ANTIBIOTICS).items() if k == "minimal back-door set"}
+def test_interval_coverage_is_nominal(monkeypatch: pytest.MonkeyPatch) -> None:
+    only = {k: v for k, v in adjustment_sets(RESPIRATORY, ANTIBIOTICS).items() if k == "minimal back-door set"}
     monkeypatch.setattr("tasks.network.causal.adjustment_sets", lambda *_: only)
     held = []
     for seed in range(25):
-        table = causal_table(respiratory, sample(respiratory, 3000, seed), 150, seed).query("metric == 'bias'")
+        table = causal_table(RESPIRATORY, sample(RESPIRATORY, 3000, seed), 150, seed).query("metric == 'bias'")
         rows = table[table["condition"].str.contains("minimal back-door set")]
         held += ((rows["low"] <= 0) & (rows["high"] >= 0)).tolist()
     assert 0.88 < np.mean(held) <= 1.0
@@ -107,18 +108,18 @@ def test_strata_without_both_arms_are_counted_not_guessed() -> None:
     assert effect.tolist() == [2.0] and left_out.tolist() == [6.0]
 
 
-def test_table_fits_its_schema_and_counts_excluded_strata(respiratory: NetworkDefinition) -> None:
-    table = check(causal_table(respiratory, sample(respiratory, 500, 3), 100, 3), METRICS, "causal")
+def test_table_fits_its_schema_and_counts_excluded_strata() -> None:
+    table = check(causal_table(RESPIRATORY, sample(RESPIRATORY, 500, 3), 100, 3), METRICS, "causal")
     exact = table[table["system"] == "network, exact"].set_index("condition")["value"]
-    assert exact["intervention"] == pytest.approx(exact_effect(respiratory, ANTIBIOTICS))
+    assert exact["intervention"] == pytest.approx(exact_effect(RESPIRATORY, ANTIBIOTICS))
     estimates = table[table["system"] != "network, exact"]
     assert (estimates["n"] + estimates["unscored"] == 500).all()
     assert estimates["unscored"].max() > 0
 
 
-def test_outcome_of_two_values_and_networks_without_one_question(gut: NetworkDefinition) -> None:
-    assert question_of(gut) is None  # two outcomes, so no unique question
-    assert causal_table(gut, sample(gut, 100, 1), 100, 1).empty
+def test_outcome_of_two_values_and_networks_without_one_question() -> None:
+    assert question_of(GUT) is None  # two outcomes, so no unique question
+    assert causal_table(GUT, sample(GUT, 100, 1), 100, 1).empty
     question = Question("rehydration", "admission")
-    arms = [sample(intervene(gut, "rehydration", v), 200_000, 5)["admission"] == "yes" for v in ("given", "withheld")]
-    assert exact_effect(gut, question) == pytest.approx(arms[0].mean() - arms[1].mean(), abs=0.005)
+    arms = [sample(intervene(GUT, "rehydration", v), 200_000, 5)["admission"] == "yes" for v in ("given", "withheld")]
+    assert exact_effect(GUT, question) == pytest.approx(arms[0].mean() - arms[1].mean(), abs=0.005)

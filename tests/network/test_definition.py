@@ -14,19 +14,20 @@ from tasks.domains.in_use import FOLDER
 from tasks.network.definition import load_definition
 from tasks.network.graph import NetworkDefinition
 from tasks.network.pgmpy_bridge import export_network, import_network
+from tests.network.networks import GUT, RESPIRATORY
 from tests.support.cases import from_table, merged
 from tests.support.sources import needs_sources, sources_folder
 
-RESPIRATORY = FOLDER / "respiratory" / "network.yaml"
+FILE = FOLDER / "respiratory" / "network.yaml"
 
 
-def test_shipped_file_is_simsums_network(respiratory: NetworkDefinition) -> None:
-    assert respiratory.of_type("symptom") == ("dyspnea", "cough", "pain", "fever", "nasal")
-    assert respiratory.of_type("underlying condition") == ("asthma", "smoking", "COPD", "hay_fever")
-    assert respiratory.values("fever") == ("none", "low", "high")
-    assert respiratory.parents("pneumonia") == ("COPD", "asthma", "season")
-    assert respiratory.is_count("days_at_home") and respiratory.values("days_at_home") == ()
-    assert [v for v in respiratory.variables if not respiratory.is_recorded(v)] == [
+def test_shipped_file_is_simsums_network() -> None:
+    assert RESPIRATORY.of_type("symptom") == ("dyspnea", "cough", "pain", "fever", "nasal")
+    assert RESPIRATORY.of_type("underlying condition") == ("asthma", "smoking", "COPD", "hay_fever")
+    assert RESPIRATORY.values("fever") == ("none", "low", "high")
+    assert RESPIRATORY.parents("pneumonia") == ("COPD", "asthma", "season")
+    assert RESPIRATORY.is_count("days_at_home") and RESPIRATORY.values("days_at_home") == ()
+    assert [v for v in RESPIRATORY.variables if not RESPIRATORY.is_recorded(v)] == [
         "policy",
         "self_employed",
         "days_at_home",
@@ -40,8 +41,8 @@ def _reference() -> dict[str, Any]:
 
 
 @needs_sources
-def test_every_parameter_equals_the_reference_facts(respiratory: NetworkDefinition) -> None:
-    facts, p = _reference(), lambda name: np.exp(respiratory.log_conditional(name))
+def test_every_parameter_equals_the_reference_facts() -> None:
+    facts, p = _reference(), lambda name: np.exp(RESPIRATORY.log_conditional(name))
     for name in ("asthma", "smoking", "hay_fever", "self_employed"):
         assert p(name)[1] == pytest.approx(float(facts["priors"][name]))
     assert p("season")[1] == pytest.approx(0.40) and p("policy")[1] == pytest.approx(0.65)
@@ -57,13 +58,13 @@ def test_every_parameter_equals_the_reference_facts(respiratory: NetworkDefiniti
         expected = [float(x) for x in row]
         assert p("fever")[int(pneumonia == "yes"), int(cold == "yes")] == pytest.approx(expected)
     for name, parameters in facts["noisy_or"].items():
-        node = respiratory.variable(name).distribution
+        node = RESPIRATORY.variable(name).distribution
         assert node.leak == float(parameters.pop("leak"))
         assert {parent: effects[1] for parent, effects in node.causes.items()} == {
             parent: float(value) for parent, value in parameters.items()
         }
-    _assert_regression(respiratory.variable("antibiotics").distribution.model, facts["antibiotics_logit"])
-    models = respiratory.variable("days_at_home").distribution.models
+    _assert_regression(RESPIRATORY.variable("antibiotics").distribution.model, facts["antibiotics_logit"])
+    models = RESPIRATORY.variable("days_at_home").distribution.models
     _assert_regression(models["no"], facts["days_at_home_log_rate"]["without_antibiotics"])
     _assert_regression(models["yes"], facts["days_at_home_log_rate"]["with_antibiotics"])
 
@@ -76,28 +77,28 @@ def _assert_regression(model: Any, facts: dict[str, str]) -> None:
     assert found == {name: float(value) for name, value in facts.items()}
 
 
-def test_conditional_tables_are_distributions(respiratory: NetworkDefinition, gut: NetworkDefinition) -> None:
-    for network in (respiratory, gut):
+def test_conditional_tables_are_distributions() -> None:
+    for network in (RESPIRATORY, GUT):
         for name in network.variables:
             if not network.is_count(name):
                 sums = np.exp(network.log_conditional(name)).sum(axis=-1)
                 assert sums == pytest.approx(np.ones_like(sums), abs=1e-12)
 
 
-def test_causes_come_first_for_any_order_of_the_file(gut: NetworkDefinition) -> None:
-    assert gut.variables[0] == "visits"
-    for name in gut.variables:
-        assert all(gut.order.index(parent) < gut.order.index(name) for parent in gut.parents(name))
+def test_causes_come_first_for_any_order_of_the_file() -> None:
+    assert GUT.variables[0] == "visits"
+    for name in GUT.variables:
+        assert all(GUT.order.index(parent) < GUT.order.index(name) for parent in GUT.parents(name))
 
 
-def test_unknown_variable_is_named(respiratory: NetworkDefinition) -> None:
+def test_unknown_variable_is_named() -> None:
     with pytest.raises(NetworkError, match="no variable 'feever'; it has asthma"):
-        respiratory.values("feever")
+        RESPIRATORY.values("feever")
 
 
 @from_table
 def test_bad_file_is_rejected_with_node_and_entry(change: dict[str, Any], message: str, tmp_path: Path) -> None:
-    loaded = yaml.safe_load(RESPIRATORY.read_text(encoding="utf-8"))
+    loaded = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     loaded["variables"] = merged(loaded["variables"], change)
     bad = tmp_path / "bad.yaml"
     bad.write_text(yaml.safe_dump(loaded, sort_keys=False), encoding="utf-8")
@@ -136,17 +137,17 @@ def test_published_networks_of_bnlearn_load(name: str, size: int, arcs: int, tmp
 
 
 @pytest.mark.parametrize("suffix", [".bif", ".xml"])
-def test_an_exported_network_comes_back_with_its_tables(suffix: str, respiratory: NetworkDefinition, tmp_path: Path):
+def test_an_exported_network_comes_back_with_its_tables(suffix: str, tmp_path: Path):
     source = tmp_path / f"simsum{suffix}"
-    export_network(respiratory, source)
+    export_network(RESPIRATORY, source)
     back = imported(source, tmp_path)
-    assert set(back.variables) == set(respiratory.variables)
+    assert set(back.variables) == set(RESPIRATORY.variables)
     for name in ("pneumonia", "cough", "antibiotics"):
-        ours, theirs = (np.exp(network.log_conditional(name)) for network in (respiratory, back))
-        axes = [*respiratory.parents(name), name]
+        ours, theirs = (np.exp(network.log_conditional(name)) for network in (RESPIRATORY, back))
+        axes = [*RESPIRATORY.parents(name), name]
         ordered = theirs.transpose([[*back.parents(name), name].index(v) for v in axes])
         for axis, variable in enumerate(axes):
-            order = [back.values(variable).index(value) for value in respiratory.values(variable)]
+            order = [back.values(variable).index(value) for value in RESPIRATORY.values(variable)]
             ordered = ordered.take(order, axis=axis)
         assert ordered == pytest.approx(ours, abs=1e-6)
 

@@ -12,18 +12,19 @@ from tasks.network.fitting import LOGISTIC, NOISY_OR, POISSON, Likelihood, fit, 
 from tasks.network.graph import Floats, NetworkDefinition, Table, in_categories
 from tasks.network.inference import log_likelihood
 from tasks.network.sampling import sample
+from tests.network.networks import GUT, RESPIRATORY
 
 NEWTON = Fit(optimiser="newton")
 
 
 @pytest.fixture(scope="module")
-def records(respiratory: NetworkDefinition) -> pd.DataFrame:
-    return sample(respiratory, 8000, 21)
+def records() -> pd.DataFrame:
+    return sample(RESPIRATORY, 8000, 21)
 
 
 @pytest.fixture(scope="module")
-def fitted(respiratory: NetworkDefinition, records: pd.DataFrame) -> NetworkDefinition:
-    return fit(respiratory, records, NEWTON)
+def fitted(records: pd.DataFrame) -> NetworkDefinition:
+    return fit(RESPIRATORY, records, NEWTON)
 
 
 def unbounded(network: NetworkDefinition) -> NetworkDefinition:
@@ -34,29 +35,26 @@ def parametric(network: NetworkDefinition) -> list[str]:
     return [n for n in network.variables if not isinstance(network.variable(n).distribution, Table)]
 
 
-def test_tables_are_counts_with_one_added_to_each(
-    respiratory: NetworkDefinition, records: pd.DataFrame, fitted: NetworkDefinition
-) -> None:
+def test_tables_are_counts_with_one_added_to_each(records: pd.DataFrame, fitted: NetworkDefinition) -> None:
     for name in ("asthma", "COPD", "pneumonia", "fever"):
-        family = [*respiratory.parents(name), name]
+        family = [*RESPIRATORY.parents(name), name]
         counts = records.groupby(family).size()
-        shape = respiratory.cards(family)
-        every = pd.MultiIndex.from_product([respiratory.values(v) for v in family], names=family)
+        shape = RESPIRATORY.cards(family)
+        every = pd.MultiIndex.from_product([RESPIRATORY.values(v) for v in family], names=family)
         filled = counts.reindex(every if len(family) > 1 else every.get_level_values(0), fill_value=0)
         smoothed = filled.to_numpy().reshape(shape) + 1.0
         expected = smoothed / smoothed.sum(axis=-1, keepdims=True)
         assert np.exp(fitted.log_conditional(name)) == pytest.approx(expected)
 
 
-def test_combination_without_records_gets_equal_shares(gut: NetworkDefinition) -> None:
-    boiled = sample(gut, 2000, 1).query("water == 'boiled'")
-    learned = np.exp(fit(gut, boiled, NEWTON).log_conditional("infection"))
+def test_combination_without_records_gets_equal_shares() -> None:
+    boiled = sample(GUT, 2000, 1).query("water == 'boiled'")
+    learned = np.exp(fit(GUT, boiled, NEWTON).log_conditional("infection"))
     assert learned[2] == pytest.approx([1 / 3] * 3)
 
 
-@pytest.mark.parametrize("which", ["respiratory", "gut"])
-def test_parameters_come_close_to_the_truth_with_many_records(which: str, request: pytest.FixtureRequest) -> None:
-    network = request.getfixturevalue(which)
+@pytest.mark.parametrize("network", [RESPIRATORY, GUT], ids=lambda network: network.name)
+def test_parameters_come_close_to_the_truth_with_many_records(network: NetworkDefinition) -> None:
     learned = fit(network, sample(network, 150_000, 2), NEWTON)
     for name in parametric(network):
         columns = design_of(network, name).columns
@@ -70,11 +68,11 @@ def test_parameters_come_close_to_the_truth_with_many_records(which: str, reques
     [("dyspnea", NOISY_OR), ("pain", NOISY_OR), ("antibiotics", LOGISTIC), ("days_at_home", POISSON)],
 )
 def test_newton_reaches_the_optimum_of_scipys_optimiser(
-    respiratory: NetworkDefinition, records: pd.DataFrame, name: str, likelihood: Likelihood
+    records: pd.DataFrame, name: str, likelihood: Likelihood
 ) -> None:
-    codes = encode(respiratory, records, respiratory.variables)
-    design = design_of(respiratory, name).matrix
-    n, s = totals(combine(respiratory, respiratory.parents(name), codes, len(records)), codes[name], len(design))
+    codes = encode(RESPIRATORY, records, RESPIRATORY.variables)
+    design = design_of(RESPIRATORY, name).matrix
+    n, s = totals(combine(RESPIRATORY, RESPIRATORY.parents(name), codes, len(records)), codes[name], len(design))
 
     def loss(w: Floats) -> tuple[float, Floats]:
         value, first, _ = likelihood.terms(design @ w, n, s)
@@ -89,45 +87,43 @@ def test_newton_reaches_the_optimum_of_scipys_optimiser(
     assert ours == pytest.approx(theirs.x, abs=2e-3)
 
 
-def test_a_cause_that_seems_to_protect_stays_at_probability_zero(respiratory: NetworkDefinition) -> None:
-    records = sample(respiratory, 400, 1)
+def test_a_cause_that_seems_to_protect_stays_at_probability_zero() -> None:
+    records = sample(RESPIRATORY, 400, 1)
     records.loc[records["hay_fever"] == "yes", "dyspnea"] = "no"
-    node = fit(respiratory, records, NEWTON).variable("dyspnea").distribution
+    node = fit(RESPIRATORY, records, NEWTON).variable("dyspnea").distribution
     assert node.causes["hay_fever"][1] == pytest.approx(0, abs=1e-6)
 
 
-def test_a_cause_nobody_has_stays_finite_and_without_effect(respiratory: NetworkDefinition) -> None:
-    nobody = sample(respiratory, 600, 1).query("COPD == 'no' and self_employed == 'no'")
-    learned = fit(respiratory, nobody, NEWTON)
+def test_a_cause_nobody_has_stays_finite_and_without_effect() -> None:
+    nobody = sample(RESPIRATORY, 600, 1).query("COPD == 'no' and self_employed == 'no'")
+    learned = fit(RESPIRATORY, nobody, NEWTON)
     assert learned.variable("dyspnea").distribution.causes["COPD"][1] == pytest.approx(0, abs=1e-5)
     assert learned.variable("days_at_home").distribution.models["no"].coefficients["self_employed"][1] == 0
-    assert np.isfinite(log_likelihood(unbounded(learned), sample(respiratory, 300, 2))).all()
+    assert np.isfinite(log_likelihood(unbounded(learned), sample(RESPIRATORY, 300, 2))).all()
 
 
-def test_few_records_give_finite_parameters(respiratory: NetworkDefinition) -> None:
+def test_few_records_give_finite_parameters() -> None:
     for n in (1, 2, 5, 20):
         for optimiser in ("newton", "adam"):
-            learned = fit(respiratory, sample(respiratory, n, 3), Fit(optimiser=optimiser))
-            for name in parametric(respiratory):
-                values = parameters(learned.variable(name), design_of(respiratory, name).columns)
+            learned = fit(RESPIRATORY, sample(RESPIRATORY, n, 3), Fit(optimiser=optimiser))
+            for name in parametric(RESPIRATORY):
+                values = parameters(learned.variable(name), design_of(RESPIRATORY, name).columns)
                 assert np.isfinite(values).all(), (n, optimiser, name)
 
 
 @pytest.mark.parametrize("n", [1, 5, 16, 64])
-def test_a_network_fitted_to_few_records_holds_no_other_record_for_impossible(gut: NetworkDefinition, n: int) -> None:
+def test_a_network_fitted_to_few_records_holds_no_other_record_for_impossible(n: int) -> None:
     for seed in range(20):
-        learned = fit(gut, sample(gut, n, seed), NEWTON)
-        assert np.isfinite(log_likelihood(learned, sample(gut, 300, seed + 100))).all(), seed
+        learned = fit(GUT, sample(GUT, n, seed), NEWTON)
+        assert np.isfinite(log_likelihood(learned, sample(GUT, 300, seed + 100))).all(), seed
 
 
-def test_a_value_never_seen_without_a_cause_gets_a_leak_by_the_rule_of_succession(
-    respiratory: NetworkDefinition,
-) -> None:
-    records = sample(respiratory, 400, 1)
-    causes = list(respiratory.parents("nasal"))
+def test_a_value_never_seen_without_a_cause_gets_a_leak_by_the_rule_of_succession() -> None:
+    records = sample(RESPIRATORY, 400, 1)
+    causes = list(RESPIRATORY.parents("nasal"))
     without = (records[causes] == "no").all(axis=1)
     records.loc[without, "nasal"] = "no"
-    node = fit(respiratory, records, NEWTON).variable("nasal").distribution
+    node = fit(RESPIRATORY, records, NEWTON).variable("nasal").distribution
     assert node.leak == pytest.approx(1 / (without.sum() + 2))
 
 
@@ -142,15 +138,13 @@ def test_a_cause_always_followed_by_the_value_spoils_no_other_estimate() -> None
     assert 1 - (1 - leak) * (1 - second) == pytest.approx(2 / 15, rel=1e-3)
 
 
-def test_newton_beats_the_published_adam_settings(
-    respiratory: NetworkDefinition, records: pd.DataFrame, fitted: NetworkDefinition
-) -> None:
-    adam = fit(respiratory, records, Fit(optimiser="adam"), seed=1)
-    fresh = sample(respiratory, 20_000, 5)
+def test_newton_beats_the_published_adam_settings(records: pd.DataFrame, fitted: NetworkDefinition) -> None:
+    adam = fit(RESPIRATORY, records, Fit(optimiser="adam"), seed=1)
+    fresh = sample(RESPIRATORY, 20_000, 5)
     for frame in (records, fresh):
         better = log_likelihood(unbounded(fitted), frame).mean()
         assert better > log_likelihood(unbounded(adam), frame).mean() > better - 0.02
-    distance = {id(net): np.abs(_parameters(net) - _parameters(respiratory)).mean() for net in (fitted, adam)}
+    distance = {id(net): np.abs(_parameters(net) - _parameters(RESPIRATORY)).mean() for net in (fitted, adam)}
     assert distance[id(fitted)] < distance[id(adam)]
 
 
@@ -158,30 +152,30 @@ def _parameters(network: NetworkDefinition) -> Floats:
     return np.concatenate([parameters(network.variable(n), design_of(network, n).columns) for n in parametric(network)])
 
 
-def test_adam_is_seeded_and_obeys_its_settings(respiratory: NetworkDefinition) -> None:
-    records = sample(respiratory, 300, 1)
+def test_adam_is_seeded_and_obeys_its_settings() -> None:
+    records = sample(RESPIRATORY, 300, 1)
     adam = Fit(optimiser="adam", adam=Adam(noisy_or_epochs=2, regression_epochs=2))
-    first, again, other = (_parameters(fit(respiratory, records, adam, seed=s)) for s in (1, 1, 2))
+    first, again, other = (_parameters(fit(RESPIRATORY, records, adam, seed=s)) for s in (1, 1, 2))
     assert (first == again).all() and (first != other).any()
     longer = adam.model_copy(update={"adam": Adam(noisy_or_epochs=60, regression_epochs=60)})
-    best = _parameters(fit(respiratory, records, NEWTON))
-    assert np.abs(_parameters(fit(respiratory, records, longer, seed=1)) - best).mean() < np.abs(first - best).mean()
+    best = _parameters(fit(RESPIRATORY, records, NEWTON))
+    assert np.abs(_parameters(fit(RESPIRATORY, records, longer, seed=1)) - best).mean() < np.abs(first - best).mean()
 
 
 def test_days_are_put_in_categories_up_to_the_longest_stay_seen(
-    respiratory: NetworkDefinition, records: pd.DataFrame, fitted: NetworkDefinition
+    records: pd.DataFrame, fitted: NetworkDefinition
 ) -> None:
     assert fitted.cards(["days_at_home"]) == (records["days_at_home"].max() + 1,)
-    assert not fitted.is_unbounded("days_at_home") and respiratory.is_unbounded("days_at_home")
+    assert not fitted.is_unbounded("days_at_home") and RESPIRATORY.is_unbounded("days_at_home")
 
 
-def test_bad_records_are_named(respiratory: NetworkDefinition, records: pd.DataFrame) -> None:
+def test_bad_records_are_named(records: pd.DataFrame) -> None:
     with pytest.raises(TableError, match="no column fever, nasal"):
-        fit(respiratory, records.drop(columns=["fever", "nasal"]), NEWTON)
+        fit(RESPIRATORY, records.drop(columns=["fever", "nasal"]), NEWTON)
     with pytest.raises(NetworkError, match="column fever, row 2: found 'mild'"):
-        fit(respiratory, records.head(5).assign(fever=["none", "low", "mild", "none", "none"]), NEWTON)
+        fit(RESPIRATORY, records.head(5).assign(fever=["none", "low", "mild", "none", "none"]), NEWTON)
     with pytest.raises(NetworkError, match="no records to fit"):
-        fit(respiratory, records.head(0), NEWTON)
+        fit(RESPIRATORY, records.head(0), NEWTON)
 
 
 def test_noisy_or_without_and_with_a_case_that_has_the_second_value() -> None:

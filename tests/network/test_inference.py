@@ -26,6 +26,7 @@ from tasks.network.inference import (
     updated,
 )
 from tasks.network.sampling import sample
+from tests.network.networks import GUT, RESPIRATORY
 from tests.support.cases import from_table
 
 
@@ -74,112 +75,112 @@ def random_network(random: np.random.Generator) -> NetworkDefinition:
     return NetworkDefinition("random", dict(random.permutation(list(nodes.items()))))
 
 
-def test_unbounded_days_are_evidence_by_their_poisson_likelihood(respiratory: NetworkDefinition) -> None:
-    states = enumerate_all(respiratory)
-    family = respiratory.parents("days_at_home")
-    codes = tuple(pd.Index(respiratory.values(v)).get_indexer(states[v]) for v in family)
-    rates = respiratory.rates("days_at_home")[codes]
+def test_unbounded_days_are_evidence_by_their_poisson_likelihood() -> None:
+    states = enumerate_all(RESPIRATORY)
+    family = RESPIRATORY.parents("days_at_home")
+    codes = tuple(pd.Index(RESPIRATORY.values(v)).get_indexer(states[v]) for v in family)
+    rates = RESPIRATORY.rates("days_at_home")[codes]
     for days in (0, 1, 7, 30):
         weights = states["p"] * stats.poisson.pmf(days, rates)
         for target in ("dyspnea", "fever", "pneumonia", "self_employed"):
-            expected = weights.groupby(states[target]).sum().reindex(respiratory.values(target)).to_numpy()
-            ours = posterior(respiratory, pd.DataFrame({"days_at_home": [days]}), target)[0]
+            expected = weights.groupby(states[target]).sum().reindex(RESPIRATORY.values(target)).to_numpy()
+            ours = posterior(RESPIRATORY, pd.DataFrame({"days_at_home": [days]}), target)[0]
             assert ours == pytest.approx(expected / expected.sum(), abs=1e-9)
 
 
-def test_a_very_long_stay_does_not_underflow(respiratory: NetworkDefinition) -> None:
-    ours = posterior(respiratory, pd.DataFrame({"days_at_home": [5000], "cough": ["no"]}), "dyspnea")
+def test_a_very_long_stay_does_not_underflow() -> None:
+    ours = posterior(RESPIRATORY, pd.DataFrame({"days_at_home": [5000], "cough": ["no"]}), "dyspnea")
     assert ours[0, 1] == pytest.approx(1.0) and np.isfinite(ours).all()
 
 
-def test_evidence_settings_are_simsums(respiratory: NetworkDefinition) -> None:
+def test_evidence_settings_are_simsums() -> None:
     background = ["asthma", "smoking", "COPD", "hay_fever", "season", "pneumonia", "common_cold"]
-    assert evidence_columns(respiratory, "fever", "realistic") == [*background, "antibiotics"]
-    assert evidence_columns(respiratory, "fever", "no-sympt") == [
+    assert evidence_columns(RESPIRATORY, "fever", "realistic") == [*background, "antibiotics"]
+    assert evidence_columns(RESPIRATORY, "fever", "no-sympt") == [
         *background,
         "policy",
         "self_employed",
         "antibiotics",
         "days_at_home",
     ]
-    assert set(evidence_columns(respiratory, "fever", "all")) == set(respiratory.variables) - {"fever"}
+    assert set(evidence_columns(RESPIRATORY, "fever", "all")) == set(RESPIRATORY.variables) - {"fever"}
     with pytest.raises(NetworkError, match="unknown evidence setting 'nothing'"):
-        evidence_columns(respiratory, "fever", "nothing")  # type: ignore[arg-type]
+        evidence_columns(RESPIRATORY, "fever", "nothing")  # type: ignore[arg-type]
     with pytest.raises(NetworkError, match="no variable 'feever'"):
-        evidence_columns(respiratory, "feever", "all")
+        evidence_columns(RESPIRATORY, "feever", "all")
 
 
-def test_no_evidence_gives_the_marginal_for_every_row(gut: NetworkDefinition) -> None:
-    ours = posterior(gut, pd.DataFrame(index=range(3)), "infection")
+def test_no_evidence_gives_the_marginal_for_every_row() -> None:
+    ours = posterior(GUT, pd.DataFrame(index=range(3)), "infection")
     assert ours.shape == (3, 3)
-    assert ours[0] == pytest.approx(joint(gut, ["infection"])) and (ours == ours[0]).all()
-    assert posterior(gut, pd.DataFrame(index=range(0)), "infection").shape == (0, 3)
+    assert ours[0] == pytest.approx(joint(GUT, ["infection"])) and (ours == ours[0]).all()
+    assert posterior(GUT, pd.DataFrame(index=range(0)), "infection").shape == (0, 3)
 
 
-def test_rows_keep_their_order_with_repeated_evidence(gut: NetworkDefinition) -> None:
-    rows = sample(gut, 200, 6)[["stool", "vomiting", "visits"]]
-    whole = posterior(gut, rows, "infection")
-    single = np.concatenate([posterior(gut, rows.iloc[[i]], "infection") for i in range(len(rows))])
+def test_rows_keep_their_order_with_repeated_evidence() -> None:
+    rows = sample(GUT, 200, 6)[["stool", "vomiting", "visits"]]
+    whole = posterior(GUT, rows, "infection")
+    single = np.concatenate([posterior(GUT, rows.iloc[[i]], "infection") for i in range(len(rows))])
     assert whole == pytest.approx(single, abs=1e-12)
     turned = rows.iloc[::-1].reset_index(drop=True)
-    assert posterior(gut, turned, "infection")[::-1] == pytest.approx(whole, abs=1e-12)
+    assert posterior(GUT, turned, "infection")[::-1] == pytest.approx(whole, abs=1e-12)
 
 
-def test_small_chunks_change_nothing(respiratory: NetworkDefinition, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = sample(respiratory, 300, 6)[["days_at_home", "antibiotics"]]
-    whole = posterior(respiratory, rows, "fever")
+def test_small_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = sample(RESPIRATORY, 300, 6)[["days_at_home", "antibiotics"]]
+    whole = posterior(RESPIRATORY, rows, "fever")
     monkeypatch.setattr("tasks.network.inference.CHUNK_CELLS", 1)
-    assert posterior(respiratory, rows, "fever") == pytest.approx(whole, abs=1e-12)
+    assert posterior(RESPIRATORY, rows, "fever") == pytest.approx(whole, abs=1e-12)
 
 
-def test_log_likelihood_is_that_of_the_joint(gut: NetworkDefinition) -> None:
-    records = sample(gut, 50, 6)
-    states = enumerate_all(gut)
-    names = [n for n in gut.variables if n != "visits"]
+def test_log_likelihood_is_that_of_the_joint() -> None:
+    records = sample(GUT, 50, 6)
+    states = enumerate_all(GUT)
+    names = [n for n in GUT.variables if n != "visits"]
     p = records[names].merge(states, on=names, how="left")["p"].to_numpy()
-    codes = tuple(pd.Index(gut.values(v)).get_indexer(records[v]) for v in gut.parents("visits"))
-    p = p * stats.poisson.pmf(records["visits"], gut.rates("visits")[codes])
-    assert log_likelihood(gut, records) == pytest.approx(np.log(p))
+    codes = tuple(pd.Index(GUT.values(v)).get_indexer(records[v]) for v in GUT.parents("visits"))
+    p = p * stats.poisson.pmf(records["visits"], GUT.rates("visits")[codes])
+    assert log_likelihood(GUT, records) == pytest.approx(np.log(p))
 
 
 @from_table
-def test_bad_evidence_is_named(respiratory: NetworkDefinition, evidence: dict, target: str, message: str) -> None:
+def test_bad_evidence_is_named(evidence: dict, target: str, message: str) -> None:
     with pytest.raises(NetworkError, match=message):
-        posterior(respiratory, pd.DataFrame(evidence), target)
+        posterior(RESPIRATORY, pd.DataFrame(evidence), target)
 
 
-def test_missing_column_is_named(respiratory: NetworkDefinition) -> None:
+def test_missing_column_is_named() -> None:
     with pytest.raises(TableError, match=r"no column fever; expected asthma, .*found record, asthma"):
-        log_likelihood(respiratory, sample(respiratory, 3, 1).drop(columns="fever"))
+        log_likelihood(RESPIRATORY, sample(RESPIRATORY, 3, 1).drop(columns="fever"))
 
 
-def test_zero_probability_evidence_is_named_with_its_zero(gut: NetworkDefinition) -> None:
+def test_zero_probability_evidence_is_named_with_its_zero() -> None:
     rows = pd.DataFrame({"infection": ["bacterial", "viral"], "stool": ["bloody", "bloody"]})
     with pytest.raises(
         NetworkError, match=r"row 1: .*infection=viral.*probability zero: P\(stool=bloody \| infection=viral\) is 0"
     ):
-        posterior(gut, rows, "vomiting")
+        posterior(GUT, rows, "vomiting")
 
 
-def test_indirectly_impossible_evidence_is_named(gut: NetworkDefinition) -> None:
-    node = gut.variable("infection")
+def test_indirectly_impossible_evidence_is_named() -> None:
+    node = GUT.variable("infection")
     never = Variable(node.name, node.type, node.values, node.parents, Table(np.tile([0.9, 0.1, 0.0], (3, 1))))
     with pytest.raises(NetworkError, match="row 0: the evidence stool=bloody has probability zero; correct"):
-        posterior(gut.with_variables([never]), pd.DataFrame({"stool": ["bloody"]}), "water")
+        posterior(GUT.with_variables([never]), pd.DataFrame({"stool": ["bloody"]}), "water")
 
 
-def test_days_in_categories_are_the_poisson_with_an_open_last_one(respiratory: NetworkDefinition) -> None:
-    rates = respiratory.rates("days_at_home")
-    table = np.exp(in_categories(respiratory, {"days_at_home": 15}).log_conditional("days_at_home"))
+def test_days_in_categories_are_the_poisson_with_an_open_last_one() -> None:
+    rates = RESPIRATORY.rates("days_at_home")
+    table = np.exp(in_categories(RESPIRATORY, {"days_at_home": 15}).log_conditional("days_at_home"))
     assert table.shape[-1] == 16
     assert table[..., 3] == pytest.approx(stats.poisson.pmf(3, rates))
     assert table[..., 15] == pytest.approx(stats.poisson.sf(14, rates), rel=1e-9)
     assert table.sum(axis=-1) == pytest.approx(np.ones_like(rates), abs=1e-12)
 
 
-def test_only_counts_go_in_categories(respiratory: NetworkDefinition) -> None:
+def test_only_counts_go_in_categories() -> None:
     with pytest.raises(NetworkError, match="fever is not a count"):
-        in_categories(respiratory, {"fever": 3})
+        in_categories(RESPIRATORY, {"fever": 3})
 
 
 def _random_joint(*cards: int) -> np.ndarray:
@@ -215,32 +216,30 @@ def test_contradictory_evidence_leaves_a_uniform_distribution() -> None:
 
 
 @pytest.mark.parametrize("setting", ["no-sympt", "realistic"])
-def test_a_reader_that_infers_symptoms_from_each_other_is_not_counted_twice(
-    respiratory: NetworkDefinition, setting: str
-) -> None:
+def test_a_reader_that_infers_symptoms_from_each_other_is_not_counted_twice(setting: str) -> None:
     """A reader sees each symptom with errors and reports P(symptom | all it saw), as a classifier of notes does.
 
     With the tabular evidence the exact posterior comes out again; the reader's likelihood ratio for one symptom times
     the network's posterior does not.
     """
-    symptoms, random = respiratory.of_type("symptom"), np.random.default_rng(3)
-    records = sample(respiratory, 200, 5)
-    prior = joint(respiratory, symptoms)[None]
+    symptoms, random = RESPIRATORY.of_type("symptom"), np.random.default_rng(3)
+    records = sample(RESPIRATORY, 200, 5)
+    prior = joint(RESPIRATORY, symptoms)[None]
     likelihoods = []
     for symptom in symptoms:
-        values = respiratory.values(symptom)
+        values = RESPIRATORY.values(symptom)
         true = pd.Index(values).get_indexer(pd.Index(records[symptom]))
         seen = np.where(random.random(200) < 0.8, true, random.integers(len(values), size=200))
         likelihoods.append(0.8 * np.eye(len(values))[seen] + 0.2 / len(values))
     report = [marginal(updated(prior, likelihoods), axis) for axis in range(len(symptoms))]
 
-    columns = evidence_columns(respiratory, symptoms[0], setting)  # type: ignore[arg-type]
-    given = joint_posterior(respiratory, records[columns], symptoms)
+    columns = evidence_columns(RESPIRATORY, symptoms[0], setting)  # type: ignore[arg-type]
+    given = joint_posterior(RESPIRATORY, records[columns], symptoms)
     combined, exact = updated(given, likelihood_factors(prior, report)), updated(given, likelihoods)
     pain = symptoms.index("pain")
     np.testing.assert_allclose(marginal(combined, pain), marginal(exact, pain), atol=1e-7)
 
-    network = posterior(respiratory, records[columns], "pain")
+    network = posterior(RESPIRATORY, records[columns], "pain")
     product = report[pain] / marginal(prior, pain) * network
     product /= product.sum(axis=1, keepdims=True)
     assert np.abs(product - marginal(exact, pain)).max() > 0.1

@@ -10,16 +10,16 @@ from flows.runtime.tables import check, read_table
 from schemas.params.records import Network
 from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS
 from schemas.tables.records import PRINTED_ANTIBIOTICS, PRINTED_DAYS
-from tasks.network.graph import NetworkDefinition
 from tasks.network.inference import joint
 from tasks.network.recovery import FEWEST, FEWEST_IN_ALL, FEWEST_NOISY_OR, count_rows, recovery_table, reproduction_rows
 from tasks.network.sampling import sample
+from tests.network.networks import GUT, RESPIRATORY
 
 PARAMS = Network(draws=100, held_out=2000)
 
 
-def test_every_parameter_has_truth_fit_and_interval(respiratory: NetworkDefinition) -> None:
-    table = check(recovery_table(respiratory, sample(respiratory, 2000, 7), PARAMS, 7), METRICS, "recovery")
+def test_every_parameter_has_truth_fit_and_interval() -> None:
+    table = check(recovery_table(RESPIRATORY, sample(RESPIRATORY, 2000, 7), PARAMS, 7), METRICS, "recovery")
     one = table[table["metric"] == "parameter"]
     truth = one[one["system"] == "true"].set_index("item")["value"]
     # 26 free entries of tables; 20 parameters of noisy-ORs, 7 of the logistic and 16 of the two Poisson models
@@ -34,28 +34,28 @@ def test_every_parameter_has_truth_fit_and_interval(respiratory: NetworkDefiniti
     assert set(one[one["system"] == "Adam, published settings"]["item"]) == {i for i in truth.index if ":" in i}
 
 
-def test_few_records_give_no_interval_that_would_be_too_narrow(respiratory: NetworkDefinition) -> None:
+def test_few_records_give_no_interval_that_would_be_too_narrow() -> None:
     """Of 60 samples of 50 records, bootstraps of the regressions hold the truth in 62 to 85%."""
-    table = recovery_table(respiratory, sample(respiratory, FEWEST_IN_ALL - 1, 7), PARAMS, 7)
+    table = recovery_table(RESPIRATORY, sample(RESPIRATORY, FEWEST_IN_ALL - 1, 7), PARAMS, 7)
     one = table[table["metric"] == "parameter"].set_index("system")
     assert one.loc["maximum likelihood", "low"].isna().all()
     counted = one.loc["K2 counts"]
     assert (counted["low"].notna() == (counted["n"] >= FEWEST)).all() and counted["low"].notna().any()
 
 
-def test_interval_coverage_is_nominal(respiratory: NetworkDefinition) -> None:
+def test_interval_coverage_is_nominal() -> None:
     shares = []
     for seed in range(4):
-        table = recovery_table(respiratory, sample(respiratory, 5000, seed), PARAMS, seed)
+        table = recovery_table(RESPIRATORY, sample(RESPIRATORY, 5000, seed), PARAMS, seed)
         shares.append(table[table["metric"] == "share of intervals that hold the truth"].set_index("system")["value"])
     means = pd.DataFrame(shares).mean()
     assert 0.90 < means["maximum likelihood"] < 0.99
     assert 0.90 < means["K2 counts"] < 0.99
 
 
-def test_more_records_come_closer(gut: NetworkDefinition) -> None:
+def test_more_records_come_closer() -> None:
     errors = [
-        recovery_table(gut, sample(gut, n, 3), PARAMS, 3).query("metric == 'mean absolute error'")["value"].mean()
+        recovery_table(GUT, sample(GUT, n, 3), PARAMS, 3).query("metric == 'mean absolute error'")["value"].mean()
         for n in (300, 30_000)
     ]
     assert errors[1] < errors[0] / 3
@@ -73,10 +73,8 @@ def printed() -> dict[str, pd.DataFrame]:
     }
 
 
-def test_72_of_82_cells_come_out_to_the_digit_and_one_is_a_misprint(
-    respiratory: NetworkDefinition, printed: dict[str, pd.DataFrame]
-) -> None:
-    rows = check(reproduction_rows(respiratory, printed), REPRODUCTION_ROWS, "rows")
+def test_72_of_82_cells_come_out_to_the_digit_and_one_is_a_misprint(printed: dict[str, pd.DataFrame]) -> None:
+    rows = check(reproduction_rows(RESPIRATORY, printed), REPRODUCTION_ROWS, "rows")
     assert rows.groupby("table").size().to_dict() == {"Table 7": 18, "Table 8": 52, "Table 9": 12}
     difference = (rows["published"] - rows["reproduced"]).abs()
     to_the_digit = rows["note"].isna()
@@ -89,8 +87,8 @@ def test_72_of_82_cells_come_out_to_the_digit_and_one_is_a_misprint(
     assert rest.sum() == 9 and (difference[rest] <= rows["tolerance"][rest]).all()
 
 
-def test_the_notes_on_nine_cells_are_correct(respiratory: NetworkDefinition, printed: dict[str, pd.DataFrame]) -> None:
-    rows = reproduction_rows(respiratory, printed)
+def test_the_notes_on_nine_cells_are_correct(printed: dict[str, pd.DataFrame]) -> None:
+    rows = reproduction_rows(RESPIRATORY, printed)
     unrounded = rows[rows["note"].str.contains("more digits than are printed", na=False)]
     assert len(unrounded) == 7
     for row in unrounded.itertuples():
@@ -103,17 +101,15 @@ def test_the_notes_on_nine_cells_are_correct(respiratory: NetworkDefinition, pri
         assert np.floor(row.reproduced / row.tolerance) * row.tolerance == pytest.approx(row.published), row
 
 
-def test_another_network_claims_nothing_about_simsums_tables(
-    gut: NetworkDefinition, printed: dict[str, pd.DataFrame]
-) -> None:
-    assert reproduction_rows(gut, printed).empty
-    assert count_rows(gut, 10_000, 100, 1).empty
+def test_another_network_claims_nothing_about_simsums_tables(printed: dict[str, pd.DataFrame]) -> None:
+    assert reproduction_rows(GUT, printed).empty
+    assert count_rows(GUT, 10_000, 100, 1).empty
 
 
-def test_counts_without_symptoms_agree_with_the_exact_expectation(respiratory: NetworkDefinition) -> None:
-    rows = check(count_rows(respiratory, 10_000, 80, 7), REPRODUCTION_ROWS, "rows")
-    symptoms, conditions = respiratory.of_type("symptom"), respiratory.of_type("underlying condition")
-    well = joint(respiratory, [*symptoms, *conditions])[0, 0, 0, 0, 0]
+def test_counts_without_symptoms_agree_with_the_exact_expectation() -> None:
+    rows = check(count_rows(RESPIRATORY, 10_000, 80, 7), REPRODUCTION_ROWS, "rows")
+    symptoms, conditions = RESPIRATORY.of_type("symptom"), RESPIRATORY.of_type("underlying condition")
+    well = joint(RESPIRATORY, [*symptoms, *conditions])[0, 0, 0, 0, 0]
     expected = 10_000 * np.array([well.sum(), well.sum() - well[0, 0, 0, 0]])
     assert rows["reproduced"].to_numpy() == pytest.approx(expected, abs=15)
     spread = np.sqrt(expected * (1 - expected / 10_000))

@@ -10,21 +10,20 @@ from schemas.tables.records import records_schema
 from tasks.network.graph import NetworkDefinition, in_categories
 from tasks.network.inference import joint
 from tasks.network.sampling import draw_given_parents, sample
+from tests.network.networks import GUT, RESPIRATORY
 
 P_VALUE = 1e-4  # seeds are fixed, so a good sampler passes every time
 
 
-@pytest.mark.parametrize("which", ["respiratory", "gut"])
-def test_records_fit_their_schema(which: str, request: pytest.FixtureRequest) -> None:
-    network = request.getfixturevalue(which)
+@pytest.mark.parametrize("network", [RESPIRATORY, GUT], ids=lambda network: network.name)
+def test_records_fit_their_schema(network: NetworkDefinition) -> None:
     records = sample(network, 500, 7)
     records_schema(network).validate(records)
     assert list(records.columns) == ["record", *network.variables]
 
 
-@pytest.mark.parametrize("which", ["respiratory", "gut"])
-def test_every_variable_has_its_exact_distribution_given_its_causes(which: str, request: pytest.FixtureRequest) -> None:
-    network = request.getfixturevalue(which)
+@pytest.mark.parametrize("network", [RESPIRATORY, GUT], ids=lambda network: network.name)
+def test_every_variable_has_its_exact_distribution_given_its_causes(network: NetworkDefinition) -> None:
     records = sample(network, 100_000, 11)
     for name in network.variables:
         if network.is_count(name):
@@ -44,11 +43,11 @@ def test_every_variable_has_its_exact_distribution_given_its_causes(which: str, 
         assert stats.chisquare(f_obs, f_exp * f_obs.sum() / f_exp.sum()).pvalue > P_VALUE, name
 
 
-def test_days_are_an_unbounded_poisson_given_their_causes(respiratory: NetworkDefinition) -> None:
+def test_days_are_an_unbounded_poisson_given_their_causes() -> None:
     causes = {"antibiotics": "no", "self_employed": "no", "fever": "high", "nasal": "yes"}
     causes |= {"dyspnea": "yes", "cough": "yes", "pain": "yes"}
-    codes = {name: np.full(50_000, respiratory.values(name).index(value)) for name, value in causes.items()}
-    days = draw_given_parents(respiratory, "days_at_home", codes, 50_000, np.random.default_rng(3))
+    codes = {name: np.full(50_000, RESPIRATORY.values(name).index(value)) for name, value in causes.items()}
+    days = draw_given_parents(RESPIRATORY, "days_at_home", codes, 50_000, np.random.default_rng(3))
     rate = np.exp(0.010 + 0.64 + 0.35 + 0.47 + 0.011 + 1.23)
     assert days.mean() == pytest.approx(rate, abs=4 * np.sqrt(rate / 50_000))
     assert days.max() > 15
@@ -58,18 +57,15 @@ def test_days_are_an_unbounded_poisson_given_their_causes(respiratory: NetworkDe
     assert stats.chisquare(observed, expected).pvalue > P_VALUE
 
 
-def test_same_seed_same_records_and_another_seed_others(respiratory: NetworkDefinition) -> None:
-    pd.testing.assert_frame_equal(sample(respiratory, 300, 5), sample(respiratory, 300, 5))
-    assert not sample(respiratory, 300, 5).equals(sample(respiratory, 300, 6))
+def test_the_seed_decides_the_records_and_more_records_keep_the_first_ones() -> None:
+    records = sample(RESPIRATORY, 300, 5)
+    pd.testing.assert_frame_equal(sample(RESPIRATORY, 1000, 5).head(300), records)
+    assert not records.equals(sample(RESPIRATORY, 300, 6))
 
 
-def test_more_records_keep_the_first_ones(respiratory: NetworkDefinition) -> None:
-    pd.testing.assert_frame_equal(sample(respiratory, 1000, 5).head(300), sample(respiratory, 300, 5))
-
-
-def test_records_do_not_depend_on_the_order_of_the_file(respiratory: NetworkDefinition) -> None:
-    turned = NetworkDefinition("turned", dict(reversed(list(respiratory.nodes.items()))))
-    ours, theirs = sample(respiratory, 200, 5), sample(turned, 200, 5)
+def test_records_do_not_depend_on_the_order_of_the_file() -> None:
+    turned = NetworkDefinition("turned", dict(reversed(list(RESPIRATORY.nodes.items()))))
+    ours, theirs = sample(RESPIRATORY, 200, 5), sample(turned, 200, 5)
     pd.testing.assert_frame_equal(ours, theirs[list(ours.columns)])
 
 
@@ -91,5 +87,5 @@ def test_no_hash_seed_changes_a_record_and_sampling_never_loads_pgmpy() -> None:
     assert said.endswith("\nFalse\n"), "pgmpy takes longer to import than all else"
 
 
-def test_sampled_days_stay_within_the_categories(respiratory: NetworkDefinition) -> None:
-    assert sample(in_categories(respiratory, {"days_at_home": 3}), 500, 7)["days_at_home"].max() == 3
+def test_sampled_days_stay_within_the_categories() -> None:
+    assert sample(in_categories(RESPIRATORY, {"days_at_home": 3}), 500, 7)["days_at_home"].max() == 3

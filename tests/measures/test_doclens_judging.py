@@ -2,8 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,6 @@ from tasks.measures.doclens.evaluators import (
     NliEvaluator,
     Question,
     SimulatorEvaluator,
-    citation_condition,
-    condition,
     make_evaluator,
 )
 from tasks.measures.doclens.judging import Plan, judge, write_and_judge
@@ -84,13 +83,6 @@ def scores(judged: pd.DataFrame) -> dict[tuple[str, str], float]:
 # evaluators
 
 
-@pytest.mark.parametrize("style", ["plain", "json", "cot", "json_cot", "graded"])
-def test_every_style_and_the_rules_reach_the_same_judgements(style: str) -> None:
-    (verdicts,) = run(InstructionEvaluator(DirectAsk(), style)([QUESTION]))  # type: ignore[arg-type]
-    assert verdicts.judgements == (True, False, True, False) == run(SimulatorEvaluator()([QUESTION]))[0].judgements
-    assert verdicts.failure is None
-
-
 def test_a_claim_found_in_part_counts_half_in_degrees_and_not_at_all_otherwise() -> None:
     extents = ("whole", "part", "none")
     given = [{"claim": n, "explanation": "said.", "extent": one} for n, one in enumerate(extents, 1)]
@@ -130,18 +122,29 @@ def test_missing_verdict_and_failed_call_are_none_with_a_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    ("style", "size", "held"), [("json", 20, [4]), ("json", 3, [3, 1]), ("graded", 2, [2, 2]), ("cot", 20, [1] * 4)]
+    ("style", "size", "held"),
+    [
+        ("plain", 20, [4]),
+        ("json", 20, [4]),
+        ("json", 3, [3, 1]),
+        ("json_cot", 20, [4]),
+        ("graded", 2, [2, 2]),
+        ("cot", 20, [1] * 4),
+    ],
 )
-def test_a_call_holds_so_many_claims_and_style_cot_one(style: str, size: int, held: list[int]) -> None:
+def test_every_style_reaches_the_judgements_of_the_rules_in_calls_of_so_many_claims(
+    style: str, size: int, held: list[int]
+) -> None:
     ask = DirectAsk()
     evaluator = make_evaluator(DocLens(style=style, claims_a_call=size), ask)  # type: ignore[arg-type]
     (found,) = run(evaluator([QUESTION]))
     shown = [[claim for claim in CLAIMS_OF_NOTE if claim in call.messages[-1].content] for call in ask.calls]
-    assert [len(claims) for claims in shown] == held and [one for claims in shown for one in claims] == [
-        *CLAIMS_OF_NOTE
-    ]
+    assert [len(claims) for claims in shown] == held and [one for claims in shown for one in claims] == list(
+        CLAIMS_OF_NOTE
+    )
     assert len({call.key for call in ask.calls}) == len(held)
-    assert found.judgements == (True, False, True, False) and len(found.reasons) == 4
+    assert found.judgements == (True, False, True, False) == run(SimulatorEvaluator()([QUESTION]))[0].judgements
+    assert len(found.reasons) == 4 and found.failure is None
 
 
 def test_a_failed_call_leaves_the_other_claims_of_its_text_judged() -> None:
@@ -160,29 +163,11 @@ def test_empty_premise_entails_nothing_without_a_call() -> None:
 
 
 def test_nli_evaluator_asks_every_pair_of_every_question() -> None:
-    class Longer:
-        label = "longer"
-
-        def entail(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-            return [len(premise) > len(hypothesis) for premise, hypothesis in pairs]
-
+    longer = SimpleNamespace(label="longer", entail=lambda pairs: [len(text) > len(claim) for text, claim in pairs])
     questions = [Question("a", "long premise", ("short", "a very long hypothesis")), Question("b", "", ("x",))]
-    assert [one.judgements for one in run(NliEvaluator(Longer())(questions))] == [(True, False), (False,)]
+    assert [one.judgements for one in run(NliEvaluator(longer)(questions))] == [(True, False), (False,)]
     with pytest.raises(ParamsError, match="nli_model"):
         make_evaluator(DocLens(evaluator="nli"), DirectAsk())
-
-
-@pytest.mark.parametrize(
-    ("given", "names"),
-    [
-        ({"evaluator": "instruction", "style": "plain", "citations": "one_call"}, ("plain", "plain, one call")),
-        ({"evaluator": "instruction", "style": "plain", "citations": "definition"}, ("plain", "plain")),
-        ({"evaluator": "nli", "nli_model": "m/n", "citations": "definition"}, ("m/n", "m/n")),
-    ],
-)
-def test_the_condition_names_evaluator_and_citation_protocol(given: dict, names: tuple[str, str]) -> None:
-    params = DocLens.model_validate(given)
-    assert (condition(params), citation_condition(params)) == names
 
 
 # claims
@@ -310,14 +295,6 @@ def test_in_context_examples_of_the_writer(prompt: str, count: int) -> None:
     assert len(shown) == count and all("[0]" in one.source and "[" in one.output for one in shown)
 
 
-def test_notes_of_dialogues_are_written_whole_and_by_section() -> None:
-    dialogue = "[doctor] how are you ?\n[patient] i have had a bad cough for three weeks now ."
-    writers = [writer("cited_note", 0), writer("cited_note", 0, by_section=True)]
-    (document,), unscored = run(write_outputs(WRITER, [Document("a", (dialogue,))], writers))
-    whole, parts = document.outputs.values()
-    assert unscored == [] and whole.startswith("SUBJECTIVE") and parts.startswith("SUBJECTIVE") and "PLAN" not in parts
-
-
 def test_sections_without_text_are_left_out_and_lost_ones_are_unscored() -> None:
     ask = replies("SUBJECTIVE\n\nCough [0].", "PHYSICAL EXAM\n", None, "ASSESSMENT AND PLAN\n\nRest [0].")
     by_section = writer("cited_note", 0, by_section=True)
@@ -423,6 +400,9 @@ def test_dialogues_are_judged_by_section_cited_whole_and_by_section_and_correlat
     cites = judged[judged["metric"] == "citation_recall"]
     assert set(cites["system"]) == {"full", "parts"} and set(cites["item"]) == {"subjective"}
     complete = documents_of(made["documents"])
+    for document in complete:
+        whole, by_section = document.outputs["full"], document.outputs["parts"]
+        assert whole.startswith("SUBJECTIVE") and by_section.startswith("SUBJECTIVE") and "PLAN" not in by_section
     rows = system_rows(judged, complete, plan.citing, Overlap(), stage="doclens", seed=1, provenance="p")
     table = METRICS.validate(rows).set_index(["system", "condition", "item", "metric"])
     assert table.loc[("copy", "overlap", "all", "rouge1_f"), "value"] == 1
@@ -478,7 +458,7 @@ def test_short_summaries_run_through_their_stage(sources: Path, tmp_path: Path) 
     assert np.isnan(value["doclens_questions", "all systems", "overlap", "all", "medcon"])
 
 
-@pytest.mark.parametrize("name", ["doclens_published", "med_omit_published", "doclens_summaries"])
+@pytest.mark.parametrize("name", ["doclens_published", "med_omit_published", "doclens_summaries", "note_qa_outside"])
 @pytest.mark.parametrize("folder", ["none", "empty"])
 def test_without_outside_data_a_stage_writes_empty_tables(tmp_path: Path, name: str, folder: str) -> None:
     stage = MemoryStage(load_params(ROOT / "params.yaml"), tmp_path)

@@ -63,10 +63,25 @@ def _rows(**changes: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _evaluated(folder: Path, rows: list[dict[str, Any]], **settings: Any) -> Evaluation:
+class Failing(DirectAsk):
+    """The simulator, but for calls whose key contains one of ``parts``, which are refused."""
+
+    parts: Sequence[str] = ()
+
+    def _answer(self, call: Call) -> Answer:
+        if any(part in call.key for part in self.parts):
+            return Answer(call.key, failure="refused", raw="a raw reply")
+        return super()._answer(call)
+
+
+def _evaluated(folder: Path, rows: list[dict[str, Any]], *, failing: Sequence[str] = (), **settings: Any) -> Evaluation:
+    """The evaluation of ``rows`` by the simulator, which refuses the calls with one of ``failing`` in their key."""
     (folder / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
     chosen = Evaluate(data=str(folder / "data.jsonl"), **settings)
     stage = MemoryStage(load_params(ROOT / "params.yaml"), folder)
+    stage.judges = {role: Failing(f"vignette-{role}") for role in ("writer", "annotator", "answerer", "judge")}
+    for ask in stage.judges.values():
+        ask.parts = failing  # type: ignore[attr-defined]
     return asyncio.run(evaluate_data(stage, chosen, read_data(chosen)))  # type: ignore[arg-type]
 
 
@@ -258,29 +273,6 @@ def test_the_writer_makes_cited_outputs_for_each_number_of_examples(tmp_path: Pa
     assert {"claim_recall", "citation_recall"} <= set(found.table("metrics")["metric"])
 
 
-class Failing(DirectAsk):
-    """The simulator, but for calls whose key contains one of ``parts``, which are refused."""
-
-    def __init__(self, model: str, parts: Sequence[str]) -> None:
-        super().__init__(model)
-        self.parts = parts
-
-    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
-        lost = [any(part in call.key for part in self.parts) for call in calls]
-        answers = await super().__call__(calls)
-        return [
-            Answer(one.key, failure="refused", raw="a raw reply") if gone else one
-            for one, gone in zip(answers, lost, strict=True)
-        ]
-
-
-def _failing(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, parts: Sequence[str], rows: list[dict[str, Any]], **settings: Any
-) -> Evaluation:
-    monkeypatch.setattr(MemoryStage, "ask", lambda self, role: Failing(f"vignette-{role}", parts))
-    return _evaluated(folder, rows, **settings)
-
-
 DIALOGUES = (
     "Doctor: What brings you in?\nPatient: A dry cough. I take ibuprofen.\nDoctor: Any fever?\nPatient: No fever.",
     "Doctor: How are you?\nPatient: I have asthma, and a headache since Monday.\nDoctor: Chest pain?\nPatient: No.",
@@ -313,8 +305,8 @@ def test_questions_are_answered_from_each_output_and_compared(tmp_path: Path) ->
     assert shown["documents"][0]["questions"][0]["answers"]["1"][1] == 0
 
 
-def test_unanswered_and_ungenerated_questions_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = _failing(tmp_path, monkeypatch, ["free_text/weather", "d1/generated/1/choices"], _asked(), metrics=["qa"])
+def test_unanswered_and_ungenerated_questions_are_counted(tmp_path: Path) -> None:
+    found = _evaluated(tmp_path, _asked(), failing=["free_text/weather", "d1/generated/1/choices"], metrics=["qa"])
     rows = found.table("metrics").set_index(["system", "metric"])
     assert rows.loc[("weather", "qa_free_text"), ["n", "unscored"]].tolist() == [0, 2]
     assert rows.loc[("copy", "qa_free_text"), ["n", "unscored"]].tolist() == [1, 1]
@@ -323,9 +315,9 @@ def test_unanswered_and_ungenerated_questions_are_counted(tmp_path: Path, monkey
     assert ["d0", "weather", "answer/free_text"] in steps and ["d1", "all", "note_qa/generate"] in steps
 
 
-def test_outputs_that_could_not_be_written_are_unscored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outputs_that_could_not_be_written_are_unscored(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"metrics": ["doclens", "med_omit"], "write": [0], "write_by": ["whole", "section"]}
-    found = _failing(tmp_path, monkeypatch, ["d0/cited_note"], _asked(), **settings)
+    found = _evaluated(tmp_path, _asked(), failing=["d0/cited_note"], **settings)
     whole, parts = "writer, 0 examples", "writer by section, 0 examples"
     assert found.systems == ["copy", "weather", whole, parts]
     rows = found.table("metrics").set_index(["system", "metric", "item"])
@@ -339,11 +331,9 @@ def test_outputs_that_could_not_be_written_are_unscored(tmp_path: Path, monkeypa
     assert pairs.loc[("copy", whole, "omission_count"), ["failed_a", "failed_b"]].tolist() == [0, 1]
 
 
-def test_a_judge_of_whom_nothing_is_understood_is_said_on_the_page_and_gives_no_figure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_judge_of_whom_nothing_is_understood_is_said_on_the_page_and_gives_no_figure(tmp_path: Path) -> None:
     rows = [{**row, "outputs": {"short": "The family was present."}} for row in _rows()]
-    made = _failing(tmp_path, monkeypatch, [""], rows, metrics=["doclens", "grounding", "overlap"])
+    made = _evaluated(tmp_path, rows, failing=[""], metrics=["doclens", "grounding", "overlap"])
     assert made.problem is not None and made.problem.startswith("9 of 9 judgements failed")
     assert "Does this model follow instructions" in made.problem
     page = evaluation_files(made, {"models": {}}, "t")["report.html"].decode()
@@ -381,6 +371,13 @@ def test_a_document_has_the_same_number_in_every_evaluation() -> None:
     assert record_number("d1") != record_number("d2")
 
 
+@pytest.mark.parametrize("name", ["notes", "systems", "judge", "all", "majority of the judges"])
+def test_a_system_cannot_have_the_name_of_other_rows(tmp_path: Path, name: str) -> None:
+    rows = [{"id": "1", "source": "A cough.", "outputs": {name: "A cough."}}]
+    with pytest.raises(SourceError, match=f"data.jsonl: system {name}: .*name it otherwise"):
+        _evaluated(tmp_path, rows, metrics=["doclens"])
+
+
 @from_table
 def test_a_wrong_command_is_one_line_and_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
@@ -393,7 +390,7 @@ def test_a_wrong_command_is_one_line_and_writes_nothing(
     assert run(["evaluate", "--out", "out", *arguments]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("evaluate: ")
-    assert said in line
+    assert said in line and ("did you mean" in line) == ("did you mean" in said)
     assert sorted(tmp_path.iterdir()) == before
 
 

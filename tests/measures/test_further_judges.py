@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -117,18 +118,17 @@ def test_a_further_judge_has_a_fingerprint_of_its_own(tmp_path: Path, monkeypatc
         Stage(stage.files, params).judged_by("a").ask("judge")
 
 
-BAD = {
-    "judge": ({"judge": MODEL}, "not judge"),
-    "a name": ({"a b": MODEL}, "letters, digits"),
-    "an endpoint": ({"a": "model"}, "expected MODEL@URL"),
-    "the same twice": ({"a": MODEL, "b": MODEL}, "judges.b is the same model as judges.a"),
-    "the role's": ({"a": {"base_url": "simulator", "model": "vignette-judge"}}, "the same model as roles.judge"),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_judges_that_collide_are_refused(case: str) -> None:
-    given, said = BAD[case]
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"judge": MODEL}, "not judge"),
+        ({"a b": MODEL}, "letters, digits"),
+        ({"a": "model"}, "expected MODEL@URL"),
+        ({"a": MODEL, "b": MODEL}, "judges.b is the same model as judges.a"),
+        ({"a": {"base_url": "simulator", "model": "vignette-judge"}}, "the same model as roles.judge"),
+    ],
+)
+def test_judges_that_collide_are_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         shipped(judges=given)
 

@@ -94,12 +94,7 @@ def test_a_failed_verdict_is_null_listed_and_no_score(reply: str | None, known: 
     (row,) = unscored.to_dict("records")
     assert said in row["reason"] and row["step"] == "claims of a" and row["record"] == "d"
     rows = metric_rows(table, seed=0, provenance="judge").set_index("metric")
-    missing = sum(one is None for one in known)
-    assert rows.loc["claims_supported_pooled", "n"] == 3 - missing if missing < 3 else np_nan(rows, "claims_supported")
-
-
-def np_nan(rows: pd.DataFrame, metric: str) -> bool:
-    return metric not in rows.index or bool(rows.loc[metric, "value"] != rows.loc[metric, "value"])
+    assert rows.loc["claims_supported_pooled", "n"] == 3 - known.count(None)
 
 
 def test_sections_are_judged_apart_and_a_lost_one_has_no_verdict() -> None:

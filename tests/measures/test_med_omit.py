@@ -14,7 +14,7 @@ from schemas.errors import MissingSourceError, SourceError
 from schemas.params.measures import MedOmit, Overlap
 from schemas.tables.evaluation import FACTS, OMITTED
 from schemas.tables.metrics import METRICS
-from tasks.llm.calls import Answer, Call
+from tasks.llm.calls import Call
 from tasks.measures.med_omit.fact_score import (
     Cluster,
     DiagnosisNames,
@@ -43,7 +43,6 @@ from tasks.reproduction.published import load_published
 from tasks.statistics.metric_rows import metric_row, metric_table
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document, Tables
-from tests.support.cases import from_table
 from tests.support.records import NETWORK
 from tests.support.scripted import DirectAsk, Said, ScriptedAsk, as_reply
 
@@ -72,13 +71,10 @@ def test_fact_scores_the_larger_of_importance_and_uniqueness() -> None:
     assert fact_score("other", []) == 0.1
 
 
-def test_document_sums_the_omitted_facts() -> None:
+def test_a_document_sums_its_omitted_facts_and_has_no_score_with_an_ungraded_one() -> None:
     # F0: max(0.1, 1/3, 1/2); F3: max(0.1, 1, 1/2); F9, in no cluster: 0.1
     scores = [fact_score("other", uniqueness(fact, CLUSTERS)) for fact in ("F0", "F3", "F9")]
     assert document_score(scores) == pytest.approx(1.6)
-
-
-def test_nothing_omitted_scores_nothing_and_an_ungraded_fact_leaves_no_score() -> None:
     assert document_score([]) == 0 and math.isnan(document_score([0.5, math.nan]))
 
 
@@ -184,10 +180,26 @@ def test_a_document_whose_facts_are_not_listed_is_unscored() -> None:
     assert rows["value"].isna().all() and rows["n"].eq(0).all() and rows["unscored"].eq(1).all()
 
 
-@pytest.mark.parametrize("step", ["differential", "importance", "supports", "refutes"])
-def test_a_failed_grade_loses_the_weight_and_not_the_count(step: str) -> None:
-    made = judged(script(step))
-    assert made["unscored"]["reason"].tolist() == ["refused"]
+ONE_GRADE = {"facts": [{"fact": "F1", "category": "important"}]}
+NO_FACT = {"clusters": [{"diagnosis": "asthma", "facts": ["F2"]}, {"diagnosis": "copd", "facts": ["F2"]}]}
+
+
+@pytest.mark.parametrize(
+    ("step", "reply", "reason"),
+    [
+        *((step, None, "refused") for step in ("differential", "importance", "supports", "refutes")),
+        ("importance", ONE_GRADE, "F0 are missing"),
+        ("supports", NO_FACT, "not the id of a fact"),
+    ],
+)
+def test_a_failed_grade_loses_the_weight_and_not_the_count(
+    monkeypatch: pytest.MonkeyPatch, step: str, reply: dict | None, reason: str
+) -> None:
+    if reply:
+        monkeypatch.setitem(REPLIES, step, reply)
+    made = judged(script(*([] if reply else [step])))
+    (row,) = made["unscored"].to_dict("records")
+    assert row["step"].split()[0] == step and reason in row["reason"]
     scores = document_scores(made["facts"], made["omitted"])
     (row,) = scores.to_dict("records")
     assert (row["facts"], row["count"], row["share"]) == (2, 1, 0.5) and np.isnan(row["weight"])
@@ -255,8 +267,13 @@ def test_facts_that_a_reply_skips_are_unscored_and_do_not_lower_the_count(monkey
     assert scores["share"] == 0.5
 
 
-def test_failed_omissions_are_null_and_do_not_affect_other_systems() -> None:
-    made = judged(script("omissions"))
+@pytest.mark.parametrize("fact", [None, "F9"])
+def test_failed_omissions_are_null_and_do_not_affect_other_systems(
+    monkeypatch: pytest.MonkeyPatch, fact: str | None
+) -> None:
+    given = [{"fact": one, "included": "no"} for one in ("F0", fact)]
+    monkeypatch.setitem(REPLIES, "omissions", {"facts": given})  # a verdict on no fact
+    made = judged(script(*([] if fact else ["omissions"])))
     omitted = made["omitted"]
     assert omitted["omitted"].isna().all() and made["unscored"]["step"].tolist() == ["omissions of s"]
     other = omitted.assign(system="t", omitted=pd.array([False, False], dtype="boolean"))
@@ -264,16 +281,6 @@ def test_failed_omissions_are_null_and_do_not_affect_other_systems() -> None:
     rows = METRICS.validate(metric_rows(scores, documents={"s": 1, "t": 1}, **SHARED))
     found = rows[rows["metric"] == "omission_count"].set_index("system")[["value", "n", "unscored"]]
     assert found.loc["t"].tolist() == [0, 1, 0] and found.loc["s"].tolist()[1:] == [0, 1]
-
-
-@from_table
-def test_a_bad_reply_leaves_the_weight_unscored_with_its_reason(
-    monkeypatch: pytest.MonkeyPatch, step: str, reply: dict, reason: str
-) -> None:
-    monkeypatch.setitem(REPLIES, step, reply)
-    made = judged(script())
-    assert document_scores(made["facts"], made["omitted"])["weight"].isna().all()
-    assert [one.split()[0] for one in made["unscored"]["step"]] == [step] and reason in made["unscored"]["reason"][0]
 
 
 @pytest.mark.parametrize("groups", [None, [["F0"]], [["F0", "F8"]]])
@@ -424,12 +431,9 @@ def test_agreement_without_graded_facts_is_missing_and_ungraded_facts_are_counte
     assert found["value"].isna().all() and set(found["n"]) == {0} and set(rows["unscored"]) == {2}
 
 
-class Rewriting(DirectAsk):
+def without_fever(call: Call) -> str:
     """Takes the fever (F1) out of the summary; returns other requests as they are."""
-
-    async def __call__(self, calls):  # type: ignore[no-untyped-def]
-        texts = ["Dry cough." if "F1" in call.messages[-1].content else call.messages[-1].content for call in calls]
-        return [Answer(call.key, text=text) for call, text in zip(calls, texts, strict=True)]
+    return "Dry cough." if "F1" in call.messages[-1].content else call.messages[-1].content
 
 
 def test_removed_facts_are_found_omitted_and_kept_ones_are_not() -> None:
@@ -437,9 +441,9 @@ def test_removed_facts_are_found_omitted_and_kept_ones_are_not() -> None:
         {"document": "e", "fact": ["F0", "F1"], "kind": "medical", "text": ["He has a dry cough.", "He has a fever."]}
     )
     omitted = facts[["document", "fact"]].assign(omitted=pd.array([False, False], dtype="boolean"))
-    summaries = {"e": "Dry cough. Fever."}
+    summaries, rewriting = {"e": "Dry cough. Fever."}, ScriptedAsk(without_fever)
     for seed in range(10):  # until F1 is drawn
-        work = corrupt_summaries(Rewriting(), DirectAsk(), facts, omitted, summaries, remove=1, seed=seed)
+        work = corrupt_summaries(rewriting, DirectAsk(), facts, omitted, summaries, remove=1, seed=seed)
         table, unscored = asyncio.run(work)
         assert unscored == []
         if table.set_index("fact").loc["F1", "removed"]:
@@ -447,11 +451,11 @@ def test_removed_facts_are_found_omitted_and_kept_ones_are_not() -> None:
     rows = METRICS.validate(corruption_rows(table, **SHARED)).set_index("metric")
     assert rows["value"].to_dict() == {"removed_found": 1, "kept_not_found": 1}
     skipping = ScriptedAsk(lambda _: Omissions(facts=[IncludedFact(fact="F0", included="yes")]))
-    work = corrupt_summaries(Rewriting(), skipping, facts, omitted, summaries, remove=1, seed=1)
+    work = corrupt_summaries(rewriting, skipping, facts, omitted, summaries, remove=1, seed=1)
     table, unscored = asyncio.run(work)
     assert table["fact"].tolist() == ["F0"] and "1 of 2 facts without" in str(unscored[0]["reason"])
     stated = omitted.assign(omitted=pd.array([False, True], dtype="boolean"))
-    work = corrupt_summaries(Rewriting(), DirectAsk(), facts, stated, summaries, remove=1, seed=1)
+    work = corrupt_summaries(rewriting, DirectAsk(), facts, stated, summaries, remove=1, seed=1)
     assert asyncio.run(work)[0].empty  # a summary with one stated fact is left alone
 
 

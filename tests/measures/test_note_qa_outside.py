@@ -20,7 +20,6 @@ from schemas.params.llm import Role
 from schemas.params.measures import NoteQa, NoteQaOutside
 from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import LETTERS, PATIENT_NOTES, QUESTIONS, SYSTEM_ANSWERS, SYSTEM_JUDGEMENTS
-from tasks.llm.calls import Ask
 from tasks.measures.note_qa.questions import discharge_file, read_patients, read_questions, sample_patients
 from tasks.people.question_form import CATEGORIES, OutsideQuestionForm
 from tasks.transport.fingerprint import Fingerprint
@@ -119,13 +118,6 @@ def test_without_published_questions_the_annotator_writes_them(tmp_path):
     assert shifted.min() >= 10_000_032
 
 
-def test_no_folder_gives_empty_tables(tmp_path):
-    stage = _stage(tmp_path)
-    stage.sources = None
-    asyncio.run(note_qa.run_note_qa_outside(stage))
-    assert stage.tables["note_qa_outside"].empty and stage.tables["judgements"].empty
-
-
 @pytest.fixture
 def mimic(tmp_path):
     """A MIMIC-IV folder with made-up notes."""
@@ -219,20 +211,11 @@ def _reply(body: Body, number: int) -> Body:
     return completion(text[_step(body)].replace("at home", f"at home ({found[0] if found else ''})"), body)
 
 
-class HostedStage(MemoryStage):
-    """A stage in memory whose roles are clients of an endpoint."""
-
-    clients: dict[str, Ask]
-
-    def ask(self, role: str) -> Ask:
-        return self.clients[role]
-
-
 def _run(folder: Path, endpoint: Hosted) -> MemoryStage:
     write_mimic_like(folder / "sources" / "ehrnoteqa", questions=False)
     params = load_params(ROOT / "params.yaml")
     settings = NoteQa(protocol="paper", versions=["normal"], judge_takes=2, patients_by_notes=[2, 1, 1])
-    stage = HostedStage(params.model_copy(update={"note_qa": settings}), folder, "note_qa_outside")
+    stage = MemoryStage(params.model_copy(update={"note_qa": settings}), folder, "note_qa_outside")
     stage.sources = folder / "sources"
     role = Role(base_url=endpoint.base_url, model="big-1", temperature=0.7, send_seed=False)
     identity = {"endpoint": endpoint.base_url, "asked": "big-1", "answered": "big-1", "owner": "acme"}
@@ -244,7 +227,7 @@ def _run(folder: Path, endpoint: Hosted) -> MemoryStage:
                 client = await stack.enter_async_context(
                     asker(store, endpoint.base_url, role=role, fingerprint=print_of)
                 )
-                stage.clients = dict.fromkeys(("annotator", "answerer", "judge"), client)
+                stage.judges = dict.fromkeys(("annotator", "answerer", "judge"), client)
                 await note_qa.run_note_qa_outside(stage)  # type: ignore[arg-type]
 
     asyncio.run(run())

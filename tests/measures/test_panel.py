@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,8 @@ from flows.evaluation.folder import page
 from flows.evaluation.judges import make_panel
 from flows.evaluation.panel import Runs, judge_by_panel, share_lists
 from flows.evaluation.work import Evaluation, read_data
-from flows.runtime.chunks import Frames, cut, join
 from flows.runtime.params import load_params
 from flows.runtime.tables import check
-from schemas.errors import ParamsError
-from schemas.params import Params
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import EVALUATION
 from tasks.llm.calls import Answer, Ask, Call
@@ -29,6 +26,8 @@ from tasks.measures.med_omit.replies import Omissions
 from tasks.measures.panel import LISTS
 from tasks.statistics.panels import MEAN, PANEL
 from tests.support.imports import ROOT
+from tests.support.memory_stage import MemoryStage
+from tests.support.params import shipped
 from tests.support.scripted import DirectAsk
 
 TEXTS = (
@@ -76,22 +75,16 @@ def _turned(value: Any, *, yes: bool) -> Any:
     return value
 
 
-class Run:
+class Run(MemoryStage):
     """In the place of `flows.evaluation.models.CommandRun`, with one client for the judge."""
 
-    def __init__(self, judge: Ask) -> None:
-        self.params: Params = load_params(ROOT / "params.yaml")
-        self.judge = judge
+    def __init__(self, judge: Ask, folder: Path) -> None:
+        super().__init__(shipped(runtime={"chunk_rows": 2}), folder)
+        self.judges = {"judge": judge}
         self.wrap: Callable[..., Ask] = lambda role, client: client(role)
 
     def ask(self, role: str) -> Ask:
-        return self.wrap(role, lambda one: self.judge if one == "judge" else DirectAsk(f"vignette-{one}"))
-
-    def provenance(self, roles: Sequence[str]) -> str:
-        return ", ".join(f"{role}: {self.ask(role).label}" for role in roles)
-
-    async def in_chunks(self, work: Callable[..., Awaitable[Frames]], frames: Frames, *, by: str = "record") -> Frames:
-        return join([await work(chunk, self.ask, self.params) for chunk in cut(frames, by, 2)])
+        return self.wrap(role, super().ask)
 
 
 def evaluated(folder: Path, *judges: Judge, lister: Ask | None = None, **settings: Any) -> Evaluation:
@@ -106,8 +99,8 @@ def evaluated(folder: Path, *judges: Judge, lister: Ask | None = None, **setting
     chosen = Evaluate(data=str(folder / "data.jsonl"), **{"metrics": METRICS, **settings})
     named = [f"{one.label}={one.label}@http://127.0.0.1:9/v1" for one in judges]
     panel = make_panel(load_params(ROOT / "params.yaml"), named, None, families)
-    every: Any = {one.label: Run(one) for one in judges}
-    listing: Any = next(iter(every.values())) if lister is None else Run(lister)
+    every: Any = {one.label: Run(one, folder) for one in judges}
+    listing: Any = next(iter(every.values())) if lister is None else Run(lister, folder)
     runs = Runs(every, listing, list(every.values()))
     share_lists(runs)
     return asyncio.run(judge_by_panel(runs, panel, chosen, read_data(chosen)))
@@ -255,8 +248,3 @@ def test_the_estimate_counts_the_calls_of_all_judges(tmp_path: Path, capsys: pyt
     assert panel["one"] == alone and 0 < panel["two"] < alone  # the first one lists for both
     apart = calls("--judge", f"one{NOWHERE}", "--judge", f"two{NOWHERE}", "--lister", f"three{NOWHERE}")
     assert apart["one"] == apart["two"] == panel["two"] and apart["three"] == alone - apart["one"]
-
-
-def test_a_panel_needs_distinct_judges() -> None:
-    with pytest.raises(ParamsError, match="the same model"):
-        make_panel(load_params(ROOT / "params.yaml"), ["simulator", "judge"])

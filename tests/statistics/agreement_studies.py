@@ -118,12 +118,18 @@ def pearson(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     return p, correlation_interval(*correlated(draw, n, p), "pearson")
 
 
-def correlation_of_clusters(kind: Correlation, draw: Draw, n: int, p: float) -> tuple[float, Interval]:
-    """Three systems' outputs for each of n documents; half of the variance of both scores belongs to the document."""
-    own, parts = correlated(draw, n, p), [correlated(draw, n, p) for _ in range(3)]
+def in_order(p: float) -> float:
+    """The correlation of normal scores of which a share p of the pairs are in the same order."""
+    return float(np.sin(np.pi / 2 * (2 * p - 1)))
+
+
+def correlation_of_clusters(kind: Correlation, systems: int, draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    """Systems' outputs for each of n documents; half of the variance of both scores belongs to the document."""
+    rho = in_order(p) if kind == "kendall" else p
+    own, parts = correlated(draw, n, rho), [correlated(draw, n, rho) for _ in range(systems)]
     one, other = (np.concatenate([own[at] + part[at] for part in parts]) for at in (0, 1))
-    truth = p if kind == "pearson" else 6 / np.pi * np.arcsin(p / 2)
-    return truth, correlation_interval(one, other, kind, clusters=np.tile(np.arange(n), 3))
+    truth = {"pearson": p, "spearman": 6 / np.pi * np.arcsin(p / 2), "kendall": 2 * p - 1}[kind]
+    return truth, correlation_interval(one, other, kind, clusters=np.tile(np.arange(n), systems))
 
 
 def pearson_difference(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
@@ -265,8 +271,8 @@ STUDIES = {
     "difference of ratings from 1 to 5": ratings,
     "share of takes that differ, clusters of 4": flips,
     "Pearson's r": pearson,
-    "Pearson's r, three systems a document": partial(correlation_of_clusters, "pearson"),
-    "Spearman's rho, three systems a document": partial(correlation_of_clusters, "spearman"),
+    "Pearson's r, three systems a document": partial(correlation_of_clusters, "pearson", 3),
+    "Spearman's rho, three systems a document": partial(correlation_of_clusters, "spearman", 3),
     "difference of two Pearson's r": pearson_difference,
     "area under the curve": auc,
     "balanced accuracy, clusters of 4": partial(judge_card, "balanced_accuracy"),

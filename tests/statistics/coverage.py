@@ -1,5 +1,7 @@
 """Simulated studies with a known truth, one kind for each interval that is printed (see `tests.support.simulated`)."""
 
+from functools import partial
+
 import numpy as np
 
 from tasks.baselines.calibration import calibration_error
@@ -19,6 +21,7 @@ from tasks.statistics.metric_rows import detection_rows
 from tasks.statistics.misclassification import Stratum, corrected_mean
 from tasks.statistics.prediction_powered import powered_share
 from tests.statistics import agreement_studies
+from tests.statistics.agreement_studies import correlated, in_order
 from tests.support.simulated import Draw, Study, clustered, judged, raters
 
 SIZES, SHARES = (5, 8, 20, 50, 200), (0.5, 0.8, 0.95, 0.99)
@@ -83,28 +86,15 @@ def alpha(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     return p**2, krippendorff_interval(raters(draw, n, p, 3), "nominal")
 
 
-def ranks(draw: Draw, n: int, p: float) -> tuple[np.ndarray, np.ndarray]:
-    """Two lists of which a share p of the pairs are in the same order."""
-    rho = np.sin(np.pi / 2 * (2 * p - 1))
-    one, other = draw.normal(size=(2, n))
-    return one, rho * one + np.sqrt(1 - rho**2) * other
-
-
 def kendall(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
-    return 2 * p - 1, correlation_interval(*ranks(draw, n, p), "kendall")
+    """Two lists of which a share p of the pairs are in the same order."""
+    return 2 * p - 1, correlation_interval(*correlated(draw, n, in_order(p)), "kendall")
 
 
 def spearman(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
-    rho = np.sin(np.pi / 2 * (2 * p - 1))
-    return 6 / np.pi * np.arcsin(rho / 2), correlation_interval(*ranks(draw, n, p), "spearman")
-
-
-def kendall_of_clusters(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
-    """Four systems' outputs for each of n documents, whose scores share a part that belongs to the document."""
-    one, other = ranks(draw, n, p)
-    parts = [ranks(draw, n, p) for _ in range(4)]
-    first, second = (np.concatenate([own + part[at] for part in parts]) for at, own in enumerate((one, other)))
-    return 2 * p - 1, correlation_interval(first, second, "kendall", clusters=np.tile(np.arange(n), 4))
+    """The lists of `kendall`."""
+    rho = in_order(p)
+    return 6 / np.pi * np.arcsin(rho / 2), correlation_interval(*correlated(draw, n, rho), "spearman")
 
 
 def precision_at_half(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
@@ -191,7 +181,7 @@ STUDIES: dict[str, Study] = {
     "Krippendorff's alpha": alpha,
     "Kendall's tau": kendall,
     "Spearman's rho": spearman,
-    "Kendall's tau, four systems a document": kendall_of_clusters,
+    "Kendall's tau, four systems a document": partial(agreement_studies.correlation_of_clusters, "kendall", 4),
     "precision at half": precision_at_half,
     "powered share": powered,
     "powered share, notes of five items": powered_of_clusters,

@@ -209,10 +209,6 @@ def table() -> pd.DataFrame:
     return METRICS.validate(judge_rows(planted, usage, {"good": price, "lax": None}, seed=1))
 
 
-def test_a_judge_without_calls_uses_nothing() -> None:
-    assert list(usage_row("lax", 6).values()) == ["lax", 6, 0, 0, 0]
-
-
 def test_sensitivity_is_the_share_of_errors_found_by_kind(table: pd.DataFrame) -> None:
     found = table.set_index(["system", "item", "metric"])
     assert found.loc[("good", "number changed", "sensitivity"), "value"] == 1

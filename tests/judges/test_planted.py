@@ -312,13 +312,24 @@ def prompt_recalls(value: float) -> pd.DataFrame:
     return pd.DataFrame([{"document": str(i), **keys, "value": value, "ceiling": 1.0} for i in range(20)])
 
 
-def test_scores_are_corrected_by_the_rates_on_matched_cases() -> None:
-    copies = planted_table([("entailment", "own sentence", str(i), "t", True, True) for i in range(500)], "rules")
-    planted = pd.concat([claims_of_prompts(45), copies], ignore_index=True)  # sensitivity 0.9, specificity 0.8
-    found = of_all(corrected_rows(prompt_recalls(0.62), planted, NONE, seed=1, provenance="p"))["value"]
-    assert found["claim_recall"] == pytest.approx(0.62)
-    assert found["claim_recall_corrected"] == pytest.approx(0.6)
-    assert found["claim_recall_corrected_possible"] == 1
+COPIES = planted_table([("entailment", "own sentence", str(i), "t", True, True) for i in range(500)], "rules")
+
+
+@pytest.mark.parametrize(
+    ("recall", "planted", "corrected", "possible"),
+    [  # sensitivity 0.9, specificity 0.8
+        (0.62, pd.concat([claims_of_prompts(45), COPIES], ignore_index=True), 0.6, 1),
+        (0.95, claims_of_prompts(45), 0.75 / 0.7, 0),  # above 1: flagged and not cut
+        (0.62, claims_of_prompts(45, "own sentence"), np.nan, 0),  # no matched cases
+    ],
+)
+def test_scores_are_corrected_by_the_rates_on_matched_cases(
+    recall: float, planted: pd.DataFrame, corrected: float, possible: int
+) -> None:
+    found = of_all(corrected_rows(prompt_recalls(recall), planted, NONE, seed=1, provenance="p"))["value"]
+    assert found["claim_recall"] == pytest.approx(recall)
+    assert found["claim_recall_corrected"] == pytest.approx(corrected, nan_ok=True)
+    assert found["claim_recall_corrected_possible"] == possible
 
 
 def test_a_corrected_score_has_its_range_for_other_rates_and_names_another_writer() -> None:
@@ -331,20 +342,6 @@ def test_a_corrected_score_has_its_range_for_other_rates_and_names_another_write
     assert rows["value"].nunique() == 1
     assert set(rows["provenance"]) == {"p; rates from the simulator's texts, scores of texts of writer: m"}
     assert cases.set_index("metric").loc["claim_recall", "provenance"] == "p"
-
-
-def test_a_corrected_value_above_1_is_flagged_and_not_cut() -> None:
-    rows = corrected_rows(prompt_recalls(0.95), claims_of_prompts(45), NONE, seed=1, provenance="p")
-    found = of_all(rows)["value"]
-    assert found["claim_recall_corrected"] == pytest.approx(0.75 / 0.7)
-    assert found["claim_recall_corrected_possible"] == 0
-
-
-def test_a_score_without_matched_cases_is_not_corrected() -> None:
-    rows = corrected_rows(prompt_recalls(0.62), claims_of_prompts(45, "own sentence"), NONE, seed=1, provenance="p")
-    found = of_all(rows)["value"]
-    assert np.isnan(found["claim_recall_corrected"])
-    assert found["claim_recall_corrected_possible"] == 0
 
 
 def test_omission_scores_have_their_maximum_as_ceiling() -> None:

@@ -1,8 +1,8 @@
 """Accuracy by prompt style on claims with known truth, and agreement of evaluators on systems (DocLens)."""
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -61,17 +61,9 @@ def test_a_failed_judgement_is_unscored_and_no_error_of_the_judge() -> None:
     assert {row["step"] for row in unscored} >= {"accuracy by prompt style, judge, plain"}
 
 
-class NeverEntails:
-    """A `PairModel` that finds nothing entailed."""
-
-    label = "never"
-
-    def entail(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        return [False for _ in pairs]
-
-
 def test_a_named_nli_model_judges_the_same_instances(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluators, "_nli", lambda *_: NeverEntails())
+    never = SimpleNamespace(label="never", entail=lambda pairs: [False] * len(pairs))
+    monkeypatch.setattr(evaluators, "_nli", lambda *_: never)
     made = reference_instances([DOCUMENT], claims=9, seed=1)
     verdicts, _ = asyncio.run(judge_styles(DirectAsk(), made, DocLens(nli_model="org/model"), rules=False))
     rows = style_rows(verdicts, seed=7, provenance="m").set_index(["system", "item"])

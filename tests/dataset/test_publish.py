@@ -1,23 +1,19 @@
 """``vignette publish``: an archive for Zenodo and a commit to a Hugging Face repository, of unchanged exports only."""
 
-import base64
 import json
 import shutil
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
-import huggingface_hub.constants
+import httpx
+import huggingface_hub
 import pytest
 import yaml
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from huggingface_hub import HfApi
+from huggingface_hub.errors import HfHubHTTPError
 
 from flows.commands.exchange import publish as main
 from schemas.errors import SourceError
@@ -25,82 +21,10 @@ from schemas.params.records import Export
 from tasks.dataset.export import CHECKSUMS, checksums
 from tasks.dataset.release import archive
 from tests.dataset.test_export import EXPORT, FILES, KEPT, exported
-from tests.support.hosted import serving
 from tests.support.imports import ROOT
 from tests.support.repository import write_files
 
-TOKEN = "hf_0123456789"
-
-
-@dataclass
-class Hub:
-    """State of the hub: files of the latest commit by path, large objects by digest, requests in order."""
-
-    address: str = ""
-    visibility: dict[str, str] = field(default_factory=dict)
-    files: dict[str, bytes] = field(default_factory=dict)
-    objects: dict[str, bytes] = field(default_factory=dict)
-    messages: list[str] = field(default_factory=list)
-    tokens: set[str | None] = field(default_factory=set)
-
-
-@contextmanager
-def local_hub() -> Iterator[Hub]:
-    """A hub on loopback; parquet files go to large-file storage, as on the real one."""
-    hub = Hub()
-
-    async def post(request: Request) -> Response:
-        hub.tokens.add(request.headers.get("Authorization"))
-        if request.headers.get("Authorization") != f"Bearer {TOKEN}":
-            return JSONResponse({"error": "Invalid username or password."}, 401)
-        return JSONResponse(answer(hub, request.url.path, await request.body()))
-
-    async def put(request: Request) -> Response:
-        hub.objects[request.path_params["path"].rsplit("/", 1)[1]] = await request.body()
-        return JSONResponse({})
-
-    routes = [Route("/{path:path}", post, methods=["POST"]), Route("/{path:path}", put, methods=["PUT"])]
-    with serving(Starlette(routes=routes)) as api:
-        hub.address = api.removesuffix("/v1")
-        yield hub
-
-
-def answer(hub: Hub, path: str, body: bytes) -> dict[str, Any]:
-    """The reply to a request of `huggingface_hub`, after changing the state of the hub."""
-    if path == "/api/repos/create":
-        asked = json.loads(body)
-        name = f"{asked['organization']}/{asked['name']}"
-        hub.visibility.setdefault(name, asked.get("visibility", "public"))
-        return {"url": f"{hub.address}/datasets/{name}", "name": name}
-    if path == "/api/validate-yaml":
-        return {"errors": [], "warnings": []}
-    if "/preupload/" in path:
-        return {"files": [upload_mode(file["path"]) for file in json.loads(body)["files"]]}
-    if path.endswith("/info/lfs/objects/batch"):
-        return {"transfer": "basic", "objects": [upload(hub, one) for one in json.loads(body)["objects"]]}
-    assert "/commit/" in path, path
-    commit(hub, [json.loads(line) for line in body.splitlines()])
-    return {"commitUrl": f"{hub.address}{path.removeprefix('/api')}".replace("/main", "/c0ffee"), "commitOid": "c0ffee"}
-
-
-def upload_mode(path: str) -> dict[str, Any]:
-    mode = "lfs" if path.endswith(".parquet") else "regular"
-    return {"path": path, "uploadMode": mode, "shouldIgnore": False}
-
-
-def upload(hub: Hub, one: dict[str, Any]) -> dict[str, Any]:
-    return {**one, "actions": {"upload": {"href": f"{hub.address}/objects/{one['oid']}"}}}
-
-
-def commit(hub: Hub, lines: list[dict[str, Any]]) -> None:
-    for line in lines:
-        value = line["value"]
-        if line["key"] == "header":
-            hub.messages.append(value["summary"])
-        elif line["key"] == "file":
-            hub.files[value["path"]] = base64.b64decode(value["content"])
-        else:
-            hub.files[value["path"]] = hub.objects[value["oid"]]
+COMMIT = "https://hub.example/datasets/someone/notes/commit/c0ffee"
 
 
 @pytest.fixture(autouse=True)
@@ -115,12 +39,12 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Hub:
-    with local_hub() as hub:
-        monkeypatch.setenv("HF_TOKEN", TOKEN)
-        monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", hub.address)
-        monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_DISABLE_XET", True)
-        yield hub
+def hub(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The hub's client, which records what it is asked for; arguments that the real one would refuse are an error."""
+    client = create_autospec(HfApi, instance=True)
+    client.create_commit.return_value.commit_url = COMMIT
+    monkeypatch.setattr(huggingface_hub, "HfApi", lambda: client)
+    return client
 
 
 def test_the_archive_holds_the_exported_files_and_has_the_same_bytes_each_time() -> None:
@@ -158,26 +82,26 @@ def test_zenodos_metadata_names_creators_licence_and_what_wrote_the_notes() -> N
     assert "simulator's rules" in metadata["description"]
 
 
-def test_a_push_commits_every_file_to_a_private_repository(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
-    main(push="someone/notes")
-    assert hub.files == FILES
-    assert hub.visibility == {"someone/notes": "private"} and hub.messages == ["vignette-notes 1.0.0"]
+@pytest.mark.parametrize("public", [False, True])
+def test_a_push_commits_every_file_to_a_repository_that_is_public_on_request_only(
+    hub: Any, public: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(push="someone/notes", public=public)
+    hub.create_repo.assert_called_once_with("someone/notes", repo_type="dataset", private=not public, exist_ok=True)
+    ((repository, operations), settings) = hub.create_commit.call_args
+    assert {one.path_in_repo: one.path_or_fileobj for one in operations} == FILES and repository == "someone/notes"
+    assert settings == {"commit_message": "vignette-notes 1.0.0", "repo_type": "dataset"}
     printed = capsys.readouterr()
-    assert f"pushed: {hub.address}/datasets/someone/notes/commit/c0ffee" in printed.out
-    assert "export.url is the placeholder" in printed.out
-    assert TOKEN not in printed.out + printed.err
+    assert f"pushed: {COMMIT}" in printed.out and "export.url is the placeholder" in printed.out
 
 
-def test_a_repository_is_public_on_request_only(hub: Hub) -> None:
-    main(push="someone/notes", public=True)
-    assert hub.visibility == {"someone/notes": "public"}
-
-
-def test_a_refused_token_is_an_error_with_the_remedy(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_TOKEN", "hf_wrong")
-    with pytest.raises(SourceError, match=r"was not pushed .*401.*; set HF_TOKEN") as error:
+@pytest.mark.parametrize(("status", "remedy"), [(401, "set HF_TOKEN"), (404, "check the name"), (500, "push again")])
+def test_a_refusal_is_an_error_with_the_remedy(hub: Any, status: int, remedy: str) -> None:
+    reply = httpx.Response(status, request=httpx.Request("POST", "https://hub.example"))
+    hub.create_repo.side_effect = HfHubHTTPError(f"{status} of the hub", response=reply)
+    with pytest.raises(SourceError, match=rf"was not pushed \({status} of the hub\); .*{remedy}"):
         main(push="someone/notes")
-    assert "hf_wrong" not in str(error.value) and hub.files == {}
+    assert not hub.create_commit.called
 
 
 def test_a_changed_file_and_outdated_metadata_are_refused() -> None:
@@ -191,12 +115,12 @@ def test_a_changed_file_and_outdated_metadata_are_refused() -> None:
     assert not Path("out").exists()
 
 
-def test_notes_of_other_owners_are_not_published(hub: Hub) -> None:
+def test_notes_of_other_owners_are_not_published(hub: Any) -> None:
     files = exported(KEPT.assign(provenance=["published", *KEPT["provenance"][1:]]))
     write_files(Path("data/export/dataset"), files)
     with pytest.raises(SourceError, match=r"the notes were read from write\.published"):
         main(push="someone/notes")
-    assert hub.visibility == {}
+    assert hub.mock_calls == []
 
 
 def test_checksums_of_a_dataset_without_them_are_missed() -> None:

@@ -14,7 +14,7 @@ from schemas.tables.records import SPANS
 from tasks.dataset import simsum
 from tasks.dataset.simsum import require_pinned
 from tests.support.cases import from_table
-from tests.support.records import random_records, records_of
+from tests.support.records import random_records
 
 read_simsum, read_span_json, read_spans, read_texts, simsum_csv, span_json = (
     partial(getattr(simsum, name), domain="respiratory")
@@ -174,12 +174,6 @@ def test_published_files_are_pinned_by_their_digest(tmp_path: Path):
 def test_a_file_that_was_not_given_is_named():
     with pytest.raises(SourceError, match=r"write\.published\.sha256"):
         read_texts(Published())
-
-
-def test_an_empty_days_column_of_a_healthy_record_is_named(tmp_path: Path):
-    text = simsum_csv(records_of({}), NOTES.head(1), COMPACTS.head(1)).replace(",0,", ",,")
-    with pytest.raises(SourceError, match="column days_at_home: found ''"):
-        read_simsum(written(tmp_path, text))
 
 
 def test_the_number_of_wrong_rows_is_said_where_there_are_several(tmp_path: Path):

@@ -5,13 +5,10 @@ import pandas as pd
 
 from tasks.baselines.note_vectors import NoteVectors, embed
 from tasks.baselines.targets import targets_of
-from tasks.network.graph import NetworkDefinition
 from tasks.network.sampling import sample
 from tests.support.records import NETWORK, span_row
 
-
-def definition() -> NetworkDefinition:
-    return NETWORK
+TARGETS = targets_of(NETWORK)
 
 
 def random_predictions(values: int, n: int, *, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -22,18 +19,17 @@ def random_predictions(values: int, n: int, *, seed: int = 0) -> tuple[np.ndarra
 
 
 def records(n: int = 400, seed: int = 3) -> pd.DataFrame:
-    return sample(definition(), n, seed)
+    return sample(NETWORK, n, seed)
 
 
 def notes_of(frame: pd.DataFrame, *, mentioned: float = 0.9) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Notes, compact notes and spans: each symptom is mentioned with probability ``mentioned``, in one sentence."""
     random = np.random.default_rng(0)
-    targets = targets_of(definition())
     notes, compact, spans = [], [], []
     for record in frame.to_dict("records"):
         for version, rows, column in (("normal", notes, "note"), ("compact", compact, "compact")):
             text = "**History**\n"
-            for target in targets:
+            for target in TARGETS:
                 if random.random() < mentioned:
                     sentence = f"{target.symptom} {record[target.symptom]} in {version}."
                     spans.append(span_row(record["record"], version, target.symptom, sentence, start=len(text)))

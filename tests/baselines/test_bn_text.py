@@ -10,12 +10,12 @@ from schemas.params.learning import Baselines
 from schemas.tables.baselines import EVIDENCE_SETTINGS
 from tasks.baselines.bn_text import cross_fitted, designs_of, infer
 from tasks.baselines.calibration import apply, calibrated, fit_calibration, fit_pool, pool_design
-from tasks.baselines.targets import Parts, labels_of, targets_of
+from tasks.baselines.targets import Parts, labels_of
 from tasks.network.fitting import fit
 from tasks.network.inference import joint, marginal, updated
-from tests.baselines.samples import definition, random_predictions, records
+from tests.baselines.samples import TARGETS, random_predictions, records
+from tests.support.records import NETWORK
 
-TARGETS = targets_of(definition())
 PARAMS = Baselines()
 
 
@@ -26,7 +26,7 @@ def _read(frame: pd.DataFrame, accuracy: float = 0.8) -> dict[str, np.ndarray]:
         size, true = len(target.values), labels_of(frame, target)
         observed = np.where(random.random(len(frame)) < accuracy, true, random.integers(size, size=len(frame)))
         seen.append(accuracy * np.eye(size)[observed] + (1 - accuracy) / size)
-    posterior = updated(joint(definition(), [target.symptom for target in TARGETS])[None], seen)
+    posterior = updated(joint(NETWORK, [target.symptom for target in TARGETS])[None], seen)
     return {target.symptom: marginal(posterior, axis) for axis, target in enumerate(TARGETS)}
 
 
@@ -40,10 +40,10 @@ def losses() -> dict[str, dict[str, float]]:
     frame = records(2400)
     train, test = frame.iloc[:1200].reset_index(drop=True), frame.iloc[1200:].reset_index(drop=True)
     folds = [(np.arange(600, 1200), np.arange(600)), (np.arange(600), np.arange(600, 1200))]
-    parts = Parts(definition(), train, test)
+    parts = Parts(NETWORK, train, test)
     found_designs, used = cross_fitted(parts, TARGETS, {"normal": _read(train)}, folds, PARAMS.network, 0)
     fitting = found_designs["normal"]
-    inferred, text = infer(fit(definition(), train, PARAMS.network), test, TARGETS), _read(test)
+    inferred, text = infer(fit(NETWORK, train, PARAMS.network), test, TARGETS), _read(test)
     designs = designs_of(inferred, text, TARGETS)
     found: dict[str, dict[str, list[float]]] = {}
     for axis, target in enumerate(TARGETS):

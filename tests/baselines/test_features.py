@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 
+from schemas.tables.baselines import NOTE_SENTENCES, SPAN_VECTORS
 from tasks.baselines.note_vectors import NoteVectors, embed, noted_records, scale_embeddings
 from tasks.baselines.targets import Parts, ordinal_features, tabular_features
-from tests.baselines.samples import definition, records
-from tests.support.records import records_of
+from tests.baselines.samples import records
+from tests.support.records import NETWORK, records_of
 
 IDS = np.array([4, 9])
 RECORDS = records_of(
@@ -33,7 +34,8 @@ def test_each_distinct_text_has_one_vector() -> None:
     assert len(vectors.vectors) == len(
         {"A cough.", "No pain.", "Lungs clear.", "No headings here.", "None at all.", "A cough", "cough"}
     )
-    assert len(vectors.note_sentences) == 6
+    assert len(NOTE_SENTENCES.validate(vectors.note_sentences)) == 6
+    SPAN_VECTORS.validate(vectors.span_vectors)
 
 
 def test_embeddings_are_means_by_section() -> None:
@@ -56,27 +58,27 @@ def test_records_without_a_version_are_left_out() -> None:
 
 def test_dyspnea_has_seventeen_features_with_all_evidence() -> None:
     """768 + 17 inputs, as Appendix F.4 says."""
-    columns = [name for name in definition().variables if name != "dyspnea"]
-    (train, _), owners = tabular_features(columns, Parts(definition(), records(20), RECORDS))
+    columns = [name for name in NETWORK.variables if name != "dyspnea"]
+    (train, _), owners = tabular_features(columns, Parts(NETWORK, records(20), RECORDS))
     assert train.shape == (20, 17) and len(owners) == 17
 
 
 def test_ordinal_features_are_indices_of_values_and_counts() -> None:
-    assert ordinal_features(RECORDS, COLUMNS, definition()).tolist() == [[1, 2, 1], [0, 1, 5], [0, 0, 3]]
-    assert ordinal_features(RECORDS, [], definition()).shape == (3, 0)
+    assert ordinal_features(RECORDS, COLUMNS, NETWORK).tolist() == [[1, 2, 1], [0, 1, 5], [0, 0, 3]]
+    assert ordinal_features(RECORDS, [], NETWORK).shape == (3, 0)
 
 
 def test_fever_is_one_hot_and_days_are_standardised_by_the_train_records() -> None:
-    (train, test), owners = tabular_features(COLUMNS, Parts(definition(), RECORDS.head(2), RECORDS))
+    (train, test), owners = tabular_features(COLUMNS, Parts(NETWORK, RECORDS.head(2), RECORDS))
     assert owners == ["cough", "fever", "fever", "fever", "days_at_home"]
     expected = [[1, 0, 0, 1, -1], [0, 0, 1, 0, 1], [0, 1, 0, 0, 0]]  # mean 3, deviation 2
     assert test.tolist() == expected and train.tolist() == expected[:2]
-    assert tabular_features([], Parts(definition(), RECORDS, RECORDS))[0][1].shape == (3, 0)
+    assert tabular_features([], Parts(NETWORK, RECORDS, RECORDS))[0][1].shape == (3, 0)
 
 
 def test_equal_counts_are_not_divided_by_zero() -> None:
     same = RECORDS.assign(days_at_home=4)
-    parts = Parts(definition(), same, same.assign(days_at_home=[4, 5, 6]))
+    parts = Parts(NETWORK, same, same.assign(days_at_home=[4, 5, 6]))
     ((_, found), _) = tabular_features(["days_at_home"], parts)
     assert found.ravel().tolist() == [0, 1, 2] and found.dtype == np.float32
 

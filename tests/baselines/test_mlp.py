@@ -110,6 +110,7 @@ def test_small_training_sets_get_more_epochs_for_the_same_number_of_steps() -> N
     schedule = PARAMS.two_values
     assert epochs_for(100, schedule, PARAMS) == epochs_for(8000, schedule, PARAMS) == schedule.epochs
     assert epochs_for(25, schedule, PARAMS) == 4 * schedule.epochs
+    assert epochs_for(3, schedule, PARAMS) == epochs_for(20, schedule, PARAMS) == 20  # a batch has 20 rows
     assert epochs_for(30, schedule, PARAMS) == 14  # 4 epochs of 100 rows, rounded up
 
 

@@ -12,15 +12,14 @@ from schemas.tables.metrics import METRICS as METRIC_TABLE
 from tasks.baselines.comparisons import Swaps, adjusted_p, compare, regenerated_rows
 from tasks.baselines.reproduction import (
     mean_rows,
-    prediction_tolerance,
     replicate_rows,
-    sampling_tolerance,
     tabular_rows,
     text_rows,
 )
 from tasks.baselines.scoring import METRICS, Scored
 from tasks.baselines.targets import Target, decide, parts_of, split_records
-from tests.baselines.samples import definition, random_predictions
+from tests.baselines.samples import random_predictions
+from tests.support.records import NETWORK
 
 VALUES = {2: ("no", "yes"), 3: ("none", "low", "high")}
 
@@ -138,7 +137,7 @@ def test_false_alarms_in_a_family_of_correlated_comparisons_keep_the_level() -> 
 def test_split_is_seeded_and_complete() -> None:
     frame = pd.DataFrame({"record": np.arange(50)})
     split = split_records(frame, test_share=0.2, seed=1)
-    parts = parts_of(definition(), frame, split)
+    parts = parts_of(NETWORK, frame, split)
     train, test = parts.train["record"].tolist(), parts.test["record"].tolist()
     assert len(train) == 40 and len(test) == 10 and sorted(train + test) == list(range(50))
     pd.testing.assert_frame_equal(split, split_records(frame, test_share=0.2, seed=1))
@@ -148,13 +147,7 @@ def test_split_is_seeded_and_complete() -> None:
 def test_records_outside_the_split_are_refused() -> None:
     frame = pd.DataFrame({"record": np.arange(3)})
     with pytest.raises(TableError, match="record 2 is in no part"):
-        parts_of(definition(), frame, split_records(frame.head(2), test_share=0.5, seed=0))
-
-
-def test_prediction_interval_by_hand() -> None:
-    """Three replicates 1, 2, 3: t(0.995, 2) = 9.925, sd 1, sqrt(4/3)."""
-    assert prediction_tolerance(pd.Series([1.0, 2, 3])) == pytest.approx(9.925 * (4 / 3) ** 0.5, rel=1e-3)
-    assert sampling_tolerance(0.8, 0.8 + 2 * 1.96 * 0.01, 2000) == pytest.approx(2.576 * 0.01 * 2**0.5, rel=1e-3)
+        parts_of(NETWORK, frame, split_records(frame.head(2), test_share=0.5, seed=0))
 
 
 def test_replicates_become_rows_of_table_5_with_boosting_as_released() -> None:

@@ -7,7 +7,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from schemas.params.learning import Baselines
 from schemas.tables.baselines import EvidenceSetting, evidence_columns
-from tasks.baselines.targets import Parts, targets_of
+from tasks.baselines.targets import Parts
 from tasks.baselines.xgboost_lockstep import Lockstep, TrainingSet, TreeSettings, column_draws, row_draws
 from tasks.baselines.xgboost_tab import (
     GRIDS,
@@ -20,8 +20,9 @@ from tasks.baselines.xgboost_tab import (
     search,
     training_set,
 )
-from tests.baselines.samples import definition, records
+from tests.baselines.samples import TARGETS, records
 from tests.support.grid_search import grid_search
+from tests.support.records import NETWORK
 
 SEED = 7
 SMALL = {
@@ -36,8 +37,8 @@ SMALL = {
 
 
 def _data(symptom: str, setting: EvidenceSetting) -> TrainingSet:
-    target = next(t for t in targets_of(definition()) if t.symptom == symptom)
-    return training_set(records(600), evidence_columns(definition(), symptom, setting), target, definition())
+    target = next(t for t in TARGETS if t.symptom == symptom)
+    return training_set(records(600), evidence_columns(NETWORK, symptom, setting), target, NETWORK)
 
 
 CLASSIFIERS = [("cough", "all"), ("pain", "realistic"), ("fever", "no-sympt")]
@@ -124,7 +125,7 @@ def test_row_draws_equal_those_of_xgboost() -> None:
 
 def test_as_released_the_evidence_lacks_days_at_home() -> None:
     frame = records(60)
-    settings = (Parts(definition(), frame, frame), Baselines(), SEED)
+    settings = (Parts(NETWORK, frame, frame), Baselines(), SEED)
     with_days = {(job.target.symptom, job.setting): job.test.shape[1] for job in jobs_of(*settings)}
     without = {(job.target.symptom, job.setting): job.test.shape[1] for job in jobs_of(*settings, counts=False)}
     for (symptom, setting), width in with_days.items():

@@ -91,11 +91,6 @@ def test_causes_come_first_for_any_order_of_the_file() -> None:
         assert all(GUT.order.index(parent) < GUT.order.index(name) for parent in GUT.parents(name))
 
 
-def test_unknown_variable_is_named() -> None:
-    with pytest.raises(NetworkError, match="no variable 'feever'; it has asthma"):
-        RESPIRATORY.values("feever")
-
-
 @from_table
 def test_bad_file_is_rejected_with_node_and_entry(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     loaded = yaml.safe_load(FILE.read_text(encoding="utf-8"))

@@ -5,52 +5,39 @@ import pandas as pd
 import pytest
 
 from schemas.errors import NetworkError
-from tasks.domains.in_use import FOLDER, domain_names
 from tasks.measures.history import metrics
 from tasks.measures.history.importance import course_of, fact_importances, omitted_weight, visits_of_fact
 from tasks.network.coding import encode
 from tasks.network.filtering import predicted
-from tasks.network.inference import joint
 from tasks.network.time import sample_histories
-from tasks.network.transitions import Transitions, read_transitions
+from tasks.network.transitions import Transitions
 from tasks.visits.facts import Fact, Visits, Worder, facts_of, history_facts
 from tests.support.histories import worder_of
-from tests.support.unrolled import at_visit, unrolled
+from tests.support.unrolled import TIMED, at_visit, codes_seen, conditional, timed_network, unrolled
 
 SMALL = "_skeleton"
-TIMED = [name for name in domain_names() if (FOLDER / name / "transitions.yaml").exists()]
 
 
-def over_time(domain: str) -> tuple[Worder, Transitions]:
-    worder = worder_of(domain)
-    return worder, read_transitions(FOLDER / domain / "transitions.yaml", worder.network)
+def worded(domain: str) -> tuple[Worder, Transitions]:
+    return worder_of(domain), timed_network(domain)[1]
 
 
 def enumerated(visits: Visits, worder: Worder, transitions: Transitions, unknown: tuple[str, set[int]]) -> np.ndarray:
     """P(course of the visit after ``visits`` | what the notes state), by summing the full joint table."""
-    network, (item, numbers) = worder.network, unknown
+    network, rules, (item, numbers) = worder.network, worder.rules, unknown
+    stated = [dict(visit) for visit in visits]
+    for name in network.variables:
+        for visit in stated:
+            once, each = name in rules.conditions and visit["visit"] == 1, name in rules.symptoms
+            if not (once or each) or (name == item and visit["visit"] in numbers):
+                visit[name] = None
     long = unrolled(network, transitions, len(visits) + 1)
-    names, seen = list(long.variables), {}
-    for at, visit in enumerate(visits):
-        number = at + 1
-        for name in (*worder.rules.conditions, *worder.rules.symptoms):
-            is_stated = number == 1 or name in worder.rules.symptoms
-            if is_stated and not (name == item and number in numbers):
-                label = name if name in transitions.constant else at_visit(name, number)
-                seen[label] = network.values(name).index(visit[name])
-        if at:
-            days = np.array([visit["day"] - visits[at - 1]["day"]])
-            seen[at_visit("gap", number)] = int(transitions.gap_codes(days)[0])
-    part = joint(long, names)[tuple(seen.get(name, slice(None)) for name in names)]
-    left = [name for name in names if name not in seen]
     wanted = [at_visit(name, len(visits) + 1) for name in course_of(network, transitions)]
-    summed = part.sum(axis=tuple(i for i, name in enumerate(left) if name not in wanted))
-    order = [name for name in left if name in wanted]
-    return np.transpose(summed, [order.index(name) for name in wanted]) / summed.sum()
+    return conditional(long, codes_seen(network, transitions, stated), wanted)
 
 
 def test_importance_is_the_distance_of_enumerated_forecasts() -> None:
-    worder, transitions = over_time(SMALL)
+    worder, transitions = worded(SMALL)
     visits = sample_histories(worder.network, transitions, 12, [1, 2, 3] * 4, 5)
     found = fact_importances(visits, worder, worder.network, transitions).set_index(["patient", "fact"])["importance"]
     checked = 0
@@ -69,7 +56,7 @@ def test_importance_is_the_distance_of_enumerated_forecasts() -> None:
 
 @pytest.mark.parametrize("domain", TIMED)
 def test_every_fact_of_a_domain_has_an_importance_in_the_order_of_its_facts(domain: str) -> None:
-    worder, transitions = over_time(domain)
+    worder, transitions = worded(domain)
     visits = sample_histories(worder.network, transitions, 4, [1, 3, 4, 5], 9)
     shuffled = visits.sample(frac=1, random_state=1)
     found = fact_importances(shuffled, worder, worder.network, transitions)
@@ -78,7 +65,7 @@ def test_every_fact_of_a_domain_has_an_importance_in_the_order_of_its_facts(doma
 
 
 def test_a_fact_on_which_nothing_later_depends_has_no_importance() -> None:
-    worder, transitions = over_time("respiratory")
+    worder, transitions = worded("respiratory")
     visits = sample_histories(worder.network, transitions, 6, 4, 9)
     found = fact_importances(visits, worder, worder.network, transitions)
     by_kind = found.groupby("kind")["importance"]
@@ -95,7 +82,7 @@ def test_an_episode_covers_the_visit_of_its_end_and_other_facts_one_visit() -> N
 
 
 def test_no_visits_have_no_importance_and_impossible_ones_are_named() -> None:
-    worder, transitions = over_time(SMALL)
+    worder, transitions = worded(SMALL)
     visits = sample_histories(worder.network, transitions, 2, 2, 5)
     assert fact_importances(visits.iloc[:0], worder, worder.network, transitions).empty
     changed = visits.drop(columns=["otitis"]).assign(otitis="no", diabetes=["no", "yes", "no", "yes"])  # a constant

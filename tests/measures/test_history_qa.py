@@ -16,15 +16,13 @@ from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import LETTERS, PATIENT_NOTES
 from schemas.tables.visits import HISTORY_QUESTIONS, PLACES
 from tasks.domains.history import history_words
-from tasks.domains.in_use import FOLDER, in_domain
+from tasks.domains.in_use import in_domain
 from tasks.domains.rules import rules_of
 from tasks.measures.history_qa.metrics import history_metrics, notes_of_visits
 from tasks.measures.history_qa.questions import Words, history_questions, patient_name, places_of
 from tasks.measures.note_qa.answering import answer_questions, judge_outputs
 from tasks.measures.note_qa.truth_questions import UNKNOWN
-from tasks.network.definition import load_definition
 from tasks.network.time import sample_histories
-from tasks.network.transitions import read_transitions
 from tasks.network.visits import first_date
 from tasks.simulator.answerer.timeline import over_time
 from tasks.simulator.request import ChartedNote
@@ -32,6 +30,7 @@ from tasks.visits.prompting import visit_prompts
 from tasks.visits.writing import write_visit_notes
 from tests.support.histories import worder_of
 from tests.support.scripted import DirectAsk
+from tests.support.unrolled import timed_network
 
 SEED = 5
 DOMAINS = ("respiratory", "urinary")
@@ -41,15 +40,14 @@ KINDS = {"first", "last", "often", "long", "since", "changed", "order"}
 
 @cache
 def visits_of(domain: str, patients: int = 60) -> pd.DataFrame:
-    network = load_definition(FOLDER / domain / "network.yaml")
-    transitions = read_transitions(FOLDER / domain / "transitions.yaml", network)
+    network, transitions = timed_network(domain)
     sizes = [1 + i % 8 for i in range(patients)] + [24, 48]
     return sample_histories(network, transitions, len(sizes), sizes, SEED)
 
 
 def words_of(domain: str) -> Words:
-    network = load_definition(FOLDER / domain / "network.yaml")
-    return Words.of(rules_of(domain), history_words(domain), network)
+    worder = worder_of(domain)
+    return Words.of(worder.rules, worder.words, worder.network)
 
 
 @cache
@@ -60,10 +58,7 @@ def questions_of(domain: str) -> pd.DataFrame:
 
 
 def second_reading(wording: str, own: pd.DataFrame, columns: dict[str, str], treatments: dict[str, str]) -> str | None:
-    """The right choice from one patient's rows of the raw table, or None where the table does not tell."""
-    table = own.assign(
-        date=[pd.Timestamp(first_date(p)) + pd.Timedelta(days=d) for p, d in own[["patient", "day"]].values]
-    )
+    """The right choice from one patient's dated rows of the raw table, or None where the table does not tell."""
     days = [pd.Timestamp(day) for day in re.findall(r"\d{4}-\d\d-\d\d", wording)]
     labels = sorted((label for label in columns if label in wording), key=wording.index)
     labels = [one for one in labels if not any(one != other and one in other for other in labels)]
@@ -71,7 +66,7 @@ def second_reading(wording: str, own: pd.DataFrame, columns: dict[str, str], tre
     def has(rows: pd.DataFrame, label: str) -> pd.Series:
         return ~rows[columns[label]].isin(["no", "none"])
 
-    from_on, up_to = table[table["date"] >= days[0]], table[table["date"] <= days[0]]
+    from_on, up_to = own[own["date"] >= days[0]], own[own["date"] <= days[0]]
     if "first have" in wording and "how many" not in wording:
         found = from_on.loc[has(from_on, labels[0]), "date"].min()
         return None if pd.isna(found) else f"At the visit of {found.date()}"
@@ -79,7 +74,7 @@ def second_reading(wording: str, own: pd.DataFrame, columns: dict[str, str], tre
         found = up_to.loc[has(up_to, labels[0]), "date"].max()
         return None if pd.isna(found) else f"At the visit of {found.date()}"
     if "how many visits" in wording:
-        among = table[table["date"].between(*days)]
+        among = own[own["date"].between(*days)]
         count = int(has(among, labels[0]).sum())
         return None if among.empty else f"At {count} visit" + "s" * (count > 1)
     if "how many days" in wording:
@@ -92,7 +87,7 @@ def second_reading(wording: str, own: pd.DataFrame, columns: dict[str, str], tre
         found = from_on.loc[has(from_on, labels[0]) & given & gone_next, "date"].min()
         return None if pd.isna(found) else f"At the visit of {found.date()}"
     if "but not at the other" in wording:
-        pair = table[table["date"].isin(days)]
+        pair = own[own["date"].isin(days)]
         differ = [label for label in labels if len(pair) == 2 and has(pair, label).nunique() == 2]
         return differ[0][0].upper() + differ[0][1:] if differ else None
     firsts = pd.Series({label: from_on.loc[has(from_on, label), "date"].min() for label in labels}).dropna()
@@ -107,7 +102,8 @@ def test_answers_are_those_of_a_second_reading_of_the_table(domain: str) -> None
     visits, questions, rules = visits_of(domain), questions_of(domain), rules_of(domain)
     columns = {rules.labels[name]: name for name in rules.symptoms}
     treatments = {phrases["yes"]: name for name, phrases in history_words(domain).treatments.items()}
-    own = {patient_name(patient): rows for patient, rows in visits.groupby("patient")}
+    dates = [pd.Timestamp(first_date(p)) + pd.Timedelta(days=d) for p, d in visits[["patient", "day"]].values]
+    own = {patient_name(patient): rows for patient, rows in visits.assign(date=dates).groupby("patient")}
     for row in questions.itertuples():
         choices = json.loads(row.choices)
         expected = second_reading(row.wording, own[row.patient], columns, treatments)

@@ -16,54 +16,27 @@ from flows.stages import visits as visits_stage
 from schemas.errors import NetworkError
 from schemas.params.records import Visits
 from schemas.tables.records import visits_schema
-from tasks.domains.in_use import FOLDER, domain_names
+from tasks.domains.in_use import FOLDER
 from tasks.network.coding import encode
 from tasks.network.definition import load_definition
 from tasks.network.filtering import filtered, smoothed
-from tasks.network.graph import NetworkDefinition
 from tasks.network.inference import joint, joint_posterior
 from tasks.network.sampling import sample
 from tasks.network.time import sample_histories
-from tasks.network.transitions import Transitions, read_transitions
 from tasks.network.visits import visit_dates, visits_per_patient
-from tests.support.unrolled import at_visit, unrolled
+from tests.support.unrolled import TIMED, at_visit, codes_seen, conditional, timed_network, unrolled
 
 SEED = 11
-SMALL = FOLDER / "_skeleton"
-TIMED = [name for name in domain_names() if (FOLDER / name / "transitions.yaml").exists()]
-
-
-def over_time(folder: Path) -> tuple[NetworkDefinition, Transitions]:
-    network = load_definition(folder / "network.yaml")
-    return network, read_transitions(folder / "transitions.yaml", network)
+SMALL = "_skeleton"
 
 
 def enumerated(network, transitions, visits: pd.DataFrame, target: str, until: int | None = None) -> np.ndarray:
     """P(target at each visit | evidence up to ``until``, or to the visit itself) by summing the full joint table."""
-    size = len(visits)
-    long = unrolled(network, transitions, size)
-    names = list(long.variables)
-    table = np.zeros(long.cards(names))
-    for name in names:
-        axes = [names.index(one) for one in (*long.parents(name), name)]
-        logs = np.transpose(long.log_conditional(name), np.argsort(axes))
-        table = table + logs.reshape([n if i in axes else 1 for i, n in enumerate(long.cards(names))])
-    found = []
-    for visit in range(1, size + 1):
-        seen = {}
-        for row in visits.iloc[: visit if until is None else until].to_dict("records"):
-            for name in network.variables:
-                if row.get(name) is not None:
-                    label = name if name in transitions.constant else at_visit(name, row["visit"])
-                    seen[label] = network.values(name).index(row[name])
-            if row["visit"] > 1 and row.get("day") is not None:
-                days = np.array([row["day"] - visits["day"].iloc[row["visit"] - 2]])
-                seen[at_visit("gap", row["visit"])] = int(transitions.gap_codes(days)[0])
-        part = np.exp(table)[tuple(slice(None) if name not in seen else seen[name] for name in names)]
-        left = [name for name in names if name not in seen]
+    long, found = unrolled(network, transitions, len(visits)), []
+    for visit in range(1, len(visits) + 1):
+        seen = codes_seen(network, transitions, visits.iloc[: until or visit].to_dict("records"))
         wanted = target if target in transitions.constant else at_visit(target, visit)
-        total = part.sum(axis=tuple(i for i, name in enumerate(left) if name != wanted))
-        found.append(total / total.sum())
+        found.append(conditional(long, seen, [wanted]))
     return np.array(found)
 
 
@@ -79,7 +52,7 @@ def hide(histories: pd.DataFrame, names: list[str], share: float = 0.5) -> pd.Da
 @pytest.mark.parametrize("target", ["otitis", "diabetes"])
 @pytest.mark.parametrize("with_days", [True, False])
 def test_filtered_and_smoothed_states_are_those_of_enumeration(target, with_days):
-    network, transitions = over_time(SMALL)
+    network, transitions = timed_network(SMALL)
     visits = hide(sample_histories(network, transitions, 12, [1, 2, 3] * 4, SEED), [target])
     visits = visits if with_days else visits.drop(columns="day")
     before, after = (one(network, transitions, visits, target) for one in (filtered, smoothed))
@@ -90,7 +63,7 @@ def test_filtered_and_smoothed_states_are_those_of_enumeration(target, with_days
 
 
 def test_smoothed_states_do_not_depend_on_the_order_of_rows():
-    network, transitions = over_time(SMALL)
+    network, transitions = timed_network(SMALL)
     visits = hide(sample_histories(network, transitions, 6, [1, 2, 3] * 2, SEED), ["otitis"])
     shuffled = visits.sample(frac=1, random_state=1)
     expected = smoothed(network, transitions, visits, "otitis")[shuffled.index.to_numpy()]
@@ -99,7 +72,7 @@ def test_smoothed_states_do_not_depend_on_the_order_of_rows():
 
 @pytest.mark.parametrize("domain", TIMED)
 def test_smoothed_states_of_a_domain_are_those_of_elimination_in_the_unrolled_network(domain):
-    network, transitions = over_time(FOLDER / domain)
+    network, transitions = timed_network(domain)
     target, hidden = network.of_type("diagnosis")[0], list(network.of_type("diagnosis"))
     visits = sample_histories(network, transitions, 20, 4, SEED).drop(columns=["record", *hidden])
     found = smoothed(network, transitions, visits, target)
@@ -121,7 +94,7 @@ def test_smoothed_states_of_a_domain_are_those_of_elimination_in_the_unrolled_ne
 
 
 def test_a_constant_that_changes_is_impossible():
-    network, transitions = over_time(SMALL)
+    network, transitions = timed_network(SMALL)
     visits = sample_histories(network, transitions, 1, 2, SEED).drop(columns=["record", "otitis"])
     visits["diabetes"] = ["no", "yes"]
     with pytest.raises(NetworkError, match="patient 0, visit 2: the evidence has probability zero"):
@@ -132,7 +105,7 @@ def test_a_constant_that_changes_is_impossible():
 @pytest.mark.parametrize("domain", TIMED)
 def test_sampled_transitions_are_within_4_standard_errors(domain, patients):
     """Each marginal at visits 2 and 3, each pair of a variable at two visits in a row, and each interval."""
-    network, transitions = over_time(FOLDER / domain)
+    network, transitions = timed_network(domain)
     long = unrolled(network, transitions, 3)
     histories = sample_histories(network, transitions, patients, 3, SEED)
     by_visit = {visit: own.reset_index(drop=True) for visit, own in histories.groupby("visit")}
@@ -160,7 +133,7 @@ def within(counts: np.ndarray, exact: np.ndarray, n: int) -> bool:
 
 
 def test_a_count_that_was_not_observed_changes_nothing_and_one_that_was_does():
-    network, transitions = over_time(FOLDER / "respiratory")
+    network, transitions = timed_network("respiratory")
     visits = sample_histories(network, transitions, 8, 3, SEED).drop(columns=["record", "antibiotics"])
     partly = visits.assign(days_at_home=visits["days_at_home"].where(visits["visit"] == 2))
     without = visits.drop(columns="days_at_home")
@@ -174,7 +147,7 @@ def test_a_count_that_was_not_observed_changes_nothing_and_one_that_was_does():
 
 @pytest.mark.soak
 def test_a_million_visits_take_less_than_30_seconds():
-    network, transitions = over_time(FOLDER / "respiratory")
+    network, transitions = timed_network("respiratory")
     start = time.perf_counter()
     assert len(sample_histories(network, transitions, 125_000, 8, SEED)) == 1_000_000
     assert time.perf_counter() - start < 30
@@ -182,14 +155,14 @@ def test_a_million_visits_take_less_than_30_seconds():
 
 @pytest.mark.parametrize("domain", TIMED)
 def test_one_visit_a_patient_is_the_static_sample(domain):
-    network, transitions = over_time(FOLDER / domain)
+    network, transitions = timed_network(domain)
     names = list(network.variables)
     found = sample_histories(network, transitions, 500, 1, SEED)
     assert found[names].to_csv() == sample(network, 500, SEED)[names].to_csv()
 
 
 def test_histories_keep_their_values_when_patients_and_visits_are_added():
-    network, transitions = over_time(SMALL)
+    network, transitions = timed_network(SMALL)
     few = sample_histories(network, transitions, 10, 3, SEED)
     more = sample_histories(network, transitions, 20, 5, SEED)
     kept = more[(more["patient"] < 10) & (more["visit"] <= 3)].reset_index(drop=True)
@@ -197,7 +170,7 @@ def test_histories_keep_their_values_when_patients_and_visits_are_added():
 
 
 def test_a_domain_without_transitions_has_no_visits(tmp_path):
-    copy = Path(shutil.copy(SMALL / "network.yaml", tmp_path))
+    copy = Path(shutil.copy(FOLDER / SMALL / "network.yaml", tmp_path))
     saved = {}
     stage = SimpleNamespace(
         network=load_definition(copy), dep={"network": copy}.__getitem__, save=saved.__setitem__, params=None
@@ -208,7 +181,7 @@ def test_a_domain_without_transitions_has_no_visits(tmp_path):
 
 
 def test_records_number_patients_and_visits():
-    network, transitions = over_time(SMALL)
+    network, transitions = timed_network(SMALL)
     histories = sample_histories(network, transitions, 3, [2, 1, 3], SEED)
     assert histories["record"].tolist() == [1, 2, 101, 201, 202, 203]
     assert (histories.groupby("patient")["day"].first() == 0).all()
@@ -234,6 +207,6 @@ def test_dates_count_from_a_fixed_first_day():
 
 @pytest.mark.parametrize("sizes", [0, 100, [1, 2]])
 def test_impossible_numbers_of_visits_are_refused(sizes):
-    network, transitions = over_time(SMALL)
+    network, transitions = timed_network(SMALL)
     with pytest.raises(NetworkError, match="visits"):
         sample_histories(network, transitions, 3, sizes, SEED)

@@ -26,7 +26,7 @@ from tasks.simulator.request import ChatRequest
 from tasks.simulator.writer.summaries import Stated, WrittenSummary, written_summary
 from tasks.texts.document import WHOLE, documents_table, system_names
 from tasks.texts.reading import Row
-from tasks.visits.facts import date_of, facts_of, history_facts
+from tasks.visits.facts import Fact, date_of, facts_of, history_facts
 from tasks.visits.prompting import visit_prompts
 from tasks.visits.writing import write_visit_notes
 from tests.support.histories import facts_by_patient, random_visits, worder_of
@@ -63,9 +63,14 @@ def truths() -> dict[tuple[int, str, int], WrittenSummary]:
     return found
 
 
+@cache
+def facts() -> dict[int, list[Fact]]:
+    return facts_by_patient(histories()["history_facts"])
+
+
 def in_record(one: Stated, patient: int) -> bool:
     """Whether the record has exactly what a statement says."""
-    for fact in facts_by_patient(histories()["history_facts"])[patient]:
+    for fact in facts()[patient]:
         item = WORDER.rules.labels[fact.item] if fact.kind == "trait" else fact.item
         start, end = date_of(patient, fact.start), date_of(patient, fact.end)
         if (fact.kind, item, end) == (one.kind, one.item, one.end) and (one.kind == "trait" or start == one.start):

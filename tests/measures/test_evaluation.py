@@ -18,7 +18,7 @@ from flows.evaluation.folder import evaluation_files, page, write_evaluation
 from flows.evaluation.forms import clinicians_agreement, form_files, label_files
 from flows.evaluation.roles import choose_role
 from flows.evaluation.work import Evaluation, evaluate_data, read_data
-from flows.rebuild.pipeline import stage_files
+from flows.rebuild.pipeline import StageFiles, stage_files
 from flows.runtime.params import load_params
 from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
@@ -394,19 +394,26 @@ def test_a_wrong_command_is_one_line_and_writes_nothing(
     assert sorted(tmp_path.iterdir()) == before
 
 
+def in_its_pipeline(
+    folder: Path, entry: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> tuple[StageFiles, MemoryStage]:
+    """The files of the stage of an evaluation with the params ``entry``, and the stage after its run."""
+    (folder / "evaluations").mkdir()
+    (folder / "evaluations" / "params.yaml").write_text(json.dumps({"evaluations": {"mine": entry}}))
+    (folder / "evaluations" / "dvc.yaml").write_text((ROOT / "evaluations" / "dvc.yaml").read_text())
+    monkeypatch.chdir(folder)
+    files = stage_files(Path("evaluations/dvc.yaml"), "evaluate@mine")
+    stage = MemoryStage(load_params(ROOT / "params.yaml"), folder, files.name)
+    asyncio.run(stage_evaluate.run(stage))  # type: ignore[arg-type]
+    return files, stage
+
+
 def test_the_third_pipeline_runs_the_evaluations_of_its_params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "cases.jsonl").write_text("\n".join(map(json.dumps, _rows())))
     entry = {"folder": str(tmp_path / "data"), "data": "cases.jsonl", "metrics": ["doclens"]}
-    (tmp_path / "evaluations").mkdir()
-    (tmp_path / "evaluations" / "params.yaml").write_text(json.dumps({"evaluations": {"mine": entry}}))
-    (tmp_path / "evaluations" / "dvc.yaml").write_text((ROOT / "evaluations" / "dvc.yaml").read_text())
-    monkeypatch.chdir(tmp_path)
-    files = stage_files(Path("evaluations/dvc.yaml"), "evaluate@mine")
+    files, stage = in_its_pipeline(tmp_path, entry, monkeypatch)
     assert files.dep("data") == tmp_path / "data"
-    stage = MemoryStage(load_params(ROOT / "params.yaml"), tmp_path)
-    stage.name = files.name  # type: ignore[attr-defined]
-    asyncio.run(stage_evaluate.run(stage))  # type: ignore[arg-type]
     assert set(stage.tables) | {"report"} == set(files.outs)
     assert stage.tables["facts"].empty
     assert "claims of the reference" in (tmp_path / "report").read_text()

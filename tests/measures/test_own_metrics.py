@@ -11,10 +11,8 @@ import pytest
 from flows.commands.cli import run
 from flows.evaluation.folder import evaluation_files
 from flows.evaluation.work import evaluate_data, read_data
-from flows.rebuild.pipeline import stage_files
 from flows.runtime.params import load_params
 from flows.runtime.tables import check
-from flows.stages import evaluate as stage_evaluate
 from flows.stages.evaluate import load_evaluation
 from flows.stages.overlap import run_own_metrics
 from schemas.errors import ParamsError, SourceError
@@ -23,6 +21,7 @@ from schemas.tables.evaluate import EVALUATION
 from tasks.llm.calls import Call
 from tasks.measures.own import load_metrics, score_own
 from tasks.texts.document import Document
+from tests.measures.test_evaluation import in_its_pipeline
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 from tests.support.scripted import ScriptedAsk
@@ -83,14 +82,7 @@ def test_the_command_prints_it(
 
 def test_the_pipeline_runs_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = {"folder": str(folder), "data": "cases.jsonl", "metrics": ["overlap"], "own": ["shown.py"]}
-    (folder / "evaluations").mkdir()
-    (folder / "evaluations" / "params.yaml").write_text(json.dumps({"evaluations": {"mine": entry}}))
-    (folder / "evaluations" / "dvc.yaml").write_text((ROOT / "evaluations" / "dvc.yaml").read_text())
-    monkeypatch.chdir(folder)
-    files = stage_files(Path("evaluations/dvc.yaml"), "evaluate@mine")
-    stage = MemoryStage(load_params(ROOT / "params.yaml"), folder)
-    stage.name = files.name  # type: ignore[attr-defined]
-    asyncio.run(stage_evaluate.run(stage))  # type: ignore[arg-type]
+    files, stage = in_its_pipeline(folder, entry, monkeypatch)
     assert stage.tables["metrics"].set_index(["system", "metric"]).loc[("one", "kept words"), "n"] == 10
     assert folder in [Path(path) for path in files.deps.values()], "an edited metric is a changed dependency"
 

@@ -11,6 +11,7 @@ import pytest
 from tasks.domains.rules import load_rules
 from tasks.llm.prompts import render
 from tasks.simulator.annotator import comparison, consistency, instructions, mapping
+from tasks.simulator.annotator.assertion import assertion
 from tasks.simulator.annotator.spans import find_spans
 from tasks.simulator.clinical import findings, patient, words
 from tasks.simulator.clinical.similarity import known, says
@@ -116,6 +117,7 @@ FORMS: dict[str, Callable[..., object]] = {
     "age_and_sex": lambda text: sorted({mention.what for mention in patient.find_age_and_sex(text)}),
     "says": says,
     "spans": spans,
+    "asserted": lambda sentence, symptom, phrase: assertion(f"Dry.\n{sentence}", symptom, phrase, sentence),
     "departures": departures,
     "departures_unrelated": departures_unrelated,
     "differences": differences,

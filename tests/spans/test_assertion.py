@@ -3,12 +3,10 @@
 import asyncio
 
 import pandas as pd
-import pytest
 
 from schemas.tables.columns import typed
 from schemas.tables.records import SPANS
 from tasks.llm.calls import Call
-from tasks.simulator.annotator.assertion import assertion
 from tasks.spans.assertion import (
     AssertionReply,
     add_record_values,
@@ -71,19 +69,3 @@ def test_shares_and_agreement_with_the_record() -> None:
     assert values["normal", "share_present"] == values["normal", "share_absent"] == 0.5
     assert values["normal", "agrees"] == 0.5  # the fever is rightly denied; the cough that the record has not is not
     assert values["compact", "share_other"] == 1 and values["compact", "agrees"] == 0
-
-
-@pytest.mark.parametrize(
-    ("sentence", "phrase", "expected"),
-    [
-        ("The patient denies fever and reports a cough.", "a cough", "present"),
-        ("The patient denies fever and reports a cough.", "denies fever", "absent"),
-        ("Her son has a cough.", "has a cough", "other person"),
-        ("The patient had a history of cough as a child.", "a history of cough", "past"),
-        ("Afebrile.", "Afebrile", "absent"),
-        ("Nothing of note here.", "Nothing of note", "present"),
-    ],
-)
-def test_the_rules_go_by_the_polarity_of_the_mention(sentence: str, phrase: str, expected: str) -> None:
-    symptom = "fever" if "ebrile" in phrase or "fever" in phrase else "cough"
-    assert assertion(f"Dry.\n{sentence}", symptom, phrase, sentence) == expected

@@ -94,21 +94,20 @@ def test_no_notes_give_no_figures():
     assert rows["value"].isna().all()
 
 
+BOTH = pd.concat([METRIC_ROWS, METRIC_ROWS.assign(condition="compact")])
+TABLES = load_published("simsum_table3a_spans"), load_published("simsum_table3b_mentions")
+
+
 def test_reproduction_rows_cover_every_cell_of_table_3():
-    both = pd.concat([METRIC_ROWS, METRIC_ROWS.assign(condition="compact")])
-    table_3a, table_3b = load_published("simsum_table3a_spans"), load_published("simsum_table3b_mentions")
-    rows = statistics_rows(both, table_3a, table_3b, "fitted")
-    REPRODUCTION_ROWS.validate(rows)
-    assert len(rows) == 2 * (len(table_3a) + len(table_3b)) + 2  # and the notes without spans of both versions
+    rows = REPRODUCTION_ROWS.validate(statistics_rows(BOTH, *TABLES, "fitted"))
+    assert len(rows) == 2 * sum(map(len, TABLES)) + 2  # and the notes without spans of both versions
     shares = rows[rows["row"].str.contains("%|percent")]
     assert (shares["tolerance"] >= 3).all() and rows["tolerance"].min() == pytest.approx(0.15 * 0.28)
     assert rows["note"].notna().sum() == 1  # the misprint
 
 
 def test_shares_are_compared_in_percent_and_within_15_percent_or_three_points():
-    both = pd.concat([METRIC_ROWS, METRIC_ROWS.assign(condition="compact")])
-    tables = load_published("simsum_table3a_spans"), load_published("simsum_table3b_mentions")
-    rows = statistics_rows(both, *tables, "fitted").set_index(["row", "column"])
+    rows = statistics_rows(BOTH, *TABLES, "fitted").set_index(["row", "column"])
     shown = rows[["published", "reproduced", "tolerance"]]
     expected = {
         ("Total % of spans", "cough, normal"): (24.9, 60, 0.15 * 24.9),
@@ -121,7 +120,7 @@ def test_shares_are_compared_in_percent_and_within_15_percent_or_three_points():
     for key, figures in expected.items():
         assert shown.loc[key].tolist() == pytest.approx(figures), key
     assert rows.index[rows["note"].notna()].tolist() == [("% of spans in hist", "cough, normal")]
-    exact = statistics_rows(both, *tables, "recomputed").set_index("row")["tolerance"]
+    exact = statistics_rows(BOTH, *TABLES, "recomputed").set_index("row")["tolerance"]
     shares = exact.index.str.contains("%|percent")
     assert set(exact[shares]) == {0.05} and set(exact[~shares]) == {0.005}  # half of the last printed digit
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -106,8 +107,8 @@ def test_kinds_that_judges_find_at_a_glance_do_not_outweigh_the_others() -> None
     assert counts.max() == 1 and counts.groupby(counts.index.str[0]).sum().max() <= EASY
 
 
-def test_planted_claims_have_no_flaw_that_their_sentence_has_not(prompts: pd.DataFrame) -> None:
-    written = first_notes(prompts)
+def test_planted_claims_have_no_flaw_that_their_sentence_has_not() -> None:
+    written = first_notes(prompts())
     notes = dict(zip(written["record"].astype(str), written["note"], strict=True))
     claims, flawed = planted_and_flawed(notes)
     assert len(claims) > 300
@@ -181,53 +182,49 @@ def test_a_failed_citation_names_the_whole_document() -> None:
     assert rows and {row["record"] for row in unscored} == {"Müller/2"} == {row[2] for row in rows}
 
 
-@pytest.fixture(scope="module")
+@cache
 def prompts() -> pd.DataFrame:
     return build_prompts(sample(NETWORK, 40, 7), NETWORK, RULES, 7)
 
 
-@pytest.fixture(scope="module")
-def asked(prompts: pd.DataFrame) -> list[PlantedClaim]:
-    return plant_written(prompts, RULES, rounds=3, seed=7)
+@cache
+def asked() -> list[PlantedClaim]:
+    return plant_written(prompts(), RULES, rounds=3, seed=7)
 
 
-@pytest.fixture(scope="module")
-def compacted(prompts: pd.DataFrame) -> tuple[list[PlantedClaim], list[PlantedOmission]]:
-    return plant_compacted(first_notes(prompts), prompts, rounds=3, seed=7)
+@cache
+def compacted() -> tuple[list[PlantedClaim], list[PlantedOmission]]:
+    return plant_compacted(first_notes(prompts()), prompts(), rounds=3, seed=7)
 
 
 def first_notes(prompts: pd.DataFrame) -> pd.DataFrame:
     return gold_tables(write_gold(prompts))[0]
 
 
-def test_errors_of_the_simulated_writer_are_cases_with_known_truth(
-    prompts: pd.DataFrame, asked: list[PlantedClaim]
-) -> None:
-    by_kind = {kind: [case for case in asked if case.kind == kind] for kind in {case.kind for case in asked}}
+def test_errors_of_the_simulated_writer_are_cases_with_known_truth() -> None:
+    by_kind = {kind: [case for case in asked() if case.kind == kind] for kind in {case.kind for case in asked()}}
     assert {"asked for and written", "descriptor written", "dropped by the writer"} <= set(by_kind)
     assert "contradicted by the writer" in by_kind
-    assert all(case.truth == (case.kind in ("asked for and written", "descriptor written")) for case in asked)
-    values = {str(row["record"]): json.loads(row["values"]) for row in prompts.to_dict("records")}
+    assert all(case.truth == (case.kind in ("asked for and written", "descriptor written")) for case in asked())
+    values = {str(row["record"]): json.loads(row["values"]) for row in prompts().to_dict("records")}
     for case in by_kind["dropped by the writer"]:
         symptom = next((name for name in values[case.document.split("-")[0]] if name in case.claim), None)
         assert symptom is None or symptom not in case.premise.lower()
-    assert plant_written(prompts, RULES, rounds=3, seed=7) == asked
-    part = plant_written(prompts.iloc[:10], RULES, rounds=3, seed=7)
-    assert set(part) <= set(asked)  # a record's cases do not depend on other records
+    assert plant_written(prompts(), RULES, rounds=3, seed=7) == asked()
+    part = plant_written(prompts().iloc[:10], RULES, rounds=3, seed=7)
+    assert set(part) <= set(asked())  # a record's cases do not depend on other records
 
 
-def test_a_written_descriptor_is_in_the_note(asked: list[PlantedClaim]) -> None:
-    described = [case for case in asked if case.kind == "descriptor written"]
+def test_a_written_descriptor_is_in_the_note() -> None:
+    described = [case for case in asked() if case.kind == "descriptor written"]
     assert described
     for case in described:  # possibly reworded: "during exercise" as "on exertion", "dry" as "without sputum"
         stems = {word[:5] for word in case.claim.split(": ")[1].lower().rstrip(".").split() if len(word) > 2}
         assert any(stem in case.premise.lower() for stem in stems | {"exert", "effort", "without sputum"}), case.claim
 
 
-def test_sentences_left_out_by_the_compaction_are_omitted(
-    compacted: tuple[list[PlantedClaim], list[PlantedOmission]],
-) -> None:
-    claims, omissions = compacted
+def test_sentences_left_out_by_the_compaction_are_omitted() -> None:
+    claims, omissions = compacted()
     kinds = {case.kind for case in claims}
     assert kinds == {
         "kept by the writer",
@@ -241,16 +238,14 @@ def test_sentences_left_out_by_the_compaction_are_omitted(
     assert gone
 
 
-def test_changed_details_are_not_in_the_note(compacted: tuple[list[PlantedClaim], list[PlantedOmission]]) -> None:
-    changed = [case for case in compacted[0] if case.kind == "detail changed by the writer"]
+def test_changed_details_are_not_in_the_note() -> None:
+    changed = [case for case in compacted()[0] if case.kind == "detail changed by the writer"]
     assert changed
     assert all(case.claim not in case.premise for case in changed)
 
 
-def test_judge_is_measured_on_the_errors_planted_by_the_writer(
-    asked: list[PlantedClaim], compacted: tuple[list[PlantedClaim], list[PlantedOmission]]
-) -> None:
-    cases = Cases(claims=[*asked, *compacted[0]], left_out=compacted[1])
+def test_judge_is_measured_on_the_errors_planted_by_the_writer() -> None:
+    cases = Cases(claims=[*asked(), *compacted()[0]], left_out=compacted()[1])
     planted, unscored = asyncio.run(judge_planted(DirectAsk(), SimulatorEvaluator(), cases))
     assert unscored == []
     rows = rate_rows(PLANTED.validate(planted), system="judge", seed=1, provenance="rules")
@@ -260,9 +255,9 @@ def test_judge_is_measured_on_the_errors_planted_by_the_writer(
     assert rightly["omissions", "kept by the writer"] >= 0.8
 
 
-def test_corrected_omissions_agree_with_what_the_writer_left_out(prompts: pd.DataFrame) -> None:
-    notes = first_notes(prompts)
-    target = plant_compacted(notes, prompts, rounds=1, seed=1)[1]  # other compactions than the planted
+def test_corrected_omissions_agree_with_what_the_writer_left_out() -> None:
+    notes = first_notes(prompts())
+    target = plant_compacted(notes, prompts(), rounds=1, seed=1)[1]  # other compactions than the planted
     judged, _ = asyncio.run(judge_planted_omissions(DirectAsk(), target, COMPACTED))
     shares = pd.DataFrame(judged, columns=["step", "kind", "document", "text", "truth", "judged"]).astype(
         {"judged": float, "truth": float}
@@ -270,7 +265,7 @@ def test_corrected_omissions_agree_with_what_the_writer_left_out(prompts: pd.Dat
     by_text = shares.groupby("document")[["judged", "truth"]].mean()
     keys = {"system": "compact notes", "condition": "judge", "item": "all", "metric": "omission_share", "ceiling": 1.0}
     scores = by_text.reset_index().rename(columns={"judged": "value"}).assign(**keys)
-    planted = plant_compacted(notes, prompts, rounds=1, seed=7)[1]
+    planted = plant_compacted(notes, prompts(), rounds=1, seed=7)[1]
     cases, _ = asyncio.run(judge_planted_omissions(DirectAsk(), planted, COMPACTED))
     found = of_all(corrected_rows(scores, planted_table(cases, "rules"), NONE, seed=1, provenance="p"))
     corrected = found.loc["omission_share_corrected"]

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -10,12 +11,12 @@ from schemas.params.history import VisitNotes
 from schemas.tables.visits import VISIT_NOTES
 from tasks.domains.in_use import domain_names, in_domain
 from tasks.notes.consistency import ConsistencyReply, consistency_call
-from tasks.simulator.request import ChatRequest
 from tasks.simulator.writer.rules import ErrorRates
-from tasks.simulator.writer.visits import visit_note
+from tasks.simulator.writer.visits import WrittenVisit, visit_note
 from tasks.visits.facts import date_of
 from tasks.visits.prompting import visit_prompts
 from tasks.visits.writing import CHECK, write_visit_notes
+from tests.simulator.test_writer import request
 from tests.support.histories import random_visits, worder_of
 from tests.support.scripted import DirectAsk, ScriptedAsk
 
@@ -25,10 +26,6 @@ PARAMS = VisitNotes()
 
 def prompts_of(domain: str, patients: int, seed: int = 3) -> pd.DataFrame:
     return visit_prompts(random_visits(domain, patients, seed=seed), worder_of(domain), 7)
-
-
-def request(prompt: str, seed: int = 0) -> ChatRequest:
-    return ChatRequest("vignette-writer", (("system", "You write notes."), ("user", prompt)), seed=seed)
 
 
 @pytest.mark.parametrize("domain", domain_names())
@@ -83,21 +80,27 @@ def verdict(prompt: str, note: str, instructions: str) -> bool:
     return reply.consistent
 
 
-def test_the_check_finds_planted_contradictions_between_visits_and_passes_notes_without() -> None:
+@pytest.fixture(scope="module")
+def written() -> list[tuple[Any, WrittenVisit]]:
+    """Prompts of visits, each with its note, some of which contradict an earlier visit."""
+    return [
+        (row, visit_note(request(row.prompt, row.record), NONE)) for row in prompts_of("respiratory", 250).itertuples()
+    ]
+
+
+def test_the_check_finds_planted_contradictions_between_visits_and_passes_notes_without(written) -> None:
     found = {True: [], False: []}
-    for row in prompts_of("respiratory", 250).itertuples():
-        written = visit_note(request(row.prompt, row.record), NONE)
-        planted = written.error is not None
+    for row, note in written:
+        planted = note.error is not None
         if planted or row.record % 9 == 0:
-            found[planted].append(verdict(row.prompt, written.text, row.instructions))
+            found[planted].append(verdict(row.prompt, note.text, row.instructions))
     assert len(found[True]) >= 8, "too few contradictions are planted to tell"
     assert sum(found[True]) <= 0.15 * len(found[True])
     assert sum(found[False]) >= 0.9 * len(found[False])
 
 
-def test_a_planted_contradiction_is_of_the_last_visit_and_seen_in_the_course_only() -> None:
-    rows = list(prompts_of("respiratory", 120).itertuples())
-    wrong = [(row, note) for row in rows if (note := visit_note(request(row.prompt, 1), NONE)).error]
+def test_a_planted_contradiction_is_of_the_last_visit_and_seen_in_the_course_only(written) -> None:
+    wrong = [(row, note) for row, note in written if note.error]
     assert wrong
     for row, note in wrong:
         assert note.error is not None and note.error.kind == "earlier_visit"

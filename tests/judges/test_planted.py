@@ -315,13 +315,16 @@ COPIES = planted_table([("entailment", "own sentence", str(i), "t", True, True) 
     [  # sensitivity 0.9, specificity 0.8
         (0.62, pd.concat([claims_of_prompts(45), COPIES], ignore_index=True), 0.6, 1),
         (0.95, claims_of_prompts(45), 0.75 / 0.7, 0),  # above 1: flagged and not cut
-        (0.62, claims_of_prompts(45, "own sentence"), np.nan, 0),  # no matched cases
+        (0.62, claims_of_prompts(45, "own sentence"), np.nan, 0),  # no matched true claims
+        (0.62, claims_of_prompts(45).head(0), np.nan, 0),
     ],
 )
 def test_scores_are_corrected_by_the_rates_on_matched_cases(
     recall: float, planted: pd.DataFrame, corrected: float, possible: int
 ) -> None:
-    found = of_all(corrected_rows(prompt_recalls(recall), planted, NONE, seed=1, provenance="p"))["value"]
+    rows = corrected_rows(prompt_recalls(recall), planted, NONE, seed=1, provenance="p")
+    found = of_all(rows)["value"]
+    assert rows["item"].str.contains("rates off").any() == bool(len(planted))
     assert found["claim_recall"] == pytest.approx(recall)
     assert found["claim_recall_corrected"] == pytest.approx(corrected, nan_ok=True)
     assert found["claim_recall_corrected_possible"] == possible

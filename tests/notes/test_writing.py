@@ -168,6 +168,10 @@ def test_headings_as_models_write_them(form: str):
     assert read_notes(reply) == [reply]
 
 
+def test_a_heading_may_be_underlined():
+    assert read_notes(UNDERLINED) == [PLAIN]
+
+
 def test_the_last_note_of_a_reply_that_was_cut_off_is_not_used():
     reply, notes = together(3, "\n---\n")
     assert read_notes(reply[:-5], cut_off=True) == notes[:2]

@@ -68,9 +68,6 @@ def test_a_last_item_of_four_letters_is_taken_off_its_list() -> None:
     assert graded(sentence, sentence)["partly supported"] == "She reports fever."
 
 
-ASTHMA, RASH = "There is a history of asthma.", "Her rash has lasted for 2 weeks."
-
-
 @from_table
 def test_all_subtle_changes_of_a_sentence(sentence: str, elsewhere: str, made: dict[str, str]) -> None:
     assert dict(subtle_claims(f"{sentence} {elsewhere}".strip(), sentence)) == made

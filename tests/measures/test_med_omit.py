@@ -182,6 +182,7 @@ def test_a_document_whose_facts_are_not_listed_is_unscored() -> None:
 
 ONE_GRADE = {"facts": [{"fact": "F1", "category": "important"}]}
 NO_FACT = {"clusters": [{"diagnosis": "asthma", "facts": ["F2"]}, {"diagnosis": "copd", "facts": ["F2"]}]}
+GOUT = {"clusters": [{"diagnosis": "asthma", "facts": []}, {"diagnosis": "gout", "facts": []}]}
 
 
 @pytest.mark.parametrize(
@@ -190,6 +191,7 @@ NO_FACT = {"clusters": [{"diagnosis": "asthma", "facts": ["F2"]}, {"diagnosis": 
         *((step, None, "refused") for step in ("differential", "importance", "supports", "refutes")),
         ("importance", ONE_GRADE, "F0 are missing"),
         ("supports", NO_FACT, "not the id of a fact"),
+        ("refutes", GOUT, "not a diagnosis of the differential"),
     ],
 )
 def test_a_failed_grade_loses_the_weight_and_not_the_count(
@@ -267,15 +269,23 @@ def test_facts_that_a_reply_skips_are_unscored_and_do_not_lower_the_count(monkey
     assert scores["share"] == 0.5
 
 
-@pytest.mark.parametrize("fact", [None, "F9"])
+@pytest.mark.parametrize(
+    ("verdicts", "reason"),
+    [
+        ([], "refused"),
+        ([("F0", "no"), ("F9", "no")], "not the id of a fact"),
+        ([("F0", "no"), ("F0", "yes")], "listed more than once"),
+    ],
+)
 def test_failed_omissions_are_null_and_do_not_affect_other_systems(
-    monkeypatch: pytest.MonkeyPatch, fact: str | None
+    monkeypatch: pytest.MonkeyPatch, verdicts: list[tuple[str, str]], reason: str
 ) -> None:
-    given = [{"fact": one, "included": "no"} for one in ("F0", fact)]
-    monkeypatch.setitem(REPLIES, "omissions", {"facts": given})  # a verdict on no fact
-    made = judged(script(*([] if fact else ["omissions"])))
+    given = [{"fact": fact, "included": included} for fact, included in verdicts]
+    monkeypatch.setitem(REPLIES, "omissions", {"facts": given})
+    made = judged(script(*([] if verdicts else ["omissions"])))
     omitted = made["omitted"]
     assert omitted["omitted"].isna().all() and made["unscored"]["step"].tolist() == ["omissions of s"]
+    assert reason in made["unscored"]["reason"][0]
     other = omitted.assign(system="t", omitted=pd.array([False, False], dtype="boolean"))
     scores = document_scores(made["facts"], pd.concat([omitted, other]))
     rows = METRICS.validate(metric_rows(scores, documents={"s": 1, "t": 1}, **SHARED))

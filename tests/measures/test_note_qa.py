@@ -313,7 +313,7 @@ def test_choices_are_shuffled_by_question_and_seed_and_the_letter_of_the_right_o
 
 def test_the_positions_of_the_right_choices_are_counted_by_letter(made):
     questions = made.questions.head(5).assign(answer=["A", "C", "C", "E", "C"], origin="generated")
-    rows = [row for row in question_rows(questions, made.patients, 7) if row["metric"] == "right_choices"]
+    rows = [row for row in question_rows(questions, made.patients) if row["metric"] == "right_choices"]
     assert [(row["item"], row["value"], row["n"]) for row in rows] == [
         ("A", 1, 5), ("B", 0, 5), ("C", 3, 5), ("D", 0, 5), ("E", 1, 5)
     ]  # fmt: skip
@@ -390,10 +390,10 @@ def test_the_judge_is_right_where_its_verdict_agrees_with_the_letter() -> None:
         {"question": ["q1", "q2", "q3", "q4"], "version": "normal", "form": "choice", "patient": "p"}
     )
     answers["letter"] = ["A", "B", "C", None]
-    questions = pd.DataFrame({"question": ["q1", "q2", "q3", "q4"], "answer": ["A", "A", "A", "A"]})
-    (row,) = judge_on_answers_rows(judged, answers, questions, seed=1)
+    questions = pd.DataFrame({"question": ["q1", "q2", "q3", "q4"], "answer": "A", "patient": "p"})
+    (row,) = judge_on_answers_rows(judged, answers, questions)
     assert (row["value"], row["n"]) == (pytest.approx((0.5 + 1 + 0) / 3), 3)
-    assert judge_on_answers_rows(judged.tail(1), answers, questions, seed=1) == []
+    assert judge_on_answers_rows(judged.tail(1), answers, questions) == []
 
 
 def test_the_judge_of_planted_answers_by_hand() -> None:
@@ -436,7 +436,7 @@ def test_the_effect_of_a_further_note_is_the_slope():
             "patient": range(12),
         }
     )
-    rows = {(row["item"], row["metric"]): row["value"] for row in effect_rows(scored, seed=1)}
+    rows = {(row["item"], row["metric"]): row["value"] for row in effect_rows(scored)}
     assert rows["notes", "score_change_a_note"] == pytest.approx(-0.1)
     assert rows["tokens", "spearman_with_score"] == pytest.approx(-1)
     assert rows["notes 2", "score"] == pytest.approx(0.8)
@@ -446,7 +446,7 @@ def test_two_numbers_of_notes_have_a_slope_and_one_number_none():
     def metrics(notes: list[int], tokens: list[int]) -> set[str]:
         scored = pd.DataFrame({"score": [1.0, 0.5, 1.0, 0.5], "notes": notes, "tokens": tokens})
         scored = scored.assign(level=1, patient=range(4))
-        return {str(row["metric"]) for row in effect_rows(scored, seed=1)}
+        return {str(row["metric"]) for row in effect_rows(scored)}
 
     assert metrics([1, 2, 1, 2], [9, 9, 9, 9]) == {"score", "score_change_a_note"}
     assert metrics([1, 1, 1, 1], [9, 8, 9, 8]) == {"score", "spearman_with_score"}

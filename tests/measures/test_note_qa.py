@@ -14,7 +14,7 @@ from schemas.params.measures import NoteQa
 from schemas.tables.metrics import METRICS, SCORES
 from schemas.tables.note_qa import ANSWERS, JUDGEMENTS, LETTERS, PATIENT_NOTES, PLANTED, QUESTIONS
 from tasks.llm.calls import Call, unscored_table
-from tasks.measures.note_qa.answering import answer_questions, judge_outputs, planted_answers
+from tasks.measures.note_qa.answering import answer_questions, judge_call, judge_outputs, planted_answers
 from tasks.measures.note_qa.metrics import (
     effect_rows,
     judge_on_answers_rows,
@@ -38,7 +38,6 @@ from tasks.measures.note_qa.patients import (
 )
 from tasks.measures.note_qa.protocol import (
     answer_and_judge,
-    paper_judge_call,
     paper_questions,
     read_choices,
     read_question,
@@ -496,7 +495,7 @@ def test_four_choices_or_no_letter_are_no_choices():
 def test_the_judge_sees_output_and_right_answer_but_no_question_and_choices_only_for_multiple_choice(form, shown):
     output = {"question": "q", "form": form, "version": "normal", "variant": "answer", "output": "It was dry."}
     question = {"wording": "What cough?", "choices": '["Dry", "Wet", "None", "Croup", "Fever"]', "answer": "A"}
-    call = paper_judge_call(output, question, 3)
+    call = judge_call(output, question, 3, "paper")
     text = call.messages[-1].content
     assert (call.temperature, call.sample) == (0.0, 3)
     assert "It was dry." in text and "What cough?" not in text and ("Croup" in text) is shown

@@ -8,7 +8,7 @@ computed on, and those that it lacks, are the same in all of them.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -57,8 +57,7 @@ class Plan:
 
     def plain(self, documents: Sequence[Document]) -> list[Document]:
         """The documents with outputs without citation marks."""
-        texts = doclens.output_texts(documents, self.citing)
-        return [replace(one, outputs={name: texts[name][one.id] for name in one.outputs}) for one in documents]
+        return doclens.plain_documents(documents, self.citing)
 
 
 def plan_of(chosen: Evaluate, data: DataSet) -> Plan:
@@ -123,9 +122,7 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
         made |= await grounding.judge(ask("judge"), documents, plan.claims, params.doclens)
         unscored.append(_unscored(made.pop("unscored"), grounding.STAGE, plan.systems))
     if "med_omit" in plan.metrics:
-        from tasks.encoder import unit_vectors  # imports torch, which takes seconds and only MED-OMIT needs
-
-        encode = unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)
+        encode = med_omit.name_encoder(params.embed)
         made |= await med_omit.judge(ask("judge"), plain, plan.omissions, params.med_omit, encode)
         unscored.append(_unscored(made.pop("unscored"), omission_scores.STAGE, plan.systems))
     if "qa" in plan.metrics:

@@ -18,8 +18,8 @@ from tasks.measures.doclens.subclaims import Subclaims
 from tasks.measures.evaluation import Plan, evaluation_tables
 from tasks.measures.grounding import grounding
 from tasks.measures.med_omit import metrics as med_omit
-from tasks.measures.med_omit.cases import Case, find_omissions
-from tasks.measures.med_omit.judging import EndOfHistory
+from tasks.measures.med_omit.cases import cases_of, find_omissions
+from tasks.measures.med_omit.judging import EndOfHistory, omitted_rows
 from tasks.measures.med_omit.replies import Differential, EvidenceClusters, Facts, Importances, Mechanisms
 from tasks.measures.note_qa import judging as note_qa
 from tasks.statistics.metric_rows import metric_table
@@ -240,19 +240,9 @@ NOT_LISTED = "its claims could not be listed"
 
 async def judge_facts(ask: Ask, facts: pd.DataFrame, summaries: Mapping[str, str], system: str) -> Tables:
     """Tables omitted (OMITTED) and unscored: which of the FACTS of each document its summary omits."""
-    cases = [
-        Case(str(document), "", {one.fact: (one.kind, one.text) for one in rows.itertuples()})
-        for document, rows in facts.groupby("document", sort=True)
-    ]
+    cases = cases_of(facts)
     found, unscored = await find_omissions(ask, cases, summaries)
-    rows: list[dict[str, object]] = []
-    for case in cases:
-        verdicts = found.get(case.key, {})
-        for fact in case.facts:
-            omitted = verdicts[fact] is not None if fact in verdicts else None
-            about = {"document": case.key, "system": system, "fact": fact}
-            rows.append({**about, "omitted": omitted, "extent": verdicts.get(fact)})
-    return {"omitted": typed(rows, OMITTED), "unscored": unscored_table(unscored)}
+    return {"omitted": typed(omitted_rows(cases, found, system), OMITTED), "unscored": unscored_table(unscored)}
 
 
 def claim_figures(made: Mapping[str, Tables], labels: Mapping[str, str], *, seed: int) -> pd.DataFrame:

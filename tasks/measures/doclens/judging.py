@@ -1,7 +1,7 @@
 """Judges the claims and citations of every system's outputs of documents: one table of judgements."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
@@ -262,6 +262,12 @@ def output_texts(documents: Sequence[Document], citing: Collection[str]) -> dict
         for system, text in document.outputs.items():
             found.setdefault(system, {})[document.id] = without_citations(text) if system in citing else text
     return found
+
+
+def plain_documents(documents: Sequence[Document], citing: Collection[str]) -> list[Document]:
+    """The documents with outputs without the citation marks of systems that cite."""
+    texts = output_texts(documents, citing)
+    return [replace(one, outputs={name: texts[name][one.id] for name in one.outputs}) for one in documents]
 
 
 def citing_systems(documents: Sequence[Document]) -> list[str]:

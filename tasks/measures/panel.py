@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 
@@ -187,13 +186,8 @@ def agreement_table(
 
 
 def _boards(verdicts: pd.DataFrame, judges: Sequence[str]) -> list[Board]:
-    boards = []
-    for metric, group in verdicts.groupby("metric", sort=True):
-        votes = group.pivot(index=_CASE, columns="judge", values="judged")
-        votes = votes.reindex(columns=list(judges)).astype("boolean")
-        documents = pd.Series(votes.index.get_level_values("document"), index=votes.index)
-        boards.append(Board(str(metric), votes, documents))
-    return boards
+    by_metric = verdicts.groupby("metric", sort=True)
+    return [_board(str(metric), group, _CASE, judges) for metric, group in by_metric]
 
 
 LISTED: Collection[str] = ("subclaims", "facts")
@@ -201,15 +195,18 @@ LISTED: Collection[str] = ("subclaims", "facts")
 
 
 def _planted_boards(planted: pd.DataFrame, judges: Sequence[str]) -> list[Board]:
-    key, boards = ["document", "kind", "text"], []
-    for step, group in planted[~planted["step"].isin(LISTED)].groupby("step", sort=True):
-        numbered: Any = group.assign(case=group.groupby(["provenance", *key]).cumcount())
-        votes = numbered.pivot(index=[*key, "case"], columns="provenance", values="judged")
-        votes = votes.reindex(columns=list(judges)).astype("boolean")
-        truth = numbered.drop_duplicates([*key, "case"]).set_index([*key, "case"])["truth"].reindex(votes.index)
-        documents = pd.Series(votes.index.get_level_values("document"), index=votes.index)
-        boards.append(Board(f"planted: {step}", votes, documents, truth))
-    return boards
+    key, rows = ["document", "kind", "text"], planted.rename(columns={"provenance": "judge"})
+    return [
+        _board(f"planted: {step}", group.assign(case=group.groupby(["judge", *key]).cumcount()), [*key, "case"], judges)
+        for step, group in rows[~rows["step"].isin(LISTED)].groupby("step", sort=True)
+    ]
+
+
+def _board(name: str, rows: pd.DataFrame, key: list[str], judges: Sequence[str]) -> Board:
+    """The judges' verdicts on the cases that ``key`` identifies, with the truth where ``rows`` have it."""
+    votes = rows.pivot(index=key, columns="judge", values="judged").reindex(columns=list(judges)).astype("boolean")
+    truth = rows.drop_duplicates(key).set_index(key)["truth"].reindex(votes.index) if "truth" in rows else None
+    return Board(name, votes, pd.Series(votes.index.get_level_values("document"), index=votes.index), truth)
 
 
 class Listed:

@@ -19,7 +19,7 @@ from pydantic import field_validator
 from schemas.errors import SourceError
 from schemas.params.measures import NoteQa
 from schemas.tables.columns import typed
-from schemas.tables.note_qa import LETTERS, QUESTIONS
+from schemas.tables.note_qa import LETTERS, PATIENT_NOTES, QUESTIONS
 from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Reply, unscored_row
 from tasks.llm.prompts import render
@@ -270,8 +270,7 @@ def read_patients(file: Path, params: NoteQa, subjects: set[str] | None = None) 
     notes["position"] = notes.groupby("patient").cumcount()
     if subjects is None:
         notes = notes[notes.groupby("patient")["position"].transform("size") <= len(params.patients_by_notes)]
-    columns = ["patient", "version", "position", "note_id", "date", "note", "tokens"]
-    return notes[columns].astype({"position": "int64", "tokens": "int64"}).reset_index(drop=True)
+    return typed(notes, PATIENT_NOTES).reset_index(drop=True)
 
 
 def _chunks(file: Path, subjects: set[str] | None) -> Iterator[pd.DataFrame]:

@@ -168,21 +168,9 @@ def rouge(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns, dtype=float)
 
 
-def bleu(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
-    """Sentence BLEU of each output, 0 to 1 (sacrebleu's defaults, effective order)."""
-    scorer = sacrebleu.BLEU(effective_order=True)
-    values = [scorer.sentence_score(o, [r]).score / 100 for r, o in zip(references, outputs, strict=True)]
-    return pd.DataFrame({"bleu": np.array(values, dtype=float)})
-
-
 def corpus_bleu(references: Sequence[str], outputs: Sequence[str]) -> float:
     """BLEU of all outputs together, 0 to 1 (sacrebleu's defaults)."""
     return float(sacrebleu.corpus_bleu(list(outputs), [list(references)]).score) / 100
-
-
-def length(outputs: Sequence[str]) -> pd.DataFrame:
-    """Words of each output."""
-    return pd.DataFrame({"words": np.array([len(output.split()) for output in outputs], dtype=float)})
 
 
 def bert_score(
@@ -207,8 +195,11 @@ def bert_score(
 
 
 def overlap_scores(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
-    """ROUGE, BLEU and length of each output, one row each."""
-    return pd.concat([rouge(references, outputs), bleu(references, outputs), length(outputs)], axis=1)
+    """ROUGE, sentence BLEU (0 to 1; sacrebleu's defaults, effective order) and words of each output, one row each."""
+    scorer = sacrebleu.BLEU(effective_order=True)
+    bleu = [scorer.sentence_score(o, [r]).score / 100 for r, o in zip(references, outputs, strict=True)]
+    words = [len(output.split()) for output in outputs]
+    return rouge(references, outputs).assign(bleu=np.array(bleu, dtype=float), words=np.array(words, dtype=float))
 
 
 def part_texts(notes: Sequence[str], part: str) -> list[str]:

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, get_args
 
 import pandas as pd
 
@@ -117,7 +118,7 @@ def majority_of(made: Mapping[str, Tables]) -> Tables:
     if "grounded" in found:
         rows, votes = _votes(made, "grounded", list(GROUNDED.unique or []), "verdict")
         verdict = pd.Series(None, index=votes.index, dtype=object)
-        for name in ("supported", "contradicted", "absent"):
+        for name in get_args(grounding.Verdict):
             given = votes.eq(name).astype("boolean").mask(votes.isna())
             verdict[majority(given).fillna(False).astype(bool)] = name
         found["grounded"] = typed(rows.assign(verdict=verdict, reason=None).reset_index(), GROUNDED)
@@ -242,24 +243,22 @@ async def judge_facts(ask: Ask, facts: pd.DataFrame, summaries: Mapping[str, str
     return {"omitted": typed(omitted_rows(cases, found, system), OMITTED), "unscored": unscored_table(unscored)}
 
 
-def claim_figures(made: Mapping[str, Tables], labels: Mapping[str, str], *, seed: int) -> pd.DataFrame:
-    """METRICS of DocLens by judge and of the majority, from the tables judged (CLAIMS), with the judge as condition."""
-    parts = [
-        doclens.metric_rows(tables["judged"], seed=seed, provenance=_made_by(judge, labels)).assign(condition=judge)
-        for judge, tables in _with_majority(made).items()
-    ]
-    return pd.concat(parts, ignore_index=True)
+def figures_by_judge(
+    made: Mapping[str, Tables], labels: Mapping[str, str], *, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """METRICS of DocLens and of MED-OMIT by judge and of the majority, with the judge as condition.
 
-
-def omission_figures(made: Mapping[str, Tables], labels: Mapping[str, str], *, seed: int) -> pd.DataFrame:
-    """METRICS of MED-OMIT by judge and of the majority, from the tables facts and omitted."""
-    parts = [metric_table([])]
+    They are computed from the tables judged (CLAIMS), facts and omitted.
+    """
+    claims, omissions = [], []
     for judge, tables in _with_majority(made).items():
+        about: dict[str, Any] = {"seed": seed, "provenance": _made_by(judge, labels)}
+        claims.append(doclens.metric_rows(tables["judged"], **about).assign(condition=judge))
         size = tables["omitted"].groupby("system")["document"].nunique().to_dict()
-        scores, about = med_omit.document_scores(tables["facts"], tables["omitted"]), _made_by(judge, labels)
-        rows = med_omit.metric_rows(scores, documents=size, seed=seed, provenance=about, condition=judge)
-        parts.append(rows[rows["metric"].str.fullmatch(_JUDGED)])
-    return pd.concat(parts, ignore_index=True)
+        scores = med_omit.document_scores(tables["facts"], tables["omitted"])
+        rows = med_omit.metric_rows(scores, documents=size, condition=judge, **about)
+        omissions.append(rows[rows["metric"].str.fullmatch(_JUDGED)])
+    return pd.concat(claims, ignore_index=True), pd.concat(omissions, ignore_index=True)
 
 
 def shares_of(made: Mapping[str, Tables]) -> pd.DataFrame:

@@ -17,12 +17,11 @@ from tasks.measures.overlap import (
     agreement_rows,
     bert_score,
     beside_claims,
-    bleu,
     has_words,
-    length,
     long_scores,
     omission_correlations,
     overlap_rows,
+    overlap_scores,
     part_texts,
     rouge,
     score_outputs,
@@ -74,8 +73,8 @@ def test_an_english_reference_has_the_tokens_of_the_papers_whatever_the_output_s
 
 def test_an_empty_output_overlaps_nothing_and_has_no_words() -> None:
     assert (rouge(["a cough"], [""]).iloc[0] == 0).all()
-    assert bleu(["a cough"], [""])["bleu"].tolist() == [0]
-    assert length(["", "dry cough"])["words"].tolist() == [0, 2]
+    assert overlap_scores(["a cough"], [""])["bleu"].tolist() == [0]
+    assert overlap_scores(["a", "a"], ["", "dry cough"])["words"].tolist() == [0, 2]
 
 
 def test_soap_parts_run_to_the_next_heading_and_missing_ones_are_marked() -> None:

@@ -161,10 +161,10 @@ async def _judge_claims(
 ) -> tuple[list[Row], Unscored]:
     sides = [side for document in documents for side in _sides(document, plan)]
     known = await claims_of(ask, sides, limits)
-    questions = [
-        Question(side.key, side.premise, claims.claims, _definitions(side, claims, plan.glossary), side.heading)
-        for side, claims in zip(sides, known, strict=True)
-    ]
+    questions = []
+    for side, claims in zip(sides, known, strict=True):
+        named = named_symptoms(claims.claims, plan.glossary) if side.metric == "claim_recall" else ()
+        questions.append(Question(side.key, side.premise, claims.claims, named, side.heading))
     rows: list[Row] = []
     unscored: Unscored = []
     for side, claims, verdict in zip(sides, known, await evaluator(questions), strict=True):
@@ -192,10 +192,6 @@ def failed_rows(side: Side, what: str, *failures: tuple[str | None, str | None])
     step = what if side.item == WHOLE else f"{what}, section {side.item}"
     found = [(reason, raw) for reason, raw in failures if reason is not None]
     return [unscored_row(side.document, f"{step} of {side.system}", reason, raw) for reason, raw in found]
-
-
-def _definitions(side: Side, claims: Claims, glossary: Mapping[str, str]) -> Definitions:
-    return named_symptoms(claims.claims, glossary) if side.metric == "claim_recall" else ()
 
 
 def named_symptoms(claims: Sequence[str], glossary: Mapping[str, str]) -> Definitions:

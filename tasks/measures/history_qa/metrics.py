@@ -67,7 +67,7 @@ def history_metrics(
     for (form, metric, steps), right in scored.items():
         for version, known in right.groupby("version"):
             missing = missing_answers(unscored, form, str(version), steps)
-            keys = {"system": "answerer", "condition": f"{form}/{version}", "unscored": missing}
+            keys: Row = {"system": "answerer", "condition": f"{form}/{version}", "unscored": missing}
             for item, group in _groups(known, by_kind=form == "free_text"):
                 rows.append(mean_row(metric, group["right"], clusters=group["patient"], item=item, **keys))
     return metric_table(rows, stage=STAGE, seed=seed, provenance=provenance)

@@ -232,8 +232,7 @@ def _overlap(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Overlap of whole outputs and of sections with the references, and its agreement with judged scores."""
     texts = output_texts(documents, plan.citing)
-    references = {document.id: str(document.reference) for document in documents}
-    scored, absent = overlap.score_outputs(texts, references, params.overlap)
+    scored, absent = overlap.score_outputs(texts, documents, params.overlap)
     whole = overlap.long_scores(scored)
     sections = overlap.section_rouge(texts, documents, plan.claims.sections)
     rows = overlap.overlap_rows(whole, absent, stage="overlap", seed=seed)
@@ -244,7 +243,7 @@ def _overlap(
     whole_of = {"notes": len(documents) * len(plan.systems), "systems": len(plan.systems)}
     parts = [
         rows.assign(unscored=rows["unscored"].where(~of_systems, len(documents) - rows["n"])),
-        overlap.section_rows(sections, seed=seed),
+        overlap.overlap_rows(sections, {}, stage="overlap", seed=seed),
         agreement.assign(unscored=agreement["system"].map(whole_of).astype(int) - agreement["n"]),
     ]
     found = pd.concat([whole, sections], ignore_index=True).dropna(subset=["value"])

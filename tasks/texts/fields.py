@@ -41,12 +41,8 @@ class Defects:
         """Add one defect."""
         self._lines.append(f"{place}: {message}")
 
-    def extend(self, others: "Defects") -> None:
-        """Add the defects of ``others``."""
-        self._lines += others._lines
-
-    def __bool__(self) -> bool:
-        return bool(self._lines)
+    def __len__(self) -> int:
+        return len(self._lines)
 
     def refuse(self) -> None:
         """Raises SourceError with a line for each defect, if there are any."""
@@ -189,16 +185,15 @@ def documents_from(
 
 
 def _document(row: Row, defects: Defects, allow_empty: bool) -> Document | None:
-    row, before = _without_absent(row), Defects()
-    name = _id(row, before)
-    source = _source(row, before)
-    reference, heading = (_text(row, field, before) for field in ("reference", "heading"))
-    sections = _sections(row, before)
-    claims = _claims(row, sections, before)
-    outputs = _outputs(row, before, allow_empty)
-    questions = _questions(row, before)
-    if before:
-        defects.extend(before)
+    row, before = _without_absent(row), len(defects)
+    name = _id(row, defects)
+    source = _source(row, defects)
+    reference, heading = (_text(row, field, defects) for field in ("reference", "heading"))
+    sections = _sections(row, defects)
+    claims = _claims(row, sections, defects)
+    outputs = _outputs(row, defects, allow_empty)
+    questions = _questions(row, defects)
+    if len(defects) > before:
         return None
     return Document(name, source, reference, sections, claims, outputs, questions, heading=heading)
 

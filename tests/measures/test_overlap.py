@@ -102,11 +102,11 @@ def test_bertscore_by_a_models_folder(tmp_path: Path) -> None:
 
 
 OUTPUTS = {"a": {"1": "dry cough", "2": "no fever"}, "b": {"1": "dry", "2": ""}}
-REFERENCES = {"1": "dry cough", "2": "no fever"}
+DOCUMENTS = [Document("1", (), "dry cough"), Document("2", (), "no fever")]
 
 
 def test_scores_of_systems_are_means_and_absent_metrics_are_listed_with_their_requirements() -> None:
-    scored, absent = score_outputs(OUTPUTS, REFERENCES, Overlap())
+    scored, absent = score_outputs(OUTPUTS, DOCUMENTS, Overlap())
     rows = METRICS.validate(overlap_rows(long_scores(scored), absent, stage="s", seed=1)).set_index(
         ["system", "metric"]
     )

@@ -64,7 +64,7 @@ def not_citing(summaries: pd.DataFrame) -> pd.Series:
 
 async def summarise(notes: pd.DataFrame, ask: Ask, params: Summarise) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Summaries of each patient's notes (VISIT_NOTES): (HISTORY_SUMMARIES, UNSCORED)."""
-    calls = {
+    calls: dict[tuple[int, str, int], Call] = {
         (patient, purpose, words): _call(patient, texts, purpose, words)
         for patient, texts in notes_by_patient(notes).items()
         for purpose, words in product(params.purposes, params.words)

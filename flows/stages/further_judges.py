@@ -20,9 +20,8 @@ from tasks.measures.panel import (
     Divided,
     Listed,
     agreement_table,
-    claim_figures,
+    figures_by_judge,
     judge_facts,
-    omission_figures,
     shares_of,
     verdicts_of,
 )
@@ -57,8 +56,9 @@ async def run(stage: Stage) -> None:
     stage.save_unscored("unscored_further_judges", failed, of=len(verdicts[verdicts["judge"] != JUDGE]) + len(failed))
 
     labels = {JUDGE: stage.ask("judge").label} | {name: stage.judged_by(name).ask("judge").label for name in names}
-    stage.save_metrics("doclens_by_judge", claim_figures(made, labels, seed=seed))
-    stage.save_metrics("med_omit_by_judge", omission_figures(made, labels, seed=seed))
+    of_claims, of_omissions = figures_by_judge(made, labels, seed=seed)
+    stage.save_metrics("doclens_by_judge", of_claims)
+    stage.save_metrics("med_omit_by_judge", of_omissions)
     stage.save_metrics("judge_agreement", agreement_table(verdicts, shares_of(made), judges=list(made), seed=seed))
 
 

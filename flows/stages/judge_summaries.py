@@ -9,8 +9,9 @@ from schemas.tables.columns import typed
 from schemas.tables.evaluate import CLAIMS, GROUNDED
 from tasks.domains.history import history_words
 from tasks.domains.rules import rules_of
+from tasks.measures.doclens.judging import Plan
 from tasks.measures.history.importance import COLUMNS, fact_importances
-from tasks.measures.history.judging import Plan, judge_summaries, summary_documents
+from tasks.measures.history.judging import judge_summaries, summary_documents
 from tasks.measures.history.metrics import metric_rows
 from tasks.measures.history.questions import summary_questions
 from tasks.measures.history.summarising import names_of, not_citing
@@ -31,7 +32,8 @@ async def run(stage: Stage) -> None:
     documents, truth, lacking = summary_documents(frames, worder, params.doses, seed)
     summaries = frames["history_summaries"]
     citing = set(names_of(summaries[~not_citing(summaries)]))
-    plan = Plan(tuple(name for name in system_names(documents) if name in citing), rules_of(domain).glossary)
+    cited = tuple(name for name in system_names(documents) if name in citing)
+    plan = Plan(citing=cited, glossary=rules_of(domain).glossary)
     made = await stage.in_chunks(
         partial(judge_summaries, plan), {"documents": documents_table(documents)}, by="document"
     )

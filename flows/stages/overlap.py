@@ -34,7 +34,7 @@ async def run_overlap(stage: Stage) -> None:
     known = set(judged["document"])
     documents = [one for one in note_documents(stage.load("notes"), stage.load("compact_notes")) if one.id in known]
     texts = {COMPACT: {one.id: one.outputs[COMPACT] for one in documents}}
-    found, absent = score_outputs(texts, {one.id: str(one.reference) for one in documents}, params)
+    found, absent = score_outputs(texts, documents, params)
     scored = score_table(long_scores(found).rename(columns={"document": "record"}).assign(condition=CONDITION))
     stage.save("overlap_scores", scored)
     omissions = omission_scores(stage.load("facts"), stage.load("omitted"))[["document", "system", "count", "weight"]]

@@ -23,6 +23,8 @@ _TERMINOLOGY = "http://terminology.hl7.org/CodeSystem"
 _CONDITION_TYPES = ("underlying condition", "diagnosis")
 _CATEGORIES = {"symptom": "exam", "non-clinical": "social-history", "outcome": "survey"}
 """Category of observations by the type of their variable."""
+_FACT_TYPES = (*_CONDITION_TYPES, *_CATEGORIES, "treatment")
+"""Types of the variables that have a resource."""
 _DATED = {"Condition": "recordedDate", "Observation": "effectiveDateTime", "MedicationRequest": "authoredOn"}
 """The element with the date of a finding, by resource type."""
 
@@ -127,7 +129,7 @@ def _visit(
     period = {"period": {"start": date, "end": date}} if date else {}
     outpatient = {"system": f"{_TERMINOLOGY}/v3-ActCode", "code": "AMB", "display": "ambulatory"}
     yield _resource("Encounter", name, status="finished", **{"class": outpatient}, **subject, **period)
-    kinds = {variable: kind for kind in _kinds() for variable in network.of_type(kind)}
+    kinds = {variable: kind for kind in _FACT_TYPES for variable in network.of_type(kind)}
     for variable in network.variables:
         fact = _fact(f"{name}-{_id(variable)}", variable, kinds[variable], record[variable], network, codes)
         if fact is not None:
@@ -144,10 +146,6 @@ def _visit(
             context={"encounter": [encounter], **period},
             **subject,
         )
-
-
-def _kinds() -> tuple[str, ...]:
-    return (*_CONDITION_TYPES, *_CATEGORIES, "treatment")
 
 
 def _fact(

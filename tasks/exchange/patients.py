@@ -88,12 +88,12 @@ def with_visits(dataset: Mapping[str, bytes], visits: VisitSplits) -> dict[str, 
 
     The checksums are left out: they are those of the files before.
     """
+    kept = {name: contents for name, contents in dataset.items() if name != "SHA256SUMS"}
     if not visits.tables:
-        return {name: contents for name, contents in dataset.items() if name != "SHA256SUMS"}
+        return kept
     data = {split_path(name): _parquet(table) for name, table in visits.tables.items()}
     card = _card(dataset["README.md"].decode(), visits).encode()
     described = _croissant(json.loads(dataset["croissant.json"]), data, visits).encode()
-    kept = {name: contents for name, contents in dataset.items() if name != "SHA256SUMS"}
     return {**kept, **data, "README.md": card, "croissant.json": described}
 
 

@@ -8,7 +8,7 @@ computed on, and those that it lacks, are the same in all of them.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ from schemas.params import Params
 from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import DOCUMENT_SCORES, EVALUATED, OMITTED_FACTS, UNSCORED_OUTPUTS
-from tasks.llm.calls import Asks, unscored_table
+from tasks.llm.ask_all import Unscored
+from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures import overlap
 from tasks.measures.doclens import judging as doclens
 from tasks.measures.doclens import metrics as claim_scores
@@ -57,8 +58,7 @@ class Plan:
 
     def plain(self, documents: Sequence[Document]) -> list[Document]:
         """The documents with outputs without citation marks."""
-        texts = doclens.output_texts(documents, self.citing)
-        return [replace(one, outputs={name: texts[name][one.id] for name in one.outputs}) for one in documents]
+        return doclens.plain_documents(documents, self.citing)
 
 
 def plan_of(chosen: Evaluate, data: DataSet) -> Plan:
@@ -98,40 +98,39 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
     Tables documents (with all outputs), unscored (UNSCORED_OUTPUTS), and those of each chosen method.
     """
     documents = documents_of(frames["documents"])
-    unscored = []
+    unwritten: Unscored = []
     if plan.writers:
-        documents, failed = await write_outputs(ask("writer"), documents, plan.writers)
-        unscored.append(_unscored(unscored_table(failed), WRITING, plan.systems))
-    written = {system.name for system in plan.writers}
+        documents, unwritten = await write_outputs(ask("writer"), documents, plan.writers)
+    given = set(plan.systems) - {system.name for system in plan.writers}
     missing = [
-        {"document": one.id, "system": system, "method": WRITING, "step": "output", "reason": "the data has no output"}
+        unscored_row(one.id, f"output of {system}", "the data has no output")
         for one in documents
         for system in plan.systems
-        if system not in one.outputs and system not in written
+        if system in given and system not in one.outputs
     ]
-    unscored.append(typed([{**row, "detail": None} for row in missing], UNSCORED_OUTPUTS))
+    unscored = {WRITING: unscored_table([*unwritten, *missing])}
     if "overlap" in plan.metrics:
         wordless = [one.id for one in documents if one.reference is not None and not overlap.has_words(one.reference)]
-        about = {"system": None, "method": OVERLAP, "step": "ROUGE", "reason": "the reference has no word"}
-        unscored.append(typed([{"document": name, **about, "detail": None} for name in wordless], UNSCORED_OUTPUTS))
+        unscored[OVERLAP] = unscored_table(
+            unscored_row(name, "ROUGE", "the reference has no word") for name in wordless
+        )
     made: Tables = {}
     plain = plan.plain(documents)
     if "doclens" in plan.metrics:
         made |= await doclens.judge(ask("judge"), documents, plan.claims, params.doclens)
-        unscored.append(_unscored(made.pop("unscored"), claim_scores.STAGE, plan.systems))
+        unscored[claim_scores.STAGE] = made.pop("unscored")
     if "grounding" in plan.metrics:
         made |= await grounding.judge(ask("judge"), documents, plan.claims, params.doclens)
-        unscored.append(_unscored(made.pop("unscored"), grounding.STAGE, plan.systems))
+        unscored[grounding.STAGE] = made.pop("unscored")
     if "med_omit" in plan.metrics:
-        from tasks.encoder import unit_vectors  # imports torch, which takes seconds and only MED-OMIT needs
-
-        encode = unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)
+        encode = med_omit.name_encoder(params.embed)
         made |= await med_omit.judge(ask("judge"), plain, plan.omissions, params.med_omit, encode)
-        unscored.append(_unscored(made.pop("unscored"), omission_scores.STAGE, plan.systems))
+        unscored[omission_scores.STAGE] = made.pop("unscored")
     if "qa" in plan.metrics:
         made |= await note_qa.judge(ask, plain, plan.systems, params.note_qa, seed=params.seed)
-        unscored.append(_unscored(made.pop("unscored"), note_qa.STAGE, plan.systems))
-    return {**made, "documents": documents_table(documents), "unscored": pd.concat(unscored, ignore_index=True)}
+        unscored[note_qa.STAGE] = made.pop("unscored")
+    failed = [_unscored(rows, method, plan.systems) for method, rows in unscored.items()]
+    return {**made, "documents": documents_table(documents), "unscored": pd.concat(failed, ignore_index=True)}
 
 
 def _unscored(rows: pd.DataFrame, method: str, systems: Sequence[str]) -> pd.DataFrame:
@@ -233,8 +232,7 @@ def _overlap(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Overlap of whole outputs and of sections with the references, and its agreement with judged scores."""
     texts = output_texts(documents, plan.citing)
-    references = {document.id: str(document.reference) for document in documents}
-    scored, absent = overlap.score_outputs(texts, references, params.overlap)
+    scored, absent = overlap.score_outputs(texts, documents, params.overlap)
     whole = overlap.long_scores(scored)
     sections = overlap.section_rouge(texts, documents, plan.claims.sections)
     rows = overlap.overlap_rows(whole, absent, stage="overlap", seed=seed)
@@ -245,7 +243,7 @@ def _overlap(
     whole_of = {"notes": len(documents) * len(plan.systems), "systems": len(plan.systems)}
     parts = [
         rows.assign(unscored=rows["unscored"].where(~of_systems, len(documents) - rows["n"])),
-        overlap.section_rows(sections, seed=seed),
+        overlap.overlap_rows(sections, {}, stage="overlap", seed=seed),
         agreement.assign(unscored=agreement["system"].map(whole_of).astype(int) - agreement["n"]),
     ]
     found = pd.concat([whole, sections], ignore_index=True).dropna(subset=["value"])

@@ -168,21 +168,9 @@ def rouge(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns, dtype=float)
 
 
-def bleu(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
-    """Sentence BLEU of each output, 0 to 1 (sacrebleu's defaults, effective order)."""
-    scorer = sacrebleu.BLEU(effective_order=True)
-    values = [scorer.sentence_score(o, [r]).score / 100 for r, o in zip(references, outputs, strict=True)]
-    return pd.DataFrame({"bleu": np.array(values, dtype=float)})
-
-
 def corpus_bleu(references: Sequence[str], outputs: Sequence[str]) -> float:
     """BLEU of all outputs together, 0 to 1 (sacrebleu's defaults)."""
     return float(sacrebleu.corpus_bleu(list(outputs), [list(references)]).score) / 100
-
-
-def length(outputs: Sequence[str]) -> pd.DataFrame:
-    """Words of each output."""
-    return pd.DataFrame({"words": np.array([len(output.split()) for output in outputs], dtype=float)})
 
 
 def bert_score(
@@ -207,8 +195,11 @@ def bert_score(
 
 
 def overlap_scores(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
-    """ROUGE, BLEU and length of each output, one row each."""
-    return pd.concat([rouge(references, outputs), bleu(references, outputs), length(outputs)], axis=1)
+    """ROUGE, sentence BLEU (0 to 1; sacrebleu's defaults, effective order) and words of each output, one row each."""
+    scorer = sacrebleu.BLEU(effective_order=True)
+    bleu = [scorer.sentence_score(o, [r]).score / 100 for r, o in zip(references, outputs, strict=True)]
+    words = [len(output.split()) for output in outputs]
+    return rouge(references, outputs).assign(bleu=np.array(bleu, dtype=float), words=np.array(words, dtype=float))
 
 
 def part_texts(notes: Sequence[str], part: str) -> list[str]:
@@ -237,8 +228,9 @@ def score_texts(references: Sequence[str], outputs: Sequence[str], params: Overl
     return pd.concat([wide, found], axis=1), absent
 
 
-def score_outputs(texts: Texts, references: Mapping[str, str], params: Overlap) -> tuple[pd.DataFrame, Absent]:
+def score_outputs(texts: Texts, documents: Sequence[Document], params: Overlap) -> tuple[pd.DataFrame, Absent]:
     """Every overlap metric of each output with its reference: columns document, system and one a metric, sorted."""
+    references = {one.id: str(one.reference) for one in documents}
     keys = sorted((document, system) for system, outputs in texts.items() for document in outputs)
     found, absent = score_texts(
         [references[document] for document, _ in keys], [texts[system][document] for document, system in keys], params
@@ -254,8 +246,14 @@ def long_scores(scored: pd.DataFrame) -> pd.DataFrame:
 def overlap_rows(
     scored: pd.DataFrame, absent: Absent, *, stage: str, seed: int, condition: str = "overlap", of: str = "all systems"
 ) -> pd.DataFrame:
-    """METRICS: the mean of each overlap metric by system, and absent metrics; ``scored`` is as `long_scores`."""
-    rows = _means(scored.assign(item=WHOLE), seed)
+    """METRICS: the mean of each overlap metric by system and item, and absent metrics.
+
+    ``scored`` is the result of `long_scores` or `section_rouge`.
+    """
+    rows: list[Row] = []
+    for (system, item, name), group in scored.groupby(["system", "item", "metric"], sort=True)["value"]:
+        bounds = SHARE if name.startswith("rouge") or name == "bleu" else COUNT if name == "words" else None
+        rows.append(mean_row(name, group.dropna(), bounds=bounds, seed=seed, system=system, item=item))
     for metric, reason in sorted(absent.items()):
         rows.append(metric_row(metric, NAN, n=0, system=of, item=WHOLE, provenance=f"absent: {reason}"))
     return metric_table(rows, stage=stage, condition=condition, provenance=COMPUTED)
@@ -285,20 +283,6 @@ def section_rouge(texts: Texts, documents: Sequence[Document], how: Sectioning) 
                     outputs.append(output)
     keys = pd.DataFrame(rows, columns=columns[:3], dtype="str")
     return pd.concat([keys, rouge(references, outputs)], axis=1).melt(id_vars=columns[:3], var_name="metric")
-
-
-def section_rows(scored: pd.DataFrame, *, seed: int) -> pd.DataFrame:
-    """METRICS: mean ROUGE by system and section."""
-    return metric_table(_means(scored, seed), stage="overlap", condition="overlap", provenance=COMPUTED)
-
-
-def _means(scored: pd.DataFrame, seed: int) -> list[Row]:
-    groups = scored.groupby(["system", "item", "metric"], sort=True)["value"]
-    rows = []
-    for (system, item, name), group in groups:
-        bounds = SHARE if name.startswith("rouge") or name == "bleu" else COUNT if name == "words" else None
-        rows.append(mean_row(name, group.dropna(), bounds=bounds, seed=seed, system=system, item=item))
-    return rows
 
 
 def beside_claims(scored: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:

@@ -22,7 +22,7 @@ import pandas as pd
 from schemas.errors import SourceError, VignetteError
 from tasks.llm.calls import Ask, Call, Message
 from tasks.statistics.intervals import Bounds
-from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table
+from tasks.statistics.metric_rows import Row, mean_row, metric_table
 from tasks.texts.document import Document
 
 _MARK = "vignette_metric"
@@ -156,18 +156,13 @@ async def score_own(
                 {"metric": one.name, "document": name, "system": system, "reason": reason, "detail": None}
                 for name, reason in reasons.items()
             ]
-            rows.append(_mean(one, list(values.values()), {**of, "unscored": len(documents) - len(values)}))
+            lacking = len(documents) - len(values)
+            rows.append(mean_row(one.name, list(values.values()), bounds=one.bounds, unscored=lacking, **of))
     made_by = ", ".join(dict.fromkeys(one.file.name for one in metrics))
     table = metric_table(
         rows, seed=seed, provenance=f"{made_by}; {ask.label}" if any(m.asks for m in metrics) else made_by
     )
     return Scored(scores, unscored, table)
-
-
-def _mean(one: OwnMetric, values: Sequence[float], about: Mapping[str, Any]) -> Row:
-    if not values:
-        return metric_row(one.name, math.nan, n=0, **about)
-    return mean_row(one.name, values, bounds=one.bounds, **about)
 
 
 async def _given(one: OwnMetric, system: str, texts: Sequence[Text], ask: Ask, stage: str) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 
@@ -18,8 +18,8 @@ from tasks.measures.doclens.subclaims import Subclaims
 from tasks.measures.evaluation import Plan, evaluation_tables
 from tasks.measures.grounding import grounding
 from tasks.measures.med_omit import metrics as med_omit
-from tasks.measures.med_omit.cases import Case, find_omissions
-from tasks.measures.med_omit.judging import EndOfHistory
+from tasks.measures.med_omit.cases import cases_of, find_omissions
+from tasks.measures.med_omit.judging import EndOfHistory, omitted_rows
 from tasks.measures.med_omit.replies import Differential, EvidenceClusters, Facts, Importances, Mechanisms
 from tasks.measures.note_qa import judging as note_qa
 from tasks.statistics.metric_rows import metric_table
@@ -118,7 +118,7 @@ def majority_of(made: Mapping[str, Tables]) -> Tables:
     if "grounded" in found:
         rows, votes = _votes(made, "grounded", list(GROUNDED.unique or []), "verdict")
         verdict = pd.Series(None, index=votes.index, dtype=object)
-        for name in ("supported", "contradicted", "absent"):
+        for name in get_args(grounding.Verdict):
             given = votes.eq(name).astype("boolean").mask(votes.isna())
             verdict[majority(given).fillna(False).astype(bool)] = name
         found["grounded"] = typed(rows.assign(verdict=verdict, reason=None).reset_index(), GROUNDED)
@@ -187,13 +187,8 @@ def agreement_table(
 
 
 def _boards(verdicts: pd.DataFrame, judges: Sequence[str]) -> list[Board]:
-    boards = []
-    for metric, group in verdicts.groupby("metric", sort=True):
-        votes = group.pivot(index=_CASE, columns="judge", values="judged")
-        votes = votes.reindex(columns=list(judges)).astype("boolean")
-        documents = pd.Series(votes.index.get_level_values("document"), index=votes.index)
-        boards.append(Board(str(metric), votes, documents))
-    return boards
+    by_metric = verdicts.groupby("metric", sort=True)
+    return [_board(str(metric), group, _CASE, judges) for metric, group in by_metric]
 
 
 LISTED: Collection[str] = ("subclaims", "facts")
@@ -201,15 +196,18 @@ LISTED: Collection[str] = ("subclaims", "facts")
 
 
 def _planted_boards(planted: pd.DataFrame, judges: Sequence[str]) -> list[Board]:
-    key, boards = ["document", "kind", "text"], []
-    for step, group in planted[~planted["step"].isin(LISTED)].groupby("step", sort=True):
-        numbered: Any = group.assign(case=group.groupby(["provenance", *key]).cumcount())
-        votes = numbered.pivot(index=[*key, "case"], columns="provenance", values="judged")
-        votes = votes.reindex(columns=list(judges)).astype("boolean")
-        truth = numbered.drop_duplicates([*key, "case"]).set_index([*key, "case"])["truth"].reindex(votes.index)
-        documents = pd.Series(votes.index.get_level_values("document"), index=votes.index)
-        boards.append(Board(f"planted: {step}", votes, documents, truth))
-    return boards
+    key, rows = ["document", "kind", "text"], planted.rename(columns={"provenance": "judge"})
+    return [
+        _board(f"planted: {step}", group.assign(case=group.groupby(["judge", *key]).cumcount()), [*key, "case"], judges)
+        for step, group in rows[~rows["step"].isin(LISTED)].groupby("step", sort=True)
+    ]
+
+
+def _board(name: str, rows: pd.DataFrame, key: list[str], judges: Sequence[str]) -> Board:
+    """The judges' verdicts on the cases that ``key`` identifies, with the truth where ``rows`` have it."""
+    votes = rows.pivot(index=key, columns="judge", values="judged").reindex(columns=list(judges)).astype("boolean")
+    truth = rows.drop_duplicates(key).set_index(key)["truth"].reindex(votes.index) if "truth" in rows else None
+    return Board(name, votes, pd.Series(votes.index.get_level_values("document"), index=votes.index), truth)
 
 
 class Listed:
@@ -240,39 +238,27 @@ NOT_LISTED = "its claims could not be listed"
 
 async def judge_facts(ask: Ask, facts: pd.DataFrame, summaries: Mapping[str, str], system: str) -> Tables:
     """Tables omitted (OMITTED) and unscored: which of the FACTS of each document its summary omits."""
-    cases = [
-        Case(str(document), "", {one.fact: (one.kind, one.text) for one in rows.itertuples()})
-        for document, rows in facts.groupby("document", sort=True)
-    ]
+    cases = cases_of(facts)
     found, unscored = await find_omissions(ask, cases, summaries)
-    rows: list[dict[str, object]] = []
-    for case in cases:
-        verdicts = found.get(case.key, {})
-        for fact in case.facts:
-            omitted = verdicts[fact] is not None if fact in verdicts else None
-            about = {"document": case.key, "system": system, "fact": fact}
-            rows.append({**about, "omitted": omitted, "extent": verdicts.get(fact)})
-    return {"omitted": typed(rows, OMITTED), "unscored": unscored_table(unscored)}
+    return {"omitted": typed(omitted_rows(cases, found, system), OMITTED), "unscored": unscored_table(unscored)}
 
 
-def claim_figures(made: Mapping[str, Tables], labels: Mapping[str, str], *, seed: int) -> pd.DataFrame:
-    """METRICS of DocLens by judge and of the majority, from the tables judged (CLAIMS), with the judge as condition."""
-    parts = [
-        doclens.metric_rows(tables["judged"], seed=seed, provenance=_made_by(judge, labels)).assign(condition=judge)
-        for judge, tables in _with_majority(made).items()
-    ]
-    return pd.concat(parts, ignore_index=True)
+def figures_by_judge(
+    made: Mapping[str, Tables], labels: Mapping[str, str], *, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """METRICS of DocLens and of MED-OMIT by judge and of the majority, with the judge as condition.
 
-
-def omission_figures(made: Mapping[str, Tables], labels: Mapping[str, str], *, seed: int) -> pd.DataFrame:
-    """METRICS of MED-OMIT by judge and of the majority, from the tables facts and omitted."""
-    parts = [metric_table([])]
+    They are computed from the tables judged (CLAIMS), facts and omitted.
+    """
+    claims, omissions = [], []
     for judge, tables in _with_majority(made).items():
+        about: dict[str, Any] = {"seed": seed, "provenance": _made_by(judge, labels)}
+        claims.append(doclens.metric_rows(tables["judged"], **about).assign(condition=judge))
         size = tables["omitted"].groupby("system")["document"].nunique().to_dict()
-        scores, about = med_omit.document_scores(tables["facts"], tables["omitted"]), _made_by(judge, labels)
-        rows = med_omit.metric_rows(scores, documents=size, seed=seed, provenance=about, condition=judge)
-        parts.append(rows[rows["metric"].str.fullmatch(_JUDGED)])
-    return pd.concat(parts, ignore_index=True)
+        scores = med_omit.document_scores(tables["facts"], tables["omitted"])
+        rows = med_omit.metric_rows(scores, documents=size, condition=judge, **about)
+        omissions.append(rows[rows["metric"].str.fullmatch(_JUDGED)])
+    return pd.concat(claims, ignore_index=True), pd.concat(omissions, ignore_index=True)
 
 
 def shares_of(made: Mapping[str, Tables]) -> pd.DataFrame:

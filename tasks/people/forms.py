@@ -63,17 +63,6 @@ def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def rater_names(codes: Iterable[str]) -> list[str]:
-    """The raters' codes, numbered where several raters share one: "clinician 1", "clinician 2"."""
-    given = list(codes)
-    shared, seen = Counter(given), Counter[str]()
-    names = []
-    for code in given:
-        seen[code] += 1
-        names.append(f"{code} {seen[code]}" if shared[code] > 1 else code)
-    return names
-
-
 LARGEST = 20_000_000
 """Most bytes of a returned file."""
 
@@ -198,6 +187,16 @@ class Form(ABC, Generic[File]):
             more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
             raise SourceError(f"returned {self.kind} forms: " + "; ".join(problems[:SHOWN]) + more)
         return read
+
+    def read_by_rater(self, files: Mapping[str, str]) -> list[tuple[str, File]]:
+        """As `read`, each file with its rater's code, numbered where several share one: "reader 1", "reader 2"."""
+        read = self.read(files).values()
+        shared, seen = Counter(file.rater for file in read), Counter[str]()
+        found = []
+        for file in read:
+            seen[file.rater] += 1
+            found.append((f"{file.rater} {seen[file.rater]}" if shared[file.rater] > 1 else file.rater, file))
+        return found
 
     def _defect(self, content: Any, error: Mapping[str, Any]) -> str:
         """A defect of a file: the item with its record, or its number from 1, the field, and what was found."""

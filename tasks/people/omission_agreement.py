@@ -19,51 +19,29 @@ _KAPPAS: dict[str, Literal["linear"] | None] = {"kappa": None, "kappa_linear": "
 _RANKS = {name: rank for names in (INCLUDED, CATEGORIES) for rank, name in enumerate(names)}
 
 
-def missing_agrees(omitted: bool, included: str) -> bool:
-    """Whether a judge's binary omission agrees with a clinician's answer, "partially" counting as omitted.
-
-    MED-OMIT counts a fact as omitted when any part of it is (Section 3), so both "no" and "partially" are omissions.
-    """
-    return omitted == (included != "yes")
-
-
-def missing_agrees_by_figure_5(omitted: bool, included: str) -> bool:
-    """The same with "partially" counting as included, as in MED-OMIT's Figure 5."""
-    return omitted == (included == "no")
-
-
-def confusion(judged: pd.Series, given: pd.Series) -> pd.DataFrame:
-    """Counts by the judge's value (rows) and the clinicians' (columns)."""
-    return pd.crosstab(judged.rename("judge"), given.rename("clinicians"))
-
-
 def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
     """METRICS rows of Table 1: agreement on omission and importance, mean absolute difference of counts.
 
-    ``omission_share_difference`` is the judge's share of omitted facts less the clinicians', for which the form is
-    sized; "partially" is an omission.
+    MED-OMIT counts a fact as omitted when any part of it is (Section 3), so that both "no" and "partially" are
+    omissions; ``agreement_figure_5`` counts "partially" as included, as in its Figure 5. ``omission_share_difference``
+    is the judge's share of omitted facts less the clinicians', for which the form is sized.
 
     The cells of both confusion matrices are rows of metric ``confusion`` and item "judge value / clinician value".
     """
     merged = validations.merge(shown, on=["document", "fact"], suffixes=("", "_judge"))
-    pairs = list(zip(merged["omitted"].astype(bool), merged["included"], strict=True))
-    missing = [missing_agrees(omitted, included) for omitted, included in pairs]
-    by_figure_5 = [missing_agrees_by_figure_5(omitted, included) for omitted, included in pairs]
-    graded = (merged["category"] == merged["category_judge"]).to_numpy(dtype=float)
-    shares = [float(omitted) - float(included != "yes") for omitted, included in pairs]
+    omitted, missing = merged["omitted"].astype(bool), merged["included"] != "yes"
     rows = [
-        mean_row("omission_share_difference", shares, bounds=(-1, 1), seed=seed, item="omission"),
-        mean_row("agreement", np.array(missing, dtype=float), seed=seed, item="omission"),
-        mean_row("agreement_figure_5", np.array(by_figure_5, dtype=float), seed=seed, item="omission"),
-        mean_row("agreement", graded, seed=seed, item="importance"),
+        mean_row("omission_share_difference", omitted.astype(int) - missing, bounds=(-1, 1), item="omission"),
+        mean_row("agreement", omitted == missing, item="omission"),
+        mean_row("agreement_figure_5", omitted == (merged["included"] == "no"), item="omission"),
+        mean_row("agreement", merged["category"] == merged["category_judge"], item="importance"),
     ]
     for stance in ("supports", "refutes"):
         listed = merged[f"{stance}_judge"].map(json.loads).map(len)
-        difference = (merged[stance] - listed).abs().to_numpy(dtype=float)
-        rows.append(mean_row("mean_absolute_difference", difference, bounds=COUNT, seed=seed, item=stance))
-    omitted = merged["omitted"].astype(bool).map({True: "omitted", False: "present"})
-    for judged, given in ((omitted, merged["included"]), (merged["category_judge"], merged["category"])):
-        table = confusion(judged, given)
+        rows.append(mean_row("mean_absolute_difference", (merged[stance] - listed).abs(), bounds=COUNT, item=stance))
+    found = omitted.map({True: "omitted", False: "present"})
+    for judged, given in ((found, merged["included"]), (merged["category_judge"], merged["category"])):
+        table = pd.crosstab(judged, given)
         rows += [
             metric_row("confusion", float(table.loc[one, other]), n=len(merged), item=f"{one} / {other}")
             for one in table.index
@@ -78,7 +56,7 @@ def agreement_between(validations: pd.DataFrame, *, seed: int, provenance: str) 
     For the counts of diagnoses, over the facts that all clinicians answered: the share with equal counts, and mean and
     standard deviation of the largest difference between counts.
     """
-    rows = _count_rows(validations, seed)
+    rows = _count_rows(validations)
     raters = sorted(validations["rater"].unique())
     for one, other in combinations(raters, 2):
         pair = validations[validations["rater"] == one].merge(
@@ -87,11 +65,11 @@ def agreement_between(validations: pd.DataFrame, *, seed: int, provenance: str) 
         for question in ("included", "category"):
             first = pair[question].map(_RANKS).to_numpy(dtype=int)
             second = pair[f"{question}_other"].map(_RANKS).to_numpy(dtype=int)
-            rows += _kappas(f"{question}: {one} and {other}", first, second, seed)
+            rows += _kappas(f"{question}: {one} and {other}", first, second)
     return _table(rows, "clinicians", seed, provenance)
 
 
-def _count_rows(validations: pd.DataFrame, seed: int) -> list[Row]:
+def _count_rows(validations: pd.DataFrame) -> list[Row]:
     rows: list[Row] = []
     if validations["rater"].nunique() < 2:
         return rows
@@ -99,12 +77,10 @@ def _count_rows(validations: pd.DataFrame, seed: int) -> list[Row]:
         wide = validations.pivot(index=["document", "fact"], columns="rater", values=question).dropna()
         counts = wide.to_numpy(dtype=float).reshape(len(wide), -1)
         spread = counts.max(axis=1) - counts.min(axis=1) if len(counts) else np.array([])
-        rows.append(mean_row("exact_match", (spread == 0).astype(float), seed=seed, item=question))
-        rows.append(mean_row("largest_difference", spread, bounds=COUNT, seed=seed, item=question))
+        rows.append(mean_row("exact_match", spread == 0, item=question))
+        rows.append(mean_row("largest_difference", spread, bounds=COUNT, item=question))
         deviation = partial(_deviation, spread)
-        rows.append(
-            statistic_row("largest_difference_std", deviation, len(spread), bounds=None, seed=seed, item=question)
-        )
+        rows.append(statistic_row("largest_difference_std", deviation, len(spread), bounds=None, item=question))
     return rows
 
 
@@ -112,10 +88,10 @@ def _deviation(values: np.ndarray, drawn: np.ndarray) -> float:
     return float(np.std(values[drawn]))
 
 
-def _kappas(item: str, first: np.ndarray, second: np.ndarray, seed: int) -> list[Row]:
-    rows = [mean_row("exact_match", (first == second).astype(float), seed=seed, item=item)]
+def _kappas(item: str, first: np.ndarray, second: np.ndarray) -> list[Row]:
+    rows = [mean_row("exact_match", first == second, item=item)]
     for metric, weights in _KAPPAS.items():
-        rows.append(metric_row(metric, *kappa_interval(first, second, weights), n=len(first), seed=seed, item=item))
+        rows.append(metric_row(metric, *kappa_interval(first, second, weights), n=len(first), item=item))
     return rows
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 from pydantic import Field
 
 from schemas.params.measures import FormSample
-from tasks.people.forms import Form, Item, ReturnedFile, label_table, majority, rater_names
+from tasks.people.forms import Form, Item, ReturnedFile, label_table, majority
 from tasks.statistics.power import clustered_size, paired_pairs
 
 FORM_STREAM = 87
@@ -63,14 +63,10 @@ class OmissionForm(Form[Validation]):
         return set(self.shown["document"] + "/" + self.shown["fact"])
 
     def validations(self, files: Mapping[str, str]) -> pd.DataFrame:
-        """The answers in returned files: rater, document, fact, included, supports, refutes, category.
-
-        Clinicians who filled in copies of the same form are numbered in the order of the files' names.
-        """
-        given = list(self.read(files).values())
+        """The answers in returned files: rater, document, fact, included, supports, refutes, category."""
         rows = [
             (rater, *fact.record.rsplit("/", 1), fact.included, fact.supports, fact.refutes, fact.category)
-            for rater, file in zip(rater_names(file.rater for file in given), given, strict=True)
+            for rater, file in self.read_by_rater(files)
             for fact in file.items
         ]
         return pd.DataFrame(rows, columns=["rater", "document", "fact", "included", "supports", "refutes", "category"])

@@ -156,7 +156,7 @@ def review_counts(
     ]
     given = [revised.category for revised in reviews.values() if revised.decision == "keep" and revised.category]
     rows += [
-        mean_row("category_share", [one == category for one in given], seed=seed, item=category)
+        mean_row("category_share", [one == category for one in given], item=category)
         for category in (CATEGORIES if given else ())
     ]
     origin = "/".join(sorted(questions["origin"].unique())) or "generated"

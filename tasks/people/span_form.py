@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from schemas.tables.columns import NOTE_VERSIONS, typed
 from schemas.tables.people import SPAN_REVIEW_NOTES
 from schemas.tables.records import ASSERTIONS
-from tasks.people.forms import Form, Item, ReturnedFile, label_table, majority, rater_names
+from tasks.people.forms import Form, Item, ReturnedFile, label_table, majority
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import Row, metric_row, metric_table, ratio_row
 
@@ -124,13 +124,11 @@ class SpanForm(Form[SpanReview]):
     def counts(self, files: Mapping[str, str]) -> pd.DataFrame:
         """Counts of extracted, incorrect and missing phrases by reader, note, version and symptom (COLUMNS).
 
-        ``files`` maps names of returned files to texts. Readers who filled in copies of one form are numbered in the
-        order of the files' names.
+        ``files`` maps names of returned files to texts.
         """
-        given = list(self.read(files).values())
         rows = [
             (rater, *row)
-            for rater, file in zip(rater_names(file.rater for file in given), given, strict=True)
+            for rater, file in self.read_by_rater(files)
             for note in file.items
             for row in self._counts(note)
         ]

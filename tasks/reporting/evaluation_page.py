@@ -245,8 +245,6 @@ def render_evaluation(
         moved=int(tables["comparisons"]["changed"].sum()),
         fewest=fewest,
         tested=int((tables["comparisons"]["n"] >= fewest).sum()),
-        untested=bool((tables["comparisons"]["n"] < fewest).any()),
-        all_untested=bool((tables["comparisons"]["n"] < fewest).all()),
         all_metrics=metric_view(tables["metrics"], meanings, SHARES),
         judge_view=metric_view(tables["judge"], {}, JUDGE_SHARES) if "judge" in tables else None,
         judged_by=judges_view(tables, systems),

@@ -77,7 +77,7 @@ def summary_text(
     """
     names, rows = main_table(tables["metrics"], systems)
     rules = [role for role, label in models.items() if RULES in label]
-    lines = [f"{documents} documents"]
+    lines = [f"{documents} document{'' if documents == 1 else 's'}"]
     if rules and foreign:
         lines.append(
             f"warning: the rules read English only; {foreign_line(foreign)}: leave them out, or choose a model"

@@ -47,23 +47,22 @@ def notes_view(
 ) -> list[dict[str, Any]]:
     """Contents of the note browser for each chosen record. Text is not escaped here; the page escapes it."""
     chosen = choose_records(prompts, count)
-    by_record = {name: frame.set_index("record") for name, frame in [("r", records), ("p", prompts), ("n", notes)]}
-    compact_of = compact.set_index("record")["compact"]
+    of_record, prompt, note, short = (frame.set_index("record") for frame in (records, prompts, notes, compact))
     spans = spans[spans["record"].isin(chosen)]
     attempts = attempts[attempts["record"].isin(chosen)]
     return [
         {
             "record": record,
-            "kind": by_record["p"].at[record, "kind"],
-            "facts": {name: str(value) for name, value in by_record["r"].loc[record].items()},
-            "prompt": by_record["p"].at[record, "single_prompt"],
-            "descriptors": json.loads(str(by_record["p"].at[record, "descriptors"])),
-            "normal": _version(by_record["n"]["note"], spans, record, "normal"),
-            "compact": _version(compact_of, spans, record, "compact"),
-            "attempts": _earlier_attempts(attempts, record, int(by_record["n"].at[record, "attempt"])),
+            "kind": prompt.at[record, "kind"],
+            "facts": {name: str(value) for name, value in of_record.loc[record].items()},
+            "prompt": prompt.at[record, "single_prompt"],
+            "descriptors": json.loads(str(prompt.at[record, "descriptors"])),
+            "normal": _version(note["note"], spans, record, "normal"),
+            "compact": _version(short["compact"], spans, record, "compact"),
+            "attempts": _earlier_attempts(attempts, record, int(note.at[record, "attempt"])),
         }
         for record in chosen
-        if record in by_record["n"].index
+        if record in note.index
     ]
 
 

@@ -111,7 +111,7 @@ def reproduction_view(rows: pd.DataFrame, names: Mapping[str, Any]) -> list[dict
     groups = sorted(rows.groupby(["source", "table"]), key=lambda group: [_natural(part) for part in group[0]])
     for (source, table), group in groups:
         columns, lines = (list(dict.fromkeys(group[name])) for name in ("column", "row"))
-        places = {column: _places(group[group["column"] == column]) for column in columns}
+        places = {name: decimals(list(of["published"].dropna())) for name, of in group.groupby("column")}
         cells = {(cell.row, cell.column): _printed_cell(cell, places[cell.column]) for cell in group.itertuples()}
         if len(columns) > max(_WIDEST, len(lines)):
             cells = {(column, row): cell for (row, column), cell in cells.items()}
@@ -149,10 +149,6 @@ def by_basis(rows: pd.DataFrame, names: Mapping[str, Any]) -> list[dict[str, Any
         }
         for basis in dict.fromkeys([*listed, *groups])
     ]
-
-
-def _places(group: pd.DataFrame) -> int:
-    return decimals(list(group["published"].dropna()))
 
 
 def _printed_cell(cell: Any, places: int) -> dict[str, Any]:

@@ -97,8 +97,7 @@ def _correlation(value: float, n: int) -> tuple[float, float]:
 
 def _share(value: float, n: int) -> tuple[float, float]:
     """Half widths of a share of ``n`` independent items."""
-    hits = round(value * n)
-    found, low, high = mean_interval(np.repeat([1.0, 0.0], [hits, n - hits]))
+    found, low, high = share_of_pairs(round(value * n), n)
     return float(found - low), float(high - found)
 
 

@@ -1,5 +1,6 @@
 """Checks rows of a data file and makes documents of them. Every defect is one line that names file, row and field."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,12 +41,8 @@ class Defects:
         """Add one defect."""
         self._lines.append(f"{place}: {message}")
 
-    def extend(self, others: "Defects") -> None:
-        """Add the defects of ``others``."""
-        self._lines += others._lines
-
-    def __bool__(self) -> bool:
-        return bool(self._lines)
+    def __len__(self) -> int:
+        return len(self._lines)
 
     def refuse(self) -> None:
         """Raises SourceError with a line for each defect, if there are any."""
@@ -120,31 +117,31 @@ def renamed(rows: Sequence[Row], mapping: Mapping[str, str], file: str) -> list[
 def by_document(rows: Sequence[Row], file: str) -> list[Row]:
     """One row a document, of `renamed` rows that have the output of one system each: columns id, system, output.
 
-    Other rows are as before. Raises SourceError without ids, for a row without a system, and for two rows of a document
-    that differ in a field or in the output of a system; a field may stand in one of them alone.
+    Other rows are as before. A field of the document needs to be in one of its rows only. Raises SourceError without
+    ids, for a row without a system, and for two rows of a document that differ in a field or in the output of a system.
     """
     if not all(any(name in row.values for row in rows) for name in ("system", "output")):
         return list(rows)
     if not any("id" in row.values for row in rows):
         raise SourceError(f"{file}: column id is missing; a line for each document and system needs it")
     defects, found = Defects(), dict[str, Row]()
-    for place, row in enumerate(rows):
-        values = _of_system(row, defects)
-        key = f"{place}" if _absent(values.get("id")) else f"id {str(values['id']).strip()}"
-        found[key] = _joined(found[key], Row(row.place, values), defects) if key in found else Row(row.place, values)
+    for place, given in enumerate(rows):
+        row = _of_system(_without_absent(given), defects)
+        key = f"id {str(row.values['id']).strip()}" if "id" in row.values else f"{place}"
+        found[key] = _joined(found[key], row, defects) if key in found else row
     defects.refuse()
     return list(found.values())
 
 
-def _of_system(row: Row, defects: Defects) -> dict[str, Any]:
-    """The values of a row, with its output under the name of its system."""
-    values = {name: value for name, value in row.values.items() if not _absent(value)}
+def _of_system(row: Row, defects: Defects) -> Row:
+    """The row with its output under the name of its system."""
+    values = dict(row.values)
     system, output = values.pop("system", None), values.pop("output", None)
     if not isinstance(system, str):
         expected = "expected the name of the system whose output the row has (column system, or model)"
         defects.add(row.place, f"system is {_shown(system)}; {expected}")
-        return values
-    return {f"{SYSTEM}{system}": output, **values}
+        return Row(row.place, values)
+    return Row(row.place, {f"{SYSTEM}{system}": output, **values})
 
 
 def _joined(first: Row, row: Row, defects: Defects) -> Row:
@@ -188,27 +185,30 @@ def documents_from(
 
 
 def _document(row: Row, defects: Defects, allow_empty: bool) -> Document | None:
-    before = Defects()
-    values = {name: value for name, value in row.values.items() if not _absent(value)}
-    name = _id(row, values, before)
-    source = _source(row, values, before)
-    reference, heading = (_text(row, field, values, before) for field in ("reference", "heading"))
-    sections = _sections(row, values, before)
-    claims = _claims(row, values, sections, before)
-    outputs = _outputs(row, values, before, allow_empty)
-    questions = _questions(row, values, before)
-    if before:
-        defects.extend(before)
+    row, before = _without_absent(row), len(defects)
+    name = _id(row, defects)
+    source = _source(row, defects)
+    reference, heading = (_text(row, field, defects) for field in ("reference", "heading"))
+    sections = _sections(row, defects)
+    claims = _claims(row, sections, defects)
+    outputs = _outputs(row, defects, allow_empty)
+    questions = _questions(row, defects)
+    if len(defects) > before:
         return None
     return Document(name, source, reference, sections, claims, outputs, questions, heading=heading)
 
 
-def _absent(value: object) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
+def _without_absent(row: Row) -> Row:
+    """The row without empty cells: null, or the nan of a column of numbers."""
+
+    def is_absent(value: object) -> bool:
+        return value is None or (isinstance(value, float) and math.isnan(value))
+
+    return Row(row.place, {name: value for name, value in row.values.items() if not is_absent(value)})
 
 
-def _id(row: Row, values: Mapping[str, Any], defects: Defects) -> str:
-    given = values.get("id")
+def _id(row: Row, defects: Defects) -> str:
+    given = row.values.get("id")
     if isinstance(given, bool) or not isinstance(given, str | int) or not str(given).strip():
         defects.add(row.place, f"id is {_shown(given)}; expected a text or a whole number")
     elif "\n" in str(given) or _SURROGATE.search(str(given)):
@@ -216,8 +216,8 @@ def _id(row: Row, values: Mapping[str, Any], defects: Defects) -> str:
     return str(given).strip()
 
 
-def _source(row: Row, values: Mapping[str, Any], defects: Defects) -> tuple[str, ...]:
-    given = values.get("source")
+def _source(row: Row, defects: Defects) -> tuple[str, ...]:
+    given = row.values.get("source")
     listed = given if isinstance(given, list) else [given]
     if not listed or not all(isinstance(text, str) and text.strip() for text in listed):
         defects.add(row.place, f"source is {_shown(given)}; expected a text, or a list of texts, none of them empty")
@@ -228,8 +228,8 @@ def _source(row: Row, values: Mapping[str, Any], defects: Defects) -> tuple[str,
     return texts
 
 
-def _text(row: Row, name: str, values: Mapping[str, Any], defects: Defects) -> str | None:
-    given = values.get(name)
+def _text(row: Row, name: str, defects: Defects) -> str | None:
+    given = row.values.get(name)
     if given is None:
         return None
     if not isinstance(given, str) or not given.strip():
@@ -250,8 +250,8 @@ def _check_length(row: Row, name: str, text: str, defects: Defects) -> None:
         defects.add(row.place, f"{name} holds half of a character (a lone surrogate); is the file damaged?")
 
 
-def _sections(row: Row, values: Mapping[str, Any], defects: Defects) -> tuple[str, ...] | None:
-    given = _decoded(values.get("sections"))
+def _sections(row: Row, defects: Defects) -> tuple[str, ...] | None:
+    given = _decoded(row.values.get("sections"))
     if given is None:
         return None
     if not _are_texts(given) or not given or len(set(given)) < len(given):
@@ -260,10 +260,8 @@ def _sections(row: Row, values: Mapping[str, Any], defects: Defects) -> tuple[st
     return tuple(heading.strip() for heading in given)
 
 
-def _claims(
-    row: Row, values: Mapping[str, Any], sections: tuple[str, ...] | None, defects: Defects
-) -> dict[str, tuple[str, ...]] | None:
-    given = _decoded(values.get("claims"))
+def _claims(row: Row, sections: tuple[str, ...] | None, defects: Defects) -> dict[str, tuple[str, ...]] | None:
+    given = _decoded(row.values.get("claims"))
     if given is None:
         return None
     by_section = {WHOLE: given} if isinstance(given, list) else given
@@ -276,22 +274,22 @@ def _claims(
     return {name: tuple(claims) for name, claims in by_section.items()}
 
 
-def _outputs(row: Row, values: Mapping[str, Any], defects: Defects, allow_empty: bool) -> dict[str, str]:
-    given = _decoded(values.get("outputs"))
+def _outputs(row: Row, defects: Defects, allow_empty: bool) -> dict[str, str]:
+    given = _decoded(row.values.get("outputs"))
     if given is not None and not isinstance(given, dict):
         defects.add(row.place, f"outputs is {_shown(given)}; expected an object of texts by system, or use output")
         given = None
     found: dict[str, Any] = {str(system): text for system, text in (given or {}).items() if text is not None}
-    if "output" in values:
-        found["output"] = values["output"]
-    found |= {name.removeprefix(SYSTEM): text for name, text in values.items() if name.startswith(SYSTEM)}
+    if "output" in row.values:
+        found["output"] = row.values["output"]
+    found |= {name.removeprefix(SYSTEM): text for name, text in row.values.items() if name.startswith(SYSTEM)}
     for system, text in found.items():
         check_output(row, system, text, defects, allow_empty=allow_empty)
     return found
 
 
-def _questions(row: Row, values: Mapping[str, Any], defects: Defects) -> tuple[tuple[str, str], ...] | None:
-    given = _decoded(values.get("questions"))
+def _questions(row: Row, defects: Defects) -> tuple[tuple[str, str], ...] | None:
+    given = _decoded(row.values.get("questions"))
     if given is None:
         return None
     asked = given if isinstance(given, list) else []

@@ -7,7 +7,7 @@ DocLens (``example_id``, ``input``, ``reference``), radiology reports (``id``, `
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -281,14 +281,20 @@ def _bounded(path: Path) -> pa.Table:
     if unpacked > LARGEST:
         raise SourceError(f"{path}: unpacks to {unpacked:,} bytes; expected at most {LARGEST:,}; divide the file")
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
-    size, batches = 0, []
     with pq.ParquetFile(path, read_dictionary=texts) as file:
-        for batch in file.iter_batches(batch_size=256):
-            size += sum(_bytes(column) for column in batch.columns)
-            if size > LARGEST:
-                raise SourceError(f"{path}: holds more than {LARGEST:,} bytes of texts; divide the file")
-            batches.append(batch)
+        batches = list(_within_limits(path, file.iter_batches(batch_size=256)))
         return pa.Table.from_batches(batches, file.schema_arrow) if batches else file.read()
+
+
+def _within_limits(path: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches. Raises SourceError at the first that makes them hold more than the memory is for."""
+    size, rows = 0, 0
+    for batch in batches:
+        size, rows = size + sum(map(_bytes, batch.columns)), rows + batch.num_rows
+        if size > LARGEST:
+            raise SourceError(f"{path}: holds more than {LARGEST:,} bytes of texts; divide the file")
+        _limit(path, rows * (ROW + batch.num_columns))
+        yield batch
 
 
 def _bytes(column: pa.Array) -> int:
@@ -311,14 +317,8 @@ def _arrow(path: Path, _: str | None) -> list[Row]:
         raw = read_bytes(path)
         if any(map(_is_packed, pa.ipc.MessageReader.open_stream(raw))):
             raise SourceError(f"{path}: is packed; expected an Arrow stream without compression, or parquet")
-        batches, size, rows = [], 0, 0
         with pa.ipc.open_stream(raw) as stream:
-            for batch in stream:
-                size, rows = size + sum(map(_bytes, batch.columns)), rows + batch.num_rows
-                if size > LARGEST:
-                    raise SourceError(f"{path}: holds more than {LARGEST:,} bytes of texts; divide the file")
-                _limit(path, rows * (ROW + batch.num_columns))
-                batches.append(batch)
+            batches = list(_within_limits(path, stream))
             return _numbered(path, pa.Table.from_batches(batches, stream.schema))
     except (pa.ArrowException, OSError, StructError) as error:
         raise SourceError(f"{path}: not a readable arrow file ({' '.join(str(error).split())[:120]})") from error

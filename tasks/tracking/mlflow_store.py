@@ -32,7 +32,6 @@ from tasks.tracking.recording import (
     named,
     outside_inputs,
     stage_metrics,
-    stage_params,
     table_metrics,
 )
 from tasks.transport.shown import sqlite_url
@@ -154,7 +153,7 @@ class LineageStore:
         own |= {f"dep.{path}": digest for path, digest in stage.deps.items()}
         measured = recording.runs.get(stage.name)
         run_id = self._start(stage.name, lineage_id, own, 0.0 if measured is None else measured.seconds)
-        self._log(run_id, stage_metrics(stage.name, recording), stage_params(stage))
+        self._log(run_id, stage_metrics(stage.name, recording), flat_params(stage.params))
         self._log_inputs(run_id, data_inputs(stage))
         self._client.set_terminated(run_id)
 

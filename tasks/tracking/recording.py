@@ -75,13 +75,8 @@ def lineage_params(lineage: Lineage, recording: Recording) -> dict[str, str]:
     """Params of all stages, by dotted name, and the model of each role as ``model.<role>``."""
     found: dict[str, Any] = {f"model.{role}": model for role, model in recording.models.items()}
     for stage in lineage.stages:
-        found |= stage_params(stage)
+        found |= flat_params(stage.params)
     return dict(sorted(found.items()))
-
-
-def stage_params(stage: StageLineage) -> dict[str, str]:
-    """Params of a stage, by dotted name."""
-    return flat_params(stage.params)
 
 
 def flat_params(params: Mapping[str, Any]) -> dict[str, str]:

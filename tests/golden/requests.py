@@ -27,7 +27,7 @@ from tasks.measures.grounding.grounding import ground
 from tasks.measures.history.summarising import summarise
 from tasks.measures.med_omit.judging import Plan, corrupt_summaries, judge
 from tasks.measures.note_qa.answering import answer_questions, judge_call
-from tasks.measures.note_qa.protocol import paper_judge_call, paper_questions
+from tasks.measures.note_qa.protocol import paper_questions
 from tasks.measures.note_qa.questions import generated_questions
 from tasks.notes.consistency import consistency_call
 from tasks.notes.prompting import build_prompts, symptom_values
@@ -231,7 +231,7 @@ def _note_qa() -> dict[str, Call]:
     return {
         **_asked(generated_questions(PATIENT, params, asking, seed=7), asking, room),
         **_asked(paper_questions(PATIENT, params, printed, seed=7), printed, room),
-        "note_qa/paper_judge": paper_judge_call(output, question, 0),
+        "note_qa/paper_judge": judge_call(output, question, 0, "paper"),
         **_asked(answer_questions(pd.DataFrame([question]), PATIENT, params, answering), answering, room),
         "note_qa/judge": judge_call(output, question, 0),
     }

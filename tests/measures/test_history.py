@@ -16,10 +16,11 @@ from schemas.tables.visits import HISTORY_SUMMARIES, SUMMARY_TRUTH
 from tasks.domains.in_use import in_domain
 from tasks.measures.doclens.citations import read_statements, without_citations
 from tasks.measures.doclens.evaluators import Question
+from tasks.measures.doclens.judging import Plan
 from tasks.measures.grounding.grounding import ground
 from tasks.measures.history import metrics
 from tasks.measures.history.doses import DAMAGES, UNDAMAGED, dosed_summaries, invented_facts
-from tasks.measures.history.judging import Plan, judge_summaries, summary_documents
+from tasks.measures.history.judging import judge_summaries, summary_documents
 from tasks.measures.history.questions import summary_questions
 from tasks.measures.history.summarising import names_of, not_citing, outside_summaries, sample_patients, summarise
 from tasks.simulator.request import ChatRequest
@@ -309,7 +310,7 @@ def judged() -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
         documents, truth, _ = summary_documents(frames, WORDER, [0, 2, 4], 7)
         citing = set(names_of(summaries[~not_citing(summaries)]))
         citing = tuple(name for name in system_names(documents) if name in citing)
-        work = partial(judge_summaries, Plan(citing, WORDER.rules.glossary))
+        work = partial(judge_summaries, Plan(citing=citing, glossary=WORDER.rules.glossary))
         asks = {role: DirectAsk(f"vignette-{role}") for role in ("judge", "answerer", "annotator")}
         made = asyncio.run(work({"documents": documents_table(documents)}, asks.__getitem__, params))
     assert [one.claims[WHOLE] for one in documents if one.claims]

@@ -14,7 +14,7 @@ from schemas.params.measures import NoteQa
 from schemas.tables.metrics import METRICS, SCORES
 from schemas.tables.note_qa import ANSWERS, JUDGEMENTS, LETTERS, PATIENT_NOTES, PLANTED, QUESTIONS
 from tasks.llm.calls import Call, unscored_table
-from tasks.measures.note_qa.answering import answer_questions, judge_outputs, planted_answers
+from tasks.measures.note_qa.answering import answer_questions, judge_call, judge_outputs, planted_answers
 from tasks.measures.note_qa.metrics import (
     effect_rows,
     judge_on_answers_rows,
@@ -38,7 +38,6 @@ from tasks.measures.note_qa.patients import (
 )
 from tasks.measures.note_qa.protocol import (
     answer_and_judge,
-    paper_judge_call,
     paper_questions,
     read_choices,
     read_question,
@@ -313,7 +312,7 @@ def test_choices_are_shuffled_by_question_and_seed_and_the_letter_of_the_right_o
 
 def test_the_positions_of_the_right_choices_are_counted_by_letter(made):
     questions = made.questions.head(5).assign(answer=["A", "C", "C", "E", "C"], origin="generated")
-    rows = [row for row in question_rows(questions, made.patients, 7) if row["metric"] == "right_choices"]
+    rows = [row for row in question_rows(questions, made.patients) if row["metric"] == "right_choices"]
     assert [(row["item"], row["value"], row["n"]) for row in rows] == [
         ("A", 1, 5), ("B", 0, 5), ("C", 3, 5), ("D", 0, 5), ("E", 1, 5)
     ]  # fmt: skip
@@ -373,10 +372,10 @@ def test_the_judge_is_right_where_its_verdict_agrees_with_the_letter() -> None:
         {"question": ["q1", "q2", "q3", "q4"], "version": "normal", "form": "choice", "patient": "p"}
     )
     answers["letter"] = ["A", "B", "C", None]
-    questions = pd.DataFrame({"question": ["q1", "q2", "q3", "q4"], "answer": ["A", "A", "A", "A"]})
-    (row,) = judge_on_answers_rows(judged, answers, questions, seed=1)
+    questions = pd.DataFrame({"question": ["q1", "q2", "q3", "q4"], "answer": "A", "patient": "p"})
+    (row,) = judge_on_answers_rows(judged, answers, questions)
     assert (row["value"], row["n"]) == (pytest.approx((0.5 + 1 + 0) / 3), 3)
-    assert judge_on_answers_rows(judged.tail(1), answers, questions, seed=1) == []
+    assert judge_on_answers_rows(judged.tail(1), answers, questions) == []
 
 
 def test_the_judge_of_planted_answers_by_hand() -> None:
@@ -419,7 +418,7 @@ def test_the_effect_of_a_further_note_is_the_slope():
             "patient": range(12),
         }
     )
-    rows = {(row["item"], row["metric"]): row["value"] for row in effect_rows(scored, seed=1)}
+    rows = {(row["item"], row["metric"]): row["value"] for row in effect_rows(scored)}
     assert rows["notes", "score_change_a_note"] == pytest.approx(-0.1)
     assert rows["tokens", "spearman_with_score"] == pytest.approx(-1)
     assert rows["notes 2", "score"] == pytest.approx(0.8)
@@ -429,7 +428,7 @@ def test_two_numbers_of_notes_have_a_slope_and_one_number_none():
     def metrics(notes: list[int], tokens: list[int]) -> set[str]:
         scored = pd.DataFrame({"score": [1.0, 0.5, 1.0, 0.5], "notes": notes, "tokens": tokens})
         scored = scored.assign(level=1, patient=range(4))
-        return {str(row["metric"]) for row in effect_rows(scored, seed=1)}
+        return {str(row["metric"]) for row in effect_rows(scored)}
 
     assert metrics([1, 2, 1, 2], [9, 9, 9, 9]) == {"score", "score_change_a_note"}
     assert metrics([1, 1, 1, 1], [9, 8, 9, 8]) == {"score", "spearman_with_score"}
@@ -479,7 +478,7 @@ def test_four_choices_or_no_letter_are_no_choices():
 def test_the_judge_sees_output_and_right_answer_but_no_question_and_choices_only_for_multiple_choice(form, shown):
     output = {"question": "q", "form": form, "version": "normal", "variant": "answer", "output": "It was dry."}
     question = {"wording": "What cough?", "choices": '["Dry", "Wet", "None", "Croup", "Fever"]', "answer": "A"}
-    call = paper_judge_call(output, question, 3)
+    call = judge_call(output, question, 3, "paper")
     text = call.messages[-1].content
     assert (call.temperature, call.sample) == (0.0, 3)
     assert "It was dry." in text and "What cough?" not in text and ("Croup" in text) is shown

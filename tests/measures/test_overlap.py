@@ -17,12 +17,11 @@ from tasks.measures.overlap import (
     agreement_rows,
     bert_score,
     beside_claims,
-    bleu,
     has_words,
-    length,
     long_scores,
     omission_correlations,
     overlap_rows,
+    overlap_scores,
     part_texts,
     rouge,
     score_outputs,
@@ -66,8 +65,8 @@ def test_an_english_reference_has_the_tokens_of_the_papers_whatever_the_output_s
 
 def test_an_empty_output_overlaps_nothing_and_has_no_words() -> None:
     assert (rouge(["a cough"], [""]).iloc[0] == 0).all()
-    assert bleu(["a cough"], [""])["bleu"].tolist() == [0]
-    assert length(["", "dry cough"])["words"].tolist() == [0, 2]
+    assert overlap_scores(["a cough"], [""])["bleu"].tolist() == [0]
+    assert overlap_scores(["a", "a"], ["", "dry cough"])["words"].tolist() == [0, 2]
 
 
 def test_soap_parts_run_to_the_next_heading_and_missing_ones_are_marked() -> None:
@@ -95,11 +94,11 @@ def test_bertscore_by_a_models_folder(tmp_path: Path) -> None:
 
 
 OUTPUTS = {"a": {"1": "dry cough", "2": "no fever"}, "b": {"1": "dry", "2": ""}}
-REFERENCES = {"1": "dry cough", "2": "no fever"}
+DOCUMENTS = [Document("1", (), "dry cough"), Document("2", (), "no fever")]
 
 
 def test_scores_of_systems_are_means_and_absent_metrics_are_listed_with_their_requirements() -> None:
-    scored, absent = score_outputs(OUTPUTS, REFERENCES, Overlap())
+    scored, absent = score_outputs(OUTPUTS, DOCUMENTS, Overlap())
     rows = METRICS.validate(overlap_rows(long_scores(scored), absent, stage="s", seed=1)).set_index(
         ["system", "metric"]
     )

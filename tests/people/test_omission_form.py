@@ -9,8 +9,6 @@ from schemas.tables.metrics import METRICS
 from tasks.people.omission_agreement import (
     agreement_between,
     agreement_with_judge,
-    missing_agrees,
-    missing_agrees_by_figure_5,
 )
 from tasks.people.omission_form import omission_form
 from tests.support.returned import file_of, validated
@@ -90,11 +88,12 @@ def test_texts_cannot_become_markup() -> None:
     assert "Content-Security-Policy" in html
 
 
-@pytest.mark.parametrize("included", ["yes", "partially", "no"])
-def test_partial_inclusion_is_an_omission_and_by_figure_5_an_inclusion(included: str) -> None:
-    for omitted in (True, False):
-        assert missing_agrees(omitted, included) is (omitted == (included != "yes"))
-        assert missing_agrees_by_figure_5(omitted, included) is (omitted == (included == "no"))
+def test_partial_inclusion_is_an_omission_and_by_figure_5_an_inclusion() -> None:
+    given = FORM.validations({"a.json": _file("a", "no", "yes", "partially")})
+    rows = agreement_with_judge(FORM.shown, given, seed=1, provenance="p")
+    found = rows[rows["item"] == "omission"].set_index("metric")["value"]
+    assert found["agreement"] == pytest.approx(2 / 3), "the judge finds F2 included"
+    assert found["agreement_figure_5"] == 1
 
 
 def test_agreement_with_the_judge() -> None:

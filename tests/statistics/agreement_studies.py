@@ -180,7 +180,7 @@ def slope(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     patients = np.repeat(np.arange(n), 4)
     score = (draw.random(4 * n) < p - (1 - p) / 4 * (notes[patients] - 2)).astype(float)
     columns = {"patient": patients, "score": score, "notes": notes[patients], "tokens": 1.0, "level": 1}
-    rows = effect_rows(pd.DataFrame(columns), seed=0)
+    rows = effect_rows(pd.DataFrame(columns))
     (row,) = (one for one in rows if one["metric"] == "score_change_a_note")
     return -(1 - p) / 4, _of(row)
 

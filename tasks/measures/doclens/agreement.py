@@ -47,8 +47,7 @@ def system_rows(
 ) -> pd.DataFrame:
     """METRICS of several systems' outputs: judged scores, overlap with references, and Kendall's tau between both."""
     made_by: dict[str, Any] = {"stage": stage, "seed": seed, "provenance": provenance}
-    references = {one.id: str(one.reference) for one in documents}
-    scored, absent = score_outputs(output_texts(documents, citing), references, params)
+    scored, absent = score_outputs(output_texts(documents, citing), documents, params)
     parts = [
         metric_rows(judged, **made_by),
         overlap_rows(long_scores(scored), absent, stage=stage, seed=seed),
@@ -66,8 +65,7 @@ def recorded_rows(
     made_by: dict[str, Any] = {"stage": STAGE, "seed": seed, "provenance": judge}
     claims = judged[judged["metric"].isin(CLAIM_METRICS)]
     means = document_scores(claims.assign(condition=judge))
-    references = {one.id: str(one.reference) for one in documents}
-    scored, _ = score_outputs(output_texts(documents, ()), references, params)
+    scored, _ = score_outputs(output_texts(documents, ()), documents, params)
     parts = [
         metric_rows(judged.assign(condition=judge), **made_by),
         metric_table(system_difference_rows(means[means["item"] == WHOLE]), condition=judge, item=WHOLE, **made_by),

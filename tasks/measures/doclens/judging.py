@@ -1,7 +1,7 @@
 """Judges the claims and citations of every system's outputs of documents: one table of judgements."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
@@ -114,7 +114,7 @@ def _row(
 
 
 @dataclass(frozen=True)
-class _Side:
+class Side:
     """A text whose claims are judged against a premise; ``claims`` are those given, None if they have to be listed."""
 
     document: str
@@ -131,7 +131,7 @@ class _Side:
         return f"{self.document}/{self.system}/{self.item}/{self.metric}"
 
 
-def _sides(document: Document, plan: Plan) -> Iterator[_Side]:
+def _sides(document: Document, plan: Plan) -> Iterator[Side]:
     """Each section of each output against the same section of the reference, in both directions.
 
     If the output lacks a section, no claim of it is recalled. If the reference lacks it, there is nothing to recall and
@@ -146,10 +146,10 @@ def _sides(document: Document, plan: Plan) -> Iterator[_Side]:
             given = None if document.claims is None else document.claims.get(item)
             if "claim_recall" in metrics:
                 claims = _one(reference) if plan.one_claim else given
-                yield _Side(document.id, system, item, "claim_recall", reference, output, claims, document.heading)
+                yield Side(document.id, system, item, "claim_recall", reference, output, claims, document.heading)
             if "claim_precision" in metrics:
                 claims = _one(output) if plan.one_claim else None
-                yield _Side(document.id, system, item, "claim_precision", output, reference, claims, document.heading)
+                yield Side(document.id, system, item, "claim_precision", output, reference, claims, document.heading)
 
 
 def _one(text: str) -> tuple[str, ...]:
@@ -160,20 +160,16 @@ async def _judge_claims(
     ask: Ask, evaluator: Evaluator, documents: Sequence[Document], plan: Plan, limits: Limits
 ) -> tuple[list[Row], Unscored]:
     sides = [side for document in documents for side in _sides(document, plan)]
-    headings = {side.key: side.heading for side in sides if side.heading is not None}
-    listed = await list_subclaims(ask, {side.key: side.text for side in sides if side.claims is None}, limits, headings)
-    known = [listed[side.key] if side.claims is None else Claims(side.claims) for side in sides]
-    questions = [
-        Question(side.key, side.premise, claims.claims, _definitions(side, claims, plan.glossary), side.heading)
-        for side, claims in zip(sides, known, strict=True)
-    ]
+    known = await claims_of(ask, sides, limits)
+    questions = []
+    for side, claims in zip(sides, known, strict=True):
+        named = named_symptoms(claims.claims, plan.glossary) if side.metric == "claim_recall" else ()
+        questions.append(Question(side.key, side.premise, claims.claims, named, side.heading))
     rows: list[Row] = []
     unscored: Unscored = []
     for side, claims, verdict in zip(sides, known, await evaluator(questions), strict=True):
         lacking = incomplete(claims, limits)
-        for reason, raw in ((lacking, claims.raw), (verdict.failure, verdict.raw)):
-            if reason is not None:
-                unscored.append(unscored_row(side.document, step_of(side.metric, side.item, side.system), reason, raw))
+        unscored += failed_rows(side, side.metric, (lacking, claims.raw), (verdict.failure, verdict.raw))
         texts, judgements = claims.claims, verdict.judgements
         none = (None,) * len(texts)
         reasons, degrees = verdict.reasons or none, verdict.degrees or none
@@ -184,13 +180,18 @@ async def _judge_claims(
     return rows, unscored
 
 
-def step_of(what: str, item: str, system: str) -> str:
-    """Step of an unscored row: what was judged of a system's output, and of which section."""
-    return f"{what} of {system}" if item == WHOLE else f"{what}, section {item} of {system}"
+async def claims_of(ask: Ask, sides: Sequence[Side], limits: Limits) -> list[Claims]:
+    """The claims of each side: those that are given, otherwise as the judge lists them."""
+    headings = {side.key: side.heading for side in sides if side.heading is not None}
+    listed = await list_subclaims(ask, {side.key: side.text for side in sides if side.claims is None}, limits, headings)
+    return [listed[side.key] if side.claims is None else Claims(side.claims) for side in sides]
 
 
-def _definitions(side: _Side, claims: Claims, glossary: Mapping[str, str]) -> Definitions:
-    return named_symptoms(claims.claims, glossary) if side.metric == "claim_recall" else ()
+def failed_rows(side: Side, what: str, *failures: tuple[str | None, str | None]) -> Unscored:
+    """A row of UNSCORED for each failure (reason and raw reply; no reason where nothing failed) to judge a side."""
+    step = what if side.item == WHOLE else f"{what}, section {side.item}"
+    found = [(reason, raw) for reason, raw in failures if reason is not None]
+    return [unscored_row(side.document, f"{step} of {side.system}", reason, raw) for reason, raw in found]
 
 
 def named_symptoms(claims: Sequence[str], glossary: Mapping[str, str]) -> Definitions:
@@ -262,6 +263,12 @@ def output_texts(documents: Sequence[Document], citing: Collection[str]) -> dict
         for system, text in document.outputs.items():
             found.setdefault(system, {})[document.id] = without_citations(text) if system in citing else text
     return found
+
+
+def plain_documents(documents: Sequence[Document], citing: Collection[str]) -> list[Document]:
+    """The documents with outputs without the citation marks of systems that cite."""
+    texts = output_texts(documents, citing)
+    return [replace(one, outputs={name: texts[name][one.id] for name in one.outputs}) for one in documents]
 
 
 def citing_systems(documents: Sequence[Document]) -> list[str]:

@@ -87,7 +87,7 @@ def metric_rows(judged: pd.DataFrame, *, seed: int, provenance: str, stage: str 
         by_text = failed.groupby(group["document"])
         texts = group.dropna(subset=["value"]).groupby("document", sort=True)["value"]
         entailed, sizes = texts.sum().to_numpy(), texts.size().to_numpy()
-        mean = mean_row(metric, entailed / sizes, seed=seed, unscored=int(by_text.all().sum()), **named)
+        mean = mean_row(metric, entailed / sizes, unscored=int(by_text.all().sum()), **named)
         pooled = ratio_row(f"{metric}_pooled", entailed, sizes, unscored=int(failed.sum()), **named)
         least, most = (group["value"].fillna(end).groupby(group["document"]).mean() for end in SHARE)
         uncertain = {**mean, "unscored": int(by_text.any().sum())}

@@ -33,7 +33,6 @@ Table 24 prints their ROUGE by section under "Reported" and the name: all 24 fig
 SECTIONS = dict(zip(PARTS, ("Subjective", "Objective-Exam", "Objective-Results", "Assessment and Plan"), strict=True))
 BASELINE = "section present, no claim read"
 NEEDS = "needs ACI-BENCH's test1 split and the published outputs in sources.folder"
-METRIC = "claim_precision"
 STAND_IN = "stand-in"
 KEYS = ["document", "system", "item", "metric", "position"]
 """Columns that identify a judgement of one judge."""
@@ -94,16 +93,15 @@ def whole_note_rows(table21: pd.DataFrame, judged: pd.DataFrame | None) -> Rows:
     ``judged``: JUDGED of a judge in GPT-4's place, each claim against its section of the output. Basis stand-in, or
     absent without it. The tolerance is the mean error of a baseline, the other systems' mean.
     """
-    ours = {} if judged is None else (100 * _note_means(_recalls(judged), []).groupby("system").mean()).to_dict()
-    found = {(str(system), WHOLE): float(value) for system, value in ours.items()}
-    return _stand_in_rows("Table 21", table21, "claim_recall", found, note=_AS_NEAR)
+    ours = {} if judged is None else _means(judged, "claim_recall")
+    return _stand_in_rows("Table 21", table21, "claim_recall", ours, note=_AS_NEAR)
 
 
 def _stand_in_rows(
     table: str, printed: pd.DataFrame, figure: str, ours: Mapping[tuple[str, str], float], *, note: str,
     compared: Sequence[Mapping[str, str]] = _COMPARED,
 ) -> Rows:  # fmt: skip
-    """Rows of a column, from our values in percent by name of outputs and item; absent where there is none.
+    """Rows of a column, from our shares (0-1) by name of outputs and item; absent where there is none.
 
     The tolerance is the mean error, over the systems of one kind and section, of the mean of the other systems.
     """
@@ -118,7 +116,7 @@ def _stand_in_rows(
                 system = systems[cell.labels["system"]]
                 if (system, item) in ours:
                     about = _OTHER_OUTPUTS if systems is ACI_BENCH else note
-                    rows.append(cell.reproduced(ours[system, item], STAND_IN, tolerance=near, note=about))
+                    rows.append(cell.reproduced(100 * ours[system, item], STAND_IN, tolerance=near, note=about))
                 else:
                     judged = any(name == system for name, _ in ours)
                     rows.append(cell.absent(_NO_SECTION if judged else NEEDS))
@@ -134,9 +132,7 @@ def recall_rows(table25: pd.DataFrame, recalls: pd.DataFrame | None) -> Rows:
     not judge.
     """
     cells = _cells("Table 25", table25, OPEN_SYSTEMS, "claim_recall")
-    by_item = {} if recalls is None else {
-        (str(one.system), str(one.item)): 100 * float(one.value) for one in recalls.itertuples()
-    }  # fmt: skip
+    by_item = {} if recalls is None else {(one.system, one.item): one.value for one in recalls.itertuples()}
     rows = _stand_in_rows("Table 25", table25, "claim_recall", by_item, note="", compared=[ACI_BENCH])
     printed = {cell.row: cell.published for cell in cells}
     ours = {} if recalls is None else _by_cell(recalls, "value", times=100)
@@ -228,26 +224,18 @@ async def judged_by_rules(judged: pd.DataFrame, documents: Sequence[Document]) -
     return claims.assign(judged=pd.array([one for each in found for one in each.judgements], dtype="boolean"))
 
 
-def _recalls(judged: pd.DataFrame) -> pd.DataFrame:
-    """The judgements of claim recall of the compared systems."""
-    systems = [*OPEN_SYSTEMS, *ACI_BENCH.values()]
-    return judged[judged["metric"].eq("claim_recall") & judged["system"].isin(systems)].dropna(subset="judged")
-
-
-def _note_means(judged: pd.DataFrame, by: list[str]) -> pd.Series:
-    """Share of each note's claims that are recalled, by system, ``by`` and document."""
-    return judged["judged"].astype(float).groupby([judged[name] for name in ("system", *by, "document")]).mean()
-
-
 def section_recalls(judged: pd.DataFrame, documents: Sequence[Document]) -> pd.DataFrame:
     """Claim recall by system and section: the mean over notes whose reference has claims in it, as in the paper.
 
     ``judged`` is JUDGED of any judge. Columns system, section, item, value and presence: the share of these notes whose
     output has the section.
     """
-    means = _note_means(_recalls(judged), ["item"]).groupby(["system", "item"]).mean().rename("value").reset_index()
-    shares = [_presence(documents, row.system, row.item) for row in means.itertuples()]
-    return means.assign(section=means["item"].map(SECTIONS), presence=shares)
+    rows = [
+        (system, item, share, SECTIONS[item], _presence(documents, system, item))
+        for (system, item), share in _means(judged, "claim_recall").items()
+        if item in SECTIONS
+    ]
+    return pd.DataFrame(rows, columns=["system", "item", "value", "section", "presence"])
 
 
 def _presence(documents: Sequence[Document], system: str, part: str) -> float:
@@ -275,18 +263,18 @@ def word_rows(words: pd.DataFrame, documents: Sequence[Document]) -> Rows:
 
 def precision_rows(table21: pd.DataFrame, table25: pd.DataFrame, judged: pd.DataFrame | None) -> Rows:
     """Claim precision, a mean over notes, in percent; ``judged`` is JUDGED of a judge in GPT-4's place."""
-    ours = {} if judged is None else _means(judged)
+    ours = {} if judged is None else _means(judged, "claim_precision")
     return [
         row
         for table, printed in (("Table 21", table21), ("Table 25", table25))
-        for row in _stand_in_rows(table, printed, METRIC, ours, note=_PRECISION_AS_NEAR)
+        for row in _stand_in_rows(table, printed, "claim_precision", ours, note=_PRECISION_AS_NEAR)
     ]
 
 
-def _means(judged: pd.DataFrame) -> dict[tuple[str, str], float]:
-    """Mean over notes, in percent, by system and item."""
-    chosen = judged[judged["metric"].eq(METRIC) & judged["system"].isin([*OPEN_SYSTEMS, *ACI_BENCH.values()])]
-    means = document_scores(chosen).groupby(["system", "item"])["value"].mean() * 100
+def _means(judged: pd.DataFrame, metric: str) -> dict[tuple[str, str], float]:
+    """Mean of a claim metric over notes (0-1) by compared system and item: each section, and `WHOLE`."""
+    scores = document_scores(judged[judged["system"].isin([*OPEN_SYSTEMS, *ACI_BENCH.values()])])
+    means = scores[scores["metric"] == metric].groupby(["system", "item"])["value"].mean()
     return {(str(system), str(item)): float(value) for (system, item), value in means.items()}
 
 

@@ -15,14 +15,14 @@ from pydantic import ValidationInfo, model_validator
 from schemas.params.measures import DocLens
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import GROUNDED
-from tasks.llm.calls import Answer, Ask, Call, Reply, unscored_row, unscored_table
+from tasks.llm.calls import Answer, Ask, Call, Reply, unscored_table
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
 from tasks.measures.doclens import metrics as doclens
 from tasks.measures.doclens.citations import without_citations
 from tasks.measures.doclens.evaluators import VERDICT_TOKENS, Question, ask_in_parts
-from tasks.measures.doclens.judging import Plan, lost_sections, step_of
-from tasks.measures.doclens.subclaims import Limits, incomplete, list_subclaims
+from tasks.measures.doclens.judging import Plan, Side, claims_of, failed_rows, lost_sections
+from tasks.measures.doclens.subclaims import Limits, incomplete
 from tasks.text.sentences import COMPARISON
 from tasks.texts.document import Document, Tables, split
 
@@ -77,39 +77,34 @@ async def judge(ask: Ask, documents: Sequence[Document], plan: Plan, params: Doc
     has, in addition to those that are known, one null verdict and an unscored row, as has a lost output or section.
     """
     limits = Limits.of(params)
-    stated = [(one, system, item, text) for one in documents for system, item, text in _sections(one, plan)]
-    keys = [f"{one.id}/{system}/{item}/claim_precision" for one, system, item, _ in stated]
-    texts = {key: text for key, (_, _, _, text) in zip(keys, stated, strict=True)}
-    headings = {key: one.heading for key, (one, _, _, _) in zip(keys, stated, strict=True) if one.heading is not None}
-    listed = await list_subclaims(ask, texts, limits, headings)
+    sides = [side for document in documents for side in _sides(document, plan)]
+    known = await claims_of(ask, sides, limits)
     questions = [
-        Question(f"{one.id}/{system}/{item}/grounding", one.text, listed[key].claims, heading=one.heading)
-        for key, (one, system, item, _) in zip(keys, stated, strict=True)
+        Question(f"{side.document}/{side.system}/{side.item}/grounding", side.premise, one.claims, heading=side.heading)
+        for side, one in zip(sides, known, strict=True)
     ]
-    rows, unscored = [], []
+    rows, unscored = [], list[dict[str, str | None]]()
     grounded = await ground(ask, questions, params.claims_a_call)
-    for key, (one, system, item, _), found in zip(keys, stated, grounded, strict=True):
-        about = {"document": one.id, "system": system, "item": item}
-        judged = list(zip(listed[key].claims, found.verdicts, found.reasons, strict=True))
-        lacking = incomplete(listed[key], limits)
+    for side, claims, found in zip(sides, known, grounded, strict=True):
+        about = {"document": side.document, "system": side.system, "item": side.item}
+        judged = list(zip(claims.claims, found.verdicts, found.reasons, strict=True))
+        lacking = incomplete(claims, limits)
         judged += [("", None, None)] if lacking is not None else []
         for at, (text, verdict, reason) in enumerate(judged):
             rows.append({**about, "position": at, "text": text, "verdict": verdict, "reason": reason})
-        for failure, raw in ((lacking, listed[key].raw), (found.failure, found.raw)):
-            if failure is not None:
-                unscored.append(unscored_row(one.id, step_of("claims", item, system), failure, raw))
+        unscored += failed_rows(side, "claims", (lacking, claims.raw), (found.failure, found.raw))
     for document, system, item in lost_sections(documents, plan):
         rows.append({"document": document, "system": system, "item": item, "position": 0, "text": "", "verdict": None})
     return {"grounded": typed(rows, GROUNDED), "unscored": unscored_table(unscored)}
 
 
-def _sections(document: Document, plan: Plan) -> Iterator[tuple[str, str, str]]:
-    """System, section and text of all that the outputs of a document say; without citation marks."""
+def _sides(document: Document, plan: Plan) -> Iterator[Side]:
+    """Each section of each output, without citation marks, against the whole source."""
     for system, output in document.outputs.items():
         plain = without_citations(output) if system in plan.citing else output
         for item, text in split(plain, document, plan.sections).items():
             if item not in document.lost.get(system, ()):
-                yield system, item, text
+                yield Side(document.id, system, item, "claim_precision", text, document.text, heading=document.heading)
 
 
 def _call(question: Question) -> Call:

@@ -7,14 +7,14 @@ has to get worse with the dose. Doses are nested: a larger dose has the damage o
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from tasks.visits.facts import Fact, Visits, Worder, facts_of
 
 Damage = Literal["removed", "invented", "contradicted"]
-DAMAGES: tuple[Damage, ...] = ("removed", "invented", "contradicted")
+DAMAGES: tuple[Damage, ...] = get_args(Damage)
 UNDAMAGED = "undamaged"
 """Name of the summary of all facts, the dose 0 of every damage."""
 _STREAM = 1301

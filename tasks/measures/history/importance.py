@@ -141,6 +141,5 @@ def omitted_weight(recalled: pd.DataFrame, facts: pd.DataFrame, importances: pd.
     judged = recalled[recalled["metric"] == "claim_recall"]
     merged = judged.merge(weights[["document", "position", "importance"]], on=["document", "position"], validate="m:1")
     omitted = merged["importance"].where(merged["judged"].eq(False).fillna(False), 0.0).mask(merged["judged"].isna())
-    keys = [merged["document"], merged["system"]]
-    sums = omitted.groupby(keys).sum().mask(omitted.isna().groupby(keys).any())
+    sums = omitted.groupby([merged["document"], merged["system"]]).sum(skipna=False)
     return sums.reset_index(name="value")

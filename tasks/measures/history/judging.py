@@ -6,10 +6,8 @@ purpose and limit, and the damaged summaries of known truth (`tasks.measures.his
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from schemas.params import Params
@@ -17,25 +15,15 @@ from schemas.tables.columns import typed
 from schemas.tables.visits import SUMMARY_TRUTH
 from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures.doclens import judging as doclens
-from tasks.measures.doclens.judging import output_texts
 from tasks.measures.grounding import grounding
 from tasks.measures.history.doses import Dose, dosed_summaries
 from tasks.measures.history.summarising import notes_by_patient, system_name
 from tasks.measures.med_omit import judging as med_omit
-from tasks.measures.med_omit.fact_score import Encode
 from tasks.measures.note_qa import judging as note_qa
 from tasks.texts.document import WHOLE, Document, Tables, documents_of, system_names
 from tasks.visits.facts import Worder, visits_in_sentences
 
 Frames = Mapping[str, pd.DataFrame]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The systems that cite, and what the names of symptoms in claims cover."""
-
-    citing: tuple[str, ...]
-    glossary: Mapping[str, str]
 
 
 def summary_documents(
@@ -75,15 +63,14 @@ def _truth(patient: int, dose: Dose) -> dict[str, object]:
     return {**named, "recall": dose.recall, "precision": dose.precision, "kept": json.dumps(sorted(dose.kept))}
 
 
-async def judge_summaries(plan: Plan, frames: Frames, ask: Asks, params: Params) -> Tables:
-    """Judge all summaries of a chunk of ``frames["documents"]`` (DOCUMENTS).
+async def judge_summaries(plan: doclens.Plan, frames: Frames, ask: Asks, params: Params) -> Tables:
+    """Judge all summaries of a chunk of ``frames["documents"]`` (DOCUMENTS), with the plan's citing and glossary.
 
     Tables recalled (CLAIMS: is each fact of the record stated?), errors (GROUNDED: does the record contradict a
     statement?), judged (CLAIMS, against the notes), facts, omitted (MED-OMIT), answered, unscored.
     """
     documents, judge = documents_of(frames["documents"]), ask("judge")
-    texts = output_texts(documents, plan.citing)
-    plain = [replace(one, outputs={name: texts[name][one.id] for name in one.outputs}) for one in documents]
+    plain = doclens.plain_documents(documents, plan.citing)
     rounds = params.doclens.model_copy(update={"claim_rounds": params.summarise.claim_rounds})
     graded = rounds.model_copy(update={"style": "graded"})
     recalled = await doclens.judge(judge, plain, doclens.Plan(precision=False, glossary=plan.glossary), graded)
@@ -91,9 +78,8 @@ async def judge_summaries(plan: Plan, frames: Frames, ask: Asks, params: Params)
     errors = await grounding.judge(judge, record, doclens.Plan(), rounds)
     against = [replace(one, reference=one.text, claims=None) for one in documents]
     notes = await doclens.judge(judge, against, doclens.Plan(citing=plan.citing), rounds)
-    encode = _encoder(params)
     compared = params.med_omit.model_copy(update={"compare_differentials": False})
-    omissions = await med_omit.judge(judge, plain, med_omit.Plan(), compared, encode)
+    omissions = await med_omit.judge(judge, plain, med_omit.Plan(), compared, med_omit.name_encoder(params.embed))
     answers = await note_qa.judge(ask, plain, system_names(documents), params.note_qa, seed=params.seed)
     parts = {"truth": recalled, "errors": errors, "notes": notes, "omissions": omissions, "questions": answers}
     unscored = [part["unscored"].assign(step=name + ": " + part["unscored"]["step"]) for name, part in parts.items()]
@@ -106,14 +92,3 @@ async def judge_summaries(plan: Plan, frames: Frames, ask: Asks, params: Params)
         "answered": answers["answered"],
         "unscored": pd.concat(unscored, ignore_index=True),
     }
-
-
-def _encoder(params: Params) -> Encode:
-    """Unit vectors of names of diagnoses, of which few need any."""
-
-    def encode(names: Sequence[str]) -> npt.NDArray[np.float32]:
-        from tasks.encoder import unit_vectors  # imports torch, which takes seconds
-
-        return unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)(names)
-
-    return encode

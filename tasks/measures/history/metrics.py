@@ -72,8 +72,7 @@ def graded_weights(facts: pd.DataFrame, omitted: pd.DataFrame, part_weight: floa
     degree = merged["extent"].eq("part").map({True: part_weight, False: 1.0})
     gone = merged["omitted"].astype("boolean")
     values = (merged["score"] * degree).mask(gone.eq(False).fillna(False), 0.0).mask(gone.isna())
-    keys = [merged["document"], merged["system"]]
-    sums = values.groupby(keys).sum().mask(values.isna().groupby(keys).any())
+    sums = values.groupby([merged["document"], merged["system"]]).sum(skipna=False)
     return sums.reset_index(name="value").assign(metric="omission_weight_graded")
 
 

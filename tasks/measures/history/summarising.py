@@ -14,7 +14,7 @@ from schemas.params.history import Summarise
 from schemas.tables.columns import typed
 from schemas.tables.visits import HISTORY_SUMMARIES
 from tasks.llm.ask_all import ask_texts
-from tasks.llm.calls import Ask, Call, unscored_table
+from tasks.llm.calls import Ask, Call, unscored_row, unscored_table
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
 from tasks.measures.doclens.citations import number_sentences, without_citations
@@ -64,22 +64,19 @@ def not_citing(summaries: pd.DataFrame) -> pd.Series:
 
 async def summarise(notes: pd.DataFrame, ask: Ask, params: Summarise) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Summaries of each patient's notes (VISIT_NOTES): (HISTORY_SUMMARIES, UNSCORED)."""
-    calls = {
+    calls: dict[tuple[int, str, int], Call] = {
         (patient, purpose, words): _call(patient, texts, purpose, words)
         for patient, texts in notes_by_patient(notes).items()
         for purpose, words in product(params.purposes, params.words)
     }
-    texts, unscored = await ask_texts(ask, calls, _step, _text)
+    texts: dict[tuple[int, str, int], str]
+    texts, unscored = await ask_texts(ask, calls, _step)
     rows = [_row(*key, WRITER, text, ask.label) for key, text in texts.items()]
     return typed(rows, HISTORY_SUMMARIES), unscored_table(unscored)
 
 
 def _step(key: tuple[int, str, int]) -> str:
     return f"summary/{key[1]}/{key[2]}"
-
-
-def _text(reply: str) -> str | None:
-    return reply.strip() or None
 
 
 def _call(patient: int, notes: tuple[str, ...], purpose: str, words: int) -> Call:
@@ -120,9 +117,7 @@ def outside_summaries(
             if key in texts:
                 rows.append(_row(*key, system, texts[key], f"outside: {system}"))
             else:
-                step = f"summary/{key[1]}/{key[2]} of {system}"
-                named = {"record": str(key[0]), "step": step, "reason": "the file has no such summary"}
-                lacking.append({**named, "detail": None})
+                lacking.append(unscored_row(key[0], f"{_step(key)} of {system}", "the file has no such summary"))
     return typed(rows, HISTORY_SUMMARIES), unscored_table(lacking)
 
 

@@ -9,7 +9,7 @@ from schemas.tables.columns import typed
 from schemas.tables.note_qa import PATIENT_NOTES
 from tasks.llm.calls import unscored_row, unscored_table
 from tasks.measures.history_qa.questions import patient_name
-from tasks.measures.note_qa.metrics import BY_JUDGE, BY_LETTER, missing_answers
+from tasks.measures.note_qa.metrics import BY_JUDGE, BY_LETTER, missing_answers, right_letters
 from tasks.measures.note_qa.patients import reduce_whitespace, token_counter
 from tasks.network.visits import visit_dates
 from tasks.statistics.metric_rows import Row, mean_row, metric_table
@@ -58,30 +58,19 @@ def history_metrics(
     judge, in free text. Groups by place leave out unanswerable questions, which have no evidence.
     """
     rows: list[Row] = []
-    for form, metric in (("multiple_choice", "accuracy"), ("free_text", "score")):
-        scored = _by_letter(answers) if form == "multiple_choice" else _by_judge(judgements)
-        merged = scored.merge(questions, on=["question", "patient"], suffixes=("", "_of_question"))
-        if form == "multiple_choice":
-            merged["value"] = (merged["letter"] == merged["answer"]).astype(float)
-        for version, known in merged.groupby("version"):
-            steps = BY_LETTER if form == "multiple_choice" else BY_JUDGE
-            missing = missing_answers(unscored, form, str(version), steps)
-            keys = {"system": "answerer", "condition": f"{form}/{version}"}
-            for item, group in _groups(known, by_kind=form == "free_text"):
-                row = mean_row(metric, group["value"], clusters=group["patient"], seed=seed, unscored=missing)
-                rows.append({**row, **keys, "item": item})
-    return metric_table(rows, stage=STAGE, seed=seed, provenance=provenance)
-
-
-def _by_letter(answers: pd.DataFrame) -> pd.DataFrame:
-    chosen = answers[(answers["form"] == "multiple_choice") & answers["letter"].notna()]
-    return chosen[["patient", "question", "version", "letter"]]
-
-
-def _by_judge(judgements: pd.DataFrame) -> pd.DataFrame:
     judged = judgements[(judgements["form"] == "free_text") & (judgements["variant"] == "answer")]
-    keys = ["patient", "question", "version"]
-    return judged.groupby(keys)["verdict"].mean().rename("value").reset_index()
+    shares = judged.groupby(["patient", "question", "version"])["verdict"].mean().rename("right").reset_index()
+    scored = {
+        ("multiple_choice", "accuracy", BY_LETTER): right_letters(answers, questions),
+        ("free_text", "score", BY_JUDGE): shares.merge(questions, on=["question", "patient"]),
+    }
+    for (form, metric, steps), right in scored.items():
+        for version, known in right.groupby("version"):
+            missing = missing_answers(unscored, form, str(version), steps)
+            keys: Row = {"system": "answerer", "condition": f"{form}/{version}", "unscored": missing}
+            for item, group in _groups(known, by_kind=form == "free_text"):
+                rows.append(mean_row(metric, group["right"], clusters=group["patient"], item=item, **keys))
+    return metric_table(rows, stage=STAGE, seed=seed, provenance=provenance)
 
 
 def _groups(known: pd.DataFrame, *, by_kind: bool) -> Iterator[tuple[str, pd.DataFrame]]:

@@ -19,7 +19,7 @@ from schemas.tables.columns import typed
 from schemas.tables.visits import HISTORY_QUESTIONS, PLACES
 from tasks.domains.history import HistoryWords
 from tasks.domains.rules import PromptingRules
-from tasks.measures.note_qa.truth_questions import Draft, Wording, closed, shuffled
+from tasks.measures.note_qa.truth_questions import Draft, Wording, closed, listed, shuffled
 from tasks.network.graph import NetworkDefinition
 from tasks.network.visits import visit_dates
 from tasks.text.language import capitalized
@@ -182,10 +182,9 @@ class TimeQuestions:
         if answerable and len(changed) != 1:
             return None
         others = [_named(label) for label in self.course.present if label not in changed or not answerable]
-        *some, final = self.course.present
-        listed = f"{', '.join(some)} and {final}" if some else final
+        symptoms = listed(list(self.course.present))
         wording = (
-            f"Which of {listed} did the patient have at one of the visits of {one} and {other}, but not at the other?"
+            f"Which of {symptoms} did the patient have at one of the visits of {one} and {other}, but not at the other?"
         )
         return self._closed("changed", wording, _named(changed[0]) if answerable else None, others, [i, i + 1])
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
+import pandas as pd
+
 from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Reply, unscored_row
 from tasks.llm.prompts import render
@@ -76,6 +78,14 @@ class Case:
     def ranked(self) -> list[tuple[str, Likelihood]]:
         """The diagnoses of the differential with their likelihoods, the most likely first."""
         return sorted(self.differential.items(), key=lambda one: -LIKELIHOODS.index(one[1]))
+
+
+def cases_of(facts: pd.DataFrame) -> list[Case]:
+    """A case without grades for each document of FACTS, whose source is not needed to judge summaries."""
+    return [
+        Case(str(document), "", {one.fact: (one.kind, one.text) for one in own.itertuples()})
+        for document, own in facts.groupby("document", sort=True)
+    ]
 
 
 async def build_cases(ask: Ask, sources: Mapping[str, str], naming: Naming) -> list[Case]:

@@ -14,9 +14,11 @@ from typing import Any, Literal
 from zlib import crc32
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from pydantic import ValidationInfo, field_validator
 
+from schemas.params.learning import Embed
 from schemas.params.measures import MedOmit
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import DIFFERENTIALS
@@ -25,7 +27,7 @@ from tasks.llm.ask_all import Unscored, ask_all, ask_texts
 from tasks.llm.calls import Ask, Call, Reply, unscored_row, unscored_table
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
-from tasks.measures.med_omit.cases import Case, Verdicts, add_differential, build_cases, find_omissions
+from tasks.measures.med_omit.cases import Case, Verdicts, add_differential, build_cases, cases_of, find_omissions
 from tasks.measures.med_omit.fact_score import (
     DiagnosisNames,
     Encode,
@@ -88,11 +90,12 @@ async def judge(
         if case.failure is None and not case.facts:
             unscored.append(unscored_row(case.key, "facts", "no fact is listed"))
         unscored += [dict(row) for row in (*([case.failure] if case.failure else []), *case.lost_clusters)]
-    facts, omitted, differences = fact_table(cases, variant=params.variant), [], list[tuple[object, ...]]()
+    facts = fact_table(cases, variant=params.variant)
+    omitted, differences = list[dict[str, object]](), list[tuple[object, ...]]()
     for system, texts in summaries.items():
         judged = [case for case in cases if case.key in texts]
         found, failed = await find_omissions(ask, judged, texts)
-        omitted.append(_omitted_rows(judged, found, system))
+        omitted += omitted_rows(judged, found, system)
         compared = [case for case in judged if case.failure is None and params.compare_differentials]
         known = {case.key: case for case in compared}
         for one in await add_differential(ask, [Case(key, texts[key]) for key in known], times=0):
@@ -108,12 +111,23 @@ async def judge(
     shown = [(key, system, text) for system, texts in summaries.items() for key, text in texts.items()]
     return {
         "facts": facts,
-        "omitted": typed([row for rows in omitted for row in rows], OMITTED),
+        "omitted": typed(omitted, OMITTED),
         "differences": pd.DataFrame(differences, columns=DIFFERENCES).astype(kinds),
         "differentials": pd.DataFrame(diagnoses, columns=list(DIFFERENTIALS.columns), dtype="str"),
         "summaries": pd.DataFrame(shown, columns=["document", "system", "summary"], dtype="str"),
         "unscored": unscored_table(unscored),
     }
+
+
+def name_encoder(params: Embed) -> Encode:
+    """Embeds names of diagnoses with the encoder of ``params``, which is loaded for the first one: few need any."""
+
+    def encode(names: Sequence[str]) -> npt.NDArray[np.float32]:
+        from tasks.encoder import unit_vectors  # imports torch, which takes seconds
+
+        return unit_vectors(params.encoder, params.precision, params.device)(names)
+
+    return encode
 
 
 def output_parts(documents: Iterable[Document], scope: str) -> Texts:
@@ -197,7 +211,7 @@ def _fact_row(case: Case, fact: str, variant: Variant) -> dict[str, object]:
     }
 
 
-def _omitted_rows(cases: Collection[Case], verdicts: Mapping[str, Verdicts], system: str) -> list[dict[str, object]]:
+def omitted_rows(cases: Collection[Case], verdicts: Mapping[str, Verdicts], system: str) -> list[dict[str, object]]:
     """OMITTED rows of one system's summaries; null for a fact without a verdict. ``verdicts`` are by document."""
     rows: list[dict[str, object]] = []
     for case in cases:
@@ -230,11 +244,7 @@ async def corrupt_summaries(
     """
     kept = omitted[omitted["omitted"].eq(False).fillna(False)]
     stated = {str(key): group.tolist() for key, group in kept.groupby("document")["fact"]}
-    cases = [
-        Case(str(key), "", {one.fact: (one.kind, one.text) for one in group.itertuples()})
-        for key, group in facts.groupby("document", sort=True)
-        if len(stated.get(str(key), [])) > 1 and key in summaries
-    ]
+    cases = [case for case in cases_of(facts) if len(stated.get(case.key, [])) > 1 and case.key in summaries]
     removed = {case.key: _draw(stated[case.key], remove, seed, case.key) for case in cases}
     calls = {case.key: _call(case, removed[case.key], summaries[case.key]) for case in cases}
     rewritten: dict[str, str]

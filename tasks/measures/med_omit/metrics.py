@@ -260,9 +260,6 @@ def correlation_rows(table2: pd.DataFrame, table5: pd.DataFrame, found: pd.DataF
         key = (SYSTEMS[cell.labels["summary_llm"]], f"{omission} and {overlap}", kind)
         if key in ours.index:
             value, n = (float(number) for number in ours.loc[key])
-            rows.append(cell.reproduced(value, basis, tolerance=_sampling_error(n), note=note))
+            tolerance = 1.96 * np.sqrt(1 / (VISITS - 3) + 1 / (n - 3))
+            rows.append(cell.reproduced(value, basis, tolerance=tolerance, note=note))
     return typed(rows, REPRODUCTION_ROWS)
-
-
-def _sampling_error(n: float) -> float:
-    return float(1.96 * np.sqrt(1 / (VISITS - 3) + 1 / (n - 3)))

@@ -6,7 +6,8 @@ Planted answers, whose correct verdict is known, measure the judge alone.
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,8 @@ from tasks.text.final_answer import final_letter
 
 JUDGED = ["patient", "question", "version", "form", "variant", "output"]
 """Columns of the outputs that are judged."""
+Protocol = Literal["vignette", "paper"]
+"""Whose judging: that of the project, or of the paper (`tasks.measures.note_qa.protocol`)."""
 _STREAM = 803
 
 
@@ -94,22 +97,18 @@ _VERDICT = re.compile(
 """A reply that begins with yes or no, and does not go on with the other."""
 
 
-JudgeCall = Callable[[Mapping, Mapping, int], Call]
-"""The request to judge an output, given its row, its question and the number of the take."""
-
-
 async def judge_outputs(
-    outputs: pd.DataFrame, questions: pd.DataFrame, takes: int, ask: Ask, request: JudgeCall | None = None
+    outputs: pd.DataFrame, questions: pd.DataFrame, takes: int, ask: Ask, protocol: Protocol = "vignette"
 ) -> tuple[pd.DataFrame, Unscored]:
     """Judge ``outputs`` (columns JUDGED) ``takes`` times: JUDGEMENTS, and what could not be judged.
 
-    ``request`` makes the requests, by default `judge_call`. Each take sends the same messages with another sample
-    index. A reply that begins with neither yes nor no is unscored.
+    Each take sends the same messages with another sample index. A reply that begins with neither yes nor no is
+    unscored.
     """
-    by_id, make = questions.set_index("question").to_dict("index"), request or judge_call
+    by_id = questions.set_index("question").to_dict("index")
     keys = ["question", "form", "version", "variant"]
     wanted = {(*(row[name] for name in keys), take): row for row in outputs.to_dict("records") for take in range(takes)}
-    calls = {key: make(row, by_id[row["question"]], key[-1]) for key, row in wanted.items()}
+    calls = {key: judge_call(row, by_id[row["question"]], key[-1], protocol) for key, row in wanted.items()}
     verdicts, unscored = await ask_texts(ask, calls, _judge_step, verdict_of, "neither yes nor no")
     judged = [{**wanted[key], "take": key[-1], "verdict": verdict} for key, verdict in verdicts.items()]
     return typed([{**row, "provenance": ask.label} for row in judged], JUDGEMENTS), unscored
@@ -125,21 +124,21 @@ def verdict_of(reply: str) -> bool | None:
     return None if found is None else found[1].lower() == "yes"
 
 
-def judge_call(output: Mapping, question: Mapping, take: int) -> Call:
-    """The request to judge one output; the right answer is the only choice of a question for free text only."""
+def judge_call(output: Mapping, question: Mapping, take: int, protocol: Protocol = "vignette") -> Call:
+    """The request to judge one output (Appendix A.3); in free text without choices (Section 4.1).
+
+    The right answer is the only choice of a question for free text only. The paper's protocol does not show the
+    question, and judges at temperature 0.
+    """
     choices = list(zip(LETTERS, json.loads(question["choices"]), strict=False))
     text = dict(choices)[question["answer"]]
     multiple = output["form"] == "multiple_choice"
-    messages = render(
-        __package__,
-        "judge",
-        question=question["wording"],
-        choices=choices if multiple else [],
-        right=f"{question['answer']}: {text}" if multiple else text,
-        output=output["output"],
-    )
+    right = f"{question['answer']}: {text}" if multiple else text
+    shown = {"choices": choices if multiple else [], "right": right, "output": output["output"]}
     key = f"{output['question']}/{output['form']}/{output['version']}/{output['variant']}/judge/{take}"
-    return Call(key, messages, sample=take)
+    if protocol == "paper":
+        return Call(key, render(__package__, "paper_judge", **shown), sample=take, temperature=0.0)
+    return Call(key, render(__package__, "judge", question=question["wording"], **shown), sample=take)
 
 
 REFUSAL = "I am unable to answer this question."

@@ -155,5 +155,5 @@ def metric_rows(answered: pd.DataFrame, unasked: pd.DataFrame, *, seed: int, pro
         mine = scores[(scores["system"] == system) & (scores["metric"] == METRICS[form])]
         expected = {*group["document"], *unasked["document"]}
         unscored = len(expected - set(mine["document"]))
-        rows.append(mean_row(METRICS[form], mine["value"], seed=seed, system=system, unscored=unscored))
-    return metric_table(rows, stage=STAGE, condition=CONDITION, item=WHOLE, provenance=provenance)
+        rows.append(mean_row(METRICS[form], mine["value"], system=system, unscored=unscored))
+    return metric_table(rows, stage=STAGE, condition=CONDITION, item=WHOLE, seed=seed, provenance=provenance)

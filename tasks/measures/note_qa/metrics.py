@@ -5,7 +5,6 @@ EHRNoteQA, Section 4: Table 4 prints scores of repeated judging, Table 6 the sta
 
 import json
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -85,7 +84,7 @@ def note_qa_metrics(
         answerer, judge = answerer_table(known, judged, questions, unscored, seed=seed), []
         if form == "multiple_choice":
             own = known[known["question"].isin(truth)]
-            judge = judge_on_answers_rows(judged, own, questions, seed=seed)
+            judge = judge_on_answers_rows(judged, own, questions)
         rows += _of(answerer, system="answerer", condition=f"{form}/{version}")
         rows += _of(judge, system="judge", condition=f"{form}/{version}", unscored=missing)
     for form, group in judgements.groupby("form"):
@@ -93,7 +92,7 @@ def note_qa_metrics(
         planted_rows = judge_rows(group, planted, seed=seed)
         rows += _of(planted_rows, system="judge", condition=f"{form}/planted", unscored=missing)
         rows += _of(_stability_rows(group), system="all systems", condition=form)
-    rows += question_rows(questions, notes, seed)
+    rows += question_rows(questions, notes)
     return metric_table(rows, stage=stage, seed=seed, provenance=provenance)
 
 
@@ -121,7 +120,7 @@ def answerers_metrics(
         answerer = answerer_table(known, judged, questions, own, seed=seed)
         rows += _of(answerer, system=str(system), condition=f"{form}/{version}")
     rows += _ranking_rows(judgements)
-    rows += question_rows(questions, notes, seed)
+    rows += question_rows(questions, notes)
     return metric_table(rows, stage=stage, seed=seed, provenance=provenance)
 
 
@@ -146,7 +145,7 @@ def answerer_table(
     """Rows of one answerer in one form from one version of the notes: judged, and by the letters it names."""
     asked = str(answers["form"].iloc[0]), str(answers["version"].iloc[0])
     missing = missing_answers(unscored, *asked)
-    rows: list[Row] = [{**row, "unscored": missing} for row in _judged_rows(judged, questions, seed)]
+    rows: list[Row] = [{**row, "unscored": missing} for row in _judged_rows(judged, questions)]
     if asked[0] == "multiple_choice":
         letters = [_unknown_letter(choices) for choices in questions["choices"]]
         known = questions.assign(unknown_letter=letters)
@@ -181,7 +180,7 @@ def missing_answers(unscored: pd.DataFrame, form: str, version: str, steps: tupl
     return int(unscored.loc[fits, "record"].nunique())
 
 
-def _judged_rows(judged: pd.DataFrame, questions: pd.DataFrame, seed: int) -> list[Row]:
+def _judged_rows(judged: pd.DataFrame, questions: pd.DataFrame) -> list[Row]:
     """Table 4: mean and standard deviation over takes; then by origin, number of notes, level and length."""
     if judged.empty:
         return []
@@ -194,11 +193,11 @@ def _judged_rows(judged: pd.DataFrame, questions: pd.DataFrame, seed: int) -> li
     rows.append(metric_row("score_std_over_takes", deviation, n=len(by_take), item="all"))
     rows += [metric_row("score", float(score), n=len(scored), item=f"take {take}") for take, score in by_take.items()]
     for origin, group in scored.groupby("origin"):
-        rows.append(mean_row("score", group["score"], clusters=group["patient"], seed=seed, item=f"origin {origin}"))
-    return rows + effect_rows(scored, seed=seed)
+        rows.append(mean_row("score", group["score"], clusters=group["patient"], item=f"origin {origin}"))
+    return rows + effect_rows(scored)
 
 
-def effect_rows(scored: pd.DataFrame, *, seed: int) -> list[Row]:
+def effect_rows(scored: pd.DataFrame) -> list[Row]:
     """Effect of the number and length of a patient's notes on the score (Section 4.2, Figure 3).
 
     ``scored`` has one row per question, with columns patient, score, notes, tokens and level. Rows: score by number of
@@ -206,7 +205,7 @@ def effect_rows(scored: pd.DataFrame, *, seed: int) -> list[Row]:
     and correlation need at least two different values.
     """
     rows = [
-        mean_row("score", group["score"], clusters=group["patient"], seed=seed, item=f"{column} {value}")
+        mean_row("score", group["score"], clusters=group["patient"], item=f"{column} {value}")
         for column in ("notes", "level")
         for value, group in scored.groupby(column)
     ]
@@ -214,8 +213,9 @@ def effect_rows(scored: pd.DataFrame, *, seed: int) -> list[Row]:
     n = len(scored)
     if np.unique(notes).size > 1:
         slope = partial(_slope, notes, score)
-        keys: dict[str, Any] = {"bounds": (-1.0, 1.0), "clusters": scored["patient"], "seed": seed, "item": "notes"}
-        rows.append(statistic_row("score_change_a_note", slope, n, **keys))
+        rows.append(
+            statistic_row("score_change_a_note", slope, n, bounds=(-1, 1), clusters=scored["patient"], item="notes")
+        )
     if np.unique(tokens).size > 1 and np.unique(score).size > 1:
         spearman = correlation_interval(tokens, score, "spearman", clusters=scored["patient"])
         rows.append(metric_row("spearman_with_score", *spearman, n=n, item="tokens"))
@@ -260,24 +260,24 @@ def answerer_rows(answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int) 
     Over all questions, and by origin and kind. If some questions are unanswerable, also sensitivity and specificity of
     choosing `UNKNOWN` for these. An answer without a letter is unscored.
     """
-    rows = answers[answers["letter"].notna()].merge(
-        questions, on=["question", "patient"], suffixes=("", "_of_question")
-    )
-    right = (rows["letter"] == rows["answer"]).to_numpy(float)
-    groups = {"all": np.ones(len(rows), dtype=bool)}
-    groups |= {f"origin {name}": (rows["origin"] == name).to_numpy() for name in sorted(rows["origin"].unique())}
-    groups |= {f"kind {name}": (rows["kind"] == name).to_numpy() for name in sorted(rows["kind"].unique())}
-    groups |= {
-        name: (rows["answerable"] == flag).to_numpy() & (rows["origin"] == "truth").to_numpy()
-        for name, flag in (("answerable", True), ("unanswerable", False))
-    }
-    patients = rows["patient"].to_numpy()
+    rows = right_letters(answers, questions)
+    truth = rows[rows["origin"] == "truth"]
+    groups = {"all": rows}
+    groups |= {f"{column} {name}": group for column in ("origin", "kind") for name, group in rows.groupby(column)}
+    groups |= {"answerable": truth[truth["answerable"]], "unanswerable": truth[~truth["answerable"]]}
     found = [
-        mean_row("accuracy", right[chosen], clusters=patients[chosen], seed=seed, item=name)
-        for name, chosen in groups.items()
-        if chosen.any() or name == "all"
+        mean_row("accuracy", group["right"], clusters=group["patient"], item=name)
+        for name, group in groups.items()
+        if len(group) or name == "all"
     ]
-    return found + _refusal_rows(rows[rows["origin"] == "truth"], seed)
+    return found + _refusal_rows(truth, seed)
+
+
+def right_letters(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
+    """The ANSWERS that name a letter, with their question, and whether the letter is ``right``."""
+    named = answers[answers["letter"].notna()]
+    rows = named.merge(questions, on=["question", "patient"], suffixes=("", "_of_question"))
+    return rows.assign(right=rows["letter"] == rows["answer"])
 
 
 def _refusal_rows(rows: pd.DataFrame, seed: int) -> list[Row]:
@@ -299,22 +299,19 @@ def judge_rows(judgements: pd.DataFrame, planted: pd.DataFrame, *, seed: int) ->
     if rows.empty:
         return []
     rows["value"] = np.where(rows["right"], rows["verdict"], 1 - rows["verdict"])
-    found = [mean_row("accuracy", rows["value"], clusters=rows["patient"], seed=seed, item="planted")]
-    for variant, group in rows.groupby("variant"):
-        item = f"planted: {variant}"
-        found.append(mean_row("accuracy", group["value"], clusters=group["patient"], seed=seed, item=item))
+    groups = {"planted": rows} | {f"planted: {variant}": group for variant, group in rows.groupby("variant")}
+    found = [
+        mean_row("accuracy", group["value"], clusters=group["patient"], item=item) for item, group in groups.items()
+    ]
     return found + detection_rows(rows["right"], rows["verdict"] > 0.5, rows["patient"], seed=seed, item="planted")
 
 
-def judge_on_answers_rows(
-    judgements: pd.DataFrame, answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int
-) -> list[Row]:
+def judge_on_answers_rows(judgements: pd.DataFrame, answers: pd.DataFrame, questions: pd.DataFrame) -> list[Row]:
     """Accuracy of the judge on the answerer's multiple-choice answers, given the letter each names."""
-    named = answers[answers["letter"].notna()].merge(questions[["question", "answer"]], on="question")
-    given = judgements.groupby(["question", "version", "form"])["verdict"].mean().reset_index()
     keys = ["question", "version", "form"]
-    rows = given.merge(named[[*keys, "patient", "letter", "answer"]], on=keys)
+    given = judgements.groupby(keys)["verdict"].mean().reset_index()
+    rows = given.merge(right_letters(answers, questions)[[*keys, "patient", "right"]], on=keys)
     if rows.empty:
         return []
-    agree = np.where(rows["letter"] == rows["answer"], rows["verdict"], 1 - rows["verdict"])
-    return [mean_row("accuracy", agree, clusters=rows["patient"], seed=seed, item="answers")]
+    agree = np.where(rows["right"], rows["verdict"], 1 - rows["verdict"])
+    return [mean_row("accuracy", agree, clusters=rows["patient"], item="answers")]

@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 
 from schemas.params.measures import NoteQa
+from schemas.tables.columns import typed
+from schemas.tables.note_qa import PATIENT_NOTES
 
 _ISO_DATE = r"\d{4}-\d{2}-\d{2}"
 NO_NOTES = "(no notes are given)"
@@ -156,9 +158,7 @@ def simulated_patients(
             if chosen is None:
                 break
             found += _encounters(rows.loc[chosen].sort_values("record"), f"p{len(found):05d}", rng, count)
-    frame = pd.DataFrame(found, columns=["patient", "version", "position", "note_id", "date", "note", "tokens"])
-    text = dict.fromkeys(["patient", "version", "note_id", "date", "note"], str)
-    return _renumbered(frame.astype({**text, "position": "int64", "tokens": "int64"}))
+    return _renumbered(typed(found, PATIENT_NOTES))
 
 
 def _pick(groups: dict[str, list], size: int, rng: np.random.Generator) -> str | None:

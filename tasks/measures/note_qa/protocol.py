@@ -10,9 +10,7 @@ The requests show what the printed ones show, in our words. Differences from the
   temperature 0.
 """
 
-import json
 import re
-from collections.abc import Mapping
 
 import pandas as pd
 
@@ -22,7 +20,7 @@ from schemas.tables.note_qa import LETTERS
 from tasks.llm.ask_all import Unscored, ask_texts
 from tasks.llm.calls import Ask, Asks, Call, unscored_table
 from tasks.llm.prompts import render
-from tasks.measures.note_qa.answering import JUDGED, answer_questions, judge_call, judge_outputs
+from tasks.measures.note_qa.answering import JUDGED, answer_questions, judge_outputs
 from tasks.measures.note_qa.questions import (
     STEP,
     AnswerChoices,
@@ -36,7 +34,6 @@ from tasks.measures.note_qa.questions import (
 from tasks.texts.document import Tables
 
 GENERATION_TEMPERATURE = 1.0
-JUDGE_TEMPERATURE = 0.0
 _HEAD = r"^[ \t>*#•–-]*(?:\d\.[ \t]*)?(?:\*\*)?{name}(?:\*\*)?[ \t]*:(?:\*\*)?[ \t]*"
 _NAMES = ("Question", "Answer", "Reason", "Answer Choices", "Correct Answer", *LETTERS)
 _HEADS = re.compile(
@@ -109,17 +106,6 @@ def _call(key: str, prompt: str, **fields: str) -> Call:
     return Call(key, render(__package__, prompt, **fields), temperature=GENERATION_TEMPERATURE)
 
 
-def paper_judge_call(output: Mapping, question: Mapping, take: int) -> Call:
-    """The request to judge one output (Appendix A.3); in free text without choices (Section 4.1)."""
-    choices = list(zip(LETTERS, json.loads(question["choices"]), strict=True))
-    text = dict(choices)[question["answer"]]
-    multiple = output["form"] == "multiple_choice"
-    right = f"{question['answer']}: {text}" if multiple else text
-    shown = {"choices": choices if multiple else [], "right": right, "output": output["output"]}
-    key = f"{output['question']}/{output['form']}/{output['version']}/{output['variant']}/judge/{take}"
-    return Call(key, render(__package__, "paper_judge", **shown), sample=take, temperature=JUDGE_TEMPERATURE)
-
-
 async def write_questions(frames: Tables, ask: Asks, params: Params) -> Tables:
     """Questions written by the annotator on a chunk of patients."""
     write = paper_questions if params.note_qa.protocol == "paper" else generated_questions
@@ -135,9 +121,8 @@ async def answer(frames: Tables, ask: Asks, params: Params) -> Tables:
 
 async def judge(frames: Tables, ask: Asks, params: Params) -> Tables:
     """Verdicts on the outputs for the questions of a chunk of patients."""
-    request = paper_judge_call if params.note_qa.protocol == "paper" else judge_call
-    takes, outputs, questions = params.note_qa.judge_takes, frames["outputs"], frames["questions"]
-    judgements, unscored = await judge_outputs(outputs, questions, takes, ask("judge"), request)
+    takes, protocol = params.note_qa.judge_takes, params.note_qa.protocol
+    judgements, unscored = await judge_outputs(frames["outputs"], frames["questions"], takes, ask("judge"), protocol)
     return {"judgements": judgements, "unscored": unscored_table(unscored)}
 
 

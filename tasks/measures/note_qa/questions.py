@@ -19,7 +19,7 @@ from pydantic import field_validator
 from schemas.errors import SourceError
 from schemas.params.measures import NoteQa
 from schemas.tables.columns import typed
-from schemas.tables.note_qa import LETTERS, QUESTIONS
+from schemas.tables.note_qa import LETTERS, PATIENT_NOTES, QUESTIONS
 from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Reply, unscored_row
 from tasks.llm.prompts import render
@@ -95,7 +95,7 @@ def _words_of(notes: str) -> frozenset[str]:
     return frozenset(_WORD.findall(notes.lower()))
 
 
-def question_rows(questions: pd.DataFrame, notes: pd.DataFrame, seed: int) -> list[Row]:
+def question_rows(questions: pd.DataFrame, notes: pd.DataFrame) -> list[Row]:
     """Fairness of the choices by origin: right one longest, similar lengths, distractors grounded in the notes.
 
     ``right_choices`` is the number of right answers at each letter.
@@ -111,13 +111,11 @@ def question_rows(questions: pd.DataFrame, notes: pd.DataFrame, seed: int) -> li
             measures["right_is_longest"].append(right_is_longest(choices, question.answer))
             measures["length_ratio"].append(length_ratio(choices))
             measures["distractors_in_notes"].append(float(np.mean(grounded)))
+        keys = {"system": "questions", "condition": origin}
         for metric, values in measures.items():
-            values_of = np.array(values, dtype=float)
-            keys = {"system": "questions", "item": "all", "condition": origin}
-            rows.append(mean_row(metric, values_of, clusters=group["patient"], seed=seed, **keys))
+            rows.append(mean_row(metric, values, clusters=group["patient"], item="all", **keys))
         for letter, count in group["answer"].value_counts().reindex(LETTERS, fill_value=0).items():
-            keys = {"system": "questions", "item": str(letter), "condition": origin}
-            rows.append(metric_row("right_choices", int(count), n=len(group), **keys))
+            rows.append(metric_row("right_choices", int(count), n=len(group), item=str(letter), **keys))
     return rows
 
 
@@ -272,8 +270,7 @@ def read_patients(file: Path, params: NoteQa, subjects: set[str] | None = None) 
     notes["position"] = notes.groupby("patient").cumcount()
     if subjects is None:
         notes = notes[notes.groupby("patient")["position"].transform("size") <= len(params.patients_by_notes)]
-    columns = ["patient", "version", "position", "note_id", "date", "note", "tokens"]
-    return notes[columns].astype({"position": "int64", "tokens": "int64"}).reset_index(drop=True)
+    return typed(notes, PATIENT_NOTES).reset_index(drop=True)
 
 
 def _chunks(file: Path, subjects: set[str] | None) -> Iterator[pd.DataFrame]:

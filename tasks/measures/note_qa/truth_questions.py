@@ -47,10 +47,11 @@ def finding(label: str, value: str) -> Wording:
 def joined(parts: list[Wording]) -> Wording:
     """Join several findings into one statement."""
     plain, other = [p.plain for p in parts], [p.other for p in parts]
-    return Wording(capitalized(_list(plain)), capitalized(_list(other)))
+    return Wording(capitalized(listed(plain)), capitalized(listed(other)))
 
 
-def _list(words: list[str]) -> str:
+def listed(words: list[str]) -> str:
+    """The words with commas, and "and" before the last."""
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
 
 

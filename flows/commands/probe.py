@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.runtime.params import load_params, run_budget
-from flows.runtime.workspace import FINGERPRINTS, STORE, answerer_fingerprints, judge_fingerprints, workspace
+from flows.runtime.params import load_params, response_store, run_budget
+from flows.runtime.workspace import FINGERPRINTS, answerer_fingerprints, judge_fingerprints
 from schemas.params import Params
 from schemas.params.llm import Role, RoleName, Sending, key_variable
 from tasks.transport.fingerprint import Fingerprint, fingerprint_path, is_of, read_fingerprint, simulator_identity
@@ -72,7 +72,7 @@ def roles_to_probe(params: Params, folder: Path = FINGERPRINTS) -> list[RoleName
 def _is_imported(params: Params, recorded: Fingerprint) -> bool:
     from tasks.transport.inspection import imported_identities  # loads pandas, which the simulator does not need
 
-    return recorded.key in imported_identities(params.runtime.store or workspace() / STORE)
+    return recorded.key in imported_identities(response_store(params))
 
 
 def probe_roles(params: Params, roles: Sequence[RoleName], folder: Path = FINGERPRINTS) -> list[Probed]:
@@ -115,7 +115,7 @@ async def _probe_served(
     from tasks.transport.store import ResponseStore
 
     budget, prices, sending = run_budget(params), params.prices, params.runtime.sending
-    with ResponseStore(params.runtime.store or workspace() / STORE) as store:
+    with ResponseStore(response_store(params)) as store:
         seen = await asyncio.gather(
             *(
                 look_up(name, params.roles[name], store=store, sending=sending.get(name), budget=budget, prices=prices)

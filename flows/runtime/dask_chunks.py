@@ -25,7 +25,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect_dask import DaskTaskRunner
 
 from flows.runtime.chunks import ChunkWork, Frames, worth_retrying
-from flows.runtime.clients import Clients, Confirms, SimulatorServer
+from flows.runtime.clients import Clients, Confirm, SimulatorServer
 from flows.runtime.params import run_budget
 from flows.runtime.workspace import be_quiet, workspace
 from schemas.errors import IdentityError, StoreError
@@ -53,7 +53,7 @@ class Job:
     fingerprints: dict[str, str]
     code: str
     simulator_url: str | None
-    guard: Confirms | None
+    confirm: Confirm | None
 
 
 def dask_runner(where: str, workers: int) -> DaskTaskRunner:
@@ -93,7 +93,7 @@ def _job(clients: Clients, work: ChunkWork, params: Params) -> Job:
         {file.name: file.read_text(encoding="utf-8") for file in sorted(clients.fingerprints.glob("*.json"))},
         code_hash(),
         clients.start_simulator() if is_simulated and params.runtime.dask == LOCAL else None,
-        clients.guard,
+        clients.confirm,
     )
 
 
@@ -121,7 +121,7 @@ async def _process(chunk: "ChunkFiles", job: Job, fingerprints: Path) -> None:
     url = job.simulator_url
     if url is None and any(role.is_simulator for role in params.roles.values()):
         url = _own_simulator(params.domain).base_url
-    clients = Clients(job.stage, params, workspace(), job.guard, simulator_url=url, fingerprints=fingerprints)
+    clients = Clients(job.stage, params, job.confirm, simulator_url=url, fingerprints=fingerprints)
     try:
         done: Frames = await job.work(chunk.of("in").read(), clients.of, params)
         clients.require_answers()

@@ -15,7 +15,7 @@ from flows.rebuild.server import LOGGER
 from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join, run_here, uses_batches
 from flows.runtime.sources import SourceFolder, declared_sources, fingerprint_file, sources_folder
 from flows.runtime.tables import read_table, write_table, write_text
-from flows.runtime.workspace import FINGERPRINTS, answerer_fingerprints, judge_fingerprints, workspace
+from flows.runtime.workspace import FINGERPRINTS, answerer_fingerprints, judge_fingerprints
 from schemas.errors import UnscoredError, VignetteError
 from schemas.params import Params
 from schemas.params.llm import RoleName
@@ -57,11 +57,11 @@ class Stage:
 
     @cached_property
     def _clients(self) -> "Clients":
-        from flows.rebuild.plan import Guard
+        from flows.rebuild.plan import confirmation
         from flows.runtime.clients import Clients  # loads httpx and sqlalchemy, which most stages never use
 
-        guard = Guard.of(self.name, self.files.pipeline)
-        return Clients(self.name, self.all_params, workspace(), guard, fingerprints=self._fingerprints)
+        confirm = confirmation(self.name, self.files.pipeline)
+        return Clients(self.name, self.all_params, confirm, fingerprints=self._fingerprints)
 
     @cached_property
     def network(self) -> NetworkDefinition:

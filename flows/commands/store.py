@@ -166,9 +166,9 @@ def store_path(store: str | None = None) -> Where:
 
 
 def _current() -> list[str]:
-    from tasks.transport.fingerprint import fingerprint_path, read_fingerprint
+    from tasks.transport.fingerprint import read_fingerprint
 
-    found = [read_fingerprint(fingerprint_path(FINGERPRINTS, role), role) for role in load_params().roles]
+    found = [read_fingerprint(FINGERPRINTS, role) for role in load_params().roles]
     return [fingerprint.key for fingerprint in found if fingerprint is not None]
 
 

@@ -17,7 +17,7 @@ from tasks.llm.calls import Answer, Call
 from tasks.llm.costs import Used
 from tasks.progress import CALL, progress
 from tasks.transport.client import Keeper, RoleAsk
-from tasks.transport.fingerprint import Fingerprint, fingerprint_path, read_fingerprint, require_recorded
+from tasks.transport.fingerprint import Fingerprint, read_fingerprint, require_recorded
 from tasks.transport.inspection import sum_used
 from tasks.transport.roles import open_role
 from tasks.transport.store import ResponseStore
@@ -60,7 +60,7 @@ class Clients:
     def of(self, role: RoleName) -> "LazyClient":
         """The client of a role; raises IdentityError when its fingerprint is missing or of another simulator."""
         if role not in self._clients:
-            recorded = read_fingerprint(fingerprint_path(self.fingerprints, role), role)
+            recorded = read_fingerprint(self.fingerprints, role)
             self._clients[role] = LazyClient(self, role, require_recorded(recorded, self.params.roles[role], role))
         return self._clients[role]
 

@@ -82,8 +82,9 @@ def fingerprint_path(folder: Path, role: RoleName) -> Path:
     return folder / f"{role}.json"
 
 
-def read_fingerprint(path: Path, role: RoleName) -> Fingerprint | None:
+def read_fingerprint(folder: Path, role: RoleName) -> Fingerprint | None:
     """The recorded fingerprint; None when there is none. Raises IdentityError for a file that cannot be read."""
+    path = fingerprint_path(folder, role)
     if not path.exists():
         return None
     try:

@@ -10,18 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from flows.rebuild.pipeline import model_stages, read_pipeline, with_dependents, with_needed
 from flows.runtime.params import YES, confirmation_limit, response_store
 from schemas.errors import SourceError, TableError, VignetteError
 from schemas.params import Params
 from schemas.params.llm import RoleName
-from tasks.transport.processes import dvc_process
-
-STARTED = "VIGNETTE_STARTED"
-"""Environment variable with the start of the run of `vignette repro`, in seconds since 1970."""
-
+from tasks.transport.processes import run_start
 
 RETURNED = Path("returned")
 """Folder of the files of people, in which anything may be put by hand."""
@@ -89,8 +83,7 @@ def confirmation(stage: str, pipeline: Path) -> Callable[[Params], None] | None:
     """
     if YES in os.environ:
         return None
-    since = float(os.environ.get(STARTED) or (dvc_process() or psutil.Process()).create_time())
-    return partial(confirm_stage, stage=stage, pipeline=pipeline, since=since)
+    return partial(confirm_stage, stage=stage, pipeline=pipeline, since=run_start())
 
 
 def confirm_stage(params: Params, *, stage: str, pipeline: Path, since: float) -> None:
@@ -100,7 +93,10 @@ def confirm_stage(params: Params, *, stage: str, pipeline: Path, since: float) -
     """
     if confirmation_limit(params) is not None:
         stages = with_dependents(read_pipeline(pipeline), [stage])
-        require_confirmation(params, pipeline, stages, spent=_spent(params, since))
+        from tasks.transport.inspection import dollars_since  # loads the store
+
+        begun = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(since))
+        require_confirmation(params, pipeline, stages, spent=dollars_since(response_store(params), begun))
 
 
 def require_confirmation(params: Params, pipeline: Path, stages: Collection[str], *, spent: float = 0.0) -> None:
@@ -125,11 +121,3 @@ def require_confirmation(params: Params, pipeline: Path, stages: Collection[str]
     lines = [line for line in lines if line.stage in stages]
     confirm = f"use `vignette repro --yes`, or set {YES}=1 for dvc"
     require_affordable(params, lines, "the run", confirm, spent=spent, unknown=never_ran)
-
-
-def _spent(params: Params, since: float) -> float:
-    """Dollars of the replies that came since a time."""
-    from tasks.transport.inspection import dollars_since  # loads the store
-
-    begun = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(since))
-    return dollars_since(response_store(params), begun)

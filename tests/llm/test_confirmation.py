@@ -14,7 +14,7 @@ import pytest
 from flows.commands import monitor
 from flows.evaluation import audit, models
 from flows.evaluation.audit import Audit
-from flows.rebuild.plan import STARTED, confirmation, require_confirmation
+from flows.rebuild.plan import confirmation, require_confirmation
 from flows.runtime.clients import Clients
 from flows.runtime.params import YES, load_params
 from flows.runtime.workspace import STORE, WORKSPACE
@@ -23,6 +23,7 @@ from schemas.params import Params
 from schemas.params.llm import Price, Role
 from tasks.llm.costs import Estimate
 from tasks.transport.fingerprint import Fingerprint, served_identity
+from tasks.transport.processes import RUN
 from tests.support.endpoints import chat
 from tests.support.hosted import Hosted, completion, hosted
 from tests.support.params import shipped
@@ -116,7 +117,7 @@ def test_a_run_begins_with_repro_or_the_process_that_was_started_by_hand(
     pipeline: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert start_of_run(pipeline) == psutil.Process().create_time() < time.time()
-    monkeypatch.setenv(STARTED, "17.5")
+    monkeypatch.setenv(RUN, "7:17.5")
     assert start_of_run(pipeline) == 17.5
 
 

@@ -24,8 +24,9 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect_dask import DaskTaskRunner
 
+from flows.rebuild.pipeline import CODE
 from flows.runtime.chunks import ChunkWork, Frames, worth_retrying
-from flows.runtime.clients import Clients, Confirm, SimulatorServer
+from flows.runtime.clients import PROJECT, Clients, Confirm, SimulatorServer
 from flows.runtime.params import run_budget
 from flows.runtime.workspace import be_quiet, workspace
 from schemas.errors import IdentityError, StoreError
@@ -34,7 +35,6 @@ from tasks.domains.in_use import use_domain
 from tasks.progress import CHUNK, progress
 
 LOCAL = "local"
-CODE = ("flows", "tasks", "schemas")
 USED = "used"
 """The table with the response store's keys of the replies that a chunk used, next to its results."""
 
@@ -189,9 +189,9 @@ def chunk_folder(url: str | None, stage: str) -> str:
 @lru_cache(maxsize=1)
 def code_hash() -> str:
     """Hash of the project's code and data files, by which a worker knows that it runs the code of the stage."""
-    root, digest = Path(__file__).resolve().parents[2], hashlib.sha256()
-    for path in sorted(path for name in CODE for path in (root / name).rglob("*") if path.is_file()):
+    digest = hashlib.sha256()
+    for path in sorted(path for name in CODE for path in (PROJECT / name).rglob("*") if path.is_file()):
         if "__pycache__" not in path.parts:
-            digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
+            digest.update(f"{path.relative_to(PROJECT).as_posix()}\0".encode())
             digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

@@ -222,7 +222,7 @@ def _print_cost(every: list[Params], audit: Audit) -> None:
     for params in every:
         print(f"{params.roles['judge'].model}:")
         lines, width = asyncio.run(audit_cost(params, audit)), terminal_width()
-        print("\n".join([table(params, lines, width), *(fitted(remark, width) for remark in remarks(params, lines))]))
+        print("\n".join([table(lines, width), *(fitted(remark, width) for remark in remarks(lines))]))
 
 
 def _write_cases(export: Path, audit: Audit, params: Params) -> None:

@@ -11,7 +11,7 @@ import yaml
 from flows.lineage.git import uncommitted
 from flows.lineage.recorded import OwnClone
 from flows.rebuild.pipeline import MAIN
-from flows.runtime.params import load_params, run_budget
+from flows.runtime.params import load_params, response_store, run_budget
 from flows.runtime.terminal import fitted, terminal_width
 from flows.runtime.workspace import STORE, workspace
 from schemas.params import Params
@@ -47,7 +47,7 @@ def print_estimates(
     if only is not None:
         lines, unknown = [line for line in lines if line.stage in only], [name for name in unknown if name in only]
     width = terminal_width()
-    print(table(params, lines, width))
+    print(table(lines, width))
     if OWN_METRICS in unknown:
         unknown.remove(OWN_METRICS)
         said = f"{OWN_METRICS}: the calls of a metric of your own are not known before it ran once with the simulator"
@@ -55,7 +55,7 @@ def print_estimates(
     if unknown:
         stages = ", ".join(unknown)
         print(fitted(f"unknown: {stages}; run them once with the simulator, then their requests are counted", width))
-    for remark in remarks(params, lines):
+    for remark in remarks(lines):
         print(fitted(remark, width))
     print_ledger(params)
 
@@ -66,7 +66,7 @@ def print_ledger(params: Params) -> None:
     from tasks.transport.database import exists
     from tasks.transport.inspection import ledgers, open_existing
 
-    where, cap = params.runtime.store or workspace() / STORE, run_budget(params)
+    where, cap = response_store(params), run_budget(params)
     spent = Spent(0.0, 0, 0)
     if exists(where):
         with open_existing(where) as connection:

@@ -137,10 +137,10 @@ def main(
     if dry_run:
         lines = asyncio.run(estimate_calls(loaded, chosen, found, panel))
         width = terminal_width()
-        print(table(loaded, lines, width))
+        print(table(lines, width))
         if asking := asking_metrics(chosen):
             print(fitted(f"not counted: the calls of your own {', '.join(asking)}, which only its code knows", width))
-        for remark in remarks(loaded, lines, given):
+        for remark in remarks(lines, given):
             print(fitted(remark, width))
         return
     with progress("evaluate", 3, "step") as steps:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from flows.lineage.git import git
-from flows.runtime.params import load_params
-from flows.runtime.workspace import STORE, root, workspace
+from flows.runtime.params import load_params, response_store
+from flows.runtime.workspace import root
 from schemas.errors import SourceError
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _delete(unused: Unused, kept: Sequence[NamedLineage]) -> None:
         file.unlink()
     for tag in unused.tags:
         git("tag", "--delete", tag)
-    where = load_params().runtime.store or workspace() / STORE
+    where = response_store(load_params())
     if unused.keys and exists(where):
         with inspection.open_existing(where) as connection:
             inspection.delete_keys(connection, unused.keys)

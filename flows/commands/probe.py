@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.runtime.params import load_params, run_budget
-from flows.runtime.workspace import FINGERPRINTS, STORE, answerer_fingerprints, judge_fingerprints, workspace
+from flows.runtime.params import load_params, response_store, run_budget
+from flows.runtime.workspace import FINGERPRINTS, answerer_fingerprints, judge_fingerprints
 from schemas.params import Params
 from schemas.params.llm import Role, RoleName, Sending, key_variable
 from tasks.transport.fingerprint import Fingerprint, fingerprint_path, is_of, read_fingerprint, simulator_identity
@@ -61,7 +61,7 @@ def roles_to_probe(params: Params, folder: Path = FINGERPRINTS) -> list[RoleName
     """
     chosen = []
     for name, role in params.roles.items():
-        recorded = _recorded(name, folder)
+        recorded = read_fingerprint(folder, name)
         if recorded and not role.is_simulator and is_of(recorded, role) and _is_imported(params, recorded):
             print(f"{name}: the replies of {recorded.label} were imported, not probed; to probe it: vignette probe")
         else:
@@ -72,7 +72,7 @@ def roles_to_probe(params: Params, folder: Path = FINGERPRINTS) -> list[RoleName
 def _is_imported(params: Params, recorded: Fingerprint) -> bool:
     from tasks.transport.inspection import imported_identities  # loads pandas, which the simulator does not need
 
-    return recorded.key in imported_identities(params.runtime.store or workspace() / STORE)
+    return recorded.key in imported_identities(response_store(params))
 
 
 def probe_roles(params: Params, roles: Sequence[RoleName], folder: Path = FINGERPRINTS) -> list[Probed]:
@@ -115,7 +115,7 @@ async def _probe_served(
     from tasks.transport.store import ResponseStore
 
     budget, prices, sending = run_budget(params), params.prices, params.runtime.sending
-    with ResponseStore(params.runtime.store or workspace() / STORE) as store:
+    with ResponseStore(response_store(params)) as store:
         seen = await asyncio.gather(
             *(
                 look_up(name, params.roles[name], store=store, sending=sending.get(name), budget=budget, prices=prices)
@@ -133,7 +133,7 @@ def _settle(role: RoleName, settings: Role, seen: "Sighting", folder: Path, stor
 
     identity, aliases = seen.identity(settings), tuple(settings.aliases)
     now = Fingerprint(role, identity, canaries=seen.canaries, aliases=aliases, structured=seen.structured)
-    found, p_value = settle(store, _recorded(role, folder), now, settings.canary_level)
+    found, p_value = settle(store, read_fingerprint(folder, role), now, settings.canary_level)
     return replace(_written(found, p_value, folder), nonsense=is_nonsense(seen.canaries))
 
 
@@ -143,7 +143,7 @@ def _of_simulator(role: RoleName, settings: Role, folder: Path) -> Probed:
 
 def _written(found: Fingerprint, p_value: float, folder: Path) -> Probed:
     """Rewrite the role's file where the fingerprint changed."""
-    recorded = _recorded(found.role, folder)
+    recorded = read_fingerprint(folder, found.role)
     changed = recorded is None or recorded.to_json() != found.to_json()
     if changed:
         from flows.runtime.tables import write_text  # loads pandas, which a rebuild with nothing to do never uses
@@ -164,14 +164,12 @@ def main(
     if unknown := [name for name in role or () if name not in loaded.roles]:
         raise typer.BadParameter(f"no role {', '.join(unknown)}; {params} has {', '.join(loaded.roles)}")
     chosen = [name for name in loaded.roles if role is None or name in role]
-    recorded = [name for name in chosen if if_needed and is_of(_recorded(name), loaded.roles[name])]
+    recorded = [
+        name for name in chosen if if_needed and is_of(read_fingerprint(FINGERPRINTS, name), loaded.roles[name])
+    ]
     for name in recorded:
         print(f"{name}: {fingerprint_path(FINGERPRINTS, name)} is of {loaded.roles[name].model}, not probed")
     probe_roles(loaded, [name for name in chosen if name not in recorded])
-
-
-def _recorded(role: RoleName, folder: Path = FINGERPRINTS) -> Fingerprint | None:
-    return read_fingerprint(fingerprint_path(folder, role), role)
 
 
 def _print(result: Probed, folder: Path, of: str = "") -> None:

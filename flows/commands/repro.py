@@ -19,7 +19,7 @@ from flows.lineage.lineage import current_lineage, is_recorded, recorded_lineage
 from flows.lineage.report import write_report
 from flows.rebuild.lock import lock_in_use, restore_lock
 from flows.rebuild.pipeline import MAIN, PUBLISHED, declared_outputs, paths_of, read_pipeline, with_needed
-from flows.rebuild.plan import STARTED, require_as_locked, require_confirmation, stages_to_run
+from flows.rebuild.plan import require_as_locked, require_confirmation, stages_to_run
 from flows.rebuild.processes import exclusive, exit_on_sigterm
 from flows.rebuild.server import stop_if_unused, use_server
 from flows.runtime.params import YES, confirmation_limit, load_params
@@ -49,7 +49,7 @@ def main(
     os.chdir(root())
     if yes:
         os.environ[YES] = "1"
-    os.environ[STARTED] = str(time.time())
+    begun = time.time()
     try:
         params = load_params()  # before DVC deletes anything
         use_instruction_set(params.runtime.instruction_set)
@@ -66,7 +66,7 @@ def main(
                 record_all_sources(params)
             stages = stages_to_run(pipeline, targets or [])
             _confirm(params, pipeline, stages)
-            status = _rebuild(params, pipeline, targets or [], stages)
+            status = _rebuild(params, pipeline, targets or [], stages, begun)
     except KeyboardInterrupt:
         print("repro: interrupted; finished stages and stored replies are kept, run again to resume", file=sys.stderr)
         status = 130
@@ -93,7 +93,7 @@ def _print_estimates(params: Params, pipeline: Path, stages: Sequence[str]) -> N
     print_estimates(params, pipeline, only=stages)
 
 
-def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Sequence[str]) -> int:
+def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Sequence[str], begun: float) -> int:
     print(f"stages to run: {len(stages)}" if stages else "every stage is up to date", flush=True)
     if stages:
         use_server()  # before the import: Prefect reads its settings when it is imported
@@ -111,7 +111,7 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
         write_report()
         backfill()
         if stages:
-            print_end(params, stages)
+            print_end(params, stages, time.time() - begun)
         elif _REPORT.is_file():
             print(f"report: {_REPORT.resolve()}")
     elif pipeline == PUBLISHED:
@@ -123,14 +123,17 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
     return 0
 
 
-def print_end(params: Params, stages: Sequence[str]) -> None:
-    """Say what the run did: duration, stages, key figures with n, whether rules wrote and judged, what is next."""
+def print_end(params: Params, stages: Sequence[str], duration: float) -> None:
+    """Say what the run did: duration, stages, key figures with n, whether rules wrote and judged, what is next.
+
+    ``duration``: in seconds.
+    """
     import pandas as pd
 
     from flows.commands.estimate import print_ledger
     from tasks.reporting.page import key_figures
 
-    minutes, seconds = divmod(round(time.time() - float(os.environ[STARTED])), 60)
+    minutes, seconds = divmod(round(duration), 60)
     named = f" ({', '.join(stages)})" if len(stages) <= _NAMED else ""
     width = terminal_width()
     print(fitted(f"\ndone in {minutes} min {seconds} s: {len(stages)} stages{named}", width))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.runtime.folders import require_new_file, write_new_file
-from flows.runtime.params import load_params
-from flows.runtime.workspace import FINGERPRINTS, STORE, workspace
+from flows.runtime.params import load_params, response_store
+from flows.runtime.workspace import FINGERPRINTS
 from schemas.errors import StoreError
 from tasks.transport.shown import printable
 
@@ -161,16 +161,14 @@ def store_path(store: str | None = None) -> Where:
     """The store that the user named, or that of this clone."""
     from tasks.transport.database import is_postgres
 
-    where = store or load_params().runtime.store
-    if where is None:
-        return workspace() / STORE
+    where = store or response_store(load_params())
     return where if is_postgres(where) else Path(where)
 
 
 def _current() -> list[str]:
-    from tasks.transport.fingerprint import fingerprint_path, read_fingerprint
+    from tasks.transport.fingerprint import read_fingerprint
 
-    found = [read_fingerprint(fingerprint_path(FINGERPRINTS, role), role) for role in load_params().roles]
+    found = [read_fingerprint(FINGERPRINTS, role) for role in load_params().roles]
     return [fingerprint.key for fingerprint in found if fingerprint is not None]
 
 

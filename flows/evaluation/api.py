@@ -23,6 +23,7 @@ from flows.evaluation.models import CommandRun, run_blocking
 from flows.evaluation.panel import judge_by_panel, open_runs, require_outputs, share_lists
 from flows.evaluation.planning import given
 from flows.evaluation.work import Evaluation, evaluate_data, require_work, roles_of
+from flows.runtime.clients import Confirm
 from flows.runtime.params import load_params
 from flows.runtime.workspace import be_quiet, params_file
 from schemas.errors import ParamsError
@@ -45,10 +46,10 @@ async def run_evaluation(
     Unless ``confirmed``, BudgetError is raised before the first paid call of an evaluation that may cost more than
     ``budget.confirm_above_dollars``. ``panel``: judges in place of the role's, the first of them with all figures.
     """
-    guard = None if confirmed else Guard(chosen, data, panel)
+    confirm = None if confirmed else Guard(chosen, data, panel).check
     if panel is not None:
-        return await _run_panel(panel, params, chosen, data, guard)
-    run, roles = CommandRun(params, guard), roles_of(chosen, data)
+        return await _run_panel(panel, params, chosen, data, confirm)
+    run, roles = CommandRun(params, confirm), roles_of(chosen, data)
     try:
         await run.identify(roles)
         evaluation = await evaluate_data(run, chosen, data)
@@ -59,11 +60,11 @@ async def run_evaluation(
 
 
 async def _run_panel(
-    panel: Panel, params: Params, chosen: Evaluate, data: DataSet, guard: Guard | None
+    panel: Panel, params: Params, chosen: Evaluate, data: DataSet, confirm: Confirm | None
 ) -> tuple[Evaluation, dict[str, Any]]:
     """As `run_evaluation`, with the identities of all judges and of the lister in the manifest."""
     require_outputs(panel, chosen, data)
-    runs, roles = open_runs(panel, params, guard), roles_of(chosen, data)
+    runs, roles = open_runs(panel, params, confirm), roles_of(chosen, data)
     first = runs.judges[panel.first]
     try:
         for run in runs.every:

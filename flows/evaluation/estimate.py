@@ -105,7 +105,7 @@ def _length(document: Document) -> int:
 
 @dataclass
 class Guard:
-    """Has an expensive evaluation confirmed at its first paid call (`flows.runtime.clients.Confirms`)."""
+    """Has an expensive evaluation confirmed at its first paid call (`flows.runtime.clients.Confirm`)."""
 
     chosen: Evaluate
     data: DataSet
@@ -138,7 +138,7 @@ def price_of_stage(params: Params, stage: str) -> float:
     lines = [line for line in estimates(params, pipeline)[0] if line.stage == stage and line.estimate.role == "judge"]
     if not lines:
         raise ParamsError(f"--counted {stage}: never ran here; run it with the simulator, or give --tokens")
-    return nan if unpriced(params, lines) else total(lines) / SIZES[stage](params)["judge"]
+    return nan if unpriced(lines) else total(lines) / SIZES[stage](params)["judge"]
 
 
 def price_of_audit(params: Params, texts: Path | None) -> float:
@@ -146,11 +146,11 @@ def price_of_audit(params: Params, texts: Path | None) -> float:
     audit = make_audit(texts, params, cases=_CLAIMS, tasks=["claims"])
     lines = asyncio.run(audit_cost(params, audit))
     judge = [line for line in lines if line.estimate.role == "judge"]
-    return nan if unpriced(params, judge) else total(judge) / len(audit.cases)
+    return nan if unpriced(judge) else total(judge) / len(audit.cases)
 
 
 def price_of_documents(params: Params, chosen: Evaluate) -> float:
     """Dollars of the judge for one document of an evaluation like ``chosen``, from a rehearsal with the simulator."""
     data = read_data(chosen)
     lines = [one for one in asyncio.run(estimate_calls(params, chosen, data)) if one.estimate.role == "judge"]
-    return nan if unpriced(params, lines) else total(lines) / len(data.documents)
+    return nan if unpriced(lines) else total(lines) / len(data.documents)

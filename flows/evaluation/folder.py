@@ -23,7 +23,7 @@ from tasks.judges.human_scores import compared
 from tasks.reporting.evaluation_page import ShownDocument, render_evaluation
 from tasks.reporting.evaluation_text import RULES
 from tasks.tracking.comparison import FEWEST
-from tasks.transport.fingerprint import fingerprint_path, read_fingerprint
+from tasks.transport.fingerprint import read_fingerprint
 
 MANIFEST = "manifest.json"
 PAGE = "report.html"
@@ -57,7 +57,7 @@ def manifest(
 
 def model_of(fingerprints: Path, role: RoleName, params: Params) -> dict[str, Any]:
     """Label, identity and settings of the model of a role, for the manifest."""
-    found = read_fingerprint(fingerprint_path(fingerprints, role), role)
+    found = read_fingerprint(fingerprints, role)
     settings = params.roles[role].model_dump(mode="json", exclude_defaults=True)
     settings.pop("headers", None)
     if found is None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from flows.commands.probe import probe
 from flows.evaluation.roles import with_roles
 from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join
-from flows.runtime.clients import Clients, Confirms
+from flows.runtime.clients import Clients, Confirm
 from flows.runtime.costs import Line, priced, require_affordable
 from flows.runtime.params import confirmation_limit
 from flows.runtime.workspace import workspace
@@ -27,18 +27,18 @@ T = TypeVar("T")
 class CommandRun:
     """One evaluation outside a stage: the interface of `flows.evaluation.work.Runner`.
 
-    The identities of its models are kept in the workspace, so that the tracked fingerprints/ do not change. ``guard``
-    has an expensive run confirmed.
+    The identities of its models are kept in the workspace, so that the tracked fingerprints/ do not change. An
+    expensive run is confirmed by ``confirm``.
     """
 
-    def __init__(self, params: Params, guard: Confirms | None = None, *, quiet: bool = False) -> None:
+    def __init__(self, params: Params, confirm: Confirm | None = None, *, quiet: bool = False) -> None:
         self.params = params
         self.wrap: Callable[[RoleName, Callable[[RoleName], Ask]], Ask] = lambda role, client: client(role)
         """What answers the calls to a role, given the clients of all."""
         settings = "\n".join(params.roles[role].model_dump_json() for role in sorted(params.roles))
         digest = hashlib.sha256(settings.encode()).hexdigest()[:16]
         self.fingerprints = workspace() / "evaluate" / digest
-        self._clients = Clients("evaluate", params, workspace(), guard, fingerprints=self.fingerprints, quiet=quiet)
+        self._clients = Clients("evaluate", params, confirm, fingerprints=self.fingerprints, quiet=quiet)
 
     async def identify(self, roles: Sequence[RoleName]) -> None:
         """Identify the models behind ``roles``; raises EndpointError when one does not answer."""

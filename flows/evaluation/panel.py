@@ -9,7 +9,7 @@ from flows.evaluation.judges import Panel
 from flows.evaluation.models import CommandRun
 from flows.evaluation.work import Evaluation, evaluation_of, judge_all, problem_of
 from flows.runtime.chunks import Frames
-from flows.runtime.clients import Confirms
+from flows.runtime.clients import Confirm
 from schemas.errors import ParamsError, SourceError, did_you_mean
 from schemas.params import Params
 from schemas.params.llm import RoleName
@@ -61,10 +61,11 @@ class Runs:
             await run.close()
 
 
-def open_runs(panel: Panel, params: Params, guard: Confirms | None) -> Runs:
+def open_runs(panel: Panel, params: Params, confirm: Confirm | None) -> Runs:
     """A run for each judge: lists come from the lister, once for all, and texts and answers from the first run."""
     every = {
-        name: CommandRun(panel.params_of(params, name), guard) for name in dict.fromkeys([*panel.judges, panel.lister])
+        name: CommandRun(panel.params_of(params, name), confirm)
+        for name in dict.fromkeys([*panel.judges, panel.lister])
     }
     return Runs({name: every[name] for name in panel.judges}, every[panel.lister], list(every.values()))
 

@@ -148,15 +148,18 @@ class _Stages:
     def submit(self, name: str, wait_for: Sequence[PrefectFuture[Any]]) -> PrefectFuture[Any]:
         """Submit the Prefect task that runs a stage after others."""
 
-        @task(name=name, task_run_name=name, persist_result=False)
+        @task(
+            name=name,
+            task_run_name=name,
+            persist_result=False,
+            retries=1,
+            retry_delay_seconds=RETRY_S,
+            retry_condition_fn=_is_infrastructure,
+        )
         def run_stage() -> State[Any]:
             return self._run(name)
 
-        retried: Any = run_stage.with_options(
-            retries=1, retry_delay_seconds=RETRY_S, retry_condition_fn=_is_infrastructure
-        )
-        future: PrefectFuture[Any] = retried.submit(wait_for=wait_for)
-        return future
+        return run_stage.submit(return_state=False, wait_for=wait_for)
 
     def __enter__(self) -> "_Stages":
         self._lines.__enter__()

@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from flows.lineage.git import git
-from flows.runtime.workspace import workspace
+from flows.runtime.workspace import replace_text, workspace
 from schemas.errors import VignetteError
 
 _ENDS_ENTRY = re.compile(r"\s+(size|nfiles): ")
@@ -53,7 +53,7 @@ def restore_lock(lock: Path) -> None:
     if whole is None:
         keep_lock(lock)
     else:
-        _replace(lock, whole)
+        replace_text(lock, whole)
         print(f"{lock}: was cut short when a run was killed, and is restored as it was before")
 
 
@@ -62,7 +62,7 @@ def keep_lock(lock: Path) -> None:
     text = lock.read_text(encoding="utf-8", errors="replace") if lock.exists() else ""
     if text and _whole(lock, text) is None:
         with suppress(OSError):  # what the disk lacks for a result is said where the result is written
-            _replace(_copy(lock), text)
+            replace_text(_copy(lock), text)
 
 
 @contextmanager
@@ -137,10 +137,3 @@ def _copy(lock: Path) -> Path:
 
 def _mark(lock: Path) -> Path:
     return _copy(lock).with_suffix(".running")
-
-
-def _replace(file: Path, text: str) -> None:
-    file.parent.mkdir(exist_ok=True)
-    partial = file.with_name(f".{file.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(file)

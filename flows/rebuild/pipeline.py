@@ -18,9 +18,6 @@ MAIN = Path("dvc.yaml")
 PUBLISHED = Path("reports/published/dvc.yaml")
 """The pipeline that needs outside data or the sizes of the papers."""
 
-DOMAIN = "tasks/domains/${domain}"
-"""Folder of the domain in use, as dvc.yaml spells it; DVC fills in the ``domain`` of params.yaml."""
-
 CODE = ("flows", "tasks", "schemas")
 """Folders of code."""
 
@@ -67,7 +64,7 @@ def read_pipeline(file: Path) -> dict[str, dict[str, Any]]:
     in the params file next to the dvc.yaml, as ``name@item``.
     """
     try:
-        text = file.read_text(encoding="utf-8").replace(DOMAIN, in_use(DOMAIN))
+        text = file.read_text(encoding="utf-8").replace("${domain}", domain_name())
     except FileNotFoundError as error:
         raise VignetteError(f"{file}: no such file; run from the repository's root") from error
     stages: dict[str, dict[str, Any]] = yaml.load(text, Loader=yaml.CSafeLoader)["stages"]
@@ -100,11 +97,6 @@ def _items(foreach: list[str] | str, params: Path) -> dict[str, dict[str, str]]:
         key: {"${key}": key} | {f"${{item.{name}}}": str(value) for name, value in entry.items()}
         for key, entry in entries.items()
     }
-
-
-def in_use(entry: str) -> str:
-    """An entry of dvc.yaml with the name of the domain in use filled in."""
-    return entry.replace("${domain}", domain_name())
 
 
 def declared_outputs(stage: dict[str, Any]) -> dict[str, dict[str, Any]]:

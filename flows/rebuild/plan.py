@@ -5,24 +5,17 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from flows.rebuild.pipeline import model_stages, read_pipeline, with_dependents, with_needed
-from flows.runtime.params import YES, confirmation_limit
-from flows.runtime.workspace import STORE, workspace
+from flows.runtime.params import YES, confirmation_limit, response_store
 from schemas.errors import SourceError, TableError, VignetteError
 from schemas.params import Params
 from schemas.params.llm import RoleName
-from tasks.transport.processes import dvc_process
-
-STARTED = "VIGNETTE_STARTED"
-"""Environment variable with the start of the run of `vignette repro`, in seconds since 1970."""
-
+from tasks.transport.processes import run_start
 
 RETURNED = Path("returned")
 """Folder of the files of people, in which anything may be put by hand."""
@@ -83,27 +76,27 @@ def _status(pipeline: Path, targets: Collection[str]) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class Guard:
-    """Asks for confirmation at the first paid call of a stage. ``since``: start of the run, in seconds since 1970."""
+def confirmation(stage: str, pipeline: Path) -> Callable[[Params], None] | None:
+    """What a stage calls before its first paid call, see `confirm_stage`; None where the user confirmed the run.
 
-    stage: str
-    pipeline: Path
-    since: float
+    The run of this process is one that repro or dvc may have started.
+    """
+    if YES in os.environ:
+        return None
+    return partial(confirm_stage, stage=stage, pipeline=pipeline, since=run_start())
 
-    @classmethod
-    def of(cls, stage: str, pipeline: Path) -> "Guard | None":
-        """The guard of a stage in the run of this process, which repro or dvc may have started; None if confirmed."""
-        if YES in os.environ:
-            return None
-        since = os.environ.get(STARTED) or (dvc_process() or psutil.Process()).create_time()
-        return cls(stage, pipeline, float(since))
 
-    def check(self, params: Params) -> None:
-        """Raise BudgetError if the run so far, this stage and the stages that depend on it may cost too much."""
-        if confirmation_limit(params) is not None:
-            stages = with_dependents(read_pipeline(self.pipeline), [self.stage])
-            require_confirmation(params, self.pipeline, stages, spent=_spent(params, self.since))
+def confirm_stage(params: Params, *, stage: str, pipeline: Path, since: float) -> None:
+    """Raise BudgetError if the run so far, this stage and the stages that depend on it may cost too much.
+
+    ``since``: start of the run, in seconds since 1970.
+    """
+    if confirmation_limit(params) is not None:
+        stages = with_dependents(read_pipeline(pipeline), [stage])
+        from tasks.transport.inspection import dollars_since  # loads the store
+
+        begun = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(since))
+        require_confirmation(params, pipeline, stages, spent=dollars_since(response_store(params), begun))
 
 
 def require_confirmation(params: Params, pipeline: Path, stages: Collection[str], *, spent: float = 0.0) -> None:
@@ -128,11 +121,3 @@ def require_confirmation(params: Params, pipeline: Path, stages: Collection[str]
     lines = [line for line in lines if line.stage in stages]
     confirm = f"use `vignette repro --yes`, or set {YES}=1 for dvc"
     require_affordable(params, lines, "the run", confirm, spent=spent, unknown=never_ran)
-
-
-def _spent(params: Params, since: float) -> float:
-    """Dollars of the replies that came since a time."""
-    from tasks.transport.inspection import dollars_since  # loads the store
-
-    begun = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(since))
-    return dollars_since(params.runtime.store or workspace() / STORE, begun)

@@ -30,7 +30,7 @@ from tasks.transport.processes import (
     end_tree,
     first_gone,
     is_alive,
-    runs_since,
+    still_runs,
     this_process,
 )
 
@@ -105,7 +105,7 @@ def dvc_at_work() -> bool:
     except (FileNotFoundError, json.JSONDecodeError):  # empty while it is being written
         return False
     infos = [*held.get("write", {}).values(), *(info for readers in held.get("read", {}).values() for info in readers)]
-    return any(runs_since(int(info["pid"]), file.stat().st_mtime) for info in infos)
+    return any(still_runs(int(info["pid"]), file) for info in infos)
 
 
 def _wait_for_killed_run() -> None:

@@ -24,7 +24,7 @@ from filelock import FileLock
 from flows.runtime.terminal import fitted, terminal_width
 from flows.runtime.workspace import be_quiet, workspace
 from schemas.errors import VignetteError
-from tasks.transport.processes import runs_since
+from tasks.transport.processes import still_runs
 from tasks.transport.shown import sqlite_url
 
 IDLE_SECONDS = 300
@@ -97,7 +97,7 @@ def is_own_server() -> bool:
 def own_server_runs() -> bool:
     """Whether the process of this clone's server runs."""
     state = _read_state()
-    return state is not None and runs_since(state["pid"], _written(_state_file()))
+    return state is not None and still_runs(state["pid"], _state_file())
 
 
 def server_answers() -> bool:
@@ -107,9 +107,9 @@ def server_answers() -> bool:
 
 def stop_server() -> bool:
     """Stop the server; False when none was running."""
-    state, written = _read_state(), _written(_state_file())
+    state, is_running = _read_state(), own_server_runs()
     _forget()
-    if state is None or not runs_since(state["pid"], written):
+    if state is None or not is_running:
         return False
     with suppress(psutil.NoSuchProcess):
         server = psutil.Process(state["pid"])
@@ -267,18 +267,10 @@ def _in_use(folder: Path, but: int | None = None) -> bool:
     for mark in (folder / _USERS).glob("*"):
         if int(mark.name) == but:
             continue
-        if runs_since(int(mark.name), _written(mark)):
+        if still_runs(int(mark.name), mark):
             return True
         mark.unlink(missing_ok=True)
     return False
-
-
-def _written(file: Path) -> float:
-    """When a file was written; 0 if it is gone."""
-    try:
-        return file.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0
 
 
 def _state_file() -> Path:

@@ -22,7 +22,7 @@ import yaml
 from flows.lineage.git import git, git_text
 from flows.rebuild.cache import push_artefacts
 from flows.rebuild.pipeline import MAIN, declared_outputs, read_pipeline
-from flows.runtime.workspace import FINGERPRINTS, WORKSPACE, root, workspace
+from flows.runtime.workspace import FINGERPRINTS, WORKSPACE, replace_text, root, workspace
 from schemas.errors import VignetteError
 from schemas.params.llm import SIMULATOR
 from schemas.params.runtime import Watch
@@ -146,9 +146,7 @@ class WatchTree:
             ) from error
 
     def _write_queue(self, queue: Mapping[str, str]) -> None:
-        partial = self._queue.with_suffix(".partial")
-        partial.write_text(json.dumps(queue, indent=1), encoding="utf-8")
-        partial.replace(self._queue)
+        replace_text(self._queue, json.dumps(queue, indent=1))
 
     def _push(self, tag: str) -> str | None:
         try:

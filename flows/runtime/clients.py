@@ -4,13 +4,12 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Protocol
 
-from flows.runtime.params import run_budget
-from flows.runtime.workspace import FINGERPRINTS, STORE
+from flows.runtime.params import response_store, run_budget
+from flows.runtime.workspace import FINGERPRINTS
 from schemas.errors import EndpointError
 from schemas.params import Params
 from schemas.params.llm import RoleName, Sending
@@ -18,7 +17,7 @@ from tasks.llm.calls import Answer, Call
 from tasks.llm.costs import Used
 from tasks.progress import CALL, progress
 from tasks.transport.client import Keeper, RoleAsk
-from tasks.transport.fingerprint import Fingerprint, fingerprint_path, read_fingerprint, require_recorded
+from tasks.transport.fingerprint import Fingerprint, read_fingerprint, require_recorded
 from tasks.transport.inspection import sum_used
 from tasks.transport.roles import open_role
 from tasks.transport.store import ResponseStore
@@ -27,34 +26,29 @@ PROJECT = Path(__file__).resolve().parents[2]
 STOP_SECONDS = 30  # a worker that is still loading its libraries notices the end after them
 
 
-class Confirms(Protocol):
-    """Has an expensive run confirmed before it pays."""
-
-    def check(self, params: Params) -> None:
-        """Raises BudgetError for a run that may cost too much; called, in a thread, before the first paid call."""
-        ...
+Confirm = Callable[[Params], None]
+"""Raises BudgetError for a run that may cost too much; called, in a thread, before the first paid call."""
 
 
 class Clients:
     """The model clients of one run of one stage, one per role.
 
-    ``folder`` holds the response store, ``fingerprints`` the recorded identities of the models. ``guard`` has an
-    expensive run confirmed. Each worker process of a stage makes its own ``Clients``; ``simulator_url`` is then the
-    address of the simulator that the parent process started. ``quiet``: calls are not counted.
+    ``fingerprints`` holds the recorded identities of the models. Each worker process of a stage makes its own
+    ``Clients``; ``simulator_url`` is then the address of the simulator that the parent process started. ``quiet``:
+    calls are not counted.
     """
 
     def __init__(
         self,
         stage: str,
         params: Params,
-        folder: Path,
-        guard: Confirms | None = None,
+        confirm: Confirm | None = None,
         *,
         simulator_url: str | None = None,
         fingerprints: Path = FINGERPRINTS,
         quiet: bool = False,
     ) -> None:
-        self.stage, self.params, self.folder, self.guard = stage, params, folder, guard
+        self.stage, self.params, self.confirm = stage, params, confirm
         self.simulator_url, self.fingerprints, self.quiet = simulator_url, fingerprints, quiet
         self._open = AsyncExitStack()
         self._store: ResponseStore | None = None
@@ -66,7 +60,7 @@ class Clients:
     def of(self, role: RoleName) -> "LazyClient":
         """The client of a role; raises IdentityError when its fingerprint is missing or of another simulator."""
         if role not in self._clients:
-            recorded = read_fingerprint(fingerprint_path(self.fingerprints, role), role)
+            recorded = read_fingerprint(self.fingerprints, role)
             self._clients[role] = LazyClient(self, role, require_recorded(recorded, self.params.roles[role], role))
         return self._clients[role]
 
@@ -108,12 +102,12 @@ class Clients:
     def store(self) -> ResponseStore:
         """The response store, opened on first use."""
         if self._store is None:
-            self._store = self._open.enter_context(ResponseStore(self.params.runtime.store or self.folder / STORE))
+            self._store = self._open.enter_context(ResponseStore(response_store(self.params)))
         return self._store
 
     async def _confirm(self) -> None:
-        if self.guard is not None:
-            await asyncio.to_thread(self.guard.check, self.params)
+        if self.confirm is not None:
+            await asyncio.to_thread(self.confirm, self.params)
 
     def start_simulator(self) -> str:
         """Address of the simulator, which is started on first use unless ``simulator_url`` was given."""

@@ -14,9 +14,8 @@ from pydantic import ValidationError
 from flows.lineage.measured import used_keys
 from flows.rebuild.lock import read_lock
 from flows.rebuild.pipeline import model_stages, stage_files
-from flows.runtime.params import confirmation_limit
+from flows.runtime.params import confirmation_limit, response_store
 from flows.runtime.terminal import aligned
-from flows.runtime.workspace import STORE, workspace
 from schemas.errors import BudgetError
 from schemas.params import Params
 from schemas.params.llm import RoleName, Sending
@@ -118,8 +117,8 @@ class Line:
     how: str
     least: int
     most: int
-    model: str = ""
-    is_simulator: bool = False
+    model: str
+    is_simulator: bool
 
     def dollars_of(self, bound: Bound) -> float:
         """Dollars of the expected, the fewest or the most calls; 0 without a price."""
@@ -141,9 +140,9 @@ def total(lines: Sequence[Line], bound: Bound = "calls") -> float:
     return sum(line.dollars_of(bound) for line in lines)
 
 
-def unpriced(params: Params, lines: Sequence[Line]) -> list[str]:
+def unpriced(lines: Sequence[Line]) -> list[str]:
     """The models without a price in params.yaml."""
-    return sorted({line.model or params.roles[line.estimate.role].model for line in lines if line.dollars is None})
+    return sorted({line.model for line in lines if line.dollars is None})
 
 
 def require_affordable(
@@ -155,7 +154,7 @@ def require_affordable(
     """
     limit = confirmation_limit(params)
     dollars, least, most = (spent + total(lines, bound) for bound in ("calls", "least", "most"))
-    without = [f"{model}, which has no price" for model in unpriced(params, lines)] + list(unknown)
+    without = [f"{model}, which has no price" for model in unpriced(lines)] + list(unknown)
     if limit is None or (dollars <= limit and not without):
         return
     paid = f", of which {spent:.2f} are spent" if spent else ""
@@ -172,7 +171,7 @@ _NUMBERS = slice(3, 10)
 """Columns of numbers."""
 
 
-def table(params: Params, lines: Sequence[Line], width: int | None = None) -> str:
+def table(lines: Sequence[Line], width: int | None = None) -> str:
     """The estimates as a table, with their sums; two lines a stage where the table is wider than ``width`` columns."""
     rows: list[tuple[object, ...]] = [_HEAD]
     sums = [0] * 5
@@ -180,9 +179,7 @@ def table(params: Params, lines: Sequence[Line], width: int | None = None) -> st
         one = line.estimate
         counts = (one.calls, line.least, line.most, one.prompt_tokens, one.completion_tokens)
         sums = [so_far + count for so_far, count in zip(sums, counts, strict=True)]
-        rows.append(
-            (line.stage, one.role, line.model or params.roles[one.role].model, *counts, *_dollars([line]), line.how)
-        )
+        rows.append((line.stage, one.role, line.model, *counts, *_dollars([line]), line.how))
     rows.append(("all", "", "", *sums, *_dollars(lines), ""))
     texts = [[str(cell) for cell in row] for row in rows]
     wide = aligned(texts, range(*_NUMBERS.indices(len(_HEAD))))
@@ -193,13 +190,12 @@ def table(params: Params, lines: Sequence[Line], width: int | None = None) -> st
     return "\n".join(line for pair in zip(heads, numbers, strict=True) for line in pair if line)
 
 
-def remarks(params: Params, lines: Sequence[Line], file: object = "the params file") -> list[str]:
+def remarks(lines: Sequence[Line], file: object = "the params file") -> list[str]:
     """What the table leaves out: prices that ``file`` lacks, and the calls that tell which models answer."""
     said = []
-    if without := unpriced(params, lines):
+    if without := unpriced(lines):
         said.append(f"no sum in dollars: {file} has no price of {', '.join(without)}")
-    models = {line.model or params.roles[line.estimate.role].model for line in lines if not line.is_simulator}
-    if models:
+    if models := {line.model for line in lines if not line.is_simulator}:
         named = ", ".join(sorted(models))
         said.append(f"not counted: up to {PROBE_CALLS} short calls that identify the model, for each of {named}")
     return said
@@ -220,7 +216,7 @@ def estimates(params: Params, pipeline: Path, records: int | None = None) -> tup
     if records is not None:
         params = params.model_copy(update={"sample": params.sample.model_copy(update={"records": records})})
     ran = _keys_of_last_runs(pipeline)
-    counted = rehearsed(params.runtime.store or workspace() / STORE, {name: keys for name, keys in ran.items() if keys})
+    counted = rehearsed(response_store(params), {name: keys for name, keys in ran.items() if keys})
     elsewhere = {name for name, keys in ran.items() if keys is None}  # replies in the store are of other runs
     lines, unknown = [], []
     for stage in model_stages(pipeline):

@@ -24,8 +24,9 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect_dask import DaskTaskRunner
 
+from flows.rebuild.pipeline import CODE
 from flows.runtime.chunks import ChunkWork, Frames, worth_retrying
-from flows.runtime.clients import Clients, Confirms, SimulatorServer
+from flows.runtime.clients import PROJECT, Clients, Confirm, SimulatorServer
 from flows.runtime.params import run_budget
 from flows.runtime.workspace import be_quiet, workspace
 from schemas.errors import IdentityError, StoreError
@@ -34,7 +35,6 @@ from tasks.domains.in_use import use_domain
 from tasks.progress import CHUNK, progress
 
 LOCAL = "local"
-CODE = ("flows", "tasks", "schemas")
 USED = "used"
 """The table with the response store's keys of the replies that a chunk used, next to its results."""
 
@@ -53,7 +53,7 @@ class Job:
     fingerprints: dict[str, str]
     code: str
     simulator_url: str | None
-    guard: Confirms | None
+    confirm: Confirm | None
 
 
 def dask_runner(where: str, workers: int) -> DaskTaskRunner:
@@ -66,20 +66,20 @@ def dask_runner(where: str, workers: int) -> DaskTaskRunner:
 
 async def run_on_dask(clients: Clients, work: ChunkWork, chunks: Sequence[Frames], params: Params) -> list[Frames]:
     """Run ``work`` on each chunk on the cluster and return the results in the order of the chunks."""
-    folder = chunk_folder(params.runtime.chunks_url, clients.stage)
-    folder.remove()
+    url = chunk_folder(params.runtime.chunks_url, clients.stage)
+    remove_folder(url)
     for number, frames in enumerate(chunks):
-        folder.of(number).of("in").write(frames)
+        write_frames(f"{url}/{number}/in", frames)
     job = _job(clients, work, params)
-    futures = [remote_chunk.submit(folder.of(number).url, job) for number in range(len(chunks))]
+    futures = [remote_chunk.submit(f"{url}/{number}", job) for number in range(len(chunks))]
     with progress(clients.stage, len(chunks), CHUNK) as count:
         for future in futures:
             await asyncio.to_thread(future.result)
             count.update()
-    results = [folder.of(number).of("out").read() for number in range(len(chunks))]
+    results = [read_frames(f"{url}/{number}/out") for number in range(len(chunks))]
     for result in results:
         clients.add_used(set(result.pop(USED)["key"]))
-    folder.remove()
+    remove_folder(url)
     return results
 
 
@@ -93,7 +93,7 @@ def _job(clients: Clients, work: ChunkWork, params: Params) -> Job:
         {file.name: file.read_text(encoding="utf-8") for file in sorted(clients.fingerprints.glob("*.json"))},
         code_hash(),
         clients.start_simulator() if is_simulated and params.runtime.dask == LOCAL else None,
-        clients.guard,
+        clients.confirm,
     )
 
 
@@ -113,19 +113,19 @@ def remote_chunk(url: str, job: Job) -> None:
     with TemporaryDirectory() as fingerprints:
         for name, text in job.fingerprints.items():
             Path(fingerprints, name).write_text(text, encoding="utf-8")
-        asyncio.run(_process(ChunkFiles(url), job, Path(fingerprints)))
+        asyncio.run(_process(url, job, Path(fingerprints)))
 
 
-async def _process(chunk: "ChunkFiles", job: Job, fingerprints: Path) -> None:
+async def _process(url: str, job: Job, fingerprints: Path) -> None:
     params = job.params
-    url = job.simulator_url
-    if url is None and any(role.is_simulator for role in params.roles.values()):
-        url = _own_simulator(params.domain).base_url
-    clients = Clients(job.stage, params, workspace(), job.guard, simulator_url=url, fingerprints=fingerprints)
+    simulator = job.simulator_url
+    if simulator is None and any(role.is_simulator for role in params.roles.values()):
+        simulator = _own_simulator(params.domain).base_url
+    clients = Clients(job.stage, params, job.confirm, simulator_url=simulator, fingerprints=fingerprints)
     try:
-        done: Frames = await job.work(chunk.of("in").read(), clients.of, params)
+        done: Frames = await job.work(read_frames(f"{url}/in"), clients.of, params)
         clients.require_answers()
-        chunk.of("out").write({**done, USED: pd.DataFrame({"key": sorted(clients.used_keys())})})
+        write_frames(f"{url}/out", {**done, USED: pd.DataFrame({"key": sorted(clients.used_keys())})})
     finally:
         await clients.close()
 
@@ -136,69 +136,62 @@ def _own_simulator(domain: str) -> SimulatorServer:
     return SimulatorServer(workers=1)
 
 
-@dataclass(frozen=True)
-class ChunkFiles:
-    """The files of one chunk, or of all chunks of a stage, in the folder ``url``."""
-
-    url: str
-
-    def of(self, part: object) -> "ChunkFiles":
-        """The folder ``part`` within this one."""
-        return ChunkFiles(f"{self.url}/{part}")
-
-    def write(self, frames: Frames) -> None:
-        """Write each table to a parquet file. Raises StoreError."""
-        with self._open() as (system, folder):
-            system.makedirs(folder, exist_ok=True)
-            for name, frame in frames.items():
-                with system.open(f"{folder}/{name}.parquet", "wb") as file:
-                    frame.to_parquet(file, index=False)
-
-    def read(self) -> Frames:
-        """Read all parquet files, by stem. Raises StoreError."""
-        with self._open() as (system, folder):
-            frames: Frames = {}
-            for path in sorted(system.glob(f"{folder}/*.parquet")):
-                with system.open(path, "rb") as file:
-                    frames[Path(path).stem] = pd.read_parquet(file)
-            return frames
-
-    def remove(self) -> None:
-        """Delete the folder, if it exists. Raises StoreError."""
-        with self._open() as (system, folder):
-            if system.exists(folder):
-                system.rm(folder, recursive=True)
-
-    @contextmanager
-    def _open(self) -> Iterator[tuple[Any, str]]:
-        """fsspec's file system of the folder and the path in it; listings are not cached, since others write too."""
-        try:
-            yield fsspec.url_to_fs(self.url, use_listings_cache=False)
-        except ImportError as error:
-            hint = 'for s3 run: pip install "vignette[s3]"'
-            raise StoreError(f"{self.url}: {error}; {hint}") from error
-        except Exception as error:  # each kind of storage has its own errors
-            problem = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
-            raise StoreError(
-                f"{self.url}: tables of chunks cannot be exchanged ({problem}); every worker must reach the folder "
-                "runtime.chunks_url with credentials from its environment or from fsspec's configuration"
-            ) from error
+def write_frames(url: str, frames: Frames) -> None:
+    """Write each table to a parquet file in the folder ``url``. Raises StoreError."""
+    with _storage(url) as (system, folder):
+        system.makedirs(folder, exist_ok=True)
+        for name, frame in frames.items():
+            with system.open(f"{folder}/{name}.parquet", "wb") as file:
+                frame.to_parquet(file, index=False)
 
 
-def chunk_folder(url: str | None, stage: str) -> ChunkFiles:
+def read_frames(url: str) -> Frames:
+    """Read all parquet files in the folder ``url``, by stem. Raises StoreError."""
+    with _storage(url) as (system, folder):
+        frames: Frames = {}
+        for path in sorted(system.glob(f"{folder}/*.parquet")):
+            with system.open(path, "rb") as file:
+                frames[Path(path).stem] = pd.read_parquet(file)
+        return frames
+
+
+def remove_folder(url: str) -> None:
+    """Delete the folder ``url``, if it exists. Raises StoreError."""
+    with _storage(url) as (system, folder):
+        if system.exists(folder):
+            system.rm(folder, recursive=True)
+
+
+@contextmanager
+def _storage(url: str) -> Iterator[tuple[Any, str]]:
+    """fsspec's file system of a folder and the path in it; listings are not cached, since others write too."""
+    try:
+        yield fsspec.url_to_fs(url, use_listings_cache=False)
+    except ImportError as error:
+        hint = 'for s3 run: pip install "vignette[s3]"'
+        raise StoreError(f"{url}: {error}; {hint}") from error
+    except Exception as error:  # each kind of storage has its own errors
+        problem = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        raise StoreError(
+            f"{url}: tables of chunks cannot be exchanged ({problem}); every worker must reach the folder "
+            "runtime.chunks_url with credentials from its environment or from fsspec's configuration"
+        ) from error
+
+
+def chunk_folder(url: str | None, stage: str) -> str:
     """The folder of a stage's chunks: in the clone, or under ``url`` in a folder that no other clone uses."""
     if url is None:
-        return ChunkFiles(str(workspace() / "chunks" / stage))
+        return str(workspace() / "chunks" / stage)
     clone = hashlib.sha256(f"{socket.gethostname()} {workspace().resolve()}".encode()).hexdigest()[:12]
-    return ChunkFiles(f"{url.rstrip('/')}/{clone}/{stage}")
+    return f"{url.rstrip('/')}/{clone}/{stage}"
 
 
 @lru_cache(maxsize=1)
 def code_hash() -> str:
     """Hash of the project's code and data files, by which a worker knows that it runs the code of the stage."""
-    root, digest = Path(__file__).resolve().parents[2], hashlib.sha256()
-    for path in sorted(path for name in CODE for path in (root / name).rglob("*") if path.is_file()):
+    digest = hashlib.sha256()
+    for path in sorted(path for name in CODE for path in (PROJECT / name).rglob("*") if path.is_file()):
         if "__pycache__" not in path.parts:
-            digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
+            digest.update(f"{path.relative_to(PROJECT).as_posix()}\0".encode())
             digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

@@ -20,7 +20,6 @@ from tasks.network.transitions import read_transitions
 class Domain:
     """One domain. Roles of variables come from the types of the network file."""
 
-    name: str
     network: NetworkDefinition
     wording: PromptingRules
 
@@ -56,7 +55,7 @@ def load_domain(name: str) -> Domain:
             defects.append(str(error))
     if defects or network is None or wording is None:
         raise DomainError("\n".join(defects))
-    return Domain(name, network, wording)
+    return Domain(network, wording)
 
 
 def _located(domain: str, file: str, lines: Iterable[str]) -> list[str]:

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from flows.runtime.workspace import workspace
+from flows.runtime.workspace import replace_text, workspace
 from schemas.errors import SourceError, with_remedy
 
 MARKER = ".vignette-export.json"
@@ -92,15 +92,14 @@ def write_new_file(file: Path, content: bytes, kind: str) -> None:
         file.write_bytes(content)
         return
     file = file.resolve()
-    partial, record = file.with_name(f".{file.name}.{os.getpid()}.partial"), workspace() / WRITTEN
+    partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
     # What stands there now stays known until the file is replaced.
     written = _written()
     written[str(file)] = [*written.get(str(file), [])[-1:], _digest_of_kind(content, kind)]
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         partial.write_bytes(content)
-        record.with_suffix(".partial").write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
-        record.with_suffix(".partial").replace(record)
+        replace_text(workspace() / WRITTEN, json.dumps(written, indent=1) + "\n")
         move(partial, file)
     except OSError as error:
         raise SourceError(f"{file}: could not be written: {with_remedy(error)}") from error

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from flows.runtime.workspace import STORE, workspace
 from schemas.errors import DomainError, ParamsError, did_you_mean
 from schemas.params import Params
 from schemas.params.llm import Budget
@@ -57,6 +58,11 @@ def load_params(path: Path = Path("params.yaml")) -> Params:
     except ParamsError as error:
         raise ParamsError(f"{path}: {error}") from error
     return params
+
+
+def response_store(params: Params) -> Path | str:
+    """The file of the response store, or the address of its database: what params name, else the workspace's own."""
+    return params.runtime.store or workspace() / STORE
 
 
 def run_budget(params: Params) -> Budget:

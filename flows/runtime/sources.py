@@ -77,7 +77,7 @@ def sources_folder(configured: str | None, fingerprints: Iterable[Path]) -> Path
             raise SourceError(f"{folder}: no such folder; set {VARIABLE} or sources.folder to one with outside data")
         return folder
     for fingerprint in fingerprints:
-        if read_fingerprint(fingerprint):
+        if read_hashes(fingerprint):
             raise SourceError(
                 f"{fingerprint} names outside data, and no folder is set; run: make published {VARIABLE}=folder"
             )
@@ -97,7 +97,7 @@ def record_sources(folder: Path | None, declared: Iterable[str], fingerprint: Pa
     return True
 
 
-def read_fingerprint(fingerprint: Path) -> Mapping[str, str]:
+def read_hashes(fingerprint: Path) -> Mapping[str, str]:
     """SHA-256 of each file by its path in the folder; empty when no outside data was used."""
     if not fingerprint.exists():
         return {}

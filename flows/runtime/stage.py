@@ -15,7 +15,7 @@ from flows.rebuild.server import LOGGER
 from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join, run_here, uses_batches
 from flows.runtime.sources import SourceFolder, declared_sources, fingerprint_file, sources_folder
 from flows.runtime.tables import read_table, write_table, write_text
-from flows.runtime.workspace import FINGERPRINTS, answerer_fingerprints, judge_fingerprints, workspace
+from flows.runtime.workspace import FINGERPRINTS, answerer_fingerprints, judge_fingerprints
 from schemas.errors import UnscoredError, VignetteError
 from schemas.params import Params
 from schemas.params.llm import RoleName
@@ -45,11 +45,12 @@ class Stage:
     ``params`` has those that dvc.yaml lists.
     """
 
-    def __init__(self, files: StageFiles, params: Params) -> None:
+    def __init__(self, files: StageFiles, params: Params, fingerprints: Path = FINGERPRINTS) -> None:
         self.name, self.files, self.all_params = files.name, files, params
         self.params = params if files.params is None else params.declared_only(files.params | HOW_STAGES_RUN)
-        self._fingerprints = FINGERPRINTS
+        self._fingerprints = fingerprints
         self._others: dict[Path, Stage] = {}
+        self._opened: list[Clients] = []  # by this stage and by those with other models, which share the list
         self.rows: dict[str, int] = {}
         """Rows of each table written so far, by stem."""
         self.unscored = 0
@@ -57,11 +58,12 @@ class Stage:
 
     @cached_property
     def _clients(self) -> "Clients":
-        from flows.rebuild.plan import Guard
+        from flows.rebuild.plan import confirmation
         from flows.runtime.clients import Clients  # loads httpx and sqlalchemy, which most stages never use
 
-        guard = Guard.of(self.name, self.files.pipeline)
-        return Clients(self.name, self.all_params, workspace(), guard, fingerprints=self._fingerprints)
+        confirm = confirmation(self.name, self.files.pipeline)
+        self._opened.append(Clients(self.name, self.all_params, confirm, fingerprints=self._fingerprints))
+        return self._opened[-1]
 
     @cached_property
     def network(self) -> NetworkDefinition:
@@ -186,27 +188,22 @@ class Stage:
 
     def _by(self, fingerprints: Path, params: Params) -> "Stage":
         if fingerprints not in self._others:
-            self._others[fingerprints] = Stage(self.files, params)
-            self._others[fingerprints]._fingerprints = fingerprints
+            self._others[fingerprints] = Stage(self.files, params, fingerprints)
+            self._others[fingerprints]._opened = self._opened
         return self._others[fingerprints]
-
-    def _opened(self) -> "list[Clients]":
-        stages = [self, *self._others.values()]
-        return [stage._clients for stage in stages if "_clients" in stage.__dict__]
 
     def require_answers(self) -> None:
         """Raises EndpointError when calls failed on the way, so that DVC does not take the stage for finished."""
-        for clients in self._opened():
+        for clients in self._opened:
             clients.require_answers()
 
     def used(self) -> tuple[set[bytes], Used]:
         """The store's keys of the replies that the stage used, and their tokens and dollars."""
-        opened = self._opened()
-        return opened[0].used(opened[1:]) if opened else (set(), Used())
+        return self._opened[0].used(self._opened[1:]) if self._opened else (set(), Used())
 
     async def close(self) -> None:
         """Close the clients and stop the simulator."""
-        for clients in self._opened():
+        for clients in self._opened:
             await clients.close()
 
     def provenance(self, roles: Sequence[RoleName]) -> str:

@@ -98,6 +98,14 @@ def workspace() -> Path:
     return folder
 
 
+def replace_text(file: Path, text: str) -> None:
+    """Write a file of the workspace, whole or not at all."""
+    file.parent.mkdir(exist_ok=True)
+    partial = file.with_name(f".{file.name}.partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(file)
+
+
 def be_quiet() -> None:
     """Disable telemetry and downloads of all libraries, except where the user set the variable.
 

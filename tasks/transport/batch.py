@@ -33,8 +33,9 @@ WINDOW = "24h"
 class Batch:
     """The batch transport of one role in one process."""
 
-    def __init__(self, endpoint: Endpoint, sending: Sending, rows: BatchRows, stage: str, keeper: Keeper) -> None:
-        self.endpoint, self.sending, self.rows, self.stage, self._keeper = endpoint, sending, rows, stage, keeper
+    def __init__(self, endpoint: Endpoint, sending: Sending, keeper: Keeper) -> None:
+        self.endpoint, self.sending, self._keeper = endpoint, sending, keeper
+        self.rows = BatchRows(keeper.account.store, endpoint.address, keeper.fingerprint.key)
         self._waiting: dict[bytes, asyncio.Future[Result]] = {}  # by key, for the results of batches
         self._pending: dict[bytes, Request] = {}  # to be put into the next batch
         self._under_way: set[bytes] = set()  # keys in batches
@@ -113,7 +114,7 @@ class Batch:
         task.add_done_callback(self._tasks.discard)
 
     async def _run_new(self, requests: list[Request], content: bytes) -> None:
-        row = BatchRow(uuid.uuid4().hex, self.stage, None, [request.key for request in requests])
+        row = BatchRow(uuid.uuid4().hex, self._keeper.stage, None, [request.key for request in requests])
         await self.rows.add(row)
         order = {
             "input_file_id": await self._persist(lambda: self.endpoint.upload(content)),

@@ -42,7 +42,7 @@ class Keeper:
     """Reads and writes the replies of one role in the response store: those of the recorded model, and no other."""
 
     def __init__(self, name: RoleName, fingerprint: Fingerprint, account: Account, stage: str) -> None:
-        self.name, self.fingerprint, self.account, self._stage = name, fingerprint, account, stage
+        self.name, self.fingerprint, self.account, self.stage = name, fingerprint, account, stage
         self.used: set[bytes] = set()
         """Keys of the replies found or kept so far."""
         self.dropped = 0
@@ -83,7 +83,7 @@ class Keeper:
                 key=request.key,
                 identity=self.fingerprint.key,
                 role=self.name,
-                stage=stage or self._stage,
+                stage=stage or self.stage,
                 task=request.task,
                 model=completion.model,
                 request=request.content,

@@ -17,7 +17,7 @@ import openai
 
 from schemas.params.llm import Role, RoleName, Sending, key_variable
 from tasks.llm.replies import SendFailure
-from tasks.transport.shown import Redactor, printable, public_url, url_query, url_secrets
+from tasks.transport.shown import printable, public_url, redacted, url_query, url_secrets
 
 FATAL = {401, 402, 403, 404}
 """The key is refused, the account has no credit, or the model is unknown: no request to this endpoint can succeed."""
@@ -64,7 +64,7 @@ class Endpoint:
         key = os.environ.get(variable) if variable else None
         self.address = public_url(str(url))
         self._missing_key = None if key else _missing_key(name, variable)
-        self.redact = Redactor(key, *url_secrets(str(url)), *role.query.values(), *role.headers.values())
+        self._secrets = [key or "", *url_secrets(str(url)), *role.query.values(), *role.headers.values()]
         self._client = openai.AsyncOpenAI(
             base_url=url.copy_with(query=None),
             api_key=key or "none",
@@ -138,7 +138,7 @@ class Endpoint:
 
     def _shown(self, reason: str) -> str:
         """A reason without secrets and control characters."""
-        return printable(self.redact(reason))
+        return printable(redacted(reason, self._secrets))
 
     def _status_failure(self, status: int, headers: Mapping[str, str], body: str) -> SendFailure:
         error = _error_of(body)

@@ -14,7 +14,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from tasks.transport.database import fingerprints, imported, upsert
-from tasks.transport.fingerprint import Fingerprint, parse_fingerprint, same_identity
+from tasks.transport.fingerprint import Fingerprint, differing_fields, parse_fingerprint
 from tasks.transport.store import ResponseStore
 
 SAMPLES = 6
@@ -155,7 +155,7 @@ def settle(
     if recorded is not None:
         probed = sa.delete(imported).where(imported.c.identity == recorded.key)
         store.do_now(lambda connection: connection.execute(probed).close())
-    if recorded is not None and same_identity(recorded, found.identity, found.aliases):
+    if recorded is not None and not differing_fields(recorded.identity, found.identity, found.aliases):
         found = replace(found, identity=recorded.identity)
     known = _known(store, found)
     if recorded is not None and recorded.identity == found.identity:

@@ -82,8 +82,9 @@ def fingerprint_path(folder: Path, role: RoleName) -> Path:
     return folder / f"{role}.json"
 
 
-def read_fingerprint(path: Path, role: RoleName) -> Fingerprint | None:
+def read_fingerprint(folder: Path, role: RoleName) -> Fingerprint | None:
     """The recorded fingerprint; None when there is none. Raises IdentityError for a file that cannot be read."""
+    path = fingerprint_path(folder, role)
     if not path.exists():
         return None
     try:
@@ -173,14 +174,9 @@ def require_recorded(recorded: Fingerprint | None, role: Role, name: RoleName) -
     return recorded
 
 
-def same_identity(recorded: Fingerprint, found: dict[str, str], aliases: tuple[str, ...] | None = None) -> bool:
-    """Whether ``found`` is the recorded identity, tolerating ``aliases`` (the recorded ones by default)."""
-    return not _differing(recorded.identity, found, recorded.aliases if aliases is None else aliases)
-
-
 def require_same(recorded: Fingerprint, found: dict[str, str]) -> None:
     """Raises IdentityError, naming each field that differs, unless ``found`` is the recorded identity."""
-    differing = _differing(recorded.identity, found, recorded.aliases)
+    differing = differing_fields(recorded.identity, found, recorded.aliases)
     if not differing:
         return
     alias = found.get("answered", "")
@@ -200,8 +196,8 @@ def require_answered(recorded: Fingerprint, completion: "Completion") -> None:
     require_same(recorded, recorded.identity | {name: said[name] for name in said if name in recorded.identity})
 
 
-def _differing(recorded: dict[str, str], found: dict[str, str], aliases: tuple[str, ...]) -> list[str]:
-    """The fields in which two identities differ.
+def differing_fields(recorded: dict[str, str], found: dict[str, str], aliases: tuple[str, ...]) -> list[str]:
+    """The fields in which two identities differ; ids of a model that are ``aliases`` do not.
 
     An owner that one side does not know does not count: a key that may not list models sees none.
     """

@@ -55,12 +55,15 @@ def is_alive(pid: int, born: float) -> bool:
     return _runs(pid, born - 1, born + 1)
 
 
-def runs_since(pid: int, written: float) -> bool:
-    """Whether process ``pid`` runs and started before ``written``, the time of the file that names it.
+def still_runs(pid: int, file: Path) -> bool:
+    """Whether process ``pid`` runs and started before ``file``, which names it, was written.
 
-    A process that started later has reused the id. ``written`` is in seconds since 1970.
+    A process that started later has reused the id. Nothing runs where the file is gone.
     """
-    return _runs(pid, 0.0, written + SLACK_S)
+    try:
+        return _runs(pid, 0.0, file.stat().st_mtime + SLACK_S)
+    except FileNotFoundError:
+        return False
 
 
 def _runs(pid: int, earliest: float, latest: float) -> bool:
@@ -135,10 +138,21 @@ def dvc_process() -> psutil.Process | None:
     return next((process for process in ancestors() if _is_dvc(process)), None)
 
 
+def run_start() -> float:
+    """When the run that this process belongs to began, in seconds since 1970: `vignette repro`, else dvc, else this."""
+    run = _run()
+    return run[1] if run else (dvc_process() or psutil.Process()).create_time()
+
+
+def _run() -> Watched | None:
+    """The `vignette repro` that this process belongs to."""
+    pid, _, born = os.environ.get(RUN, "").partition(":")
+    return (int(pid), float(born), "vignette repro") if born else None
+
+
 def _depended_on() -> list[Watched]:
-    run = os.environ.get(RUN, "").partition(":")
-    watched = [(int(run[0]), float(run[2]), "vignette repro")] if run[2] else []
-    above = ancestors()
+    run = _run()
+    watched, above = [run] if run else [], ancestors()
     dvc = next((position for position, process in enumerate(above) if _is_dvc(process)), None)
     if dvc is None and (signal.getsignal(signal.SIGHUP) == signal.SIG_IGN or os.getppid() == 1):
         return watched

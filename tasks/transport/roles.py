@@ -10,7 +10,6 @@ from tasks.llm.replies import Completion
 from tasks.llm.requests import Request
 from tasks.progress import Count
 from tasks.transport.batch import Batch
-from tasks.transport.batch_files import BatchRows
 from tasks.transport.budget import Account, role_prices
 from tasks.transport.client import Keeper, RoleAsk
 from tasks.transport.direct import Direct
@@ -52,8 +51,7 @@ async def open_role(
     is_batch = sending.transport == "batch"
     account = Account(store, budget, known, batch=is_batch)
     keeper = Keeper(name, fingerprint, account, stage)
-    rows = BatchRows(store, endpoint.address, fingerprint.key)
-    batch = Batch(endpoint, sending, rows, stage, keeper) if is_batch else None
+    batch = Batch(endpoint, sending, keeper) if is_batch else None
 
     async def identify() -> dict[str, str]:
         if before_first:

@@ -5,7 +5,7 @@ Replies and files are data and are never changed.
 
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, TextIO
@@ -19,17 +19,12 @@ SHORTEST = 12
 """Characters of the shortest value taken for a secret; a placeholder such as ``none`` occurs in ordinary text."""
 
 
-class Redactor:
-    """Replaces the given secrets wherever they occur in a text."""
-
-    def __init__(self, *secrets: str | None) -> None:
-        self._secrets = sorted({s for s in secrets if s and len(s) >= SHORTEST}, key=len, reverse=True)
-
-    def __call__(self, text: str) -> str:
-        """``text`` without any of the secrets."""
-        for secret in self._secrets:
+def redacted(text: str, secrets: Iterable[str]) -> str:
+    """``text`` without any of the secrets, those that hold others first."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        if len(secret) >= SHORTEST:
             text = text.replace(secret, HIDDEN)
-        return text
+    return text
 
 
 @contextmanager

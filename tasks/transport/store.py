@@ -160,9 +160,8 @@ class ResponseStore:
             return operation(self._reader)
 
     def _write_groups(self) -> None:
-        job = self._next()
-        while job is not None:
-            group, job = [job], None
+        while (job := self._next()) is not None:
+            group = [job]
             while len(group) < GROUP and not self._queue.empty():
                 following = self._queue.get()
                 if following is None:
@@ -170,7 +169,6 @@ class ResponseStore:
                     return
                 group.append(following)
             self._write(group)
-            job = self._next()
 
     def _next(self) -> _Job | None:
         """The next job; while there is none, other machines are shown that this process is alive."""

@@ -13,7 +13,7 @@ from flows.rebuild.pipeline import StageFiles
 from flows.runtime import dask_chunks
 from flows.runtime import stage as stage_module
 from flows.runtime.chunks import CHUNKS_AT_ONCE, Frames, cut, join
-from flows.runtime.dask_chunks import ChunkFiles, chunk_folder
+from flows.runtime.dask_chunks import chunk_folder, read_frames, remove_folder, write_frames
 from flows.runtime.stage import Stage
 from schemas.errors import StoreError
 from schemas.params import Params
@@ -74,22 +74,22 @@ def test_a_stage_that_sends_batches_works_on_its_whole_table_at_once_in_one_proc
 
 
 def test_tables_come_back_and_nothing_is_left() -> None:
-    chunk = ChunkFiles("memory://exchange/write/0")
+    url = "memory://exchange/write/0"
     notes = pd.DataFrame({"record": [1, 2], "note": ["a", "b"]})
     keys = pd.DataFrame({"key": [b"k" * 32, b"\0" * 32]})
-    chunk.of("in").write({"notes": notes, "empty": notes.iloc[:0], "keys": keys})
-    read = chunk.of("in").read()
+    write_frames(f"{url}/in", {"notes": notes, "empty": notes.iloc[:0], "keys": keys})
+    read = read_frames(f"{url}/in")
     pd.testing.assert_frame_equal(read["notes"], notes)
     assert list(read["empty"].columns) == ["record", "note"]
     assert read["keys"]["key"].tolist() == [b"k" * 32, b"\0" * 32]
-    chunk.remove()
-    assert chunk.of("in").read() == {}
+    remove_folder(url)
+    assert read_frames(f"{url}/in") == {}
 
 
 @pytest.mark.parametrize("url", ["nowhere://bucket/chunks", f"file://{os.devnull}/chunks"])
 def test_an_unusable_folder_is_named(url: str) -> None:
     with pytest.raises(StoreError, match=r"runtime\.chunks_url") as raised:
-        ChunkFiles(url).write({"notes": pd.DataFrame({"record": [1]})})
+        write_frames(url, {"notes": pd.DataFrame({"record": [1]})})
     assert url in str(raised.value)
 
 

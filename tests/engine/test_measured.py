@@ -21,7 +21,7 @@ from tasks.llm.costs import Used
 from tasks.tracking.lineage import StageLineage, StageRun
 from tasks.transport.database import connect
 from tasks.transport.inspection import sum_used
-from tasks.transport.processes import runs_since
+from tasks.transport.processes import still_runs
 from tasks.transport.store import Paid
 
 RUN = StageRun(12.5, {"notes": 1000}, 3, 200, 9000, 800, 0.25)
@@ -61,10 +61,14 @@ def test_costs_are_those_of_the_calls_used(tmp_path: Path) -> None:
     assert sum_used(connection, keys) == Used(2, 30, 2, 1.0)
 
 
-def test_a_process_that_started_after_the_file_has_reused_the_id() -> None:
-    assert runs_since(os.getpid(), time.time())
-    assert not runs_since(os.getpid(), time.time() - 1e6)
-    assert not runs_since(2**22 + 1, time.time())
+def test_a_process_that_started_after_the_file_has_reused_the_id(tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+    assert not still_runs(os.getpid(), file), "the file is gone"
+    file.touch()
+    assert still_runs(os.getpid(), file)
+    assert not still_runs(2**22 + 1, file)
+    os.utime(file, (time.time() - 1e6,) * 2)
+    assert not still_runs(os.getpid(), file)
 
 
 @pytest.mark.parametrize(

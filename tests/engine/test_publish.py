@@ -6,7 +6,6 @@ import pytest
 
 from flows.commands import repro
 from flows.commands.repro import print_end
-from flows.rebuild.plan import STARTED
 from flows.runtime.params import load_params
 from tests.support.imports import ROOT
 from tests.support.repository import write_files
@@ -62,9 +61,7 @@ def test_the_end_names_duration_stages_key_figures_rules_and_the_next_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
-    monkeypatch.setenv(STARTED, "875")
-    monkeypatch.setattr("flows.commands.repro.time.time", lambda: 1000.0)
-    print_end(load_params(), ["sample", "write"])
+    print_end(load_params(), ["sample", "write"], 125.0)
     lines = capsys.readouterr().out.splitlines()
     assert "done in 2 min 5 s: 2 stages (sample, write)" in lines
     figures = [line for line in lines if line.startswith("  ")]
@@ -75,13 +72,11 @@ def test_the_end_names_duration_stages_key_figures_rules_and_the_next_command(
 
 
 END = """
-import os, time
-from flows.commands.repro import STARTED, print_end
+from flows.commands.repro import print_end
 from flows.runtime.params import load_params
 from tasks.transport.shown import escaped_output
-os.environ[STARTED] = str(time.time())
 with escaped_output():
-    print_end(load_params(), ["sample", "write"])
+    print_end(load_params(), ["sample", "write"], 0.0)
 """
 
 

@@ -15,7 +15,7 @@ from flows.runtime.sources import (
     SourceFolder,
     declared_sources,
     fingerprint_file,
-    read_fingerprint,
+    read_hashes,
     record_sources,
     sources_folder,
 )
@@ -41,7 +41,7 @@ def test_same_content_elsewhere_is_the_same_fingerprint(folder: Path, tmp_path: 
     fingerprint = tmp_path / "stage.json"
     assert record_sources(folder, FILES, fingerprint)
     first = fingerprint.read_bytes()
-    assert list(read_fingerprint(fingerprint)) == ["a.csv", "simsum/b.csv"]
+    assert list(read_hashes(fingerprint)) == ["a.csv", "simsum/b.csv"]
     folder.rename(tmp_path / "elsewhere")
     assert not record_sources(tmp_path / "elsewhere", FILES, fingerprint)
     assert fingerprint.read_bytes() == first
@@ -130,5 +130,5 @@ def test_declared_files_are_reached_in_one_step_or_folder_by_folder(folder: Path
 
 def test_the_committed_fingerprints_name_declared_files() -> None:
     params = load_params(ROOT / "params.yaml")
-    recorded = {file.stem: set(read_fingerprint(file)) for file in (ROOT / fingerprint_file("x").parent).glob("*.json")}
+    recorded = {file.stem: set(read_hashes(file)) for file in (ROOT / fingerprint_file("x").parent).glob("*.json")}
     assert all(names <= set(declared_sources(stage, params)) for stage, names in recorded.items())

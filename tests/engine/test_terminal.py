@@ -7,13 +7,13 @@ import sys
 import pytest
 
 from flows.runtime.costs import Line, table
-from flows.runtime.params import load_params
 from flows.runtime.terminal import fitted, terminal_width
 from tasks.llm.costs import Estimate
 from tests.support.imports import ROOT
 from tests.support.terminal import drawn, screen
 
-LINES = [Line(name, Estimate("judge", 12345, 9876543, 456789), 12.5, "from prompts", 1000, 99999) for name in "abc"]
+COUNTED = Estimate("judge", 12345, 9876543, 456789)
+LINES = [Line(name, COUNTED, 12.5, "from prompts", 1000, 99999, "vignette-judge", True) for name in "abc"]
 ESTIMATE = """
 from flows.commands.cli import run
 assert run(["estimate"]) == 0
@@ -25,11 +25,10 @@ def numbers(text: str) -> list[str]:
 
 
 def test_a_narrow_table_has_the_same_figures_in_two_lines_a_stage() -> None:
-    params = load_params(ROOT / "params.yaml")
-    wide, narrow = table(params, LINES), table(params, LINES, 80)
+    wide, narrow = table(LINES), table(LINES, 80)
     assert max(map(len, wide.splitlines())) > 80 >= max(map(len, narrow.splitlines()))
     assert numbers(wide) == numbers(narrow)
-    assert table(params, LINES, 160) == wide
+    assert table(LINES, 160) == wide
     columns = {line.rindex("at most") + len("at most") for line in narrow.splitlines() if "at most" in line}
     assert columns == {len(line) for line in narrow.splitlines() if numbers(line)}, "numbers are right-aligned"
 

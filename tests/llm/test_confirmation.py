@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import psutil
@@ -13,17 +14,16 @@ import pytest
 from flows.commands import monitor
 from flows.evaluation import audit, models
 from flows.evaluation.audit import Audit
-from flows.rebuild import plan
-from flows.rebuild.plan import STARTED, Guard, require_confirmation
-from flows.runtime import costs
+from flows.rebuild.plan import confirmation, require_confirmation
 from flows.runtime.clients import Clients
 from flows.runtime.params import YES, load_params
-from flows.runtime.workspace import STORE
+from flows.runtime.workspace import STORE, WORKSPACE
 from schemas.errors import BudgetError
 from schemas.params import Params
 from schemas.params.llm import Price, Role
 from tasks.llm.costs import Estimate
 from tasks.transport.fingerprint import Fingerprint, served_identity
+from tasks.transport.processes import RUN
 from tests.support.endpoints import chat
 from tests.support.hosted import Hosted, completion, hosted
 from tests.support.params import shipped
@@ -42,8 +42,7 @@ STAGES = ("facts", "omissions", "questions")
 @pytest.fixture
 def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A pipeline with three stages that asked the judge ten times each, years ago."""
-    for module in (plan, costs):
-        monkeypatch.setattr(module, "workspace", lambda: tmp_path)
+    monkeypatch.setenv(WORKSPACE, str(tmp_path))
     monkeypatch.delenv(YES, raising=False)
     (tmp_path / "dvc.yaml").write_text(PIPELINE)
     earlier = [paid(n, stage=STAGES[n // 10], dollars=0.0) for n in range(30)]
@@ -76,7 +75,7 @@ def ask_once(stage: str, pipeline: Path, params: Params) -> str | None:
     (pipeline.parent / "judge.json").write_text(recorded.to_json())
 
     async def run() -> str | None:
-        clients = Clients(stage, params, pipeline.parent, Guard.of(stage, pipeline), fingerprints=pipeline.parent)
+        clients = Clients(stage, params, confirmation(stage, pipeline), fingerprints=pipeline.parent)
         try:
             (answer,) = await clients.of("judge")([chat(0)])
             return answer.text
@@ -108,13 +107,18 @@ def test_a_confirmed_run_is_not_stopped(pipeline: Path, endpoint: Hosted, monkey
     assert ask_once("facts", pipeline, params_of(endpoint, stages_allowed=0.1)) == "yes"
 
 
+def start_of_run(pipeline: Path) -> float:
+    """The start of the run whose cost a stage has confirmed."""
+    confirm: Any = confirmation("facts", pipeline)
+    return float(confirm.keywords["since"])
+
+
 def test_a_run_begins_with_repro_or_the_process_that_was_started_by_hand(
     pipeline: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    guard = Guard.of("facts", pipeline)
-    assert guard is not None and psutil.Process().create_time() == guard.since < time.time()
-    monkeypatch.setenv(STARTED, "17.5")
-    assert Guard.of("facts", pipeline) == Guard("facts", pipeline, since=17.5)
+    assert start_of_run(pipeline) == psutil.Process().create_time() < time.time()
+    monkeypatch.setenv(RUN, "7:17.5")
+    assert start_of_run(pipeline) == 17.5
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.commands import cli, estimate
+from flows.commands import cli
 from flows.lineage import measured
 from flows.runtime import costs
 from flows.runtime.params import load_params
-from flows.runtime.workspace import STORE
+from flows.runtime.workspace import STORE, WORKSPACE
 from schemas.params import Params
 from schemas.params.llm import Price, Role
 from tasks.llm.costs import Estimate, template_tokens
@@ -31,8 +31,7 @@ BIG = Role(base_url="https://api.example.com/v1", model="big")
 
 @pytest.fixture
 def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for module in (estimate, costs):
-        monkeypatch.setattr(module, "workspace", lambda: tmp_path)
+    monkeypatch.setenv(WORKSPACE, str(tmp_path))
     (tmp_path / "dvc.yaml").write_text(PIPELINE)
     return tmp_path / "dvc.yaml"
 
@@ -62,9 +61,8 @@ QA = "stages: {note_qa: {cmd: x, deps: [fingerprints/judge.json], outs: [a]}}"
 
 
 @pytest.fixture
-def ran(pipeline: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def ran(pipeline: Path) -> Path:
     """Stage `note_qa` ran here with the shipped params: dvc.lock says so, and 20 calls to the judge are kept."""
-    monkeypatch.setattr(measured, "workspace", lambda: pipeline.parent)
     pipeline.write_text(QA)
     out, shipped = pipeline.parent / "a", load_params().model_dump(mode="json")
     out.write_text("made by the last run")

@@ -129,19 +129,18 @@ def test_an_owner_hidden_from_the_key_is_ignored() -> None:
 
 
 def test_the_error_on_a_missing_or_broken_file_names_the_command_to_run(tmp_path: Path) -> None:
-    assert read_fingerprint(tmp_path / "judge.json", "judge") is None
+    assert read_fingerprint(tmp_path, "judge") is None
     with pytest.raises(IdentityError, match=r"fingerprints/judge.json: no such file; run: vignette probe"):
         require_recorded(None, ROLE, "judge")
     (tmp_path / "judge.json").write_text("{")
     with pytest.raises(IdentityError, match=r"not a fingerprint.*vignette probe --role judge"):
-        read_fingerprint(tmp_path / "judge.json", "judge")
+        read_fingerprint(tmp_path, "judge")
 
 
 def test_the_file_round_trips(tmp_path: Path) -> None:
-    path = tmp_path / "writer.json"
     written = Fingerprint("writer", {"endpoint": "e", "asked": "a"}, 2, {"why?": COLD})
-    path.write_text(written.to_json())
-    assert read_fingerprint(path, "writer") == written
+    (tmp_path / "writer.json").write_text(written.to_json())
+    assert read_fingerprint(tmp_path, "writer") == written
     assert written.label == "a, epoch 2"
 
 

@@ -9,7 +9,7 @@ import pytest
 from starlette.responses import JSONResponse
 
 from flows.commands import cli, probe
-from flows.runtime.workspace import STORE
+from flows.runtime.workspace import STORE, WORKSPACE
 from schemas.errors import EndpointError
 from schemas.params import Params
 from schemas.params.llm import Role, Sending
@@ -27,7 +27,7 @@ WARM = "what bacteria fear is nothing that a virus would ever mind"
 
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(probe, "workspace", lambda: tmp_path)
+    monkeypatch.setenv(WORKSPACE, str(tmp_path))
     return tmp_path
 
 

@@ -70,11 +70,11 @@ def test_several_judges_cost_what_each_costs_alone(tmp_path: Path) -> None:
     first, second = asyncio.run(estimate_calls(loaded, chosen, data, panel))
     assert first.estimate == alone.estimate and second.estimate.prompt_tokens < alone.estimate.prompt_tokens
     lines = [first, second]
-    assert remarks(loaded, lines) == [
+    assert remarks(lines) == [
         "no sum in dollars: the params file has no price of model",
         f"not counted: up to {PROBE_CALLS} short calls that identify the model, for each of model",
     ]
-    assert remarks(loaded, [second]) == []
+    assert remarks([second]) == []
 
 
 def test_an_expensive_evaluation_needs_confirmation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_an_expensive_evaluation_needs_confirmation(tmp_path: Path, monkeypatch:
 
     async def reckoned(*_: object) -> list[Line]:
         rehearsals.append(1)
-        return [Line("evaluate", Estimate("judge", 10, 1000, 1000), 2.5, "rehearsed", 10, 30)]
+        return [Line("evaluate", Estimate("judge", 10, 1000, 1000), 2.5, "rehearsed", 10, 30, "model", False)]
 
     monkeypatch.setattr(estimate, "estimate_calls", reckoned)
     monkeypatch.delenv(YES, raising=False)

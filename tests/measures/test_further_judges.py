@@ -136,7 +136,9 @@ def test_judges_that_collide_are_refused(given: dict[str, Any], said: str) -> No
 def test_each_further_judge_is_estimated_at_most_as_the_stages_that_list() -> None:
     params = shipped(judges={"a": MODEL}, prices={"m": {"prompt": 1.0, "completion": 1.0}})
     counted = Estimate("judge", 10, 1_000_000, 0)
-    own = [Line(stage, counted, 0.0, "counted", 10, 30) for stage in ("doclens", "med_omit")]
-    (line,) = by_further_judges(params, [*own, Line("note_qa", counted, 0.0, "counted", 10, 30)])
+    own = [Line(stage, counted, 0.0, "counted", 10, 30, "vignette-judge", True) for stage in ("doclens", "med_omit")]
+    (line,) = by_further_judges(
+        params, [*own, Line("note_qa", counted, 0.0, "counted", 10, 30, "vignette-judge", True)]
+    )
     assert (line.estimate.calls, line.dollars, line.model) == (20, 2.0, "m")
     assert by_further_judges(load_params(ROOT / "params.yaml"), own) == []

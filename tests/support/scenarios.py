@@ -10,6 +10,7 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from flows.runtime.clients import Clients
+from flows.runtime.workspace import STORE
 from schemas.errors import VignetteError
 from schemas.params.llm import Budget, Price, Role, Sending
 from tasks.llm.calls import Answer, Call, Reply
@@ -218,11 +219,11 @@ def run_stage(endpoint: Hosted, folder: Path, model: str = "big-1", **runtime: A
     """A minimal stage: ask, then end; which of its six calls were answered."""
     sending = {"judge": Sending(retries=1, backoff_s=0.0, timeout_s=2, breaker_failures=1000)}
     role = Role(base_url=endpoint.base_url, model=model)
-    params = shipped(roles={"judge": role}, runtime={"sending": sending, **runtime})
+    params = shipped(roles={"judge": role}, runtime={"sending": sending, "store": str(folder / STORE), **runtime})
     (folder / "judge.json").write_text(fingerprint(endpoint.base_url).to_json())
 
     async def run() -> list[bool]:
-        clients = Clients("doclens", params, folder, fingerprints=folder)
+        clients = Clients("doclens", params, fingerprints=folder)
         try:
             answers = await clients.of("judge")([chat(n) for n in range(6)])
             clients.require_answers()

@@ -2,8 +2,6 @@
 
 import asyncio
 import email.utils
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -23,7 +21,7 @@ from tasks.transport.store import ResponseStore
 from tests.support.cases import from_table
 from tests.support.children import start
 from tests.support.endpoints import chat
-from tests.support.hosted import Body, completion, hosted
+from tests.support.hosted import completion, hosted
 from tests.support.rates import send_taken, take
 from tests.support.scenarios import ask
 
@@ -284,33 +282,3 @@ def test_roles_on_one_endpoint_share_its_limit(tmp_path: Path) -> None:
             thread.join()
         lasted = time.monotonic() - begun
     assert len(endpoint.times) == 22 and lasted >= 21 * 0.1 * 0.95
-
-
-@pytest.mark.soak
-def test_four_processes_and_two_dask_workers_send_at_most_630_requests_in_any_minute(tmp_path: Path) -> None:
-    script = """
-import sys
-from pathlib import Path
-from typing import Any
-from tests.llm.test_limits import ask_for_a_while
-ask_for_a_while(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
-"""
-
-    def reply(body: Body, _: int) -> Body:
-        return completion("x", body)
-
-    with hosted(reply) as endpoint, dask_workers(2) as client:
-        line = [sys.executable, "-c", script, endpoint.base_url, str(tmp_path)]
-        processes = [subprocess.Popen([*line, str(number * 1000)]) for number in range(4)]
-        futures = [client.submit(ask_for_a_while, endpoint.base_url, tmp_path, n * 1000) for n in (4, 5)]
-        assert [process.wait() for process in processes] == [0] * 4
-        client.gather(futures)
-    most = most_in(60.0, endpoint.times)
-    print(f"\n{len(endpoint.times)} requests, at most {most} in any minute")
-    assert len(endpoint.times) > 6 * 150
-    assert most <= 630
-
-
-def ask_for_a_while(base_url: str, folder: Path, first: int) -> None:
-    """150 calls at 600 per minute in total."""
-    ask(base_url, folder, [chat(n) for n in range(first, first + 150)], sending=Sending(rpm=600, timeout_s=5))

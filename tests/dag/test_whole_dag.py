@@ -15,15 +15,8 @@ pytestmark = pytest.mark.dag
 
 
 def outputs(clone: Clone) -> dict[str, list[Path]]:
-    stages = read_pipeline(clone.folder / "dvc.yaml")
-    return {
-        name: [
-            clone.folder / (next(iter(out)) if isinstance(out, dict) else out)
-            for kind in ("outs", "metrics", "plots")
-            for out in stage.get(kind, [])
-        ]
-        for name, stage in stages.items()
-    }
+    stages = read_pipeline(clone.folder / "dvc.yaml").items()
+    return {name: [clone.folder / out for out in declared_outputs(stage)] for name, stage in stages}
 
 
 def test_every_stage_wrote_its_declared_outputs(built: Clone) -> None:

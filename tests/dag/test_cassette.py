@@ -90,9 +90,8 @@ def played(tmp_path_factory: pytest.TempPathFactory, recorded: Recording) -> Ite
             (folder / "fingerprints" / f"{name}.json").write_text(json.dumps(fingerprints[name]))
         (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
         clone.git("commit", "-qam", "recorded model")
-        clone.vignette(
-            "repro", "--no-probe", *model_stages(ROOT / "dvc.yaml"), check=False
-        )  # a missing reply is reported below
+        stages = model_stages(ROOT / "dvc.yaml")
+        clone.vignette("repro", "--no-probe", *stages, check=False)  # a missing reply is reported below
         yield clone, replay
     clone.vignette("server", "stop")
     shutil.rmtree(folder)

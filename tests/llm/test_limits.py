@@ -27,20 +27,16 @@ from tests.support.scenarios import ask
 
 
 class Clock:
-    """A clock that is set by hand, and a record of the seconds that were slept."""
+    """A clock that is set by hand, and the seconds that were slept, without waiting."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.now, self.slept = 1_000_000.0, list[float]()
         for name in ("monotonic", "time"):
             patch.setattr(limits.time, name, lambda: self.now)
+        patch.setattr(limits.asyncio, "sleep", self.sleep)
 
-    def keep_sleeps(self, patch: pytest.MonkeyPatch) -> None:
-        """Sleep no more."""
-
-        async def sleep(seconds: float) -> None:
-            self.slept.append(round(seconds, 6))
-
-        patch.setattr(limits.asyncio, "sleep", sleep)
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(round(seconds, 6))
 
 
 @pytest.fixture
@@ -131,11 +127,8 @@ def test_without_a_limit_units_are_free_at_any_time(tmp_path: Path) -> None:
         assert asyncio.run(Rate(store, "none", None).take(1000)) == 0.0
 
 
-def test_units_are_spread_evenly_over_the_minute_and_given_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: Clock
-) -> None:
+def test_units_are_spread_evenly_over_the_minute_and_given_back(tmp_path: Path, clock: Clock) -> None:
     clock.now = 1000.0
-    clock.keep_sleeps(monkeypatch)
     with ResponseStore(tmp_path / "s.sqlite") as store:
         rate = Rate(store, "tokens", 30)  # one unit in two seconds
 
@@ -154,15 +147,8 @@ def test_units_are_spread_evenly_over_the_minute_and_given_back(
 
 @pytest.mark.parametrize(("set_back_s", "waits_s", "is_said"), [(86_400, 0, True), (50, 52, False)])
 def test_a_clock_set_back_costs_at_most_a_minute_and_is_said(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    clock: Clock,
-    set_back_s: int,
-    waits_s: int,
-    is_said: bool,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], clock: Clock, set_back_s: int, waits_s: int, is_said: bool
 ) -> None:
-    clock.keep_sleeps(monkeypatch)
     with ResponseStore(tmp_path / "s.sqlite") as store:
         rate = Rate(store, "requests", 30)
         asyncio.run(rate.take(1))

@@ -23,7 +23,8 @@ RUNS, DRAWS = 1000, 2000
 
 
 def test_plans_hold_in_a_thousand_studies_of_each_design() -> None:
-    lines, missed = {}, []
+    lines: dict[str, list[str]] = {}
+    missed: list[str] = []
     for name, simulated in DESIGNS.items():
         plan = planned(simulated, np.random.default_rng(1))
         half, power = studies(simulated, RUNS, draws=DRAWS)

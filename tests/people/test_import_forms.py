@@ -64,10 +64,7 @@ def test_a_second_file_of_a_rater_needs_replace(project):
     assert import_files([file], replace=True)
 
 
-def test_a_file_that_is_no_form_is_refused(project):
-    (project / "x.json").write_text("[1]")
-    with pytest.raises(SourceError, match="not a returned file of a form"):
-        import_files([project / "x.json"])
+def test_an_absent_file_and_an_unknown_rater_are_refused(project):
     with pytest.raises(SourceError, match="cannot be read"):
         import_files([project / "absent.json"])
     with pytest.raises(SourceError, match="unknown rater"):
@@ -128,13 +125,6 @@ def test_what_is_imported_is_counted_of_all_that_the_form_asks(project, omission
     answered = json.loads(_omission_file(project, omissions).read_text())["facts"]
     assert run(["import", str(_omission_file(project, omissions, facts=answered[:1], complete=False))]) == 0
     assert "dr_b.json (1 of 2 facts, not marked as complete)" in capsys.readouterr().out
-
-
-def test_an_omission_form_of_another_draw_is_refused(project, omissions):
-    file = _omission_file(project, omissions, form="0" * 12)
-    with pytest.raises(SourceError, match=f"{file}: is of form vignette-omissions 000000000000"):
-        import_files([file])
-    assert not list(Path("returned/omissions_returned").iterdir())
 
 
 def test_a_file_of_labels_is_imported_for_the_stage_that_reads_it(

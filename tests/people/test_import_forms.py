@@ -64,7 +64,10 @@ def test_a_second_file_of_a_rater_needs_replace(project):
     assert import_files([file], replace=True)
 
 
-def test_an_absent_file_and_an_unknown_rater_are_refused(project):
+def test_a_file_that_is_no_form_is_refused(project):
+    (project / "x.json").write_text("[1]")
+    with pytest.raises(SourceError, match="not a returned file of a form"):
+        import_files([project / "x.json"])
     with pytest.raises(SourceError, match="cannot be read"):
         import_files([project / "absent.json"])
     with pytest.raises(SourceError, match="unknown rater"):

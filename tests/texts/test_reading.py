@@ -71,6 +71,7 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
     "not UTF-8": ("d.jsonl", lines(GOOD) + "\né".encode("latin-1"), "line 2: byte 0xe9 is not UTF-8"),
     "no row": ("d.jsonl", b"\n\n", "no document; expected at least one row"),
     "a JSON object": ("d.json", b'{"a": 1}', "expected a list of objects or an Inspect eval log"),
+    "column twice": ("d.csv", b"id,source,source\n1,x,y\n", "column source is a duplicate"),
     "unknown ending": ("d.doc", b"x", "unknown kind of file .doc; expected .jsonl"),
     "no Word document": ("d.docx", b"x", "not a readable .docx file .File is not a zip file"),
     "no Excel file": ("d.xlsx", b"PK\x05\x06" + bytes(18), "not a readable .xlsx file"),

@@ -86,8 +86,9 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
         raise SourceError(
             f"{data}: {first['document']} of system {first['system']} is listed twice; name --system or --id"
         )
-    if table["document"].nunique() < _FEWEST:
-        raise SourceError(f"{data}: {table['document'].nunique()} documents; at least {_FEWEST} are needed")
+    if (documents := table["document"].nunique()) < _FEWEST:
+        counted = "1 document" if documents == 1 else f"{documents} documents"
+        raise SourceError(f"{data}: {counted}; at least {_FEWEST} are needed")
     return table
 
 

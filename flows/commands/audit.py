@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.runtime.terminal import fitted, terminal_width
 from schemas.errors import ParamsError, SourceError, UnscoredError, did_you_mean
 
 if TYPE_CHECKING:
@@ -216,13 +215,12 @@ def _require_common(audit: Audit, earlier: pd.DataFrame) -> None:
 
 
 def _print_cost(every: list[Params], audit: Audit) -> None:
+    from flows.commands.estimate import print_lines
     from flows.evaluation.audit import audit_cost
-    from flows.runtime.costs import remarks, table
 
     for params in every:
         print(f"{params.roles['judge'].model}:")
-        lines, width = asyncio.run(audit_cost(params, audit)), terminal_width()
-        print("\n".join([table(params, lines, width), *(fitted(remark, width) for remark in remarks(params, lines))]))
+        print_lines(params, asyncio.run(audit_cost(params, audit)))
 
 
 def _write_cases(export: Path, audit: Audit, params: Params) -> None:

@@ -25,7 +25,7 @@ from tasks.texts.document import documents_of
 from tasks.texts.reading import DataSet
 
 
-def require_systems(panel: Panel, systems: Sequence[str]) -> None:
+def require_families(panel: Panel, systems: Sequence[str]) -> None:
     """Raise ParamsError for a family of a name that no judge or system has, or both have, or without a contrast."""
     for name in panel.families:
         if name in panel.judges and name in systems:
@@ -142,6 +142,6 @@ def require_outputs(panel: Panel, chosen: Evaluate, data: DataSet) -> None:
     if PANEL in panel.judges:
         raise ParamsError(f"--judge {PANEL}: {PANEL!r} is the name of the panel; choose another")
     plan = plan_of(chosen, data)
-    require_systems(panel, plan.systems)
+    require_families(panel, plan.systems)
     if set(plan.metrics) <= {"overlap"} and len(panel.judges) > 1:
         raise SourceError(f"{chosen.data}: several judges, and nothing to judge; add doclens, grounding or med_omit")

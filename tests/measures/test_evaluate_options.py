@@ -19,6 +19,18 @@ def test_a_system_cannot_have_the_name_of_other_rows(tmp_path: Path, name: str) 
         read_data(Evaluate(data=str(file), metrics=["doclens"]))
 
 
+def test_a_returned_form_of_an_unknown_system_is_refused_before_anything_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("flows.evaluation.api.run_evaluation", None)
+    text = {"id": "a", "source": "The patient has a cough.", "outputs": {"copy": "A cough.", "short": "A cough."}}
+    (tmp_path / "texts.jsonl").write_text(json.dumps(text))
+    (tmp_path / "r1.json").write_text("{}")
+    options = ["--returned", f"Shrt={tmp_path / 'r1.json'}", "--out", str(tmp_path / "out")]
+    assert run(["evaluate", str(tmp_path / "texts.jsonl"), *options]) == 1
+    assert "no such system; expected copy, short; did you mean short?" in capsys.readouterr().err
+
+
 def test_metrics_named_twice_are_all_computed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = {"id": "a", "reference": "The patient has a cough.", "output": "The patient has a cough."}
     (tmp_path / "texts.jsonl").write_text(json.dumps(text))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from flows.evaluation.judges import JUDGE_ROLES, with_judge
 from flows.evaluation.models import CommandRun, estimated, require_confirmed, run_blocking
-from flows.evaluation.roles import JUDGE_ROLES, with_judge
 from flows.runtime.costs import Line, priced
 from flows.runtime.domain import load_domain
 from flows.runtime.sources import VARIABLE, sources_folder
@@ -291,11 +291,8 @@ def judged(every: Sequence[Params], made: Audit, *, confirmed: bool) -> tuple[pd
         require_confirmed(every[0], lines, "this audit", "use --yes (from Python: confirmed=True)")
 
     async def run(params: Params) -> tuple[pd.DataFrame, Practice]:
-        asked = CommandRun(params)
-        try:
+        async with CommandRun(params) as asked:
             return await verdicts_of(asked, made)
-        finally:
-            await asked.close()
 
     parts, practice = [], dict[str, Practice]()
     for params in every:

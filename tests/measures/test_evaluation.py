@@ -16,7 +16,7 @@ from flows.commands.cli import run
 from flows.evaluation.api import evaluate as evaluate_rows
 from flows.evaluation.folder import evaluation_files, page, write_evaluation
 from flows.evaluation.forms import clinicians_agreement, form_files, label_files
-from flows.evaluation.roles import choose_role
+from flows.evaluation.judges import choose_role
 from flows.evaluation.work import Evaluation, evaluate_data, read_data
 from flows.rebuild.pipeline import stage_files
 from flows.runtime.params import load_params

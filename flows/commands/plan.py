@@ -70,8 +70,8 @@ def main(
     params: Annotated[Path | None, typer.Option(help="Params file (default: params.yaml of the clone).")] = None,
 ) -> None:
     """Print designs that reach a half width or find a difference, with their cost, the cheapest marked."""
+    from flows.evaluation.judges import with_judge
     from flows.evaluation.planning import given, of_systems, of_table, read_pilot
-    from flows.evaluation.roles import with_judge
     from flows.runtime.folders import require_new_file, write_new_file
     from flows.runtime.params import load_params
     from flows.runtime.tables import table_bytes

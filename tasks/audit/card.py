@@ -94,12 +94,14 @@ def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
     share = mean_row("answered", answered, clusters=cases["document"], **{**about, "unscored": 0})
     if scored.empty:
         return [*rates, *bounds, share]
-    balanced = balanced_accuracy(truth, judged, scored["document"].to_numpy())
-    rows = [*rates, *bounds, share, metric_row("balanced_accuracy", *balanced, n=len(scored), **about)]
-    kappa = kappa_interval(truth, judged, clusters=scored["document"].to_numpy())
-    rows.append(metric_row("kappa", *kappa, n=len(scored), **about))
-    ac1 = ac1_interval(truth, judged, scored["document"].to_numpy())
-    rows.append(metric_row("ac1", *ac1, n=len(scored), **about))
+    clusters = scored["document"].to_numpy()
+    measures = {
+        "balanced_accuracy": balanced_accuracy(truth, judged, clusters),
+        "kappa": kappa_interval(truth, judged, clusters=clusters),
+        "ac1": ac1_interval(truth, judged, clusters),
+    }
+    rows = [*rates, *bounds, share]
+    rows += [metric_row(name, *interval, n=len(scored), **about) for name, interval in measures.items()]
     sides = {"texts": scored, "sensitivity_texts": scored[truth], "specificity_texts": scored[~truth]}
     rows += [metric_row(name, float(one["document"].nunique()), n=len(one), **about) for name, one in sides.items()]
     for kind, group in cases.groupby("kind", sort=True):
@@ -115,15 +117,11 @@ def kind_rows(cases: pd.DataFrame, **shared: Any) -> list[Row]:
     """For each kind: share right of the others with the same answer, and p that it is judged no worse."""
     rows: list[Row] = []
     for one in weaker_kinds(cases).to_dict("records"):
-        keys: Row = {
-            "condition": one["task"],
-            "item": one["kind"],
-            "unscored": one["unscored"],
-            "n": one["n"],
-            **shared,
-        }
-        others: Row = {**keys, "n": one["others_n"], "unscored": one["others_unscored"]}
-        rows += [metric_row(OTHERS, one["others"], **others), metric_row("p_value_adjusted", one["p"], **keys)]
+        keys: Row = {"condition": one["task"], "item": one["kind"], **shared}
+        rows += [
+            metric_row(OTHERS, one["others"], n=one["others_n"], unscored=one["others_unscored"], **keys),
+            metric_row("p_value_adjusted", one["p"], n=one["n"], unscored=one["unscored"], **keys),
+        ]
     return rows
 
 

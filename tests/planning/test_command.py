@@ -181,7 +181,7 @@ def test_a_wrong_option_is_one_line_that_says_what_was_expected(
         ("document,value\na,\nb,\n", "none of 2 rows has a score in column value"),
         ("note,value\na,1\nb,0\n", "no column document; found note, value; name it with --map FIELD=COLUMN"),
         ("document,value,take\na,1,1\na,0,1\n", "row 2: document a, take 1 is listed twice"),
-        ("document,value\na,1\na,0\n", "1 documents with a score; expected at least 2"),
+        ("document,value\na,1\na,0\n", "1 document with a score; expected at least 2"),
         ("document,value,system\na,1,x\nb,0,y\n", "2 systems, x, y; choose one with --system"),
     ],
 )

@@ -39,10 +39,8 @@ def main(
 
     require_new_file(out, "vignette agreement")
     table = _table(data, id_, system, human)
-    added = [] if evaluation is None else _add_scores(table, evaluation)
-    if evaluation is not None:
-        table = added[0]
-    metrics = _metrics(table, data, human, metric, added[1] if added else [])
+    table, added = (table, []) if evaluation is None else _add_scores(table, evaluation)
+    metrics = _metrics(table, data, human, metric, added)
     about = {"system": "all systems"}
     strata = {ALL: table["document"].notna().to_numpy()}
     pairs = [(first, second) for place, first in enumerate(metrics) for second in metrics[place + 1 :]]
@@ -86,8 +84,9 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
         raise SourceError(
             f"{data}: {first['document']} of system {first['system']} is listed twice; name --system or --id"
         )
-    if table["document"].nunique() < _FEWEST:
-        raise SourceError(f"{data}: {table['document'].nunique()} documents; at least {_FEWEST} are needed")
+    if (documents := table["document"].nunique()) < _FEWEST:
+        counted = "1 document" if documents == 1 else f"{documents} documents"
+        raise SourceError(f"{data}: {counted}; at least {_FEWEST} are needed")
     return table
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.runtime.terminal import fitted, terminal_width
 from schemas.errors import ParamsError, SourceError, UnscoredError, did_you_mean
 
 if TYPE_CHECKING:
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
     from flows.evaluation.audit import Audit
     from schemas.params import Params
-    from tasks.audit.practice import Practice
 
 
 def main(
@@ -82,9 +79,10 @@ def main(
     be_quiet()
     loaded = load_params(params or params_file()).model_copy(update={"seed": seed})
     use_instruction_set(loaded.runtime.instruction_set)  # before the imports below, which load NumPy
-    from flows.evaluation.audit import judged, judges_of, make_audit, reasons
-    from flows.evaluation.cards import FORMAT, read_card, stems
-    from flows.runtime.folders import require_replaceable
+    from flows.evaluation.audit import judged, judges_of, make_audit, reasons, tasks_of
+    from flows.evaluation.cards import FORMAT, card_files, provenance, read_card, stems
+    from flows.runtime.folders import require_replaceable, write_export
+    from tasks.audit.card import card_table
 
     card_only: dict[str, object] = {
         "--out": out,
@@ -97,15 +95,16 @@ def main(
         _refuse("--export", {"JUDGE": judges, "--verdicts": verdicts, "--dry-run": dry_run, "--yes": yes, **card_only})
     if verdicts:
         _refuse("--verdicts", {"JUDGE": judges, "--dry-run": dry_run, "--yes": yes, "--takes": takes})
-    chosen = _tasks(tasks)
+    chosen = tasks_of(texts, _tasks(tasks))
     required = _required(require, chosen)
     _require_numbers(cases, takes, seed, plan)
     earlier, folder = None if against is None else read_card(against), out or Path("audit")
-    every, names = judges_of(loaded, judges or ["simulator"]), stems(verdicts or [])
-    if export is None and not verdicts and not dry_run:
+    files = stems(verdicts or [])
+    every = [] if files or export is not None else judges_of(loaded, judges or ["simulator"])
+    if every and not dry_run:
         print(_announced(every, chosen, cases, texts, folder), flush=True)
     audit = make_audit(texts, loaded, cases=cases, tasks=chosen, takes=3 if takes is None else takes)
-    for reason in reasons(audit, [] if names or export is not None else every):
+    for reason in reasons(audit, every):
         print(reason, flush=True)
     if export is not None:
         _write_cases(export, audit, loaded)
@@ -116,29 +115,29 @@ def main(
     if dry_run:
         _print_cost(every, audit)
         return
-    found = _returned(names, audit, loaded) if names else judged(every, audit, confirmed=yes)
-    source = "notes of the simulator" if texts is None else texts.name
-    _finish(
-        *found, audit, folder, earlier, required, {"source": source, "seed": seed}, plan, every if not names else []
-    )
+    found, taken = judged(every, audit, confirmed=yes) if every else (_returned(files.values(), audit, loaded), {})
+    changes, failure = _compared(found, earlier, folder)
+    card, source = card_table(found, taken, seed=seed), "notes of the simulator" if texts is None else texts.name
+    made_from = {"source": source, "seed": seed, **provenance(audit, found, every)}
+    write_export(folder, card_files(card, found, audit.cases, changes, made_from), FORMAT)
+    failed = _print_card(card, changes, required, plan, folder)
+    if failure is not None:
+        raise failure
+    _require_answers(card)
+    if failed:
+        sys.exit(2)
 
 
-def _announced(
-    every: Sequence[Params], tasks: Sequence[str] | None, cases: int, texts: Path | None, folder: Path
-) -> str:
+def _announced(every: Sequence[Params], tasks: Sequence[str], cases: int, texts: Path | None, folder: Path) -> str:
     """What an audit is about to do, before anything is asked."""
-    from flows.evaluation.audit import BY_NAME, TASKS, WITH_RECORDS
-
     roles = [params.roles["judge"] for params in every]
     judges = [
         "the simulator's rules, no language model" if role.is_simulator else f"{role.model} at {role.base_url}"
         for role in roles
     ]
-    known = [task for task in TASKS if task not in BY_NAME]
-    asked = tasks or [task for task in known if texts is None or task not in WITH_RECORDS]
     source = "notes of the simulator" if texts is None else texts
     return (
-        f"judge: {'; '.join(judges)}. Cases: --cases {cases:,} of {source}; tasks {', '.join(asked)}. "
+        f"judge: {'; '.join(judges)}. Cases: --cases {cases:,} of {source}; tasks {', '.join(tasks)}. "
         f"The card goes to {folder / 'card.html'}"
     )
 
@@ -173,7 +172,7 @@ def _tasks(given: str | None) -> list[str] | None:
     return names
 
 
-def _required(given: str | None, tasks: list[str] | None) -> dict[str, float]:
+def _required(given: str | None, tasks: Sequence[str]) -> dict[str, float]:
     """Limits by metric or change. Raises ParamsError for another name, a number that is no share, or no claims."""
     from tasks.audit.card import CHANGE_NAMES, METRIC_NAMES
 
@@ -195,9 +194,9 @@ def _required(given: str | None, tasks: list[str] | None) -> dict[str, float]:
                 f"--require {name}: expected a metric ({', '.join(METRIC_NAMES)}) or a change "
                 f"({', '.join(CHANGE_NAMES)}){did_you_mean(name, (*METRIC_NAMES, *CHANGE_NAMES))}"
             )
-        if name == "order" and "errors" not in (tasks or []):
+        if name == "order" and "errors" not in tasks:
             raise ParamsError("--require order: two versions are shown by task errors; add errors to --tasks")
-        if name in CHANGE_NAMES and name != "order" and tasks is not None and "claims" not in tasks:
+        if name in CHANGE_NAMES and name != "order" and "claims" not in tasks:
             raise ParamsError(f"--require {name}: changes are made to claims; add claims to --tasks")
     return found
 
@@ -216,13 +215,12 @@ def _require_common(audit: Audit, earlier: pd.DataFrame) -> None:
 
 
 def _print_cost(every: list[Params], audit: Audit) -> None:
+    from flows.commands.estimate import print_lines
     from flows.evaluation.audit import audit_cost
-    from flows.runtime.costs import remarks, table
 
     for params in every:
         print(f"{params.roles['judge'].model}:")
-        lines, width = asyncio.run(audit_cost(params, audit)), terminal_width()
-        print("\n".join([table(lines, width), *(fitted(remark, width) for remark in remarks(lines))]))
+        print_lines(asyncio.run(audit_cost(params, audit)))
 
 
 def _write_cases(export: Path, audit: Audit, params: Params) -> None:
@@ -233,75 +231,60 @@ def _write_cases(export: Path, audit: Audit, params: Params) -> None:
     for file in (export, truth):
         if file.exists():
             raise SourceError(f"{file}: exists; name another file, or remove it")
-    contents = exported(all_cases(replace(audit, takes=1), params))
+    contents = exported(all_cases(audit, params))
     for file, content in zip((export, truth), contents, strict=True):
         file.write_text(content, encoding="utf-8")
     print(f"{contents[0].count(chr(10))} cases written to {export}, their truth to {truth}")
 
 
-def _returned(files: Mapping[str, Path], audit: Audit, params: Params) -> tuple[pd.DataFrame, dict[str, Practice]]:
+def _returned(files: Iterable[Path], audit: Audit, params: Params) -> pd.DataFrame:
+    """VERDICTS of files on the exported cases."""
     import pandas as pd
 
     from flows.evaluation.audit import all_cases
     from flows.evaluation.cards import returned
 
-    cases = all_cases(replace(audit, takes=1), params)
-    return pd.concat([returned(file, cases) for file in files.values()], ignore_index=True), {}
+    cases = all_cases(audit, params)
+    return pd.concat([returned(file, cases) for file in files], ignore_index=True)
 
 
-def _finish(
-    verdicts: pd.DataFrame,
-    practice: Mapping[str, Practice],
-    audit: Audit,
-    out: Path,
-    earlier: pd.DataFrame | None,
-    required: Mapping[str, float],
-    about: dict[str, object],
-    plan: float | None,
-    every: Sequence[Params],
-) -> None:
-    """Write the card, print it, and exit with 2 for a finding."""
-    from flows.evaluation.cards import FORMAT, card_files, provenance
-    from flows.lineage.origin import citation, code_rows
-    from flows.runtime.folders import write_export
-    from tasks.audit.card import CHANGE_NAMES, card_table, silent_judges
-    from tasks.audit.comparisons import against, change_lines, failed_requirements
-    from tasks.audit.correction import label_plans
-    from tasks.audit.page import card_page
+def _compared(
+    verdicts: pd.DataFrame, earlier: pd.DataFrame | None, out: Path
+) -> tuple[pd.DataFrame | None, SourceError | None]:
+    """The changes since an earlier card, or why there is no comparison, which is raised once the card is written."""
+    from tasks.audit.comparisons import against
 
-    card = card_table(verdicts, practice, seed=int(str(about["seed"])))
-    changes, failure = None, None
     try:
-        changes = None if earlier is None else against(verdicts, earlier)
+        return None if earlier is None else against(verdicts, earlier), None
     except ValueError as error:
-        failure = SourceError(f"--against: {error}; the card is written to {out}")
-    made_from = {**about, **provenance(audit, verdicts, every)}
-    rows = code_rows(made_from["code"])
-    page = card_page(
-        card, verdicts, audit.cases, changes=changes, made_from=made_from, origin_rows=rows, cite=citation(rows)
-    )
-    write_export(out, card_files(verdicts, card, page, made_from), FORMAT)
-    _print_card(card)
+        return None, SourceError(f"--against: {error}; the card is written to {out}")
+
+
+def _print_card(
+    card: pd.DataFrame, changes: pd.DataFrame | None, required: Mapping[str, float], plan: float | None, out: Path
+) -> bool:
+    """Print the card; whether the judge got worse or misses a requirement."""
+    from tasks.audit.card import CHANGE_NAMES, limits, rates, weaknesses
+    from tasks.audit.comparisons import change_lines, failed_requirements
+    from tasks.audit.correction import label_plans
+
+    print("\n".join(rates(card)))
+    print("\n".join(["", *weaknesses(card), *limits(card)]))
     if plan is not None:
         print("\n".join(["", *label_plans(card, plan)]))
     worse, other = ([], []) if changes is None else change_lines(changes)
     missed = failed_requirements(card, required, CHANGE_NAMES)
     said = [*worse, *other, *(f"required: {line}" for line in missed)]
     print("\n".join(["", *said, f"written: {out / 'card.html'}, {out / 'card.csv'}"]))
-    if failure is not None:
-        raise failure
+    return bool(worse or missed)
+
+
+def _require_answers(card: pd.DataFrame) -> None:
+    """Raise UnscoredError for a model without a verdict on any case."""
+    from tasks.audit.card import silent_judges
+
     if silent := silent_judges(card):
         raise UnscoredError(
             f"{', '.join(silent)}: no reply could be used on any case; does this model follow instructions and reply "
             "in JSON? `vignette store export` writes its replies"
         )
-    if worse or missed:
-        sys.exit(2)
-
-
-def _print_card(card: pd.DataFrame) -> None:
-    from tasks.audit.card import few_cases, findings, not_found, rates, unanswered, weak_kinds
-
-    print("\n".join(rates(card)))
-    said = (findings, weak_kinds, unanswered, not_found, few_cases)
-    print("\n".join(["", *(line for one in said for line in one(card))]))

@@ -1,9 +1,9 @@
 """Estimates what each stage would cost before anything is paid, also from a trial on a few records."""
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import yaml
@@ -15,6 +15,9 @@ from flows.runtime.params import load_params, response_store, run_budget
 from flows.runtime.terminal import fitted, terminal_width
 from flows.runtime.workspace import STORE, workspace
 from schemas.params import Params
+
+if TYPE_CHECKING:
+    from flows.runtime.costs import Line
 
 _NAMED = 5
 """Most files that are named."""
@@ -41,23 +44,33 @@ def print_estimates(
     params: Params, pipeline: Path, records: int | None = None, *, only: Collection[str] | None = None
 ) -> None:
     """Print the estimate of each stage, or of the stages ``only``, their sum, and what was spent already."""
-    from flows.runtime.costs import OWN_METRICS, estimates, remarks, table
+    from flows.runtime.costs import OWN_METRICS, estimates
 
     lines, unknown = estimates(params, pipeline, records)
     if only is not None:
         lines, unknown = [line for line in lines if line.stage in only], [name for name in unknown if name in only]
-    width = terminal_width()
-    print(table(lines, width))
+    said = []
     if OWN_METRICS in unknown:
         unknown.remove(OWN_METRICS)
-        said = f"{OWN_METRICS}: the calls of a metric of your own are not known before it ran once with the simulator"
-        print(fitted(said, width))
+        said = [f"{OWN_METRICS}: the calls of a metric of your own are not known before it ran once with the simulator"]
     if unknown:
         stages = ", ".join(unknown)
-        print(fitted(f"unknown: {stages}; run them once with the simulator, then their requests are counted", width))
-    for remark in remarks(lines):
-        print(fitted(remark, width))
+        said.append(f"unknown: {stages}; run them once with the simulator, then their requests are counted")
+    print_lines(lines, said)
     print_ledger(params)
+
+
+def print_lines(lines: "Sequence[Line]", said: Sequence[str] = (), file: object = "the params file") -> None:
+    """Print an estimate as a table, what is ``said`` of other calls, and what the table leaves out.
+
+    ``file``: the params file, which may lack prices.
+    """
+    from flows.runtime.costs import remarks, table
+
+    width = terminal_width()
+    print(table(lines, width))
+    for remark in [*said, *remarks(lines, file)]:
+        print(fitted(remark, width))
 
 
 def print_ledger(params: Params) -> None:

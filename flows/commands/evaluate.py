@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from flows.evaluation.work import Evaluation
     from schemas.params import Params
     from schemas.params.measures import Evaluate
-    from tasks.progress import Count
     from tasks.texts.reading import DataSet
 
 SIMULATOR = "simulator"  # schemas.params.llm.SIMULATOR, which takes seconds to import
@@ -114,44 +113,54 @@ def main(
     _require_methods(chosen, forms=forms, back=back, labels=labels)
     _require_files(chosen, back)
     require_replaceable(out, EVALUATION_KIND)
-    families = _families(family or [])
     given = params or params_file()
-    loaded, panel = with_judges(load_params(given), judge, lister, families, writer, answerer)
+    loaded, panel = with_judges(load_params(given), judge, lister, _families(family or []), writer, answerer)
     use_instruction_set(loaded.runtime.instruction_set)
 
     chosen, found = _read(chosen)
-    for line in found.notes:
-        print(f"evaluate: {line}", file=sys.stderr)
+    _say(found.notes)
 
-    from flows.evaluation.estimate import asking_metrics, estimate_calls
+    from flows.evaluation.api import run_evaluation
+    from flows.evaluation.cards import read_card
+    from flows.evaluation.folder import evaluation_files, model_labels, write_evaluation
+    from flows.evaluation.forms import clinicians_agreement, form_files, label_files, require_systems
     from flows.evaluation.panel import require_outputs
-    from flows.runtime.costs import remarks, table
+    from tasks.measures.evaluation import plan_of
     from tasks.progress import progress
 
+    # What is wrong with other files and names is said before anything is asked.
     if card is not None:
-        from flows.evaluation.cards import read_card
-
-        read_card(card)  # before anything is asked
+        read_card(card)
+    require_systems(back, plan_of(chosen, found).systems)
     if panel is not None:
         require_outputs(panel, chosen, found)
     if dry_run:
-        lines = asyncio.run(estimate_calls(loaded, chosen, found, panel))
-        width = terminal_width()
-        print(table(lines, width))
-        if asking := asking_metrics(chosen):
-            print(fitted(f"not counted: the calls of your own {', '.join(asking)}, which only its code knows", width))
-        for remark in remarks(lines, given):
-            print(fitted(remark, width))
+        _print_cost(loaded, chosen, found, panel, given)
         return
+    seed, sample, said = loaded.seed, loaded.med_omit.form, list[str]()
     with progress("evaluate", 3, "step") as steps:
-        evaluation, models, said = _evaluate(
-            loaded, chosen, found, out, steps, panel, confirmed=yes, card=card, forms=forms, labels=labels, back=back
-        )
-        not_recorded = _record(out, evaluation) if mlflow and clone() is not None else []
-    for line in (*said, *not_recorded):
-        print(f"evaluate: {line}", file=sys.stderr)
-    _report(evaluation, models, out)
+        evaluation, manifest = asyncio.run(run_evaluation(loaded, chosen, found, confirmed=yes, panel=panel))
+        steps.update()
+        if card is not None and "judge" in manifest["models"]:
+            evaluation, said = _corrected(evaluation, card, manifest["models"]["judge"]["label"], seed)
+        if back:
+            agreement = clinicians_agreement(evaluation, back, sample, seed=seed)
+            evaluation = evaluation.with_table("clinicians", agreement)
+        more = form_files(evaluation, sample, seed=seed) if forms else {}
+        more |= label_files(evaluation, seed=seed) if labels else {}
+        files = evaluation_files(evaluation, manifest, Path(chosen.data).name, more)
+        if other := write_evaluation(out, files):
+            said.append(f"{out}: replaced the evaluation of {other}; --out names another folder")
+        steps.update()
+        said += _record(out, evaluation) if mlflow and clone() is not None else []
+    _say(said)
+    _report(evaluation, model_labels(manifest), out)
     evaluation.require_scored()
+
+
+def _say(lines: Sequence[str]) -> None:
+    for line in lines:
+        print(f"evaluate: {line}", file=sys.stderr)
 
 
 def _read(chosen: "Evaluate") -> tuple["Evaluate", "DataSet"]:
@@ -186,42 +195,15 @@ def _require_files(chosen: "Evaluate", back: Sequence[tuple[str, Path]]) -> None
         raise SourceError("\n".join(lines))
 
 
-def _evaluate(
-    params: "Params",
-    chosen: "Evaluate",
-    data: "DataSet",
-    out: Path,
-    steps: "Count",
-    panel: "Panel | None",
-    *,
-    confirmed: bool,
-    card: Path | None,
-    forms: bool,
-    labels: bool,
-    back: Sequence[tuple[str, Path]],
-) -> tuple["Evaluation", dict[str, str], list[str]]:
-    """Evaluate and write the folder; the evaluation, the label of each role's model, and what is to be said.
+def _print_cost(params: "Params", chosen: "Evaluate", data: "DataSet", panel: "Panel | None", file: Path) -> None:
+    """Print the estimate of an evaluation; ``file``: the params file, which has the prices."""
+    from flows.commands.estimate import print_lines
+    from flows.evaluation.estimate import asking_metrics, estimate_calls
 
-    ``steps`` counts judging and writing.
-    """
-    from flows.evaluation.api import run_evaluation
-    from flows.evaluation.folder import evaluation_files, model_labels, write_evaluation
-    from flows.evaluation.forms import clinicians_agreement, form_files, label_files
-
-    evaluation, manifest = asyncio.run(run_evaluation(params, chosen, data, confirmed=confirmed, panel=panel))
-    steps.update()
-    said: list[str] = []
-    if card is not None and "judge" in manifest["models"]:
-        evaluation, said = _corrected(evaluation, card, manifest["models"]["judge"]["label"], params.seed)
-    if back:
-        agreement = clinicians_agreement(evaluation, back, params.med_omit.form, seed=params.seed)
-        evaluation = evaluation.with_table("clinicians", agreement)
-    more = form_files(evaluation, params.med_omit.form, seed=params.seed) if forms else {}
-    more |= label_files(evaluation, seed=params.seed) if labels else {}
-    if other := write_evaluation(out, evaluation_files(evaluation, manifest, Path(chosen.data).name, more)):
-        said.append(f"{out}: replaced the evaluation of {other}; --out names another folder")
-    steps.update()
-    return evaluation, model_labels(manifest), said
+    said = []
+    if asking := asking_metrics(chosen):
+        said = [f"not counted: the calls of your own {', '.join(asking)}, which only its code knows"]
+    print_lines(asyncio.run(estimate_calls(params, chosen, data, panel)), said, file)
 
 
 def _corrected(evaluation: "Evaluation", card: Path, judge: str, seed: int) -> tuple["Evaluation", list[str]]:

@@ -32,8 +32,8 @@ def main(
 
     The first call asks the rounds of the reference. Exit status 2: an alarm.
     """
+    from flows.evaluation.judges import with_judge
     from flows.evaluation.monitor import read_rounds, rounds_file
-    from flows.evaluation.roles import with_judge
     from flows.runtime.folders import require_new_file, write_new_file
     from flows.runtime.params import load_params
     from flows.runtime.tables import write_text
@@ -86,14 +86,12 @@ def _asked(params: Params, known: pd.DataFrame, ask: range, file: Path, *, confi
         require_confirmed(params, lines, f"the monitor's {len(ask)} rounds", "use --yes")
 
     async def run() -> pd.DataFrame:
-        asked, found = CommandRun(params, quiet=True), known
-        try:
+        found = known
+        async with CommandRun(params, quiet=True) as asked:
             for number in ask:
                 found = pd.concat([found, await judge_round(asked, number, each=settings.cases)], ignore_index=True)
                 write_rounds(file, found)
                 print(f"round {number} of {ask[-1]}", end="\r", file=sys.stderr, flush=True)
-        finally:
-            await asked.close()
         return found
 
     return asyncio.run(run())

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from schemas.errors import ParamsError, SourceError, did_you_mean
+from schemas.errors import ParamsError, did_you_mean
 
 if TYPE_CHECKING:
     from schemas.params import Params
-    from tasks.planning.components import Components, Pilot
-    from tasks.planning.plan import Prices
+    from tasks.planning.components import Components
     from tasks.statistics.intervals import Bounds
 
 STUDIES = ("evaluate", "systems", "lineages", "forms", "audit")
@@ -71,18 +70,19 @@ def main(
     params: Annotated[Path | None, typer.Option(help="Params file (default: params.yaml of the clone).")] = None,
 ) -> None:
     """Print designs that reach a half width or find a difference, with their cost, the cheapest marked."""
-    from flows.evaluation.roles import with_judge
+    from flows.evaluation.judges import with_judge
+    from flows.evaluation.planning import given, of_systems, of_table, read_pilot
     from flows.runtime.folders import require_new_file, write_new_file
     from flows.runtime.params import load_params
     from flows.runtime.tables import table_bytes
-    from flows.runtime.workspace import be_quiet, clone, params_file
+    from flows.runtime.workspace import be_quiet, params_file
     from tasks.planning.designs import Study
-    from tasks.planning.plan import Grid, Target, alternatives
+    from tasks.planning.plan import Grid, Prices, Target, alternatives
     from tasks.planning.report import lines
 
     be_quiet()
     require_new_file(csv, "vignette plan")
-    _require(study, difference, family, power, half_width)
+    _require(study, difference, family, power, half_width, label_price, note_price)
     limits = _bounds(bounds)
     keys = {"metric": metric, "system": system, "condition": condition, "item": item}
     pair = _names(systems)
@@ -90,19 +90,15 @@ def main(
     _require_informative(half_width, limits, bounds, compared)
     if difference is not None and not compared:
         raise ParamsError(f"--difference: {study} estimates one mean; plan systems or lineages, or name --systems A,B")
+    rows = None
     if pilot is not None:
-        found, rows, about = _from_pilot(pilot, map_, where, limits, system, pair, compared, independent)
+        every = read_pilot(pilot, _pairs(map_, "--map"), _pairs(where, "--where"), limits)
+        found, rows, about = of_systems(every, pilot, system, pair if compared else None, independent=independent)
     elif components is not None:
-        from flows.evaluation.planning import given
-
-        found, rows, about = given(components, 0.0 if compared else mean), None, "given components, taken as certain"
-    elif clone() is None:
-        raise ParamsError(
-            f"{study}: a plan needs a variance: --pilot FILE (scores of some documents), --components note=0.02,... "
-            "(docs/plan.md), or, in a clone, a row of its tables with --table"
-        )
+        found, about = given(components, 0.0 if compared else mean), "given components, taken as certain"
     else:
-        found, rows, about = _from_table(study, table, {k: v for k, v in keys.items() if v is not None}, limits)
+        name, row = _stored(study, table)
+        found, about = of_table(name, row | {key: value for key, value in keys.items() if value is not None}, limits)
     if compared and components is None and (rows is None or not rows.paired):
         found, more = _doubled(found, correlation, independent)
         about += more
@@ -112,7 +108,7 @@ def main(
     planned = Study(found, span if compared else limits, compared, independent, pooled, family)
     loaded = load_params(params or params_file())
     loaded = loaded if judge is None else with_judge(loaded, judge)
-    prices = _prices(study, loaded, tokens, counted, like, label_price, note_price)
+    prices = Prices(note_price, _judgement_price(study, loaded, tokens, counted, like), label_price)
     grid = Grid(_numbers(questions, "--questions"), _numbers(takes, "--takes"), _numbers(raters, "--raters"),
                 _numbers(notes, "--notes") if notes else ())  # fmt: skip
     target = Target(half_width, difference, power)
@@ -127,7 +123,9 @@ def main(
         print(f"written: {csv}")
 
 
-def _require(study: str, difference: float | None, family: int, power: float, half_width: float | None) -> None:
+def _require(
+    study: str, difference: float | None, family: int, power: float, half_width: float | None, *prices: float
+) -> None:
     if study not in STUDIES:
         raise ParamsError(f"{study}: no such study; expected one of {', '.join(STUDIES)}{did_you_mean(study, STUDIES)}")
     if not 0 < power < 1:
@@ -137,6 +135,8 @@ def _require(study: str, difference: float | None, family: int, power: float, ha
     for name, value in (("--difference", difference), ("--half-width", half_width)):
         if value is not None and not 0 < value < float("inf"):
             raise ParamsError(f"{name} {value:g}: expected a number above 0")
+    if min(prices) < 0:
+        raise ParamsError("--label-price, --note-price: expected dollars from 0 up")
 
 
 def _require_informative(half_width: float | None, limits: Bounds | None, bounds: str, compared: bool) -> None:
@@ -200,74 +200,40 @@ def _doubled(one: Components, correlation: float, independent: bool) -> tuple[Co
     return one.doubled(correlation), f"; two systems like it, correlation {correlation:g} (a pilot with both says more)"
 
 
-def _from_pilot(
-    file: Path,
-    map_: list[str] | None,
-    where: list[str] | None,
-    bounds: Bounds | None,
-    system: str | None,
-    pair: tuple[str, ...],
-    compared: bool,
-    independent: bool,
-) -> tuple[Components, Pilot, str]:
-    from flows.evaluation.planning import compared as of_systems
-    from flows.evaluation.planning import one_system, read_pilot
+def _stored(study: str, table: str | None) -> tuple[str, dict[str, str]]:
+    """The table of the clone's reports/tables that a study is planned from, and keys of its row."""
+    from flows.runtime.workspace import clone
 
-    read = read_pilot(file, _pairs(map_, "--map"), _pairs(where, "--where"), bounds)
-    about = file.name
-    several = "system" in read.rows and read.rows["system"].nunique() > 1
-    if compared and (several or pair) and system is None:
-        if "system" not in read.rows:
-            raise ParamsError(f"--systems: {file} has no column system; name it with --map system=COLUMN")
-        read, said = of_systems(read, pair, file, independent=independent)
-        about += f": {said}"
-    else:
-        read = one_system(read, system, file)
-    try:
-        return read.components(), read, about
-    except ValueError as error:
-        raise SourceError(f"{file}: {error}") from error
-
-
-def _from_table(
-    study: str, table: str | None, keys: dict[str, str], bounds: Bounds | None
-) -> tuple[Components, None, str]:
-    from flows.evaluation.planning import of_table
-
-    if table is None and study not in STORED:
+    if clone() is None:
+        raise ParamsError(
+            f"{study}: a plan needs a variance: --pilot FILE (scores of some documents), --components note=0.02,... "
+            "(docs/plan.md), or, in a clone, a row of its tables with --table"
+        )
+    if table is not None:
+        return table, {}
+    if study not in STORED:
         raise ParamsError(f"{study}: give --pilot, --components or --table; no table here holds labels of people")
-    name, default = (table, {}) if table is not None else STORED[study]
-    found, about = of_table(name, {**default, **keys}, bounds)
-    return found, None, f"{about}, which are taken for its notes"
+    return STORED[study]
 
 
-def _prices(
-    study: str, params: Params, tokens: str | None, counted: str | None, like: Path | None,
-    label: float, note: float,
-) -> Prices:  # fmt: skip
-    from tasks.planning.plan import Prices
-
-    if min(label, note) < 0:
-        raise ParamsError("--label-price, --note-price: expected dollars from 0 up")
-    if study == "forms" and not (tokens or counted):
-        return Prices(note, 0.0, label)
-    if params.roles["judge"].is_simulator and counted is None:
-        return Prices(note, 0.0, label)
+def _judgement_price(study: str, params: Params, tokens: str | None, counted: str | None, like: Path | None) -> float:
+    """Dollars of a judgement by the judge; nan where they are not known."""
+    by_people = study == "forms" and not tokens
+    if counted is None and (by_people or params.roles["judge"].is_simulator):
+        return 0.0
     from flows.evaluation import estimate  # it takes seconds to import
 
     if tokens is not None:
-        sent, received = _tokens(tokens)
-        return Prices(note, estimate.price_of_tokens(params, (sent, received)), label)
+        return estimate.price_of_tokens(params, _tokens(tokens))
     if counted is not None:
-        return Prices(note, estimate.price_of_stage(params, counted), label)
+        return estimate.price_of_stage(params, counted)
     if study == "audit":
-        return Prices(note, estimate.price_of_audit(params, like), label)
-    if like is not None:
-        from flows.commands.evaluate import checked
+        return estimate.price_of_audit(params, like)
+    if like is None:
+        return float("nan")
+    from flows.commands.evaluate import checked
 
-        values: dict[str, object] = {"data": str(like), "metrics": ["doclens"]}
-        return Prices(note, estimate.price_of_documents(params, checked(values)), label)
-    return Prices(note, float("nan"), label)
+    return estimate.price_of_documents(params, checked({"data": str(like), "metrics": ["doclens"]}))
 
 
 def _said(params: Params) -> str:

@@ -17,13 +17,12 @@ import pandas as pd
 
 from flows.evaluation.audit import CLAIMS, judged, judges_of, make_audit
 from flows.evaluation.estimate import Guard
-from flows.evaluation.folder import evaluation_files, manifest, model_of, write_evaluation
+from flows.evaluation.folder import evaluation_files, manifest, write_evaluation
 from flows.evaluation.judges import Panel, with_judges
 from flows.evaluation.models import CommandRun, run_blocking
-from flows.evaluation.panel import judge_by_panel, open_runs, require_outputs, share_lists
+from flows.evaluation.panel import run_panel
 from flows.evaluation.planning import given
 from flows.evaluation.work import Evaluation, evaluate_data, require_work, roles_of
-from flows.runtime.clients import Confirm
 from flows.runtime.params import load_params
 from flows.runtime.workspace import be_quiet, params_file
 from schemas.errors import ParamsError
@@ -48,38 +47,13 @@ async def run_evaluation(
     """
     confirm = None if confirmed else Guard(chosen, data, panel).check
     if panel is not None:
-        return await _run_panel(panel, params, chosen, data, confirm)
-    run, roles = CommandRun(params, confirm), roles_of(chosen, data)
-    try:
+        return await run_panel(panel, params, chosen, data, confirm)
+    roles = roles_of(chosen, data)
+    async with CommandRun(params, confirm) as run:
         await run.identify(roles)
         evaluation = await evaluate_data(run, chosen, data)
         run.require_answers()
         return evaluation, manifest(evaluation, chosen, params, run.fingerprints, roles)
-    finally:
-        await run.close()
-
-
-async def _run_panel(
-    panel: Panel, params: Params, chosen: Evaluate, data: DataSet, confirm: Confirm | None
-) -> tuple[Evaluation, dict[str, Any]]:
-    """As `run_evaluation`, with the identities of all judges and of the lister in the manifest."""
-    require_outputs(panel, chosen, data)
-    runs, roles = open_runs(panel, params, confirm), roles_of(chosen, data)
-    first = runs.judges[panel.first]
-    try:
-        for run in runs.every:
-            await run.identify(roles if run is first else ["judge"])
-        share_lists(runs)
-        evaluation = await judge_by_panel(runs, panel, chosen, data)
-        for run in runs.every:
-            run.require_answers()
-        made_from = manifest(evaluation, chosen, first.params, first.fingerprints, roles)
-        judges = {name: model_of(run.fingerprints, "judge", run.params) for name, run in runs.judges.items()}
-        lister = model_of(runs.lister.fingerprints, "judge", runs.lister.params)
-        about = {"judges": judges, "lister": {"name": panel.lister, **lister}, "families": dict(panel.families)}
-        return evaluation, {**made_from, "panel": about}
-    finally:
-        await runs.close()
 
 
 DATA = "data"

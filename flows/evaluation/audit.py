@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from flows.evaluation.judges import JUDGE_ROLES, with_judge
 from flows.evaluation.models import CommandRun, estimated, require_confirmed, run_blocking
-from flows.evaluation.roles import JUDGE_ROLES, with_judge
 from flows.runtime.costs import Line, priced
 from flows.runtime.domain import load_domain
 from flows.runtime.sources import VARIABLE, sources_folder
@@ -37,8 +37,8 @@ from tasks.domains.in_use import data_of, in_domain
 from tasks.domains.rules import rules_of
 from tasks.judges.judges_compared import CountedAsk
 from tasks.judges.simulated_notes import write_gold
-from tasks.llm.calls import Answer, Ask, Call
-from tasks.llm.costs import Estimate, tokens
+from tasks.llm.calls import Ask
+from tasks.llm.costs import Estimate
 from tasks.measures.doclens.evaluators import make_evaluator
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
@@ -90,23 +90,29 @@ class Audit:
         return max(ceil(number * self.size), 1)
 
 
-def make_audit(
-    file: Path | None, params: Params, *, cases: int, tasks: Sequence[str] | None = None, takes: int = 1
-) -> Audit:
-    """The audit of texts of a file, references or else sources, or of the simulator's notes; by default of all tasks.
+def tasks_of(file: Path | None, tasks: Sequence[str] | None) -> list[str]:
+    """The tasks of an audit, by default those that the texts of ``file``, or the simulator's notes, allow.
 
-    Raises SourceError for texts that no claim can be planted into, ParamsError for a task that needs the simulator's
-    notes.
+    Raises ParamsError for one that they do not allow.
     """
-    size = cases / CLAIMS
     possible = [task for task in TASKS if file is None or task not in WITH_RECORDS]
-    if tasks is not None and (lacking := [task for task in tasks if task not in possible]):
+    if lacking := [task for task in tasks or () if task not in possible]:
         raise ParamsError(
             f"--tasks {lacking[0]}: needs notes whose record is known, as the simulator's are; leave out --texts, or "
             f"choose of {', '.join(possible)}"
         )
-    chosen, left_out = list(tasks or [task for task in possible if task not in BY_NAME]), list[str]()
-    errors: list[ErrorText] = []
+    return list(tasks or [task for task in possible if task not in BY_NAME])
+
+
+def make_audit(
+    file: Path | None, params: Params, *, cases: int, tasks: Sequence[str] | None = None, takes: int = 1
+) -> Audit:
+    """The audit of texts of a file, references or else sources, or of the simulator's notes.
+
+    ``tasks``: as of `tasks_of`. Raises SourceError for texts that no claim can be planted into.
+    """
+    size, chosen = cases / CLAIMS, tasks_of(file, tasks)
+    errors, left_out = list[ErrorText](), list[str]()
     if ERRORS in chosen:
         try:
             errors = drawn_texts(_errors(params), max(ceil(ERROR_TEXTS * size), 1), seed=params.seed)
@@ -176,11 +182,11 @@ async def verdicts_of(run: CommandRun, audit: Audit) -> tuple[pd.DataFrame, Prac
 
 
 def all_cases(audit: Audit, params: Params) -> pd.DataFrame:
-    """CASES of all tasks, in the order in which a judge is asked; the same whoever judges.
+    """CASES of all tasks, in the order in which a judge is asked, without further takes; the same whoever judges.
 
     Ids depend on the texts, so that a verdict never counts for another text than the judge saw.
     """
-    rows = asyncio.run(answers_of(audit, params, Nobody(), Nobody(), fillers=True))
+    rows = asyncio.run(answers_of(replace(audit, takes=1), params, Nobody(), Nobody(), fillers=True))
     cases = typed(rows, CASES)
     ids = {one.id: opaque(params.seed, one.id, one.premise, one.claim) for one in cases.itertuples()}
     pairs = [ids.get(one, "") for one in cases["pair"]]  # a pair may be a case that was not drawn
@@ -245,22 +251,10 @@ async def audit_cost(params: Params, audit: Audit) -> list[Line]:
     )
     if ERRORS not in audit.tasks or params.roles["judge"].is_simulator:
         return lines
-    listed = _Listed()
-    await judge_errors(listed, audit.errors, seed=params.seed)
-    sent = sum(tokens(message.content) for call in listed.calls for message in call.messages)
-    estimate = Estimate("judge", len(listed.calls), sent, REPLY_TOKENS * len(listed.calls))
+    counted = CountedAsk(Nobody())
+    await judge_errors(counted, audit.errors, seed=params.seed)
+    estimate = Estimate("judge", counted.calls, counted.prompt_tokens, REPLY_TOKENS * counted.calls)
     return [*lines, priced(params, f"{STAGE}: {ERRORS}", estimate, "from prompts")]
-
-
-class _Listed(Nobody):
-    """Keeps the calls, and answers nothing."""
-
-    def __init__(self) -> None:
-        self.calls: list[Call] = []
-
-    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
-        self.calls += calls
-        return await super().__call__(calls)
 
 
 def reasons(audit: Audit, every: Sequence[Params]) -> list[str]:
@@ -297,11 +291,8 @@ def judged(every: Sequence[Params], made: Audit, *, confirmed: bool) -> tuple[pd
         require_confirmed(every[0], lines, "this audit", "use --yes (from Python: confirmed=True)")
 
     async def run(params: Params) -> tuple[pd.DataFrame, Practice]:
-        asked = CommandRun(params)
-        try:
+        async with CommandRun(params) as asked:
             return await verdicts_of(asked, made)
-        finally:
-            await asked.close()
 
     parts, practice = [], dict[str, Practice]()
     for params in every:

@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 
 from flows.evaluation.audit import Audit, reasons
-from flows.evaluation.folder import defused
-from flows.lineage.origin import running_code
-from flows.runtime.tables import check, table_bytes
+from flows.evaluation.folder import table_files
+from flows.lineage.origin import citation, code_rows, running_code
+from flows.runtime.tables import check
 from schemas.errors import ParamsError, SourceError
 from schemas.params import Params
 from schemas.tables.columns import typed
@@ -18,6 +18,7 @@ from schemas.tables.evaluate import VERDICTS
 from schemas.tables.metrics import METRICS
 from tasks.audit.cases import FILLER
 from tasks.audit.further import about_kind
+from tasks.audit.page import card_page
 from tasks.audit.trials import QUESTIONS
 from tasks.measures.doclens.evaluators import most_claims
 from tasks.texts.fields import Defects
@@ -26,15 +27,29 @@ from tasks.transport.json_lines import json_lines
 FORMAT = "vignette-audit"
 
 
-def card_files(verdicts: pd.DataFrame, card: pd.DataFrame, page: str, about: Mapping[str, Any]) -> dict[str, bytes]:
-    """Contents of a card's files by name: figures and verdicts as CSV and parquet, all figures as JSON, the page."""
-    tables = {"card": check(card, METRICS, "card"), "verdicts": check(verdicts, VERDICTS, "verdicts")}
-    files = {"card.html": page.encode()}
-    for name, table in tables.items():
-        files |= {f"{name}.csv": table_bytes(defused(table)), f"{name}.parquet": table_bytes(table, ".parquet")}
+def card_files(
+    card: pd.DataFrame,
+    verdicts: pd.DataFrame,
+    cases: pd.DataFrame,
+    changes: pd.DataFrame | None,
+    made_from: Mapping[str, Any],
+) -> dict[str, bytes]:
+    """Contents of a card's files by name: figures and verdicts as CSV and parquet, all figures as JSON, the page.
+
+    ``cases``, ``changes`` and ``made_from`` as of `tasks.audit.page.card_page`.
+    """
+    origin = code_rows(made_from["code"])
+    page = card_page(
+        card, verdicts, cases, changes=changes, made_from=made_from, origin_rows=origin, cite=citation(origin)
+    )
     figures = json.loads(card.to_json(orient="records", double_precision=10))
-    content = json.dumps({**about, "figures": figures}, indent=2, ensure_ascii=False)
-    return files | {"card.json": f"{content}\n".encode()}
+    content = json.dumps({**made_from, "figures": figures}, indent=2, ensure_ascii=False)
+    return {
+        "card.html": page.encode(),
+        **table_files("card", card, METRICS),
+        **table_files("verdicts", verdicts, VERDICTS),
+        "card.json": f"{content}\n".encode(),
+    }
 
 
 def stems(files: Sequence[Path]) -> dict[str, Path]:
@@ -95,15 +110,17 @@ def card_of(folder: Path, judge: str) -> pd.DataFrame:
 def exported(cases: pd.DataFrame) -> tuple[str, str]:
     """Cases of all tasks without the truth, and the truth with its reason, as JSON Lines by id."""
     asked = cases["task"].replace(FILLER, "claims")
-    shown = cases.assign(task=asked, question=asked.map(QUESTIONS))[
-        ["id", "task", "question", "call", "premise", "claim"]
-    ]
+    shown = cases.assign(task=asked, question=asked.map(QUESTIONS))
     about = pd.DataFrame([about_kind(kind) for kind in cases["kind"]], columns=["difficulty", "reason"])
-    columns = ["id", "task", "kind", "factor", "difficulty", "truth", "reason", "pair"]
-    truth = pd.concat([cases.reset_index(drop=True), about], axis=1)[columns]
-    lines = (str(one.to_json(orient="records", lines=True, force_ascii=False)) for one in (shown, truth))
-    first, second = lines
-    return first, second
+    truth = pd.concat([cases.reset_index(drop=True), about], axis=1)
+    return (
+        _lines(shown[["id", "task", "question", "call", "premise", "claim"]]),
+        _lines(truth[["id", "task", "kind", "factor", "difficulty", "truth", "reason", "pair"]]),
+    )
+
+
+def _lines(table: pd.DataFrame) -> str:
+    return str(table.to_json(orient="records", lines=True, force_ascii=False))
 
 
 def returned(file: Path, cases: pd.DataFrame) -> pd.DataFrame:

@@ -61,7 +61,7 @@ async def estimate_calls(params: Params, chosen: Evaluate, data: DataSet, panel:
 
     others = [role for role in roles if role != "judge"]
     lines = [line for line in await estimated(params, STAGE, roles, work, times=factor) if line.estimate.role in others]
-    for name in dict.fromkeys([*panel.judges, panel.lister]):
+    for name in panel.everyone:
         sides = [*(["lists"] if name == panel.lister else []), *(["verdicts"] if name in panel.judges else [])]
         asked = [counted[side] for side in sides]
         calls, sent, received = np.sum([one.counts for one in asked], axis=0).tolist()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pandera.pandas as pa
 
 from flows.evaluation.work import Evaluation
 from flows.lineage.origin import citation, code_rows, running_code
@@ -74,9 +75,7 @@ def evaluation_files(
     """
     files = dict(more or {})
     for stem, frame in evaluation.tables.items():
-        checked = check(frame, EVALUATION[stem], stem)
-        files[f"tables/{stem}.csv"] = table_bytes(defused(checked))
-        files[f"tables/{stem}.parquet"] = table_bytes(checked, ".parquet")
+        files |= table_files(f"tables/{stem}", frame, EVALUATION[stem])
     files[PAGE] = page(evaluation, title, model_labels(made_from), origin_rows(made_from)).encode()
     written = {**made_from, "written": {name: _digest(content) for name, content in sorted(files.items())}}
     files[MANIFEST] = (json.dumps(written, indent=2, ensure_ascii=False) + "\n").encode()
@@ -149,6 +148,12 @@ def _data_and_methods(manifest: Path) -> tuple[str, str, str] | None:
         return str(found["evaluation"]["data"]), str(found["data_sha256"]), methods
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def table_files(name: str, frame: pd.DataFrame, schema: pa.DataFrameSchema) -> dict[str, bytes]:
+    """Contents of a table as CSV and parquet, by the ``name`` with its ending."""
+    checked = check(frame, schema, Path(name).name)
+    return {f"{name}.csv": table_bytes(defused(checked)), f"{name}.parquet": table_bytes(checked, ".parquet")}
 
 
 def defused(frame: pd.DataFrame) -> pd.DataFrame:

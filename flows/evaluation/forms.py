@@ -32,18 +32,23 @@ def form_files(evaluation: Evaluation, size: FormSample, *, seed: int) -> dict[s
     return files
 
 
+def require_systems(returned: Sequence[tuple[str, Path]], systems: Sequence[str]) -> None:
+    """Raise SourceError for a returned form of a system that is not evaluated."""
+    for system, path in returned:
+        if system not in systems:
+            known = ", ".join(systems) + did_you_mean(system, systems)
+            raise SourceError(f"--returned {system}={path}: no such system; expected {known}")
+
+
 def clinicians_agreement(
     evaluation: Evaluation, returned: Sequence[tuple[str, Path]], size: FormSample, *, seed: int
 ) -> pd.DataFrame:
     """METRICS of the agreement of clinicians with the judge and with each other, by system.
 
-    ``returned``: system and file of each returned form. Raises SourceError for an unknown system or another form.
+    ``returned``: system and file of each returned form. Raises SourceError for another form.
     """
     files: dict[str, dict[str, str]] = {}
     for system, path in returned:
-        if system not in evaluation.systems:
-            known = ", ".join(evaluation.systems) + did_you_mean(system, evaluation.systems)
-            raise SourceError(f"--returned {system}={path}: no such system; expected {known}")
         files.setdefault(system, {})[str(path)] = read_returned(path)
     rows = [_agreement(evaluation, system, texts, size, seed) for system, texts in files.items()]
     return pd.concat(rows, ignore_index=True)

@@ -6,10 +6,10 @@ import tempfile
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from flows.commands.probe import probe
-from flows.evaluation.roles import with_roles
+from flows.evaluation.judges import with_roles
 from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join
 from flows.runtime.clients import Clients, Confirm
 from flows.runtime.costs import Line, priced, require_affordable
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class CommandRun:
-    """One evaluation outside a stage: the interface of `flows.evaluation.work.Runner`.
+    """One evaluation outside a stage, a context: the interface of `flows.evaluation.work.Runner`.
 
     The identities of its models are kept in the workspace, so that the tracked fingerprints/ do not change. An
     expensive run is confirmed by ``confirm``.
@@ -67,7 +67,10 @@ class CommandRun:
         chunks = cut(frames, by, self.params.runtime.chunk_rows)
         return join(await asyncio.gather(*(run(chunk) for chunk in chunks)))
 
-    async def close(self) -> None:
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
         """Close the clients and stop the simulator."""
         await self._clients.close()
 
@@ -84,12 +87,9 @@ async def rehearse(
         store = str(Path(folder) / "rehearsal.sqlite")
         runtime = params.runtime.model_copy(update={"store": store, "sending": {}})
         rules = with_roles(params, dict.fromkeys(roles, SIMULATOR))
-        run = CommandRun(rules.model_copy(update={"runtime": runtime}), quiet=True)
-        try:
+        async with CommandRun(rules.model_copy(update={"runtime": runtime}), quiet=True) as run:
             await run.identify(roles)
             await work(run)
-        finally:
-            await run.close()
         return [one for lines in rehearsed(store).values() for one in lines]
 
 

@@ -1,13 +1,16 @@
 """An evaluation by several judges of the same claims and facts, which one lister lists."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 
+from flows.evaluation.folder import manifest, model_of
 from flows.evaluation.judges import Panel
 from flows.evaluation.models import CommandRun
-from flows.evaluation.work import Evaluation, evaluation_of, judge_all, problem_of
+from flows.evaluation.work import Evaluation, evaluation_of, judge_all, problem_of, roles_of
 from flows.runtime.chunks import Frames
 from flows.runtime.clients import Confirm
 from schemas.errors import ParamsError, SourceError, did_you_mean
@@ -25,7 +28,7 @@ from tasks.texts.document import documents_of
 from tasks.texts.reading import DataSet
 
 
-def require_systems(panel: Panel, systems: Sequence[str]) -> None:
+def require_families(panel: Panel, systems: Sequence[str]) -> None:
     """Raise ParamsError for a family of a name that no judge or system has, or both have, or without a contrast."""
     for name in panel.families:
         if name in panel.judges and name in systems:
@@ -47,69 +50,66 @@ def _same_scores(judges: Sequence[str], systems: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame([{**about, "judge": judge, "system": system} for judge in judges for system in systems])
 
 
-@dataclass(frozen=True)
-class Runs:
-    """The runs of the judges by name, and of the lister where it does not judge."""
+async def run_panel(
+    panel: Panel, params: Params, chosen: Evaluate, data: DataSet, confirm: Confirm | None
+) -> tuple[Evaluation, dict[str, Any]]:
+    """The evaluation by a panel, and its manifest with the identities of all judges and of the lister."""
+    require_outputs(panel, chosen, data)
+    roles = roles_of(chosen, data)
+    async with AsyncExitStack() as opened:
+        every: dict[str, CommandRun] = {}
+        for name in panel.everyone:
+            run = CommandRun(panel.params_of(params, name), confirm)
+            every[name] = await opened.enter_async_context(run)
+        judges, first = {name: every[name] for name in panel.judges}, every[panel.first]
+        for run in every.values():
+            await run.identify(roles if run is first else ["judge"])
+        share_lists(judges.values(), every[panel.lister])
+        evaluation = await judge_by_panel(judges, panel, chosen, data)
+        for run in every.values():
+            run.require_answers()
+        models = {name: model_of(run.fingerprints, "judge", run.params) for name, run in every.items()}
+        made_from = manifest(evaluation, chosen, first.params, first.fingerprints, roles)
+        about = {
+            "judges": {name: models[name] for name in judges},
+            "lister": {"name": panel.lister, **models[panel.lister]},
+            "families": dict(panel.families),
+        }
+        return evaluation, {**made_from, "panel": about}
 
-    judges: Mapping[str, CommandRun]
-    lister: CommandRun
-    every: Sequence[CommandRun]
 
-    async def close(self) -> None:
-        """Close all clients."""
-        for run in self.every:
-            await run.close()
+def share_lists(judges: Iterable[CommandRun], lister: CommandRun) -> None:
+    """Have the lister list for all judges, and the other models of the run that asks first write and answer for all."""
+    lists, shared = Once(lister.ask("judge")), dict[RoleName, Ask]()
 
-
-def open_runs(panel: Panel, params: Params, confirm: Confirm | None) -> Runs:
-    """A run for each judge: lists come from the lister, once for all, and texts and answers from the first run."""
-    every = {
-        name: CommandRun(panel.params_of(params, name), confirm)
-        for name in dict.fromkeys([*panel.judges, panel.lister])
-    }
-    return Runs({name: every[name] for name in panel.judges}, every[panel.lister], list(every.values()))
-
-
-def share_lists(runs: Runs) -> None:
-    """Have the lister list for all judges, and the first run's other models write and answer for all."""
-    lister, first = Once(runs.lister.ask("judge")), next(iter(runs.judges.values()))
-    shared: dict[RoleName, Ask] = {}
-
-    def of_first(role: RoleName, client: Asks) -> Ask:
+    def answering(role: RoleName, client: Asks) -> Ask:
         if role == "judge":
-            return Divided(lister, client(role))
+            return Divided(lists, client(role))
         if role not in shared:
             shared[role] = Once(client(role))
         return shared[role]
 
-    def of_further(role: RoleName, client: Asks) -> Ask:
-        return Divided(lister, client(role)) if role == "judge" else first.ask(role)
-
-    for run in runs.judges.values():
-        run.wrap = of_first if run is first else of_further
+    for run in judges:
+        run.wrap = answering
 
 
-async def judge_by_panel(runs: Runs, panel: Panel, chosen: Evaluate, data: DataSet) -> Evaluation:
+async def judge_by_panel(judges: Mapping[str, CommandRun], panel: Panel, chosen: Evaluate, data: DataSet) -> Evaluation:
     """The first judge's evaluation with the tables of all judges; every claim and fact is the same for all."""
-    made: dict[str, Frames] = {}
-    evaluation: Evaluation | None = None
-    plan = plan_of(chosen, data)
-    for name, run in runs.judges.items():
-        if evaluation is None:
-            made[name] = await judge_all(run, chosen, data)
-            evaluation = evaluation_of(run, chosen, data, made[name])
-            written = replace(data, documents=documents_of(made[name]["documents"]))
-        else:
-            only = chosen.model_copy(update={"write": [], "own": []})
-            made[name] = await judge_all(run, only, written, replace(plan, writers=()))
-    if evaluation is None:
-        raise ParamsError("a panel needs a judge")
-    return _with_panel(evaluation, made, runs, panel)
+    first, *further = judges
+    made = {first: await judge_all(judges[first], chosen, data)}
+    evaluation = evaluation_of(judges[first], chosen, data, made[first])
+    written = replace(data, documents=documents_of(made[first]["documents"]))
+    only, plan = chosen.model_copy(update={"write": [], "own": []}), replace(plan_of(chosen, data), writers=())
+    for name in further:
+        made[name] = await judge_all(judges[name], only, written, plan)
+    return _with_panel(evaluation, made, judges, panel)
 
 
-def _with_panel(evaluation: Evaluation, made: Mapping[str, Frames], runs: Runs, panel: Panel) -> Evaluation:
-    params = runs.judges[panel.first].params
-    labels = {name: run.ask("judge").label for name, run in runs.judges.items()}
+def _with_panel(
+    evaluation: Evaluation, made: Mapping[str, Frames], judges: Mapping[str, CommandRun], panel: Panel
+) -> Evaluation:
+    params = judges[panel.first].params
+    labels = {name: run.ask("judge").label for name, run in judges.items()}
     metrics, shares = by_judge(evaluation.documents, evaluation.plan, made, params, labels)
     verdicts = pd.concat([verdicts_of(tables, name) for name, tables in made.items()], ignore_index=True)
     planted = None
@@ -143,6 +143,6 @@ def require_outputs(panel: Panel, chosen: Evaluate, data: DataSet) -> None:
     if PANEL in panel.judges:
         raise ParamsError(f"--judge {PANEL}: {PANEL!r} is the name of the panel; choose another")
     plan = plan_of(chosen, data)
-    require_systems(panel, plan.systems)
+    require_families(panel, plan.systems)
     if set(plan.metrics) <= {"overlap"} and len(panel.judges) > 1:
         raise SourceError(f"{chosen.data}: several judges, and nothing to judge; add doclens, grounding or med_omit")

@@ -70,12 +70,35 @@ def _score(place: str, text: str, bounds: Bounds | None) -> float:
     return found
 
 
-def compared(pilot: Pilot, systems: Sequence[str], file: Path, *, independent: bool) -> tuple[Pilot, str]:
+def of_systems(
+    pilot: Pilot, file: Path, system: str | None, pair: Sequence[str] | None, *, independent: bool
+) -> tuple[Components, Pilot, str]:
+    """The components that a study is planned from, the rows of the pilot behind them, and their description.
+
+    ``pair``: two systems that are compared, which may be empty where the pilot has no others; None for a study of one.
+    Raises SourceError where the components cannot be told.
+    """
+    held = sorted(pilot.rows["system"].unique()) if "system" in pilot.rows else []
+    if pair is None or system is not None or not (pair or len(held) > 1):
+        rows, about = _one_system(pilot, system, held, file), file.name
+    elif not held:
+        raise ParamsError(f"--systems: {file} has no column system; name it with --map system=COLUMN")
+    else:
+        rows, said = _compared(pilot, pair, held, file, independent=independent)
+        about = f"{file.name}: {said}"
+    try:
+        return rows.components(), rows, about
+    except ValueError as error:
+        raise SourceError(f"{file}: {error}") from error
+
+
+def _compared(
+    pilot: Pilot, pair: Sequence[str], found: Sequence[str], file: Path, *, independent: bool
+) -> tuple[Pilot, str]:
     """Differences of two systems of a pilot, or deviations from each one's mean, and a description of them."""
-    found = sorted(pilot.rows["system"].unique())
-    if not systems and len(found) != 2:
+    if not pair and len(found) != 2:
         raise ParamsError(f"{file}: {len(found)} systems, {', '.join(found)}; choose two with --systems A,B")
-    first, second = systems or found
+    first, second = pair or found
     if unknown := [name for name in (first, second) if name not in found]:
         raise ParamsError(
             f"--systems: {file} has no system {unknown[0]}; found {', '.join(found)}{did_you_mean(unknown[0], found)}"
@@ -90,11 +113,10 @@ def compared(pilot: Pilot, systems: Sequence[str], file: Path, *, independent: b
     return Pilot(rows, pilot.unscored, paired=True), about
 
 
-def one_system(pilot: Pilot, system: str | None, file: Path) -> Pilot:
+def _one_system(pilot: Pilot, system: str | None, found: Sequence[str], file: Path) -> Pilot:
     """The rows of one system; of the only one where none is named."""
-    if "system" not in pilot.rows:
+    if not found:
         return pilot
-    found = sorted(pilot.rows["system"].unique())
     if system is None and len(found) > 1:
         raise ParamsError(f"{file}: {len(found)} systems, {', '.join(found)}; choose one with --system")
     chosen = system or found[0]
@@ -125,7 +147,8 @@ def of_table(name: str, keys: Mapping[str, str], bounds: Bounds | None) -> tuple
     row = table.iloc[0]
     about = f"{file.name}: {row['metric']} of {row['system']}, {row['condition']}: {row['value']:.3f}, n {row['n']}"
     try:
-        return from_interval(row["value"], row["low"], row["high"], int(row["n"]), bounds), about
+        found = from_interval(row["value"], row["low"], row["high"], int(row["n"]), bounds)
+        return found, f"{about}, which are taken for its notes"
     except ValueError as error:
         raise SourceError(f"{about}: {error}") from error
 

@@ -94,12 +94,14 @@ def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
     share = mean_row("answered", answered, clusters=cases["document"], **{**about, "unscored": 0})
     if scored.empty:
         return [*rates, *bounds, share]
-    balanced = balanced_accuracy(truth, judged, scored["document"].to_numpy())
-    rows = [*rates, *bounds, share, metric_row("balanced_accuracy", *balanced, n=len(scored), **about)]
-    kappa = kappa_interval(truth, judged, clusters=scored["document"].to_numpy())
-    rows.append(metric_row("kappa", *kappa, n=len(scored), **about))
-    ac1 = ac1_interval(truth, judged, scored["document"].to_numpy())
-    rows.append(metric_row("ac1", *ac1, n=len(scored), **about))
+    clusters = scored["document"].to_numpy()
+    measures = {
+        "balanced_accuracy": balanced_accuracy(truth, judged, clusters),
+        "kappa": kappa_interval(truth, judged, clusters=clusters),
+        "ac1": ac1_interval(truth, judged, clusters),
+    }
+    rows = [*rates, *bounds, share]
+    rows += [metric_row(name, *interval, n=len(scored), **about) for name, interval in measures.items()]
     sides = {"texts": scored, "sensitivity_texts": scored[truth], "specificity_texts": scored[~truth]}
     rows += [metric_row(name, float(one["document"].nunique()), n=len(one), **about) for name, one in sides.items()]
     for kind, group in cases.groupby("kind", sort=True):
@@ -115,15 +117,11 @@ def kind_rows(cases: pd.DataFrame, **shared: Any) -> list[Row]:
     """For each kind: share right of the others with the same answer, and p that it is judged no worse."""
     rows: list[Row] = []
     for one in weaker_kinds(cases).to_dict("records"):
-        keys: Row = {
-            "condition": one["task"],
-            "item": one["kind"],
-            "unscored": one["unscored"],
-            "n": one["n"],
-            **shared,
-        }
-        others: Row = {**keys, "n": one["others_n"], "unscored": one["others_unscored"]}
-        rows += [metric_row(OTHERS, one["others"], **others), metric_row("p_value_adjusted", one["p"], **keys)]
+        keys: Row = {"condition": one["task"], "item": one["kind"], **shared}
+        rows += [
+            metric_row(OTHERS, one["others"], n=one["others_n"], unscored=one["others_unscored"], **keys),
+            metric_row("p_value_adjusted", one["p"], n=one["n"], unscored=one["unscored"], **keys),
+        ]
     return rows
 
 
@@ -225,19 +223,33 @@ def rank_rows(rows: Sequence[Row]) -> list[Row]:
     return found
 
 
-def _changes(card: pd.DataFrame) -> pd.DataFrame:
-    """A row by judge and change with the value of each of its metrics, and the cases that were not judged both ways."""
+def change_table(card: pd.DataFrame) -> pd.DataFrame:
+    """A row by judge and ``change``: the value of each of its metrics by name, and the row that was tested.
+
+    That is the loss of right answers or, with the place in a call and the order of versions, the gain of yes: its
+    ``metric``, ``value``, ``low``, ``high``, ``n`` and ``unscored``, the cases that were not judged both ways.
+    """
     rows = card[card["condition"].str.contains(": ")]
     columns = ["flipped", "loss_of_accuracy", "gain_of_yes", "p_value_adjusted", "p_value_scored", "texts"]
     wide = rows.pivot(index=["system", "condition"], columns="metric", values="value").reindex(columns=columns)
     tested = rows[rows["metric"].isin(["loss_of_accuracy", "gain_of_yes"])].set_index(["system", "condition"])
-    return wide.join(tested[["n", "unscored", "high"]]).reset_index()
+    found = wide.join(tested[["metric", "value", "low", "high", "n", "unscored"]]).reset_index()
+    return found.assign(change=[condition.partition(": ")[2] for condition in found["condition"]])
+
+
+def weaknesses(card: pd.DataFrame) -> list[str]:
+    """A sentence for each weakness of a judge beyond chance."""
+    return [*findings(card), *weak_kinds(card)]
+
+
+def limits(card: pd.DataFrame) -> list[str]:
+    """What the card cannot tell, a sentence each."""
+    return [*unanswered(card), *not_found(card), *few_cases(card)]
 
 
 def findings(card: pd.DataFrame) -> list[str]:
     """One sentence for each weakness of a judge beyond chance: changes by their loss, the place in a call, takes."""
-    wide = _changes(card)
-    wide["change"] = [condition.partition(": ")[2] for condition in wide["condition"]]
+    wide = change_table(card)
     sure = wide[wide["p_value_adjusted"] < LEVEL]
     lost = sure[sure["loss_of_accuracy"] > 0].sort_values("loss_of_accuracy", ascending=False)
     lines = [
@@ -292,7 +304,7 @@ def silent_judges(card: pd.DataFrame) -> list[str]:
 
 def not_found(card: pd.DataFrame) -> list[str]:
     """What the lack of a finding means, a sentence by judge: not tested, too few texts, hidden by failures, or none."""
-    wide, lines = _changes(card), []
+    wide, lines = change_table(card), []
     judges = card.loc[~card["condition"].str.startswith("against "), "system"].drop_duplicates()
     for judge in judges:
         own = wide[wide["system"] == judge]
@@ -303,7 +315,7 @@ def not_found(card: pd.DataFrame) -> list[str]:
         few = own[own["texts"] < least]
         hidden = own[(own["p_value_adjusted"] >= LEVEL) & (own["p_value_scored"] < LEVEL)]
         lines += [
-            f"{judge}: {row['condition'].partition(': ')[2]}: cannot be told, {row['unscored']} failed cases decide"
+            f"{judge}: {row['change']}: cannot be told, {row['unscored']} failed cases decide"
             for row in hidden.to_dict("records")
         ]
         if len(few):

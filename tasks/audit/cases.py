@@ -53,6 +53,7 @@ Premise = tuple[str, str]
 Named = tuple[str, PlantedClaim, str]
 """Name of the case, the planted claim, and the claim as it is asked."""
 Made = tuple[str, int, str, Sequence[Named]]
+"""Factor, number of the call, premise and claims of a call."""
 
 
 @cache
@@ -100,9 +101,9 @@ def make_cases(
         others.get(_premise(planted[at]), []).append((f"x{at:04d}", planted[at], planted[at].claim))
     done = 0
     for place, premise in enumerate(random.permutation(len(own)).tolist()):
-        (key, claims) = list(own.items())[premise]
+        key, claims = list(own.items())[premise]
         plain = list(_plain(claims))
-        calls = [*plain, *_calls(claims, others[key], random), *_labelled(claims, labels)] if done < varied else plain
+        calls = [*plain, *_varied(claims, others[key], random), *_labelled(claims, labels)] if done < varied else plain
         done += min(len(claims), TOGETHER)
         for factor, call, text, named in calls:
             for case, one, claim in named:
@@ -114,12 +115,25 @@ def make_cases(
     return typed(rows, CASES)
 
 
+def case_row(
+    case: str, task: str, kind: str, document: str, premise: str, claim: str, truth: bool, judged: bool | None,
+    *, call: str | None = None, pair: str = "",
+) -> dict[str, Any]:  # fmt: skip
+    """A row of VERDICTS with the columns of CASES on a case without variants.
+
+    ``call``: name of the call that it is asked in, its own by default. ``pair``: the case of the other truth, if any.
+    """
+    return {"case": case, "id": f"{case}/", "call": call or case, "pair": f"{pair}/" if pair else "", "task": task,
+            "kind": kind, "factor": "", "document": document, "place": 0, "premise": premise, "claim": claim,
+            "text": claim, "truth": truth, "judged": judged}  # fmt: skip
+
+
 def opaque(*parts: object) -> str:
     """16 hexadecimal digits that say nothing of ``parts``, neither the kind of a case nor the change made to it."""
     return hashlib.sha256("/".join(map(str, parts)).encode()).hexdigest()[:16]
 
 
-def _premise(claim: PlantedClaim) -> tuple[str, str]:
+def _premise(claim: PlantedClaim) -> Premise:
     return claim.document, claim.premise
 
 
@@ -142,24 +156,19 @@ def _in_turn(groups: Sequence[list[int]]) -> Iterator[int]:
         yield from (group[place] for group in groups if place < len(group))
 
 
-def _in_calls(plain: Sequence[Named]) -> list[Sequence[Named]]:
-    return [plain[at : at + TOGETHER] for at in range(0, len(plain), TOGETHER)]
-
-
-def _plain(plain: Sequence[Named]) -> Iterator[Made]:
+def _plain(claims: Sequence[Named]) -> Iterator[Made]:
     """The calls on the claims of one premise without any variant."""
-    yield from (("", number, plain[0][1].premise, call) for number, call in enumerate(_in_calls(plain)))
+    for number, at in enumerate(range(0, len(claims), TOGETHER)):
+        yield "", number, claims[0][1].premise, claims[at : at + TOGETHER]
 
 
-def _calls(plain: Sequence[Named], others: Sequence[Named], random: np.random.Generator) -> Iterator[Made]:
-    """Factor, number of the call, premise and claims of the variants of the first call on one premise.
+def _varied(claims: Sequence[Named], others: Sequence[Named], random: np.random.Generator) -> Iterator[Made]:
+    """The variants of the first call on one premise.
 
     Only the first call has any, so that few claims of many texts have. ``others``: further claims on the text, which
     fill calls of many.
     """
-    premise, plain = plain[0][1].premise, plain[:TOGETHER]
-    calls = [plain]
-    said = _parts()
+    premise, call, said = claims[0][1].premise, claims[:TOGETHER], _parts()
     variants = {
         BEFORE: f"{_nothing(len(premise), random)}\n\n{premise}",
         AFTER: f"{premise}\n\n{_nothing(len(premise), random)}",
@@ -167,30 +176,34 @@ def _calls(plain: Sequence[Named], others: Sequence[Named], random: np.random.Ge
         SHUFFLED: _shuffled(premise, random),
         **{factor: _instructed(premise, said[factor], random) for factor in HIDDEN},
     }
-    for factor, text in variants.items():
-        yield from ((factor, number, text, call) for number, call in enumerate(calls))
+    yield from ((factor, 0, text, call) for factor, text in variants.items())
     for factor, openings in ((CONFIDENT, said["confident"]), (WORDY, said["wordy"])):
-        opening = openings[int(random.integers(len(openings)))]
-        for number, call in enumerate(calls):
-            yield factor, number, premise, [(case, one, f"{opening}{one.claim}") for case, one, _ in call]
-    yield from ((REVERSED, number, premise, list(call)[::-1]) for number, call in enumerate(calls))
-    yield from ((ALONE, number, premise, [claim]) for number, claim in enumerate(plain))
-    few = [others[at] for at in random.permutation(len(others))[: max(MANY - len(plain), 0)]]
-    together = [*plain, *few]
-    mixed = [together[at] for at in random.permutation(len(together))]
-    yield from ((CROWDED, at // MANY, premise, mixed[at : at + MANY]) for at in range(0, len(mixed), MANY))
+        yield factor, 0, premise, _opened(call, _one_of(openings, random))
+    yield REVERSED, 0, premise, call[::-1]
+    yield from ((ALONE, number, premise, [claim]) for number, claim in enumerate(call))
+    few = [others[at] for at in random.permutation(len(others))[: MANY - len(call)]]
+    together = [*call, *few]
+    yield CROWDED, 0, premise, [together[at] for at in random.permutation(len(together))]
 
 
-def _labelled(plain: Sequence[Named], random: np.random.Generator) -> Iterator[Made]:
+def _labelled(claims: Sequence[Named], random: np.random.Generator) -> Iterator[Made]:
     """The first call with a label of the writer's family on each claim, and of a patient with a name and a sex."""
-    premise, said, call = plain[0][1].premise, _parts(), plain[:TOGETHER]
+    premise, call, said = claims[0][1].premise, claims[:TOGETHER], _parts()
     for factor in FAMILY:
-        opening = said[factor][int(random.integers(len(said[factor])))]
-        yield factor, 0, premise, [(case, one, f"{opening}{one.claim}") for case, one, _ in call]
+        yield factor, 0, premise, _opened(call, _one_of(said[factor], random))
     for factor in NAMES:
-        name, sex = said[factor][int(random.integers(len(said[factor])))].split(", ")
+        name, sex = _one_of(said[factor], random).split(", ")
         if (text := _named(premise, name, sex)) is not None:
             yield factor, 0, text, call
+
+
+def _one_of(texts: Sequence[str], random: np.random.Generator) -> str:
+    return texts[int(random.integers(len(texts)))]
+
+
+def _opened(call: Sequence[Named], opening: str) -> list[Named]:
+    """The claims of a call, each asked with ``opening`` before it."""
+    return [(case, one, f"{opening}{one.claim}") for case, one, _ in call]
 
 
 def _named(premise: str, name: str, sex: str) -> str | None:
@@ -216,7 +229,7 @@ def _instructed(premise: str, instructions: Sequence[str], random: np.random.Gen
     """The text with one of the instructions before it, after it, or between two of its lines."""
     lines = premise.split("\n")
     at = int(random.choice([0, len(lines), int(random.integers(len(lines) + 1))]))
-    return "\n".join([*lines[:at], instructions[int(random.integers(len(instructions)))], *lines[at:]])
+    return "\n".join([*lines[:at], _one_of(instructions, random), *lines[at:]])
 
 
 def _around(premise: str, times: int, random: np.random.Generator) -> str:

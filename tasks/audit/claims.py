@@ -9,7 +9,7 @@ depend on more than the sentence. Words: claims.yaml.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
@@ -127,15 +127,7 @@ def _put(sentence: str, match: re.Match[str], other: str) -> str:
     return sentence[: match.start()] + other + sentence[match.end() :]
 
 
-def _synonym(sentence: str) -> str | None:
-    return _replaced(sentence, "synonyms", 1)
-
-
-def _expanded(sentence: str) -> str | None:
-    return _replaced(sentence, "expanded", 9)
-
-
-def _replaced(sentence: str, listed: str, most: int) -> str | None:
+def _replaced(listed: str, most: int, sentence: str) -> str | None:
     """The sentence with the first ``most`` entries of a list that occur in it, each once."""
     made = sentence
     for asked, other in _loaded()[listed]:
@@ -148,7 +140,7 @@ def _replaced(sentence: str, listed: str, most: int) -> str | None:
 
 
 def _in_shorthand(sentence: str) -> str | None:
-    made = _replaced(sentence, "shorthand", 9)
+    made = _replaced("shorthand", 9, sentence)
     return None if made is None else _pattern("article").sub("", made)
 
 
@@ -170,26 +162,24 @@ def _other_construction(sentence: str) -> str | None:
     return None
 
 
-def _items(sentence: str) -> list[str]:
-    """The items of a denied list; none where an adjective of one could belong to another."""
-    match = _find("denied", sentence)
-    return [] if match is None else re.split(r",? (?:or|and) |, ", match["list"])
+def _items(denied: re.Match[str]) -> list[str]:
+    """The items of a denied list, which the pattern finds where no adjective of one could belong to another."""
+    return re.split(r",? (?:or|and) |, ", denied["list"])
 
 
 def _other_order(sentence: str) -> str | None:
     """A denied list from its end."""
-    items = _items(sentence)
-    if not items:
-        return None
     match = _find("denied", sentence)
-    assert match is not None
-    *others, last = items[::-1]
+    if match is None:
+        return None
+    *others, last = _items(match)[::-1]
     return f"{sentence[: match.start('list')]}{', '.join(others)} or {last}."
 
 
 def _part(sentence: str) -> str | None:
     """One item of a denied list, or a finding without what is added to it."""
-    if items := _items(sentence):
+    if (denied := _find("denied", sentence)) is not None:
+        items = _items(denied)
         return f"There is no {items[len(sentence) % (len(items) - 1)]}."
     match = _find("tail", sentence)
     return None if match is None or _find("denial", sentence) else f"{match['head']}."
@@ -225,8 +215,8 @@ JOINED, JOINED_REWORDED = "two sentences in one", "two sentences in one, reworde
 REWORDED: dict[str, Rule] = {
     "other form of a number": _number_form,
     "same value in another unit": _same_value,
-    "other name of the same": _synonym,
-    "shorthand written out": _expanded,
+    "other name of the same": partial(_replaced, "synonyms", 1),
+    "shorthand written out": partial(_replaced, "expanded", 9),
     SHORT: _in_shorthand,
     "other construction": _other_construction,
     "list in another order": _other_order,
@@ -280,8 +270,7 @@ def _vitals_exchanged(sentence: str) -> str | None:
     match = _find("pressure", sentence)
     if match is None or match["low"] == match["rate"]:
         return None
-    vitals = f"{match['before']}{match['high']}/{match['rate']}{match['between']}{match['low']}"
-    return sentence[: match.start()] + vitals + sentence[match.end() :]
+    return _put(sentence, match, f"{match['before']}{match['high']}/{match['rate']}{match['between']}{match['low']}")
 
 
 def _lasting(sentence: str) -> re.Match[str] | None:

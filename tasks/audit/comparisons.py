@@ -28,7 +28,7 @@ def weaker_kinds(cases: pd.DataFrame) -> pd.DataFrame:
     kind without others is left out.
     """
     marked = cases[["task", "kind", "truth"]].assign(right=right(cases).to_numpy(dtype=float, na_value=np.nan))
-    counts = marked.groupby(["task", "kind", "truth"], sort=True)["right"].agg(["size", "count", "sum"]).reset_index()
+    counts = marked.groupby(["task", "kind", "truth"], sort=True)["right"].agg(_COUNTS).reset_index()
     rows = []
     for (task, kind), own in counts.groupby(["task", "kind"], sort=True):
         others = counts["task"].eq(task) & counts["kind"].ne(kind) & counts["truth"].isin(own["truth"])

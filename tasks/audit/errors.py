@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import ValidationInfo, model_validator
 
+from tasks.audit.cases import case_row
 from tasks.llm.ask_all import ask_all
 from tasks.llm.calls import Ask, Call, Reply
 from tasks.llm.prompts import render
@@ -155,13 +156,10 @@ def _choose(text: ErrorText, right_first: bool) -> Call:
     return Call(f"{text.name}/choose/{int(right_first)}", messages, reply=RightVersion)
 
 
-def _row(task: str, number: int, truth: bool, text: ErrorText, premise: str, claim: str) -> dict[str, Any]:
-    """A case, whose pair is the one of the other truth on the same text."""
-    letter = {FLAGGED: "e", SENTENCE: "s", VERSION: "v"}[task]
+def _pair(letter: str, number: int, truth: bool) -> tuple[str, str]:
+    """Names of a case and of the one of the other truth on the same text."""
     case, pair = (f"{letter}{number:04d}{'ab'[one]}" for one in (truth, not truth))
-    known = {"task": task, "kind": text.kind, "factor": "", "document": text.name, "place": 0, "truth": truth}
-    named = {"case": case, "id": f"{case}/", "call": case, "pair": f"{pair}/"}
-    return {**known, **named, "premise": premise, "claim": claim, "text": claim}
+    return case, pair
 
 
 def _numbered(own: Sequence[str]) -> str:
@@ -172,10 +170,10 @@ def _flagged(number: int, text: ErrorText, found: Mapping[bool, LocatedError | N
     """Whether the text with its error, and the corrected one, was said to have an error."""
     rows = []
     for had, reply in found.items():
-        own = _numbered(text.sentences if had else text.corrected)
-        row = _row(FLAGGED, number, had, text, own, "A sentence of the text has an error.")
-        kind = text.kind if had else text.kind + CORRECTED
-        rows.append({**row, "kind": kind, "judged": None if reply is None else reply.sentence > 0})
+        own, claim = _numbered(text.sentences if had else text.corrected), "A sentence of the text has an error."
+        kind, judged = text.kind if had else text.kind + CORRECTED, None if reply is None else reply.sentence > 0
+        case, pair = _pair("e", number, had)
+        rows.append(case_row(case, FLAGGED, kind, text.name, own, claim, had, judged, pair=pair))
     return rows
 
 
@@ -187,11 +185,11 @@ def _placed(
     places = {True: text.wrong} | ({False: int(random.choice(others))} if others else {})
     rows = []
     for truth, at in places.items():
-        claim = f"The error is in sentence {at + 1}: {text.sentences[at]}"
-        row = _row(SENTENCE, number, truth, text, _numbered(text.sentences), claim)
-        kind, call = text.kind if truth else text.kind + OTHER, f"s{number:04d}"
-        judged = None if found is None else found.sentence == at + 1
-        rows.append({**row, "kind": kind, "call": call, "pair": row["pair"] if others else "", "judged": judged})
+        own, claim = _numbered(text.sentences), f"The error is in sentence {at + 1}: {text.sentences[at]}"
+        kind, judged = text.kind if truth else text.kind + OTHER, None if found is None else found.sentence == at + 1
+        case, pair = _pair("s", number, truth)
+        named = {"call": f"s{number:04d}", "pair": pair if others else ""}
+        rows.append(case_row(case, SENTENCE, kind, text.name, own, claim, truth, judged, **named))
     return rows
 
 
@@ -200,7 +198,7 @@ def _versions(number: int, text: ErrorText, found: Mapping[bool, RightVersion | 
     rows = []
     for right_first, reply in found.items():
         first, second = _ordered(text, right_first)
-        shown = f"First version:\n{first}\n\nSecond version:\n{second}"
-        row = _row(VERSION, number, right_first, text, shown, "The first version is right.")
-        rows.append({**row, "judged": None if reply is None else reply.right == "first"})
+        shown, claim = f"First version:\n{first}\n\nSecond version:\n{second}", "The first version is right."
+        (case, pair), judged = _pair("v", number, right_first), None if reply is None else reply.right == "first"
+        rows.append(case_row(case, VERSION, text.kind, text.name, shown, claim, right_first, judged, pair=pair))
     return rows

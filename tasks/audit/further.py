@@ -100,38 +100,29 @@ def _alike(one: str, other: str) -> float:
 
 
 def further_answers(planted: pd.DataFrame, questions: pd.DataFrame, *, seed: int) -> pd.DataFrame:
-    """Planted answers (PLANTED) in free text: two choices named, and the right one with another number if it has one.
+    """Wrong answers (PLANTED) in free text: two choices, the right one with another number, or a part of the right one.
 
-    ``planted``: answers whose questions are asked; ``questions``: QUESTIONS.
+    ``planted``: answers whose questions are asked; ``questions``: QUESTIONS. Those in part follow all others.
     """
-    random = np.random.default_rng([seed, STREAM, 1])
-    rows = []
+    numbers, parts = (np.random.default_rng([seed, STREAM, stream]) for stream in (1, 2))
+    rows, in_part = [], []
     asked = questions.set_index("question")
     for patient, question in planted[["patient", "question"]].drop_duplicates().itertuples(index=False):
-        choices, right = json.loads(asked.loc[question, "choices"]), LETTERS.index(asked.loc[question, "answer"])
-        wrong = choices[(right + 1) % len(choices)]
-        rows.append((patient, question, "free_text", "two answers", f"Either {choices[right]} or {wrong}.", False))
-        other = change(choices[right], "number", random)
+        choices, at = json.loads(asked.loc[question, "choices"]), LETTERS.index(asked.loc[question, "answer"])
+        right, wrong = choices[at], choices[(at + 1) % len(choices)]
+        rows.append((patient, question, "free_text", "two answers", f"Either {right} or {wrong}.", False))
+        other = change(right, "number", numbers)
         if other is not None and other not in choices:
             rows.append((patient, question, "free_text", "wrong in a number", f"{other}.", False))
-    return typed(pd.DataFrame(rows, columns=list(PLANTED.columns)), PLANTED)
+        part = _part(right, bool(parts.integers(2)))
+        if part is not None:
+            in_part.append((patient, question, "free_text", "right in part", f"{part}.", False))
+    return typed(pd.DataFrame([*rows, *in_part], columns=list(PLANTED.columns)), PLANTED)
 
 
 _PAIR = re.compile(r"^(?!As )(?P<first>[^,\d]+) and (?P<second>[^,\d]+)$")
 _COURSE = re.compile(r"^(?P<first>.+ at first), then .+$")
 _VISITS = re.compile(r"^At the visits of (?P<all>\S+(?: and \S+)+)$")
-
-
-def part_answers(planted: pd.DataFrame, questions: pd.DataFrame, *, seed: int) -> pd.DataFrame:
-    """Planted answers (PLANTED) in free text that give one part of a right answer of several, as `further_answers`."""
-    random = np.random.default_rng([seed, STREAM, 2])
-    rows, asked = [], questions.set_index("question")
-    for patient, question in planted[["patient", "question"]].drop_duplicates().itertuples(index=False):
-        right = json.loads(asked.loc[question, "choices"])[LETTERS.index(asked.loc[question, "answer"])]
-        part = _part(right, bool(random.integers(2)))
-        if part is not None:
-            rows.append((patient, question, "free_text", "right in part", f"{part}.", False))
-    return typed(pd.DataFrame(rows, columns=list(PLANTED.columns)), PLANTED)
 
 
 def _part(right: str, second: bool) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup, escape
 
-from tasks.audit.card import METRIC_NAMES, few_cases, findings, not_found, unanswered, weak_kinds
+from tasks.audit.card import METRIC_NAMES, change_table, limits, weaknesses
 from tasks.audit.comparisons import ALL
 from tasks.audit.practice import CONDITION
 from tasks.reporting.display import percent, read_template, render
@@ -46,8 +46,8 @@ def card_page(
         style=read_template("report.css") + read_template("comparison.css"),
         judges=judges,
         rules=all(RULES in judge for judge in judges),
-        findings=[*findings(card), *weak_kinds(card)],
-        otherwise=[*unanswered(card), *not_found(card), *few_cases(card)],
+        findings=weaknesses(card),
+        otherwise=limits(card),
         sections=[_judge(card[card["system"] == judge]) | {"judge": judge} for judge in judges],
         pairs=[row for row in card.to_dict("records") if row["condition"].startswith("against ")],
         changed=_changed(verdicts, cases),
@@ -75,22 +75,17 @@ def _judge(own: pd.DataFrame) -> dict[str, Any]:
     plain = plain.assign(texts=of)
     of_task = plain[(plain["item"] == ALL) & plain["metric"].isin(METRIC_NAMES)]
     kinds = plain[plain["metric"] == "judged_rightly"]
-    factors = own[own["condition"].str.contains(": ")]
-    wide = factors.pivot(index="condition", columns="metric", values="value") if len(factors) else pd.DataFrame()
-    tested = factors[factors["metric"].isin(list(_TESTED))].set_index("condition")
     return {
         "sentences": [_sentence(task, rows.set_index("metric")) for task, rows in of_task.groupby("condition")],
         "rates": of_task.to_dict("records"),
         "kinds": kinds.sort_values(["condition", "value"]).to_dict("records"),
         "factors": [
-            {"factor": str(name).partition(": ")[2], "flipped": row["flipped"], "p": row["p_value_adjusted"],
-             "what": _TESTED[tested.loc[name, "metric"]],
-             **{key: tested.loc[name, key] for key in ("value", "low", "high", "n", "unscored")}, "texts": row["texts"]}
-            for name, row in wide.iterrows()
+            {**row, "factor": row["change"], "p": row["p_value_adjusted"], "what": _TESTED[row["metric"]]}
+            for row in change_table(own).to_dict("records")
         ],
         "again": own[own["metric"] == "changed_when_asked_again"].to_dict("records"),
         "practice": own[own["condition"] == CONDITION].to_dict("records"),
-    }  # fmt: skip
+    }
 
 
 def _share(row: pd.Series) -> str:

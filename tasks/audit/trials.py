@@ -14,8 +14,9 @@ import pandas as pd
 from schemas.params.measures import NoteQa
 from schemas.tables.columns import typed
 from schemas.tables.records import SPANS
+from tasks.audit.cases import case_row
 from tasks.audit.errors import FLAGGED, SENTENCE, VERSION
-from tasks.audit.further import PART_LEFT_OUT, further_answers, joint_citations, part_answers, part_omissions
+from tasks.audit.further import PART_LEFT_OUT, further_answers, joint_citations, part_omissions
 from tasks.judges.consistency_checks import check_cases, plant_inconsistent
 from tasks.judges.judging import judge_planted_citations, judge_planted_omissions
 from tasks.judges.planted import plant_citations, plant_omissions
@@ -106,10 +107,11 @@ async def judge_omissions(ask: Ask, texts: Mapping[str, str], *, removed: int, s
         left = {one.document: one.summary for one in planted}
         judged, _ = await judge_planted_omissions(ask, planted, names)
         rows += [
-            _row("omissions", kind, document, left[document], fact, truth, found, f"o{names[0]}/{document}")
-            for _, kind, document, fact, truth, found in judged
-        ]
-    return _numbered(rows, "o")
+            case_row(f"o{number:04d}", "omissions", kind, document, left[document], fact, truth, found,
+                     call=f"o{names[0]}/{document}")
+            for number, (_, kind, document, fact, truth, found) in enumerate(judged, len(rows))
+        ]  # fmt: skip
+    return rows
 
 
 async def judge_citations(evaluator: Evaluator, texts: Mapping[str, str], *, seed: int) -> Rows:
@@ -117,13 +119,11 @@ async def judge_citations(evaluator: Evaluator, texts: Mapping[str, str], *, see
     planted = [*plant_citations(texts, seed=seed), *joint_citations(texts, seed=seed)]
     cited = {(one.document, one.kind): "\n".join(f"[{at}] {one.source[at]}" for at in one.citations) for one in planted}
     judged, _ = await judge_planted_citations(evaluator, planted)
-    return _numbered(
-        [
-            _row(step, kind, document, cited[document, kind], text, truth, found, f"r{document}/{kind}")
-            for step, kind, document, text, truth, found in judged
-        ],
-        "r",
-    )
+    return [
+        case_row(f"r{number:04d}", step, kind, document, cited[document, kind], text, truth, found,
+                 call=f"r{document}/{kind}")
+        for number, (step, kind, document, text, truth, found) in enumerate(judged)
+    ]  # fmt: skip
 
 
 async def judge_answers(
@@ -144,19 +144,18 @@ async def judge_answers(
     questions, wordings = truth_questions(prompts, patients, typed([], SPANS), params, labels, synonyms, seed=seed)
     planted = planted_answers(questions, wordings, asked, free_text=params.free_text, seed=seed)
     if params.free_text:
-        parts = (further_answers(planted, questions, seed=seed), part_answers(planted, questions, seed=seed))
-        planted = pd.concat([planted, *parts], ignore_index=True)
+        planted = pd.concat([planted, further_answers(planted, questions, seed=seed)], ignore_index=True)
     judged, _ = await judge_outputs(planted.assign(version="planted"), questions, 1, ask)
     keys = ["question", "form", "variant"]
     verdicts, about = judged.set_index(keys)["verdict"], questions.set_index("question").to_dict("index")
     rows = []
-    for row in planted.to_dict("records"):
+    for number, row in enumerate(planted.to_dict("records")):
         question, kind = about[row["question"]], f"{row['form'].replace('_', ' ')}: {row['variant']}"
         right = dict(zip("ABCDE", json.loads(question["choices"]), strict=False))[question["answer"]]
         premise = f"{question['wording']}\nRight answer: {question['answer']}: {right}"
         claim, found = f"{question['wording']} {row['output']}", verdicts.get(tuple(row[key] for key in keys))
-        rows.append(_row("answers", kind, row["question"], premise, claim, row["right"], found, None))
-    return _numbered(rows, "a")
+        rows.append(case_row(f"a{number:04d}", "answers", kind, row["question"], premise, claim, row["right"], found))
+    return rows
 
 
 async def judge_consistency(ask: Ask, prompts: pd.DataFrame, *, each: int, seed: int) -> Rows:
@@ -165,25 +164,9 @@ async def judge_consistency(ask: Ask, prompts: pd.DataFrame, *, each: int, seed:
     planted = planted[planted["check"] == "consistency"]
     judged, _ = await check_cases(planted, ask)
     about = planted.set_index("record")
-    return [
-        _row("consistency", row["kind"], f"k{row['record']:04d}", about.loc[row["record"], "instructions"],
-             about.loc[row["record"], "note"], row["kind"] != "none", row["flagged"], None)
-        | {"case": f"k{row['record']:04d}", "id": f"k{row['record']:04d}/", "call": f"k{row['record']:04d}"}
-        for row in judged.to_dict("records")
-    ]  # fmt: skip
-
-
-def _row(
-    task: str, kind: str, document: str, premise: str, claim: str, truth: bool, judged: object, call: str | None
-) -> dict[str, Any]:
-    known = {"task": task, "kind": kind, "factor": "", "document": document, "place": 0, "call": call, "pair": ""}
-    return {**known, "premise": premise, "claim": claim, "text": claim, "truth": truth, "judged": judged}
-
-
-def _numbered(rows: Rows, letter: str) -> Rows:
-    """The rows with their case and id; a case without a call has one of its own."""
-    found = []
-    for number, row in enumerate(rows):
-        case = f"{letter}{number:04d}"
-        found.append({**row, "case": case, "id": f"{case}/", "call": row["call"] or case})
-    return found
+    rows = []
+    for row in judged.to_dict("records"):
+        name, note = f"k{row['record']:04d}", about.loc[row["record"]]
+        premise, claim, truth = note["instructions"], note["note"], row["kind"] != "none"
+        rows.append(case_row(name, "consistency", row["kind"], name, premise, claim, truth, row["flagged"]))
+    return rows

@@ -80,7 +80,8 @@ class Pilot:
         rows = self.rows
         sizes = rows.groupby("document").size().to_numpy(float)
         if len(sizes) < FEWEST:
-            raise ValueError(f"{len(sizes)} documents with a score; expected at least {FEWEST}, better 20 or more")
+            counted = "1 document" if len(sizes) == 1 else f"{len(sizes)} documents"
+            raise ValueError(f"{counted} with a score; expected at least {FEWEST}, better 20 or more")
         scores = rows["score"].to_numpy(float)
         if np.ptp(scores) == 0:
             raise ValueError(f"all {len(scores)} scores are {scores[0]:g}; nothing varies that a plan could rest on")

@@ -7,7 +7,7 @@ exact test where each note has one difference of right and wrong.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, isnan, nan, sqrt
 
 import numpy as np
@@ -161,7 +161,7 @@ class Study:
         """
 
         def enough(notes: int) -> bool:
-            return reached(Design(notes, design.questions, design.takes, design.raters))
+            return reached(replace(design, notes=notes))
 
         high = LEAST
         while not enough(high):

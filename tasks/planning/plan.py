@@ -94,7 +94,7 @@ def alternatives(study: Study, target: Target, grid: Grid, prices: Prices) -> pd
         shape = Design(0, questions, takes, raters)
         searched = () if grid.notes else (study.notes_for(shape, partial(target.reached, study)),)
         for notes in grid.notes or searched:
-            rows.append(_row(study, target, replace(shape, notes=notes) if notes else None, shape, prices))
+            rows.append(_row(study, target, replace(shape, notes=notes or 0), prices))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     able = table[table["reached"]]
     if target.asked and len(able):
@@ -103,18 +103,24 @@ def alternatives(study: Study, target: Target, grid: Grid, prices: Prices) -> pd
     return table
 
 
-def _row(study: Study, target: Target, design: Design | None, shape: Design, prices: Prices) -> dict[str, object]:
-    own = {"questions": shape.questions, "takes": shape.takes, "raters": shape.raters}
-    if design is None:
+def _row(study: Study, target: Target, design: Design, prices: Prices) -> dict[str, object]:
+    """A row of alternatives; one without notes is of a design that does not reach the target with `MOST`."""
+    own = {"questions": design.questions, "takes": design.takes, "raters": design.raters}
+    if not design.notes:
         return {**dict.fromkeys(COLUMNS, nan), "notes": MOST, **own, "reached": False, "chosen": False}
-    found = nan if target.difference is None else study.power(design, target.difference)
     systems = 2 if study.difference else 1
     return {
-        **{"notes": design.notes, **own, "judgements": systems * design.judgements},
-        **{"half_width": study.half_width(design), "half_width_other_raters": study.half_width_other_raters(design)},
-        **{"power": found, "smallest_difference": study.smallest(design, target.power)},
-        **{"design_effect": study.design_effect(design), "dollars": prices.dollars(design, systems)},
-        **{"reached": target.reached(study, design), "chosen": False},
+        "notes": design.notes,
+        **own,
+        "judgements": systems * design.judgements,
+        "half_width": study.half_width(design),
+        "half_width_other_raters": study.half_width_other_raters(design),
+        "power": nan if target.difference is None else study.power(design, target.difference),
+        "smallest_difference": study.smallest(design, target.power),
+        "design_effect": study.design_effect(design),
+        "dollars": prices.dollars(design, systems),
+        "reached": target.reached(study, design),
+        "chosen": False,
     }
 
 

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 import yaml
 
-from flows.rebuild.pipeline import declared_outputs, paths_of, read_pipeline
+from flows.rebuild.pipeline import declared_outputs, read_pipeline
 from flows.stages import place_of
 from schemas.params.llm import RoleName
 from schemas.tables.records import BY_NETWORK
@@ -55,7 +55,7 @@ def test_a_stage_identifies_the_model_of_each_role_and_writes_its_fingerprint() 
     assert set(probes) == {f"probe@{role}" for role in get_args(RoleName)}
     for role in get_args(RoleName):
         probe = probes[f"probe@{role}"]
-        assert probe["cmd"] == f"vignette probe --role {role} --if-needed"
+        assert probe["cmd"] == f"vignette probe --role {role} --if-needed" and f"roles.{role}" in probe["params"]
         assert probe["outs"] == [{f"fingerprints/{role}.json": {"cache": False, "persist": True}}]
 
 
@@ -129,15 +129,10 @@ def test_no_output_of_the_second_pipeline_is_in_the_cache() -> None:
 
 @pytest.mark.parametrize(("file", "name", "stage"), STAGES, ids=IDS)
 def test_paths_of_deps_and_outs_exist(file: Path, name: str, stage: dict) -> None:
-    outs = {
-        next(iter(out)) if isinstance(out, dict) else out
-        for other in read_pipeline(ROOT / file).values()
-        for kind in ("outs", "metrics", "plots")
-        for out in other.get(kind, [])
-    }
+    outs = {out for other in read_pipeline(ROOT / file).values() for out in declared_outputs(other)}
     for dep in dependencies(stage):
         assert dep in outs or (ROOT / dep).exists(), f"{name} depends on {dep}, which neither exists nor is made"
-    written = set(paths_of([out for kind in ("outs", "metrics", "plots") for out in stage.get(kind, [])]))
+    written = [Path(out) for out in declared_outputs(stage)]
     cycles = [dep for dep in dependencies(stage) if any(out.is_relative_to(dep) for out in written)]
     assert not cycles, f"{name} depends on the folder {cycles} that it writes into"
 

@@ -32,6 +32,7 @@ def test_a_stage_depends_on_identity_and_sampling_of_the_same_roles(stage: str) 
     fingerprints = {Path(dep).stem for dep in STAGES[stage]["deps"] if Path(dep).match("fingerprints/*.json")}
     roles = {path.removeprefix("roles.") for path in listed(stage) if path.startswith("roles.")}
     assert fingerprints == {role for role in roles if "." not in role}
+    assert roles - fingerprints <= {"writer.base_url"}, "span reads whether the simulator writes"
 
 
 def test_a_stage_that_reads_a_param_which_is_not_listed_is_an_error() -> None:

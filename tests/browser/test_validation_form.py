@@ -13,29 +13,23 @@ from tests.support.browser import downloaded, needs_chromium, opened, reload_kep
 pytestmark = [pytest.mark.browser, needs_chromium]
 
 COUNT = 400
+"""More facts than a strip of buttons holds."""
 HOSTILE = "Coughs <img src=x onerror=\"window.ran='fact'\"><b>a lot</b>"
 DIFFERENTIALS = pd.DataFrame({"document": ["7"], "diagnosis": ["flu"], "likelihood": ["probable"]})
 
 
-def facts() -> pd.DataFrame:
-    """One document with more facts than a strip of buttons holds."""
-    names = [f"F{n:03d}" for n in range(COUNT)]
-    texts = [HOSTILE, *(f"Fact number {n}." for n in range(1, COUNT))]
-    columns = {
-        "document": "7",
-        "fact": names,
-        "text": texts,
-        "category": "other",
-        "supports": '["flu"]',
-        "refutes": "[]",
-    }
-    return pd.DataFrame(columns)
+def filled(count: int, **sample: bool) -> tuple[OmissionForm, str]:
+    """A form of one document with so many facts, and its page."""
+    names = {"fact": [f"F{n:03d}" for n in range(count)]}
+    texts = [HOSTILE, *(f"Fact number {n}." for n in range(1, count))]
+    table = pd.DataFrame(names | {"document": "7", "text": texts, "category": "other"})
+    table = table.assign(supports='["flu"]', refutes="[]")
+    form = OmissionForm(table.assign(omitted=True), count, FormSample(**sample), count)
+    return form, form.filled(table, DIFFERENTIALS, {"7": "Pt coughs."}, "dr_a")
 
 
 def test_facts_are_judged_by_keys_kept_over_a_reload_and_exported(browser: Browser, tmp_path: Path) -> None:
-    table = facts()
-    form = OmissionForm(table.assign(omitted=True), COUNT, FormSample(), COUNT)
-    html = form.filled(table, DIFFERENTIALS, {"7": "Pt coughs."}, "dr_a")
+    form, html = filled(COUNT)
     with opened(browser, tmp_path / "omissions.html", html) as page:
         work = page.locator("main.work").bounding_box()
         assert work and work["height"] > 600  # the strip of facts leaves room for the work
@@ -64,9 +58,7 @@ def test_facts_are_judged_by_keys_kept_over_a_reload_and_exported(browser: Brows
 
 
 def test_the_judges_grades_are_shown_only_if_asked_for_and_after_ones_own(browser: Browser, tmp_path: Path) -> None:
-    table = facts().head(1)
-    form = OmissionForm(table.assign(omitted=True), 1, FormSample(show_judge=True), 1)
-    html = form.filled(table, DIFFERENTIALS, {"7": "Pt coughs."}, "dr_a")
+    _, html = filled(1, show_judge=True)
     with opened(browser, tmp_path / "omissions.html", html) as page:
         page.keyboard.press("y")
         page.fill("#supports", "0")
@@ -80,9 +72,7 @@ def test_the_judges_grades_are_shown_only_if_asked_for_and_after_ones_own(browse
 def test_counts_are_typed_into_their_boxes_and_an_impossible_one_is_not_an_answer(
     browser: Browser, tmp_path: Path
 ) -> None:
-    table = facts().head(2)
-    form = OmissionForm(table.assign(omitted=True), 2, FormSample(), 2)
-    html = form.filled(table, DIFFERENTIALS, {"7": "Pt coughs."}, "dr_a")
+    _, html = filled(2)
     with opened(browser, tmp_path / "omissions.html", html) as page:
         page.keyboard.press("y")
         page.focus("input[value=other]")

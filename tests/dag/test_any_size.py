@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -16,7 +16,6 @@ from flows.runtime.params import load_params
 from flows.runtime.stage import Stage
 from flows.stages import stage_function
 from schemas.errors import ParamsError
-from schemas.params import Params
 from schemas.params.learning import Neural
 from schemas.params.llm import RoleName
 from tasks.baselines.xgboost_tab import GRIDS, QUICK
@@ -42,8 +41,8 @@ class SmallStage(Stage):
 
 
 @contextmanager
-def small_dag(folder: Path, domain: str, **sections: dict) -> Iterator["SmallDag"]:
-    """A folder like the repository's root, as the working directory, with ``sections`` of params.yaml changed."""
+def like_the_root(folder: Path) -> Iterator[None]:
+    """Make a folder like the repository's root, as the working directory."""
     for name in (".dvc", "tasks", "fingerprints", "returned", "evaluations", "dvc.yaml", "flows", "schemas"):
         (folder / name).symlink_to(ROOT / name)
     (folder / "reports" / "tables").mkdir(parents=True)
@@ -51,34 +50,21 @@ def small_dag(folder: Path, domain: str, **sections: dict) -> Iterator["SmallDag
     before = Path.cwd()
     os.chdir(folder)
     try:
-        with in_domain(domain):
-            params = load_params(ROOT / "params.yaml").model_copy(update={"domain": domain})
-            changed = {name: getattr(params, name).model_copy(update=section) for name, section in sections.items()}
-        with in_domain(domain):
-            yield SmallDag(params.model_copy(update=changed))
+        yield
     finally:
         os.chdir(before)
 
 
-class SmallDag:
-    """The stages of dvc.yaml with ``params``, in the working directory."""
-
-    def __init__(self, params: Params) -> None:
-        self.params = params
-        stages = read_pipeline(MAIN)
-        order = TopologicalSorter(needed_by(stages)).static_order()
-        self.names = [name for name in order if name not in LEFT_OUT]
-
-    @property
-    def symptoms(self) -> tuple[str, ...]:
-        """The symptoms of the domain."""
-        return rules_of(self.params.domain).symptoms
-
-    def run(self, names: Sequence[str] | None = None) -> None:
-        """Run the stages in order."""
-        for name in names or self.names:
-            stage = SmallStage(stage_files(MAIN, name), self.params)
-            asyncio.run(stage_function(name)(stage))
+def run_dag(domain: str, **sections: dict) -> None:
+    """Run the stages of dvc.yaml in the working directory, with ``sections`` of params.yaml changed."""
+    with in_domain(domain):
+        params = load_params(ROOT / "params.yaml").model_copy(update={"domain": domain})
+        changed = {name: getattr(params, name).model_copy(update=section) for name, section in sections.items()}
+    params = params.model_copy(update=changed)
+    with in_domain(domain):  # which reading the params changes for the whole process
+        for name in TopologicalSorter(needed_by(read_pipeline(MAIN))).static_order():
+            if name not in LEFT_OUT:
+                asyncio.run(stage_function(name)(SmallStage(stage_files(MAIN, name), params)))
 
 
 SECTIONS = {
@@ -112,8 +98,8 @@ def test_every_stage_ends_on_few_records(
     records: int, domain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(GRIDS, "quick", {name: options[:1] for name, options in QUICK.items()})
-    with small_dag(tmp_path, domain, sample={"records": records}, visits=few(records), **SECTIONS) as dag:
-        dag.run()
+    with like_the_root(tmp_path):
+        run_dag(domain, sample={"records": records}, visits=few(records), **SECTIONS)
         scores = pd.read_csv("reports/tables/baselines.csv")
         unscored = pd.read_parquet("data/baselines/unscored_baselines.parquet")
         page = Path("data/report/index.html").read_text(encoding="utf-8")
@@ -121,7 +107,7 @@ def test_every_stage_ends_on_few_records(
         of_system = scores[scores["system"] == system]
         fitted = set(of_system.loc[of_system["metric"] == "f1", "item"])
         too_small = set(of_system.loc[of_system["metric"] == "not_fitted", "item"])
-        assert fitted | too_small == set(dag.symptoms) and not fitted & too_small, system
+        assert fitted | too_small == set(rules_of(domain).symptoms) and not fitted & too_small, system
         assert {f"{system}: {name}" for name in too_small} <= set(unscored["detail"].dropna())
     if records == 1:
         assert "1 train records and 0 test records; needs 1 and 1" in page

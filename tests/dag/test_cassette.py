@@ -17,7 +17,7 @@ import yaml
 from starlette.responses import JSONResponse
 
 from flows.lineage.recorded import CASSETTE, Recording, read_replies, recorded_params, recordings
-from flows.rebuild.pipeline import read_pipeline
+from flows.rebuild.pipeline import model_stages
 from tasks.llm.requests import REASK
 from tests.support.clone import Clone
 from tests.support.hosted import completion, hosted
@@ -68,13 +68,6 @@ def _key(request: dict[str, Any]) -> str:
 
 pytestmark = pytest.mark.dag
 
-STAGES = [
-    name
-    for name, stage in read_pipeline(ROOT / "dvc.yaml").items()
-    if any(str(dep).startswith("fingerprints/") for dep in stage["deps"])
-]
-"""The stages of the main pipeline that ask a model."""
-
 
 @pytest.fixture(scope="module", params=recordings(), ids=lambda recorded: recorded.name)
 def recorded(request: pytest.FixtureRequest) -> Recording:
@@ -97,7 +90,8 @@ def played(tmp_path_factory: pytest.TempPathFactory, recorded: Recording) -> Ite
             (folder / "fingerprints" / f"{name}.json").write_text(json.dumps(fingerprints[name]))
         (folder / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
         clone.git("commit", "-qam", "recorded model")
-        clone.vignette("repro", "--no-probe", *STAGES, check=False)  # a missing reply is reported below
+        stages = model_stages(ROOT / "dvc.yaml")
+        clone.vignette("repro", "--no-probe", *stages, check=False)  # a missing reply is reported below
         yield clone, replay
     clone.vignette("server", "stop")
     shutil.rmtree(folder)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.rebuild.pipeline import stage_files
 from tests.support.clone import Clone
 
 pytestmark = pytest.mark.dag
@@ -24,11 +23,6 @@ if __name__ == "__main__":
         print(cluster.scheduler_address, flush=True)
         input()
 """
-
-
-def outputs(clone: Clone, stage: str) -> dict[str, bytes]:
-    files = stage_files(clone.folder / "dvc.yaml", stage).outs
-    return {stem: (clone.folder / path).read_bytes() for stem, path in files.items()}
 
 
 @contextmanager
@@ -51,7 +45,7 @@ def run_again(clone: Clone, stage: str, where: str, params: Path) -> None:
     content["runtime"] |= {"dask": where, "dask_workers": 2, "chunk_rows": 20}
     params.write_text(yaml.safe_dump(content, sort_keys=False))
     clone.vignette("store", "prune", "--stage", stage, "--yes")
-    for path in stage_files(clone.folder / "dvc.yaml", stage).outs.values():
+    for path in clone.outputs(stage):
         (clone.folder / path).unlink()
     clone.vignette("stage", stage, "--params", str(params))
 
@@ -59,9 +53,9 @@ def run_again(clone: Clone, stage: str, where: str, params: Path) -> None:
 def test_chunks_on_a_cluster_give_the_same_bytes(built: Clone, tmp_path: Path) -> None:
     with running_cluster(built, tmp_path / "cluster.py") as address:
         for stage in (*ON_LOCAL_CLUSTER, *ON_RUNNING_CLUSTER):
-            expected = outputs(built, stage)
+            expected = built.outputs(stage)
             run_again(built, stage, "local" if stage in ON_LOCAL_CLUSTER else address, tmp_path / "params.yaml")
-            assert outputs(built, stage) == expected, stage
+            assert built.outputs(stage) == expected, stage
     assert built.git("status", "--porcelain") == ""
     built.vignette("server", "stop")
     assert not [line for line in built.processes() if "dask" in line or "distributed" in line]

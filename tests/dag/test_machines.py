@@ -16,7 +16,7 @@ from tasks.domains.rules import load_rules
 from tasks.notes.prompting import build_prompts
 from tasks.transport.inspection import holdings
 from tests.support.clone import Clone
-from tests.support.postgres import postgres_server, programs
+from tests.support.postgres import create_database, postgres_server, programs
 from tests.support.records import NETWORK, random_records
 from tests.support.stored import within
 
@@ -59,18 +59,6 @@ NOTES = Path("data/write/first_notes.parquet")
 
 
 @contextmanager
-def database() -> Iterator[str]:
-    """The address of an empty database."""
-    import psycopg
-
-    with postgres_server() as address:
-        server = address.format(database="postgres").replace("+psycopg", "")
-        with psycopg.connect(server, autocommit=True) as admin:
-            admin.execute("CREATE DATABASE replies")
-        yield address.format(database="replies")
-
-
-@contextmanager
 def workers(scheduler: str, trees: list[Clone]) -> Iterator[list[Path]]:
     """A Dask worker in each tree; yields their logs."""
     command = [sys.executable, "-m", "dask", "worker", scheduler, "--nthreads", "1", "--no-dashboard"]
@@ -104,7 +92,12 @@ def test_two_workers_without_a_shared_disk_write_the_bytes_of_one_process(clone:
     (clone.folder / NOTES).unlink()
     (clone.folder / ".vignette" / "responses.sqlite").unlink()
     trees = [clone.cloned(tmp_path / name) for name in ("first", "second")]
-    with object_store("chunks"), database() as store, LocalCluster(n_workers=0, dashboard_address=None) as cluster:
+    with (
+        object_store("chunks"),
+        postgres_server() as server,
+        LocalCluster(n_workers=0, dashboard_address=None) as cluster,
+    ):
+        store = create_database(server, "replies")
         machines = {"dask": cluster.scheduler_address, "chunks_url": "s3://chunks/exchange", "store": store}
         with workers(cluster.scheduler_address, trees) as logs:
             done = run_write(clone, machines | {"chunk_rows": CHUNK})

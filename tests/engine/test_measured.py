@@ -17,12 +17,8 @@ from flows.runtime.chunks import worth_retrying
 from flows.runtime.params import load_params
 from flows.runtime.stage import Stage
 from schemas.errors import BudgetError
-from tasks.llm.costs import Used
 from tasks.tracking.lineage import StageLineage, StageRun
-from tasks.transport.database import connect
-from tasks.transport.inspection import sum_used
 from tasks.transport.processes import still_runs
-from tasks.transport.store import Paid
 
 RUN = StageRun(12.5, {"notes": 1000}, 3, 200, 9000, 800, 0.25)
 
@@ -50,15 +46,6 @@ def test_a_run_is_found_by_the_outputs_that_it_made(folder: Path) -> None:
     assert drop_runs([other]) == 1
     assert find_run(stage) is None and used_keys(stage) is None
     assert find_run(other) == StageRun(1.0)
-
-
-def test_costs_are_those_of_the_calls_used(tmp_path: Path) -> None:
-    connection = connect(tmp_path / "store.sqlite")
-    for number in range(3):
-        key = bytes([number]) * 32
-        Paid(key, "i", "judge", "doclens", "t", "m", b"{}", "{}", 10 * number, 1, 0.5).insert(connection)
-    keys = {bytes([number]) * 32 for number in (1, 2, 9)}
-    assert sum_used(connection, keys) == Used(2, 30, 2, 1.0)
 
 
 def test_a_process_that_started_after_the_file_has_reused_the_id(tmp_path: Path) -> None:

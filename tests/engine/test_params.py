@@ -18,10 +18,6 @@ def with_change(folder: Path, change: dict) -> Path:
     return file
 
 
-def test_the_shipped_params_are_valid() -> None:
-    assert load_params(ROOT / "params.yaml").seed >= 0
-
-
 @from_table
 def test_a_bad_key_is_named(tmp_path: Path, change: dict, words: list[str]) -> None:
     file = with_change(tmp_path, change)

@@ -25,7 +25,7 @@ from tasks.transport.store import ResponseStore, beat
 from tests.support.children import finished, messages, start, write_replies
 from tests.support.endpoints import asker, chat
 from tests.support.hosted import hosted
-from tests.support.postgres import postgres_server, programs
+from tests.support.postgres import create_database, postgres_server, programs
 from tests.support.scenarios import PRICE, ROLE, echo, fingerprint
 from tests.support.stored import fill, paid, sql, within
 
@@ -47,17 +47,8 @@ def new_store(request: pytest.FixtureRequest, tmp_path: Path) -> NewStore:
     number = numbers()
     if request.param == "sqlite":
         return lambda: tmp_path / f"{next(number)}.sqlite"
-    import psycopg
-
     address = request.getfixturevalue("server")
-
-    def make() -> str:
-        name = f"store_{os.getpid()}_{time.monotonic_ns()}"
-        with psycopg.connect(address.format(database="postgres").replace("+psycopg", ""), autocommit=True) as admin:
-            admin.execute(f"CREATE DATABASE {name}")
-        return address.format(database=name)
-
-    return make
+    return lambda: create_database(address, f"store_{os.getpid()}_{time.monotonic_ns()}")
 
 
 def test_replies_are_kept_found_exported_imported_and_pruned(tmp_path: Path, new_store: NewStore) -> None:
@@ -193,11 +184,7 @@ def calls_a_second(where: Where, url: str, numbers: range) -> float:
 
 @pytest.mark.soak  # a ratio of times: on busy machines it may fail without a defect
 def test_postgresql_serves_at_least_60_percent_of_the_calls_per_second_of_sqlite(server: str, tmp_path: Path) -> None:
-    import psycopg
-
-    with psycopg.connect(server.format(database="postgres").replace("+psycopg", ""), autocommit=True) as admin:
-        admin.execute("CREATE DATABASE speed")
-    stores: tuple[Where, Where] = (tmp_path / "s.sqlite", server.format(database="speed"))
+    stores: tuple[Where, Where] = (tmp_path / "s.sqlite", create_database(server, "speed"))
     with hosted(echo) as endpoint:
         rounds = [
             [calls_a_second(where, endpoint.base_url, range(n * 1000, n * 1000 + 300)) for where in stores]

@@ -22,14 +22,13 @@ from tasks.llm.requests import make_request
 from tasks.simulator.batches import BatchFolder
 from tasks.transport import batch
 from tasks.transport.batch_files import Result, read_requests, read_results, request_line, split
-from tasks.transport.budget import read_ledger
 from tasks.transport.fingerprint import Fingerprint
-from tasks.transport.store import ResponseStore
+from tasks.transport.inspection import ledgers
 from tests.support.endpoints import WRITER, answers, chat, simulator
 from tests.support.hosted import completion, hosted
 from tests.support.rules import calls_of_rules as calls
 from tests.support.rules import is_right, rules
-from tests.support.stored import sql
+from tests.support.stored import sql, within
 
 FULL = {"errors": {"data": [{"message": "queue is full"}]}}
 BATCH = Sending(transport="batch", batch_collect_s=0.1, batch_poll_s=0.05, backoff_s=0.01, timeout_s=5)
@@ -198,10 +197,8 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
         path = folder / "responses.sqlite"
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
-            if path.exists() and batches(folder):
-                with ResponseStore(path) as store:
-                    if sql(store, "SELECT COUNT(batch_id) FROM batches")[0][0]:
-                        break
+            if path.exists() and batches(folder) and sql(path, "SELECT COUNT(batch_id) FROM batches")[0][0]:
+                break
             time.sleep(0.05)
         os.kill(first.pid, signal.SIGKILL)
         first.wait()
@@ -216,17 +213,15 @@ def test_a_batch_under_way_survives_a_kill(killed: tuple[str, Path, Path], momen
         if file.is_file():
             file.unlink()
     shutil.copytree(kept, folder, dirs_exist_ok=True)
-    with ResponseStore(folder / "responses.sqlite") as store:
-        if moment != "id known":
-            sql(store, "UPDATE batches SET batch_id = NULL")
+    if moment != "id known":
+        sql(folder / "responses.sqlite", "UPDATE batches SET batch_id = NULL")
     if moment == "not created":
         for file in (folder / "files").glob("batch_*.json"):
             file.unlink()
     answers = ask(base_url, folder, [chat(n) for n in range(30)])
     assert sum(answer.ok for answer in answers) == 30
     assert len(batches(folder)) == 1, "nothing was paid for twice"
-    with ResponseStore(folder / "responses.sqlite") as store:
-        assert sql(store, "SELECT COUNT(*) FROM batches")[0][0] == 0
+    assert sql(folder / "responses.sqlite", "SELECT COUNT(*) FROM batches")[0][0] == 0
 
 
 def test_batches_are_booked_at_their_price(tmp_path: Path) -> None:
@@ -235,8 +230,7 @@ def test_batches_are_booked_at_their_price(tmp_path: Path) -> None:
     with served(tmp_path) as url:
         answers = ask(url, tmp_path, [chat(n) for n in range(4)], **writer_of(url), **booked)
     assert all(answer.ok for answer in answers)
-    with ResponseStore(tmp_path / "responses.sqlite") as store:
-        spent = store.do_now(lambda c: read_ledger(c, "default"))
+    spent = within(tmp_path / "responses.sqlite", ledgers)["default"]
     tokens, greeting = 4 * (2 + 12), 6 + 12
     assert spent.tokens == tokens + greeting
     assert spent.dollars == pytest.approx((tokens * 0.5 + greeting) / 1e3), "the check of identity is no batch"
@@ -272,7 +266,6 @@ def test_replies_of_another_model_in_a_batch_are_not_kept(tmp_path: Path, monkey
     monkeypatch.setattr(batch, "read_results", spoiled)
     with served(tmp_path) as url, pytest.raises(IdentityError, match="answered is 'other'"):
         ask(url, tmp_path, [chat(n) for n in range(6)], **writer_of(url))
-    with ResponseStore(tmp_path / "responses.sqlite") as store:
-        kept = sql(store, "SELECT model, COUNT(*) FROM responses GROUP BY model")
-        assert kept == [("vignette-writer", 3)]
-        assert sql(store, "SELECT COUNT(*) FROM batches")[0][0] == 0
+    store = tmp_path / "responses.sqlite"
+    assert sql(store, "SELECT model, COUNT(*) FROM responses GROUP BY model") == [("vignette-writer", 3)]
+    assert sql(store, "SELECT COUNT(*) FROM batches")[0][0] == 0

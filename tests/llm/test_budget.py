@@ -43,8 +43,7 @@ ONE_BY_ONE = Sending(concurrency=1, timeout_s=2)
 
 
 def spent(folder: Path, ledger: str = "default") -> tuple[float, int]:
-    with ResponseStore(folder / "responses.sqlite") as store:
-        found = store.do_now(lambda c: read_ledger(c, ledger))
+    found = within(folder / "responses.sqlite", ledgers)[ledger]
     return round(found.dollars, 6), found.calls
 
 
@@ -179,12 +178,15 @@ def breaks_off(body: Body, _: int) -> Response:
     return StreamingResponse(half(), media_type="application/json", headers={"content-length": "500"})
 
 
+SAID = "He has a dry cough and no fever."
+
+
 def with_usage(**usage: Any) -> Script:
-    return lambda body, _: completion("fine", body, usage={"prompt_tokens": 10, "completion_tokens": 5} | usage)
+    return lambda body, _: completion(SAID, body, usage={"prompt_tokens": 10, "completion_tokens": 5} | usage)
 
 
 def infinite(body: Body, _: int) -> Response:
-    text = json.dumps(completion("fine", body)).replace('"prompt_tokens": 10', '"prompt_tokens": 1e999')
+    text = json.dumps(completion(SAID, body)).replace('"prompt_tokens": 10', '"prompt_tokens": 1e999')
     return Response(text, media_type="application/json")
 
 
@@ -202,7 +204,8 @@ ODD_USAGE: dict[str, Script] = {
     "more than was sent": with_usage(prompt_tokens=200_000),
     "more cached than sent": with_usage(prompt_tokens_details={"cached_tokens": 500}),
     "words": with_usage(prompt_tokens="many"),
-    "a list": lambda body, _: completion("fine", body, usage=[10, 5]),
+    "a list": lambda body, _: completion(SAID, body, usage=[10, 5]),
+    "none": says(SAID, usage=None),
 }
 
 
@@ -251,11 +254,12 @@ def test_an_endpoint_that_is_not_there_costs_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ODD_USAGE)
-def test_usage_that_cannot_be_is_refused_and_estimated(tmp_path: Path, kind: str) -> None:
-    played = Scenario(ODD_USAGE[kind], 2, said="fine").play(tmp_path)
+def test_usage_that_is_absent_or_cannot_be_is_estimated(tmp_path: Path, kind: str) -> None:
+    played = Scenario(ODD_USAGE[kind], 2, said=SAID).play(tmp_path)
     assert [row[3] for row in played.kept] == [1, 1], "marked as estimated"
-    assert all(1 <= row[1] < 100 and 1 <= row[2] < 10 for row in played.kept)
-    assert 0 < played.spent.dollars < 0.5
+    assert all(5 <= prompt <= 60 and 7 <= reply <= 12 for _, prompt, reply, _ in played.kept)
+    booked = sum(row[1] * 1e-3 + row[2] * 2e-3 for row in played.kept)
+    assert 0 < booked < played.spent.dollars < 0.5 and played.spent.calls == 3
 
 
 def test_the_ledger_shows_what_is_estimated_and_can_be_set_to_the_providers_figure(

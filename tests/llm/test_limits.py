@@ -2,8 +2,6 @@
 
 import asyncio
 import email.utils
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -23,26 +21,22 @@ from tasks.transport.store import ResponseStore
 from tests.support.cases import from_table
 from tests.support.children import start
 from tests.support.endpoints import chat
-from tests.support.hosted import Body, completion, hosted
+from tests.support.hosted import completion, hosted
 from tests.support.rates import send_taken, take
 from tests.support.scenarios import ask
 
 
 class Clock:
-    """A clock that is set by hand, and a record of the seconds that were slept."""
+    """A clock that is set by hand, and the seconds that were slept, without waiting."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.now, self.slept = 1_000_000.0, list[float]()
         for name in ("monotonic", "time"):
             patch.setattr(limits.time, name, lambda: self.now)
+        patch.setattr(limits.asyncio, "sleep", self.sleep)
 
-    def keep_sleeps(self, patch: pytest.MonkeyPatch) -> None:
-        """Sleep no more."""
-
-        async def sleep(seconds: float) -> None:
-            self.slept.append(round(seconds, 6))
-
-        patch.setattr(limits.asyncio, "sleep", sleep)
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(round(seconds, 6))
 
 
 @pytest.fixture
@@ -133,11 +127,8 @@ def test_without_a_limit_units_are_free_at_any_time(tmp_path: Path) -> None:
         assert asyncio.run(Rate(store, "none", None).take(1000)) == 0.0
 
 
-def test_units_are_spread_evenly_over_the_minute_and_given_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: Clock
-) -> None:
+def test_units_are_spread_evenly_over_the_minute_and_given_back(tmp_path: Path, clock: Clock) -> None:
     clock.now = 1000.0
-    clock.keep_sleeps(monkeypatch)
     with ResponseStore(tmp_path / "s.sqlite") as store:
         rate = Rate(store, "tokens", 30)  # one unit in two seconds
 
@@ -156,15 +147,8 @@ def test_units_are_spread_evenly_over_the_minute_and_given_back(
 
 @pytest.mark.parametrize(("set_back_s", "waits_s", "is_said"), [(86_400, 0, True), (50, 52, False)])
 def test_a_clock_set_back_costs_at_most_a_minute_and_is_said(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    clock: Clock,
-    set_back_s: int,
-    waits_s: int,
-    is_said: bool,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], clock: Clock, set_back_s: int, waits_s: int, is_said: bool
 ) -> None:
-    clock.keep_sleeps(monkeypatch)
     with ResponseStore(tmp_path / "s.sqlite") as store:
         rate = Rate(store, "requests", 30)
         asyncio.run(rate.take(1))
@@ -284,33 +268,3 @@ def test_roles_on_one_endpoint_share_its_limit(tmp_path: Path) -> None:
             thread.join()
         lasted = time.monotonic() - begun
     assert len(endpoint.times) == 22 and lasted >= 21 * 0.1 * 0.95
-
-
-@pytest.mark.soak
-def test_four_processes_and_two_dask_workers_send_at_most_630_requests_in_any_minute(tmp_path: Path) -> None:
-    script = """
-import sys
-from pathlib import Path
-from typing import Any
-from tests.llm.test_limits import ask_for_a_while
-ask_for_a_while(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
-"""
-
-    def reply(body: Body, _: int) -> Body:
-        return completion("x", body)
-
-    with hosted(reply) as endpoint, dask_workers(2) as client:
-        line = [sys.executable, "-c", script, endpoint.base_url, str(tmp_path)]
-        processes = [subprocess.Popen([*line, str(number * 1000)]) for number in range(4)]
-        futures = [client.submit(ask_for_a_while, endpoint.base_url, tmp_path, n * 1000) for n in (4, 5)]
-        assert [process.wait() for process in processes] == [0] * 4
-        client.gather(futures)
-    most = most_in(60.0, endpoint.times)
-    print(f"\n{len(endpoint.times)} requests, at most {most} in any minute")
-    assert len(endpoint.times) > 6 * 150
-    assert most <= 630
-
-
-def ask_for_a_while(base_url: str, folder: Path, first: int) -> None:
-    """150 calls at 600 per minute in total."""
-    ask(base_url, folder, [chat(n) for n in range(first, first + 150)], sending=Sending(rpm=600, timeout_s=5))

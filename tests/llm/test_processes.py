@@ -101,31 +101,19 @@ def test_a_process_that_calls_nothing_ends_with_its_parent_and_with_what_it_star
     assert len(below) == 2 and not alive
 
 
-class Ancestor:
+def ancestor(*words: str) -> SimpleNamespace:
     """A process by its command line."""
-
-    def __init__(self, *words: str) -> None:
-        self.words, self.pid = list(words), 7
-
-    def cmdline(self) -> list[str]:
-        return self.words
-
-    def name(self) -> str:
-        return self.words[0]
-
-    def create_time(self) -> float:
-        return 1.0
+    return SimpleNamespace(pid=7, cmdline=lambda: list(words), name=lambda: words[0], create_time=lambda: 1.0)
 
 
 @from_table
 def test_dvc_is_found_by_its_command_line(line: tuple[str, ...], is_dvc: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    ancestors = [Ancestor("sh"), Ancestor(*line), Ancestor("bash"), Ancestor("init")]
+    ancestors = [ancestor("sh"), ancestor(*line), ancestor("bash"), ancestor("init")]
     monkeypatch.setattr(processes.psutil, "Process", lambda: SimpleNamespace(parents=lambda: ancestors))
     assert processes.dvc_process() is (ancestors[1] if is_dvc else None)
     monkeypatch.setattr(processes.os, "getppid", lambda: 2)
-    monkeypatch.setattr(
-        processes.signal, "getsignal", lambda _: processes.signal.SIG_DFL
-    )  # the tests may run under nohup
+    # the tests may run under nohup
+    monkeypatch.setattr(processes.signal, "getsignal", lambda _: processes.signal.SIG_DFL)
     watched = [name for *_, name in ParentWatch().watched]
     assert watched == (["sh", "dvc"] if is_dvc else ["sh"]), "all up to dvc, or the parent alone"
     monkeypatch.setattr(processes.os, "getppid", lambda: 1)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import create_model
 
 import tasks
 from schemas.params.llm import Role
@@ -64,22 +65,11 @@ def test_a_reply_gives_its_reason_before_its_verdict(kind: type[Reply]) -> None:
 
 
 def test_another_order_of_fields_is_another_request() -> None:
-    class Late(Reply):
-        """A verdict and its reason."""
-
-        entailed: int
-        explanation: str
-
-    class Early(Reply):
-        """A verdict and its reason."""
-
-        explanation: str
-        entailed: int
-
-    Early.__name__ = Late.__name__
-    role = Role(base_url="https://api.example.com/v1", model="m")
-    calls = [Call("1", (Message("user", "x"),), reply=kind) for kind in (Late, Early)]
-    first, second = (make_request(call, role, "id") for call in calls)
+    role, fields = Role(base_url="https://api.example.com/v1", model="m"), ("entailed", "explanation")
+    kinds = [
+        create_model("Verdict", __base__=Reply, **dict.fromkeys(names, (str, ...))) for names in (fields, fields[::-1])
+    ]
+    first, second = (make_request(Call("1", (Message("user", "x"),), reply=kind), role, "id") for kind in kinds)
     assert first.key != second.key
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -69,37 +70,39 @@ def test_the_server_ends_when_stopped_and_leaves_no_folder(tmp_path: Path, monke
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_server_lists_its_models_and_names_an_unknown_one() -> None:
-    with simulator() as server:
-        models = CLIENT.get(f"{server.base_url}/models").json()["data"]
-        assert [model["id"] for model in models][:1] == ["vignette-writer"] and len(models) >= 4
-        one = CLIENT.get(f"{server.base_url}/models/vignette-judge").json()
-        assert one["owned_by"] == "vignette"
-        body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}
-        refused = CLIENT.post(f"{server.base_url}/chat/completions", json=body)
-        assert refused.status_code == 404 and "unknown model 'gpt-4o'; available" in refused.json()["error"]["message"]
-        for broken in (b"{", b"[]", b'{"model": "vignette-judge"}', b'{"model": "vignette-judge", "messages": [1]}'):
-            assert CLIENT.post(f"{server.base_url}/chat/completions", content=broken).status_code == 400
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The address of a simulator."""
+    with simulator() as running:
+        yield running.base_url
 
 
-def test_a_reply_is_cut_at_max_tokens() -> None:
+def test_the_server_lists_its_models_and_names_an_unknown_one(server: str) -> None:
+    models = CLIENT.get(f"{server}/models").json()["data"]
+    assert [model["id"] for model in models][:1] == ["vignette-writer"] and len(models) >= 4
+    assert CLIENT.get(f"{server}/models/vignette-judge").json()["owned_by"] == "vignette"
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}
+    refused = CLIENT.post(f"{server}/chat/completions", json=body)
+    assert refused.status_code == 404 and "unknown model 'gpt-4o'; available" in refused.json()["error"]["message"]
+    for broken in (b"{", b"[]", b'{"model": "vignette-judge"}', b'{"model": "vignette-judge", "messages": [1]}'):
+        assert CLIENT.post(f"{server}/chat/completions", content=broken).status_code == 400
+
+
+def test_a_reply_is_cut_at_max_tokens(server: str) -> None:
     body = {"model": "vignette-writer", "messages": [{"role": "user", "content": "hi"}], "max_tokens": 3}
-    with simulator() as server:
-        reply = CLIENT.post(f"{server.base_url}/chat/completions", json=body).json()
+    reply = CLIENT.post(f"{server}/chat/completions", json=body).json()
     assert reply["choices"][0]["message"]["content"] == "I answer by"
     assert reply["choices"][0]["finish_reason"] == "length"
     assert reply["usage"] == {"prompt_tokens": 1, "completion_tokens": 3, "total_tokens": 4}
 
 
-def test_a_model_does_only_its_own_tasks() -> None:
-    asked = {
-        "messages": [{"role": "user", "content": "Task: write a clinical note\n\nThe note must mention:\n- cough"}]
-    }
-    with simulator() as server:
-        for model, status in (("writer", 200), ("writer-calibration", 200), ("judge", 404)):
-            reply = CLIENT.post(f"{server.base_url}/chat/completions", json={"model": f"vignette-{model}", **asked})
-            assert reply.status_code == status, reply.text
-    assert "send it to the writer" in reply.text
+@pytest.mark.parametrize(("model", "status"), [("writer", 200), ("writer-calibration", 200), ("judge", 404)])
+def test_a_model_does_only_its_own_tasks(server: str, model: str, status: int) -> None:
+    task = "Task: write a clinical note\n\nThe note must mention:\n- cough"
+    asked = {"model": f"vignette-{model}", "messages": [{"role": "user", "content": task}]}
+    reply = CLIENT.post(f"{server}/chat/completions", json=asked)
+    assert reply.status_code == status, reply.text
+    assert ("send it to the writer" in reply.text) == (status == 404)
 
 
 def test_faults_occur_at_the_set_rate_which_is_checked() -> None:
@@ -125,8 +128,6 @@ def test_a_cut_plain_text_says_so() -> None:
         *[("127.0.0.1:1", 400), ("127.0.0.1", 400)],
     ],
 )
-def test_the_server_answers_only_to_names_of_loopback_and_its_own_port(host: str, status: int) -> None:
-    with simulator() as server:
-        url = server.base_url
-        asked = host.format(port=httpx.URL(url).port)
-        assert httpx.get(f"{url}/models", headers={"Host": asked}).status_code == status
+def test_the_server_answers_only_to_names_of_loopback_and_its_own_port(server: str, host: str, status: int) -> None:
+    asked = host.format(port=httpx.URL(server).port)
+    assert httpx.get(f"{server}/models", headers={"Host": asked}).status_code == status

@@ -16,7 +16,7 @@ from flows.commands.cli import run
 from flows.evaluation.api import evaluate as evaluate_rows
 from flows.evaluation.folder import evaluation_files, page, write_evaluation
 from flows.evaluation.forms import clinicians_agreement, form_files, label_files
-from flows.evaluation.roles import choose_role
+from flows.evaluation.judges import choose_role
 from flows.evaluation.work import Evaluation, evaluate_data, read_data
 from flows.rebuild.pipeline import StageFiles, stage_files
 from flows.runtime.params import load_params
@@ -190,8 +190,6 @@ def test_clinicians_check_the_omissions_of_each_system(made: Evaluation, tmp_pat
     rows = clinicians_agreement(made, [("short", tmp_path / "r1.json")], FormSample(), seed=7)
     value = check(rows, METRICS, "clinicians").set_index(["condition", "metric", "item"])["value"]
     assert value["short", "agreement", "omission"] == 1  # the output omits every fact
-    with pytest.raises(SourceError, match="no such system; expected copy, cites, short; did you mean short"):
-        clinicians_agreement(made, [("Shrt", tmp_path / "r1.json")], FormSample(), seed=7)
 
 
 def test_labels_of_some_verdicts_estimate_the_true_share(made: Evaluation, tmp_path: Path) -> None:
@@ -376,6 +374,18 @@ def test_a_system_cannot_have_the_name_of_other_rows(tmp_path: Path, name: str) 
     rows = [{"id": "1", "source": "A cough.", "outputs": {name: "A cough."}}]
     with pytest.raises(SourceError, match=f"data.jsonl: system {name}: .*name it otherwise"):
         _evaluated(tmp_path, rows, metrics=["doclens"])
+
+
+def test_a_returned_form_of_an_unknown_system_is_refused_before_anything_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("flows.evaluation.api.run_evaluation", None)
+    text = {"id": "a", "source": "The patient has a cough.", "outputs": {"copy": "A cough.", "short": "A cough."}}
+    (tmp_path / "texts.jsonl").write_text(json.dumps(text))
+    (tmp_path / "r1.json").write_text("{}")
+    options = ["--returned", f"Shrt={tmp_path / 'r1.json'}", "--out", str(tmp_path / "out")]
+    assert run(["evaluate", str(tmp_path / "texts.jsonl"), *options]) == 1
+    assert "no such system; expected copy, short; did you mean short?" in capsys.readouterr().err
 
 
 @from_table

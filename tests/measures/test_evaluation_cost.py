@@ -11,8 +11,7 @@ import pytest
 from flows.commands.cli import run
 from flows.evaluation import estimate, models
 from flows.evaluation.estimate import Guard, estimate_calls
-from flows.evaluation.judges import with_judges
-from flows.evaluation.roles import with_roles
+from flows.evaluation.judges import with_judges, with_roles
 from flows.evaluation.work import read_data
 from flows.runtime.costs import Line, remarks
 from flows.runtime.params import YES

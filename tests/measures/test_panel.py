@@ -12,7 +12,7 @@ import pytest
 from flows.commands.cli import run
 from flows.evaluation.folder import page
 from flows.evaluation.judges import make_panel
-from flows.evaluation.panel import Runs, judge_by_panel, share_lists
+from flows.evaluation.panel import judge_by_panel, share_lists
 from flows.evaluation.work import Evaluation, read_data
 from flows.runtime.params import load_params
 from flows.runtime.tables import check
@@ -101,9 +101,8 @@ def evaluated(folder: Path, *judges: Judge, lister: Ask | None = None, **setting
     panel = make_panel(load_params(ROOT / "params.yaml"), named, None, families)
     every: Any = {one.label: Run(one, folder) for one in judges}
     listing: Any = next(iter(every.values())) if lister is None else Run(lister, folder)
-    runs = Runs(every, listing, list(every.values()))
-    share_lists(runs)
-    return asyncio.run(judge_by_panel(runs, panel, chosen, read_data(chosen)))
+    share_lists(every.values(), listing)
+    return asyncio.run(judge_by_panel(every, panel, chosen, read_data(chosen)))
 
 
 def figures(evaluation: Evaluation, judge: str) -> pd.DataFrame:

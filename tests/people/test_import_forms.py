@@ -130,13 +130,6 @@ def test_what_is_imported_is_counted_of_all_that_the_form_asks(project, omission
     assert "dr_b.json (1 of 2 facts, not marked as complete)" in capsys.readouterr().out
 
 
-def test_an_omission_form_of_another_draw_is_refused(project, omissions):
-    file = _omission_file(project, omissions, form="0" * 12)
-    with pytest.raises(SourceError, match=f"{file}: is of form vignette-omissions 000000000000"):
-        import_files([file])
-    assert not list(Path("returned/omissions_returned").iterdir())
-
-
 def test_a_file_of_labels_is_imported_for_the_stage_that_reads_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ from schemas.tables.people import SPAN_REVIEW_NOTES
 from tasks.people.span_form import SpanForm, assertion_rows, counts_by_note, published_rows, symptom_rows
 from tasks.spans.statistics import span_quality
 from tests.support.imports import ROOT
-from tests.support.span_review import FORM, SPAN_TABLE, SYMPTOMS, drawn, returned
+from tests.support.span_review import FORM, SPAN_TABLE, SYMPTOMS, checked, drawn, returned
 
 
 def read(**files: str) -> pd.DataFrame:
@@ -36,18 +36,15 @@ def test_precision_and_recall_of_each_note_are_averaged_as_published() -> None:
 
 
 def test_a_note_with_one_version_checked_is_not_counted() -> None:
-    half = returned({"record": "3/normal", "incorrect": [], "missing": []})
+    half = returned(checked("3/normal"))
     assert counts_by_note(read(a=half)) is None
     assert counts_by_note(read()) is None
     assert symptom_rows(read(), provenance="p").empty
 
 
 def test_two_readers_of_a_note_are_averaged() -> None:
-    kind = (
-        {"record": "3/normal", "incorrect": [], "missing": []},
-        {"record": "3/compact", "incorrect": [], "missing": []},
-    )
-    counts = counts_by_note(read(a=returned(signature="a"), b=returned(*kind, signature="b")))
+    kind = returned(checked("3/normal"), checked("3/compact"), signature="b")
+    counts = counts_by_note(read(a=returned(signature="a"), b=kind))
     assert counts.loc[3, "normal_incorrect"] == 0.5 and counts.loc[3, "compact_missing"] == 0.5
     assert counts.loc[8, "compact_missing"] == 1
     rows = symptom_rows(read(a=returned()), provenance="p").set_index(["condition", "item", "metric"])["value"]
@@ -63,8 +60,7 @@ def test_the_published_shares_are_rows_of_the_same_table() -> None:
 
 
 def test_corrected_assertions_are_a_share_of_the_phrases_that_are_right() -> None:
-    fixed = [{"span": 1, "assertion": "absent"}]
-    note = {"record": "3/normal", "incorrect": [2], "missing": [], "corrected": fixed}
+    note = checked("3/normal", incorrect=[2], corrected=[{"span": 1, "assertion": "absent"}])
     asserted = FORM.assertions({"a.json": returned(note)})
     assert asserted["right"].tolist() == [True, False]  # the dog's cough is no phrase
     (row,) = METRICS.validate(assertion_rows(asserted, provenance="p")).to_dict("records")
@@ -77,20 +73,15 @@ def test_corrected_assertions_are_a_share_of_the_phrases_that_are_right() -> Non
     [
         ("[]", "not a file of the span form"),
         (returned(form="0" * 12), "is of form vignette-spans 000000000000, expected"),
-        (returned({"record": "4/normal", "incorrect": [], "missing": []}), "unknown note 4/normal"),
-        (returned({"record": "3/normal", "incorrect": [3], "missing": []}), "expected different numbers below 3"),
+        (returned(checked("4/normal")), "unknown note 4/normal"),
+        (returned(checked("3/normal", incorrect=[3])), "expected different numbers below 3"),
         (
-            returned({"record": "8/normal", "incorrect": [], "missing": [{"symptom": "cough", "start": 5, "end": 99}]}),
+            returned(checked("8/normal", missing=[("cough", 5, 99)])),
             "missing phrase cough 5-99 is not a part of the note",
         ),
+        (returned(checked("8/normal", missing=[("fever", 0, 14)])), "phrase fever 0-14 is twice"),
         (
-            returned({"record": "8/normal", "incorrect": [], "missing": [{"symptom": "fever", "start": 0, "end": 14}]}),
-            "phrase fever 0-14 is twice",
-        ),
-        (
-            returned(
-                {"record": "8/normal", "incorrect": [], "missing": [], "corrected": [{"span": 1, "assertion": "past"}]}
-            ),
+            returned(checked("8/normal", corrected=[{"span": 1, "assertion": "past"}])),
             "expected different phrases with an assertion",
         ),
     ],

@@ -19,6 +19,12 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     return shown.out
 
 
+def planned(capsys: pytest.CaptureFixture[str], folder: Path, *arguments: object) -> pd.Series:
+    """The first design of a plan."""
+    run(capsys, *arguments, "--csv", folder / "plan.csv")
+    return pd.read_csv(folder / "plan.csv").iloc[0]
+
+
 def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     assert cli.run(["plan", *map(str, arguments)]) == 1
     return capsys.readouterr().err
@@ -61,12 +67,11 @@ def test_the_clones_own_table_is_planned_from_where_nothing_is_given(capsys: pyt
 def test_as_many_notes_as_a_table_has_give_the_interval_that_it_prints(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    file = tmp_path / "plan.csv"
     keys = ["--table", "doclens", "--metric", "claim_recall", "--system", "compact notes"]
-    run(capsys, "evaluate", *keys, "--notes", 200, "--csv", file)
+    found = planned(capsys, tmp_path, "evaluate", *keys, "--notes", 200)
     table = pd.read_csv(ROOT / "reports" / "tables" / "doclens.csv")
     row = table[(table["metric"] == "claim_recall") & (table["system"] == "compact notes")].iloc[0]
-    assert pd.read_csv(file).loc[0, "half_width"] == pytest.approx((row["high"] - row["low"]) / 2, rel=1e-4)
+    assert found["half_width"] == pytest.approx((row["high"] - row["low"]) / 2, rel=1e-4)
 
 
 def test_a_pilot_of_two_systems_plans_their_difference(capsys: pytest.CaptureFixture[str], pilot: Path) -> None:
@@ -80,12 +85,10 @@ def test_a_pilot_of_two_systems_plans_their_difference(capsys: pytest.CaptureFix
 def test_questions_takes_and_prices_of_the_role_count(
     capsys: pytest.CaptureFixture[str], pilot: Path, priced: Path, tmp_path: Path
 ) -> None:
-    file = tmp_path / "plan.csv"
     chosen = ["--pilot", pilot, "--system", "new", "--notes", 100]
-    more = ["--params", priced, "--tokens", "1500,100", "--note-price", 0.5, "--csv", file]
-    run(capsys, "evaluate", *chosen, "--questions", 2, "--takes", 3, *more)
-    found = pd.read_csv(file)
-    assert found.loc[0, "dollars"] == pytest.approx(100 * 0.5 + 600 * (1500 * 2 + 100 * 10) / 1e6)
+    more = ["--params", priced, "--tokens", "1500,100", "--note-price", 0.5]
+    found = planned(capsys, tmp_path, "evaluate", *chosen, "--questions", 2, "--takes", 3, *more)
+    assert found["dollars"] == pytest.approx(100 * 0.5 + 600 * (1500 * 2 + 100 * 10) / 1e6)
     shown = run(capsys, "evaluate", *chosen, "--params", priced)
     assert "no price" in shown
 
@@ -108,21 +111,19 @@ def test_scores_of_a_lineage_are_a_pilot(capsys: pytest.CaptureFixture[str], tmp
 def test_independent_lineages_need_more_notes_than_paired_ones(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    made = []
-    for more in (["--correlation", 0.5], ["--independent"]):
-        file = tmp_path / f"{len(made)}.csv"
-        run(capsys, "lineages", "--difference", 0.03, "--csv", file, *more)
-        made.append(pd.read_csv(file).loc[0, "notes"])
-    assert made[1] == pytest.approx(2 * made[0], rel=0.02)  # variances of note 2 - 1 and 2; samples of so many each
+    paired, independent = (
+        planned(capsys, tmp_path, "lineages", "--difference", 0.03, *more)["notes"]
+        for more in (["--correlation", 0.5], ["--independent"])
+    )
+    assert independent == pytest.approx(2 * paired, rel=0.02)  # variances of note 2 - 1 and 2; samples of so many each
 
 
 def test_a_family_of_tests_needs_more_notes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    made = []
-    for family in (1, 20):
-        run(capsys, "lineages", "--difference", 0.03, "--family", family, "--csv", tmp_path / "plan.csv")
-        made.append(pd.read_csv(tmp_path / "plan.csv").loc[0, "notes"])
+    one, many = (
+        planned(capsys, tmp_path, "lineages", "--difference", 0.03, "--family", family)["notes"] for family in (1, 20)
+    )
     # Normal quantiles of 0.0025 and 0.05, and of power .8: ((3.023 + 0.842) / (1.960 + 0.842)) ** 2 = 1.90.
-    assert made[1] / made[0] == pytest.approx(1.90, rel=0.03)
+    assert many / one == pytest.approx(1.90, rel=0.03)
 
 
 def test_people_are_planned_from_their_labels(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -180,7 +181,7 @@ def test_a_wrong_option_is_one_line_that_says_what_was_expected(
         ("document,value\na,\nb,\n", "none of 2 rows has a score in column value"),
         ("note,value\na,1\nb,0\n", "no column document; found note, value; name it with --map FIELD=COLUMN"),
         ("document,value,take\na,1,1\na,0,1\n", "row 2: document a, take 1 is listed twice"),
-        ("document,value\na,1\na,0\n", "1 documents with a score; expected at least 2"),
+        ("document,value\na,1\na,0\n", "1 document with a score; expected at least 2"),
         ("document,value,system\na,1,x\nb,0,y\n", "2 systems, x, y; choose one with --system"),
     ],
 )
@@ -199,6 +200,5 @@ def test_a_study_is_priced_by_a_rehearsal(
     texts = [{"id": f"t{place}", "source": note, "reference": note, "output": note} for place in range(3)]
     (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, texts)))
     like = ["--like", tmp_path / "texts.jsonl"] if study == "evaluate" else []
-    run(capsys, study, "--notes", 100, "--params", priced, *like, "--csv", tmp_path / "plan.csv")
-    dollars = pd.read_csv(tmp_path / "plan.csv").loc[0, "dollars"]
+    dollars = planned(capsys, tmp_path, study, "--notes", 100, "--params", priced, *like)["dollars"]
     assert 100 * 200 * 2 / 1e6 < dollars < 100 * 5000 * 10 / 1e6  # between 200 tokens sent and 5,000 received a note

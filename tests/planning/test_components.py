@@ -87,7 +87,7 @@ def test_one_question_a_note_is_part_of_the_note() -> None:
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([("a", 1.0), ("a", 2.0)], "1 documents with a score; expected at least 2"),
+        ([("a", 1.0), ("a", 2.0)], "1 document with a score; expected at least 2"),
         ([("a", 1.0), ("b", 1.0)], "all 2 scores are 1; nothing varies"),
     ],
 )

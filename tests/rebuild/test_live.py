@@ -45,6 +45,12 @@ with StageLines(2) as lines:
 ALONE = "import tasks.progress as p\np.SHOWN_AFTER_S = 0.0\n" + STAGE
 
 
+def run(script: str) -> "subprocess.CompletedProcess[str]":
+    """Run a script without a terminal."""
+    command = [sys.executable, "-c", script, "alone"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
+
+
 @pytest.mark.parametrize("columns", [80, 160])
 def test_a_terminal_shows_one_line_for_each_running_stage(columns: int) -> None:
     text = screen(RUN, columns)
@@ -66,19 +72,13 @@ def test_a_process_of_its_own_shows_its_line() -> None:
 
 
 def test_a_process_of_its_own_prints_its_line_where_there_is_no_terminal() -> None:
-    command = ALONE.replace("p.SHOWN_AFTER_S = 0.0", "p.PRINTED_EVERY_S = 0.2")
-    done = subprocess.run(
-        [sys.executable, "-c", command, "alone"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
-    )
+    done = run(ALONE.replace("p.SHOWN_AFTER_S = 0.0", "p.PRINTED_EVERY_S = 0.2"))
     said = done.stderr.splitlines()
     assert any(re.fullmatch(r"alone  \d:\d\d  (500|750) of about 1,000 calls, 0\.\d+ dollars", line) for line in said)
 
 
-def test_without_a_terminal_lines_are_plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    command = RUN.replace("from threading", "import flows.rebuild.live as l\nl.PLAIN_EVERY_S = 1.0\nfrom threading")
-    done = subprocess.run(
-        [sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
-    )
+def test_without_a_terminal_lines_are_plain() -> None:
+    done = run(RUN.replace("from threading", "import flows.rebuild.live as l\nl.PLAIN_EVERY_S = 1.0\nfrom threading"))
     said = done.stdout.splitlines()
     assert said[0].startswith("Running stage '") and said[0].endswith(" (1 of 2)")
     assert any(re.fullmatch(r"write  \d:\d\d  \d+ of about 1,000 calls, 0\.\d+ dollars", line) for line in said)

@@ -57,6 +57,13 @@ def commit_lock(text: str) -> None:
     commit(Path(), "one", "dvc.lock")
 
 
+def write_and_be_killed(text: str) -> None:
+    """Write the lock in a run that is killed."""
+    with pytest.raises(KeyboardInterrupt), lock_in_use(LOCK):
+        LOCK.write_text(text)
+        raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize("written", [WHOLE, BEGUN])
 def test_a_lock_is_restored_wherever_it_was_cut(clone: Path, written: str, capsys: pytest.CaptureFixture[str]) -> None:
     for end in set(range(len(written) - 1)) - set(ENDS):
@@ -71,9 +78,7 @@ def test_a_lock_is_restored_wherever_it_was_cut(clone: Path, written: str, capsy
 
 @pytest.mark.parametrize("end", ENDS)
 def test_one_that_ends_between_two_stages_is_restored_after_a_run_that_was_killed(clone: Path, end: int) -> None:
-    with pytest.raises(KeyboardInterrupt), lock_in_use(LOCK):
-        LOCK.write_text(WHOLE[:end])
-        raise KeyboardInterrupt
+    write_and_be_killed(WHOLE[:end])
     restore_lock(LOCK)
     assert LOCK.read_text() == WHOLE
     with lock_in_use(LOCK):
@@ -85,9 +90,7 @@ def test_one_that_ends_between_two_stages_is_restored_after_a_run_that_was_kille
 
 @pytest.mark.parametrize("added", [WHOLE, WHOLE + "  span:\n    cmd: vignette st", WHOLE + "  span:\n    cmd: x\n"])
 def test_a_stage_that_was_being_added_is_lost_alone(clone: Path, added: str) -> None:
-    with pytest.raises(KeyboardInterrupt), lock_in_use(LOCK):
-        LOCK.write_text(added)
-        raise KeyboardInterrupt
+    write_and_be_killed(added)
     restore_lock(LOCK)
     assert LOCK.read_text() == WHOLE
 
@@ -124,8 +127,7 @@ def test_a_lock_that_git_knows_is_whole_also_after_a_killed_run(clone: Path, old
     """As after git checkout and dvc exp apply, of whatever content."""
     commit_lock(older)
     commit_lock(WHOLE)
-    with pytest.raises(KeyboardInterrupt), lock_in_use(LOCK):
-        raise KeyboardInterrupt
+    write_and_be_killed(WHOLE)
     git(Path(), "checkout", "-q", "HEAD~1", "--", "dvc.lock")
     restore_lock(LOCK)
     assert LOCK.read_text() == older

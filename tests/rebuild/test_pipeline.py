@@ -1,6 +1,5 @@
 """All paths come from dvc.yaml, and a stage can access only files that it declares there."""
 
-import hashlib
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from flows.rebuild.cache import restore_outputs
 from flows.rebuild.pipeline import stage_files
 from flows.rebuild.plan import stages_to_run
 from schemas.errors import SourceError, VignetteError
+from tests.support.repository import keep
 
 PIPELINE = {
     "stages": {
@@ -56,10 +56,7 @@ def test_an_undeclared_file_is_refused(pipeline: Path) -> None:
 
 def test_a_failed_stage_gets_its_last_outputs_back(pipeline: Path) -> None:
     content = b"the last good table"
-    md5 = hashlib.md5(content).hexdigest()
-    cached = pipeline.parent / ".dvc" / "cache" / "files" / "md5" / md5[:2] / md5[2:]
-    cached.parent.mkdir(parents=True)
-    cached.write_bytes(content)
+    md5 = keep(pipeline.parent / ".dvc" / "cache", content)
     (pipeline.parent / ".dvc" / "config").write_text("[core]\n    no_scm = true\n")
     lock = {"stages": {"sample": {"outs": [{"path": "data/sample/records.parquet", "md5": md5}]}}}
     pipeline.with_suffix(".lock").write_text(yaml.safe_dump(lock))

@@ -1,5 +1,8 @@
 """The summary of an evaluation in the terminal, and claims placed in the text that they come from."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import pandas as pd
 
 from tasks.reporting.evaluation_page import align, aligned_segments
@@ -26,10 +29,17 @@ UNSCORED = pd.DataFrame(
 )
 
 
-def summary(compared: pd.DataFrame, systems: list[str], unscored: pd.DataFrame | None = None) -> list[str]:
-    failed = UNSCORED.head(0) if unscored is None else unscored
-    tables = {"metrics": METRICS, "comparisons": compared, "unscored": failed}
-    return summary_text(tables, systems, documents=12, models={"judge": "a model"}, fewest=8).split("\n")
+def summary(
+    compared: pd.DataFrame | None = None,
+    systems: Sequence[str] = ("a",),
+    unscored: pd.DataFrame | None = None,
+    metrics: pd.DataFrame = METRICS,
+    **more: Any,
+) -> list[str]:
+    none, failed = pd.DataFrame(), UNSCORED.head(0) if unscored is None else unscored
+    tables = {"metrics": metrics, "comparisons": none if compared is None else compared, "unscored": failed}
+    shown = {"documents": 12, "models": {"judge": "a model"}, "fewest": 8} | more
+    return summary_text(tables, list(systems), **shown).split("\n")
 
 
 def comparisons(count: int) -> pd.DataFrame:
@@ -58,7 +68,7 @@ def test_only_measured_metrics_of_whole_texts_are_shown_in_the_fixed_order() -> 
 
 
 def test_the_summary_has_a_column_per_system_n_of_each_figure_and_names_what_failed() -> None:
-    lines = summary(pd.DataFrame(), ["a", "b"], UNSCORED)
+    lines = summary(systems="ab", unscored=UNSCORED)
     assert lines[0] == "12 documents"
     recall = next(line for line in lines if line.startswith("claim recall"))
     assert "50.0% (40.0–60.0) n 11/12" in recall and "75.0% (70.0–80.0) n 12" in recall
@@ -66,25 +76,20 @@ def test_the_summary_has_a_column_per_system_n_of_each_figure_and_names_what_fai
     assert "0.400 (0.350–0.450) n 12" in rouge and rouge.endswith("–")
     assert "  doclens, claim_recall, section plan, a: 3: unusable reply" in lines
     missing = UNSCORED.assign(method="writing", step="output", system=None, reason="the data has no output")
-    assert "  writing, all systems: 3: the data has no output" in summary(pd.DataFrame(), ["a"], missing)
+    assert "  writing, all systems: 3: the data has no output" in summary(unscored=missing)
 
 
 def test_documents_that_were_scored_in_part_are_counted_beside_n() -> None:
     recall = METRICS[METRICS["metric"] == "claim_recall"]
     bounds = recall.assign(metric="claim_recall_bounds", n=12, unscored=recall["unscored"] + [2, 0])
-    table = pd.concat([METRICS, bounds], ignore_index=True)
-    tables = {"metrics": table, "comparisons": pd.DataFrame(), "unscored": UNSCORED.head(0)}
-    said = summary_text(tables, ["a", "b"], documents=12, models={}, fewest=8)
+    said = "\n".join(summary(systems="ab", metrics=pd.concat([METRICS, bounds], ignore_index=True)))
     assert "n 11/12, 2 in part" in said and "75.0% (70.0–80.0) n 12\n" in said and "\nin part: documents of" in said
-    assert "in part" not in "\n".join(summary(pd.DataFrame(), ["a", "b"]))
+    assert "in part" not in "\n".join(summary(systems="ab"))
 
 
 def test_systems_that_do_not_fit_the_width_have_a_table_of_their_own() -> None:
-    tables = {"metrics": METRICS, "comparisons": pd.DataFrame(), "unscored": UNSCORED.head(0)}
-    said = {"documents": 12, "models": {}, "fewest": 8}
-
     def lines(width: int | None) -> list[str]:
-        every = summary_text(tables, ["a", "b"], width=width, **said).split("\n")  # type: ignore[arg-type]
+        every = summary(systems="ab", width=width)
         return [line for line in every if line.lstrip().startswith("[") or line.startswith(("claim", "ROUGE"))]
 
     assert lines(None) == lines(80)
@@ -95,39 +100,37 @@ def test_systems_that_do_not_fit_the_width_have_a_table_of_their_own() -> None:
 
 
 def test_documents_that_the_rules_cannot_read_are_named_before_any_figure() -> None:
-    tables = {"metrics": METRICS, "comparisons": pd.DataFrame(), "unscored": UNSCORED.head(0)}
-    said = {"models": {"judge": "v (simulator's rules)"}, "foreign": {"d1": "German"}, "documents": 12, "fewest": 8}
-    lines = summary_text(tables, ["a"], **said).split("\n")  # type: ignore[arg-type]
+    lines = summary(models={"judge": "v (simulator's rules)"}, foreign={"d1": "German"})
     assert lines[1] == "warning: the rules read English only; German: d1: leave them out, or choose a model"
 
 
 def test_differences_beyond_chance_are_listed_by_p_and_the_rest_counted() -> None:
-    lines = summary(comparisons(14), ["a"])
+    lines = summary(comparisons(14))
     start = lines.index("paired comparisons: 15; beyond chance (5% family-wise) on whole texts: 14")
     assert lines[start + 1] == "  b against a, m00: +0.250 [+0.125, +0.500], p <0.001, n 20"
     assert lines[start + 12].startswith("  b against a, m11:")
     assert lines[start + 13 :] == ["  ... and 2 more in tables/comparisons.csv"]
-    assert not any("more in" in line for line in summary(comparisons(12), ["a"]))
+    assert not any("more in" in line for line in summary(comparisons(12)))
     assert not any("may contain 0" in line for line in lines)
     around_zero = comparisons(2).assign(low=-0.1)
-    assert summary(around_zero, ["a"])[-1].endswith("differ more than those seen, and may contain 0")
+    assert summary(around_zero)[-1].endswith("differ more than those seen, and may contain 0")
 
 
 def test_comparisons_of_failures_are_counted_apart_and_what_they_decide_is_said() -> None:
     table = comparisons(3).assign(metric=["m0", "m1", "unscored m0", "m2"])
     table.loc[3, "note"] = UNDECIDED.format(5)
-    lines = summary(table, ["a"])
+    lines = summary(table)
     assert "paired comparisons: 3, and 1 of shares unscored; beyond chance (5% family-wise) on whole texts: 3" in lines
     assert any(line.startswith("cannot be told, as documents that failed decide: 1 (") for line in lines)
-    assert not any("cannot be told" in line for line in summary(comparisons(3), ["a"]))
+    assert not any("cannot be told" in line for line in summary(comparisons(3)))
 
 
 def test_differences_on_fewer_than_eight_documents_are_said_to_be_untested() -> None:
     few, enough = (comparisons(1).assign(n=n, p=1.0, changed=False) for n in (7, 8))
-    assert summary(few, ["a"])[-1] == "paired comparisons: 2; not tested, as this takes at least 8 documents"
-    assert "not tested" not in summary(enough, ["a"])[-1]
+    assert summary(few)[-1] == "paired comparisons: 2; not tested, as this takes at least 8 documents"
+    assert "not tested" not in summary(enough)[-1]
     both = pd.concat([few, enough.assign(metric="unscored m0")], ignore_index=True)
-    (line,) = [line for line in summary(both, ["a"]) if line.startswith("paired")]
+    (line,) = [line for line in summary(both) if line.startswith("paired")]
     assert line.startswith("paired comparisons: 2, and 2 of shares unscored; 2 not tested, as this takes at least 8")
 
 

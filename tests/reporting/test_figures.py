@@ -35,6 +35,10 @@ TEXT = metric_table(
 )
 
 
+BINS = ["system", "condition", "symptom", "value", "bin", "predicted", "observed", "n"]
+"""Columns of the calibration of predictions."""
+
+
 def test_bars_of_the_embeddings_have_the_height_and_the_place_of_their_symptom() -> None:
     figure = embedding_types(TEXT)
     (axes,) = figure.axes  # no compact notes, no panel for them
@@ -73,7 +77,6 @@ def test_each_model_with_tabular_features_has_a_panel() -> None:
 
 
 def test_reliability_pools_symptoms_by_the_number_of_predictions() -> None:
-    columns = ["system", "condition", "symptom", "value", "bin", "predicted", "observed", "n"]
     rows = [
         ("BN-tab", "all", "cough", "yes", 0, 0.10, 0.0, 30),
         ("BN-tab", "all", "pain", "yes", 0, 0.20, 0.4, 10),
@@ -81,7 +84,7 @@ def test_reliability_pools_symptoms_by_the_number_of_predictions() -> None:
         ("BN-tab", "all", "pain", "yes", 7, 0.00, 0.0, 0),
         ("BN-tab", "realistic", "pain", "yes", 0, 0.90, 0.9, 60),
     ]
-    figure = reliability(pd.DataFrame(rows, columns=columns))
+    figure = reliability(pd.DataFrame(rows, columns=BINS))
     (axes,) = figure.axes
     diagonal, curve = axes.get_lines()
     assert diagonal.get_xydata().tolist() == [[0, 0], [1, 1]]
@@ -89,7 +92,7 @@ def test_reliability_pools_symptoms_by_the_number_of_predictions() -> None:
     assert axes.collections[0].get_sizes().tolist() == pytest.approx([8 + 240 * 0.4, 8 + 240 * 0.6])
     assert curve.get_color() == to_hex(axes.collections[0].get_facecolor()[0]) != diagonal.get_color()
     assert axes.get_title() == "BN-tab, all" and axes.get_ylabel() == "observed frequency"
-    assert reliability(pd.DataFrame(columns=columns)) is None
+    assert reliability(pd.DataFrame(columns=BINS)) is None
 
 
 def test_a_forest_has_a_row_per_value_from_top_to_bottom_and_a_line_at_zero_if_an_interval_holds_it() -> None:
@@ -160,11 +163,10 @@ def test_up_to_three_panels_lie_in_one_row_of_growing_width() -> None:
     rows = [f1(system, condition, "cough", 0.7, 0.6, 0.8) for system, condition in systems]
     bases = [{"basis": basis} for basis in ("recomputed", "fitted", "sampled")]
     curves = [(*key, "cough", "yes", 0, 0.1, 0.0, 30) for key in (systems[0], systems[1])]
-    columns = ["system", "condition", "symptom", "value", "bin", "predicted", "observed", "n"]
     figures = [
         evidence_settings(metric_table(*rows)),
         evidence_settings(metric_table(*rows[:1])),
-        reliability(pd.DataFrame(curves, columns=columns)),
+        reliability(pd.DataFrame(curves, columns=BINS)),
         agreement(reproduction_rows(*bases)),
     ]
     for figure in figures:
@@ -186,8 +188,8 @@ def test_one_size_of_small_type_and_a_legend_outside_the_panels() -> None:
 
 
 def test_a_bin_at_zero_or_one_is_not_cut() -> None:
-    columns = ["system", "condition", "bin", "predicted", "observed", "n"]
-    figure = reliability(pd.DataFrame([("BN-tab", "all", 0, 0.0, 1.0, 30)], columns=columns))
+    row = ("BN-tab", "all", "cough", "yes", 0, 0.0, 1.0, 30)
+    figure = reliability(pd.DataFrame([row], columns=BINS))
     (left, right), (bottom, top) = figure.axes[0].get_xlim(), figure.axes[0].get_ylim()
     assert (left, right) == (bottom, top) == pytest.approx((-0.05, 1.05))
 

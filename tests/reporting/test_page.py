@@ -122,14 +122,16 @@ def test_a_page_is_the_same_bytes_each_time(value: float) -> None:
     assert page_of([shown_note()], {"doclens": table}) == page_of([shown_note()], {"doclens": table})
 
 
-def test_the_overview_counts_reproduced_values_by_basis() -> None:
+def test_the_overview_counts_rewritten_notes_and_reproduced_values_by_basis() -> None:
     rows = reproduction_rows({}, {"row": "b", "verdict": "fail"}, {"row": "c", "basis": "fitted", "verdict": "fail"})
-    notes = pd.DataFrame({"attempt": [0, 1], "consistent": [True, False]})
+    notes = pd.DataFrame({"attempt": [0, 1, 2, 0], "consistent": [True, True, True, False]})
     shown = {tile["label"]: tile["value"] for tile in tiles(pd.DataFrame(index=range(1234)), notes, notes, rows)}
     assert shown["simulated patient records"] == "1,234"
     assert shown["printed figures recomputed from released data"] == "1 of 2"
     assert shown["met by what was fitted to them"] == "0 of 1"
+    assert shown["of them rewritten after a check"] == "2", "those after the first attempt"
     assert shown["kept though still inconsistent"] == "1"
+    assert not any("printed figures" in tile["label"] for tile in tiles(notes, notes, notes, rows.iloc[:0]))
 
 
 def test_provenance_has_one_row_per_role() -> None:
@@ -150,13 +152,6 @@ def test_a_key_figure_without_interval_or_records_is_exact() -> None:
     (exact,) = key_figures({"doclens": metric_table(row | {"n": 0})})
     (counted,) = key_figures({"doclens": metric_table(row | {"n": 1})})
     assert (exact["interval"], counted["interval"]) == ("exact", "n\u00a0=\u00a01")
-
-
-def test_rewritten_notes_are_those_after_the_first_attempt() -> None:
-    notes = pd.DataFrame({"attempt": [0, 1, 2, 0], "consistent": [True, True, False, False]})
-    shown = {tile["label"]: tile["value"] for tile in tiles(notes, notes, notes, reproduction_rows({}).iloc[:0])}
-    assert (shown["of them rewritten after a check"], shown["kept though still inconsistent"]) == ("2", "2")
-    assert not any("printed figures" in label for label in shown)
 
 
 def test_the_key_figure_of_the_effect_names_treatment_outcome_and_unit() -> None:

@@ -1,6 +1,6 @@
 """With every fault at five percent the DAG ends, and each record is scored or listed with a reason."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,22 +45,15 @@ def test_every_fault_came(faulty: Faulty) -> None:
     assert {outcome for _, outcome in journal_lines(faulty.journal)} == {"ok", *KINDS}
 
 
-def test_each_record_has_a_note_or_a_reason(faulty: Faulty) -> None:
-    faulty.check_notes()
-
-
 @pytest.mark.parametrize("stage", ["doclens", "med_omit"])
 def test_each_record_drawn_has_a_score_or_a_reason(faulty: Faulty, stage: str) -> None:
     faulty.check_scores(stage)
 
 
-def test_each_answer_and_each_verdict_is_there_or_has_a_reason(faulty: Faulty) -> None:
-    faulty.check_questions()
-
-
-def test_each_note_to_review_is_rated_or_has_a_reason(faulty: Faulty) -> None:
-    faulty.check_ratings()
-
-
-def test_every_unscored_row_has_a_reason(faulty: Faulty) -> None:
-    faulty.check_reasons()
+@pytest.mark.parametrize(
+    "check", [Outcome.check_notes, Outcome.check_questions, Outcome.check_ratings, Outcome.check_reasons]
+)
+def test_each_note_answer_and_rating_is_there_or_listed_with_a_reason(
+    faulty: Faulty, check: Callable[[Outcome], None]
+) -> None:
+    check(faulty)

@@ -69,11 +69,6 @@ class Bench:
     stages: list[str]
     reference: dict[str, dict[str, bytes]] = field(default_factory=dict)
 
-    def outputs(self, stage: str) -> dict[str, bytes]:
-        """Contents of a stage's outputs, by file."""
-        found = [path for out in self.outs(stage) for path in ([out] if out.is_file() else sorted(out.rglob("*")))]
-        return {str(path.relative_to(self.clone.folder)): path.read_bytes() for path in found if path.is_file()}
-
     def outs(self, stage: str) -> list[Path]:
         """The files and folders that a stage writes."""
         files = stage_files(self.clone.folder / "dvc.yaml", stage)
@@ -164,7 +159,7 @@ class Bench:
         self.clone.vignette("stage", stage)
         again = kept & set(self.sent()[seen:])
         assert not again, f"{stage}: {len(again)} of {len(kept)} kept replies were asked for again"
-        assert self.outputs(stage) == self.reference[stage], f"{stage}: other bytes than without interruption"
+        assert self.clone.outputs(stage) == self.reference[stage], f"{stage}: other bytes than without interruption"
 
 
 @contextmanager
@@ -181,7 +176,7 @@ def benched(folder: Path, stages: list[str]) -> Iterator[Bench]:
         clone.vignette("probe")
         found = Bench(clone, journal, endpoint, stages or list(model_stages(clone.folder / "dvc.yaml")))
         clone.run("dvc", "repro", *found.stages, timeout=3000)
-        found.reference = {stage: found.outputs(stage) for stage in found.stages}
+        found.reference = {stage: clone.outputs(stage) for stage in found.stages}
         yield found
         clone.vignette("server", "stop")
     finally:
@@ -229,7 +224,7 @@ def _kill_at_random(bench: Bench) -> None:
         assert not kept & set(sent[seen:]), "kept replies were asked for again"
         if done:
             assert booked >= len(sent) - first
-            assert {stage: bench.outputs(stage) for stage in bench.stages} == bench.reference
+            assert {stage: bench.clone.outputs(stage) for stage in bench.stages} == bench.reference
     bench.clone.vignette("server", "stop")
     assert bench.clone.processes() == []
 

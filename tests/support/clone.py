@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from flows.rebuild.pipeline import stage_files
 from tests.support.imports import ROOT
 from tests.support.repository import commit, git
 
@@ -102,6 +103,12 @@ class Clone:
     def commit(self, message: str) -> None:
         """Commit everything."""
         commit(self.folder, message)
+
+    def outputs(self, stage: str) -> dict[str, bytes]:
+        """Contents of the files that a stage writes, by path."""
+        declared = [self.folder / out for out in stage_files(self.folder / "dvc.yaml", stage).outs.values()]
+        files = [file for out in declared for file in (sorted(out.rglob("*")) if out.is_dir() else [out])]
+        return {str(file.relative_to(self.folder)): file.read_bytes() for file in files if file.is_file()}
 
     @property
     def environment(self) -> dict[str, str]:

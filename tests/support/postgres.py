@@ -41,3 +41,12 @@ def postgres_server() -> Iterator[str]:
     finally:
         run("pg_ctl", "-D", data, "-m", "immediate", "stop")
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def create_database(server: str, name: str) -> str:
+    """The address of a new, empty database of a server."""
+    import psycopg
+
+    with psycopg.connect(server.format(database="postgres").replace("+psycopg", ""), autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name}")
+    return server.format(database=name)

@@ -19,17 +19,16 @@ def take(folder: Path, name: str, rpm: int, seconds: float) -> list[float]:
 
     Writes ``folder``/``name`` when it is ready to begin.
     """
-    return asyncio.run(_take(folder, name, rpm, seconds))
 
+    async def run() -> list[float]:
+        with ResponseStore(folder / "responses.sqlite") as store:
+            rate = Rate(store, "endpoint requests", rpm)
+            (folder / name).touch()
+            while not (folder / "go").exists():
+                await asyncio.sleep(0.01)
+            until, starts = time.time() + seconds, list[float]()
+            while time.time() < until:
+                starts.append(await rate.take(1))
+            return starts
 
-async def _take(folder: Path, name: str, rpm: int, seconds: float) -> list[float]:
-    starts: list[float] = []
-    with ResponseStore(folder / "responses.sqlite") as store:
-        rate = Rate(store, "endpoint requests", rpm)
-        (folder / name).touch()
-        while not (folder / "go").exists():
-            await asyncio.sleep(0.01)
-        until = time.time() + seconds
-        while time.time() < until:
-            starts.append(await rate.take(1))
-    return starts
+    return asyncio.run(run())

@@ -1,5 +1,8 @@
 """Two handmade records with extracted phrases, and returned span forms."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import pandas as pd
 
 from schemas.tables.columns import typed
@@ -43,12 +46,20 @@ def drawn(count: int = 2) -> pd.DataFrame:
 FORM = SpanForm(drawn(), SPAN_TABLE, SYMPTOMS)
 
 
+def checked(
+    note: str, *, incorrect: Sequence[int] = (), missing: Sequence[tuple[str, int, int]] = (), **more: Any
+) -> dict[str, Any]:
+    """A note of a returned file: numbers of wrong phrases, and the symptom, start and end of missing ones."""
+    lacking = [dict(zip(("symptom", "start", "end"), place, strict=True)) for place in missing]
+    return {"record": note, "incorrect": list(incorrect), "missing": lacking} | more
+
+
 def returned(*notes: dict, rater: str = "clinician", **changes: object) -> str:
     """A returned file; by default the dog's cough is wrong and two fevers of compact notes are missing."""
     found = notes or (
-        {"record": "3/normal", "incorrect": [2], "missing": []},
-        {"record": "3/compact", "incorrect": [], "missing": [{"symptom": "fever", "start": 11, "end": 15}]},
-        {"record": "8/normal", "incorrect": [], "missing": []},
-        {"record": "8/compact", "incorrect": [], "missing": [{"symptom": "fever", "start": 0, "end": 7}]},
+        checked("3/normal", incorrect=[2]),
+        checked("3/compact", missing=[("fever", 11, 15)]),
+        checked("8/normal"),
+        checked("8/compact", missing=[("fever", 0, 7)]),
     )
     return file_of(FORM, rater, **{"notes": list(found)} | changes)

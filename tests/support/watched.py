@@ -20,6 +20,7 @@ import psutil
 import yaml
 
 from tests.support.clone import SMALL, Clone
+from tests.support.disk import own_disk
 from tests.support.endpoints import journal_lines, simulator
 
 INTERVAL = 120
@@ -148,23 +149,11 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
 
 
 @contextmanager
-def own_disk(folder: Path) -> Iterator[None]:
-    """A file system in memory at ``folder``, of ``DISK_MB``; without root's rights, the folder itself."""
-    options = ["-t", "tmpfs", "-o", f"size={DISK_MB}m", "tmpfs", str(folder)]
-    mounted = os.geteuid() == 0 and subprocess.run(["mount", *options], check=False).returncode == 0
-    try:
-        yield
-    finally:
-        if mounted:
-            subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
-@contextmanager
 def watching(folder: Path) -> Iterator[Watched]:
     """Serve the watch of a new clone in ``folder``, whose first lineage exists."""
     disk = folder / "disk"
     disk.mkdir()
-    with own_disk(disk):
+    with own_disk(disk, DISK_MB):
         watched = Watched(Clone(disk / "clone"), folder)
         watched.exchange("writer", "vignette-writer")
         arguments = ("--aliases", str(folder / "aliases.json"), "--journal", str(folder / "journal"))

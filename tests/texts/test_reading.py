@@ -30,8 +30,6 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
     "no source": ("d.jsonl", lines({"id": "1", "output": "y"}), "column source is missing"),
     "one row without id": ("d.jsonl", lines(GOOD, {"source": "x"}), "line 2: id is missing; expected a text"),
     "duplicate id": ("d.jsonl", lines(GOOD, GOOD), "line 2: id a is a duplicate of .*line 1"),
-    "id on two lines": ("d.jsonl", lines({**GOOD, "id": "a\nb"}), "holds a line break"),
-    "id of another kind": ("d.jsonl", lines({**GOOD, "id": [1]}), r"id is \[1\]; expected a text or a whole number"),
     "empty source": ("d.jsonl", lines({**GOOD, "source": " "}), "source is ' '; expected a text"),
     "source is a number": ("d.jsonl", lines({**GOOD, "source": 7}), "source is 7; expected a text"),
     "one note empty": ("d.jsonl", lines({**GOOD, "source": ["x", ""]}), "none of them empty"),
@@ -41,8 +39,6 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
     "nested output": ("d.jsonl", lines({**GOOD, "output": {"x": "y"}}), "expected a text"),
     "outputs is a list": ("d.jsonl", lines({"id": 1, "source": "x", "outputs": ["y"]}), "expected an object of texts"),
     "output is null": ("d.jsonl", lines({"id": 1, "source": "x", "outputs": {"s": 5}}), "output of s is 5"),
-    "a text of 1 MB": ("d.jsonl", lines({**GOOD, "source": "x" * 10**6}), "1,000,000 characters; expected at most"),
-    "null character": ("d.jsonl", lines({**GOOD, "source": "x\x00"}), "null character"),
     "sections is a text": ("d.jsonl", lines({**GOOD, "sections": "History"}), "expected a list of different headings"),
     "claims are numbers": ("d.jsonl", lines({**GOOD, "claims": [1]}), "claims is .*expected a list of texts"),
     "claims of no section": (
@@ -70,16 +66,12 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
     "whose output": ("d.jsonl", lines({**GOOD, "system": "s"}, GOOD), "line 2: system is missing; expected the name"),
     "reserved system": ("d.jsonl", lines({**GOOD, "outputs": {"(source)": "y"}}), "stands for the source"),
     "not JSON": ("d.jsonl", lines(GOOD, "{"), "line 2: not JSON"),
-    "a list in a line": ("d.jsonl", b"[1, 2]", "line 1: found list; expected an object"),
     "a key twice": ("d.jsonl", b'{"id": 1, "id": 2, "source": "x"}', "key id is a duplicate"),
     "nested without end": ("d.jsonl", b'{"id": ' + b"[" * 100_000, "line 1: n"),
     "not UTF-8": ("d.jsonl", lines(GOOD) + "\né".encode("latin-1"), "line 2: byte 0xe9 is not UTF-8"),
     "no row": ("d.jsonl", b"\n\n", "no document; expected at least one row"),
     "a JSON object": ("d.json", b'{"a": 1}', "expected a list of objects or an Inspect eval log"),
-    "entries are texts": ("d.json", b'["a"]', "entry 0: found str"),
-    "ragged CSV": ("d.csv", b"id,source,output\n1,x\n", "row 1: found 2 cells, expected 3"),
     "column twice": ("d.csv", b"id,source,source\n1,x,y\n", "column source is a duplicate"),
-    "an open quote": ("d.csv", b'id,source,output\n1,"x,y\n', "not CSV|found . cells"),
     "unknown ending": ("d.doc", b"x", "unknown kind of file .doc; expected .jsonl"),
     "no Word document": ("d.docx", b"x", "not a readable .docx file .File is not a zip file"),
     "no Excel file": ("d.xlsx", b"PK\x05\x06" + bytes(18), "not a readable .xlsx file"),
@@ -223,15 +215,6 @@ def test_the_split_of_a_folder_is_the_beginning_of_the_file_names(tmp_path: Path
         read_rows(saved)  # the only split need not be named
 
 
-def test_every_defect_of_a_file_is_reported_at_once(tmp_path: Path) -> None:
-    (tmp_path / "d.jsonl").write_bytes(lines({**GOOD, "output": ""}, {**GOOD, "id": "b", "source": ""}))
-    with pytest.raises(SourceError) as raised:
-        read_documents(tmp_path / "d.jsonl")
-    first, second = str(raised.value).splitlines()
-    assert "line 1: output of output is empty" in first
-    assert "line 2: source is ''" in second
-
-
 @from_table
 def test_defects_of_an_outputs_file_are_named(tmp_path: Path, outputs: str | None, said: str) -> None:
     (tmp_path / "d.jsonl").write_bytes(lines(GOOD))
@@ -241,12 +224,21 @@ def test_defects_of_an_outputs_file_are_named(tmp_path: Path, outputs: str | Non
         read_documents(tmp_path / "d.jsonl", output_files([f"s={tmp_path / 's.jsonl'}"]))
 
 
-def test_a_missing_column_is_named_with_the_columns_there_are(tmp_path: Path) -> None:
-    (tmp_path / "d.jsonl").write_bytes(lines(GOOD))
-    with pytest.raises(SourceError, match=r"no column gold .*it has id, source, reference, output"):
-        read_documents(tmp_path / "d.jsonl", mapping={"reference": "gold"})
-    with pytest.raises(SourceError, match="unknown field gold; expected id, source"):
-        read_documents(tmp_path / "d.jsonl", mapping={"gold": "reference"})
+@pytest.mark.parametrize(
+    ("mapping", "said"),
+    [
+        ({"reference": "gold"}, r"no column gold .*it has id, clinic, target, output"),
+        ({"gold": "reference"}, "unknown field gold; expected id, source"),
+        ({"refrence": "target"}, r"did you mean reference\?"),
+        ({"source": "clinc"}, r"did you mean clinic\?"),
+    ],
+)
+def test_an_unknown_field_or_column_of_map_is_named_with_those_there_are_and_the_nearest(
+    tmp_path: Path, mapping: dict[str, str], said: str
+) -> None:
+    (tmp_path / "d.csv").write_text("id,clinic,target,output\n1,x,y,z\n")
+    with pytest.raises(SourceError, match=said):
+        read_documents(tmp_path / "d.csv", mapping=mapping)
 
 
 def _csv(folder: Path) -> Path:
@@ -429,18 +421,6 @@ def test_a_column_that_is_not_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("id,source,output,clinic,refrence\n1,x,y,north,z\n")
     (said,) = read_documents(tmp_path / "d.csv").notes
     assert f"{tmp_path / 'd.csv'}: not read: clinic, refrence (did you mean reference?); outputs of a system" in said
-
-
-@pytest.mark.parametrize(
-    ("mapping", "meant"),
-    [({"refrence": "gold"}, "did you mean reference?"), ({"source": "clinc"}, "did you mean clinic?")],
-)
-def test_an_unknown_field_or_column_of_map_names_the_nearest(
-    tmp_path: Path, mapping: dict[str, str], meant: str
-) -> None:
-    (tmp_path / "d.csv").write_text("id,clinic,gold,output\n1,x,y,z\n")
-    with pytest.raises(SourceError, match=meant.replace("?", r"\?")):
-        read_documents(tmp_path / "d.csv", mapping=mapping)
 
 
 def test_documents_without_ids_are_numbered_and_that_is_said(tmp_path: Path) -> None:

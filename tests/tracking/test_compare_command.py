@@ -23,7 +23,7 @@ from tasks.tracking.lineage import read_lineage
 from tasks.tracking.recording import Recording
 from tests.support.imports import ROOT
 from tests.support.report_page import metric_table
-from tests.support.repository import commit, git
+from tests.support.repository import commit, git, keep
 
 RECORDS = 60
 
@@ -39,15 +39,9 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty_database: Path)
     return tmp_path
 
 
-def keep(clone: Path, path: str, frame: pd.DataFrame) -> dict[str, str]:
+def kept(clone: Path, path: str, frame: pd.DataFrame) -> dict[str, str]:
     """Put a table into the cache of the workspace; returns its entry of dvc.lock."""
-    partial = clone / "partial.parquet"
-    frame.to_parquet(partial, index=False)
-    md5 = hashlib.md5(partial.read_bytes()).hexdigest()
-    kept = clone / ".dvc" / "cache" / "files" / "md5" / md5[:2] / md5[2:]
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    partial.rename(kept)
-    return {"path": path, "md5": md5}
+    return {"path": path, "md5": keep(clone / ".dvc" / "cache", frame.to_parquet(index=False))}
 
 
 def record(
@@ -58,10 +52,10 @@ def record(
     table = table.assign(system="compact notes", condition="json", item="all", metric="claim_recall")
     unscored = pd.DataFrame({"record": [str(number) for number in range(failed)]}, dtype="str")
     role = {"model": model, "redraw": redraw} if redraw else {"model": model}
-    outs = [keep(clone, "data/doclens_scores.parquet", table), keep(clone, "data/unscored_doclens.parquet", unscored)]
+    outs = [kept(clone, "data/doclens_scores.parquet", table), kept(clone, "data/unscored_doclens.parquet", unscored)]
     if sampled is not None:
         ages = np.random.default_rng(sampled).integers(0, 10_000, RECORDS)
-        outs.append(keep(clone, "data/sample/records.parquet", pd.DataFrame({"record": range(RECORDS), "age": ages})))
+        outs.append(kept(clone, "data/sample/records.parquet", pd.DataFrame({"record": range(RECORDS), "age": ages})))
     lineage = read_lineage({"stages": {"doclens": {"outs": outs, "params": {"params.yaml": {"roles.writer": role}}}}})
     recorded_lineages().write(lineage, Recording("test"))
     return find_lineage(lineage.id)
@@ -145,8 +139,8 @@ def evaluated_lineage(clone: Path, shift: float, texts: Mapping[str, Sequence[st
         table = pd.DataFrame({"record": evaluated(documents)["record"], "value": scores, "metric": "claim_recall"})
         table = table.assign(system="mine", condition="own", item="all")
         folder = f"data/evaluations/{name}"
-        outs = [keep(clone, f"{folder}/document_scores.parquet", table)]
-        stages[f"evaluate@{name}"] = {"outs": [*outs, keep(clone, f"{folder}/evaluated.parquet", evaluated(documents))]}
+        outs = [kept(clone, f"{folder}/document_scores.parquet", table)]
+        stages[f"evaluate@{name}"] = {"outs": [*outs, kept(clone, f"{folder}/evaluated.parquet", evaluated(documents))]}
     lineage = read_lineage({"stages": stages})
     recorded_lineages().write(lineage, Recording("test"))
     return find_lineage(lineage.id)

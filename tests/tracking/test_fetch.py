@@ -1,6 +1,5 @@
 """A comparison downloads only the tables that it reads, from the remote that DVC is configured with."""
 
-import hashlib
 import shutil
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from flows.lineage.lineage import NamedLineage, fetch_outputs
 from flows.rebuild.cache import cached_file
 from tasks.tracking.lineage import Lineage, StageLineage
+from tests.support.repository import keep
 
 
 def test_missing_outputs_are_fetched_from_the_remote_and_others_left_there(
@@ -19,11 +19,7 @@ def test_missing_outputs_are_fetched_from_the_remote_and_others_left_there(
     (tmp_path / ".dvc" / "config").write_text("\n".join([*settings, f"dir = {tmp_path / 'elsewhere'}"]))
     outs = {}
     for name in ("scores.parquet", "notes.parquet"):
-        md5 = hashlib.md5(name.encode()).hexdigest()
-        outs[f"data/{name}"] = md5
-        pushed = tmp_path / "remote" / "files" / "md5" / md5[:2] / md5[2:]
-        pushed.parent.mkdir(parents=True, exist_ok=True)
-        pushed.write_text(name)
+        outs[f"data/{name}"] = keep(tmp_path / "remote", name.encode())
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
     lineage = NamedLineage("a", Lineage("a", (StageLineage("doclens", outs=outs),)), None)
 

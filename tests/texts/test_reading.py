@@ -37,6 +37,8 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
     "nested reference": ("d.jsonl", lines({**GOOD, "reference": {"text": "x"}}), "reference is {'text': 'x'}"),
     "empty output": ("d.jsonl", lines({**GOOD, "output": ""}), "output of output is empty; .*--allow-empty"),
     "nested output": ("d.jsonl", lines({**GOOD, "output": {"x": "y"}}), "expected a text"),
+    "a list in a line": ("d.jsonl", b"[1, 2]", "line 1: found list; expected an object"),
+    "entries are texts": ("d.json", b'["a"]', "entry 0: found str"),
     "outputs is a list": ("d.jsonl", lines({"id": 1, "source": "x", "outputs": ["y"]}), "expected an object of texts"),
     "output is null": ("d.jsonl", lines({"id": 1, "source": "x", "outputs": {"s": 5}}), "output of s is 5"),
     "sections is a text": ("d.jsonl", lines({**GOOD, "sections": "History"}), "expected a list of different headings"),

@@ -1,6 +1,6 @@
 """One evaluation: its documents are read, judged in chunks, and made into tables."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from tasks.domains.rules import rules_of
 from tasks.judges.judging import judge_planted, numbered
 from tasks.judges.planted import plant
 from tasks.judges.rates import rate_rows
-from tasks.llm.calls import Ask
+from tasks.llm.calls import Ask, Asks
 from tasks.measures.doclens.evaluators import make_evaluator
 from tasks.measures.evaluation import (
     OVERLAP,
@@ -44,7 +44,6 @@ from tasks.texts.document import Document, documents_of, documents_table, system
 from tasks.texts.reading import DataSet, output_files, read_documents
 from tasks.tracking.comparison import COMPARED, compare_systems
 
-Asks = Callable[[RoleName], Ask]
 _NAMED = 8
 """Most documents that an error names."""
 

@@ -12,9 +12,15 @@ from flows.runtime.stage import Stage, require_scored
 from flows.stages.recorded_judge import STRONG, drawn, recorded
 from schemas.errors import MissingSourceError
 from schemas.params import Params
-from tasks.encoder import unit_vectors
 from tasks.llm.calls import Ask, Asks, unscored_table
-from tasks.measures.med_omit.judging import WRITER, Plan, corrupt_summaries, corruption_rows, judge
+from tasks.measures.med_omit.judging import (
+    WRITER,
+    Plan,
+    corrupt_summaries,
+    corruption_rows,
+    judge,
+    name_encoder,
+)
 from tasks.measures.med_omit.metrics import (
     SYSTEM,
     SYSTEMS,
@@ -86,8 +92,8 @@ async def run_med_omit(stage: Stage) -> None:
 
 async def judge_compact(frames: Frames, ask: Asks, params: Params) -> Frames:
     """Facts, omissions and differentials of one chunk of notes."""
-    encode = unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)
-    return await judge(ask("judge"), documents_of(frames["documents"]), Plan(), params.med_omit, encode)
+    documents = documents_of(frames["documents"])
+    return await judge(ask("judge"), documents, Plan(), params.med_omit, name_encoder(params.embed))
 
 
 def reads_med_omit_published(params: Params) -> list[str]:
@@ -127,17 +133,16 @@ async def run_med_omit_published(stage: Stage) -> None:
     stage.save("reproduction_med_omit", reproduction_rows(stage, model))
 
 
-VISITS = 20
+JUDGED_ENCOUNTERS = 20
 """Encounters whose omissions the recorded model judged."""
 _AS_RECORDED: dict[str, Any] = {"compare_differentials": True, "least_lines": 5, "removed_facts": 0}
 
 
 async def judge_omissions(documents: Sequence[Document], ask: Ask, params: Params) -> Frames:
     """MED-OMIT's tables of the subjective parts of GPT-4's and ChatGPT's notes of `visits_drawn`."""
-    encode = unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)
     asked = params.med_omit.model_copy(update=_AS_RECORDED)
     plan = Plan("history", asked.least_lines)
-    return await judge(ask, visits_drawn(documents), plan, asked, encode)
+    return await judge(ask, visits_drawn(documents), plan, asked, name_encoder(params.embed))
 
 
 def visits_drawn(documents: Sequence[Document]) -> list[Document]:
@@ -145,7 +150,7 @@ def visits_drawn(documents: Sequence[Document]) -> list[Document]:
     systems = set(SYSTEMS.values())
     return [
         replace(one, outputs={name: text for name, text in one.outputs.items() if name in systems})
-        for one in drawn(documents, VISITS)
+        for one in drawn(documents, JUDGED_ENCOUNTERS)
     ]
 
 
@@ -188,9 +193,8 @@ def metric_tables(
 
 async def judge_encounters(frames: Frames, ask: Asks, params: Params) -> Frames:
     """Facts, omissions and differentials of one chunk of encounters."""
-    encode = unit_vectors(params.embed.encoder, params.embed.precision, params.embed.device)
     plan, documents = Plan("history", params.med_omit.least_lines, summarised=True), documents_of(frames["documents"])
-    made = await judge(ask("judge"), documents, plan, params.med_omit, encode, ask("writer"))
+    made = await judge(ask("judge"), documents, plan, params.med_omit, name_encoder(params.embed), ask("writer"))
     if not params.med_omit.removed_facts:
         return made
     summaries, omitted = (made[name][made[name]["system"] == WRITER] for name in ("summaries", "omitted"))

@@ -88,9 +88,7 @@ def role_prices(
             f"budget.dollars is set, but prices has no entry for {role.model!r} (role {name}); "
             f"add it under prices of the params, with zeros for a model that costs nothing"
         )
-    if found.dearest is None and budget.tokens is not None:
-        return Prices(FREE)
-    return found
+    return found if found.dearest else Prices(FREE)  # reserved all the same, so that no two processes send it
 
 
 def count_tokens(text: str) -> int:
@@ -168,7 +166,7 @@ class Account:
 
     @property
     def is_free(self) -> bool:
-        """Whether nothing is paid for."""
+        """Whether nothing is paid for, as with the simulator; a served model without a price is booked at 0."""
         return self.prices.dearest is None
 
     async def reserve(self, request: Request) -> bool:

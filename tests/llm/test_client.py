@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import multiprocessing
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -546,3 +548,18 @@ def test_a_stage_refuses_a_role_whose_model_is_not_the_probed_one(tmp_path: Path
         pytest.raises(IdentityError, match=r"asked is 'big-2', recorded is 'big-1'.*vignette probe --role judge"),
     ):
         run_stage(endpoint, tmp_path, model="big-2")
+
+
+@pytest.mark.parametrize("prices", [{"big-1": PRICE}, {}], ids=["with a price", "without a price"])
+def test_equal_requests_of_two_processes_are_sent_once(tmp_path: Path, prices: dict[str, Price]) -> None:
+    async def reply(body: Body, number: int) -> Body:
+        while not is_greeting(body) and len(endpoint.bodies) - len(asked(endpoint)) < 2:
+            await asyncio.sleep(0.01)  # until the other process has asked who answers
+        await asyncio.sleep(0 if is_greeting(body) else 0.5)
+        return echo(body, number)
+
+    with hosted(reply) as endpoint, ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as processes:
+        how: dict[str, Any] = {"sending": Sending(timeout_s=60), "prices": prices}
+        both = [processes.submit(ask, endpoint.base_url, tmp_path, [chat(0)], **how) for _ in range(2)]
+        assert [one.text for done in both for one in done.result()] == ["said hello 0"] * 2
+    assert len(asked(endpoint)) == 1

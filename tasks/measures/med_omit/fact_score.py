@@ -59,7 +59,10 @@ def fact_score(category: Category, uniquenesses: Sequence[float]) -> float:
 
 
 def document_score(omitted: npt.ArrayLike) -> float:
-    """Sum of the scores of a document's omitted facts; 0 without omissions, nan if an omitted fact has no score."""
+    """Sum of the scores of a document's omitted facts; 0 without omissions, nan if an omitted fact has no score.
+
+    `tasks.measures.med_omit.metrics.document_scores` extends it to facts without a verdict or a grade.
+    """
     return float(np.sum(np.asarray(omitted, dtype=float)))
 
 

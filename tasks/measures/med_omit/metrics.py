@@ -55,7 +55,7 @@ def document_scores(facts: pd.DataFrame, omitted: pd.DataFrame) -> pd.DataFrame:
         gone, unjudged = group.loc[judged.index[judged], "score"], group.loc[group["omitted"].isna(), "score"]
         least, most = document_score(gone.fillna(LEAST)), document_score(pd.concat([gone, unjudged]).fillna(MOST))
         count = size * judged.mean() if len(judged) else np.nan
-        weight = count * gone.mean() if len(gone) else count
+        weight = count * gone.mean() if len(gone) else count  # document_score(gone) where all are judged and graded
         found: dict[str, tuple[float, ...]] = {
             "count": (count, len(gone), len(gone) + len(unjudged)),
             "weight": (weight, least, most),
@@ -210,7 +210,7 @@ SYSTEMS = {
 """The outputs of ``doclens.systems`` by each printed name of the model."""
 OVERLAP = {"rouge1": "rouge1_f", "rouge2": "rouge2_f", "rougeL": "rougeL_f", "rougeLsum": "rougeLsum_f",
            "Rouge LSum": "rougeLsum_f"}  # fmt: skip
-VISITS = 116
+PRINTED_DIALOGUES = 116
 """Dialogues behind the printed figures."""
 TABLE_3 = {
     f"{measure}_{statistic}": f"omission_{measure}{suffix}"
@@ -238,7 +238,7 @@ def omission_rows(table3: pd.DataFrame, found: pd.DataFrame, *, basis: str) -> p
             spread, is_mean = cell.column.replace("_mean", "_std"), cell.column.endswith("_mean")
             printed = float(table3.loc[cell.line, spread])
             own = float(ours.loc[(system, TABLE_3[spread]), "value"])
-            sizes = (VISITS, n) if is_mean else (2 * (VISITS - 1), 2 * (n - 1))
+            sizes = (PRINTED_DIALOGUES, n) if is_mean else (2 * (PRINTED_DIALOGUES - 1), 2 * (n - 1))
             tolerance = 1.96 * np.sqrt(printed**2 / sizes[0] + own**2 / sizes[1])
             rows.append(cell.reproduced(value, basis, tolerance=tolerance, note=note))
     return typed(rows, REPRODUCTION_ROWS)
@@ -260,6 +260,6 @@ def correlation_rows(table2: pd.DataFrame, table5: pd.DataFrame, found: pd.DataF
         key = (SYSTEMS[cell.labels["summary_llm"]], f"{omission} and {overlap}", kind)
         if key in ours.index:
             value, n = (float(number) for number in ours.loc[key])
-            tolerance = 1.96 * np.sqrt(1 / (VISITS - 3) + 1 / (n - 3))
+            tolerance = 1.96 * np.sqrt(1 / (PRINTED_DIALOGUES - 3) + 1 / (n - 3))
             rows.append(cell.reproduced(value, basis, tolerance=tolerance, note=note))
     return typed(rows, REPRODUCTION_ROWS)

@@ -27,6 +27,7 @@ from tasks.llm.calls import Ask
 from tasks.llm.costs import Used
 from tasks.network.definition import NetworkDefinition, load_definition
 from tasks.people.forms import read_returned, split_by_form
+from tasks.statistics.metric_rows import COMPUTED
 
 if TYPE_CHECKING:
     from flows.runtime.clients import Clients
@@ -187,6 +188,7 @@ class Stage:
         return self._by(judge_fingerprints(name), self.all_params.judged_by(name))
 
     def _by(self, fingerprints: Path, params: Params) -> "Stage":
+        """This stage with other params and identities. The clients that it opens are closed with this one's."""
         if fingerprints not in self._others:
             self._others[fingerprints] = Stage(self.files, params, fingerprints)
             self._others[fingerprints]._opened = self._opened
@@ -208,7 +210,7 @@ class Stage:
 
     def provenance(self, roles: Sequence[RoleName]) -> str:
         """The models behind the numbers, for the provenance column of metric tables."""
-        return ", ".join(f"{role}: {self.ask(role).label}" for role in roles) or "computed, no model"
+        return ", ".join(f"{role}: {self.ask(role).label}" for role in roles) or COMPUTED
 
 
 def require_scored(unscored: pd.DataFrame, of: int, allowed: float, where: str, see: str = "") -> None:

@@ -181,7 +181,7 @@ class RoleAsk:
             way = min(self._way, len(requests) - 1)
             is_last = way + 1 == len(requests)
 
-            def is_final(failure: SendFailure, is_last: bool = is_last) -> bool:
+            def is_final(failure: SendFailure, is_last: bool = is_last) -> bool:  # of this round of the loop
                 return role is self.role and (is_last or not of_structure(failure))
 
             try:

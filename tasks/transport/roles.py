@@ -47,7 +47,7 @@ async def open_role(
     sending, budget = sending or Sending(), budget or Budget()
     endpoint = Endpoint(name, role, sending, base_url)
     known = role_prices(name, role, fingerprint, budget, prices or {})
-    direct = Direct(endpoint, sending, Account(store, budget, known))
+    direct = Direct(endpoint, sending, Account(store, budget, known))  # also for probes where calls go in batches
     is_batch = sending.transport == "batch"
     account = Account(store, budget, known, batch=is_batch)
     keeper = Keeper(name, fingerprint, account, stage)

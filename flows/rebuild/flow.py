@@ -75,8 +75,8 @@ def rebuild(pipeline: Path, names: Sequence[str], *, at_once: int) -> Outcome:
 
         with stages:
             while len(over) < len(needs):
-                # The runner would start whatever is submitted, and the longest chain is to go first. So ``wait_for`` holds
-                # nothing up; it draws the graph.
+                # The runner would start whatever is submitted, and the longest chain is to go first. So ``wait_for``
+                # holds nothing up; it draws the graph.
                 ready = (name for name in needs if name not in futures and needs[name] <= over)
                 for name in islice(ready, at_once - (len(futures) - len(over))):
                     futures[name] = stages.submit(name, [futures[other] for other in sorted(needs[name])])

@@ -127,7 +127,7 @@ def test_the_end_names_the_command_that_resumes(
     monkeypatch.setattr(repro, "use_server", lambda: None)
     monkeypatch.setattr(flow, "rebuild", lambda *_, **__: Outcome(["write"], {"filter": ["write"]}))
     monkeypatch.setattr(sys, "argv", ["/bin/vignette", "repro", "--pipeline", "my files/dvc.yaml"])
-    assert repro._rebuild(load_params(ROOT / "params.yaml"), MAIN, [], ["write", "filter"]) == 1
+    assert repro._rebuild(load_params(ROOT / "params.yaml"), MAIN, [], ["write", "filter"], 0.0) == 1
     assert capsys.readouterr().err.splitlines() == [
         "repro: failed: write",
         "not run: filter (because of write)",

@@ -6,7 +6,7 @@ import pytest
 
 from flows.runtime.params import load_params
 from flows.stages.doclens import CITED, CITING, PRECISE, claims_table, judge_claims
-from flows.stages.med_omit import VISITS, judge_omissions, visits_drawn
+from flows.stages.med_omit import JUDGED_ENCOUNTERS, judge_omissions, visits_drawn
 from flows.stages.recorded_judge import FILE, STRONG, recorded
 from schemas.tables.evaluation import RECORDED_CLAIMS
 from tasks.llm.recorded import RecordedAsk, read_recorded
@@ -39,7 +39,7 @@ def test_every_request_has_its_reply_and_every_reply_its_request(encounters: lis
         assert documents[system].to_dict() == {"claim_precision": PRECISE, "claim_recall": len(encounters)}
     assert documents[CITING, "citation_recall"] == CITED and judged["reason"].notna().mean() > 0.75
     assert omissions["omitted"].groupby("system")["document"].nunique().to_dict().keys() == set(SYSTEMS.values())
-    assert len(visits_drawn(encounters)) == VISITS
+    assert len(visits_drawn(encounters)) == JUDGED_ENCOUNTERS
 
     shown = RECORDED_CLAIMS.validate(claims_table(judged, asyncio.run(judged_by_rules(judged, encounters))))
     assert shown["judged_rules"].notna().sum() == judged["metric"].str.startswith("claim").sum()

@@ -146,23 +146,31 @@ def test_a_verdict_counts_for_the_text_that_was_read_alone(
 
 
 @pytest.fixture(scope="module")
-def known(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The id of an exported case."""
-    file = tmp_path_factory.mktemp("export") / "cases.jsonl"
-    assert run(["audit", "--cases", "20", "--export", str(file)]) == 0
-    return str(json.loads(file.read_text().splitlines()[0])["id"]).encode()
+def short(tmp_path_factory: pytest.TempPathFactory, texts: dict[str, str]) -> tuple[list[str], bytes]:
+    """Options of an audit whose cases are made at once, and the id of one of them."""
+    folder = tmp_path_factory.mktemp("export")
+    (folder / "texts.jsonl").write_text(json.dumps({"id": "a", "source": next(iter(texts.values()))}))
+    options = ["--cases", "20", "--texts", str(folder / "texts.jsonl"), "--tasks", "claims"]
+    assert run(["audit", *options, "--export", str(folder / "cases.jsonl")]) == 0
+    return options, str(json.loads((folder / "cases.jsonl").read_text().splitlines()[0])["id"]).encode()
 
 
 @pytest.mark.parametrize(("options", "content", "said"), BAD)
 def test_bad_input_is_one_clear_line(
-    options: str, content: bytes | None, said: str, known: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    options: str,
+    content: bytes | None,
+    said: str,
+    short: tuple[list[str], bytes],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     file = tmp_path / "FILE.jsonl"
     if content is not None:
-        file.write_bytes(content.replace(b"KNOWN", known))
+        file.write_bytes(content.replace(b"KNOWN", short[1]))
     given = [str(file) if word == "FILE" else word for word in options.split()]
     to = [] if "--export" in given else ["--out", str(tmp_path / "card")]
-    assert run(["audit", "--cases", "20", *given, *to]) == 1
+    small = short[0] if options.startswith("--verdicts FILE") else ["--cases", "20"]
+    assert run(["audit", *small, *given, *to]) == 1
     error = capsys.readouterr().err
     assert said in error and "Traceback" not in error and not (tmp_path / "card").exists()
     assert len(error.strip().splitlines()) == 1 and len(error) < 600

@@ -1,15 +1,9 @@
 """All baselines on small tables, on too few records, and in worker processes."""
 
-import os
-import subprocess
-import sys
-import time
 from collections import defaultdict
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import psutil
 import pytest
 
 from schemas.params.learning import Baselines, Neural, Schedule, XgboostTab
@@ -36,7 +30,6 @@ from tasks.baselines.comparisons import (
 )
 from tasks.baselines.scoring import metric_rows, reliability_rows
 from tasks.baselines.targets import Parts, lacking, parts_of, prediction_table, split_records
-from tasks.baselines.workers import run_jobs
 from tasks.baselines.xgboost_tab import GRIDS, QUICK, tuned_rows
 from tests.baselines.samples import TARGETS, note_vectors, records
 from tests.support.records import NETWORK, records_of
@@ -223,44 +216,3 @@ def test_without_two_fitted_models_nothing_is_compared() -> None:
     settings = TARGETS, Swaps(1, 100)
     assert METRICS.validate(paired_rows(empty, compared_pairs(), *settings, "test")).empty
     assert RELIABILITY.validate(reliability_rows(empty, settings[0], bins=10)).empty
-
-
-def _mark(path: Path) -> str:
-    """Create a file; the first job fails."""
-    path.touch()
-    if path.name == "0":
-        raise ValueError("job 0 cannot be done")
-    time.sleep(0.2)
-    return path.name
-
-
-def _wait(file: Path) -> None:
-    """Say which process this is, and go on for long."""
-    file.with_suffix(".new").write_text(str(os.getpid()))
-    file.with_suffix(".new").replace(file)
-    time.sleep(120)
-
-
-def test_results_are_in_the_order_of_jobs(tmp_path: Path) -> None:
-    jobs = [tmp_path / str(n) for n in range(1, 6)]
-    assert run_jobs(_mark, jobs, 2) == run_jobs(_mark, jobs, 1) == ["1", "2", "3", "4", "5"]
-
-
-def test_a_failure_is_raised_and_cancels_the_rest(tmp_path: Path) -> None:
-    jobs = [tmp_path / str(n) for n in range(40)]
-    with pytest.raises(ValueError, match="job 0 cannot be done"):
-        run_jobs(_mark, jobs, 2)
-    assert len(list(tmp_path.iterdir())) < len(jobs)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process of its parent's death")
-def test_workers_die_with_their_parent(tmp_path: Path) -> None:
-    jobs = [tmp_path / "a", tmp_path / "b"]
-    code = f"from pathlib import *; from {__name__} import _wait, run_jobs; run_jobs(_wait, {jobs!r}, 2)"
-    with subprocess.Popen([sys.executable, "-c", code]) as parent:
-        while not all(file.exists() for file in jobs):
-            time.sleep(0.05)
-        workers = [psutil.Process(int(file.read_text())) for file in jobs]
-        parent.kill()
-    _, alive = psutil.wait_procs(workers, timeout=10)
-    assert not alive

@@ -1,7 +1,7 @@
 # make repro   set up, probe the endpoints, rebuild what changed, record, open reports/index.html
 # make demo    rebuild a strong model's recorded lineage without any call, and compare it with the rules'
 # make test    set up, lint, type-check, test
-# make check   the same without the tests that run the whole DAG, in two minutes
+# make check   the same without the tests that run the whole DAG, in half the time
 # make docs    set up, build the documentation site
 # See README.md for the others.
 .DELETE_ON_ERROR:

@@ -280,6 +280,24 @@ def test_a_weight_that_depends_on_a_failure_is_unscored() -> None:
     assert metrics.graded_weights(facts, omitted, 0.5)["value"].isna().tolist() == [True, False]
 
 
+def test_metrics_of_written_summaries_are_correlated_with_their_true_recall_but_not_recall_with_itself() -> None:
+    values = {metrics.RECALL: (0.2, 0.4, 0.6), "omission_weight": (5, 3, 1), "claim_precision": (0.1, 0.1, 0.9)}
+    written = pd.DataFrame(
+        [
+            {"document": "1", "system": system, "metric": metric, "value": value}
+            for metric, own in values.items()
+            for system, value in zip("abc", own, strict=True)
+        ]
+    )
+    rows = {(row["metric"], row["item"]): row for row in metrics._agreement(written)}
+    assert {item for _, item in rows} == {"omission_weight", "claim_precision"}
+    assert rows["spearman", "omission_weight"]["value"] == pytest.approx(1), "a small weight is a good one"
+    assert rows["kendall_of_systems", "omission_weight"]["value"] == pytest.approx(1)
+    assert rows["spearman", "claim_precision"]["value"] == pytest.approx(np.sqrt(0.75))
+    assert {row["n"] for row in rows.values()} == {3}
+    assert metrics._agreement(written[written["metric"] != metrics.RECALL]) == []
+
+
 def test_ranks_under_other_weights_agree_or_turn() -> None:
     facts, omitted = omissions()
     recalled = omitted.assign(document="1", metric="claim_recall", judged=~omitted["omitted"])

@@ -105,11 +105,11 @@ def test_documents_that_the_rules_cannot_read_are_named_before_any_figure() -> N
 
 
 def test_differences_beyond_chance_are_listed_by_p_and_the_rest_counted() -> None:
-    lines = summary(comparisons(14))
-    start = lines.index("paired comparisons: 15; beyond chance (5% family-wise) on whole texts: 14")
+    lines = summary(comparisons(13))
+    start = lines.index("paired comparisons: 14; beyond chance (5% family-wise) on whole texts: 13")
     assert lines[start + 1] == "  b against a, m00: +0.250 [+0.125, +0.500], p <0.001, n 20"
     assert lines[start + 12].startswith("  b against a, m11:")
-    assert lines[start + 13 :] == ["  ... and 2 more in tables/comparisons.csv"]
+    assert lines[start + 13 :] == ["  ... and 1 more in tables/comparisons.csv"]
     assert not any("more in" in line for line in summary(comparisons(12)))
     assert not any("may contain 0" in line for line in lines)
     around_zero = comparisons(2).assign(low=-0.1)

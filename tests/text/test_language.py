@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from tasks.text.language import foreign_language, foreign_texts
+from tasks.text.language import FUNCTION_WORDS, foreign_language, foreign_texts
 from tests.support.sources import needs_sources, sources_folder
 
 FOREIGN = {
@@ -32,6 +32,12 @@ def test_a_sentence_is_recognised(language: str) -> None:
 )  # fmt: skip
 def test_english_and_what_is_too_short_to_tell_is_not_named(text: str) -> None:
     assert foreign_language(text) is None
+
+
+def test_three_function_words_are_enough_and_two_are_not() -> None:
+    words = FUNCTION_WORDS["German"].split()
+    assert foreign_language(f"Husten {' '.join(words[:3])}") == "German"
+    assert foreign_language(f"Husten {' '.join(words[:2])}") is None
 
 
 @needs_sources

@@ -133,3 +133,13 @@ def test_a_model_that_fails_on_its_errors_is_not_better_in_the_worst_case() -> N
     assert row["value"] > mean_row("accuracy", honest)["value"] == bounds["low"] == 0.8
     assert bounds["high"] == 0.85 and bounds["n"] == 100
     assert bounds_rows(mean_row("accuracy", honest, unscored=0)) == []
+
+
+def test_precision_at_half_has_the_interval_of_two_independent_rates() -> None:
+    truth = np.repeat([True, False], 400)
+    judged = np.concatenate([np.arange(400) < 200, np.arange(400) >= 360])  # half of one, a tenth of the other
+    row = detection_rows(truth, judged, np.arange(800), seed=1)[2]
+    draw = np.random.default_rng(2)
+    hits, alarms = (draw.beta(yes + 0.5, 400 - yes + 0.5, 50_000) for yes in (200, 40))
+    assert row["value"] == pytest.approx(0.5 / 0.6)
+    assert (row["low"], row["high"]) == pytest.approx(np.quantile(hits / (hits + alarms), [0.025, 0.975]), abs=0.01)

@@ -76,7 +76,7 @@ def of_systems(
     """The components that a study is planned from, the rows of the pilot behind them, and their description.
 
     ``pair``: two systems that are compared, which may be empty where the pilot has no others; None for a study of one.
-    Raises SourceError where the components cannot be told.
+    Raises ParamsError for systems that the pilot lacks, SourceError if its rows allow no estimate.
     """
     held = sorted(pilot.rows["system"].unique()) if "system" in pilot.rows else []
     if pair is None or system is not None or not (pair or len(held) > 1):

@@ -72,8 +72,8 @@ def main(
 
     Exit status 2: the judge got worse than on the earlier card, or misses a requirement.
     """
-    from flows.runtime.params import load_params
-    from flows.runtime.workspace import be_quiet, params_file
+    from flows.repository.params import load_params
+    from flows.repository.workspace import be_quiet, params_file
     from tasks.transport.instructions import use_instruction_set
 
     be_quiet()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flows.runtime.workspace import root, workspace
+from flows.repository.workspace import root, workspace
 
 SHOWN = ("role", "model", "stage", "task", "created")
 Lineage = Annotated[str, typer.Option(help="The recorded lineage, by its domain: a folder of tests/cassettes.")]

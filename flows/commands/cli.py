@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from flows.runtime.workspace import be_quiet
+from flows.repository.workspace import be_quiet
 from schemas.errors import VignetteError, explained
 from tasks.transport.shown import escaped_output
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import yaml
 
-from flows.lineage.git import uncommitted
 from flows.lineage.recorded import OwnClone
-from flows.rebuild.pipeline import MAIN
-from flows.runtime.params import load_params, response_store, run_budget
-from flows.runtime.terminal import fitted, terminal_width
-from flows.runtime.workspace import STORE, workspace
+from flows.repository.git import uncommitted
+from flows.repository.params import load_params, response_store, run_budget
+from flows.repository.pipeline import MAIN
+from flows.repository.terminal import fitted, terminal_width
+from flows.repository.workspace import STORE, workspace
 from schemas.params import Params
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.runtime.terminal import fitted, terminal_width
+from flows.repository.terminal import fitted, terminal_width
 from schemas.errors import EncodingError, ParamsError, SourceError, VignetteError
 
 if TYPE_CHECKING:
@@ -103,9 +103,9 @@ def main(
     }
     # Options are checked before what judges is imported, which takes seconds.
     from flows.evaluation.judges import with_judges
+    from flows.repository.params import load_params
+    from flows.repository.workspace import clone, params_file
     from flows.runtime.folders import EVALUATION_KIND, require_replaceable
-    from flows.runtime.params import load_params
-    from flows.runtime.workspace import clone, params_file
     from tasks.transport.instructions import use_instruction_set
 
     chosen = checked(values)
@@ -248,7 +248,7 @@ def checked(values: dict[str, object]) -> "Evaluate":
     """The settings of an evaluation. Raises ParamsError with one line for each invalid option."""
     from pydantic import ValidationError
 
-    from flows.runtime.params import expectation
+    from flows.repository.params import expectation
     from schemas.params.measures import Evaluate
 
     try:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from flows.rebuild.pipeline import MAIN, StageFiles, maker_of, stage_files
+from flows.repository.params import load_params
+from flows.repository.pipeline import MAIN, StageFiles, maker_of, stage_files
 from flows.runtime.folders import require_new_file, write_export, write_new_file
-from flows.runtime.params import load_params
 from schemas.errors import SourceError
 from schemas.params.records import Export
 

@@ -16,8 +16,8 @@ from unicodedata import normalize
 
 import typer
 
-from flows.rebuild.pipeline import MAIN, StageFiles, stage_files
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
+from flows.repository.pipeline import MAIN, StageFiles, stage_files
 from schemas.errors import SourceError
 from schemas.params import Params
 from tasks.domains.rules import rules_of

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.commands.store import store_path
-from flows.rebuild.pipeline import maker_of
+from flows.repository.params import load_params
+from flows.repository.pipeline import maker_of
+from flows.repository.workspace import root
 from flows.runtime.folders import require_new_file, write_new_file
-from flows.runtime.params import load_params
-from flows.runtime.workspace import root
 from schemas.errors import ParamsError, SourceError
 from schemas.params.llm import RoleName
 from tasks.domains.rules import rules_of
@@ -80,7 +80,7 @@ def compare_with_rules() -> pd.DataFrame:
     Raises ParamsError if only rules check and judge, and SourceError if the tree lacks a table of planted truth.
     """
     from flows.lineage.lineage import current_lineage
-    from flows.lineage.measured import used_by_all
+    from flows.repository.kept_runs import used_by_all
     from tasks.judges.judges_compared import claim_pairs, compared_rows, known_truth, paired_verdicts, span_agreement
     from tasks.measures.doclens.evaluators import SimulatorEvaluator
     from tasks.transport import inspection

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from flows.lineage.git import git
-from flows.runtime.params import load_params, response_store
-from flows.runtime.workspace import root
+from flows.repository.git import git
+from flows.repository.params import load_params, response_store
+from flows.repository.workspace import root
 from schemas.errors import SourceError
 
 if TYPE_CHECKING:
     from flows.lineage.lineage import NamedLineage
-    from flows.lineage.measured import Unused
+    from flows.lineage.retention import Unused
 
 _NAMED = 4
 """Stages that are named."""
@@ -39,7 +39,7 @@ def prune(
     left as it is. Ledgers stay: the money is spent.
     """
     from flows.lineage.lineage import find_lineage, recorded_lineages
-    from flows.lineage.measured import find_unused
+    from flows.lineage.retention import find_unused
 
     store = recorded_lineages()
     ids = [row["lineage"] for row in store.overview()]
@@ -68,7 +68,7 @@ def _working_tree() -> list[NamedLineage]:
 
 
 def _delete(unused: Unused, kept: Sequence[NamedLineage]) -> None:
-    from flows.lineage.measured import drop_runs
+    from flows.repository.kept_runs import drop_runs
     from tasks.transport import inspection
     from tasks.transport.database import exists
 

@@ -34,10 +34,10 @@ def main(
     """
     from flows.evaluation.judges import with_judge
     from flows.evaluation.monitor import read_rounds, rounds_file
+    from flows.repository.params import load_params
+    from flows.repository.workspace import be_quiet, root
     from flows.runtime.folders import require_new_file, write_new_file
-    from flows.runtime.params import load_params
     from flows.runtime.tables import write_text
-    from flows.runtime.workspace import be_quiet, root
     from tasks.monitoring.chart import lines, page, watched
 
     be_quiet()

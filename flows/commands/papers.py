@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.runtime.workspace import root
+from flows.repository.workspace import root
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -72,10 +72,10 @@ def main(
     """Print designs that reach a half width or find a difference, with their cost, the cheapest marked."""
     from flows.evaluation.judges import with_judge
     from flows.evaluation.planning import given, of_systems, of_table, read_pilot
+    from flows.repository.params import load_params
+    from flows.repository.workspace import be_quiet, params_file
     from flows.runtime.folders import require_new_file, write_new_file
-    from flows.runtime.params import load_params
     from flows.runtime.tables import table_bytes
-    from flows.runtime.workspace import be_quiet, params_file
     from tasks.planning.designs import Study
     from tasks.planning.plan import Grid, Prices, Target, alternatives
     from tasks.planning.report import lines
@@ -202,7 +202,7 @@ def _doubled(one: Components, correlation: float, independent: bool) -> tuple[Co
 
 def _stored(study: str, table: str | None) -> tuple[str, dict[str, str]]:
     """The table of the clone's reports/tables that a study is planned from, and keys of its row."""
-    from flows.runtime.workspace import clone
+    from flows.repository.workspace import clone
 
     if clone() is None:
         raise ParamsError(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.runtime.workspace import params_file
+from flows.repository.workspace import params_file
 from schemas.errors import ParamsError, did_you_mean
 from tasks.llm.prompt_set import own_prompts, read_folder, replaced, text_of
 
@@ -66,7 +66,7 @@ def check(
 
 def _load() -> str | None:
     """Use the folder of params.yaml, and return it."""
-    from flows.runtime.params import load_params  # loads pydantic, which the help does without
+    from flows.repository.params import load_params  # loads pydantic, which the help does without
 
     return load_params(params_file()).prompts.folder
 

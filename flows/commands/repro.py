@@ -17,15 +17,16 @@ import typer
 from flows.commands.probe import probe_roles, roles_to_probe, would_change
 from flows.lineage.lineage import current_lineage, is_recorded, recorded_lineages
 from flows.lineage.report import write_report
-from flows.rebuild.lock import lock_in_use, restore_lock
-from flows.rebuild.pipeline import MAIN, PUBLISHED, declared_outputs, paths_of, read_pipeline, with_needed
-from flows.rebuild.plan import require_as_locked, require_confirmation, stages_to_run
-from flows.rebuild.processes import exclusive, exit_on_sigterm
+from flows.rebuild.plan import require_as_locked, stages_to_run
 from flows.rebuild.server import stop_if_unused, use_server
-from flows.runtime.params import YES, confirmation_limit, load_params
+from flows.repository.lock import lock_in_use, restore_lock
+from flows.repository.params import YES, confirmation_limit, load_params
+from flows.repository.pipeline import MAIN, PUBLISHED, declared_outputs, paths_of, read_pipeline, with_needed
+from flows.repository.processes import exclusive, exit_on_sigterm
+from flows.repository.terminal import fitted, terminal_width
+from flows.repository.workspace import root
+from flows.runtime.confirmation import require_confirmation
 from flows.runtime.sources import declared_sources, fingerprint_file, record_sources, sources_folder
-from flows.runtime.terminal import fitted, terminal_width
-from flows.runtime.workspace import root
 from schemas.errors import BudgetError
 from schemas.params import Params
 from tasks.tracking.lineage import RECORD_STAGE

@@ -15,15 +15,15 @@ from typing import Annotated, Any
 
 import typer
 
-from flows.lineage.measured import keep_run
-from flows.rebuild.cache import restore_outputs
 from flows.rebuild.dvc_stage import NO_MORE_CALLS
-from flows.rebuild.lock import keep_lock
-from flows.rebuild.pipeline import StageFiles, stage_files
-from flows.rebuild.processes import stage_lease
-from flows.rebuild.server import LOGGER, use_server
-from flows.runtime.params import load_params
-from flows.stages import stage_function
+from flows.rebuild.server import use_server
+from flows.repository.cache import restore_outputs
+from flows.repository.kept_runs import keep_run
+from flows.repository.lock import keep_lock
+from flows.repository.params import load_params
+from flows.repository.pipeline import StageFiles, stage_files, stage_function
+from flows.repository.processes import stage_lease
+from flows.repository.workspace import LOGGER
 from schemas.errors import (
     BudgetError,
     BusyError,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flows.repository.params import load_params, response_store
+from flows.repository.workspace import FINGERPRINTS
 from flows.runtime.folders import require_new_file, write_new_file
-from flows.runtime.params import load_params, response_store
-from flows.runtime.workspace import FINGERPRINTS
 from schemas.errors import StoreError
 from tasks.transport.shown import printable
 
@@ -94,7 +94,7 @@ def export(
 ) -> None:
     """Write requests and replies as JSON lines, compressed if the file's name ends in .gz."""
     from flows.lineage.lineage import current_lineage
-    from flows.lineage.measured import used_by_all
+    from flows.repository.kept_runs import used_by_all
     from tasks.transport import inspection
     from tasks.transport.inspection import Which
 

@@ -20,8 +20,8 @@ from flows.rebuild.server import (
     stop_if_unused,
     use_server,
 )
-from flows.runtime.params import load_params
-from flows.runtime.workspace import root
+from flows.repository.params import load_params
+from flows.repository.workspace import root
 from schemas.errors import VignetteError
 
 DEPLOYMENT = "endpoints"

@@ -23,8 +23,8 @@ from flows.lineage.comparing import FOLDER, compare_lineages
 from flows.lineage.lineage import current_lineage, find_lineage, recorded_lineages, run_name
 from flows.rebuild.flow_run import PARENT_TASK
 from flows.rebuild.watch_tree import WatchTree
-from flows.runtime.params import BUDGET, load_params
-from flows.runtime.workspace import root, workspace
+from flows.repository.params import BUDGET, load_params
+from flows.repository.workspace import root, workspace
 from schemas.errors import BusyError, VignetteError, explained
 from schemas.params import Params
 from schemas.params.llm import Budget

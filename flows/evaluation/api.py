@@ -23,8 +23,8 @@ from flows.evaluation.models import CommandRun, run_blocking
 from flows.evaluation.panel import run_panel
 from flows.evaluation.planning import given
 from flows.evaluation.work import Evaluation, evaluate_data, require_work, roles_of
-from flows.runtime.params import load_params
-from flows.runtime.workspace import be_quiet, params_file
+from flows.repository.params import load_params
+from flows.repository.workspace import be_quiet, params_file
 from schemas.errors import ParamsError
 from schemas.params import Params
 from schemas.params.llm import SIMULATOR

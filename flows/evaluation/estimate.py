@@ -12,9 +12,9 @@ from flows.evaluation.audit import audit_cost, make_audit
 from flows.evaluation.judges import Panel
 from flows.evaluation.models import CommandRun, estimated, require_confirmed
 from flows.evaluation.work import judge_all, read_data, roles_of
-from flows.rebuild.pipeline import model_stages
+from flows.repository.pipeline import model_stages
+from flows.repository.workspace import root
 from flows.runtime.costs import SIZES, Line, estimates, priced, total, unpriced
-from flows.runtime.workspace import root
 from schemas.errors import ParamsError, did_you_mean
 from schemas.params import Params
 from schemas.params.llm import Role

@@ -11,9 +11,9 @@ import pandera.pandas as pa
 
 from flows.evaluation.work import Evaluation
 from flows.lineage.origin import citation, code_rows, running_code
+from flows.repository.workspace import clone, shipped
 from flows.runtime.folders import EVALUATION_KIND, write_export
 from flows.runtime.tables import check, table_bytes
-from flows.runtime.workspace import clone, shipped
 from schemas.errors import IdentityError
 from schemas.params import Params
 from schemas.params.llm import RoleName

@@ -8,13 +8,13 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from flows.commands.probe import probe
 from flows.evaluation.judges import with_roles
+from flows.repository.params import confirmation_limit
+from flows.repository.workspace import workspace
 from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join
 from flows.runtime.clients import Clients, Confirm
 from flows.runtime.costs import Line, priced, require_affordable
-from flows.runtime.params import confirmation_limit
-from flows.runtime.workspace import workspace
+from flows.runtime.identities import probe
 from schemas.params import Params
 from schemas.params.llm import SIMULATOR, RoleName
 from tasks.llm.calls import Ask

@@ -8,8 +8,8 @@ import pandas as pd
 
 from flows.evaluation.audit import prompts_of, written
 from flows.evaluation.models import CommandRun
+from flows.repository.workspace import workspace
 from flows.runtime.tables import check, write_atomically
-from flows.runtime.workspace import workspace
 from schemas.errors import SourceError, UnscoredError
 from schemas.params import Params
 from schemas.params.llm import Role

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from flows.runtime.workspace import root
+from flows.repository.workspace import root
 from schemas.errors import ParamsError, SourceError, did_you_mean
 from tasks.planning.components import SOURCES, Components, Pilot, deviations, differences
 from tasks.planning.plan import from_interval

@@ -1,1 +1,1 @@
-"""What a rebuild was made from and came to: lineages, measured runs, their records, retention."""
+"""What a rebuild was made from and came to: lineages, their records, comparison, retention."""

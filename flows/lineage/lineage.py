@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from flows.lineage.git import git, head_revision, references, show
-from flows.rebuild.cache import cached_file, fetch
-from flows.rebuild.lock import parse_lock, read_lock
-from flows.rebuild.pipeline import MAIN
-from flows.runtime.params import load_params
-from flows.runtime.terminal import aligned
-from flows.runtime.workspace import FINGERPRINTS, root, workspace
+from flows.repository.cache import cached_file, fetch
+from flows.repository.git import git, head_revision, references, show
+from flows.repository.lock import parse_lock, read_lock
+from flows.repository.params import load_params
+from flows.repository.pipeline import MAIN
+from flows.repository.terminal import aligned
+from flows.repository.workspace import FINGERPRINTS, root, workspace
 from schemas.errors import SourceError
 from schemas.params.llm import RoleName
 from tasks.tracking.lineage import Lineage, StageLineage, read_lineage, recorded_mark

@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from flows.lineage.git import changed_files, git, head_revision
-from flows.runtime.workspace import SHIPPED, shipped
+from flows.repository.git import changed_files, git, head_revision
+from flows.repository.workspace import SHIPPED, shipped
 
 CITATION = "CITATION.cff"
 _CODE = ("flows", "tasks", "schemas")

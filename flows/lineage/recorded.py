@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
-from flows.lineage.git import git, git_text
-from flows.runtime.workspace import FOLDER, STORE, root
+from flows.repository.git import git, git_text
+from flows.repository.workspace import FOLDER, STORE, root
 from schemas.errors import VignetteError
 
 CASSETTE = Path("tests/cassettes")

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from flows.lineage.git import changed_files, head_revision
 from flows.lineage.lineage import identities, model_name, run_name
-from flows.lineage.measured import find_run
 from flows.lineage.report import SHOWN
-from flows.rebuild.pipeline import MAIN, declared_outputs, read_pipeline
-from flows.runtime.workspace import FINGERPRINTS
+from flows.repository.git import changed_files, head_revision
+from flows.repository.kept_runs import find_run
+from flows.repository.pipeline import MAIN, declared_outputs, read_pipeline
+from flows.repository.workspace import FINGERPRINTS
 from tasks.reporting.headlines import FIGURES
 from tasks.tracking.lineage import Lineage
 from tasks.tracking.recording import Recording, Reviewed, headline_stages

@@ -1,1 +1,1 @@
-"""Rebuilds: the flow that chains the stages of dvc.yaml, DVC, the Prefect server, and the tree of the watch."""
+"""Rebuilds: the flow that chains the stages of dvc.yaml, the Prefect server, and the tree of the watch."""

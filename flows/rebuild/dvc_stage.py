@@ -26,7 +26,7 @@ def main(target: str) -> int:
     from dvc.lock import LockError
     from dvc.repo import Repo
 
-    from flows.rebuild.lock import keep_lock
+    from flows.repository.lock import keep_lock
     from tasks.transport.processes import end_with_parent
 
     end_with_parent()

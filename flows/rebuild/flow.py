@@ -27,8 +27,8 @@ from flows.lineage.lineage import current_lineage, run_name
 from flows.rebuild.dvc_stage import BUSY, NO_MORE_CALLS, UNCHANGED
 from flows.rebuild.flow_run import PARENT_TASK, create_run
 from flows.rebuild.live import StageLines
-from flows.rebuild.pipeline import MAIN, model_stages, needed_by, read_pipeline
-from flows.rebuild.processes import Process, end_group, start_group
+from flows.repository.pipeline import MAIN, model_stages, needed_by, read_pipeline
+from flows.repository.processes import Process, end_group, start_group
 from schemas.errors import VignetteError
 
 RUNNER = "flows.rebuild.dvc_stage"

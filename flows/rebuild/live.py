@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock, Thread
 
-from flows.rebuild.processes import Process
+from flows.repository.processes import Process
 from tasks.progress import FOLDER, Line, LiveLines, clock, has_terminal, read_counts
 from tasks.transport.shown import printable
 

@@ -21,8 +21,8 @@ from typing import Any
 import psutil
 from filelock import FileLock
 
-from flows.runtime.terminal import fitted, terminal_width
-from flows.runtime.workspace import be_quiet, workspace
+from flows.repository.terminal import fitted, terminal_width
+from flows.repository.workspace import LOGGER, be_quiet, workspace
 from schemas.errors import VignetteError
 from tasks.transport.processes import still_runs
 from tasks.transport.shown import sqlite_url
@@ -31,8 +31,6 @@ IDLE_SECONDS = 300
 START_SECONDS = 300  # a busy machine takes minutes
 SAID_AFTER_SECONDS = 5
 STOP_SECONDS = 5
-LOGGER = "vignette"
-"""Logger whose messages are shown with the flow run in Prefect, and not in the terminal."""
 
 LOOPBACK = "127.0.0.1"
 _PORTS = range(42000, 43000)

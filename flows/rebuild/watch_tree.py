@@ -19,10 +19,10 @@ from typing import Any
 
 import yaml
 
-from flows.lineage.git import git, git_text
-from flows.rebuild.cache import push_artefacts
-from flows.rebuild.pipeline import MAIN, declared_outputs, read_pipeline
-from flows.runtime.workspace import FINGERPRINTS, WORKSPACE, replace_text, root, workspace
+from flows.repository.cache import push_artefacts
+from flows.repository.git import git, git_text
+from flows.repository.pipeline import MAIN, declared_outputs, read_pipeline
+from flows.repository.workspace import FINGERPRINTS, WORKSPACE, replace_text, root, workspace
 from schemas.errors import VignetteError
 from schemas.params.llm import SIMULATOR
 from schemas.params.runtime import Watch

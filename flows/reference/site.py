@@ -22,7 +22,7 @@ from pydantic_core import PydanticUndefined
 
 import schemas.tables
 from flows.commands.cli import COMMANDS, load_command
-from flows.rebuild.pipeline import CODE, MAIN, declared_outputs, paths_of, read_pipeline
+from flows.repository.pipeline import CODE, MAIN, declared_outputs, paths_of, read_pipeline
 from flows.runtime.tables import read_table
 from schemas.errors import TableError
 from schemas.params import Params

@@ -1,1 +1,1 @@
-"""How a stage runs: params, tables, chunks, model clients, costs, the simulator's server, the workspace."""
+"""How a stage runs: tables, chunks, Dask, model clients and their identities, costs, the simulator's domain."""

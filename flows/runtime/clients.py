@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from flows.runtime.params import response_store, run_budget
-from flows.runtime.workspace import FINGERPRINTS
+from flows.repository.params import response_store, run_budget
+from flows.repository.workspace import FINGERPRINTS
 from schemas.errors import EndpointError
 from schemas.params import Params
 from schemas.params.llm import RoleName, Sending

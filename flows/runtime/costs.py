@@ -11,11 +11,11 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from flows.lineage.measured import used_keys
-from flows.rebuild.lock import read_lock
-from flows.rebuild.pipeline import model_stages, stage_files
-from flows.runtime.params import confirmation_limit, response_store
-from flows.runtime.terminal import aligned
+from flows.repository.kept_runs import used_keys
+from flows.repository.lock import read_lock
+from flows.repository.params import confirmation_limit, response_store
+from flows.repository.pipeline import model_stages, stage_files
+from flows.repository.terminal import aligned
 from schemas.errors import BudgetError
 from schemas.params import Params
 from schemas.params.llm import RoleName, Sending

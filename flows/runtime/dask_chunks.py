@@ -24,11 +24,11 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 from prefect_dask import DaskTaskRunner
 
-from flows.rebuild.pipeline import CODE
+from flows.repository.params import run_budget
+from flows.repository.pipeline import CODE
+from flows.repository.workspace import be_quiet, workspace
 from flows.runtime.chunks import ChunkWork, Frames, worth_retrying
 from flows.runtime.clients import PROJECT, Clients, Confirm, SimulatorServer
-from flows.runtime.params import run_budget
-from flows.runtime.workspace import be_quiet, workspace
 from schemas.errors import IdentityError, StoreError
 from schemas.params import Params
 from tasks.domains.in_use import use_domain

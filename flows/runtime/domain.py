@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from flows.rebuild.pipeline import MAIN, StageFiles
+from flows.repository.pipeline import MAIN, StageFiles
 from schemas.errors import DomainError, NetworkError
 from tasks.domains import in_use
 from tasks.domains.history import history_defects, history_words

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from flows.runtime.workspace import replace_text, workspace
+from flows.repository.workspace import replace_text, workspace
 from schemas.errors import SourceError, with_remedy
 
 MARKER = ".vignette-export.json"

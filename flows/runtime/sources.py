@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PosixPath
 
-from flows.stages import place_of, stage_function
+from flows.repository.pipeline import place_of, stage_function
 from schemas.errors import SourceError
 from schemas.params import Params
 

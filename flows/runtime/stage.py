@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pandera.pandas as pa
 
-from flows.rebuild.pipeline import StageFiles
-from flows.rebuild.server import LOGGER
+from flows.repository.pipeline import StageFiles
+from flows.repository.workspace import FINGERPRINTS, LOGGER, answerer_fingerprints, judge_fingerprints
 from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join, run_here, uses_batches
+from flows.runtime.confirmation import confirmation
 from flows.runtime.sources import SourceFolder, declared_sources, fingerprint_file, sources_folder
 from flows.runtime.tables import read_table, write_table, write_text
-from flows.runtime.workspace import FINGERPRINTS, answerer_fingerprints, judge_fingerprints
 from schemas.errors import UnscoredError, VignetteError
 from schemas.params import Params
 from schemas.params.llm import RoleName
@@ -59,7 +59,6 @@ class Stage:
 
     @cached_property
     def _clients(self) -> "Clients":
-        from flows.rebuild.plan import confirmation
         from flows.runtime.clients import Clients  # loads httpx and sqlalchemy, which most stages never use
 
         confirm = confirmation(self.name, self.files.pipeline)

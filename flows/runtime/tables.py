@@ -14,8 +14,8 @@ import pandera.pandas as pa
 import pyarrow
 import pyarrow.parquet as pq
 
-from flows.rebuild.pipeline import maker_of
-from flows.rebuild.processes import fenced
+from flows.repository.pipeline import maker_of
+from flows.repository.processes import fenced
 from schemas.errors import TableError, with_remedy
 from schemas.tables.columns import table
 

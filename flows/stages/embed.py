@@ -7,10 +7,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from flows.repository.workspace import VECTORS, workspace
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
 from flows.runtime.tables import write_vectors
-from flows.runtime.workspace import VECTORS, workspace
 from schemas.errors import IdentityError
 from schemas.params import Params
 from tasks.baselines.note_vectors import embed, texts_of

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from flows.repository.workspace import root
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
-from flows.runtime.workspace import root
 from schemas.params import Params
 from schemas.params.measures import Evaluate, MetricName
 from schemas.tables.columns import typed

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from flows.runtime.workspace import root
+from flows.repository.workspace import root
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.texts.document import Document
 

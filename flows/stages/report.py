@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from flows.rebuild.pipeline import read_pipeline
+from flows.repository.pipeline import read_pipeline
 from flows.runtime.stage import Stage
 from flows.runtime.tables import read_table
 from schemas.tables.baselines import RELIABILITY

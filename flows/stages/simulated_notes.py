@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from flows.repository.workspace import VECTORS, workspace
 from flows.runtime.stage import Stage
-from flows.runtime.workspace import VECTORS, workspace
 from flows.stages.span import span_chunk
 from schemas.errors import NetworkError
 from schemas.params import Params
@@ -26,6 +26,14 @@ from tasks.baselines.comparisons import (
 from tasks.baselines.note_vectors import NoteVectors, embed
 from tasks.baselines.reproduction import mean_rows, text_rows
 from tasks.baselines.scoring import metric_rows
+from tasks.baselines.tagger import (
+    VERSIONS,
+    MarkedNote,
+    annotator_rows,
+    assertion_table,
+    training_data_table,
+    with_assertion,
+)
 from tasks.baselines.targets import parts_of, split_records
 from tasks.confounding.coverage import Pool, adjustment_designs, confounding_table, estimates
 from tasks.domains.rules import rules_of
@@ -37,14 +45,6 @@ from tasks.llm.calls import unscored_table
 from tasks.network.causal import exact_effect, question_of
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
-from tasks.spans.tagger import (
-    VERSIONS,
-    MarkedNote,
-    annotator_rows,
-    assertion_table,
-    training_data_table,
-    with_assertion,
-)
 from tasks.statistics.metric_rows import metric_table
 
 

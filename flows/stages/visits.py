@@ -2,8 +2,7 @@
 
 import logging
 
-from flows.rebuild.server import LOGGER
-from flows.runtime.stage import Stage
+from flows.runtime.stage import LOGGER, Stage
 from schemas.tables.columns import typed
 from schemas.tables.records import visits_schema
 from tasks.network.time import sample_histories

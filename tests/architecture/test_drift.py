@@ -7,8 +7,7 @@ from typing import get_args
 import pytest
 import yaml
 
-from flows.rebuild.pipeline import declared_outputs, read_pipeline
-from flows.stages import place_of
+from flows.repository.pipeline import declared_outputs, place_of, read_pipeline
 from schemas.params.llm import RoleName
 from schemas.tables.records import BY_NETWORK
 from schemas.tables.registry import schema_of
@@ -22,7 +21,7 @@ STAGES = [(file, name, stage) for file, name, stage in ALL if not name.startswit
 EVALUATION = yaml.safe_load((ROOT / EVALUATIONS).read_text(encoding="utf-8"))["stages"]["evaluate"]["do"]
 EXEMPT = {
     "flows.runtime": "runs a stage; but for tables.py, which each stage lists since it decides the bytes of CSV tables",
-    "flows.rebuild": "chains stages and says what they may cost",
+    "flows.repository": "where a stage finds files, and what DVC and git know of them",
     "tasks.transport": "who answers a call is tracked by fingerprints/, its sampling by params",
     "schemas.params": "the values that a stage uses are params of dvc.yaml",
     "schemas.errors": "messages of runs that write nothing",

@@ -21,13 +21,11 @@ LEAVES = {
 """Rooms that every other may use."""
 ALSO = {
     "tasks.audit": {"tasks.judges", "tasks.measures", "tasks.reporting"},
-    "tasks.baselines": {"tasks.network"},
+    "tasks.baselines": {"tasks.judges", "tasks.network"},
     "tasks.measures": {"tasks.network", "tasks.texts", "tasks.visits"},
     "tasks.monitoring": {"tasks.reporting"},
-    "tasks.texts": {"tasks.measures", "tasks.judges"},
     "tasks.judges": {"tasks.measures", "tasks.network", "tasks.notes", "tasks.spans", "tasks.texts"},
     "tasks.people": {"tasks.measures"},
-    "tasks.spans": {"tasks.judges"},
     "tasks.visits": {"tasks.network", "tasks.notes"},
 }
 """The other rooms that a room may use."""

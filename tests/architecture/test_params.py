@@ -8,8 +8,8 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from flows.rebuild.pipeline import StageFiles, read_pipeline
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
+from flows.repository.pipeline import StageFiles, read_pipeline
 from flows.runtime.stage import HOW_STAGES_RUN, Stage
 from schemas.errors import ParamsError, VignetteError
 from schemas.params import Params

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import hypergeom
 
 from flows.evaluation.audit import answers_of, cases_of, make_audit
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 from schemas.errors import SourceError
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import CASES, VERDICTS

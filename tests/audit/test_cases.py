@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from flows.evaluation.audit import CLAIMS, make_audit
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 
 SEED = 1
 CEILING = 0.75

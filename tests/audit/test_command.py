@@ -9,7 +9,7 @@ import pytest
 
 from flows.commands.cli import run
 from flows.evaluation.audit import make_audit
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 from tasks.audit.cases import FACTORS
 from tests.support.sources import needs_sources, sources_folder
 

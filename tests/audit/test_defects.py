@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from flows.evaluation.audit import CLAIMS, make_audit
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 from tasks.audit.card import (
     EARLIER,
     FIRST,

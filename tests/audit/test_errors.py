@@ -11,7 +11,7 @@ import pytest
 
 from flows.commands.cli import run
 from flows.evaluation.audit import MEDEC, NO_RULE, audit_cost, make_audit
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 from schemas.errors import MissingSourceError, SourceError
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import VERDICTS

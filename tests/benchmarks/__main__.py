@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 
 from flows.lineage.recording import cpu
+from flows.repository.workspace import be_quiet
 from flows.runtime.tables import write_table
-from flows.runtime.workspace import be_quiet
 from schemas.tables.columns import number, table, text
 from tests.benchmarks import learning, running, scale, texts
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 from flows.runtime.tables import check
 from flows.stages.simulated_notes import run_text_confounding_published
 from schemas.params.learning import TextConfounding

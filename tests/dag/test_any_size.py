@@ -10,11 +10,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flows.rebuild.pipeline import MAIN, needed_by, read_pipeline, stage_files
+from flows.repository.params import load_params
+from flows.repository.pipeline import MAIN, needed_by, read_pipeline, stage_files, stage_function
 from flows.runtime.chunks import ChunkWork, Frames, cut, join
-from flows.runtime.params import load_params
 from flows.runtime.stage import Stage
-from flows.stages import stage_function
 from schemas.errors import ParamsError
 from schemas.params.learning import Neural
 from schemas.params.llm import RoleName

@@ -17,7 +17,7 @@ import yaml
 from starlette.responses import JSONResponse
 
 from flows.lineage.recorded import CASSETTE, Recording, read_replies, recorded_params, recordings
-from flows.rebuild.pipeline import model_stages
+from flows.repository.pipeline import model_stages
 from tasks.llm.requests import REASK
 from tests.support.clone import Clone
 from tests.support.hosted import completion, hosted

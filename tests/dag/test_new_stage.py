@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flows.rebuild.pipeline import read_pipeline
+from flows.repository.pipeline import read_pipeline
 from flows.runtime.tables import write_table
 from flows.stages.report import tables_in
 from schemas.tables.records import NOTES

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flows.rebuild.pipeline import declared_outputs, read_pipeline
+from flows.repository.pipeline import declared_outputs, read_pipeline
 from schemas.tables.metrics import METRICS
 from tests.support.clone import Clone
 

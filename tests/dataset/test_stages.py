@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.stages import stage_function
+from flows.repository.pipeline import stage_function
 from schemas.errors import SourceError
 from schemas.params import Params
 from schemas.params.records import Published

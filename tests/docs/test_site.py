@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from flows.commands.cli import COMMANDS
-from flows.rebuild.pipeline import MAIN, read_pipeline
+from flows.repository.pipeline import MAIN, read_pipeline
 from tasks.tracking.differences import flatten
 from tests.benchmarks.scale import MEASURED, PAGE, with_table
 from tests.support.imports import ROOT

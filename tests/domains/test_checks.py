@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from flows.rebuild.pipeline import stage_files
+from flows.repository.pipeline import stage_files
 from flows.runtime.domain import load_domain, require_published_domain
 from schemas.errors import DomainError
 from tasks.domains import in_use

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.rebuild import processes
-from flows.rebuild.pipeline import StageFiles
-from flows.rebuild.processes import dvc_at_work, exclusive
+from flows.repository import processes
+from flows.repository.pipeline import StageFiles
+from flows.repository.processes import dvc_at_work, exclusive
 from flows.runtime.stage import Stage
 from flows.runtime.tables import read_vectors, write_vectors
 from schemas.errors import BusyError, TableError, UnscoredError

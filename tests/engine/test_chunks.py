@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from flows.commands.stage import _task_runner
-from flows.rebuild.pipeline import StageFiles
+from flows.repository.pipeline import StageFiles
 from flows.runtime import dask_chunks
 from flows.runtime import stage as stage_module
 from flows.runtime.chunks import CHUNKS_AT_ONCE, Frames, cut, join

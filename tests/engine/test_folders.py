@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from flows.commands.cli import run
+from flows.repository.workspace import WORKSPACE
 from flows.runtime import folders
 from flows.runtime.folders import MARKER, PARTIAL, require_replaceable, write_export, write_new_file
-from flows.runtime.workspace import WORKSPACE
 from schemas.errors import SourceError
 
 OLD = {"a.txt": b"old", "sub/b.txt": b"b"}

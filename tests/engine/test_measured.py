@@ -10,11 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from flows.lineage.measured import drop_runs, find_run, keep_run, used_keys
 from flows.rebuild.flow_run import artifact_key, artifact_rows
-from flows.rebuild.pipeline import StageFiles
+from flows.repository.kept_runs import drop_runs, find_run, keep_run, used_keys
+from flows.repository.params import load_params
+from flows.repository.pipeline import StageFiles
 from flows.runtime.chunks import worth_retrying
-from flows.runtime.params import load_params
 from flows.runtime.stage import Stage
 from schemas.errors import BudgetError
 from tasks.tracking.lineage import StageLineage, StageRun

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.runtime.params import load_params, run_budget
+from flows.repository.params import load_params, run_budget
 from schemas.errors import ParamsError, VignetteError
 from tests.support.cases import from_table, merged
 from tests.support.imports import ROOT

@@ -6,7 +6,7 @@ import pytest
 
 from flows.commands import repro
 from flows.commands.repro import print_end
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 from tests.support.imports import ROOT
 from tests.support.repository import write_files
 from tests.support.terminal import drawn, screen
@@ -73,7 +73,7 @@ def test_the_end_names_duration_stages_key_figures_rules_and_the_next_command(
 
 END = """
 from flows.commands.repro import print_end
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 from tasks.transport.shown import escaped_output
 with escaped_output():
     print_end(load_params(), ["sample", "write"], 0.0)

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from flows.commands.repro import PUBLISHED, record_all_sources, source_readers
-from flows.rebuild.pipeline import stage_files
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
+from flows.repository.pipeline import stage_files
 from flows.runtime.sources import (
     VARIABLE,
     SourceFolder,

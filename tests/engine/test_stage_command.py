@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from flows.commands.stage import _report
-from flows.rebuild.pipeline import declared_outputs, model_stages
-from flows.runtime.workspace import root, workspace
+from flows.repository.pipeline import declared_outputs, model_stages
+from flows.repository.workspace import root, workspace
 from schemas.errors import BudgetError, VignetteError
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from flows.rebuild.pipeline import model_stages, read_pipeline, with_dependents
+from flows.repository.pipeline import model_stages, read_pipeline, with_dependents
 from tests.support.clone import Clone
 
 PIPELINES = (Path("dvc.yaml"), Path("reports/published/dvc.yaml"))

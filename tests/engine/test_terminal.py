@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
+from flows.repository.terminal import fitted, terminal_width
 from flows.runtime.costs import Line, table
-from flows.runtime.terminal import fitted, terminal_width
 from tasks.llm.costs import Estimate
 from tests.support.imports import ROOT
 from tests.support.terminal import drawn, screen

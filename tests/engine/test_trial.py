@@ -7,7 +7,7 @@ import yaml
 
 from flows.commands.estimate import ESTIMATED, _left_out, small, trial
 from flows.lineage.recorded import OwnClone, RecordedClone, Recording
-from flows.runtime.workspace import FOLDER, STORE, workspace
+from flows.repository.workspace import FOLDER, STORE, workspace
 from schemas.errors import VignetteError
 from schemas.params import Params
 from tests.support.imports import ROOT
@@ -63,7 +63,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_changes_that_the_clone_lacks_are_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flows.lineage.git.root", lambda: project)
+    monkeypatch.setattr("flows.repository.git.root", lambda: project)
     assert _left_out() == ""
     files = "evaluations/metrics.py, prompts/note.txt, tasks/d/network.yaml"
     write_files(project, dict.fromkeys(["params.yaml", "reports/tables/a.csv", *files.split(", ")], ""))

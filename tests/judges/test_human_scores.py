@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from flows.commands.cli import run
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 from flows.stages.human_labels import RECORDED, judge_recorded
 from tasks.judges.human_scores import (
     ALL,

@@ -14,10 +14,10 @@ import pytest
 from flows.commands import monitor
 from flows.evaluation import audit, models
 from flows.evaluation.audit import Audit
-from flows.rebuild.plan import confirmation, require_confirmation
+from flows.repository.params import YES, load_params
+from flows.repository.workspace import STORE, WORKSPACE
 from flows.runtime.clients import Clients
-from flows.runtime.params import YES, load_params
-from flows.runtime.workspace import STORE, WORKSPACE
+from flows.runtime.confirmation import confirmation, require_confirmation
 from schemas.errors import BudgetError
 from schemas.params import Params
 from schemas.params.llm import Price, Role

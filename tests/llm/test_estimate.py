@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from flows.commands import cli
-from flows.lineage import measured
+from flows.repository import kept_runs
+from flows.repository.params import load_params
+from flows.repository.workspace import STORE, WORKSPACE
 from flows.runtime import costs
-from flows.runtime.params import load_params
-from flows.runtime.workspace import STORE, WORKSPACE
 from schemas.params import Params
 from schemas.params.llm import Price, Role
 from tasks.llm.costs import Estimate, template_tokens
@@ -69,7 +69,7 @@ def ran(pipeline: Path) -> Path:
     stage = {"cmd": "x", "params": {"params.yaml": {"note_qa": shipped["note_qa"], "seed": 7}}}
     stage["outs"] = [{"path": str(out), "md5": hashlib.md5(out.read_bytes()).hexdigest()}]
     pipeline.with_suffix(".lock").write_text(yaml.safe_dump({"stages": {"note_qa": stage}}))
-    measured.keep_run("note_qa", [out], StageRun(1.0), [paid(n).key for n in range(20)])
+    kept_runs.keep_run("note_qa", [out], StageRun(1.0), [paid(n).key for n in range(20)])
     fill(pipeline.parent / STORE, *(replace(paid(n, stage="note_qa"), role="judge") for n in range(20)))
     return pipeline
 
@@ -96,7 +96,7 @@ def test_a_counted_stage_is_scaled_to_the_params_as_they_are_now(
 
 def test_replies_of_other_runs_in_the_store_are_not_counted(ran: Path) -> None:
     """A trial shares the store of its clone, which holds the replies of whole runs; here, of 15 further calls."""
-    measured.keep_run("note_qa", [ran.parent / "a"], StageRun(1.0), [paid(n).key for n in range(5)])
+    kept_runs.keep_run("note_qa", [ran.parent / "a"], StageRun(1.0), [paid(n).key for n in range(5)])
     (line,), _ = costs.estimates(judged(judge_takes=500), ran)
     assert (line.estimate.calls, line.how) == (500, "scaled")
 

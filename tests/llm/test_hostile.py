@@ -18,7 +18,7 @@ import pytest
 from starlette.responses import RedirectResponse, Response
 
 from flows.commands import cli
-from flows.runtime.workspace import be_quiet
+from flows.repository.workspace import be_quiet
 from schemas.errors import EndpointError
 from tasks.transport.batch_files import read_results
 from tasks.transport.shown import escaped_output, printable

@@ -9,7 +9,8 @@ import pytest
 from starlette.responses import JSONResponse
 
 from flows.commands import cli, probe
-from flows.runtime.workspace import STORE, WORKSPACE
+from flows.repository.workspace import STORE, WORKSPACE
+from flows.runtime import identities
 from schemas.errors import EndpointError
 from schemas.params import Params
 from schemas.params.llm import Role, Sending
@@ -37,8 +38,8 @@ def params_for(endpoint: Hosted) -> Params:
     return shipped(roles={"judge": role}, runtime={"sending": {"judge": sending}})
 
 
-def run(endpoint: Hosted, folder: Path) -> probe.Probed:
-    (result,) = asyncio.run(probe.probe(params_for(endpoint), ["judge"], folder / "fingerprints"))
+def run(endpoint: Hosted, folder: Path) -> identities.Probed:
+    (result,) = asyncio.run(identities.probe(params_for(endpoint), ["judge"], folder / "fingerprints"))
     return result
 
 
@@ -80,7 +81,7 @@ def test_roles_of_one_endpoint_and_model_are_probed_once_and_concurrently(worksp
         params = params_for(endpoint)
         roles = {name: params.roles["judge"].model_copy(update={"temperature": 0.7}) for name in params.roles}
         shared = params.model_copy(update={"roles": roles})
-        results = asyncio.run(probe.probe(shared, list(roles), workspace / "fingerprints"))
+        results = asyncio.run(identities.probe(shared, list(roles), workspace / "fingerprints"))
         assert len(endpoint.bodies) == 1 + len(PROMPTS) * SAMPLES + 1, "a greeting, the canaries, a structured question"
         assert endpoint.most_in_flight > 4
     assert len({result.fingerprint.key for result in results}) == 1 and len(results) == 4

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from flows.commands.cli import run
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 from schemas.errors import IdentityError, ParamsError
 from tasks.llm.prompt_set import own_prompts, read_folder, replaced, use_folder
 from tasks.llm.prompts import problems, render, variables

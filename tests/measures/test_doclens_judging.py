@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
+from flows.repository.pipeline import stage_function
 from flows.runtime.tables import check
-from flows.stages import doclens, stage_function
+from flows.stages import doclens
 from schemas.errors import ParamsError, SourceError
 from schemas.params.measures import DocLens, Overlap, Summaries
 from schemas.tables.evaluate import CLAIMS

@@ -18,8 +18,8 @@ from flows.evaluation.folder import evaluation_files, page, write_evaluation
 from flows.evaluation.forms import clinicians_agreement, form_files, label_files
 from flows.evaluation.judges import choose_role
 from flows.evaluation.work import Evaluation, evaluate_data, read_data
-from flows.rebuild.pipeline import StageFiles, stage_files
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
+from flows.repository.pipeline import StageFiles, stage_files
 from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
 from flows.stages import med_omit as stages

@@ -13,8 +13,8 @@ from flows.evaluation import estimate, models
 from flows.evaluation.estimate import Guard, estimate_calls
 from flows.evaluation.judges import with_judges, with_roles
 from flows.evaluation.work import read_data
+from flows.repository.params import YES
 from flows.runtime.costs import Line, remarks
-from flows.runtime.params import YES
 from schemas.errors import BudgetError
 from schemas.params import Params
 from schemas.params.llm import SIMULATOR, Price

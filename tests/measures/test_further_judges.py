@@ -9,9 +9,9 @@ import pytest
 
 from flows.commands.probe import probe_roles
 from flows.evaluation.audit import prompts_of, written
-from flows.rebuild.pipeline import stage_files
+from flows.repository.params import load_params
+from flows.repository.pipeline import stage_files
 from flows.runtime.costs import Line, by_further_judges
-from flows.runtime.params import load_params
 from flows.runtime.stage import Stage
 from flows.stages import doclens, further_judges, med_omit
 from schemas.errors import IdentityError

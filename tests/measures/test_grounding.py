@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 from schemas.params.measures import DocLens, Evaluate
 from tasks.llm.calls import Call
 from tasks.measures.doclens.evaluators import Question

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 from schemas.errors import ParamsError, SourceError
 from schemas.params.history import Summarise, VisitNotes
 from schemas.tables.metrics import METRICS

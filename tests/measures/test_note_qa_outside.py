@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from flows.commands.cli import run
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 from flows.runtime.tables import check
 from flows.stages import note_qa
 from schemas.errors import SourceError

@@ -11,7 +11,7 @@ import pytest
 from flows.commands.cli import run
 from flows.evaluation.folder import evaluation_files
 from flows.evaluation.work import evaluate_data, read_data
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 from flows.runtime.tables import check
 from flows.stages.evaluate import load_evaluation
 from flows.stages.overlap import run_own_metrics

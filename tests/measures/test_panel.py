@@ -14,7 +14,7 @@ from flows.evaluation.folder import page
 from flows.evaluation.judges import make_panel
 from flows.evaluation.panel import judge_by_panel, share_lists
 from flows.evaluation.work import Evaluation, read_data
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 from flows.runtime.tables import check
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import EVALUATION

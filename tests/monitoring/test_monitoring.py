@@ -10,7 +10,7 @@ from scipy.stats import beta
 from flows.commands.cli import run
 from flows.commands.watch_round import ALARM, Outcome, _with_monitor
 from flows.evaluation.monitor import read_rounds, round_cases, rounds_file, write_rounds
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 from schemas.errors import SourceError
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import ROUNDS

@@ -10,7 +10,7 @@ import yaml
 
 from flows.commands.cli import run
 from flows.commands.import_forms import import_files
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 from flows.runtime.tables import write_table
 from schemas.errors import SourceError
 from schemas.tables.evaluation import FACTS, OMITTED

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from flows.rebuild import server
-from flows.runtime.workspace import WORKSPACE
+from flows.repository.workspace import WORKSPACE
 
 
 @pytest.fixture(scope="session")

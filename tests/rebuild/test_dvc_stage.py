@@ -13,7 +13,7 @@ import yaml
 from dvc.repo import Repo
 
 from flows.rebuild.dvc_stage import NO_MORE_CALLS, UNCHANGED, command_status
-from flows.rebuild.processes import start_group
+from flows.repository.processes import start_group
 from tests.support.imports import ROOT
 
 NAMES = ["one", "two", "three", "four"]

@@ -18,8 +18,8 @@ from flows.commands.repro import stages_at_once
 from flows.rebuild import flow, server
 from flows.rebuild.dvc_stage import NO_MORE_CALLS, UNCHANGED
 from flows.rebuild.flow import Outcome, rebuild
-from flows.rebuild.pipeline import MAIN, needed_by
-from flows.runtime.params import YES, load_params
+from flows.repository.params import YES, load_params
+from flows.repository.pipeline import MAIN, needed_by
 from schemas.errors import VignetteError
 from tests.support.imports import ROOT
 from tests.support.params import shipped

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from flows.rebuild.plan import require_as_locked
-from flows.rebuild.processes import end_group, exclusive, stage_lease, start_group
+from flows.repository.processes import end_group, exclusive, stage_lease, start_group
 from flows.runtime.tables import write_atomically, write_folder
 from schemas.errors import BusyError, OrphanError, TableError
 from tasks.transport.processes import RUN, is_alive
@@ -22,7 +22,7 @@ MAIN = Path("dvc.yaml")
 STAGE = """
 import time
 from pathlib import Path
-from flows.rebuild.processes import stage_lease
+from flows.repository.processes import stage_lease
 from flows.runtime.tables import write_atomically
 with stage_lease(Path("dvc.yaml"), "slow"):
     Path("begun").touch()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from flows.rebuild.live import StageLines
-from flows.rebuild.processes import start_group
+from flows.repository.processes import start_group
 from tasks.progress import FOLDER, Count, Line, clock, progress, read_counts
 from tests.support.imports import ROOT
 from tests.support.terminal import drawn, screen
@@ -31,7 +31,7 @@ RUN = f"""
 import sys
 from threading import Thread
 from flows.rebuild.live import StageLines
-from flows.rebuild.processes import start_group
+from flows.repository.processes import start_group
 names = ["write", "baseline_neural_text_tab"]
 with StageLines(2) as lines:
     def stage(name):

@@ -8,10 +8,10 @@ import yaml
 
 from flows.commands.cli import run
 from flows.lineage.lineage import current_lineage
-from flows.rebuild.cache import restore_outputs
-from flows.rebuild.lock import keep_lock, lock_in_use, parse_lock, read_lock, restore_lock
+from flows.repository.cache import restore_outputs
+from flows.repository.lock import keep_lock, lock_in_use, parse_lock, read_lock, restore_lock
+from flows.repository.params import load_params
 from flows.runtime.costs import params_of_last_run
-from flows.runtime.params import load_params
 from schemas.errors import VignetteError
 from tests.support.imports import ROOT
 from tests.support.repository import commit, git

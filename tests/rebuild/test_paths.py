@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from flows.rebuild import server, watch_tree
-from flows.runtime.workspace import WORKSPACE
+from flows.repository.workspace import WORKSPACE
 from tasks.tracking.mlflow_store import LineageStore
 
 STRANGE = "a?b%c #d&e"

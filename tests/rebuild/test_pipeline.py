@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.rebuild.cache import restore_outputs
-from flows.rebuild.pipeline import stage_files
 from flows.rebuild.plan import stages_to_run
+from flows.repository.cache import restore_outputs
+from flows.repository.pipeline import stage_files
 from schemas.errors import SourceError, VignetteError
 from tests.support.repository import keep
 

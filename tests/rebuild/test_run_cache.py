@@ -8,9 +8,9 @@ import yaml
 from dvc.repo import Repo
 
 from flows.rebuild.dvc_stage import UNCHANGED
-from flows.rebuild.pipeline import MAIN
 from flows.rebuild.plan import stages_to_run
-from flows.rebuild.processes import start_group
+from flows.repository.pipeline import MAIN
+from flows.repository.processes import start_group
 from tests.support.imports import ROOT
 
 STAGES = {

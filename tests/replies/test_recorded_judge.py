@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 from flows.stages.doclens import CITED, CITING, PRECISE, claims_table, judge_claims
 from flows.stages.med_omit import JUDGED_ENCOUNTERS, judge_omissions, visits_drawn
 from flows.stages.recorded_judge import FILE, STRONG, recorded

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import networkx as nx
 
-from flows.rebuild.pipeline import read_pipeline
+from flows.repository.pipeline import read_pipeline
 from tasks.reporting.dag import draw, layered, stage_graph
 from tests.support.imports import ROOT
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from flows.commands.papers import CONCLUSIONS, concluded
-from flows.rebuild.pipeline import read_pipeline
+from flows.repository.pipeline import read_pipeline
 from schemas.tables.metrics import BASES
 from tasks.reporting.page import conclusions_view
 from tasks.reproduction.conclusions import (

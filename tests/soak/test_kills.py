@@ -26,7 +26,7 @@ from typing import Any
 import psutil
 import pytest
 
-from flows.rebuild.pipeline import model_stages, stage_files
+from flows.repository.pipeline import model_stages, stage_files
 from flows.runtime.clients import SimulatorServer
 from tasks.transport.processes import STAGE_RUNNER
 from tests.support.clone import SMALL, Clone

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 from schemas.params.learning import Baselines
 from tasks.baselines import neural_text
 from tasks.baselines.neural_text import Singles

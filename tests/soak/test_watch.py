@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from flows.rebuild.pipeline import read_pipeline, with_dependents
+from flows.repository.pipeline import read_pipeline, with_dependents
 from schemas.tables.people import SCALES
 from tasks.people.rating_form import RatingForm
 from tests.support.clone import Clone

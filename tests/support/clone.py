@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from flows.rebuild.pipeline import stage_files
+from flows.repository.pipeline import stage_files
 from tests.support.imports import ROOT
 from tests.support.repository import commit, git
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 
-from flows.rebuild.pipeline import CODE
+from flows.repository.pipeline import CODE
 
 ROOT = Path(__file__).resolve().parents[2]
 

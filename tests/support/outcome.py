@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 import yaml
 
-from flows.rebuild.pipeline import model_stages
+from flows.repository.pipeline import model_stages
 from tasks.statistics.bootstrap import sample_records
 from tests.support.clone import Clone
 

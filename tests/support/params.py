@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flows.runtime.params import load_params
+from flows.repository.params import load_params
 from schemas.params import Params
 from tests.support.cases import merged
 from tests.support.imports import ROOT

@@ -9,8 +9,8 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
+from flows.repository.workspace import STORE
 from flows.runtime.clients import Clients
-from flows.runtime.workspace import STORE
 from schemas.errors import VignetteError
 from schemas.params.llm import Budget, Price, Role, Sending
 from tasks.llm.calls import Answer, Call, Reply

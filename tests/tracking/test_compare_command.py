@@ -14,7 +14,7 @@ import yaml
 from flows.commands.lineages import compare, list_, prune
 from flows.lineage.comparing import compare_lineages, find_redraws
 from flows.lineage.lineage import NamedLineage, find_lineage, recorded_lineages, store_folder
-from flows.rebuild.cache import cached_file
+from flows.repository.cache import cached_file
 from schemas.errors import SourceError
 from tasks.measures.evaluation import evaluated
 from tasks.texts.document import Document

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from flows.lineage.lineage import NamedLineage, fetch_outputs
-from flows.rebuild.cache import cached_file
+from flows.repository.cache import cached_file
 from tasks.tracking.lineage import Lineage, StageLineage
 from tests.support.repository import keep
 

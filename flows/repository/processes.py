@@ -20,7 +20,7 @@ from urllib.parse import quote
 import psutil
 from filelock import FileLock, Timeout
 
-from flows.runtime.workspace import root
+from flows.repository.workspace import root
 from schemas.errors import BusyError, OrphanError
 from tasks.transport.processes import (
     RUN,

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from flows.runtime.workspace import STORE, workspace
+from flows.repository.workspace import STORE, workspace
 from schemas.errors import DomainError, ParamsError, did_you_mean
 from schemas.params import Params
 from schemas.params.llm import Budget

@@ -5,7 +5,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from flows.runtime.workspace import root
+from flows.repository.workspace import root
 from schemas.errors import VignetteError
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import yaml
 
-from flows.lineage.git import git
-from flows.runtime.workspace import replace_text, workspace
+from flows.repository.git import git
+from flows.repository.workspace import replace_text, workspace
 from schemas.errors import VignetteError
 
 _ENDS_ENTRY = re.compile(r"\s+(size|nfiles): ")

@@ -9,10 +9,10 @@ from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 
-from flows.lineage.git import git
-from flows.rebuild.lock import read_lock
-from flows.rebuild.pipeline import stage_files
-from flows.runtime.workspace import root
+from flows.repository.git import git
+from flows.repository.lock import read_lock
+from flows.repository.pipeline import stage_files
+from flows.repository.workspace import root
 from schemas.errors import SourceError, VignetteError
 
 

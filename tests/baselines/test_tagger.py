@@ -9,9 +9,7 @@ import pytest
 from flows.runtime.tables import check
 from schemas.params.learning import TrainingData
 from schemas.tables.metrics import METRICS
-from tasks.encoder.encoder import Words, word_encoder
-from tasks.judges.span_agreement import SymptomSpan
-from tasks.spans.tagger import (
+from tasks.baselines.tagger import (
     MarkedNote,
     assertion_table,
     spans_of,
@@ -20,6 +18,8 @@ from tasks.spans.tagger import (
     training_data_table,
     with_assertion,
 )
+from tasks.encoder.encoder import Words, word_encoder
+from tasks.judges.span_agreement import SymptomSpan
 
 SYMPTOMS = ["cough", "fever"]
 VOCABULARY = ["the", "patient", "has", "no", "dry", "cough", "high", "fever", "today", "and"]

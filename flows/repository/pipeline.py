@@ -2,8 +2,10 @@
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args
 
@@ -20,6 +22,8 @@ PUBLISHED = Path("reports/published/dvc.yaml")
 
 CODE = ("flows", "tasks", "schemas")
 """Folders of code."""
+
+_STAGES = Path(__file__).parents[1] / "stages"
 
 
 @dataclass(frozen=True)
@@ -178,6 +182,22 @@ def _listed_params(entries: list[Any]) -> frozenset[str] | None:
     if {"params.yaml": None} in entries:
         return None
     return frozenset(entry for entry in entries if isinstance(entry, str))
+
+
+@cache
+def place_of(stage: str, kind: str = "run") -> tuple[str, str]:
+    """The module of a stage and its function, see `flows.stages`: ``kind`` is ``run`` or ``reads``."""
+    for file in _STAGES.glob("*.py"):
+        if f"async def run_{stage}(" in file.read_text(encoding="utf-8"):
+            return f"flows.stages.{file.stem}", f"{kind}_{stage}"
+    return f"flows.stages.{stage}", kind
+
+
+def stage_function(stage: str, kind: str = "run") -> Callable[[Any], Any]:
+    """The function itself; imports its module."""
+    module, name = place_of(stage, kind)
+    function: Callable[[Any], Any] = getattr(import_module(module), name)
+    return function
 
 
 def paths_of(entries: list[Any]) -> list[Path]:

@@ -10,6 +10,9 @@ from schemas.errors import VignetteError
 
 FOLDER = ".vignette"
 
+LOGGER = "vignette"
+"""Logger whose messages are shown with the flow run in Prefect, and not in the terminal."""
+
 WORKSPACE = "VIGNETTE_WORKSPACE"
 """Environment variable that names the folder of state where it is not in the root."""
 

@@ -44,7 +44,10 @@ class Count:
 
 @contextmanager
 def progress(title: str, total: int, unit: str) -> Iterator[Count]:
-    """A count of work, shown while the context is open. Calls are also counted after it, towards the stage's sum."""
+    """A count of work, shown while the context is open. Calls are also counted after it, towards the stage's sum.
+
+    Of no units (``total`` 0) only the time and what else is counted meanwhile are shown.
+    """
     count = Count(title, unit, total)
     _COUNTS.open(count)
     try:
@@ -130,7 +133,9 @@ class Line:
         """What is done of what is expected: ``340 of about 1,000 calls, 0.12 dollars``; empty before it is known."""
         counts = list(self._read())
         calls = [count for count in counts if count.unit == CALL]
-        others = [count for count in counts if count.unit != CALL and (not calls or count.unit != CHUNK)]
+        others = [
+            count for count in counts if count.total and count.unit != CALL and (not calls or count.unit != CHUNK)
+        ]
         said = self._of_calls(calls, [count for count in counts if count.unit == CHUNK]) if calls else []
         for count in others:
             many = "" if count.total == 1 else "s"

@@ -126,7 +126,7 @@ def main(
     from flows.evaluation.forms import clinicians_agreement, form_files, label_files, require_systems
     from flows.evaluation.panel import require_outputs
     from tasks.measures.evaluation import plan_of
-    from tasks.progress import progress
+    from tasks.progress import CHUNK, progress
 
     # What is wrong with other files and names is said before anything is asked.
     if card is not None:
@@ -138,9 +138,8 @@ def main(
         _print_cost(loaded, chosen, found, panel, given)
         return
     seed, sample, said = loaded.seed, loaded.med_omit.form, list[str]()
-    with progress("evaluate", 3, "step") as steps:
+    with progress("evaluate", 0, CHUNK):
         evaluation, manifest = asyncio.run(run_evaluation(loaded, chosen, found, confirmed=yes, panel=panel))
-        steps.update()
         if card is not None and "judge" in manifest["models"]:
             evaluation, said = _corrected(evaluation, card, manifest["models"]["judge"]["label"], seed)
         if back:
@@ -151,7 +150,6 @@ def main(
         files = evaluation_files(evaluation, manifest, Path(chosen.data).name, more)
         if other := write_evaluation(out, files):
             said.append(f"{out}: replaced the evaluation of {other}; --out names another folder")
-        steps.update()
         said += _record(out, evaluation) if mlflow and clone() is not None else []
     _say(said)
     _report(evaluation, model_labels(manifest), out)

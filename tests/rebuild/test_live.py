@@ -10,7 +10,7 @@ import pytest
 
 from flows.rebuild.live import StageLines
 from flows.repository.processes import start_group
-from tasks.progress import FOLDER, Count, Line, clock, progress, read_counts
+from tasks.progress import CALL, CHUNK, FOLDER, Count, Line, clock, progress, read_counts
 from tests.support.imports import ROOT
 from tests.support.terminal import drawn, screen
 
@@ -117,6 +117,12 @@ def test_a_line_says_what_is_known() -> None:
     for alone in ([Count("review", "call", 40, 10)], [Count("review", "chunk", 1), Count("review", "call", 40, 10)]):
         counts[:] = alone
         assert line.counts() == "10 of 40 calls"
+
+
+def test_work_of_no_units_shows_only_what_is_counted_within_it() -> None:
+    assert Line("evaluate", lambda: [Count("evaluate", CHUNK)]).counts() == ""
+    counts = [Count("evaluate", CHUNK), Count("calls", CALL, 40, 12)]
+    assert Line("evaluate", lambda: counts).counts() == "12 of 40 calls"
 
 
 def test_counts_of_all_processes_of_a_stage_are_read_and_broken_ones_are_not(

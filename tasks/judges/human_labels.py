@@ -19,7 +19,8 @@ from tasks.transport.untrusted import read_bytes
 
 STAGE, LABELS = "human_labels", "human labels"
 COLUMNS = ("item", "judged", "label")
-_YES, _NO = ("1", "true", "yes"), ("0", "false", "no")
+_YES, _NO = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no")
+"""With the form in which pandas and spreadsheets save a column of numbers that has gaps."""
 
 
 def read_labels(path: Path) -> pd.DataFrame:
@@ -35,7 +36,7 @@ def parse_labels(name: str, text: str) -> pd.DataFrame:
 
     ``judged`` is boolean; ``label`` is boolean, missing for items without a human label. Without the column cluster,
     each item is a cluster. Raises ValueError naming the file and the row for missing columns, duplicate items and
-    values other than 0/1, true/false or yes/no.
+    values other than 0/1 (or 0.0/1.0), true/false or yes/no.
     """
     raw = pd.read_csv(StringIO(text), dtype="str", keep_default_na=False)
     missing = [name for name in COLUMNS if name not in raw]

@@ -13,7 +13,7 @@ import pandas as pd
 from schemas.errors import SourceError
 from tasks.judges.rates import sample_rows, verdict_rows
 from tasks.statistics.metric_rows import NAN, mean_row, metric_row, metric_table
-from tasks.statistics.misclassification import correct_by_cases
+from tasks.statistics.misclassification import corrected_mean
 from tasks.statistics.prediction_powered import powered_share
 from tasks.transport.untrusted import read_bytes
 
@@ -91,7 +91,7 @@ def label_rows(
     of = {"clusters": clusters, "clusters_only": other["cluster"].to_numpy()}
     powered = powered_share(truth, judged, other["judged"].to_numpy(dtype=bool), seed=seed, **of)
     sums, sizes = labels.groupby("cluster")["judged"].sum(), labels.groupby("cluster").size()
-    corrected = correct_by_cases(sums, truth, judged, clusters, seed=seed, ceilings=sizes)
+    corrected = corrected_mean(sums, truth, judged, clusters, seed=seed, ceilings=sizes)
     size = len(labels) / max(len(sizes), 1)  # mean items a cluster: sums back to shares
     shares = [corrected.value / size, corrected.low / size, corrected.high / size]
     rows = [

@@ -83,7 +83,7 @@ def kappa(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
 
 
 def alpha(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
-    return p**2, krippendorff_interval(raters(draw, n, p, 3), "nominal")
+    return p**2, krippendorff_interval(raters(draw, n, p, 3))
 
 
 def kendall(draw: Draw, n: int, p: float) -> tuple[float, Interval]:

@@ -31,7 +31,7 @@ from tasks.simulator.truth import ERROR_KINDS, Truth
 from tasks.simulator.writer.plan import levels, plan, rule_of
 from tasks.simulator.writer.rules import grammar, writer_rates
 from tasks.spans.statistics import span_statistics
-from tasks.statistics.bootstrap import LEVEL
+from tasks.statistics.intervals import LEVEL
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table
 from tasks.text.sentences import sentences
 

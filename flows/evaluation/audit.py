@@ -156,7 +156,7 @@ def prompts_of(params: Params, notes: int) -> pd.DataFrame:
 def written(prompts: pd.DataFrame, params: Params) -> dict[str, str]:
     """The simulator's notes for these prompts, by record."""
     with in_domain(params.domain):
-        return {str(record): note.text for record, note in write_gold(prompts).normal.items()}
+        return {str(record): note.text for record, note in write_gold(prompts)["normal"].items()}
 
 
 def cases_of(texts: Mapping[str, str], params: Params, *, cases: int, varied: int | None = None) -> pd.DataFrame:

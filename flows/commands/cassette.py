@@ -21,9 +21,9 @@ def refresh(
 
     The endpoint must be up at the addresses in the lineage's params (tests/cassettes/respiratory/params.yaml).
     """
-    from flows.lineage.recorded import RecordedClone, recording
+    from flows.lineage.recorded import RecordedClone, cassette
 
-    recorded = recording(lineage)
+    recorded = cassette(lineage)
     clone = RecordedClone((folder or workspace() / "cassette").resolve(), recorded)
     clone.build_recorded()
     # Imported above; export does not replace a file that it did not write.
@@ -38,9 +38,9 @@ def show(lineage: Lineage = DEFAULT) -> None:
     """Print which model answered, when, and how many replies of each role and task are recorded."""
     import pandas as pd
 
-    from flows.lineage.recorded import read_replies, recording
+    from flows.lineage.recorded import cassette, read_replies
 
-    replies = pd.DataFrame(read_replies(root() / recording(lineage).replies), columns=list(SHOWN))
+    replies = pd.DataFrame(read_replies(root() / cassette(lineage).replies), columns=list(SHOWN))
     groups = replies.groupby(["role", "model", "stage", "task"])["created"]
     print(groups.agg(replies="size", first="min", last="max").reset_index().to_string(index=False))
 
@@ -50,9 +50,9 @@ def demo(
     lineage: Lineage = DEFAULT,
 ) -> None:
     """Rebuild a strong model's recorded lineage without any call, and compare it with the simulator's."""
-    from flows.lineage.recorded import RECORDED, RULES, RecordedClone, recording
+    from flows.lineage.recorded import RECORDED, RULES, RecordedClone, cassette
 
-    recorded = recording(lineage)
+    recorded = cassette(lineage)
     clone = RecordedClone((folder or workspace() / "demo").resolve(), recorded)
     clone.build_rules()
     clone.build_recorded()

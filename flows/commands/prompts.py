@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from flows.repository.workspace import params_file
-from schemas.errors import ParamsError, did_you_mean
-from tasks.llm.prompt_set import own_prompts, read_folder, replaced, text_of
+from schemas.errors import ParamsError
+from tasks.llm.prompt_set import own_prompts, read_folder, replaced, text_of, unknown_prompt
 
 _Name = Annotated[str, typer.Argument(help="Room and name, for example doclens/subclaims.")]
 
@@ -73,8 +73,7 @@ def _load() -> str | None:
 
 def _require(name: str) -> None:
     if name not in own_prompts():
-        said = f"{name}: no prompt has this name; vignette prompts list names them"
-        raise ParamsError(said + did_you_mean(name, own_prompts()))
+        raise unknown_prompt(name, name)
 
 
 SUBCOMMANDS = [list_, show, diff, check]

@@ -36,7 +36,7 @@ ALARM = "the judge answers worse than in its reference; vignette monitor --round
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RoundOutcome:
     """Result of one round. ``causes``: roles whose model changed, and the branch if it has new commits."""
 
     state: OutcomeState
@@ -64,12 +64,12 @@ def watch(dry_run: bool = False) -> State[Any]:
 
 
 @task(name="round", task_run_name="round", persist_result=False)
-def _round_as_task(dry_run: bool) -> Outcome:
+def _round_as_task(dry_run: bool) -> RoundOutcome:
     os.environ[PARENT_TASK] = str(task_run.id)  # the rebuild is shown beneath it
     return watch_once(dry_run=dry_run)
 
 
-def watch_once(*, dry_run: bool = False) -> Outcome:
+def watch_once(*, dry_run: bool = False) -> RoundOutcome:
     """Probe every role; when a model or the branch changed, rebuild in the watch's tree, and commit the lineage.
 
     A failed round leaves the branch of lineages as it is, so that the next round tries again; what an interrupted round
@@ -80,16 +80,16 @@ def watch_once(*, dry_run: bool = False) -> Outcome:
         with _alone(), _budget(params.watch.budget_at(datetime.now(UTC))):
             outcome = _round(params, WatchTree(params.watch), dry_run)
     except BusyError as error:
-        outcome = Outcome("skipped", detail=str(error))
+        outcome = RoundOutcome("skipped", detail=str(error))
     except VignetteError as error:
-        outcome = Outcome("failed", detail=f"{error}; the next round tries again")
+        outcome = RoundOutcome("failed", detail=f"{error}; the next round tries again")
     except Exception as error:  # nobody looks on: whatever fails, the outcome is printed and notified
-        outcome = Outcome("failed", detail=_unexpected(error))
+        outcome = RoundOutcome("failed", detail=_unexpected(error))
     notify(params.watch.notify, asdict(outcome))
     return outcome
 
 
-def _round(params: Params, tree: WatchTree, dry_run: bool) -> Outcome:
+def _round(params: Params, tree: WatchTree, dry_run: bool) -> RoundOutcome:
     has_moved = tree.reset()
     if params.watch.push and (problem := tree.push_pending()):
         print(f"watch: still to be pushed: {', '.join(tree.pending())}: {problem}", file=sys.stderr)
@@ -98,9 +98,9 @@ def _round(params: Params, tree: WatchTree, dry_run: bool) -> Outcome:
     causes = _causes(tree, has_moved)
     if dry_run and causes:
         tree.run(CLI, "repro", "--no-probe", "--dry-run")
-        return Outcome("would rebuild", causes)
+        return RoundOutcome("would rebuild", causes)
     said = _monitor(tree) if params.watch.monitor.rounds and not dry_run else ""
-    outcome = _rebuild(tree, causes, push=params.watch.push) if causes else Outcome("unchanged")
+    outcome = _rebuild(tree, causes, push=params.watch.push) if causes else RoundOutcome("unchanged")
     return _with_monitor(outcome, said)
 
 
@@ -110,7 +110,7 @@ def _monitor(tree: WatchTree) -> str:
     return {0: "", 2: ALARM}.get(status, "the judge was not monitored; see the message above")
 
 
-def _with_monitor(outcome: Outcome, said: str) -> Outcome:
+def _with_monitor(outcome: RoundOutcome, said: str) -> RoundOutcome:
     """The outcome with what the monitor says; an alarm is an outcome of its own where nothing was rebuilt or failed."""
     state = "alarm" if said == ALARM and outcome.state == "unchanged" else outcome.state
     return replace(outcome, state=state, detail="; ".join(filter(None, [outcome.detail, said])))
@@ -128,17 +128,17 @@ def _causes(tree: WatchTree, has_moved: bool) -> tuple[str, ...]:
     return (f"branch {tree.branch}", *(role for role in changed if role not in edited))
 
 
-def _rebuild(tree: WatchTree, causes: tuple[str, ...], *, push: bool) -> Outcome:
+def _rebuild(tree: WatchTree, causes: tuple[str, ...], *, push: bool) -> RoundOutcome:
     before = tree.tip()
     former = "" if before is None else find_lineage(before).lineage.id
     tree.run("dvc", "checkout", "--force", "--quiet")  # a round that was killed may have left other outputs
     if tree.run(CLI, "repro", "--no-probe", "--yes", "--keep-server") != 0:
-        return Outcome("failed", causes, "the rebuild failed; no lineage was added, the next round tries again")
+        return RoundOutcome("failed", causes, "the rebuild failed; no lineage was added, the next round tries again")
     lineage = current_lineage(tree.folder).id
     if lineage == former:
         tree.commit(f"Same lineage {lineage}: {', '.join(causes)}", f"lineage/{lineage}")
         tree.keep()
-        return Outcome("unchanged", causes, "same artefacts as before", lineage)
+        return RoundOutcome("unchanged", causes, "same artefacts as before", lineage)
     tag = f"lineage/{lineage}"
     commit = tree.commit(f"Lineage {lineage}: {', '.join(causes)}", tag)
     tree.keep()
@@ -148,7 +148,7 @@ def _rebuild(tree: WatchTree, causes: tuple[str, ...], *, push: bool) -> Outcome
         said.append(f"not pushed: {problem}")
     if before is not None:
         said.append(_compare(before, tag))
-    return Outcome("rebuilt", causes, ", ".join(said), lineage)
+    return RoundOutcome("rebuilt", causes, ", ".join(said), lineage)
 
 
 def _name_in_mlflow(tree: WatchTree, lineage: str, commit: str) -> None:

@@ -35,10 +35,9 @@ from tasks.audit.trials import (
 )
 from tasks.domains.in_use import data_of, in_domain
 from tasks.domains.rules import rules_of
-from tasks.judges.judges_compared import CountedAsk
 from tasks.judges.simulated_notes import write_gold
 from tasks.llm.calls import Ask
-from tasks.llm.costs import Estimate
+from tasks.llm.costs import CountedAsk, Estimate
 from tasks.measures.doclens.evaluators import make_evaluator
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
@@ -157,7 +156,7 @@ def prompts_of(params: Params, notes: int) -> pd.DataFrame:
 def written(prompts: pd.DataFrame, params: Params) -> dict[str, str]:
     """The simulator's notes for these prompts, by record."""
     with in_domain(params.domain):
-        return {str(record): note.text for record, note in write_gold(prompts).normal.items()}
+        return {str(record): note.text for record, note in write_gold(prompts)["normal"].items()}
 
 
 def cases_of(texts: Mapping[str, str], params: Params, *, cases: int, varied: int | None = None) -> pd.DataFrame:

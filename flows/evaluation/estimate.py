@@ -17,10 +17,9 @@ from flows.repository.workspace import root
 from flows.runtime.costs import SIZES, Line, estimates, priced, total, unpriced
 from schemas.errors import ParamsError, did_you_mean
 from schemas.params import Params
-from schemas.params.llm import Role
 from schemas.params.measures import Evaluate
-from tasks.llm.calls import Answer, Ask, Call
-from tasks.llm.costs import Estimate, request_tokens, tokens
+from tasks.llm.calls import Call
+from tasks.llm.costs import CountedAsk, Estimate, request_tokens
 from tasks.llm.requests import make_request
 from tasks.measures.own import load_metrics
 from tasks.measures.panel import Divided, Once
@@ -49,12 +48,15 @@ async def estimate_calls(params: Params, chosen: Evaluate, data: DataSet, panel:
     roles = roles_of(chosen, data)
     if panel is None:
         return await estimated(params, STAGE, roles, lambda run: judge_all(run, smaller, documents), times=factor)
-    counted: dict[str, _Counted] = {}
+    counted: dict[str, CountedAsk] = {}
 
     async def work(run: CommandRun) -> None:
-        clients = run.ask("judge")
-        role = run.params.roles["judge"]
-        counted.update({side: _Counted(clients, role) for side in ("lists", "verdicts")})
+        judge, role = run.ask("judge"), run.params.roles["judge"]
+
+        def sent(call: Call) -> int:  # as the response store counts a request
+            return request_tokens(make_request(call, role, STAGE).content)
+
+        counted.update({side: CountedAsk(judge, sent) for side in ("lists", "verdicts")})
         divided = Divided(*map(Once, counted.values()))  # equal requests are paid once
         run.wrap = lambda role, client: divided if role == "judge" else client(role)
         await judge_all(run, smaller, documents)
@@ -64,26 +66,10 @@ async def estimate_calls(params: Params, chosen: Evaluate, data: DataSet, panel:
     for name in panel.everyone:
         sides = [*(["lists"] if name == panel.lister else []), *(["verdicts"] if name in panel.judges else [])]
         asked = [counted[side] for side in sides]
-        calls, sent, received = np.sum([one.counts for one in asked], axis=0).tolist()
-        estimate = Estimate("judge", calls, sent, received).times(factor)
+        counts = [(one.calls, one.prompt_tokens, one.completion_tokens) for one in asked]
+        estimate = Estimate("judge", *map(sum, zip(*counts, strict=True))).times(factor)
         lines.append(priced(panel.params_of(params, name), STAGE, estimate, f"rehearsed, {name}"))
     return lines
-
-
-class _Counted:
-    """An `Ask` that counts calls and the tokens of their requests and replies, as the response store counts them."""
-
-    def __init__(self, ask: Ask, role: Role) -> None:
-        self._ask, self._role, self.label = ask, role, ask.label
-        self.counts = np.zeros(3, dtype=int)
-
-    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
-        """The answers of the wrapped client."""
-        answers = await self._ask(calls)
-        sent = sum(request_tokens(make_request(call, self._role, STAGE).content) for call in calls)
-        received = sum(tokens(answer.text or answer.raw or "") for answer in answers)
-        self.counts += (len(calls), sent, received)
-        return answers
 
 
 def asking_metrics(chosen: Evaluate) -> list[str]:

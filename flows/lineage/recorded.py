@@ -16,7 +16,7 @@ from flows.repository.git import git, git_text
 from flows.repository.workspace import FOLDER, STORE, root
 from schemas.errors import VignetteError
 
-CASSETTE = Path("tests/cassettes")
+CASSETTES = Path("tests/cassettes")
 """A folder for each recorded lineage, and the fingerprints of the model that all have in common."""
 _PARAMS, _REPLIES, _COMPARED = "params.yaml", "replies.jsonl.gz", "judges_compared.csv"
 RULES, RECORDED = "rules", "strong-model"
@@ -26,7 +26,7 @@ _MARK, _BUILDING = "vignette.own-clone", "building"
 
 
 @dataclass(frozen=True)
-class Recording:
+class Cassette:
     """The files of a recorded lineage, relative to a clone; its name is that of its domain."""
 
     name: str
@@ -34,26 +34,26 @@ class Recording:
     @property
     def params(self) -> Path:
         """What the lineage sets otherwise than the shipped params."""
-        return CASSETTE / self.name / _PARAMS
+        return CASSETTES / self.name / _PARAMS
 
     @property
     def replies(self) -> Path:
-        return CASSETTE / self.name / _REPLIES
+        return CASSETTES / self.name / _REPLIES
 
     @property
     def compared(self) -> Path:
         """The rules against the recorded model, on the same requests."""
-        return CASSETTE / self.name / _COMPARED
+        return CASSETTES / self.name / _COMPARED
 
 
-def recordings() -> list[Recording]:
+def cassettes() -> list[Cassette]:
     """The recorded lineages that ship with the project, in order of their names."""
-    return [Recording(file.parent.name) for file in sorted((root() / CASSETTE).glob(f"*/{_PARAMS}"))]
+    return [Cassette(file.parent.name) for file in sorted((root() / CASSETTES).glob(f"*/{_PARAMS}"))]
 
 
-def recording(name: str) -> Recording:
+def cassette(name: str) -> Cassette:
     """The recorded lineage of a name. Raises VignetteError if there is none."""
-    known = {found.name: found for found in recordings()}
+    known = {found.name: found for found in cassettes()}
     if name not in known:
         raise VignetteError(f"no lineage {name!r} is recorded; there are: {', '.join(known)}")
     return known[name]
@@ -65,7 +65,7 @@ def read_replies(file: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-def recorded_params(folder: Path, recorded: Recording) -> dict[str, Any]:
+def recorded_params(folder: Path, recorded: Cassette) -> dict[str, Any]:
     """The params of a recorded lineage in a clone: the shipped ones, and what the lineage sets otherwise."""
     files = folder / "params.yaml", folder / recorded.params
     shipped, changes = (yaml.safe_load(file.read_text(encoding="utf-8")) for file in files)
@@ -109,7 +109,7 @@ class RecordedClone(OwnClone):
     Replies in the store of an earlier one are kept: a build that stopped may have paid for them.
     """
 
-    def __init__(self, folder: Path, recorded: Recording) -> None:
+    def __init__(self, folder: Path, recorded: Cassette) -> None:
         self.recorded = recorded
         earlier = {file.name: file.read_bytes() for file in (folder / FOLDER).glob(f"{STORE}*")}
         super().__init__(folder)
@@ -128,7 +128,7 @@ class RecordedClone(OwnClone):
 
     def build_recorded(self) -> None:
         """Build the recorded lineage; only calls without a recorded reply reach the endpoint in its params."""
-        for fingerprint in sorted((self.folder / CASSETTE / "fingerprints").glob("*.json")):
+        for fingerprint in sorted((self.folder / CASSETTES / "fingerprints").glob("*.json")):
             shutil.copy(fingerprint, self.folder / "fingerprints")
         self.set_params(yaml.safe_dump(recorded_params(self.folder, self.recorded), sort_keys=False))
         if (self.folder / self.recorded.replies).exists():  # not in a lineage that is recorded for the first time

@@ -41,7 +41,7 @@ class InfrastructureError(VignetteError):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Unfinished:
     """The stages of a rebuild that failed, and those that were not run, with the failed ones behind each."""
 
     failed: Sequence[str] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Outcome:
         return f"failed: {', '.join(self.failed)}" + (f"\nnot run: {not_run}" if not_run else "")
 
 
-def rebuild(pipeline: Path, names: Sequence[str], *, at_once: int) -> Outcome:
+def rebuild(pipeline: Path, names: Sequence[str], *, at_once: int) -> Unfinished:
     """Run the stages ``names`` of a dvc.yaml, ``at_once`` at a time.
 
     A stage whose inputs come out unchanged is skipped. After a failure, stages that do not depend on the failed one
@@ -85,7 +85,7 @@ def rebuild(pipeline: Path, names: Sequence[str], *, at_once: int) -> Outcome:
             wait(list(futures.values()))  # at once, and then they know their states without asking the server
         ended.update({name: future.state for name, future in futures.items()})
         reached = all(state.is_completed() for state in ended.values())
-        return Completed() if reached else Failed(message=str(_outcome(ended, needs, stages.stopped_by)))
+        return Completed() if reached else Failed(message=str(_unfinished(ended, needs, stages.stopped_by)))
 
     tags = (f"revision: {lineage.split()[0]}", f"pipeline: {pipeline.parent.name or 'main'}")
     created = create_run(chain, tags)
@@ -103,7 +103,7 @@ def rebuild(pipeline: Path, names: Sequence[str], *, at_once: int) -> Outcome:
             client.update_flow_run(created.id, tags=[*tags, f"lineage: {current_lineage().id}"])
     APILogWorker.drain_all()  # the server may be stopped now
     EventsWorker.drain_all()
-    return _outcome(ended, needs, stages.stopped_by)
+    return _unfinished(ended, needs, stages.stopped_by)
 
 
 def longest_chain_first(needs: Mapping[str, set[str]], names: Sequence[str]) -> dict[str, set[str]]:
@@ -123,7 +123,7 @@ def longest_chain_first(needs: Mapping[str, set[str]], names: Sequence[str]) -> 
     return dict(sorted(among.items(), key=lambda item: -length(item[0])))
 
 
-def _outcome(ended: Mapping[str, State[Any]], needs: Mapping[str, set[str]], stopped_by: str | None) -> Outcome:
+def _unfinished(ended: Mapping[str, State[Any]], needs: Mapping[str, set[str]], stopped_by: str | None) -> Unfinished:
     failed = [name for name, state in ended.items() if state.is_failed() or state.is_crashed()]
 
     def causes(name: str) -> set[str]:
@@ -133,7 +133,7 @@ def _outcome(ended: Mapping[str, State[Any]], needs: Mapping[str, set[str]], sto
         return own.union(*(causes(other) for other in needs[name]))
 
     not_run = [name for name, state in ended.items() if name not in failed and not state.is_completed()]
-    return Outcome(failed, {name: sorted(causes(name)) for name in not_run})
+    return Unfinished(failed, {name: sorted(causes(name)) for name in not_run})
 
 
 class _Stages:

@@ -8,13 +8,13 @@ from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
 from schemas.params import Params
 from tasks.domains.rules import rules_of
-from tasks.judges.judges_compared import CountedAsk, judge_rows, usage_row
+from tasks.judges.judges_compared import judge_rows, usage_row
 from tasks.judges.judging import judge_planted, judge_planted_claims, numbered, planted_table
 from tasks.judges.planted import plant
 from tasks.judges.rates import corrected_rows, rate_rows
 from tasks.judges.written_cases import plant_compacted, plant_written
 from tasks.llm.calls import Asks, unscored_table
-from tasks.llm.costs import FREE
+from tasks.llm.costs import FREE, CountedAsk
 from tasks.measures.doclens import metrics as doclens
 from tasks.measures.doclens.evaluators import Evaluator, make_evaluator, other_evaluators
 from tasks.measures.doclens.subclaims import Limits

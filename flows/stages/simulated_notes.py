@@ -14,6 +14,7 @@ from flows.stages.span import span_chunk
 from schemas.errors import NetworkError
 from schemas.params import Params
 from schemas.tables.baselines import evidence_columns
+from schemas.tables.columns import NOTE_VERSIONS
 from tasks.baselines import bn_text, neural_text
 from tasks.baselines.comparisons import (
     Swaps,
@@ -27,7 +28,6 @@ from tasks.baselines.note_vectors import NoteVectors, embed
 from tasks.baselines.reproduction import mean_rows, text_rows
 from tasks.baselines.scoring import metric_rows
 from tasks.baselines.tagger import (
-    VERSIONS,
     MarkedNote,
     annotator_rows,
     assertion_table,
@@ -39,7 +39,7 @@ from tasks.confounding.coverage import Pool, adjustment_designs, confounding_tab
 from tasks.domains.rules import rules_of
 from tasks.encoder import VectorStore, load_encoder
 from tasks.encoder.encoder import word_encoder
-from tasks.judges.simulated_notes import WRITER, GoldNotes, gold_spans, gold_tables, write_gold
+from tasks.judges.simulated_notes import PROVENANCE, GoldNotes, gold_spans, gold_tables, write_gold
 from tasks.judges.span_agreement import REAL_NOTES, SymptomSpan, read_real_notes, real_notes_file
 from tasks.llm.calls import unscored_table
 from tasks.network.causal import exact_effect, question_of
@@ -161,23 +161,22 @@ async def run_training_data(stage: Stage) -> None:
     published = [
         MarkedNote(note.record, version, note.text[version], encode(note.text[version]), note.spans[version])
         for note in read_real_notes(file)
-        for version in VERSIONS
+        for version in NOTE_VERSIONS
     ]
     sizes, rules = params.training_data, rules_of(params.domain)
     made = await simulated_notes(stage, sizes.sizes[-1] + sizes.held_out, "unscored_training_data")
     true = gold_spans(made.gold)
     notes = [
         MarkedNote(record, version, known.text, encode(known.text), ())
-        for version in VERSIONS
-        for record, known in made.gold.version(version).items()
+        for version, gold in made.gold.items()
+        for record, known in gold.items()
     ]
     whole = [note for note in notes if str(note.record) not in made.failed]
     mark = partial(_marked, labels=rules.labels)
     symptoms = [rules.labels[symptom] for symptom in rules.symptoms]
     about: dict[str, Any] = {
         "seed": params.seed,
-        "provenance": f"{WRITER} (simulator's rules), {params.embed.encoder}, layer {sizes.layer}, "
-        f"{stage.provenance(['annotator'])}",
+        "provenance": f"{PROVENANCE}, {params.embed.encoder}, layer {sizes.layer}, {stage.provenance(['annotator'])}",
     }
     tables = [
         training_data_table(mark(notes, true), mark(whole, made.spans), published, symptoms, sizes, **about),

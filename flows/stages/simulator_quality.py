@@ -6,9 +6,10 @@ import pandas as pd
 
 from flows.runtime.stage import Stage
 from schemas.params import Params
+from schemas.tables.columns import NOTE_VERSIONS
 from tasks.domains.rules import rules_of
 from tasks.encoder import load_encoder
-from tasks.judges.simulated_notes import VERSIONS, GoldNotes
+from tasks.judges.simulated_notes import GoldNotes, gold_texts
 from tasks.judges.span_agreement import REAL_NOTES, RealNote, read_real_notes, real_notes_file
 from tasks.judges.writer_quality import note_vectors, separability_rows, style_rows, writer_quality
 from tasks.spans.statistics import statistics_rows
@@ -46,12 +47,12 @@ async def run_simulator_quality_published(stage: Stage) -> None:
 
 def _against_real(notes: GoldNotes, published: Sequence[RealNote], params: Params) -> list[pd.DataFrame]:
     draws, seed = params.simulator_quality.draws, params.seed
-    real = {version: [note.text[version] for note in published] for version in VERSIONS}
-    written = {version: [known.text for known in notes.version(version).values()] for version in VERSIONS}
+    real = {version: [note.text[version] for note in published] for version in NOTE_VERSIONS}
+    written = {version: list(texts.values()) for version, texts in gold_texts(notes).items()}
     encoder = load_encoder(ENCODER)
     encode: Callable = encoder.encode
     vectors = {version: note_vectors(texts, encode) for version, texts in real.items()}
-    some = {version: note_vectors(written[version][: draws * len(real[version])], encode) for version in VERSIONS}
+    some = {version: note_vectors(written[version][: draws * len(real[version])], encode) for version in NOTE_VERSIONS}
     return [
         style_rows(written, real, draws=draws, seed=seed),
         separability_rows(vectors, some, draws=draws, seed=seed, encoder=encoder.label),

@@ -23,6 +23,7 @@ import torch
 from torch import nn
 
 from schemas.params.learning import TrainingData
+from schemas.tables.columns import NOTE_VERSIONS
 from tasks.encoder.encoder import Words
 from tasks.judges.span_agreement import Counts, SymptomSpan, agreement, agreement_rows
 
@@ -153,7 +154,6 @@ STAGE = "training_data"
 EXTRACTED = ", annotator's spans"
 """Ending of the name of a tagger whose training notes have extracted spans."""
 _FOLDS = 805
-VERSIONS = ("normal", "compact")
 
 
 @dataclass(frozen=True)
@@ -294,7 +294,7 @@ def _agreements(
     notes: Sequence[MarkedNote], found: Mapping[tuple[str, int], list[SymptomSpan]]
 ) -> Iterator[tuple[str, dict[str, list[Counts]]]]:
     """Each version with the agreement of its spans."""
-    for version in VERSIONS:
+    for version in NOTE_VERSIONS:
         tested = [note for note in notes if note.version == version]
         ours = {note.record: found[version, note.record] for note in tested}
         theirs = {note.record: list(note.spans) for note in tested}

@@ -13,13 +13,14 @@ import pandas as pd
 from schemas.errors import SourceError
 from tasks.judges.rates import sample_rows, verdict_rows
 from tasks.statistics.metric_rows import NAN, mean_row, metric_row, metric_table
-from tasks.statistics.misclassification import correct_by_cases
+from tasks.statistics.misclassification import corrected_mean
 from tasks.statistics.prediction_powered import powered_share
 from tasks.transport.untrusted import read_bytes
 
 STAGE, LABELS = "human_labels", "human labels"
 COLUMNS = ("item", "judged", "label")
-_YES, _NO = ("1", "true", "yes"), ("0", "false", "no")
+_YES, _NO = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no")
+"""With the form in which pandas and spreadsheets save a column of numbers that has gaps."""
 
 
 def read_labels(path: Path) -> pd.DataFrame:
@@ -35,7 +36,7 @@ def parse_labels(name: str, text: str) -> pd.DataFrame:
 
     ``judged`` is boolean; ``label`` is boolean, missing for items without a human label. Without the column cluster,
     each item is a cluster. Raises ValueError naming the file and the row for missing columns, duplicate items and
-    values other than 0/1, true/false or yes/no.
+    values other than 0/1 (or 0.0/1.0), true/false or yes/no.
     """
     raw = pd.read_csv(StringIO(text), dtype="str", keep_default_na=False)
     missing = [name for name in COLUMNS if name not in raw]
@@ -90,7 +91,7 @@ def label_rows(
     of = {"clusters": clusters, "clusters_only": other["cluster"].to_numpy()}
     powered = powered_share(truth, judged, other["judged"].to_numpy(dtype=bool), seed=seed, **of)
     sums, sizes = labels.groupby("cluster")["judged"].sum(), labels.groupby("cluster").size()
-    corrected = correct_by_cases(sums, truth, judged, clusters, seed=seed, ceilings=sizes)
+    corrected = corrected_mean(sums, truth, judged, clusters, seed=seed, ceilings=sizes)
     size = len(labels) / max(len(sizes), 1)  # mean items a cluster: sums back to shares
     shares = [corrected.value / size, corrected.low / size, corrected.high / size]
     rows = [

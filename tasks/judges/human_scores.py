@@ -14,15 +14,9 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from tasks.statistics.agreement import FEWEST_PAIRS, SIGNED, Correlation, correlation
-from tasks.statistics.intervals import (
-    Bounds,
-    Interval,
-    mean_interval,
-    statistic_difference_interval,
-    statistic_interval,
-)
-from tasks.statistics.metric_rows import Row, metric_row
+from tasks.statistics.agreement import FEWEST_PAIRS, SIGNED, Correlation, correlation, correlation_interval
+from tasks.statistics.intervals import Interval, statistic_difference_interval
+from tasks.statistics.metric_rows import Row, mean_row, metric_row, statistic_row
 
 STAGE = "human_agreement"
 KINDS: tuple[Correlation, ...] = ("pearson", "spearman", "kendall")
@@ -66,7 +60,7 @@ def correlation_rows(
                 about: Row = {"item": metric, "condition": f"{score}, {stratum}", **shared}
                 about["unscored"] = len(part) - len(both)
                 for kind in KINDS if stratum == ALL else KINDS[:1]:
-                    found = _interval(both, kind, metric, score)
+                    found = correlation_interval(both[metric], both[score], kind, clusters=both["document"])
                     rows.append(metric_row(kind, *found, n=len(both), **about))
     return rows
 
@@ -126,11 +120,10 @@ def detection_rows(table: pd.DataFrame, metrics: Sequence[str], rate: str, **sha
         wrong, value = both[rate].to_numpy() > 0, both[metric].to_numpy(dtype=float)
         value = 1 - value if metric.startswith("claims_contradicted") else value
         about: Row = {"item": metric, "condition": f"{rate} above 0", "unscored": len(table) - len(both), **shared}
-        found = _clustered(both, lambda at, w=wrong, v=value: _area(w[at], v[at]), (0.0, 1.0))
-        rows.append(metric_row("auc", *found, n=len(both), **about))
+        documents = both["document"].to_numpy()
+        rows.append(statistic_row("auc", partial(_area, wrong, value), len(both), clusters=documents, **about))
         for name, of, right in (("sensitivity", wrong, value < 1), ("specificity", ~wrong, value >= 1)):
-            interval = mean_interval(right[of], clusters=both["document"].to_numpy()[of])
-            rows.append(metric_row(name, *interval, n=int(of.sum()), **about))
+            rows.append(mean_row(name, right[of], clusters=documents[of], **about))
     return rows
 
 
@@ -204,17 +197,6 @@ def agreement_rows(
     ]
 
 
-def _interval(table: pd.DataFrame, kind: Correlation, metric: str, score: str) -> Interval:
-    one, other = table[metric].to_numpy(dtype=float), table[score].to_numpy(dtype=float)
-    if table["document"].nunique() < FEWEST_PAIRS:
-        return correlation(one, other, kind) if len(one) else np.nan, np.nan, np.nan
-    return _clustered(table, lambda at: correlation(one[at], other[at], kind), SIGNED)
-
-
-def _clustered(table: pd.DataFrame, statistic: Any, bounds: Bounds | None) -> Interval:
-    return statistic_interval(statistic, len(table), bounds=bounds, clusters=table["document"].to_numpy())
-
-
 def _closer(table: pd.DataFrame, columns: Sequence[npt.NDArray[np.float64]]) -> Interval:
     """How much larger the first column's correlation with the third is in size than the second's, with its interval.
 
@@ -234,8 +216,9 @@ def _closer(table: pd.DataFrame, columns: Sequence[npt.NDArray[np.float64]]) -> 
     return statistic_difference_interval(first, second, len(table), bounds=SIGNED, clusters=documents)
 
 
-def _area(wrong: npt.NDArray[np.bool_], value: npt.NDArray[np.float64]) -> float:
-    """Mann and Whitney's statistic over the number of pairs; nan without summaries of either kind."""
+def _area(wrong: npt.NDArray[np.bool_], value: npt.NDArray[np.float64], at: npt.NDArray[np.int64]) -> float:
+    """Mann and Whitney's statistic over the number of pairs, for the summaries ``at``; nan unless both kinds occur."""
+    wrong, value = wrong[at], value[at]
     if wrong.all() or not wrong.any():
         return np.nan
     others = int((~wrong).sum())

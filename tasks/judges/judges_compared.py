@@ -16,8 +16,7 @@ import pandas as pd
 from schemas.params.llm import Price
 from tasks.judges.rates import record_of, verdict_rows
 from tasks.judges.span_agreement import THRESHOLDS, Counts, SymptomSpan, span_counts
-from tasks.llm.calls import Answer, Ask, Call
-from tasks.llm.costs import Usage, cost, tokens
+from tasks.llm.costs import CountedAsk, Usage, cost
 from tasks.measures.med_omit.replies import Omissions
 from tasks.simulator.dispatch import complete
 from tasks.simulator.judge.premise import facts, numbered
@@ -216,22 +215,6 @@ def compared_text(rows: pd.DataFrame) -> str:
 
 PLANTED_CLAIMS = "planted claims"
 USAGE_COLUMNS = ("judge", "claims", "calls", "prompt_tokens", "completion_tokens")
-
-
-class CountedAsk:
-    """An `Ask` that counts the calls that pass through it, and estimates their tokens from the lengths of the texts."""
-
-    def __init__(self, ask: Ask) -> None:
-        self._ask, self.label = ask, ask.label
-        self.calls, self.prompt_tokens, self.completion_tokens = 0, 0, 0
-
-    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
-        """Answer the calls by the wrapped client."""
-        answers = await self._ask(calls)
-        self.calls += len(calls)
-        self.prompt_tokens += sum(tokens(message.content) for call in calls for message in call.messages)
-        self.completion_tokens += sum(tokens(answer.text or answer.raw or "") for answer in answers)
-        return answers
 
 
 def usage_row(judge: str, claims: int, counted: CountedAsk | None = None) -> dict[str, object]:

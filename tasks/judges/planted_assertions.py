@@ -39,8 +39,8 @@ async def read_assertions(
     written = gold_spans(gold)
     notes = [texts[version][record] for version, record in zip(written["version"], written["record"], strict=True)]
     written = written.assign(note=notes, origin=WRITTEN, sentence=None, truth=written["assertion"])
-    first = max(gold.normal, default=0) + 1
-    planted = plant_assertions(gold.normal, labels, each, first=first, seed=seed)
+    first = max(gold["normal"], default=0) + 1
+    planted = plant_assertions(gold["normal"], labels, each, first=first, seed=seed)
     texts["normal"] |= dict(zip(planted["record"].tolist(), planted["note"], strict=True))
     cases = typed([*written.to_dict("records"), *planted.to_dict("records")], ASSERTION_CASES)
     spans = typed(cases.assign(matched="exact", record_value=None, assertion=None), SPANS)

@@ -17,7 +17,7 @@ import pandas as pd
 
 from tasks.statistics.intervals import COUNT, SHARE
 from tasks.statistics.metric_rows import Row, bounds_rows, detection_rows, mean_row, metric_row, metric_table
-from tasks.statistics.misclassification import SHIFTS, Corrected, correct_by_cases
+from tasks.statistics.misclassification import SHIFTS, Corrected, corrected_mean
 
 STAGE = "calibrate"
 
@@ -123,7 +123,7 @@ def matched_cases(planted: pd.DataFrame, system: str, metric: str) -> pd.DataFra
 def _correct(group: pd.DataFrame, cases: pd.DataFrame, seed: int, shift: float = 0.0) -> Corrected:
     known = (cases["truth"].to_numpy(dtype=bool), cases["judged"].to_numpy(dtype=bool))
     records = record_of(cases["document"]).to_numpy()
-    return correct_by_cases(group["value"], *known, records, seed=seed, ceilings=group["ceiling"], shift=shift)
+    return corrected_mean(group["value"], *known, records, seed=seed, ceilings=group["ceiling"], shift=shift)
 
 
 def verdict_rows(verdicts: pd.DataFrame, *, stage: str, system: str, seed: int, provenance: str) -> pd.DataFrame:

@@ -5,11 +5,10 @@ sent.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pandas as pd
 
-from schemas.tables.columns import typed
+from schemas.tables.columns import NOTE_VERSIONS, typed
 from schemas.tables.records import SPANS
 from tasks.llm.calls import Message
 from tasks.notes.writing import conversation, note_messages, sample_index
@@ -18,21 +17,13 @@ from tasks.simulator.truth import Truth, compact_truth, truth
 
 WRITER, ERRING = "vignette-writer", "vignette-writer-calibration"
 """Models of the simulator: the usual writer, and one that plants an error in most texts."""
-VERSIONS = ("normal", "compact")
+PROVENANCE = f"{WRITER} (simulator's rules)"
 STRIDE = 1_000_003
 """Between the sample indices of different rounds of notes."""
 
 
-@dataclass(frozen=True)
-class GoldNotes:
-    """First notes and compact versions by record, with their truth."""
-
-    normal: dict[int, Truth]
-    compact: dict[int, Truth]
-
-    def version(self, name: str) -> dict[int, Truth]:
-        """Truths of the version ``normal`` or ``compact``."""
-        return self.normal if name == "normal" else self.compact
+GoldNotes = dict[str, dict[int, Truth]]
+"""First notes and compact versions with their truth, by version and record."""
 
 
 def written(prompt: str, model: str, number: int) -> tuple[Truth, ...]:
@@ -52,30 +43,28 @@ def _request(messages: Sequence[Message], model: str, number: int) -> ChatReques
 def write_gold(prompts: pd.DataFrame, model: str = WRITER) -> GoldNotes:
     """The notes for ``prompts`` (PROMPTS)."""
     calls: dict[int, tuple[Truth, ...]] = {}
-    notes = GoldNotes({}, {})
+    notes: GoldNotes = {version: {} for version in NOTE_VERSIONS}
     for row in prompts.sort_values("record").to_dict("records"):
         record, call = int(row["record"]), int(row["call"])
         if call not in calls:
             calls[call] = written(str(row["prompt"]), model, sample_index(call))
         note = calls[call][int(row["slot"])]
-        notes.normal[record] = note
-        notes.compact[record] = compacted(str(row["single_prompt"]), note, model, sample_index(record))
+        notes["normal"][record] = note
+        notes["compact"][record] = compacted(str(row["single_prompt"]), note, model, sample_index(record))
     return notes
 
 
 def gold_texts(notes: GoldNotes) -> dict[str, dict[int, str]]:
     """The notes' texts by version and record."""
-    return {version: {record: known.text for record, known in notes.version(version).items()} for version in VERSIONS}
+    return {version: {record: known.text for record, known in own.items()} for version, own in notes.items()}
 
 
 def gold_tables(notes: GoldNotes) -> tuple[pd.DataFrame, pd.DataFrame]:
     """NOTES and COMPACT_NOTES of first notes, without the consistency check."""
-    provenance = f"{WRITER} (simulator's rules)"
-    normal = pd.DataFrame({"record": list(notes.normal), "attempt": 0})
-    normal = normal.assign(note=[known.text for known in notes.normal.values()], consistent=True)
-    compact = pd.DataFrame({"record": list(notes.compact)})
-    compact = compact.assign(compact=[known.text for known in notes.compact.values()])
-    return normal.assign(provenance=provenance), compact.assign(provenance=provenance)
+    normal, compact = (pd.DataFrame({"record": list(notes[version])}) for version in NOTE_VERSIONS)
+    texts = {version: list(own.values()) for version, own in gold_texts(notes).items()}
+    normal = normal.assign(attempt=0, note=texts["normal"], consistent=True, provenance=PROVENANCE)
+    return normal, compact.assign(compact=texts["compact"], provenance=PROVENANCE)
 
 
 def gold_spans(notes: GoldNotes) -> pd.DataFrame:
@@ -92,8 +81,8 @@ def gold_spans(notes: GoldNotes) -> pd.DataFrame:
             "matched": "exact",
             "assertion": "present" if span.present else "absent",
         }
-        for version in VERSIONS
-        for record, known in notes.version(version).items()
+        for version, own in notes.items()
+        for record, known in own.items()
         for span in known.spans
     ]
     return typed(rows, SPANS)

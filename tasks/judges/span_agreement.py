@@ -17,6 +17,7 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from schemas.errors import SourceError
+from schemas.tables.columns import NOTE_VERSIONS
 from tasks.judges.changes import pattern, words
 from tasks.simulator.annotator.spans import SpanSettings, find_spans
 from tasks.statistics.metric_rows import COMPUTED, NAN, metric_row, metric_table, ratio_row
@@ -68,13 +69,13 @@ def read_real_notes(file: Path) -> list[RealNote]:
 
 def _note(loaded: dict[str, Any], where: str) -> RealNote:
     spans = {}
-    for version in ("normal", "compact"):
+    for version in NOTE_VERSIONS:
         listed = loaded[f"{version}_spans"] or []  # null if the publishers found none
         for span in listed:
             if loaded[version][span["start"] : span["end"]] != span["text"]:
                 raise SourceError(f"{where}: span {span['text']!r} does not stand at {span['start']}-{span['end']}")
         spans[version] = tuple(SymptomSpan(s["symptom"], s["start"], s["end"]) for s in listed)
-    return RealNote(int(loaded["record"]), {v: loaded[v] for v in ("normal", "compact")}, spans)
+    return RealNote(int(loaded["record"]), {v: loaded[v] for v in NOTE_VERSIONS}, spans)
 
 
 KEYWORDS: dict[str, str] = words("published_notes")["keywords"]
@@ -212,7 +213,7 @@ def agreement_table(
     """Metric rows of both annotators on one half of the notes (see `HALVES`), both versions."""
     chosen = [n for n in notes if half == "all" or n.record % 2 == (half == "odd records")]
     tables = []
-    for version in ("normal", "compact"):
+    for version in NOTE_VERSIONS:
         texts = {n.record: n.text[version] for n in chosen}
         reference = {n.record: list(n.spans[version]) for n in chosen}
         own: dict[int, list[SymptomSpan]] = {record: [] for record in texts}
@@ -237,7 +238,6 @@ def absent_row(seed: int) -> pd.DataFrame:
 
 
 SYSTEM = "annotator, choices by cross-validation"
-VERSIONS = ("normal", "compact")
 _CHOICES = {
     "modifier_excess": (40, 0),
     "reporting_verb": (True, False),
@@ -265,7 +265,7 @@ def cross_validated(notes: Sequence[RealNote], *, folds: int, seed: int) -> pd.D
         best = max(range(len(GRID)), key=lambda at: f1([c for other in others for c in scores[at][other]]))
         chosen |= {int(at): GRID[best] for at in part}
     tables = []
-    for version in VERSIONS:
+    for version in NOTE_VERSIONS:
         texts = {note.record: note.text[version] for note in notes}
         reference = {note.record: list(note.spans[version]) for note in notes}
         found = {note.record: _spans(note.text[version], chosen[at]) for at, note in enumerate(notes)}
@@ -276,7 +276,7 @@ def cross_validated(notes: Sequence[RealNote], *, folds: int, seed: int) -> pd.D
 
 
 def _span_counts(note: RealNote, settings: SpanSettings) -> list[Counts]:
-    return [span_counts(_spans(note.text[v], settings), note.spans[v], 0.5) for v in VERSIONS]
+    return [span_counts(_spans(note.text[v], settings), note.spans[v], 0.5) for v in NOTE_VERSIONS]
 
 
 def _spans(text: str, settings: SpanSettings) -> list[SymptomSpan]:

@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from tasks.domains import in_use
 from tasks.domains.rules import PromptingRules
-from tasks.judges.simulated_notes import ERRING, VERSIONS, WRITER, GoldNotes, gold_spans, write_gold
+from tasks.judges.simulated_notes import ERRING, PROVENANCE, WRITER, GoldNotes, gold_spans, gold_texts, write_gold
 from tasks.network.graph import NetworkDefinition
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
@@ -31,7 +31,7 @@ from tasks.simulator.truth import ERROR_KINDS, Truth
 from tasks.simulator.writer.plan import levels, plan, rule_of
 from tasks.simulator.writer.rules import grammar, writer_rates
 from tasks.spans.statistics import span_statistics
-from tasks.statistics.bootstrap import LEVEL
+from tasks.statistics.intervals import LEVEL
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table
 from tasks.text.sentences import sentences
 
@@ -90,18 +90,18 @@ def stock_sentences(notes: Iterable[str]) -> pd.Series:
     return shares.sort_values(ascending=False, kind="stable")
 
 
-def five_grams(note: str, size: int = 5) -> frozenset[tuple[str, ...]]:
-    """The distinct word n-grams of a note."""
+def five_grams(note: str) -> frozenset[tuple[str, ...]]:
+    """The distinct word 5-grams of a note."""
     words = [word.lower() for word in _WORD.findall(note)]
-    return frozenset(zip(*(words[start:] for start in range(size)), strict=False))
+    return frozenset(zip(*(words[start:] for start in range(5)), strict=False))
 
 
-def near_duplicates(notes: Sequence[str], threshold: float, size: int = 5) -> list[tuple[int, int, float]]:
-    """Pairs of notes whose word n-grams have a Jaccard index of at least ``threshold``: (first, second, index).
+def near_duplicates(notes: Sequence[str], threshold: float) -> list[tuple[int, int, float]]:
+    """Pairs of notes whose word 5-grams have a Jaccard index of at least ``threshold``: (first, second, index).
 
-    Exact, with a prefix filter: two such sets share at least one of each set's rarest n-grams (Chaudhuri et al. 2006).
+    Exact, with a prefix filter: two such sets share at least one of each set's rarest 5-grams (Chaudhuri et al. 2006).
     """
-    grams = [five_grams(note, size) for note in notes]
+    grams = [five_grams(note) for note in notes]
     frequency = Counter(gram for found in grams for gram in found)
     seen: dict[tuple[str, ...], list[int]] = {}
     pairs = []
@@ -156,7 +156,6 @@ def repeated_separability(real: Floats, written: Floats, *, draws: int, seed: in
 
 
 STAGE = "simulator_quality"
-PROVENANCE = "vignette-writer (simulator's rules)"
 _STOCK_SHARE, _DUPLICATE = 0.02, 0.8
 
 
@@ -223,14 +222,14 @@ def separability_rows(
     return _table(rows)
 
 
-def error_rows(kinds: Mapping[str, Sequence[str | None]], names: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Share (0-1) of texts with each kind of planted error. ``kinds``: by version, the kind (or None) of each text."""
+def error_rows(notes: GoldNotes) -> pd.DataFrame:
+    """Share (0-1) of texts with each kind of planted error, by version."""
     rows = []
-    for version, found in kinds.items():
-        counts = Counter(kind for kind in found if kind)
-        shares = {kind: counts[kind] for kind in names[version]} | {"all errors": counts.total()}
-        keys: Row = {"n": len(found), "condition": version}
-        rows += [metric_row("planted_share", count / len(found), item=kind, **keys) for kind, count in shares.items()]
+    for version, own in notes.items():
+        counts = Counter(known.error.kind for known in own.values() if known.error)
+        shares = {kind: counts[kind] for kind in ERROR_KINDS[version]} | {"all errors": counts.total()}
+        keys: Row = {"n": len(own), "condition": version}
+        rows += [metric_row("planted_share", count / len(own), item=kind, **keys) for kind, count in shares.items()]
     return _table(rows)
 
 
@@ -247,12 +246,12 @@ def writer_quality(
     notes = write_gold(prompts)
     spans, values = gold_spans(notes), records[["record", *rules.symptoms]]
     about: dict[str, Any] = {"seed": seed, "system": "gold spans", "provenance": PROVENANCE, "stage": stage}
-    tables = [span_statistics(spans, values, version, **about) for version in VERSIONS]
+    tables = [span_statistics(spans, values, version, **about) for version in notes]
     symptomatic = prompts.loc[prompts["kind"] == "symptoms", "record"]
-    texts = {version: [known.text for known in notes.version(version).values()] for version in VERSIONS}
-    kinds = {v: [t.error.kind if t.error else None for t in notes.version(v).values()] for v in VERSIONS}
-    tables.append(text_rows(texts, [notes.normal[record].text for record in sorted(symptomatic)], seed))
-    tables.append(error_rows(kinds, ERROR_KINDS))
+    texts = gold_texts(notes)
+    with_symptoms = [texts["normal"][record] for record in sorted(symptomatic)]
+    tables.append(text_rows({version: list(own.values()) for version, own in texts.items()}, with_symptoms, seed))
+    tables.append(error_rows(notes))
     return notes, pd.concat(tables, ignore_index=True).assign(stage=stage)
 
 
@@ -287,11 +286,10 @@ def domain_reading(network: NetworkDefinition, rules: PromptingRules, records: i
     found = {}
     for wording, suffix in wordings.items():
         gold = write_gold(prompts, WRITER + suffix)
-        by_version = {version: gold.version(version).values() for version in VERSIONS}
-        f1 = {f"symptom F1 ({version})": symptom_f1(notes, rules.labels) for version, notes in by_version.items()}
-        rates = consistency_rates(write_gold(symptomatic, ERRING + suffix).normal, asked)
+        f1 = {f"symptom F1 ({version})": symptom_f1(own.values(), rules.labels) for version, own in gold.items()}
+        rates = consistency_rates(write_gold(symptomatic, ERRING + suffix)["normal"], asked)
         misread = [
-            one for version, notes in by_version.items() for one in misread_symptoms(version, notes, rules.labels)
+            one for version, own in gold.items() for one in misread_symptoms(version, own.values(), rules.labels)
         ]
         found[wording] = Reading(f1 | rates, misread)
     return found

@@ -1,10 +1,12 @@
 """Tokens and dollars of calls: those that a reply reports, and estimates from the lengths of texts."""
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
 from schemas.params.llm import Price, RoleName
+from tasks.llm.calls import Answer, Ask, Call
 
 CHARACTERS_A_TOKEN = 4.0
 """Of English prose, by OpenAI's rule of thumb."""
@@ -85,3 +87,27 @@ def request_tokens(content: bytes) -> int:
     body = json.loads(content)
     format_tokens = tokens(json.dumps(body["response_format"])) if "response_format" in body else 0
     return format_tokens + sum(tokens(message["content"]) + 4 for message in body["messages"])
+
+
+def message_tokens(call: Call) -> int:
+    """About how many tokens the messages of a call have."""
+    return sum(tokens(message.content) for message in call.messages)
+
+
+class CountedAsk:
+    """An `Ask` that counts the calls that pass through it, and estimates their tokens from the lengths of the texts.
+
+    ``sent``: tokens of a call's prompt, by default those of its messages without the form of the reply.
+    """
+
+    def __init__(self, ask: Ask, sent: Callable[[Call], int] = message_tokens) -> None:
+        self._ask, self._sent, self.label = ask, sent, ask.label
+        self.calls, self.prompt_tokens, self.completion_tokens = 0, 0, 0
+
+    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
+        """Answer the calls by the wrapped client."""
+        answers = await self._ask(calls)
+        self.calls += len(calls)
+        self.prompt_tokens += sum(map(self._sent, calls))
+        self.completion_tokens += sum(tokens(answer.text or answer.raw or "") for answer in answers)
+        return answers

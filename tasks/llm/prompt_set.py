@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from schemas.errors import ParamsError
+from schemas.errors import ParamsError, did_you_mean
 
 PACKAGES = (
     *("tasks.notes", "tasks.spans", "tasks.people", "tasks.visits", "tasks.measures.history"),
@@ -55,12 +55,18 @@ def read_folder(folder: Path) -> dict[str, str]:
     for file in sorted(folder.rglob("*.txt")):
         name = file.relative_to(folder).with_suffix("").as_posix()
         if name not in own_prompts():
-            raise ParamsError(f"prompts.folder: {file}: no prompt has this name; vignette prompts list names them")
+            raise unknown_prompt(f"prompts.folder: {file}", name)
         try:
             texts[name] = file.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             raise ParamsError(f"prompts.folder: {file}: {error}; expected UTF-8") from error
     return texts
+
+
+def unknown_prompt(where: str, name: str) -> ParamsError:
+    """The error on a name that no prompt has; ``where`` is what the user wrote."""
+    said = f"{where}: no prompt has this name; vignette prompts list names them"
+    return ParamsError(said + did_you_mean(name, own_prompts()))
 
 
 def text_of(name: str) -> str:

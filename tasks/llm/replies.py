@@ -17,7 +17,6 @@ from pydantic import ValidationError
 from tasks.llm.calls import Reply
 from tasks.llm.costs import Usage
 
-_WHOLE_FENCE = re.compile(r"\s*```\w*[ \t]*\n(.*?)\n?```\s*", re.DOTALL)
 MOST_TOKENS = 10_000_000
 """More than any model takes or writes in one call."""
 
@@ -106,8 +105,16 @@ def _answer_part(text: str) -> str:
         text = text.rpartition(_END_OF_THINKING)[2].lstrip()
     elif text.lstrip().startswith(_THINKING):
         return ""
+    return without_fence(text)
+
+
+_WHOLE_FENCE = re.compile(r"\s*```\w*[ \t]*\n(.*?)\n?```\s*", re.DOTALL)
+
+
+def without_fence(text: str) -> str:
+    """``text`` without a code fence around the whole; unchanged where it holds further fences."""
     fenced = _WHOLE_FENCE.fullmatch(text)
-    return fenced.group(1) if fenced and "```" not in fenced.group(1) else text
+    return fenced[1] if fenced and "```" not in fenced[1] else text
 
 
 def _usage(given: Any) -> Usage | None:

@@ -19,13 +19,13 @@ from schemas.tables.columns import typed
 from schemas.tables.records import COMPACT_NOTES, FIRST_NOTES
 from tasks.llm.calls import Answer, Ask, Call, Message, unscored_row, unscored_table
 from tasks.llm.prompts import render
+from tasks.llm.replies import without_fence
 from tasks.llm.requests import tokens_needed
 from tasks.notes.prompting import NOTES_A_CALL, system_message
 from tasks.text.sections import has_both_sections, split_sections
 
 _SEPARATOR = re.compile(r"^[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*$", re.MULTILINE)
 _UNDERLINED = re.compile(r"^(?P<line>.*\S.*)\n[ \t]*(?:-{3,}|={3,})[ \t]*$", re.MULTILINE)
-_FENCE = re.compile(r"\A```[a-z]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _TITLE_LINE = (
     r"[ \t]*(?:#{1,6}[ \t]*)?(?:\*{1,2})?[ \t]*(?:clinical[ \t]+|consultation[ \t]+)?"
     r"(?:note|patient|case|consultation)[ \t]*(?:#?\d+)?[ \t]*[:.]?[ \t]*(?:\*{1,2})?[ \t]*:?[ \t]*"
@@ -49,8 +49,7 @@ def read_notes(reply: str, *, cut_off: bool = False) -> list[str]:
     Notes are separated by lines of dashes or, without these, by the heading of each history. The last note of a
     ``cut_off`` reply is always left out.
     """
-    fenced = _FENCE.match(reply.strip())
-    text = _UNDERLINED.sub(_without_underline, fenced[1] if fenced else reply)
+    text = _UNDERLINED.sub(_without_underline, without_fence(reply))
     parts = [part for part in _SEPARATOR.split(text) if part.strip()]
     pieces = [piece for part in parts for piece in _split_at_histories(part)]
     whole = pieces[:-1] if cut_off else pieces
@@ -64,8 +63,7 @@ def _without_underline(found: re.Match[str]) -> str:
 
 
 def _strip(reply: str) -> str:
-    fenced = _FENCE.match(reply.strip())
-    text = _SEPARATOR.sub("", fenced[1] if fenced else reply).strip()
+    text = _SEPARATOR.sub("", without_fence(reply)).strip()
     return _NEXT_TITLE.sub("", _TITLE.sub("", text)).strip()
 
 

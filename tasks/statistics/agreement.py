@@ -10,19 +10,18 @@ from sklearn.metrics import cohen_kappa_score
 from tasks.statistics.intervals import Interval, mean_interval, statistic_interval
 
 Correlation = Literal["pearson", "spearman", "kendall"]
-Level = Literal["nominal", "ordinal", "interval"]
 SIGNED = (-1.0, 1.0)
 FEWEST_PAIRS = 4
 """Three pairs have six orders, so that their correlation is seldom other than 1, 0.5, -0.5 or -1."""
 
 
-def krippendorff_alpha(ratings: npt.ArrayLike, level: Level = "ordinal") -> float:
-    """Krippendorff's alpha of ``ratings`` (raters, units); nan marks a unit that a rater left out.
+def krippendorff_alpha(ratings: npt.ArrayLike) -> float:
+    """Krippendorff's alpha of ``ratings`` (raters, units) on an ordinal scale; nan marks what a rater left out.
 
     nan where alpha is undefined: no unit with two raters, or a single value throughout, so that no disagreement is
     expected by chance (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability"). Memory grows with the ratings,
-    not with the number of values: the disagreement of n values with each other is 2 n times their sum of squares, on an
-    ordinal scale that of their midranks, and on a nominal one n squared less the squared count of each value.
+    not with the number of values: the disagreement of n values with each other is 2 n times the sum of squares of their
+    midranks.
     """
     array = np.atleast_2d(np.asarray(ratings, dtype=float))
     rated = ~np.isnan(array)
@@ -31,28 +30,21 @@ def krippendorff_alpha(ratings: npt.ArrayLike, level: Level = "ordinal") -> floa
     kinds, codes = np.unique(values, return_inverse=True)
     if kinds.size < 2:
         return np.nan
-    if level == "nominal":
-        sizes = np.bincount(units, minlength=array.shape[1]).astype(float)
-        pairs, counts = np.unique(units * kinds.size + codes, return_counts=True)
-        within = sizes**2 - np.bincount(pairs // kinds.size, weights=counts.astype(float) ** 2, minlength=sizes.size)
-        among = float(values.size**2 - (np.bincount(codes).astype(float) ** 2).sum())
-    else:
-        if level == "ordinal":
-            frequency = np.bincount(codes)
-            values = (np.cumsum(frequency) - frequency / 2)[codes]
-        values = values - values.mean()
-        sizes, totals, squares = (np.bincount(units, w, array.shape[1]) for w in (None, values, values**2))
-        within = 2 * (sizes * squares - totals**2)
-        among = 2 * values.size * float((values**2).sum())
+    frequency = np.bincount(codes)
+    ranks = (np.cumsum(frequency) - frequency / 2)[codes]
+    ranks = ranks - ranks.mean()
+    sizes, totals, squares = (np.bincount(units, w, array.shape[1]) for w in (None, ranks, ranks**2))
+    within = 2 * (sizes * squares - totals**2)
+    among = 2 * ranks.size * float((ranks**2).sum())
     several = sizes > 0
-    return float(1 - (within[several] / (sizes[several] - 1)).sum() * (values.size - 1) / among)
+    return float(1 - (within[several] / (sizes[several] - 1)).sum() * (ranks.size - 1) / among)
 
 
-def krippendorff_interval(ratings: npt.ArrayLike, level: Level = "ordinal") -> Interval:
+def krippendorff_interval(ratings: npt.ArrayLike) -> Interval:
     """Alpha of ``ratings`` (raters, units) with its jackknife interval over units."""
     array = np.atleast_2d(np.asarray(ratings, dtype=float))
     rated = array[:, (~np.isnan(array)).sum(axis=0) >= 2]
-    return statistic_interval(lambda at: krippendorff_alpha(rated[:, at], level), rated.shape[1], bounds=SIGNED)
+    return statistic_interval(lambda at: krippendorff_alpha(rated[:, at]), rated.shape[1], bounds=SIGNED)
 
 
 def cohen_kappa(first: npt.ArrayLike, second: npt.ArrayLike, weights: Literal["linear"] | None = None) -> float:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import norm, t
 
-LEVEL = 0.95
+from tasks.statistics.intervals import LEVEL
 
 
 def bias_corrected_interval(draws: npt.NDArray[np.float64], estimate: float, n: float) -> tuple[float, float]:

@@ -26,6 +26,7 @@ No method draws random numbers, and the time of all but the jackknife is that of
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -40,8 +41,8 @@ COUNT: Bounds = (0.0, np.inf)
 Interval = tuple[float, float, float]
 """Value, low and high; nan where there is none."""
 _TAIL = (1 - LEVEL) / 2
+"""Probability beyond either end of an interval."""
 _ROUNDING = 1e-9
-_NORMAL = float(stats.norm.isf(_TAIL))
 Floats = npt.NDArray[np.float64]
 
 
@@ -129,7 +130,7 @@ def ratio_interval(parts: npt.ArrayLike, wholes: npt.ArrayLike, *, level: float 
     share = float(part.sum() / whole.sum())
     if part.size < FEWEST:
         return share, np.nan, np.nan
-    tail = _tail(level)
+    tail = (1 - level) / 2
     return share, *_wilson(share, effective_size(part, whole, tail=tail), tail=tail)
 
 
@@ -139,12 +140,7 @@ def count_ratio_interval(parts: npt.ArrayLike, wholes: npt.ArrayLike, *, level: 
     part, whole = part[whole > 0], whole[whole > 0]
     if part.size == 0:
         return (np.nan, np.nan, np.nan)
-    return float(part.sum() / whole.sum()), *_count_interval(part, whole, 0.0, tail=_tail(level))
-
-
-def _tail(level: float) -> float:
-    """Probability beyond either end of an interval."""
-    return _TAIL if level == LEVEL else (1 - level) / 2
+    return float(part.sum() / whole.sum()), *_count_interval(part, whole, 0.0, tail=(1 - level) / 2)
 
 
 def effective_size(parts: npt.ArrayLike, wholes: npt.ArrayLike, *, tail: float = _TAIL) -> float:
@@ -299,8 +295,10 @@ def _effective(share: float, variance: float, units: int, *, alike: float, tail:
     return float(binomial / pooled * shrink)
 
 
+@lru_cache
 def _normal(tail: float) -> float:
-    return _NORMAL if tail == _TAIL else float(stats.norm.isf(tail))
+    """The normal quantile; scipy takes most of the time of an interval for it."""
+    return float(stats.norm.isf(tail))
 
 
 def _wilson(share: float, size: float, *, tail: float = _TAIL) -> tuple[float, float]:

@@ -114,15 +114,11 @@ def statistic_row(
     *,
     bounds: Bounds | None = SHARE,
     clusters: npt.ArrayLike | None = None,
-    n: int | None = None,
     **columns: Any,
 ) -> Row:
-    """Row of a ``statistic`` of row numbers with its interval (`tasks.statistics.intervals.statistic_interval`).
-
-    ``n`` is by default the number of rows.
-    """
+    """Row of a ``statistic`` of row numbers with its interval (`tasks.statistics.intervals.statistic_interval`)."""
     found = statistic_interval(statistic, rows, bounds=bounds, clusters=clusters)
-    return metric_row(metric, *found, n=rows if n is None else n, **columns)
+    return metric_row(metric, *found, n=rows, **columns)
 
 
 def detection_rows(
@@ -147,7 +143,7 @@ def detection_rows(
         if len(group):
             size = effective_size(*cluster_sums(right, group["cluster"]))
             drawn.append(drawn_limit(float(right.mean()), size, random, _DRAWS))
-    value, low, high = precision_at(rows[0]["value"], rows[1]["value"], 0.5), NAN, NAN
+    value, low, high = precision_at_half(rows[0]["value"], rows[1]["value"]), NAN, NAN
     if len(drawn) == 2:
         right = scored["judged"] == scored["truth"]
         correlation = shares_correlation(right, scored["truth"], scored["cluster"])
@@ -163,7 +159,7 @@ def detection_rows(
             rows.append(bound)
             ranges[place] = bound["low"], bound["high"]
     if len(lost):
-        ends = [precision_at(one, other, 0.5) for one, other in zip(*ranges, strict=True)]
+        ends = [precision_at_half(one, other) for one, other in zip(*ranges, strict=True)]
         rows.append(metric_row("precision_at_half_bounds", value, *ends, n=len(cases), **columns))
     return rows
 
@@ -180,9 +176,9 @@ def balanced_accuracy(truth: npt.ArrayLike, judged: npt.ArrayLike, clusters: npt
     return (sensitivity[0] + value) / 2, ends[0] / 2, ends[1] / 2
 
 
-def precision_at(sensitivity: float, specificity: float, prevalence: float) -> float:
-    """Share of the cases judged yes whose answer is yes, at a prevalence of yes; nan if none is judged yes."""
-    hits, alarms = sensitivity * prevalence, (1 - specificity) * (1 - prevalence)
+def precision_at_half(sensitivity: float, specificity: float) -> float:
+    """Share of the cases judged yes whose answer is yes, if half of all are yes; nan if none is judged yes."""
+    hits, alarms = sensitivity, 1 - specificity
     return hits / (hits + alarms) if hits + alarms > 0 else NAN
 
 

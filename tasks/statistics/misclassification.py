@@ -1,12 +1,12 @@
-"""A mean of judged shares corrected for the judge's known error rates, by stratum and with clustered cases.
+"""A mean of judged shares corrected for the judge's known error rates, from clustered cases.
 
 Point estimate: Rogan and Gladen 1978. Interval: Jeffreys posteriors of the error rates and the sampling distribution of
 the judged mean are drawn together (Lang and Reiczigel 2014 compare it with analytic intervals).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,21 +25,8 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Stratum:
-    """Cases of one kind whose truth is known, all positive or all negative.
-
-    ``answers`` (m,) are the judge's verdicts, ``clusters`` (m,) the note of each case, and ``weight`` is the share of
-    this kind among the judged items of that truth.
-    """
-
-    answers: npt.ArrayLike
-    clusters: npt.ArrayLike
-    weight: float = 1.0
-
-
-@dataclass(frozen=True)
 class Corrected:
-    """A corrected mean with its 95% interval; nan where the judge is uninformative or a stratum has no case.
+    """A corrected mean with its 95% interval; nan where the judge is uninformative or all cases have one truth.
 
     The interval always contains the value: where neither judge nor texts had an error, all draws lie on one side of it,
     since the posterior of a rate allows for errors that were not seen.
@@ -63,51 +50,11 @@ def corrected_share(share: float, sensitivity: float, specificity: float) -> flo
     return (share + specificity - 1) / informedness if informedness > MIN_INFORMEDNESS else float("nan")
 
 
-def corrected_mean(
-    scores: npt.ArrayLike,
-    positives: Sequence[Stratum],
-    negatives: Sequence[Stratum],
-    *,
-    seed: int,
-    ceilings: npt.ArrayLike | None = None,
-    shift: float = 0.0,
-    draws: int = DRAWS,
-) -> Corrected:
-    """Correct the mean of ``scores`` (n,), one per note, and compute its interval.
-
-    With a ``shift``, sensitivity and specificity may differ by so much from those on the cases, each for itself, and
-    the interval is that of the worst case (partial identification: Manski 2003, "Partial Identification of Probability
-    Distributions").
-
-    ``positives`` are strata of cases whose true answer is yes, ``negatives`` of cases whose true answer is no.
-    ``ceilings`` (n,) are the scores if every answer were yes: 1 for a share (the default), the number of facts for a
-    count.
-    """
-    score = np.asarray(scores, dtype=float)
-    ceiling = np.ones_like(score) if ceilings is None else np.asarray(ceilings, dtype=float)
-    if score.size < 2 or not ceiling.sum() > 0 or any(np.size(s.answers) == 0 for s in (*positives, *negatives)):
-        return NOT_DEFINED
-    top = float(ceiling.mean())
-    share = float(score.mean()) / top
-    value = corrected_share(share, _rate(positives), 1 - _rate(negatives))
-    if np.isnan(value):
-        return NOT_DEFINED
-    random = np.random.default_rng(seed)
-    shares = drawn_share(share, effective_size(score, ceiling), random, draws)
-    sensitivities, false_rates = _drawn_rate(positives, random, draws), _drawn_rate(negatives, random, draws)
-    ends = [value]
-    for more, less in product({-shift, shift}, repeat=2):
-        yes, no = np.clip(sensitivities + more, 0, 1), np.clip(false_rates + less, 0, 1)
-        drawn = (shares - no) / np.maximum(yes - no, MIN_INFORMEDNESS)
-        ends += [float(end) for end in np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])]
-    return Corrected(value * top, min(ends) * top, max(ends) * top, 0 <= value <= 1)
-
-
 SHIFTS = (0.01, 0.02, 0.05, 0.1, 0.15)
 """Differences of a judge's rates on the scored texts from those on the cases, for which a corrected score is given."""
 
 
-def correct_by_cases(
+def corrected_mean(
     scores: npt.ArrayLike,
     truth: npt.ArrayLike,
     judged: npt.ArrayLike,
@@ -117,12 +64,40 @@ def correct_by_cases(
     ceilings: npt.ArrayLike | None = None,
     shift: float = 0.0,
 ) -> Corrected:
-    """`corrected_mean` by cases of one kind: their ``truth``, ``judged`` answers and ``clusters``, each (m,)."""
-    true, said, of = np.asarray(truth, dtype=bool), np.asarray(judged, dtype=bool), np.asarray(clusters)
-    if not true.any() or true.all():
+    """Correct the mean of ``scores`` (n,), one per note, and compute its interval.
+
+    The error rates are those on cases with a known ``truth`` (m,); ``judged`` (m,) are the judge's answers, and
+    ``clusters`` (m,) the note of each case. ``ceilings`` (n,) are the scores if every answer were yes: 1 for a share
+    (the default), the number of facts for a count.
+
+    With a ``shift``, sensitivity and specificity may differ by so much from those on the cases, each for itself, and
+    the interval is that of the worst case (partial identification: Manski 2003, "Partial Identification of Probability
+    Distributions").
+    """
+    score = np.asarray(scores, dtype=float)
+    ceiling = np.ones_like(score) if ceilings is None else np.asarray(ceilings, dtype=float)
+    true, said, of = np.asarray(truth, dtype=bool), np.asarray(judged, dtype=bool).astype(float), np.asarray(clusters)
+    if score.size < 2 or not ceiling.sum() > 0 or not true.any() or true.all():
         return NOT_DEFINED
-    yes, no = (Stratum(said[chosen], of[chosen]) for chosen in (true, ~true))
-    return corrected_mean(scores, [yes], [no], seed=seed, ceilings=ceilings, shift=shift)
+    top = float(ceiling.mean())
+    share = float(score.mean()) / top
+    value = corrected_share(share, float(said[true].mean()), 1 - float(said[~true].mean()))
+    if np.isnan(value):
+        return NOT_DEFINED
+    random = np.random.default_rng(seed)
+    shares = drawn_share(share, effective_size(score, ceiling), random, DRAWS)
+    sensitivities, false_rates = (_drawn_rate(said[kind], of[kind], random) for kind in (true, ~true))
+    ends = [value]
+    for more, less in product({-shift, shift}, repeat=2):
+        yes, no = np.clip(sensitivities + more, 0, 1), np.clip(false_rates + less, 0, 1)
+        drawn = (shares - no) / np.maximum(yes - no, MIN_INFORMEDNESS)
+        ends += [float(end) for end in np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])]
+    return Corrected(value * top, min(ends) * top, max(ends) * top, 0 <= value <= 1)
+
+
+def _drawn_rate(answers: Floats, clusters: npt.NDArray[Any], random: np.random.Generator) -> Floats:
+    """Draws from the Jeffreys posterior of the share of yes ``answers``, with their effective number."""
+    return drawn_share(float(answers.mean()), effective_size(*cluster_sums(answers, clusters)), random, DRAWS)
 
 
 def corrected_range(share: float, sensitivity: float, specificity: float, shift: float) -> tuple[float, float]:
@@ -154,26 +129,3 @@ def turning_shift(first: float, second: float, sensitivity: float, specificity: 
         bottom = corrected_range(larger, sensitivity, specificity, middle)[0]
         least, most = (middle, most) if top < bottom else (least, middle)
     return most
-
-
-def _rate(strata: Sequence[Stratum]) -> float:
-    """Share of yes answers, with strata weighted as among the judged items."""
-    weights = np.array([stratum.weight for stratum in strata])
-    shares = np.array([np.asarray(stratum.answers, dtype=float).mean() for stratum in strata])
-    return float(weights @ shares / weights.sum())
-
-
-def _drawn_rate(strata: Sequence[Stratum], random: np.random.Generator, draws: int) -> Floats:
-    """Draws from the Jeffreys posterior of `_rate`, with the effective number of cases of each stratum."""
-    weights = np.array([stratum.weight for stratum in strata])
-    rates = [
-        drawn_share(
-            float(np.asarray(stratum.answers, dtype=float).mean()),
-            effective_size(*cluster_sums(stratum.answers, stratum.clusters)),
-            random,
-            draws,
-        )
-        for stratum in strata
-    ]
-    drawn: Floats = weights @ np.array(rates) / weights.sum()
-    return drawn

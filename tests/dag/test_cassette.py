@@ -16,7 +16,7 @@ import pytest
 import yaml
 from starlette.responses import JSONResponse
 
-from flows.lineage.recorded import CASSETTE, Recording, read_replies, recorded_params, recordings
+from flows.lineage.recorded import CASSETTES, Cassette, cassettes, read_replies, recorded_params
 from flows.repository.pipeline import model_stages
 from tasks.llm.requests import REASK
 from tests.support.clone import Clone
@@ -69,19 +69,19 @@ def _key(request: dict[str, Any]) -> str:
 pytestmark = pytest.mark.dag
 
 
-@pytest.fixture(scope="module", params=recordings(), ids=lambda recorded: recorded.name)
-def recorded(request: pytest.FixtureRequest) -> Recording:
+@pytest.fixture(scope="module", params=cassettes(), ids=lambda recorded: recorded.name)
+def recorded(request: pytest.FixtureRequest) -> Cassette:
     """Each recorded lineage in turn."""
-    found: Recording = request.param
+    found: Cassette = request.param
     return found
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory, recorded: Recording) -> Iterator[tuple[Clone, Replay]]:
+def played(tmp_path_factory: pytest.TempPathFactory, recorded: Cassette) -> Iterator[tuple[Clone, Replay]]:
     """A clone in which the recorded model's replies came over HTTP."""
     folder: Path = tmp_path_factory.mktemp("cassette") / "vignette"
     clone = Clone(folder)
-    fingerprints = {path.stem: json.loads(path.read_text()) for path in (ROOT / CASSETTE / "fingerprints").glob("*")}
+    fingerprints = {path.stem: json.loads(path.read_text()) for path in (ROOT / CASSETTES / "fingerprints").glob("*")}
     owner = fingerprints["writer"]["identity"]["owner"]
     with replaying(ROOT / recorded.replies, owner) as replay:
         params = recorded_params(ROOT, recorded)
@@ -122,7 +122,7 @@ def test_nothing_is_unscored(played: tuple[Clone, Replay]) -> None:
     assert found.empty, found[["table", "record", "reason"]].to_string()
 
 
-def test_nearly_all_replies_are_usable_as_they_came(recorded: Recording) -> None:
+def test_nearly_all_replies_are_usable_as_they_came(recorded: Cassette) -> None:
     lines = read_replies(ROOT / recorded.replies)
     reasked = [line for line in lines if line["task"] == REASK]
     assert len(reasked) <= 0.01 * len(lines), Counter(line["stage"] for line in reasked)
@@ -134,7 +134,7 @@ def test_spans_are_located(played: tuple[Clone, Replay]) -> None:
     assert (spans["matched"] == "exact").mean() >= 0.98, spans["matched"].value_counts()
 
 
-def test_the_rules_compare_with_the_model_as_recorded(played: tuple[Clone, Replay], recorded: Recording) -> None:
+def test_the_rules_compare_with_the_model_as_recorded(played: tuple[Clone, Replay], recorded: Cassette) -> None:
     clone, _ = played
     clone.vignette("judges", "--rules", "--out", "compared.csv")
     found, earlier = (pd.read_csv(file) for file in (clone.folder / "compared.csv", ROOT / recorded.compared))

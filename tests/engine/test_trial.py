@@ -6,14 +6,14 @@ import pytest
 import yaml
 
 from flows.commands.estimate import ESTIMATED, _left_out, small, trial
-from flows.lineage.recorded import OwnClone, RecordedClone, Recording
+from flows.lineage.recorded import Cassette, OwnClone, RecordedClone
 from flows.repository.workspace import FOLDER, STORE, workspace
 from schemas.errors import VignetteError
 from schemas.params import Params
 from tests.support.imports import ROOT
 from tests.support.repository import git, write_files
 
-RECORDING = Recording("respiratory")
+CASSETTE = Cassette("respiratory")
 
 SHIPPED = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
 
@@ -74,30 +74,30 @@ def test_changes_that_the_clone_lacks_are_named(project: Path, monkeypatch: pyte
 
 
 def test_an_earlier_clone_is_replaced(project: Path, tmp_path: Path) -> None:
-    earlier = RecordedClone(tmp_path / "demo", RECORDING).folder / "result.csv"
+    earlier = RecordedClone(tmp_path / "demo", CASSETTE).folder / "result.csv"
     earlier.write_text("of the earlier clone", encoding="utf-8")
-    RecordedClone(tmp_path / "demo", RECORDING)
+    RecordedClone(tmp_path / "demo", CASSETTE)
     assert (tmp_path / "demo" / ".git").is_dir() and not earlier.exists()
 
 
 def test_replies_of_an_earlier_clone_that_stopped_are_kept(project: Path, tmp_path: Path) -> None:
-    stored = RecordedClone(tmp_path / "cassette", RECORDING).folder / FOLDER / STORE
+    stored = RecordedClone(tmp_path / "cassette", CASSETTE).folder / FOLDER / STORE
     stored.write_bytes(b"paid for")
-    assert (RecordedClone(tmp_path / "cassette", RECORDING).folder / FOLDER / STORE).read_bytes() == b"paid for"
+    assert (RecordedClone(tmp_path / "cassette", CASSETTE).folder / FOLDER / STORE).read_bytes() == b"paid for"
 
 
 @pytest.mark.parametrize("change", ["notes.txt", "commit"])
 def test_a_clone_that_was_changed_since_it_was_completed_is_kept(project: Path, tmp_path: Path, change: str) -> None:
-    clone = RecordedClone(tmp_path / "demo", RECORDING)
+    clone = RecordedClone(tmp_path / "demo", CASSETTE)
     clone.complete()
-    clone = RecordedClone(tmp_path / "demo", RECORDING)
+    clone = RecordedClone(tmp_path / "demo", CASSETTE)
     clone.complete()
     if change == "commit":
         git(clone.folder, "commit", "-q", "--allow-empty", "-m", "mine")
     else:
         (clone.folder / change).write_text("mine")
     with pytest.raises(VignetteError, match="was changed since it was made; remove it, or name another --folder"):
-        RecordedClone(tmp_path / "demo", RECORDING)
+        RecordedClone(tmp_path / "demo", CASSETTE)
 
 
 @pytest.mark.parametrize("kept", ["folder", "repository", "file"])
@@ -111,5 +111,5 @@ def test_nothing_else_is_deleted(project: Path, tmp_path: Path, kept: str) -> No
     else:
         place.touch()
     with pytest.raises(VignetteError, match="is no earlier clone made by this command; name another --folder"):
-        RecordedClone(place, RECORDING)
+        RecordedClone(place, CASSETTE)
     assert place.exists() and (kept != "folder" or (place / "paper.tex").exists())

@@ -38,11 +38,22 @@ def test_the_csv_may_leave_labels_out(tmp_path: Path) -> None:
     assert found["cluster"].tolist() == ["a", "b"]
 
 
+def test_labels_that_pandas_saved_are_read_back(tmp_path: Path) -> None:
+    file = tmp_path / "labels.csv"
+    saved = pd.DataFrame({"item": ["a", "b", "c"], "judged": [1.0, 0.0, 1.0], "label": [1, None, 0]})
+    saved.to_csv(file, index=False)
+    assert "a,1.0,1.0\nb,0.0,\n" in file.read_text()
+    found = read_labels(file)
+    assert found["judged"].tolist() == [True, False, True]
+    assert found["label"].tolist() == [True, pd.NA, False]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("item,judged\na,1\n", "columns label missing"),
         ("item,judged,label\na,maybe,1\n", "row 2, column judged: found 'maybe'"),
+        ("item,judged,label\na,1,0.5\n", "row 2, column label: found '0.5'"),
         ("item,judged,label\na,1,1\na,1,1\n", "item 'a' occurs more than once"),
     ],
 )

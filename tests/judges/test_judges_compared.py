@@ -13,7 +13,6 @@ from schemas.params.llm import Price
 from schemas.tables.metrics import METRICS
 from tasks.domains.rules import rules_of
 from tasks.judges.judges_compared import (
-    CountedAsk,
     claim_pairs,
     compared_rows,
     compared_text,
@@ -25,6 +24,7 @@ from tasks.judges.judges_compared import (
     usage_row,
 )
 from tasks.judges.span_agreement import Counts
+from tasks.llm.costs import CountedAsk
 from tasks.measures.doclens.evaluators import ClaimVerdicts, InstructionEvaluator, Question
 from tests.support.scripted import ScriptedAsk
 

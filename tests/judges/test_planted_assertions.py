@@ -31,11 +31,11 @@ def gold() -> GoldNotes:
 
 
 def test_each_class_has_as_many_phrases_in_notes_that_are_silent_on_the_symptom(gold: GoldNotes) -> None:
-    planted = ASSERTION_CASES.validate(plant_assertions(gold.normal, LABELS, 7, first=50, seed=1))
+    planted = ASSERTION_CASES.validate(plant_assertions(gold["normal"], LABELS, 7, first=50, seed=1))
     assert Counter(planted["truth"]) == dict.fromkeys(ASSERTIONS, 7)
     assert planted["record"].tolist() == list(range(50, 85))
     silent: dict[str, set[str]] = {symptom: set() for symptom in LABELS}
-    for note in gold.normal.values():
+    for note in gold["normal"].values():
         for symptom in LABELS.keys() - {span.symptom for span in note.spans}:
             silent[symptom].add(note.text)
     for row in planted.itertuples():
@@ -45,19 +45,21 @@ def test_each_class_has_as_many_phrases_in_notes_that_are_silent_on_the_symptom(
         assert row.note[row.start : row.end] == row.text and label in row.text.lower()
         assert row.note.replace(f" {sentence}", "", 1) in silent[row.symptom]
         assert row.start < row.note.index("Physical Examination")
-    pd.testing.assert_frame_equal(planted, plant_assertions(gold.normal, LABELS, 7, first=50, seed=1))
+    pd.testing.assert_frame_equal(planted, plant_assertions(gold["normal"], LABELS, 7, first=50, seed=1))
 
 
 def test_all_sentences_of_a_class_and_all_symptoms_are_used(gold: GoldNotes) -> None:
-    planted = plant_assertions(gold.normal, LABELS, 20, first=0, seed=1)
+    planted = plant_assertions(gold["normal"], LABELS, 20, first=0, seed=1)
     for truth, part in planted.groupby("truth"):
         assert set(part["sentence"]) == set(words("assertions")[truth]) and set(part["symptom"]) == set(LABELS)
-    twice = plant_assertions(gold.normal, LABELS, 40, first=0, seed=1)
+    twice = plant_assertions(gold["normal"], LABELS, 40, first=0, seed=1)
     assert not twice.duplicated(["sentence", "symptom"]).any()
 
 
 def test_no_note_is_silent_on_what_all_mention(gold: GoldNotes) -> None:
-    talkative = {record: note for record, note in gold.normal.items() if any(s.symptom == "cough" for s in note.spans)}
+    talkative = {
+        record: note for record, note in gold["normal"].items() if any(s.symptom == "cough" for s in note.spans)
+    }
     assert "cough" not in set(plant_assertions(talkative, LABELS, 10, first=0, seed=1)["symptom"])
     assert plant_assertions({}, LABELS, 10, first=0, seed=1).empty
 

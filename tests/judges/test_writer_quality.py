@@ -19,6 +19,8 @@ from tasks.judges.writer_quality import (
     style_statistics,
     text_rows,
 )
+from tasks.simulator.truth import ERROR_KINDS, Truth
+from tasks.simulator.writer.notes import PlantedError
 
 NOTE = "**History**\nThe patient coughs. No fever.\n\n**Physical Examination**\nLungs clear."
 
@@ -83,8 +85,8 @@ def test_a_note_is_the_mean_of_its_sentences() -> None:
 
 
 def test_an_overlap_equal_to_the_threshold_makes_a_near_duplicate() -> None:
-    assert near_duplicates(["a b c d", "a b c d e"], 0.8, size=1) == [(0, 1, 0.8)]
-    assert near_duplicates(["a b c", "a b c d e"], 0.8, size=1) == []
+    assert near_duplicates(["a b c d e f g h", "a b c d e f g h i"], 0.8) == [(0, 1, 0.8)]
+    assert near_duplicates(["a b c d e f g", "a b c d e f g h i"], 0.8) == []
     assert highest_overlap(["a b c d e", "a b c d e f g h i"]) == 0.2
     assert highest_overlap(["a b c d e f", "a b c d e f g h i"]) == 0.4
     assert len(stock_sentences([])) == 0
@@ -98,17 +100,17 @@ def values(table: pd.DataFrame) -> dict[tuple[str, str, str], float]:
 
 
 def test_shares_of_planted_errors_by_kind_and_together() -> None:
-    kinds = {"normal": ["a", None, "b", "a"], "compact": [None, None]}
-    table = error_rows(kinds, {"normal": ("a", "b", "c"), "compact": ("d",)})
-    assert values(table) == {
-        ("normal", "a", "planted_share"): 0.5,
-        ("normal", "b", "planted_share"): 0.25,
-        ("normal", "c", "planted_share"): 0,
+    planted = [*(PlantedError(kind, "cough") for kind in ("contradicted", "extra_condition", "contradicted")), None]
+    normal = {record: Truth("", (), error) for record, error in enumerate(planted)}
+    table = error_rows({"normal": normal, "compact": {0: Truth("", (), None), 1: Truth("", (), None)}})
+    found = values(table)
+    assert len(table) == len(found) == len(ERROR_KINDS["normal"]) + len(ERROR_KINDS["compact"]) + 2
+    assert {key: share for key, share in found.items() if share} == {
+        ("normal", "contradicted", "planted_share"): 0.5,
+        ("normal", "extra_condition", "planted_share"): 0.25,
         ("normal", "all errors", "planted_share"): 0.75,
-        ("compact", "d", "planted_share"): 0,
-        ("compact", "all errors", "planted_share"): 0,
     }
-    assert table["n"].tolist() == [4, 4, 4, 4, 2, 2]
+    assert table.groupby("condition")["n"].unique().map(list).to_dict() == {"normal": [4], "compact": [2]}
 
 
 def test_stock_sentences_and_near_duplicates_are_counted() -> None:

@@ -68,8 +68,10 @@ def test_guidance_of_ours_may_be_left_out_and_texts_may_not() -> None:
 
 
 def test_files_of_other_names_and_missing_folders_are_errors(folder: Path) -> None:
-    (folder / "doclens" / "claims.txt").write_text(MINE)
-    with pytest.raises(ParamsError, match=r"claims.txt: no prompt has this name; vignette prompts list"):
+    misspelt = folder / "doclens" / "sub_claims.txt"
+    misspelt.write_text(MINE)
+    said = f"prompts.folder: {misspelt}: no prompt has this name; vignette prompts list names them"
+    with pytest.raises(ParamsError, match=rf"^{re.escape(said)}; did you mean doclens/subclaims\?$"):
         read_folder(folder)
     with pytest.raises(ParamsError, match="no such folder"):
         use_folder(folder / "nowhere")

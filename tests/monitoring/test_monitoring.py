@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import beta
 
 from flows.commands.cli import run
-from flows.commands.watch_round import ALARM, Outcome, _with_monitor
+from flows.commands.watch_round import ALARM, RoundOutcome, _with_monitor
 from flows.evaluation.monitor import read_rounds, round_cases, rounds_file, write_rounds
 from flows.repository.params import load_params
 from schemas.errors import SourceError
@@ -144,8 +144,8 @@ def test_rounds_belong_to_the_model_that_is_asked_for() -> None:
 
 
 def test_an_alarm_is_an_outcome_where_nothing_was_rebuilt_and_a_remark_where_it_was() -> None:
-    assert _with_monitor(Outcome("unchanged"), "") == Outcome("unchanged")
-    assert _with_monitor(Outcome("unchanged"), ALARM).state == "alarm"
-    rebuilt = _with_monitor(Outcome("rebuilt", ("judge",), "a -> b"), ALARM)
+    assert _with_monitor(RoundOutcome("unchanged"), "") == RoundOutcome("unchanged")
+    assert _with_monitor(RoundOutcome("unchanged"), ALARM).state == "alarm"
+    rebuilt = _with_monitor(RoundOutcome("rebuilt", ("judge",), "a -> b"), ALARM)
     assert rebuilt.state == "rebuilt" and rebuilt.detail == f"a -> b; {ALARM}"
-    assert _with_monitor(Outcome("unchanged"), "the judge was not monitored").state == "unchanged"
+    assert _with_monitor(RoundOutcome("unchanged"), "the judge was not monitored").state == "unchanged"

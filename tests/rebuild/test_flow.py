@@ -17,7 +17,7 @@ from flows.commands import repro
 from flows.commands.repro import stages_at_once
 from flows.rebuild import flow, server
 from flows.rebuild.dvc_stage import NO_MORE_CALLS, UNCHANGED
-from flows.rebuild.flow import Outcome, rebuild
+from flows.rebuild.flow import Unfinished, rebuild
 from flows.repository.params import YES, load_params
 from flows.repository.pipeline import MAIN, needed_by
 from schemas.errors import VignetteError
@@ -72,7 +72,7 @@ def states(workplace: Path, run: Path) -> dict[str, str]:
 
 def test_a_stage_waits_for_what_it_needs_and_for_nothing_else(pipeline: Path, workplace: Path, tmp_path: Path) -> None:
     Path("meeting").write_text("a2 b1")  # ends only if both run at once
-    assert rebuild(pipeline, list(CHAINS), at_once=2) == Outcome()
+    assert rebuild(pipeline, list(CHAINS), at_once=2) == Unfinished()
     log = Path("log").read_text().splitlines()
     assert sorted(begun()) == sorted(CHAINS)
     for name, needs in CHAINS.items():
@@ -81,7 +81,7 @@ def test_a_stage_waits_for_what_it_needs_and_for_nothing_else(pipeline: Path, wo
 
 
 def test_one_at_a_time_takes_the_longest_chain_first(pipeline: Path) -> None:
-    assert rebuild(pipeline, list(CHAINS), at_once=1) == Outcome()
+    assert rebuild(pipeline, list(CHAINS), at_once=1) == Unfinished()
     log = Path("log").read_text().splitlines()
     assert begun() == ["a1", "a2", "b1", "a3", "b2", "joined"]
     assert [line.split()[0] for line in log] == ["begin", "end"] * len(CHAINS)
@@ -92,7 +92,7 @@ def test_after_a_failure_stages_that_do_not_depend_on_it_still_run(
 ) -> None:
     statuses(a1=1, b2=UNCHANGED)
     outcome = rebuild(pipeline, list(CHAINS), at_once=2)
-    assert outcome == Outcome(["a1"], {"a2": ["a1"], "a3": ["a1"], "joined": ["a1"]})
+    assert outcome == Unfinished(["a1"], {"a2": ["a1"], "a3": ["a1"], "joined": ["a1"]})
     assert sorted(begun()) == ["a1", "b1", "b2"]
     assert str(outcome).splitlines() == [
         "failed: a1",
@@ -105,19 +105,19 @@ def test_after_a_failure_stages_that_do_not_depend_on_it_still_run(
 def test_after_an_error_of_the_budget_no_stage_that_calls_a_model_begins(pipeline: Path) -> None:
     statuses(a2=NO_MORE_CALLS)
     outcome = rebuild(pipeline, list(CHAINS), at_once=1)
-    assert outcome == Outcome(["a2"], {"a3": ["a2"], "b2": ["a2"], "joined": ["a2"]})
+    assert outcome == Unfinished(["a2"], {"a3": ["a2"], "b2": ["a2"], "joined": ["a2"]})
     assert begun() == ["a1", "a2", "b1"]
 
 
-@pytest.mark.parametrize(("times", "outcome"), [(1, Outcome()), (2, Outcome(["a3"], {"joined": ["a3"]}))])
-def test_a_stage_that_was_killed_is_run_once_more(pipeline: Path, times: int, outcome: Outcome) -> None:
+@pytest.mark.parametrize(("times", "outcome"), [(1, Unfinished()), (2, Unfinished(["a3"], {"joined": ["a3"]}))])
+def test_a_stage_that_was_killed_is_run_once_more(pipeline: Path, times: int, outcome: Unfinished) -> None:
     Path("killed").write_text("a3\n" * times)
     assert rebuild(pipeline, ["a3", "joined"], at_once=2) == outcome
     assert begun()[:2] == ["a3", "a3"]
 
 
 def test_stages_that_need_not_run_are_not_waited_for(pipeline: Path) -> None:
-    assert rebuild(pipeline, ["a3", "joined"], at_once=2) == Outcome()
+    assert rebuild(pipeline, ["a3", "joined"], at_once=2) == Unfinished()
     assert Path("log").read_text().splitlines() == ["begin a3", "end a3", "begin joined", "end joined"]
 
 
@@ -125,7 +125,7 @@ def test_the_end_names_the_command_that_resumes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(repro, "use_server", lambda: None)
-    monkeypatch.setattr(flow, "rebuild", lambda *_, **__: Outcome(["write"], {"filter": ["write"]}))
+    monkeypatch.setattr(flow, "rebuild", lambda *_, **__: Unfinished(["write"], {"filter": ["write"]}))
     monkeypatch.setattr(sys, "argv", ["/bin/vignette", "repro", "--pipeline", "my files/dvc.yaml"])
     assert repro._rebuild(load_params(ROOT / "params.yaml"), MAIN, [], ["write", "filter"], 0.0) == 1
     assert capsys.readouterr().err.splitlines() == [

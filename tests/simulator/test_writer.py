@@ -77,7 +77,7 @@ def test_order_is_read_from_the_prompt_as_text(prompts: pd.DataFrame) -> None:
 
 
 def test_every_reply_is_a_note_with_both_sections(prompts: pd.DataFrame, notes: GoldNotes) -> None:
-    for known in [*notes.normal.values(), *notes.compact.values()]:
+    for known in [*notes["normal"].values(), *notes["compact"].values()]:
         assert read_note(known.text) == known.text
     shared = prompts.loc[prompts["kind"] == "unrelated", "prompt"].iloc[0]
     assert len(read_notes(dispatch.complete(request(shared, seed=8)))) == 3
@@ -85,7 +85,7 @@ def test_every_reply_is_a_note_with_both_sections(prompts: pd.DataFrame, notes: 
 
 @pytest.mark.parametrize("version", ["normal", "compact"])
 def test_texts_are_free_of_known_defects(notes: GoldNotes, version: str) -> None:
-    for known in notes.version(version).values():
+    for known in notes[version].values():
         found = [f"{name}: {re.search(p, known.text)}" for name, p in (DEFECTS[version] | DEFECTS["both"]).items()
                  if re.search(p, known.text)]  # fmt: skip
         assert not found, known.text
@@ -99,7 +99,7 @@ def sentences(text: str) -> list[str]:
 
 
 def test_no_sentence_is_written_twice_in_a_note(notes: GoldNotes) -> None:
-    for known in notes.normal.values():
+    for known in notes["normal"].values():
         listed = [sentence.lower() for sentence in sentences(known.text)]
         assert len(set(listed)) == len(listed), known.text
         assert len(re.findall(r"\bu?p?on (?:physical )?examination,", known.text.lower())) <= 2, known.text
@@ -108,7 +108,7 @@ def test_no_sentence_is_written_twice_in_a_note(notes: GoldNotes) -> None:
 def test_gold_spans_lie_in_the_text_and_have_the_polarity_asked_for(prompts: pd.DataFrame, notes: GoldNotes) -> None:
     for row in prompts.to_dict("records"):
         values, asked = json.loads(row["values"]), set(json.loads(row["mention"]))
-        normal, compact = notes.normal[row["record"]], notes.compact[row["record"]]
+        normal, compact = notes["normal"][row["record"]], notes["compact"][row["record"]]
         for known in (normal, compact):
             for span in known.spans:
                 assert known.text[span.start : span.end] == span.text == span.text.strip() != ""
@@ -269,7 +269,7 @@ def test_default_rates_add_up_to_two_percent_besides_examined_forbidden_symptoms
 def test_calibration_model_reaches_every_kind(prompts: pd.DataFrame) -> None:
     notes = write_gold(prompts, "vignette-writer-calibration")
     for version, kinds in ERROR_KINDS.items():
-        counts = Counter(t.error.kind for t in notes.version(version).values() if t.error)
+        counts = Counter(t.error.kind for t in notes[version].values() if t.error)
         assert set(counts) == set(kinds)
         assert sum(counts.values()) > 0.4 * len(prompts)
 

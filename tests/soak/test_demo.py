@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from flows.commands.cassette import demo, refresh
-from flows.lineage.recorded import Recording, read_replies, recordings
+from flows.lineage.recorded import Cassette, cassettes, read_replies
 from tests.support.clone import Clone
 from tests.support.imports import ROOT
 
@@ -21,18 +21,18 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return clone.folder
 
 
-EACH = pytest.mark.parametrize("recorded", recordings(), ids=lambda recorded: recorded.name)
+EACH = pytest.mark.parametrize("recorded", cassettes(), ids=lambda recorded: recorded.name)
 
 
 @EACH
-def test_the_demo_makes_no_call_and_shows_both_lineages(here: Path, tmp_path: Path, recorded: Recording) -> None:
+def test_the_demo_makes_no_call_and_shows_both_lineages(here: Path, tmp_path: Path, recorded: Cassette) -> None:
     demo(tmp_path / "demo", recorded.name)  # no endpoint listens at the recorded addresses: a call would fail
     page = (tmp_path / "demo" / "reports" / "comparisons" / "rules__strong-model.html").read_text(encoding="utf-8")
     assert "claude-writer" in page and "vignette-writer" in page
 
 
 @EACH
-def test_a_refresh_without_changed_prompts_keeps_all_replies(here: Path, tmp_path: Path, recorded: Recording) -> None:
+def test_a_refresh_without_changed_prompts_keeps_all_replies(here: Path, tmp_path: Path, recorded: Cassette) -> None:
     refresh(tmp_path / "refreshed", recorded.name)
     before, after = ({line["key"] for line in read_replies(folder / recorded.replies)} for folder in (ROOT, here))
     assert after == before

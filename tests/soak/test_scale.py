@@ -69,8 +69,8 @@ KINDS = {
         20,
     ),
     "corrected share": (
-        "from tasks.statistics.misclassification import Stratum, corrected_mean",
-        "corrected_mean(scores, [Stratum(yes, notes)], [Stratum(1 - other, notes)], seed=1)",
+        "from tasks.statistics.misclassification import corrected_mean",
+        "corrected_mean(scores, np.repeat([1, 0], n), np.r_[yes, 1 - other], np.tile(notes, 2), seed=1)",
         10,
     ),
     "comparison of five measures": (

@@ -18,7 +18,7 @@ from tasks.reproduction import conclusions
 from tasks.statistics.agreement import Correlation, correlation_interval, kappa_interval
 from tasks.statistics.intervals import Interval, difference_interval, mean_interval
 from tasks.statistics.metric_rows import Row, balanced_accuracy, detection_rows
-from tasks.statistics.misclassification import Stratum, corrected_mean
+from tasks.statistics.misclassification import corrected_mean
 from tasks.tracking import comparison
 from tasks.tracking.measures import Measure
 from tasks.tracking.pairing import PairedMeasure, pair
@@ -197,11 +197,12 @@ def corrected_by_clusters(draw: Draw, n: int, p: float) -> tuple[float, Interval
     truth, notes = clustered(draw, 100, p, 0.3, np.full(100, 10))
     scores = np.bincount(notes, weights=judged(draw, truth)) / 10
     at = np.repeat(np.arange(n), 5)
-    strata = []
+    said = []
     for rate in (0.9, 0.3):
         rates = draw.beta(9 * rate, 9 * (1 - rate), n)
-        strata.append(Stratum((draw.random(at.size) < rates[at]).astype(float), at))
-    found = corrected_mean(scores, [strata[0]], [strata[1]], seed=int(draw.integers(1e9)))
+        said.append(draw.random(at.size) < rates[at])
+    cases = np.repeat([1, 0], at.size), np.concatenate(said), np.tile(at, 2)
+    found = corrected_mean(scores, *cases, seed=int(draw.integers(1e9)))
     return p, (found.value, found.low, found.high)
 
 

@@ -18,7 +18,7 @@ from tasks.statistics.intervals import (
     statistic_interval,
 )
 from tasks.statistics.metric_rows import detection_rows
-from tasks.statistics.misclassification import Stratum, corrected_mean
+from tasks.statistics.misclassification import corrected_mean
 from tasks.statistics.prediction_powered import powered_share
 from tests.statistics import agreement_studies
 from tests.statistics.agreement_studies import correlated, in_order
@@ -83,7 +83,7 @@ def kappa(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
 
 
 def alpha(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
-    return p**2, krippendorff_interval(raters(draw, n, p, 3), "nominal")
+    return p**2, krippendorff_interval(raters(draw, n, p, 3))
 
 
 def kendall(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
@@ -126,8 +126,8 @@ def corrected(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     """Scores of n notes of ten items, corrected by 20 n cases of each truth."""
     truth, notes = clustered(draw, n, p, 0.3, np.full(n, 10))
     scores = np.bincount(notes, weights=judged(draw, truth)) / 10
-    cases = [Stratum(judged(draw, np.full(20 * n, value)), np.arange(20 * n)) for value in (1, 0)]
-    found = corrected_mean(scores, [cases[0]], [cases[1]], seed=int(draw.integers(1e9)))
+    cases = np.repeat([1, 0], 20 * n)
+    found = corrected_mean(scores, cases, judged(draw, cases), np.arange(cases.size), seed=int(draw.integers(1e9)))
     return p, (found.value, found.low, found.high)
 
 

@@ -14,7 +14,7 @@ from tasks.statistics.metric_rows import (
     mean_row,
     metric_row,
     metric_table,
-    precision_at,
+    precision_at_half,
     ratio_row,
     score_table,
     system_difference_rows,
@@ -101,8 +101,7 @@ def test_rates_of_verdicts_by_hand() -> None:
 def test_cases_of_one_truth_have_no_precision() -> None:
     *_, precision = detection_rows([True, True], [True, False], [0, 1], seed=1)
     assert np.isnan([precision["value"], precision["low"], precision["high"]]).all()
-    assert precision_at(0.9, 0.8, 0.5) == pytest.approx(0.9 / 1.1) and np.isnan(precision_at(0, 1, 0.5))
-    assert precision_at(0.9, 0.8, 0.1) == pytest.approx(0.09 / 0.27)
+    assert precision_at_half(0.9, 0.8) == pytest.approx(0.9 / 1.1) and np.isnan(precision_at_half(0, 1))
 
 
 def test_rates_that_vary_together_have_a_wider_balanced_accuracy_and_precision() -> None:

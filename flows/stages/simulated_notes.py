@@ -14,6 +14,7 @@ from flows.stages.span import span_chunk
 from schemas.errors import NetworkError
 from schemas.params import Params
 from schemas.tables.baselines import evidence_columns
+from schemas.tables.columns import NOTE_VERSIONS
 from tasks.baselines import bn_text, neural_text
 from tasks.baselines.comparisons import (
     Swaps,
@@ -38,7 +39,6 @@ from tasks.network.causal import exact_effect, question_of
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.spans.tagger import (
-    VERSIONS,
     MarkedNote,
     annotator_rows,
     assertion_table,
@@ -161,14 +161,14 @@ async def run_training_data(stage: Stage) -> None:
     published = [
         MarkedNote(note.record, version, note.text[version], encode(note.text[version]), note.spans[version])
         for note in read_real_notes(file)
-        for version in VERSIONS
+        for version in NOTE_VERSIONS
     ]
     sizes, rules = params.training_data, rules_of(params.domain)
     made = await simulated_notes(stage, sizes.sizes[-1] + sizes.held_out, "unscored_training_data")
     true = gold_spans(made.gold)
     notes = [
         MarkedNote(record, version, known.text, encode(known.text), ())
-        for version in VERSIONS
+        for version in NOTE_VERSIONS
         for record, known in made.gold.version(version).items()
     ]
     whole = [note for note in notes if str(note.record) not in made.failed]

@@ -118,7 +118,9 @@ NOTES = table(
         "record": RECORD,
         "attempt": count(description="the attempt that was kept"),
         "note": text(),
-        "consistent": flag(description="false: still flagged after the last attempt, or never judged"),
+        "consistent": flag(
+            description="false: flagged, or the check could not be scored; stage note_qa alone leaves such notes out"
+        ),
         "provenance": PROVENANCE,
     },
     key=["record"],

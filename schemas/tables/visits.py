@@ -27,7 +27,7 @@ VISIT_NOTES = table(
         "visit": VISIT,
         "day": DAY,
         "text": text(description="the note below a line with the visit's number and date"),
-        "consistent": flag(description="false: still flagged after the last attempt, or never judged"),
+        "consistent": flag(description="false: flagged, or the check could not be scored; all stages take such notes"),
         "provenance": PROVENANCE,
     },
     key=["record"],

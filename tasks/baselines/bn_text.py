@@ -31,6 +31,7 @@ from tasks.baselines.note_vectors import NoteVectors
 from tasks.baselines.scoring import models_in
 from tasks.baselines.targets import (
     Floats,
+    Fold,
     Integers,
     Parts,
     Target,
@@ -49,8 +50,6 @@ SYSTEM = "BN-text"
 CALIBRATED = "neural-text calibrated"
 FOLD_STREAM = 43
 
-Fold = tuple[Integers, Integers]
-"""Row numbers of the train records that are kept and held out."""
 Key = tuple[str, EvidenceSetting]
 BySymptom = dict[str, Floats]
 Designs = dict[Key, Floats]

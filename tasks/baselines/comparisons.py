@@ -21,7 +21,7 @@ from schemas.tables.columns import NOTE_VERSIONS, typed
 from schemas.tables.metrics import UNSCORED
 from tasks.baselines import bn_tab, bn_text, neural_text, xgboost_tab
 from tasks.baselines.note_vectors import NoteVectors
-from tasks.baselines.scoring import STAGE, Scored, models_in, ratio
+from tasks.baselines.scoring import STAGE, Scored, influence_of, models_in, ratio
 from tasks.baselines.targets import Flags, Floats, Integers, Parts, Target, decide, lacking
 from tasks.statistics.intervals import linearised_interval, mean_interval
 from tasks.statistics.metric_rows import COMPUTED, Row, metric_row, metric_table
@@ -140,7 +140,7 @@ def compare(ours: Scored, other: Scored, swaps: Swaps) -> Compared:
     """``ours`` minus ``other``."""
     (part, whole), (peer_part, peer_whole) = _same_seeds(ours, other)
     f1, peer_f1 = ratio(part.sum(axis=0), whole.sum(axis=0)), ratio(peer_part.sum(axis=0), peer_whole.sum(axis=0))
-    influence = _influence(part, whole, f1) - _influence(peer_part, peer_whole, peer_f1)
+    influence = influence_of(part, whole, f1) - influence_of(peer_part, peer_whole, peer_f1)
     keep = swaps.kept(len(ours.labels))
     swapped_part, swapped_whole = keep @ (part - peer_part), keep @ (whole - peer_whole)
     first = ratio(swapped_part + peer_part.sum(axis=0), swapped_whole + peer_whole.sum(axis=0))
@@ -148,12 +148,6 @@ def compare(ours: Scored, other: Scored, swaps: Swaps) -> Compared:
     difference = float((f1 - peer_f1).mean())
     interval = linearised_interval(difference, influence, bounds=DIFFERENCE)
     return Compared(difference, *interval, (first - second).mean(axis=1))
-
-
-def _influence(part: Floats, whole: Floats, ratios: Floats) -> Floats:
-    """What each record adds to the mean of ``ratios`` (columns,), (n,)."""
-    totals = np.broadcast_to(whole.sum(axis=0), part.shape)
-    return np.asarray(ratio(part - ratios * whole, totals).mean(axis=1))
 
 
 def _same_seeds(ours: Scored, other: Scored) -> list[tuple[Floats, Floats]]:

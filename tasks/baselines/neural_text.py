@@ -170,8 +170,6 @@ TEXT, TEXT_TAB = "neural-text", "neural-text-tab"
 MEAN = "mean"
 """The embedding that neural-text-tab and BN-text read."""
 
-Groups = list[tuple[Target, ...]]
-
 
 @dataclass(frozen=True)
 class Job:
@@ -195,7 +193,7 @@ def cannot_fit(parts: Parts) -> dict[str, str]:
     return lacking(parts, values=2)
 
 
-def joint_targets(targets: Sequence[Target]) -> Groups:
+def joint_targets(targets: Sequence[Target]) -> list[tuple[Target, ...]]:
     """Symptoms whose classifiers can be trained together: those with the same number of values."""
     sizes = sorted({len(target.values) for target in targets})
     return [tuple(target for target in targets if len(target.values) == size) for size in sizes]

@@ -24,12 +24,9 @@ def embed(
     notes: pd.DataFrame, compact_notes: pd.DataFrame, spans: pd.DataFrame, encode: Encode
 ) -> tuple[pd.DataFrame, pd.DataFrame, Singles]:
     """NOTE_SENTENCES, SPAN_VECTORS and the vectors of the distinct sentences and spans, in alphabetical order."""
-    split_notes = pd.concat(
-        [_sentences_of(notes, "note", NOTE_VERSIONS[0]), _sentences_of(compact_notes, "compact", NOTE_VERSIONS[1])],
-        ignore_index=True,
-    )
+    split_notes = _sentences(notes, compact_notes)
     ordered = spans.sort_values(["record", "version", "symptom", "start", "end"], ignore_index=True)
-    distinct = sorted({*split_notes["text"], *ordered["text"]})
+    distinct = _distinct(split_notes, ordered)
     row = {text: number for number, text in enumerate(distinct)}
     keys = ["record", "version", "symptom"]
     span_vectors = pd.DataFrame(
@@ -45,25 +42,23 @@ def embed(
 
 def texts_of(notes: pd.DataFrame, compact_notes: pd.DataFrame, spans: pd.DataFrame) -> list[str]:
     """The distinct texts that `embed` passes to its encoder, in order."""
-    encoded: list[str] = []
-
-    def collect(texts: Sequence[str]) -> Singles:
-        encoded.extend(texts)
-        return np.zeros((0, 0), dtype=np.float32)
-
-    embed(notes, compact_notes, spans, collect)
-    return encoded
+    return _distinct(_sentences(notes, compact_notes), spans)
 
 
-def _sentences_of(notes: pd.DataFrame, column: str, version: str) -> pd.DataFrame:
+def _distinct(split_notes: pd.DataFrame, spans: pd.DataFrame) -> list[str]:
+    return sorted({*split_notes["text"], *spans["text"]})
+
+
+def _sentences(notes: pd.DataFrame, compact_notes: pd.DataFrame) -> pd.DataFrame:
     """Each sentence of each note with its section; no sentence crosses a section boundary."""
     rows: list[tuple[int, str, str, int, str]] = []
-    for record, note in zip(notes["record"], notes[column], strict=True):
-        position = 0
-        for section in split_sections(note):
-            for sentence in sentences(note[section.start : section.end]):
-                rows.append((int(record), version, section.name, position, sentence))
-                position += 1
+    for version, frame, column in zip(NOTE_VERSIONS, (notes, compact_notes), ("note", "compact"), strict=True):
+        for record, note in zip(frame["record"], frame[column], strict=True):
+            position = 0
+            for section in split_sections(note):
+                for sentence in sentences(note[section.start : section.end]):
+                    rows.append((int(record), version, section.name, position, sentence))
+                    position += 1
     frame = pd.DataFrame(rows, columns=["record", "version", "section", "position", "text"])
     return frame.astype({"record": "int64", "version": str, "section": str, "position": "int64", "text": str})
 

@@ -99,13 +99,18 @@ def ratio_mean(parts: Floats, wholes: Floats, *, bounds: Bounds = SHARE) -> tupl
     A ratio with denominator 0 is 0. The interval is that of a value which nothing is known of where hardly any record
     counts, such as F1 without a true or a predicted case.
     """
-    totals = wholes.sum(axis=0)
-    ratios = ratio(parts.sum(axis=0), totals)
-    influence = ratio(parts - ratios * wholes, np.broadcast_to(totals, parts.shape)).mean(axis=1)
+    ratios = ratio(parts.sum(axis=0), wholes.sum(axis=0))
+    influence = influence_of(parts, wholes, ratios)
     value, counts = float(ratios.mean()), (wholes > 0).any(axis=1)
     if counts.sum() < FEWEST <= len(parts):
         return value, *bounds
     return value, *linearised_interval(value, influence[counts], bounds=bounds)
+
+
+def influence_of(parts: Floats, wholes: Floats, ratios: Floats) -> Floats:
+    """What each record adds to the mean of ``ratios`` (columns,) of the sums of ``parts`` and ``wholes``, (n,)."""
+    totals = np.broadcast_to(wholes.sum(axis=0), parts.shape)
+    return np.asarray(ratio(parts - ratios * wholes, totals).mean(axis=1))
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:

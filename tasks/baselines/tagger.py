@@ -12,7 +12,7 @@ Span detection on published notes after training on generated notes, on publishe
 SimSUM (Section 4) names span detectors as a use of its annotated spans; the paper has no such figures.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -25,7 +25,7 @@ from torch import nn
 from schemas.params.learning import TrainingData
 from schemas.tables.columns import NOTE_VERSIONS
 from tasks.encoder.encoder import Words
-from tasks.judges.span_agreement import Counts, SymptomSpan, agreement, agreement_rows
+from tasks.judges.span_agreement import SymptomSpan, agreement, agreement_rows
 
 OUTSIDE, BEGIN, INSIDE = range(3)
 Tags = npt.NDArray[np.int64]
@@ -193,10 +193,14 @@ class _Trial:
     def rows(
         self, system: str, notes: Sequence[MarkedNote], found: Mapping[tuple[str, int], list[SymptomSpan]], of: str
     ) -> pd.DataFrame:
-        tables = [
-            agreement_rows(system, f"{version}{of}", counts, seed=self.seed, provenance=self.provenance)
-            for version, counts in _agreements(notes, found)
-        ]
+        """Rows of each version's spans ``found``, by version and record, against those of the ``notes``."""
+        tables = []
+        for version in NOTE_VERSIONS:
+            tested = [note for note in notes if note.version == version]
+            ours = {note.record: found[version, note.record] for note in tested}
+            theirs = {note.record: list(note.spans) for note in tested}
+            counts = agreement({note.record: note.text for note in tested}, ours, theirs)
+            tables.append(agreement_rows(system, f"{version}{of}", counts, seed=self.seed, provenance=self.provenance))
         return pd.concat(tables, ignore_index=True).assign(stage=STAGE)
 
 
@@ -290,18 +294,7 @@ def _folds(notes: Sequence[MarkedNote], folds: int, seed: int) -> dict[int, int]
     return {records[place]: int(number % folds) for number, place in enumerate(order)}
 
 
-def _agreements(
-    notes: Sequence[MarkedNote], found: Mapping[tuple[str, int], list[SymptomSpan]]
-) -> Iterator[tuple[str, dict[str, list[Counts]]]]:
-    """Each version with the agreement of its spans."""
-    for version in NOTE_VERSIONS:
-        tested = [note for note in notes if note.version == version]
-        ours = {note.record: found[version, note.record] for note in tested}
-        theirs = {note.record: list(note.spans) for note in tested}
-        yield version, agreement({note.record: note.text for note in tested}, ours, theirs)
-
-
 def annotator_rows(quality: pd.DataFrame) -> pd.DataFrame:
     """Rows of the annotator and of keywords on the same published notes, from the table of stage annotator_quality."""
-    chosen = quality["condition"].isin(["normal", "compact"]) & quality["metric"].isin(["f1", "precision", "recall"])
+    chosen = quality["condition"].isin(NOTE_VERSIONS) & quality["metric"].isin(["f1", "precision", "recall"])
     return quality[chosen].assign(stage=STAGE)

@@ -17,6 +17,9 @@ Singles = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
+Fold = tuple[Integers, Integers]
+"""Row numbers of the train records that a fold keeps and holds out."""
+
 SPLIT_STREAM = 31
 
 

@@ -14,7 +14,7 @@ and the same split is chosen.
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import xgboost as xgb
 
-from tasks.baselines.targets import Flags, Floats, Integers, Singles
+from tasks.baselines.targets import Flags, Floats, Fold, Integers, Singles
 
 _MULTIPLIER, _MODULUS = 16807, 1 << 63  # of XGBoost's row sampler (src/common/random.h, RandomReplace)
 
@@ -77,10 +77,6 @@ def _trees_that_split(columns: int, column: int, trees: int, share: float, seed:
     return np.array([len(tree["left_children"]) > 1 for tree in grown])
 
 
-Fold = tuple[Integers, Integers]
-"""Row numbers of a fold's train and held-out records."""
-
-
 @dataclass(frozen=True)
 class TrainingSet:
     """Evidence (n, columns), labels (n,), and the weight of a record by label (values,) (Appendix F.2)."""
@@ -108,7 +104,7 @@ class TreeSettings:
     gamma: float
     learning_rate: float
     max_depth: int
-    min_child_weight: float
+    min_child_weight: int
 
 
 class Lockstep:
@@ -211,8 +207,7 @@ class Lockstep:
 
     def _booster(self, settings: TreeSettings, matrix: xgb.DMatrix) -> xgb.Booster:
         shared = {"tree_method": "hist", "nthread": 1, "seed": self._seed, "base_score": 0.0}
-        own = {name: getattr(settings, name) for name in TreeSettings.__dataclass_fields__}
-        return xgb.Booster({**shared, **own}, [matrix])
+        return xgb.Booster({**shared, **asdict(settings)}, [matrix])
 
 
 def _distinct_rows(data: TrainingSet) -> tuple[Singles, Integers, int]:

@@ -1,7 +1,7 @@
 """XGBoost-tab: gradient boosting on the tabular evidence, with hyper-parameters by search over a grid (3.2.2, F.2)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import product
 from typing import Any, get_type_hints
 
@@ -16,6 +16,7 @@ from schemas.tables.columns import typed
 from tasks.baselines.scoring import STAGE
 from tasks.baselines.targets import (
     Floats,
+    Fold,
     Integers,
     Parts,
     Singles,
@@ -28,20 +29,15 @@ from tasks.baselines.targets import (
     prediction_table,
 )
 from tasks.baselines.workers import run_jobs
-from tasks.baselines.xgboost_lockstep import Fold, Lockstep, TrainingSet, TreeSettings, balance_of
+from tasks.baselines.xgboost_lockstep import Lockstep, TrainingSet, TreeSettings, balance_of
 from tasks.network.graph import NetworkDefinition
 from tasks.statistics.metric_rows import COMPUTED, metric_row, metric_table
 
 
-@dataclass(frozen=True, order=True)
-class Combination:
-    """One combination of hyper-parameters. Fields are in ParameterGrid's order: by name, the last varying fastest."""
+@dataclass(frozen=True)
+class Combination(TreeSettings):
+    """One combination of hyper-parameters."""
 
-    colsample_bytree: float
-    gamma: float
-    learning_rate: float
-    max_depth: int
-    min_child_weight: int
     n_estimators: int
     subsample: float
 
@@ -152,7 +148,7 @@ def fast_scores(data: TrainingSet, combinations: Sequence[Combination], folds: S
 
 
 def _shared(combination: Combination) -> TreeSettings:
-    return TreeSettings(**{name: getattr(combination, name) for name in TreeSettings.__dataclass_fields__})
+    return TreeSettings(**{field.name: getattr(combination, field.name) for field in fields(TreeSettings)})
 
 
 def _counts(data: TrainingSet, cell_of: Integers, rows: Integers) -> Floats:

@@ -296,7 +296,6 @@ def _load_model(name: str) -> Any:
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from sentence_transformers import SentenceTransformer  # takes 6 s to import
-    from transformers.utils.logging import disable_progress_bar
 
     disable_progress_bar()  # loading the weights takes no time
     with found_model("encoder", name, f"a packaged encoder ({', '.join(PACKAGED)})") as arguments:

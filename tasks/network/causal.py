@@ -13,11 +13,11 @@ import pandas as pd
 
 from schemas.tables.baselines import evidence_columns
 from tasks.network.coding import Codes, combine, encode, make_design
-from tasks.network.fitting import LOGISTIC, POISSON, maximise
+from tasks.network.fitting import LOGISTIC, POISSON, maximise, totals
 from tasks.network.graph import Floats, NetworkDefinition, intervene
 from tasks.network.inference import joint
 from tasks.network.recovery import FEWEST_IN_ALL
-from tasks.network.sampling import kinds_of, resampled_totals
+from tasks.network.sampling import resampled_totals
 from tasks.statistics.bootstrap import bias_corrected_interval
 from tasks.statistics.metric_rows import COMPUTED, metric_row, metric_table
 
@@ -190,11 +190,8 @@ def _strata(
     """Records and sum of the outcome by stratum of ``names`` and arm, (1 + draws, strata, 2); observed data first."""
     cells = combine(definition, (*names, question.treatment), codes, len(codes[question.outcome]))
     strata = int(np.prod(definition.cards(names)))
-    kinds = kinds_of(cells, codes[question.outcome])
-    n, s = resampled_totals(kinds, 2 * strata, draws, random)
-    seen = np.zeros(2 * strata)
-    np.add.at(seen, kinds.combinations, kinds.counts)
-    total = np.zeros(2 * strata)
-    np.add.at(total, kinds.combinations, kinds.counts * kinds.codes)
+    observed = totals(cells, codes[question.outcome], 2 * strata)
+    resampled = resampled_totals(cells, codes[question.outcome], 2 * strata, draws, random)
     shape = (1 + draws, strata, 2)
-    return np.concatenate([seen[None], n]).reshape(shape), np.concatenate([total[None], s]).reshape(shape)
+    n, s = (np.concatenate([one[None], more]).reshape(shape) for one, more in zip(observed, resampled, strict=True))
+    return n, s

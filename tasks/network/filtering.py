@@ -6,7 +6,7 @@ carried ones (the interface algorithm; Murphy 2002, Section 3.4). Each step is a
 variables at once.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -34,12 +34,12 @@ def filtered(network: NetworkDefinition, transitions: Transitions, visits: pd.Da
     Raises NetworkError for a target that is observed or a count, for missing visits, for an interval within no range
     of the transitions, and for evidence that has probability zero.
     """
-    return _posterior(network, transitions, visits, target, _Pass.filtered)
+    return _posterior(network, transitions, visits, target, smooth=False)
 
 
 def smoothed(network: NetworkDefinition, transitions: Transitions, visits: pd.DataFrame, target: str) -> Floats:
     """P(target at a visit | evidence of all visits of the patient); otherwise as `filtered`."""
-    return _posterior(network, transitions, visits, target, _Pass.smoothed)
+    return _posterior(network, transitions, visits, target, smooth=True)
 
 
 def predicted(
@@ -61,11 +61,7 @@ def predicted(
 
 
 def _posterior(
-    network: NetworkDefinition,
-    transitions: Transitions,
-    visits: pd.DataFrame,
-    target: str,
-    compute: "Callable[[_Pass, str], list[Floats]]",
+    network: NetworkDefinition, transitions: Transitions, visits: pd.DataFrame, target: str, *, smooth: bool
 ) -> Floats:
     if target in visits and visits[target].notna().any():
         raise NetworkError(f"network {network.name}: {target} is both the target and part of the evidence")
@@ -75,8 +71,7 @@ def _posterior(
         step = max(1, CHUNK_CELLS // _Pass(network, transitions, first).largest_product())
         for start in range(0, len(rows), step):
             part = [{name: codes[start : start + step] for name, codes in at.items()} for at in evidence]
-            found = compute(_Pass(network, transitions, part), target)
-            for visit, logs in enumerate(found):
+            for visit, logs in enumerate(_Pass(network, transitions, part).posteriors(target, smooth=smooth)):
                 result[rows[start : start + step, visit]] = _normalised(logs, network, visits, rows[start:, visit])
     return result
 
@@ -137,15 +132,14 @@ class _Pass:
     transitions: Transitions
     evidence: list[Codes]
 
-    def filtered(self, target: str) -> list[Floats]:
-        """log P(target at visit, evidence until then) of each visit, (patients, values of target)."""
-        forward = self._forward()
-        return [self._joint(visit, target, [message]) for visit, message in enumerate([None, *forward[:-1]])]
+    def posteriors(self, target: str, *, smooth: bool) -> list[Floats]:
+        """log P(target at visit, evidence until then) of each visit, (patients, values of target).
 
-    def smoothed(self, target: str) -> list[Floats]:
-        """log P(target at visit, all evidence) of each visit, (patients, values of target)."""
-        before, after = [None, *self._forward()[:-1]], self._backward()
-        return [self._joint(i, target, [before[i], after[i]]) for i in range(len(self.evidence))]
+        ``smooth``: with all evidence.
+        """
+        before = [None, *self._forward()[:-1]]
+        after = self._backward() if smooth else [None] * len(self.evidence)
+        return [self._joint(visit, target, messages) for visit, messages in enumerate(zip(before, after, strict=True))]
 
     def _forward(self) -> list[Factor]:
         """By visit, log P(interface after the visit, evidence until then), with the names of the next slice."""

@@ -76,19 +76,6 @@ def predictor(base: float, effects: Effects, parents: Sequence[str], cards: Sequ
     return total
 
 
-def poisson_rates(
-    node: Poisson, parents: Sequence[str], cards: Sequence[int], values: Mapping[str, Sequence[str]]
-) -> Floats:
-    """The Poisson rate for each combination of parent values, shape ``cards``."""
-    if node.by is None:
-        model = node.models[""]
-        return np.exp(predictor(model.bias, model.coefficients, parents, cards))
-    axis = list(parents).index(node.by)
-    models = [node.models[value] for value in values[node.by]]
-    stacked = [predictor(m.bias, m.coefficients, parents, cards) for m in models]
-    return np.exp(np.stack([eta.take(i, axis=axis) for i, eta in enumerate(stacked)], axis=axis))
-
-
 def log_poisson(rates: Floats, counts: npt.ArrayLike) -> Floats:
     """log P(count | rate); ``rates`` and ``counts`` broadcast."""
     k = np.asarray(counts, dtype=float)
@@ -98,14 +85,10 @@ def log_poisson(rates: Floats, counts: npt.ArrayLike) -> Floats:
 def log_poisson_categories(rates: Floats, top: int) -> Floats:
     """log P of the categories 0, 1, ..., top - 1, "top or more", on a new last axis (Appendix F.1)."""
     below = log_poisson(rates[..., None], np.arange(top))
-    tail = _log_tail(rates, top)
-    return np.concatenate([below, tail[..., None]], axis=-1)
-
-
-def _log_tail(rates: Floats, top: int) -> Floats:
     # P(count >= top) is the regularised lower incomplete gamma function, which loses no digits as 1 - sum would.
     with np.errstate(divide="ignore"):
-        return np.log(gammainc(top, rates)) if top > 0 else np.zeros_like(rates)
+        tail = np.log(gammainc(top, rates))
+    return np.concatenate([below, tail[..., None]], axis=-1)
 
 
 def log_two_values(node: NoisyOr | Logistic, parents: Sequence[str], cards: Sequence[int]) -> Floats:
@@ -229,8 +212,12 @@ class NetworkDefinition:
         node = self.variable(name)
         if not isinstance(node.distribution, Poisson):
             raise NetworkError(f"network {self.name}: {name} is not a count")
-        values = {parent: self.values(parent) for parent in node.parents}
-        return poisson_rates(node.distribution, node.parents, self.cards(node.parents), values)
+        by, models, cards = node.distribution.by, node.distribution.models, self.cards(node.parents)
+        logs = {value: predictor(m.bias, m.coefficients, node.parents, cards) for value, m in models.items()}
+        if by is None:
+            return np.exp(logs[""])
+        axis = node.parents.index(by)
+        return np.exp(np.stack([logs[value].take(i, axis) for i, value in enumerate(self.values(by))], axis))
 
     def log_conditional(self, name: str) -> Floats:
         """log P(value | parents), shape (cards of the parents ..., card); -inf for probability zero."""

@@ -5,6 +5,7 @@ adjustment sets import this one inside functions.
 """
 
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -91,18 +92,12 @@ def _variable(table: TabularCPD) -> dict[str, Any]:
     rows = [_normalised(column, name) for column in probabilities.T]
     if not parents:
         return node | {"table": rows[0]}
-    cards = [len(_values(table, parent)) for parent in table.variables[1:]]
-    keys = ["/".join(_combination(table, at, cards)) for at in range(len(rows))]
+    keys = ["/".join(combination) for combination in product(*(_values(table, at) for at in table.variables[1:]))]
     return node | {"parents": parents, "table": dict(zip(keys, rows, strict=True))}
 
 
 def _values(table: TabularCPD, variable: str) -> list[str]:
     return [str(value).replace("/", "_") for value in table.state_names[variable]]
-
-
-def _combination(table: TabularCPD, at: int, cards: list[int]) -> list[str]:
-    indices = np.unravel_index(at, cards)
-    return [_values(table, parent)[int(i)] for parent, i in zip(table.variables[1:], indices, strict=True)]
 
 
 def _normalised(column: Any, name: str) -> list[float]:

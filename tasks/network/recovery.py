@@ -12,14 +12,14 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import beta
 
-from schemas.params.records import Fit, Network
+from schemas.params.records import Network
 from schemas.tables.columns import typed
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.network.coding import Codes, combine, design_of, encode, label, parameters
 from tasks.network.fitting import fit, likelihood_of, maximise
 from tasks.network.graph import Floats, NetworkDefinition, NoisyOr, Table, in_categories
 from tasks.network.inference import log_likelihood, reduced
-from tasks.network.sampling import kinds_of, resampled_totals, sample
+from tasks.network.sampling import resampled_totals, sample
 from tasks.reproduction.published import SIMSUM, printed_cells
 from tasks.statistics.bootstrap import LEVEL, bias_corrected_interval
 from tasks.statistics.metric_rows import COMPUTED, Row, mean_row, metric_row, metric_table
@@ -45,7 +45,8 @@ def recovery_table(definition: NetworkDefinition, records: pd.DataFrame, params:
     An ``n`` below `FEWEST`, or `FEWEST_NOISY_OR`, has none.
     """
     condition = f"{len(records)} records"
-    fits = {name: fit(definition, records, _with_optimiser(params.fit, name), seed=seed) for name in LABELS}
+    settings = {name: params.fit.model_copy(update={"optimiser": name}) for name in LABELS}
+    fits = {name: fit(definition, records, one, seed=seed) for name, one in settings.items()}
     codes = encode(definition, records, definition.variables)
     rows: list[Row] = []
     for name in definition.variables:
@@ -55,10 +56,6 @@ def recovery_table(definition: NetworkDefinition, records: pd.DataFrame, params:
             rows += _parametric_rows(definition, fits, name, codes, params.draws, seed)
     summary = _summary_rows(definition, fits, rows, records, params, seed)
     return metric_table([*rows, *summary], stage="network", condition=condition, provenance=COMPUTED)
-
-
-def _with_optimiser(settings: Fit, name: str) -> Fit:
-    return settings.model_copy(update={"optimiser": name})
 
 
 def _table_rows(true: NetworkDefinition, fitted: NetworkDefinition, name: str, codes: Codes) -> list[Row]:
@@ -121,7 +118,7 @@ def _bootstrap(
 ) -> Floats:
     """Refitted parameters of ``draws`` resamples, shape (draws, parameters); nan where a resample has no data."""
     random = np.random.default_rng([seed, RECOVERY_STREAM, crc32(name.encode())])
-    n, s = resampled_totals(kinds_of(combinations, codes[name]), len(design), draws, random)
+    n, s = resampled_totals(combinations, codes[name], len(design), draws, random)
     likelihood = likelihood_of(network.variable(name).distribution)
     w = likelihood.to_reported(maximise(design, n, s, likelihood))
     return np.where(n @ design > 0, w, np.nan)

@@ -4,11 +4,10 @@ Each variable has a random stream keyed by its name: a record's values depend on
 not on the number of records or the order of the file. Sampling more records, or adding a leaf to the network, keeps the
 values sampled before.
 
-Records are also resampled through their distinct kinds: fits need only the number of records of each kind.
+Records are also resampled, as totals by combination of parent values, which is all that fits need.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from zlib import crc32
 
 import numpy as np
@@ -50,31 +49,23 @@ def draw_given_parents(
     return drawn
 
 
-@dataclass(frozen=True, eq=False)
-class Kinds:
-    """The distinct (combination, code) pairs of records and their counts."""
+def resampled_totals(
+    combinations: npt.NDArray[np.int64],
+    codes: npt.NDArray[np.int64],
+    rows: int,
+    draws: int,
+    random: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Number of records and sum of codes for each of ``rows`` combinations, in ``draws`` resamples of the records.
 
-    combinations: npt.NDArray[np.int64]
-    codes: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
-
-
-def kinds_of(combinations: npt.NDArray[np.int64], codes: npt.NDArray[np.int64]) -> Kinds:
-    """The kinds among records with these combinations of parent values and these codes, shape (records,) each."""
-    distinct, counts = np.unique(np.stack([combinations, codes], axis=1), axis=0, return_counts=True)
-    return Kinds(distinct[:, 0], distinct[:, 1], counts)
-
-
-def resampled_totals(kinds: Kinds, rows: int, draws: int, random: np.random.Generator) -> tuple[Floats, Floats]:
-    """Number of records and sum of codes for each combination, in ``draws`` resamples of the records.
-
-    Shape (draws, rows) each. Multinomial counts of kinds are equivalent to drawing records with replacement.
+    ``combinations`` and ``codes``, (records,) each; the result has shape (draws, rows) each. Multinomial counts of the
+    distinct kinds of records are equivalent to drawing records with replacement.
     """
-    total = int(kinds.counts.sum())
-    drawn = random.multinomial(total, kinds.counts / total, size=draws).astype(float)
+    kinds, counts = np.unique(np.stack([combinations, codes], axis=1), axis=0, return_counts=True)
+    drawn = random.multinomial(len(codes), counts / len(codes), size=draws).astype(float)
     # Kinds are sorted by combination, so each combination is a range of columns.
-    present, starts = np.unique(kinds.combinations, return_index=True)
+    present, starts = np.unique(kinds[:, 0], return_index=True)
     n, s = np.zeros((draws, rows)), np.zeros((draws, rows))
     n[:, present] = np.add.reduceat(drawn, starts, axis=1)
-    s[:, present] = np.add.reduceat(drawn * kinds.codes, starts, axis=1)
+    s[:, present] = np.add.reduceat(drawn * kinds[:, 1], starts, axis=1)
     return n, s

@@ -40,15 +40,22 @@ def sample_histories(
     first = sample(network, patients, seed)
     codes = encode(network, first, network.variables)
     present, days = np.arange(patients), np.zeros(patients, dtype=np.int64)
-    parts = [(present, np.ones(patients, dtype=np.int64), days, codes)]
+    parts = [_coded(present, 1, days, codes)]
     for visit in range(2, int(sizes.max(initial=1)) + 1):
         kept = sizes[present] >= visit
         present = present[kept]
         before = {name: values[kept] for name, values in codes.items()}
         codes, gaps = _next_visit(transitions, before, len(present), visit, seed)
         days = days[kept] + gaps
-        parts.append((present, np.full(len(present), visit), days, codes))
-    return _table(network, parts)
+        parts.append(_coded(present, visit, days, codes))
+    visits = pd.concat(parts).sort_values(["patient", "visit"], ignore_index=True)
+    return visits.assign(**{name: decode(network, name, visits[name].to_numpy()) for name in network.variables})
+
+
+def _coded(patients: npt.NDArray[np.int64], visit: int, days: npt.NDArray[np.int64], codes: Codes) -> pd.DataFrame:
+    """One visit of ``patients``, with codes of the variables."""
+    head = {"record": patients * 100 + visit, "patient": patients, "visit": visit, "day": days}
+    return pd.DataFrame({**head, **codes})
 
 
 def _sizes(visits: int | Sequence[int] | npt.NDArray[np.int64], patients: int) -> npt.NDArray[np.int64]:
@@ -79,16 +86,3 @@ def _next_visit(
 
 def _stream(name: str, visit: int, seed: int) -> np.random.Generator:
     return np.random.default_rng([seed, HISTORY_STREAM, visit, crc32(name.encode())])
-
-
-def _table(
-    network: NetworkDefinition,
-    parts: Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], Codes]],
-) -> pd.DataFrame:
-    patient, visit, day = (np.concatenate([part[i] for part in parts]) for i in range(3))
-    order = np.lexsort((visit, patient))
-    head = {"record": patient * 100 + visit, "patient": patient, "visit": visit, "day": day}
-    columns = {name: pd.Series(values[order]) for name, values in head.items()}
-    for name in network.variables:
-        columns[name] = decode(network, name, np.concatenate([part[3][name] for part in parts])[order])
-    return pd.DataFrame(columns)

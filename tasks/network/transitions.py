@@ -78,6 +78,8 @@ def read_transitions(path: Path, network: NetworkDefinition) -> Transitions:
     raw: dict[str, Any] = {GAP: gap}
     for name, entry in changing.items():
         raw[name], sources[name] = _without_source(entry)
+        if wrong := {"type", "values", "recorded"} & set(raw[name]):
+            raise entry.at(min(wrong), raw[name][min(wrong)]).error("it is as in network.yaml; remove it")
         raw[name] |= {"type": network.type_of(name), "values": list(network.values(name)) or "count"}
     known = {name: _observed_root(network, name) for name in constant}
     last = {LAST + name: _observed_root(network, name) for name in (*changing, *redrawn) if not network.is_count(name)}
@@ -125,18 +127,13 @@ def _without_source(entry: Entry) -> tuple[dict[str, Any], str]:
     source = fields.pop("source", None)
     if not isinstance(source, str) or not source.strip():
         raise entry.error("state the source of its probabilities, or source: assumed")
-    if wrong := {"type", "values", "recorded"} & set(fields):
-        raise entry.at(min(wrong), fields[min(wrong)]).error("it is as in network.yaml; remove it")
     return fields, source
 
 
 def _read_gap(entry: Entry) -> tuple[dict[str, Any], dict[str, tuple[int, int]], str]:
-    fields = {key: one.raw for key, one in entry.items().items()}
-    source, ranges = fields.pop("source", None), fields.pop("days", None)
-    if not isinstance(source, str) or not source.strip():
-        raise entry.error("state the source of its probabilities, or source: assumed")
+    fields, source = _without_source(entry)
     days, least = dict[str, tuple[int, int]](), 1
-    for value, one in entry.at("days", ranges).items().items():
+    for value, one in entry.at("days", fields.pop("days", None)).items().items():
         low, high = one.raw if isinstance(one.raw, list) and len(one.raw) == 2 else (0, 0)
         if not (isinstance(low, int) and isinstance(high, int) and least <= low <= high):
             raise one.expected(f"[shortest, longest] in whole days, from {least} up")

@@ -1,6 +1,7 @@
 """Numbers and dates of a patient's visits."""
 
 from datetime import date, timedelta
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -19,16 +20,18 @@ def visits_per_patient(params: Visits, seed: int) -> npt.NDArray[np.int64]:
     return np.concatenate([1 + returns.sum(axis=1), np.array(params.long_visits, dtype=np.int64)]).astype(np.int64)
 
 
+@cache
 def first_date(patient: int) -> date:
     """The date of a patient's first visit, the same in every run."""
     return _FIRST_DAY + timedelta(days=int(np.random.default_rng([_FIRST, patient]).integers(_DAYS)))
 
 
+def date_of(patient: int, day: int | None) -> str:
+    """The ISO date of a day since a patient's first visit; empty for None."""
+    return "" if day is None else (first_date(patient) + timedelta(days=int(day))).isoformat()
+
+
 def visit_dates(visits: pd.DataFrame) -> pd.Series:
     """The ISO date of each visit, from the columns patient and day."""
-    first = {patient: first_date(patient) for patient in visits["patient"].unique().tolist()}
-    dates = [
-        (first[patient] + timedelta(days=day)).isoformat()
-        for patient, day in zip(visits["patient"].tolist(), visits["day"].tolist(), strict=True)
-    ]
+    dates = list(map(date_of, visits["patient"].tolist(), visits["day"].tolist()))
     return pd.Series(dates, index=visits.index, name="date", dtype="str")

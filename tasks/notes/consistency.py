@@ -93,7 +93,8 @@ async def filter_notes(
 def pass_through(first_notes: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Keep first notes unchecked: (ATTEMPTS, NOTES, UNSCORED). For published notes, which were filtered before.
 
-    NOTES marks them as consistent, because later stages leave out notes that are not. ATTEMPTS has no verdicts.
+    NOTES marks them as consistent, because questions are asked over consistent notes only (stage note_qa; every other
+    stage takes all notes). ATTEMPTS has no verdicts.
     """
     attempts = _first_attempts(first_notes)
     return _attempts_table(attempts), _notes_table(attempts).assign(consistent=True), unscored_table([])
@@ -145,10 +146,11 @@ def _notes_table(attempts: Sequence[Attempt]) -> pd.DataFrame:
 def filtering_metrics(attempts: pd.DataFrame, kinds: Mapping[int, str], *, seed: int, annotator: str) -> pd.DataFrame:
     """METRICS rows from ATTEMPTS; ``kinds`` maps a record to its kind of prompt. The item is the kind, or "all".
 
-    Shares (0-1): ``flagged_first`` (flagged first notes, of those with a verdict), and of all records ``kept_first``,
-    ``kept_regenerated`` and ``kept_flagged`` (still flagged after the last attempt). ``attempts``: mean per record.
-    ``words_per_note`` of notes that were never flagged (condition ``first``), of flagged first notes (``flagged``), of
-    their replacements (``regenerated``), and the paired difference of the last two.
+    Shares (0-1): ``flagged_first`` (flagged first notes, of those with a verdict; first notes without one are its
+    unscored), and of all records ``kept_flagged`` (the last attempt is flagged), ``kept_first`` and
+    ``kept_regenerated`` (it passed, or has no verdict). ``attempts``: mean per record. ``words_per_note`` of notes that
+    were never flagged (condition ``first``), of flagged first notes (``flagged``), of their replacements
+    (``regenerated``), and the paired difference of the last two.
     """
     frame = attempts.assign(kind=attempts["record"].map(kinds), words=attempts["note"].str.count(r"\S+"))
     rows: list[Row] = []
@@ -176,8 +178,9 @@ def spans_rows(attempts: pd.DataFrame, spans: pd.DataFrame, *, seed: int, proven
 
 
 def _shares(part: pd.DataFrame, item: str, seed: int) -> list[Row]:
-    last = part.sort_values("attempt").groupby("record", sort=True).last()
-    judged = part.loc[part["attempt"] == 0, "consistent"].dropna()
+    last = part.sort_values(["record", "attempt"]).drop_duplicates("record", keep="last")
+    first = part.loc[part["attempt"] == 0, "consistent"]
+    judged = first.dropna()
     still = (last["consistent"] == False).fillna(False).to_numpy(dtype=bool)  # noqa: E712 - null is not flagged
     new = (last["attempt"] > 0).to_numpy(dtype=bool)
     shares = {
@@ -186,7 +189,7 @@ def _shares(part: pd.DataFrame, item: str, seed: int) -> list[Row]:
         "kept_flagged": still,
     }
     keys: Row = {"condition": "check", "item": item}
-    unscored = int(part["consistent"].isna().sum())
+    unscored = len(first) - len(judged)
     flagged = mean_row("flagged_first", ~judged.astype(bool), seed=seed, unscored=unscored, **keys)
     attempts = mean_row("attempts", last["attempt"] + 1, bounds=(1, np.inf), seed=seed, **keys)
     return [flagged, *(mean_row(name, values, seed=seed, **keys) for name, values in shares.items()), attempts]

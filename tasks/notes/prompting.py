@@ -17,7 +17,6 @@ from schemas.params.records import Prompting
 from schemas.tables.columns import typed
 from schemas.tables.records import PROMPTS
 from tasks.domains.rules import Network, PromptingRules
-from tasks.llm.calls import Message
 from tasks.llm.prompts import render
 
 NOTES_A_CALL = 3
@@ -57,11 +56,6 @@ def symptom_values(prompts: pd.DataFrame) -> pd.DataFrame:
     """The symptoms' values in the records: columns record and one for each symptom."""
     values = zip(prompts["record"], prompts["values"], strict=True)
     return pd.DataFrame([{"record": record, **json.loads(listed)} for record, listed in values])
-
-
-def system_message() -> Message:
-    """The system message of every request for a note."""
-    return render(_PACKAGE, "system")[0]
 
 
 def choose(record: Mapping[Hashable, Any], network: Network, rules: PromptingRules, seed: int) -> Choices:

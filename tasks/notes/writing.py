@@ -21,7 +21,7 @@ from tasks.llm.calls import Answer, Ask, Call, Message, unscored_row, unscored_t
 from tasks.llm.prompts import render
 from tasks.llm.replies import without_fence
 from tasks.llm.requests import tokens_needed
-from tasks.notes.prompting import NOTES_A_CALL, system_message
+from tasks.notes.prompting import NOTES_A_CALL
 from tasks.text.sections import has_both_sections, split_sections
 
 _SEPARATOR = re.compile(r"^[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*$", re.MULTILINE)
@@ -185,7 +185,7 @@ def _call(request: NoteRequest, number: int) -> Call:
 
 def note_messages(prompt: str) -> tuple[Message, ...]:
     """System message and the request for a note."""
-    return (system_message(), Message("user", prompt))
+    return (*render("tasks.notes", "system"), Message("user", prompt))
 
 
 def conversation(prompt: str, note: str) -> tuple[Message, ...]:

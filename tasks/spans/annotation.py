@@ -67,8 +67,7 @@ async def annotate_spans(
     failures += more
     asked = [Phrase(one.record, one.symptom, normal[one.record][one.start : one.end]) for one in found]
     asked = [phrase for phrase in asked if phrase.record in compact]
-    versions = {record: Versions(normal[record], compact[record]) for record in normal if record in compact}
-    mapped, more = await map_phrases(versions, asked, ask)
+    mapped, more = await map_phrases(normal, compact, asked, ask)
     failures += more
     placed, more = await locate_phrases(compact, mapped, ask, step="compact", max_corrections=max_corrections)
     rows = [_span_row("normal", normal[one.record], one) for one in found]
@@ -182,9 +181,7 @@ async def locate_phrases(
     Phrases that are still not found, or ambiguous, become unscored rows. Phrases of the same symptom at the same place
     are merged.
     """
-    by_record: dict[int, list[Phrase]] = defaultdict(list)
-    for phrase in phrases:
-        by_record[phrase.record].append(phrase)
+    by_record = _by_record(phrases)
     texts = {record: [phrase.text for phrase in listed] for record, listed in by_record.items()}
     matches = {record: _match(notes[record], by_record[record], texts[record], sure=False) for record in by_record}
     corrected: set[tuple[int, int]] = set()
@@ -213,6 +210,13 @@ async def locate_phrases(
             kind = "corrected" if (record, row) in corrected else match.kind
             located.add(Located(record, phrase.symptom, match.start, match.end, kind))
     return _merged(located), failures
+
+
+def _by_record(phrases: Sequence[Phrase]) -> dict[int, list[Phrase]]:
+    found: dict[int, list[Phrase]] = defaultdict(list)
+    for phrase in phrases:
+        found[phrase.record].append(phrase)
+    return found
 
 
 def _match(note: str, phrases: Sequence[Phrase], texts: Sequence[str], *, sure: bool) -> list[Match | None]:
@@ -260,26 +264,19 @@ class MapReply(Reply):
     pairs: list[Pair]
 
 
-@dataclass(frozen=True)
-class Versions:
-    """Both versions of a record's note."""
-
-    note: str
-    compact: str
-
-
 async def map_phrases(
-    versions: Mapping[int, Versions], phrases: Sequence[Phrase], ask: Ask
+    notes: Mapping[int, str], compact: Mapping[int, str], phrases: Sequence[Phrase], ask: Ask
 ) -> tuple[list[Phrase], Unscored]:
     """Phrases of the compact notes for ``phrases`` of the normal notes, and unscored rows.
 
     A phrase without a counterpart yields none. After a failed call its record has no compact phrases; the call, and
     each phrase that is missing in a reply, become unscored rows.
     """
-    by_record: dict[int, list[Phrase]] = {}
-    for phrase in phrases:
-        by_record.setdefault(phrase.record, []).append(phrase)
-    asked = {record: _messages(versions[record], by_record[record]) for record in sorted(by_record)}
+    by_record = _by_record(phrases)
+    asked = {}
+    for record, own in sorted(by_record.items()):
+        texts = list(dict.fromkeys(phrase.text for phrase in own))
+        asked[record] = render("tasks.spans", "map", note=notes[record], compact=compact[record], phrases=texts)
     first, failures = await _ask(asked, "map", ask)
     again = {
         record: (*asked[record], Message("assistant", text), *render("tasks.spans", "same_meaning"))
@@ -298,11 +295,6 @@ async def map_phrases(
             elif pairs[key].strip() and still[key].strip():
                 mapped.append(Phrase(record, phrase.symptom, pairs[key]))
     return mapped, failures
-
-
-def _messages(versions: Versions, phrases: Sequence[Phrase]) -> tuple[Message, ...]:
-    texts = list(dict.fromkeys(phrase.text for phrase in phrases))
-    return render("tasks.spans", "map", note=versions.note, compact=versions.compact, phrases=texts)
 
 
 async def _ask(

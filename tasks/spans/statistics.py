@@ -1,7 +1,6 @@
 """Descriptive statistics of symptom spans (SimSUM, Tables 3(a) and 3(b)) for any set of notes, and the printed ones."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,32 +12,13 @@ from schemas.errors import SourceError
 from schemas.tables.columns import NOTE_VERSIONS, typed
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.reproduction.published import Cell, printed_cells
-from tasks.statistics.intervals import count_ratio_interval, ratio_interval
-from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table
+from tasks.statistics.intervals import count_ratio_interval
+from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table, ratio_row
 
 Floats = npt.NDArray[np.float64]
 
 ASSERTION_STEP = "assertion"
 """Step of unscored rows for which a span has its place, but no assertion."""
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """A ratio of sums over notes: sum(``over``) / sum(``under``); both have one entry per note.
-
-    ``is_share``: it cannot exceed 1.
-    """
-
-    item: str
-    metric: str
-    over: Floats
-    under: Floats
-    is_share: bool = True
-
-    def row(self) -> Row:
-        """Its row of METRICS."""
-        interval = ratio_interval if self.is_share else count_ratio_interval
-        return metric_row(self.metric, *interval(self.over, self.under), n=int(self.under.sum()), item=self.item)
 
 
 def span_statistics(
@@ -50,15 +30,16 @@ def span_statistics(
     and records are ignored. Items ``symptom`` and ``all`` are Table 3(a); items ``symptom=value`` are Table 3(b), whose
     shares refer to all notes with that value. ``about``: system, seed, provenance and unscored notes.
     """
-    rows = [ratio.row() for ratio in _ratios(spans[spans["version"] == version], values)]
+    rows = _rows(spans[spans["version"] == version], values)
     return metric_table(rows, stage=stage, condition=version, **about)
 
 
-def _ratios(spans: pd.DataFrame, values: pd.DataFrame) -> Iterator[Ratio]:
+def _rows(spans: pd.DataFrame, values: pd.DataFrame) -> Iterator[Row]:
+    """Ratios of sums over the notes, of the spans of one version."""
     symptoms = [column for column in values.columns if column != "record"]
     position = {int(record): row for row, record in enumerate(values["record"].tolist())}
     inside = spans[spans["record"].isin(position)]
-    rows = inside["record"].map(position).to_numpy(dtype=int)
+    note = inside["record"].map(position).to_numpy(dtype=int)
     weights = {
         "one": np.ones(len(inside)),
         "words": inside["text"].str.split().str.len().to_numpy(dtype=float),
@@ -69,26 +50,31 @@ def _ratios(spans: pd.DataFrame, values: pd.DataFrame) -> Iterator[Ratio]:
     notes = np.ones(len(values))
 
     def per_note(weight: str, chosen: npt.NDArray[np.bool_]) -> Floats:
-        return np.bincount(rows[chosen], weights[weight][chosen], minlength=len(values)).astype(float)
+        return np.bincount(note[chosen], weights[weight][chosen], minlength=len(values)).astype(float)
 
     everything = per_note("one", np.ones(len(inside), dtype=bool))
     for item in [*symptoms, "all"]:
         chosen = np.ones(len(inside), dtype=bool) if item == "all" else (inside["symptom"] == item).to_numpy()
         count = per_note("one", chosen)
-        yield Ratio(item, "spans_per_note", count, notes, is_share=False)
-        yield Ratio(item, "share_of_spans", count, everything)
-        yield Ratio(item, "words_per_span", per_note("words", chosen), count, is_share=False)
-        yield Ratio(item, "chars_per_span", per_note("chars", chosen), count, is_share=False)
-        yield Ratio(item, "share_in_history", per_note("history", chosen), count)
-        yield Ratio(item, "share_in_physical_examination", per_note("examination", chosen), count)
-    yield Ratio("all", "share_of_notes_without_spans", (everything == 0).astype(float), notes)
+        yield _count_row("spans_per_note", count, notes, item)
+        yield ratio_row("share_of_spans", count, everything, item=item)
+        yield _count_row("words_per_span", per_note("words", chosen), count, item)
+        yield _count_row("chars_per_span", per_note("chars", chosen), count, item)
+        yield ratio_row("share_in_history", per_note("history", chosen), count, item=item)
+        yield ratio_row("share_in_physical_examination", per_note("examination", chosen), count, item=item)
+    yield ratio_row("share_of_notes_without_spans", (everything == 0).astype(float), notes, item="all")
     for symptom in symptoms:
         count = per_note("one", (inside["symptom"] == symptom).to_numpy())
         for value in sorted(values[symptom].unique()):
             held = (values[symptom] == value).to_numpy(dtype=float)
             item = f"{symptom}={value}"
-            yield Ratio(item, "share_of_notes_mentioning", (count > 0) * held, held)
-            yield Ratio(item, "spans_per_note", count * held, held, is_share=False)
+            yield ratio_row("share_of_notes_mentioning", (count > 0) * held, held, item=item)
+            yield _count_row("spans_per_note", count * held, held, item)
+
+
+def _count_row(metric: str, counts: Floats, wholes: Floats, item: str) -> Row:
+    """As `ratio_row`, for a ratio that may exceed 1."""
+    return metric_row(metric, *count_ratio_interval(counts, wholes), n=int(wholes.sum()), item=item)
 
 
 def all_statistics(

@@ -7,7 +7,6 @@ by the first visit with the symptom and ends by the first visit without it. Fact
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any
 
 import pandas as pd
@@ -16,14 +15,8 @@ from schemas.tables.columns import typed
 from schemas.tables.visits import HISTORY_FACTS
 from tasks.domains.history import HistoryWords
 from tasks.domains.rules import Network, PromptingRules
-from tasks.network.visits import first_date
+from tasks.network.visits import date_of
 from tasks.text.language import capitalized
-
-
-def date_of(patient: int, day: int | None) -> str:
-    """The ISO date of a day since a patient's first visit; empty for None."""
-    return "" if day is None else (first_date(patient) + timedelta(days=int(day))).isoformat()
-
 
 Visits = Sequence[Mapping[Hashable, Any]]
 """Rows of the table of visits of one patient, by visit."""

@@ -11,8 +11,9 @@ import pandas as pd
 
 from tasks.domains.rules import PromptingRules
 from tasks.llm.prompts import render
+from tasks.network.visits import date_of
 from tasks.notes.prompting import Choices, choose, instructions_text
-from tasks.visits.facts import Visits, Worder, date_of
+from tasks.visits.facts import Visits, Worder
 
 COLUMNS = ["record", "patient", "visit", "day", "date", "kind", "slot", "instructions", "prompt"]
 """Of the prompts: those that writing and checking notes need (`tasks.notes.consistency`), and the visit's own."""

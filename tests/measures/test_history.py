@@ -23,11 +23,12 @@ from tasks.measures.history.doses import DAMAGES, UNDAMAGED, dosed_summaries, in
 from tasks.measures.history.judging import judge_summaries, summary_documents
 from tasks.measures.history.questions import summary_questions
 from tasks.measures.history.summarising import names_of, not_citing, outside_summaries, sample_patients, summarise
+from tasks.network.visits import date_of
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.writer.summaries import Stated, WrittenSummary, written_summary
 from tasks.texts.document import WHOLE, documents_table, system_names
 from tasks.texts.reading import Row
-from tasks.visits.facts import Fact, date_of, facts_of, history_facts
+from tasks.visits.facts import Fact, facts_of, history_facts
 from tasks.visits.prompting import visit_prompts
 from tasks.visits.writing import write_visit_notes
 from tests.support.histories import facts_by_patient, random_visits, worder_of

@@ -80,6 +80,21 @@ def test_a_check_without_verdict_is_unscored_and_counts_in_no_share():
     assert rows.loc[("all", "check", "kept_regenerated"), "value"] == 0.25
 
 
+def test_a_replacement_without_verdict_is_kept_as_not_flagged_and_no_first_note_is_unscored():
+    def check(call: Call) -> Said:
+        return ValueError("invalid reply") if call.key.endswith("/1") else flags("for 1 days")(call)
+
+    attempts, notes, unscored, _, _ = run(check)
+    assert notes["attempt"].tolist() == [0, 1, 0, 0] and notes["consistent"].tolist() == [True, False, True, True]
+    assert unscored[["record", "step"]].to_numpy().tolist() == [["1", "consistency/1"]]
+    kinds = dict(zip(PROMPTS["record"], PROMPTS["kind"], strict=True))
+    rows = filtering_metrics(attempts, kinds, seed=7, annotator="scripted").set_index(["item", "condition", "metric"])
+    flagged = rows.loc[("all", "check", "flagged_first")]
+    assert (flagged["value"], flagged["n"], flagged["unscored"]) == (0.25, 4, 0)
+    kept = {name: rows.loc[("all", "check", f"kept_{name}"), "value"] for name in ("first", "regenerated", "flagged")}
+    assert kept == {"first": 0.75, "regenerated": 0.25, "flagged": 0}
+
+
 def test_a_writer_that_fails_leaves_the_note_that_is_there():
     _, notes, unscored, _, _ = run(flags("for 1 days"), lambda call: TimeoutError("timed out"))
     assert notes["note"].tolist() == FIRST["note"].tolist() and not notes["consistent"][1]

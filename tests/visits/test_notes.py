@@ -10,10 +10,10 @@ import pytest
 from schemas.params.history import VisitNotes
 from schemas.tables.visits import VISIT_NOTES
 from tasks.domains.in_use import domain_names, in_domain
+from tasks.network.visits import date_of
 from tasks.notes.consistency import ConsistencyReply, consistency_call
 from tasks.simulator.writer.rules import ErrorRates
 from tasks.simulator.writer.visits import WrittenVisit, visit_note
-from tasks.visits.facts import date_of
 from tasks.visits.prompting import visit_prompts
 from tasks.visits.writing import CHECK, write_visit_notes
 from tests.simulator.test_writer import request

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
+from tasks.network.visits import date_of
 from tasks.text.language import capitalized
-from tasks.visits.facts import Fact, Worder, date_of, facts_of
+from tasks.visits.facts import Fact, Worder, facts_of
 
 COLUMNS = ["patient", "kind", "wording", "right"]
 

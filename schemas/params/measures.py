@@ -1,15 +1,4 @@
-"""DocLens.
-
-MED-OMIT.
-
-Note question answering: patients, questions, answering and judging.
-
-Overlap metrics.
-
-DocLens on short questions and radiology impressions.
-
-Evaluation of the user's own texts.
-"""
+"""The measures: DocLens, MED-OMIT, note question answering, overlap; and the evaluation of the user's own texts."""
 
 import re
 from typing import Annotated, Literal

@@ -1,9 +1,4 @@
-"""Params of the network's stages: number of records, fitting, bootstrap draws.
-
-Writing, filtering and compacting notes.
-
-Span extraction.
-"""
+"""From records to spans: sampling and fitting the network, writing and filtering notes, extraction, export."""
 
 from typing import Annotated, Literal
 

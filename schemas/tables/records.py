@@ -1,11 +1,4 @@
-"""The record table and the table of visits, whose columns come from the network definition.
-
-Tables from prompt to compact note.
-
-Symptom spans.
-
-SimSUM's printed tables, whose rows and columns are variables of its network of respiratory disease.
-"""
+"""Records and visits, with columns of the network definition; prompts, notes and spans; SimSUM's printed tables."""
 
 from typing import Protocol
 

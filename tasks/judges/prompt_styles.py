@@ -74,7 +74,7 @@ async def judge_styles(
     Returns the verdicts (document, system, kind, entailed, judged) and the instances without one.
     """
     questions = [Question(row.key, row.premise, (row.claim,)) for row in instances.itertuples()]
-    tables, unscored = [pd.DataFrame(columns=_VERDICTS)], list[dict[str, str | None]]()
+    tables, unscored = [pd.DataFrame(columns=_VERDICTS)], Unscored()
     for system, evaluator in _evaluators(judge, params, rules=rules):
         verdicts = await evaluator(questions)
         judged = pd.array([verdict.judgements[0] for verdict in verdicts], dtype="boolean")

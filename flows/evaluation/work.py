@@ -233,7 +233,7 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     if "answered" in made:
         tables["answers"] = made["answered"]
     if "planted" in made:
-        rates = rate_rows(made["planted"], system="judge", seed=params.seed, provenance=made_by)
+        rates = rate_rows(made["planted"], seed=params.seed, provenance=made_by)
         tables |= {"judge": rates, "planted": made["planted"]}
     files = (*data.files, *map(Path, chosen.own))
     return Evaluation(documents, plan, files, tables, problem_of(made, params.runtime.max_unscored_share))

@@ -41,7 +41,7 @@ async def run(stage: Stage) -> None:
     stage.save_unscored("unscored_calibrate", made["unscored"], of=len(planted) + len(made["unscored"]))
 
     made_by = stage.provenance(["judge"])
-    stage.save_metrics("calibration", rate_rows(planted, system="judge", seed=seed, provenance=made_by))
+    stage.save_metrics("calibration", rate_rows(planted, seed=seed, provenance=made_by))
     omissions = omission_ceilings(stage.load("facts"), stage.load("omitted"))
     shares = doclens.document_scores(verdicts).assign(ceiling=1.0)
     scores = pd.concat([shares, omissions], ignore_index=True)

@@ -13,7 +13,6 @@ from flows.runtime.stage import Stage
 from flows.stages.span import span_chunk
 from schemas.errors import NetworkError
 from schemas.params import Params
-from schemas.tables.baselines import evidence_columns
 from schemas.tables.columns import NOTE_VERSIONS
 from tasks.baselines import bn_text, neural_text
 from tasks.baselines.comparisons import (
@@ -43,6 +42,7 @@ from tasks.judges.simulated_notes import PROVENANCE, GoldNotes, gold_spans, gold
 from tasks.judges.span_agreement import REAL_NOTES, SymptomSpan, read_real_notes, real_notes_file
 from tasks.llm.calls import unscored_table
 from tasks.network.causal import exact_effect, question_of
+from tasks.network.evidence import evidence_columns
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.statistics.metric_rows import metric_table

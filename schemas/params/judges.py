@@ -1,13 +1,4 @@
-"""Params of the measurement of the annotator and the consistency check.
-
-Calibration of the judges.
-
-Params of the stages that measure the simulator's writer.
-
-The review protocol: number of notes, and raters.
-
-The manual evaluation of spans.
-"""
+"""How judges, annotator and the simulator's writer are measured: planted cases, and forms for people."""
 
 from pydantic import Field, field_validator
 

@@ -1,11 +1,4 @@
-"""Params of sentence embedding.
-
-Params of the baselines (SimSUM, Section 3.2 and Appendix F).
-
-Params of the effect of a treatment with text as confounder.
-
-Params of the span detector trained on generated notes.
-"""
+"""What is trained: encoder, baselines (SimSUM, Section 3.2 and Appendix F), adjustment by text, and the span tagger."""
 
 from typing import Literal
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
-from schemas.params.base import Section
+from schemas.params.base import NAME, Section
 
 RoleName = Literal["writer", "annotator", "judge", "answerer"]
 IdentityField = Literal["endpoint", "asked", "answered", "owner", "system_fingerprint"]
@@ -85,7 +85,6 @@ class Role(Section):
         return STRUCTURED if way == "auto" else (way,)
 
 
-_JUDGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 JUDGE: RoleName = "judge"
 
 
@@ -95,7 +94,7 @@ def read_judges(values: Any) -> Any:
         return values
     found = {}
     for name, given in values.items():
-        if not isinstance(name, str) or not _JUDGE_NAME.fullmatch(name) or name == JUDGE:
+        if not isinstance(name, str) or not re.fullmatch(NAME, name) or name == JUDGE:
             raise ValueError(f"names of judges are letters, digits, '.', '_' and '-', not {JUDGE}; found {name!r}")
         if isinstance(given, str):
             model, at, url = given.rpartition("@")

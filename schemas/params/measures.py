@@ -1,22 +1,11 @@
-"""DocLens.
-
-MED-OMIT.
-
-Note question answering: patients, questions, answering and judging.
-
-Overlap metrics.
-
-DocLens on short questions and radiology impressions.
-
-Evaluation of the user's own texts.
-"""
+"""The measures: DocLens, MED-OMIT, note question answering, overlap; and the evaluation of the user's own texts."""
 
 import re
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from schemas.params.base import Device, Section
+from schemas.params.base import NAME, Device, Section
 from schemas.params.llm import Role
 
 
@@ -106,7 +95,6 @@ class MedOmit(Section):
 
 ANSWERER = "answerer"
 """Name of the role's answerer among several."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class NoteQa(Section):
@@ -167,7 +155,7 @@ class NoteQaOutside(Section):
     @field_validator("answerers")
     @classmethod
     def _named(cls, answerers: dict[str, Role]) -> dict[str, Role]:
-        if bad := [name for name in answerers if not _NAME.fullmatch(name) or name == ANSWERER]:
+        if bad := [name for name in answerers if not re.fullmatch(NAME, name) or name == ANSWERER]:
             raise ValueError(f"names of answerers are letters, digits, '.', '_' and '-', not {ANSWERER}; found {bad}")
         return answerers
 

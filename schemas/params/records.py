@@ -1,15 +1,10 @@
-"""Params of the network's stages: number of records, fitting, bootstrap draws.
-
-Writing, filtering and compacting notes.
-
-Span extraction.
-"""
+"""From records to spans: sampling and fitting the network, writing and filtering notes, extraction, export."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from schemas.params.base import Section
+from schemas.params.base import NAME, Section
 
 OptimiserName = Literal["newton", "adam"]
 
@@ -115,11 +110,11 @@ class Filter(Section):
 class Export(Section):
     """The dataset: its validation split, and its metadata in card, Croissant and Zenodo files."""
 
-    name: str = Field(default="vignette-notes", pattern=r"[A-Za-z0-9][A-Za-z0-9._-]*")
+    name: str = Field(default="vignette-notes", pattern=NAME)
     """Also names the archive."""
     license: str = "CC-BY-4.0"
     """SPDX identifier."""
-    version: str = Field(default="1.0.0", pattern=r"[A-Za-z0-9][A-Za-z0-9._-]*")
+    version: str = Field(default="1.0.0", pattern=NAME)
     """Of the dataset."""
     url: str = "https://example.org/vignette-notes"
     """Where the dataset is published."""

@@ -1,9 +1,4 @@
-"""Execution of stages, which never affects their results, and folders of outside data.
-
-Scheduled probes and rebuilds.
-
-Params of the report page and of the record in MLflow.
-"""
+"""How stages run, and where outside data lies; the watch, the report, and the record in MLflow."""
 
 from datetime import datetime
 from typing import Annotated, Literal

@@ -1,49 +1,6 @@
-"""SimSUM's evidence settings (Section 3.2), embeddings and predictions. Vectors are in .npy files, never pickled."""
+"""Embeddings, splits and predictions of the baselines. Vectors are in .npy files, never pickled."""
 
-from typing import Literal, Protocol, get_args
-
-from schemas.errors import NetworkError
 from schemas.tables.columns import NOTE_VERSION, RECORD, SECTION, SYMPTOM, category, count, number, table, text
-
-EvidenceSetting = Literal["all", "no-sympt", "realistic"]
-EVIDENCE_SETTINGS: tuple[EvidenceSetting, ...] = get_args(EvidenceSetting)
-
-
-class TypedVariables(Protocol):
-    """The part of a network definition that evidence settings depend on."""
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """Variable names in order."""
-        ...
-
-    def type_of(self, name: str) -> str:
-        """The type of a variable."""
-        ...
-
-    def is_recorded(self, name: str) -> bool:
-        """Whether a realistic patient record would contain the variable."""
-        ...
-
-
-def evidence_columns(definition: TypedVariables, target: str, setting: EvidenceSetting) -> list[str]:
-    """Evidence variables for ``target`` in a setting, in the order of the definition.
-
-    ``all``: every other variable. ``no-sympt``: all except symptoms. ``realistic``: those of ``no-sympt`` that a
-    realistic patient record would contain. Raises NetworkError for an unknown target or setting.
-    """
-    if target not in definition.variables:
-        raise NetworkError(f"no variable {target!r} to predict; the network has {', '.join(definition.variables)}")
-    others = [name for name in definition.variables if name != target]
-    if setting == "all":
-        return others
-    without = [name for name in others if definition.type_of(name) != "symptom"]
-    if setting == "no-sympt":
-        return without
-    if setting == "realistic":
-        return [name for name in without if definition.is_recorded(name)]
-    raise NetworkError(f"unknown evidence setting {setting!r}; expected one of {', '.join(EVIDENCE_SETTINGS)}")
-
 
 NOTE_SENTENCES = table(
     {

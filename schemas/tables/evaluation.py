@@ -1,9 +1,4 @@
-"""Tables of DocLens, MED-OMIT and their calibration.
-
-Notes with and without a known error, and the verdicts of the consistency check. Phrases with a known assertion.
-
-Documents to evaluate, as a table with one row per document.
-"""
+"""Tables of DocLens and MED-OMIT, of cases with known truth on which judges are measured, and of outside documents."""
 
 import pandera.pandas as pa
 
@@ -67,7 +62,7 @@ FACTS = table(
         "supports": text(description="JSON list of diagnoses"),
         "refutes": text(description="JSON list of diagnoses"),
         "uniqueness": number(low=0, high=1, nullable=True, description="the largest; null for a fact in no cluster"),
-        "score": number(low=0, high=1, nullable=True, description="weight of its omission (paper's variant)"),
+        "score": number(low=0, high=1, nullable=True, description="weight of its omission, by med_omit.variant"),
         "posterior_shift": number(
             low=0, high=1, nullable=True, description="by the network; null if it states no symptom"
         ),

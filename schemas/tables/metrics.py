@@ -1,6 +1,4 @@
-"""The long-form tables written by all evaluating stages.
-The table of the papers' conclusions.
-"""
+"""Long-form tables of the evaluating stages (metrics, scores, unscored), reproduced figures and papers' conclusions."""
 
 from schemas.tables.columns import PROVENANCE, RECORD, category, count, number, table, text
 

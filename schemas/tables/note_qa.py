@@ -7,7 +7,6 @@ from schemas.tables.columns import PROVENANCE, category, count, flag, table, tex
 LETTERS = ("A", "B", "C", "D", "E")
 FORMS = ("multiple_choice", "free_text")
 VERSIONS = ("normal", "compact", "none")
-ORIGINS = ("truth", "generated", "outside")
 
 PATIENT_NOTES = table(
     {
@@ -27,7 +26,7 @@ QUESTIONS = table(
     {
         "question": text(description="id"),
         "patient": text(),
-        "origin": category(*ORIGINS),
+        "origin": category("truth", "generated", "outside"),
         "kind": text(description='findings, descriptor, visit, change; "generated"; a published category'),
         "answerable": flag(),
         "notes": count(description="number of the patient's notes"),

@@ -1,9 +1,4 @@
-"""Tables of the review protocol: notes shown to raters, and their ratings.
-
-Notes on the form for the manual evaluation of spans.
-
-Verdicts of a judge with the human labels of some of them.
-"""
+"""What people are shown and say: notes and ratings of the review, notes of the span form, labels of verdicts."""
 
 import pandera.pandas as pa
 

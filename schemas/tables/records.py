@@ -1,11 +1,4 @@
-"""The record table and the table of visits, whose columns come from the network definition.
-
-Tables from prompt to compact note.
-
-Symptom spans.
-
-SimSUM's printed tables, whose rows and columns are variables of its network of respiratory disease.
-"""
+"""Records and visits, with columns of the network definition; prompts, notes and spans; SimSUM's printed tables."""
 
 from typing import Protocol
 
@@ -70,12 +63,10 @@ def _variables(definition: NamedValues) -> dict[str, pa.Column]:
 BY_NETWORK = {"records": records_schema, "visits": visits_schema}
 """Schemas by stem of the tables whose columns come from the domain's network."""
 
-PROMPT_KINDS = ("symptoms", "conditions", "unrelated")
-
 PROMPTS = table(
     {
         "record": RECORD,
-        "kind": category(*PROMPT_KINDS),
+        "kind": category("symptoms", "conditions", "unrelated"),
         "mention": text(description="JSON list: symptoms to mention, in prompt order"),
         "avoid": text(description="JSON list: symptoms not to mention, in prompt order"),
         "values": text(description="JSON object: symptom -> value in the record"),

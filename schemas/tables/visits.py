@@ -17,9 +17,6 @@ from schemas.tables.columns import (
 )
 from schemas.tables.note_qa import QUESTIONS
 
-FACT_KINDS = ("trait", "episode", "level", "treatment", "decision")
-PURPOSES = ("referral", "discharge")
-
 VISIT_NOTES = table(
     {
         "record": VISIT_RECORD,
@@ -38,7 +35,7 @@ HISTORY_FACTS = table(
     {
         "patient": PATIENT,
         "fact": text(description="kind, variable and first day"),
-        "kind": category(*FACT_KINDS),
+        "kind": category("trait", "episode", "level", "treatment", "decision"),
         "item": text(description="the variable"),
         "value": text(description="of a level, treatment or decision; empty for others"),
         "start": DAY,
@@ -53,7 +50,7 @@ HISTORY_FACTS = table(
 HISTORY_SUMMARIES = table(
     {
         "patient": PATIENT,
-        "purpose": category(*PURPOSES),
+        "purpose": category("referral", "discharge"),
         "words": count(description="limit of the request"),
         "system": text(),
         "text": text(description="with citation marks, if the system cites"),

@@ -19,7 +19,7 @@ from tasks.statistics.misclassification import (
     SHIFTS,
     TURNS,
     Corrected,
-    correct_by_cases,
+    corrected_mean,
     turning_shift,
 )
 
@@ -84,7 +84,7 @@ def _unfit(cases: pd.DataFrame) -> str | None:
 
 def _corrected(values: np.ndarray, cases: pd.DataFrame, *, seed: int, shift: float) -> Corrected:
     known = (cases["truth"].to_numpy(dtype=bool), cases["judged"].to_numpy(dtype=bool))
-    return correct_by_cases(values, *known, cases["document"].to_numpy(), seed=seed, shift=shift)
+    return corrected_mean(values, *known, cases["document"].to_numpy(), seed=seed, shift=shift)
 
 
 def _turn_rows(whole: pd.DataFrame, cases: pd.DataFrame) -> list[Row]:

@@ -22,7 +22,6 @@ from sklearn.model_selection import KFold
 
 from schemas.params.learning import Baselines
 from schemas.params.records import Fit
-from schemas.tables.baselines import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
 from schemas.tables.columns import NOTE_VERSIONS
 from tasks.baselines import calibration
 from tasks.baselines.bn_tab import posteriors
@@ -42,6 +41,7 @@ from tasks.baselines.targets import (
     prediction_table,
 )
 from tasks.baselines.workers import run_jobs
+from tasks.network.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
 from tasks.network.fitting import fit
 from tasks.network.graph import NetworkDefinition
 from tasks.network.inference import joint, joint_posterior, likelihood_factors, marginal, updated

@@ -21,7 +21,6 @@ import torch
 from torch import nn
 
 from schemas.params.learning import Baselines, Neural, Schedule
-from schemas.tables.baselines import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
 from schemas.tables.columns import NOTE_VERSIONS
 from tasks.baselines.note_vectors import EMBEDDINGS, NoteVectors
 from tasks.baselines.targets import (
@@ -40,6 +39,7 @@ from tasks.baselines.targets import (
 )
 from tasks.baselines.workers import run_jobs
 from tasks.encoder import torch_device
+from tasks.network.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
 
 WEIGHT_STREAM, BATCH_STREAM = 41, 42
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}

@@ -46,9 +46,8 @@ class Terms:
 
     def inside(self, term: str) -> bool:
         """Whether the judge's lexicon contains the term or recognises its ending."""
-        return any(stem(lexicon().same.get(word, word)) in self.known for word in term.split()) or term.endswith(
-            self.endings or ("\0",)
-        )
+        known = any(stem(lexicon().same.get(word, word)) in self.known for word in term.split())
+        return known or term.endswith(self.endings)
 
 
 @lru_cache(maxsize=1)

@@ -5,16 +5,15 @@ notes are edited by script.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 
 import pandas as pd
 
 from schemas.tables.columns import typed
 from schemas.tables.evaluation import PLANTED_CASES, PLANTED_VERDICTS
 from tasks.domains.rules import PromptingRules
-from tasks.judges.scripted_edits import CONDITIONS, edited_notes
+from tasks.judges.scripted_edits import edited_notes
 from tasks.judges.simulated_notes import ERRING, STRIDE, WRITER, compacted, written
-from tasks.judges.span_agreement import KEYWORDS, RealNote
+from tasks.judges.span_agreement import RealNote
 from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Reply
 from tasks.llm.prompts import render
@@ -136,27 +135,8 @@ async def edit_verdicts(notes: Sequence[RealNote], rules: PromptingRules, ask: A
 
     ``rules`` hold the phrases of the domain's prompts.
     """
-    edited = edited_notes(
-        {n.record: n.text["normal"] for n in notes},
-        {n.record: n.spans["normal"] for n in notes},
-        partial(instructions, rules=rules),
-        seed=seed,
-    )
-    kinds = ["none" if one.kind == "unchanged" else one.kind for one in edited]
-    cases = pd.DataFrame({"record": range(len(edited)), "check": "consistency", "kind": kinds, "compact": None})
-    cases = cases.assign(instructions=[one.instructions for one in edited], note=[one.note for one in edited])
-    verdicts, _ = await check_cases(cases, ask)
+    edited = edited_notes(notes, rules, seed=seed)
+    cases = pd.DataFrame({"record": range(len(edited)), "check": "consistency", "compact": None})
+    cases = cases.assign(kind=[one.kind for one in edited], instructions=[one.instructions for one in edited])
+    verdicts, _ = await check_cases(cases.assign(note=[one.note for one in edited]), ask)
     return verdicts.assign(check="scripted edits")
-
-
-def instructions(mention: list[str], avoid: list[str], conditions: list[str], *, rules: PromptingRules) -> str:
-    """Information that the unchanged note agrees with, in the words of the main pipeline."""
-    fields = {
-        "mention": mention,
-        "avoid": avoid if mention else [],
-        "absent": [] if mention else list(KEYWORDS),
-        "own_complaint": False,
-        "conditions": conditions,
-        "forbidden_conditions": [] if mention or conditions else list(CONDITIONS),
-    }
-    return render("tasks.notes", "instructions", **fields, phrases=rules.phrases, count=1)[-1].content

@@ -173,7 +173,7 @@ def claim_pairs(claims: pd.DataFrame, rules: str) -> pd.DataFrame:
     table = judged.pivot(index=case, columns="provenance", values="judged")
     both = table.dropna().rename(columns={rules: RULES, **dict.fromkeys(judges, MODEL)}).reset_index()
     both = both.astype({RULES: bool, MODEL: bool, "truth": bool})
-    return both.assign(measure="planted claims", key=both["text"])[[*COLUMNS, "truth"]]
+    return both.assign(measure=PLANTED_CLAIMS, key=both["text"])[[*COLUMNS, "truth"]]
 
 
 def compared_rows(

@@ -8,6 +8,7 @@ import pandas as pd
 from schemas.tables.columns import typed
 from schemas.tables.evaluation import PLANTED
 from tasks.judges.planted import Cases, PlantedCitation, PlantedClaim, PlantedOmission, is_gone
+from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask, unscored_row
 from tasks.measures.doclens.citations import Statement, judge_citations, necessary_citations
 from tasks.measures.doclens.evaluators import Evaluator, Question
@@ -16,7 +17,6 @@ from tasks.measures.doclens.subclaims import LIMITS, Limits, list_subclaims
 from tasks.measures.med_omit.cases import Case, add_facts, find_omissions
 
 Row = tuple[str, str, str, str, bool, Judgement]  # step, kind, document, text, truth, judged
-Unscored = list[dict[str, str | None]]
 
 
 async def judge_planted(

@@ -30,9 +30,13 @@ STYLES: tuple[Style, ...] = ("plain", "json", "cot", "json_cot")
 CONDITION = "accuracy by prompt style"
 UNCHANGED = "claim of the reference"
 PRINTED = "printed tables"
-NLI_SETS = {"anli_r1": "ANLI-R1", "anli_r2": "ANLI-R2", "anli_r3": "ANLI-R3", "mednli": "MedNLI"}
-SIZES = {"ANLI-R1": 1000, "ANLI-R2": 1000, "ANLI-R3": 1200, "MedNLI": 1422}
-"""Pairs of the test sets, as printed in Table 4."""
+NLI_SETS = {
+    "anli_r1": ("ANLI-R1", 1000),
+    "anli_r2": ("ANLI-R2", 1000),
+    "anli_r3": ("ANLI-R3", 1200),
+    "mednli": ("MedNLI", 1422),
+}
+"""Test sets of Table 4, with their printed numbers of pairs."""
 _STREAM = 101
 _COLUMNS = ["document", "key", "kind", "premise", "claim", "entailed"]
 _VERDICTS = ["document", "system", "kind", "entailed", "judged"]
@@ -74,7 +78,7 @@ async def judge_styles(
     Returns the verdicts (document, system, kind, entailed, judged) and the instances without one.
     """
     questions = [Question(row.key, row.premise, (row.claim,)) for row in instances.itertuples()]
-    tables, unscored = [pd.DataFrame(columns=_VERDICTS)], list[dict[str, str | None]]()
+    tables, unscored = [pd.DataFrame(columns=_VERDICTS)], Unscored()
     for system, evaluator in _evaluators(judge, params, rules=rules):
         verdicts = await evaluator(questions)
         judged = pd.array([verdict.judgements[0] for verdict in verdicts], dtype="boolean")
@@ -112,9 +116,9 @@ def printed_style_rows(
 ) -> pd.DataFrame:
     """METRICS of `CONDITION` with the printed accuracies of Tables 4 to 7, as shares."""
     rows = []
-    for column, name in NLI_SETS.items():
-        rows += _printed(two_way, column, f"{name} (Table 4)", SIZES[name])
-    rows += _printed(three_way, "mednli", "MedNLI, three classes (Table 5)", SIZES["MedNLI"])
+    for column, (name, pairs) in NLI_SETS.items():
+        rows += _printed(two_way, column, f"{name} (Table 4)", pairs)
+    rows += _printed(three_way, "mednli", "MedNLI, three classes (Table 5)", NLI_SETS["mednli"][1])
     rows += _printed(few, "accuracy", "20 sentences of ACI-BENCH (Table 6)", 20)
     rows += _printed(many, "accuracy", "100 sentences of ACI-BENCH (Table 7)", 100)
     return metric_table(rows, stage="doclens", condition=CONDITION, provenance=PRINTED)

@@ -22,7 +22,7 @@ from tasks.statistics.misclassification import SHIFTS, Corrected, corrected_mean
 STAGE = "calibrate"
 
 
-def rate_rows(planted: pd.DataFrame, *, system: str, seed: int, provenance: str) -> pd.DataFrame:
+def rate_rows(planted: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
     """METRICS: rates of each step (item "all"), and the share judged rightly of each kind of planted case.
 
     Cases of texts written for one record are one cluster.
@@ -36,7 +36,7 @@ def rate_rows(planted: pd.DataFrame, *, system: str, seed: int, provenance: str)
             keys = {"condition": step, "item": kind, "unscored": len(group) - len(right)}
             row = mean_row("judged_rightly", right, clusters=records[right.index], seed=seed, **keys)
             rows += [row, *bounds_rows(row)]
-    return metric_table(rows, stage=STAGE, system=system, seed=seed, provenance=provenance)
+    return metric_table(rows, stage=STAGE, system="judge", seed=seed, provenance=provenance)
 
 
 def record_of(documents: pd.Series) -> pd.Series:

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tasks.domains.rules import PromptingRules
 from tasks.judges.changes import pattern, words
-from tasks.judges.span_agreement import KEYWORDS, SymptomSpan, states
+from tasks.judges.span_agreement import KEYWORDS, RealNote, SymptomSpan, states
+from tasks.llm.prompts import render
 from tasks.text.sentences import sentence_spans
 
 KINDS = ("negation turned", "temperature changed", "sentence removed", "condition added")
@@ -25,37 +27,47 @@ CONDITIONS: dict[str, str] = words(_WORDS)["conditions"]
 
 @dataclass(frozen=True)
 class EditedNote:
-    """A note, changed or not (``kind`` is "unchanged"), with the instructions that the unchanged one meets."""
+    """A note, changed or not (``kind`` is "none"), with the instructions that the unchanged one meets."""
 
-    record: int
     kind: str
     note: str
     instructions: str
-    change: str  # for error analysis
 
 
-def edited_notes(
-    notes: Mapping[int, str], spans: Mapping[int, Sequence[SymptomSpan]], write: Callable[..., str], *, seed: int
-) -> list[EditedNote]:
-    """Each note unchanged, and with every applicable kind of edit.
+def edited_notes(notes: Sequence[RealNote], rules: PromptingRules, *, seed: int) -> list[EditedNote]:
+    """Each normal note unchanged, and with every applicable kind of edit, by record.
 
-    ``write(mention, avoid, conditions)`` renders instructions: mention lines ("cough: no"), names, names.
+    ``rules`` hold the phrases of the domain's prompts.
     """
     found = []
-    for record, note in sorted(notes.items()):
-        draw = np.random.default_rng([seed, _STREAM, record])
-        wanted = wanted_states(note, spans.get(record, ()))
+    for real in sorted(notes, key=lambda one: one.record):
+        note, spans = real.text["normal"], real.spans["normal"]
+        draw = np.random.default_rng([seed, _STREAM, real.record])
+        wanted = wanted_states(note, spans)
         held = [name for name, worded in CONDITIONS.items() if re.search(worded, note, re.IGNORECASE)]
-        spoken = {s.symptom for s in spans.get(record, ())}
+        spoken = {s.symptom for s in spans}
         silent = [s for s in KEYWORDS if s not in spoken and not re.search(KEYWORDS[s], note, re.IGNORECASE)]
-        instructions = write(mention=[f"{s}: {v}" for s, v in wanted.items()], avoid=silent, conditions=held)
-        found.append(EditedNote(record, "unchanged", note, instructions, ""))
-        subject = _Subject(note, spans.get(record, ()), wanted, held)
+        instructions = _instructions([f"{s}: {v}" for s, v in wanted.items()], silent, held, rules)
+        found.append(EditedNote("none", note, instructions))
+        subject = _Subject(note, spans, wanted, held)
         for kind, edit in _EDITS.items():
-            done = edit(subject, draw)
-            if done is not None and done[0] != note:
-                found.append(EditedNote(record, kind, done[0], instructions, done[1]))
+            edited = edit(subject, draw)
+            if edited is not None and edited != note:
+                found.append(EditedNote(kind, edited, instructions))
     return found
+
+
+def _instructions(mention: list[str], avoid: list[str], conditions: list[str], rules: PromptingRules) -> str:
+    """Information that the unchanged note agrees with, in the words of the main pipeline."""
+    fields = {
+        "mention": mention,
+        "avoid": avoid if mention else [],
+        "absent": [] if mention else list(KEYWORDS),
+        "own_complaint": False,
+        "conditions": conditions,
+        "forbidden_conditions": [] if mention or conditions else list(CONDITIONS),
+    }
+    return render("tasks.notes", "instructions", **fields, phrases=rules.phrases, count=1)[-1].content
 
 
 def wanted_states(note: str, spans: Sequence[SymptomSpan]) -> dict[str, str]:
@@ -70,10 +82,6 @@ def wanted_states(note: str, spans: Sequence[SymptomSpan]) -> dict[str, str]:
         high = re.search(r"\bhigh\b", words) is not None or max(readings, default=0.0) >= 38.6
         wanted["fever"] = "high" if high else "low"
     return wanted
-
-
-Done = tuple[str, str] | None
-"""The edited note, and what was changed."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +104,7 @@ class _Subject:
         return all(self.sentence(one.start) == sentence for one in self.spans if one.symptom == span.symptom)
 
 
-def _turn_negation(subject: _Subject, draw: np.random.Generator) -> Done:
+def _turn_negation(subject: _Subject, draw: np.random.Generator) -> str | None:
     """Turn one denial of a requested symptom into an affirmation; in a note without denials, the reverse."""
     for rules, values in (("turned", ("no", "none")), ("affirmed", ("yes", "low", "high"))):
         own = [s for s in subject.spans if subject.wanted.get(s.symptom) in values and subject.alone(s)]
@@ -107,19 +115,18 @@ def _turn_negation(subject: _Subject, draw: np.random.Generator) -> Done:
     return None
 
 
-def _substitute(subject: _Subject, span: SymptomSpan, rules: Sequence[tuple[str, str]]) -> Done:
+def _substitute(subject: _Subject, span: SymptomSpan, rules: Sequence[tuple[str, str]]) -> str | None:
     note, start = subject.note, max(subject.sentence(span.start)[0], span.start - _REACH)
     for asked, replacement in rules:
         places = list(re.compile(asked, re.IGNORECASE).finditer(note, start, span.end))
         if places:
             place = places[-1]
             turned = replacement.capitalize() if note[place.start()].isupper() else replacement
-            edited = note[: place.start()] + turned + note[place.end() :]
-            return edited, f"{span.symptom}: {place.group()!r} -> {turned!r}"
+            return note[: place.start()] + turned + note[place.end() :]
     return None
 
 
-def _change_temperature(subject: _Subject, draw: np.random.Generator) -> Done:
+def _change_temperature(subject: _Subject, draw: np.random.Generator) -> str | None:
     """Change every temperature to another fever level than requested: fever if there is none, none if there is."""
     note = subject.note
     reading, found = pattern(_WORDS, "reading"), pattern(_WORDS, "temperature").finditer(note)
@@ -131,7 +138,7 @@ def _change_temperature(subject: _Subject, draw: np.random.Generator) -> Done:
     for place in reversed(places):
         value = celsius if _celsius(place["value"]) == float(place["value"]) else round(celsius * 1.8 + 32, 1)
         note = note[: place.start()] + f"{value:g}" + note[place.end() :]
-    return note, f"temperature -> {celsius} °C"
+    return note
 
 
 def _celsius(value: str) -> float:
@@ -139,7 +146,7 @@ def _celsius(value: str) -> float:
     return number if number < 60 else (number - 32) / 1.8
 
 
-def _remove_sentence(subject: _Subject, draw: np.random.Generator) -> Done:
+def _remove_sentence(subject: _Subject, draw: np.random.Generator) -> str | None:
     """Remove the only sentence that mentions a requested symptom."""
     note, own = subject.note, []
     for span in subject.spans:
@@ -147,14 +154,14 @@ def _remove_sentence(subject: _Subject, draw: np.random.Generator) -> Done:
         named = re.compile(KEYWORDS[span.symptom], re.IGNORECASE)
         elsewhere = len(named.findall(note)) != len(named.findall(note[start:end]))
         if span.symptom in subject.wanted and subject.alone(span) and not elsewhere:
-            own.append((span, start, end))
+            own.append((start, end))
     if not own:
         return None
-    span, start, end = own[int(draw.integers(len(own)))]
-    return note[:start] + note[end:].lstrip(" "), f"{span.symptom}: {note[start:end]!r}"
+    start, end = own[int(draw.integers(len(own)))]
+    return note[:start] + note[end:].lstrip(" ")
 
 
-def _add_condition(subject: _Subject, draw: np.random.Generator) -> Done:
+def _add_condition(subject: _Subject, draw: np.random.Generator) -> str | None:
     """Add a condition that the instructions do not list to the end of the history."""
     note = subject.note
     if subject.wanted and not subject.held:
@@ -167,9 +174,9 @@ def _add_condition(subject: _Subject, draw: np.random.Generator) -> Done:
     if not names or heading is None:
         return None
     name = names[int(draw.integers(len(names)))]
-    return note[: heading.start()] + " " + added[name] + note[heading.start() :], name
+    return note[: heading.start()] + " " + added[name] + note[heading.start() :]
 
 
-_EDITS: dict[str, Callable[[_Subject, np.random.Generator], Done]] = dict(
+_EDITS: dict[str, Callable[[_Subject, np.random.Generator], str | None]] = dict(
     zip(KINDS, (_turn_negation, _change_temperature, _remove_sentence, _add_condition), strict=True)
 )

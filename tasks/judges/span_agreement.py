@@ -158,12 +158,12 @@ def state_counts(ours: dict[str, str], theirs: dict[str, str]) -> Counts:
     return Counts(len(ours.items() & theirs.items()), len(ours), len(theirs))
 
 
-def whole_sentences(note: str, keywords: dict[str, str]) -> list[SymptomSpan]:
-    """The comparison annotator: every sentence that matches a symptom's keywords (a regex) is a span of it."""
+def whole_sentences(note: str) -> list[SymptomSpan]:
+    """The comparison annotator: every sentence that matches a symptom's `KEYWORDS` is a span of it."""
     return [
         SymptomSpan(symptom, start, end)
         for start, end in sentence_spans(note)
-        for symptom, named in keywords.items()
+        for symptom, named in KEYWORDS.items()
         if re.search(named, note[start:end], re.IGNORECASE)
     ]
 
@@ -219,7 +219,7 @@ def agreement_table(
         own: dict[int, list[SymptomSpan]] = {record: [] for record in texts}
         for row in spans[(spans["version"] == version) & spans["record"].isin(list(texts))].itertuples():
             own[int(row.record)].append(SymptomSpan(str(row.symptom), int(row.start), int(row.end)))
-        sentences = {record: whole_sentences(text, KEYWORDS) for record, text in texts.items()}
+        sentences = {record: whole_sentences(text) for record, text in texts.items()}
         condition = version if half == "all" else f"{version}, {half}"
         annotator = {"provenance": provenance, "unscored": unscored}
         for system, predicted, made in (

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 
 from schemas.params.llm import Price, RoleName
 from tasks.llm.calls import Answer, Ask, Call
+from tasks.llm.prompt_set import name_of, text_of
 
 CHARACTERS_A_TOKEN = 4.0
 """Of English prose, by OpenAI's rule of thumb."""
@@ -77,9 +77,8 @@ def tokens(text: str) -> int:
 
 
 def template_tokens(package: str, *names: str) -> int:
-    """About how many tokens the prompt files ``prompts/<name>.txt`` of a package have before they are filled."""
-    folder = files(package).joinpath("prompts")
-    return sum(tokens(folder.joinpath(f"{name}.txt").read_text(encoding="utf-8")) for name in names)
+    """About how many tokens the prompts of a package, as they are in use, have before they are filled."""
+    return sum(tokens(text_of(name_of(package, name))) for name in names)
 
 
 def request_tokens(content: bytes) -> int:

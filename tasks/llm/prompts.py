@@ -27,11 +27,11 @@ _HEAD = re.compile(r"^\[(system|user|assistant)\]$", re.MULTILINE)
 
 
 @lru_cache
-def _blocks(name: str, source: str) -> tuple[tuple[str, str], ...]:
+def _blocks(name: str, source: str) -> tuple[tuple[str, Template], ...]:
     if found := problems(name, source):
         raise ParamsError(f"prompt {name}: {'; '.join(found)}")
     parts = _HEAD.split(source)
-    return tuple(zip(parts[1::2], parts[2::2], strict=True))
+    return tuple(zip(parts[1::2], map(_ENVIRONMENT.from_string, parts[2::2]), strict=True))
 
 
 def variables(source: str) -> tuple[frozenset[str], frozenset[str]]:
@@ -61,11 +61,6 @@ def problems(name: str, source: str) -> list[str]:
     return found + ([f"lacks the field {', '.join(lacking)}"] if lacking else [])
 
 
-@lru_cache
-def _template(body: str) -> Template:
-    return _ENVIRONMENT.from_string(body)
-
-
 def render(package: str, name: str, **fields: Any) -> tuple[Message, ...]:
     """Fill ``prompts/<name>.txt`` of ``package``, or the user's in its place, with ``fields``.
 
@@ -74,9 +69,6 @@ def render(package: str, name: str, **fields: Any) -> tuple[Message, ...]:
     """
     named = name_of(package, name)
     return tuple(
-        Message(
-            cast(Literal["system", "user", "assistant"], role),
-            _template(body).render(**fields).strip(),
-        )
+        Message(cast(Literal["system", "user", "assistant"], role), body.render(**fields).strip())
         for role, body in _blocks(named, text_of(named))
     )

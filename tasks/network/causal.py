@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from schemas.tables.baselines import evidence_columns
 from tasks.network.coding import Codes, combine, encode, make_design
+from tasks.network.evidence import evidence_columns
 from tasks.network.fitting import LOGISTIC, POISSON, maximise, totals
 from tasks.network.graph import Floats, NetworkDefinition, intervene
 from tasks.network.inference import joint

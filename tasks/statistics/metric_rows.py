@@ -24,13 +24,13 @@ from tasks.statistics.intervals import (
     shares_correlation,
     statistic_interval,
 )
-from tasks.statistics.prediction_powered import correlated_draws, drawn_limit
+from tasks.statistics.prediction_powered import DRAWS, correlated_draws, drawn_limit
 
 Row = dict[str, Any]
 NAN = float("nan")
 COMPUTED = "computed, no model"
 """Provenance of figures that need no model."""
-_DRAWS, _ENDS, _TINY = 4000, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], 1e-12
+_ENDS, _TINY = [(1 - LEVEL) / 2, (1 + LEVEL) / 2], 1e-12
 _DEFAULTS: Row = {"low": NAN, "high": NAN, "unscored": 0, "seed": None}
 
 
@@ -142,7 +142,7 @@ def detection_rows(
         rows.append(mean_row(metric, right, clusters=group["cluster"], **columns))
         if len(group):
             size = effective_size(*cluster_sums(right, group["cluster"]))
-            drawn.append(drawn_limit(float(right.mean()), size, random, _DRAWS))
+            drawn.append(drawn_limit(float(right.mean()), size, random, DRAWS))
     value, low, high = precision_at_half(rows[0]["value"], rows[1]["value"]), NAN, NAN
     if len(drawn) == 2:
         right = scored["judged"] == scored["truth"]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tasks.statistics.intervals import LEVEL, cluster_sums, effective_size
+from tasks.statistics.intervals import LEVEL, Floats, cluster_sums, effective_size
 from tasks.statistics.prediction_powered import drawn_share
 
 DRAWS = 2000
@@ -21,7 +21,6 @@ MIN_INFORMEDNESS = 0.05
 TURNS = "_turns_over_at"
 """Ends the name of a metric whose value is `turning_shift`."""
 _HALVINGS = 20
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import pandas as pd
 
 from tasks.statistics.agreement import kappa_interval
 from tasks.statistics.intervals import LEVEL as CONFIDENCE
-from tasks.statistics.intervals import Interval, difference_interval, statistic_interval
+from tasks.statistics.intervals import Floats, Interval, difference_interval, statistic_interval
 from tasks.statistics.metric_rows import Row, bounds_rows, mean_row, metric_row
 
 LEVEL = 0.05
@@ -27,7 +27,6 @@ TOGETHER = "against each other"
 MEAN, WITHOUT = "mean of all judges", "mean without {}"
 """Conditions of ranks that several judges give together."""
 SAME_FAMILY = "systems of a judge's family"
-Floats = npt.NDArray[np.float64]
 
 
 def flip_p(differences: npt.ArrayLike, clusters: npt.ArrayLike, *, one_sided: bool = False) -> float:

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tasks.statistics.intervals import LEVEL, cluster_sums, effective_size
+from tasks.statistics.intervals import LEVEL, Floats, cluster_sums, effective_size
 
-Floats = npt.NDArray[np.float64]
 DRAWS = 4000
 FEWEST_LABELS = 5
 """Clusters of labels below which only the labels' own interval is given."""

@@ -7,10 +7,10 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from schemas.params.learning import Baselines
-from schemas.tables.baselines import EVIDENCE_SETTINGS
 from tasks.baselines.bn_text import cross_fitted, designs_of, infer
 from tasks.baselines.calibration import apply, calibrated, fit_calibration, fit_pool, pool_design
 from tasks.baselines.targets import Parts, labels_of
+from tasks.network.evidence import EVIDENCE_SETTINGS
 from tasks.network.fitting import fit
 from tasks.network.inference import joint, marginal, updated
 from tests.baselines.samples import TARGETS, random_predictions, records

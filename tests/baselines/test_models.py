@@ -7,13 +7,7 @@ import pandas as pd
 import pytest
 
 from schemas.params.learning import Baselines, Neural, Schedule, XgboostTab
-from schemas.tables.baselines import (
-    EVIDENCE_SETTINGS,
-    PREDICTIONS,
-    RELIABILITY,
-    SPLIT,
-    TUNED,
-)
+from schemas.tables.baselines import PREDICTIONS, RELIABILITY, SPLIT, TUNED
 from schemas.tables.metrics import METRICS, UNSCORED
 from tasks.baselines import bn_tab, bn_text, neural_text, xgboost_tab
 from tasks.baselines.comparisons import (
@@ -31,6 +25,7 @@ from tasks.baselines.comparisons import (
 from tasks.baselines.scoring import metric_rows, reliability_rows
 from tasks.baselines.targets import Parts, lacking, parts_of, prediction_table, split_records
 from tasks.baselines.xgboost_tab import GRIDS, QUICK, tuned_rows
+from tasks.network.evidence import EVIDENCE_SETTINGS
 from tests.baselines.samples import TARGETS, note_vectors, records
 from tests.support.records import NETWORK, records_of
 

@@ -6,7 +6,6 @@ import xgboost as xgb
 from sklearn.model_selection import StratifiedKFold
 
 from schemas.params.learning import Baselines
-from schemas.tables.baselines import EvidenceSetting, evidence_columns
 from tasks.baselines.targets import Parts
 from tasks.baselines.xgboost_lockstep import Lockstep, TrainingSet, TreeSettings, column_draws, row_draws
 from tasks.baselines.xgboost_tab import (
@@ -20,6 +19,7 @@ from tasks.baselines.xgboost_tab import (
     search,
     training_set,
 )
+from tasks.network.evidence import EvidenceSetting, evidence_columns
 from tests.baselines.samples import TARGETS, records
 from tests.support.grid_search import grid_search
 from tests.support.records import NETWORK

@@ -12,7 +12,6 @@ from sentence_transformers import SentenceTransformer
 
 from schemas.params.learning import Baselines, Neural, XgboostTab
 from schemas.params.records import Fit
-from schemas.tables.baselines import EVIDENCE_SETTINGS, evidence_columns
 from tasks.baselines import neural_text, xgboost_tab
 from tasks.baselines.neural_text import batch_order
 from tasks.baselines.note_vectors import NoteVectors, embed
@@ -22,6 +21,7 @@ from tasks.baselines.xgboost_tab import combinations
 from tasks.encoder import load_encoder
 from tasks.encoder.encoder import found_model
 from tasks.judges.span_agreement import read_real_notes, real_notes_file
+from tasks.network.evidence import EVIDENCE_SETTINGS, evidence_columns
 from tasks.network.fitting import fit
 from tasks.network.graph import NetworkDefinition, in_categories
 from tasks.network.inference import log_likelihood, posterior

@@ -169,7 +169,7 @@ def test_judge_is_put_through_every_step_and_scored() -> None:
         "facts",
         "subclaims",
     }
-    rows = METRICS.validate(rate_rows(planted, system="judge", seed=1, provenance="rules"))
+    rows = METRICS.validate(rate_rows(planted, seed=1, provenance="rules"))
     entailment = rows[(rows["condition"] == "entailment") & (rows["item"] == "all")].set_index("metric")["value"]
     assert entailment["sensitivity"] >= 0.9
     assert entailment["specificity"] >= 0.7  # graded changes are hard
@@ -248,7 +248,7 @@ def test_judge_is_measured_on_the_errors_planted_by_the_writer() -> None:
     cases = Cases(claims=[*asked(), *compacted()[0]], left_out=compacted()[1])
     planted, unscored = asyncio.run(judge_planted(DirectAsk(), SimulatorEvaluator(), cases))
     assert unscored == []
-    rows = rate_rows(PLANTED.validate(planted), system="judge", seed=1, provenance="rules")
+    rows = rate_rows(PLANTED.validate(planted), seed=1, provenance="rules")
     rightly = rows[rows["metric"] == "judged_rightly"].set_index(["condition", "item"])["value"]
     assert rightly["entailment", "dropped by the writer"] >= 0.7
     assert rightly["omissions", "left out by the writer"] >= 0.6
@@ -397,7 +397,7 @@ def test_the_share_judged_rightly_of_a_kind_leaves_out_and_counts_its_failures()
         ("own sentence", True, True), ("own sentence", True, False), ("own sentence", True, None),
         ("side changed", False, False), ("side changed", False, None), ("side changed", False, None),
     )]  # fmt: skip
-    rows = rate_rows(planted_table(cases, "p"), system="judge", seed=1, provenance="p")
+    rows = rate_rows(planted_table(cases, "p"), seed=1, provenance="p")
     kinds = rows[rows["metric"] == "judged_rightly"].set_index("item")
     assert kinds[["value", "n", "unscored"]].values.tolist() == [[0.5, 2, 1], [1, 1, 2]]
     whole = rows[rows["item"] == "all"].set_index("metric")

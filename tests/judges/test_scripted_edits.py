@@ -1,12 +1,21 @@
 """Scripted edits of notes make the named change, and only that."""
 
 import re
+from collections.abc import Sequence
 
 import pytest
 
+from tasks.domains.rules import load_rules
 from tasks.judges.scripted_edits import edited_notes, wanted_states
-from tasks.judges.span_agreement import SymptomSpan
+from tasks.judges.span_agreement import RealNote, SymptomSpan
 from tests.support.cases import from_table
+
+RULES = load_rules()
+
+
+def real(note: str, spans: Sequence[SymptomSpan]) -> RealNote:
+    """A published note with its spans; edits are of the normal version."""
+    return RealNote(1, {"normal": note, "compact": ""}, {"normal": tuple(spans), "compact": ()})
 
 
 def test_edits_make_the_named_change() -> None:
@@ -17,19 +26,21 @@ def test_edits_make_the_named_change() -> None:
     spans = [SymptomSpan("cough", note.index("a cough"), note.index("a cough") + 7)]
     spans.append(SymptomSpan("fever", note.index("denies fever"), note.index("denies fever") + 12))
     assert wanted_states(note, spans) == {"cough": "yes", "fever": "none"}
-    edits = edited_notes({1: note}, {1: spans}, lambda **lists: str(lists), seed=3)
+    edits = edited_notes([real(note, spans)], RULES, seed=3)
     kinds = {one.kind: one.note for one in edits}
-    assert set(kinds) == {"unchanged", "negation turned", "temperature changed", "sentence removed", "condition added"}
+    assert set(kinds) == {"none", "negation turned", "temperature changed", "sentence removed", "condition added"}
     assert "reports fever" in kinds["negation turned"]
     assert "36.8" not in kinds["temperature changed"]
     assert len(kinds["sentence removed"]) < len(note) < len(kinds["condition added"])
-    assert edits == edited_notes({1: note}, {1: spans}, lambda **lists: str(lists), seed=3)
+    assert edits == edited_notes([real(note, spans)], RULES, seed=3)
+    (instructions,) = {one.instructions for one in edits}
+    assert "asthma" in instructions and "fever" in instructions
 
 
 def edits(note: str, *phrases: tuple[str, str], seed: int = 1) -> dict[str, str]:
     """The note after each kind of edit; spans are given by symptom and phrase."""
     spans = [SymptomSpan(symptom, note.index(text), note.index(text) + len(text)) for symptom, text in phrases]
-    return {one.kind: one.note for one in edited_notes({1: note}, {1: spans}, lambda **_: "", seed=seed)}
+    return {one.kind: one.note for one in edited_notes([real(note, spans)], RULES, seed=seed)}
 
 
 EXAM = "\n\nPhysical Examination\nLungs clear."
@@ -42,7 +53,7 @@ def test_a_statement_is_turned_into_its_opposite(sentence: str, turned: str) -> 
 
 def test_a_symptom_of_two_sentences_is_neither_turned_nor_removed() -> None:
     found = edits(f"No cough. Denies cough. Asthma.{EXAM}", ("cough", "No cough"), ("cough", "Denies cough"))
-    assert set(found) == {"unchanged", "condition added"}
+    assert set(found) == {"none", "condition added"}
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,8 @@ def _noisy_or(entry: Entry, own: tuple[str, ...], parents: Values) -> NoisyOr:
 
 def _logistic(entry: Entry, own: tuple[str, ...], parents: Values) -> Logistic:
     """A logistic regression: bias and coefficients."""
-    return Logistic(_regression(entry, parents))
+    model = _regression(entry, parents)
+    return Logistic(model.bias, model.coefficients)
 
 
 def _poisson(entry: Entry, own: tuple[str, ...], parents: Values) -> Poisson:

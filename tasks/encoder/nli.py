@@ -4,7 +4,7 @@ Two kinds of Hugging Face model are supported: sequence-pair classifiers with an
 (Honovich et al. 2022), sequence-to-sequence models that answer "1" to ``premise: ... hypothesis: ...``.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,13 +35,11 @@ class NliModel:
         similar length to limit padding; results are in the order of ``pairs``.
         """
         found: dict[Pair, bool] = {}
-        for batch in self._batches(sorted(set(pairs), key=lambda pair: (len(pair[0]) + len(pair[1]), pair))):
+        by_length = sorted(set(pairs), key=lambda pair: (len(pair[0]) + len(pair[1]), pair))
+        for start in range(0, len(by_length), self.batch):
+            batch = by_length[start : start + self.batch]
             found.update(zip(batch, self._answer(batch), strict=True))
         return [found[pair] for pair in pairs]
-
-    def _batches(self, pairs: list[Pair]) -> Iterator[list[Pair]]:
-        for start in range(0, len(pairs), self.batch):
-            yield pairs[start : start + self.batch]
 
     def _answer(self, batch: list[Pair]) -> list[bool]:
         with torch.inference_mode():

@@ -243,7 +243,7 @@ def distribution_entry(network: NetworkDefinition, node: str) -> dict[str, Any]:
     """The ``poisson`` or ``logistic`` entry of a network file for ``node``."""
     distribution = network.variable(node).distribution
     if isinstance(distribution, Logistic):
-        return {"logistic": _regression(network, distribution.model)}
+        return {"logistic": _regression(network, distribution)}
     assert isinstance(distribution, Poisson)
     models = {block: _regression(network, model) for block, model in distribution.models.items()}
     if distribution.by is None:

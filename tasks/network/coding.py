@@ -163,7 +163,7 @@ def _base_and_effects(distribution: Distribution, block: str) -> tuple[float, Ef
     assert not isinstance(distribution, Table)
     if isinstance(distribution, NoisyOr):
         return distribution.leak, distribution.causes
-    model = distribution.models[block] if isinstance(distribution, Poisson) else distribution.model
+    model = distribution.models[block] if isinstance(distribution, Poisson) else distribution
     return model.bias, model.coefficients
 
 
@@ -174,9 +174,8 @@ def with_parameters(node: Variable, columns: Sequence[Column], values: Floats) -
         models = {block: _regression(columns, values, block) for block in old.models}
         return replace(node, distribution=replace(old, models=models))
     model = _regression(columns, values, "")
-    if isinstance(old, NoisyOr):
-        return replace(node, distribution=NoisyOr(model.bias, model.coefficients))
-    return replace(node, distribution=Logistic(model))
+    kind = NoisyOr if isinstance(old, NoisyOr) else Logistic
+    return replace(node, distribution=kind(model.bias, model.coefficients))
 
 
 def _regression(columns: Sequence[Column], values: Floats, block: str) -> Regression:

@@ -123,7 +123,8 @@ def _noisy_or(entry: Entry, own: tuple[str, ...], parents: Values) -> NoisyOr:
 
 def _logistic(entry: Entry, own: tuple[str, ...], parents: Values) -> Logistic:
     """A logistic regression: bias and coefficients."""
-    return Logistic(_regression(entry, parents))
+    model = _regression(entry, parents)
+    return Logistic(model.bias, model.coefficients)
 
 
 def _poisson(entry: Entry, own: tuple[str, ...], parents: Values) -> Poisson:
@@ -211,11 +212,12 @@ def read_mapping(path: Path) -> dict[Any, Any]:
     return loaded
 
 
-def read_variables(entries: Mapping[str, Entry]) -> dict[str, Variable]:
-    """The variables of ``entries``, which refer to each other as parents. Raises NetworkError."""
+def read_variables(entries: Mapping[str, Entry], known: Mapping[str, Variable] | None = None) -> dict[str, Variable]:
+    """The variables of ``entries``, whose parents are among them or ``known``. Raises NetworkError."""
     for name, entry in entries.items():
         _check_head(entry, name)
-    values = {name: _read_values(entry) for name, entry in entries.items()}
+    values = {name: variable.values for name, variable in (known or {}).items()}
+    values |= {name: _read_values(entry) for name, entry in entries.items()}
     parents = {name: _read_parents(entry, values) for name, entry in entries.items()}
     try:
         TopologicalSorter(parents).prepare()

@@ -43,10 +43,8 @@ class Regression:
 
 
 @dataclass(frozen=True)
-class Logistic:
+class Logistic(Regression):
     """P(second value) = sigmoid(linear predictor) (Equation 7)."""
-
-    model: Regression
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ def log_two_values(node: NoisyOr | Logistic, parents: Sequence[str], cards: Sequ
             losses = {parent: tuple(-np.log1p(-p) for p in ps) for parent, ps in node.causes.items()}
             hazard = predictor(-np.log1p(-node.leak), losses, parents, cards)
             return np.stack([-hazard, np.log(-np.expm1(-hazard))], axis=-1)
-        eta = predictor(node.model.bias, node.model.coefficients, parents, cards)
+        eta = predictor(node.bias, node.coefficients, parents, cards)
         return np.stack([-np.logaddexp(0, eta), -np.logaddexp(0, -eta)], axis=-1)
 
 

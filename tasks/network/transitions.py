@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from schemas.errors import NetworkError
 from tasks.network.definition import Entry, read_mapping, read_variables
-from tasks.network.graph import NetworkDefinition, Variable
+from tasks.network.graph import NetworkDefinition, Table, Variable
 
 LAST = "last."
 """Before the name of a variable: its value at the visit before."""
@@ -81,11 +81,11 @@ def read_transitions(path: Path, network: NetworkDefinition) -> Transitions:
         if wrong := {"type", "values", "recorded"} & set(raw[name]):
             raise entry.at(min(wrong), raw[name][min(wrong)]).error("it is as in network.yaml; remove it")
         raw[name] |= {"type": network.type_of(name), "values": list(network.values(name)) or "count"}
-    known = {name: _observed_root(network, name) for name in constant}
-    last = {LAST + name: _observed_root(network, name) for name in (*changing, *redrawn) if not network.is_count(name)}
-    again = {name: _observed_root(network, name) for name in redrawn}
-    entries = {name: Entry(path, name, node) for name, node in {**last, **known, **again, **raw}.items()}
-    found = read_variables(entries) | {name: network.variable(name) for name in redrawn}
+    carried = [name for name in (*changing, *redrawn) if not network.is_count(name)]
+    known = {LAST + name: _given(network, name, LAST + name) for name in carried}
+    known |= {name: _given(network, name, name) for name in constant}
+    known |= {name: network.variable(name) for name in redrawn}
+    found = known | read_variables({name: Entry(path, name, node) for name, node in raw.items()}, known)
     return Transitions(constant, _slice(network, found), days, sources)
 
 
@@ -141,13 +141,7 @@ def _read_gap(entry: Entry) -> tuple[dict[str, Any], dict[str, tuple[int, int]],
     return {**fields, "type": "non-clinical", "values": list(days)}, days, source
 
 
-def _observed_root(network: NetworkDefinition, name: str) -> dict[str, Any]:
-    """A root with the values of a variable, always observed in the second slice; its distribution is not used."""
+def _given(network: NetworkDefinition, name: str, called: str) -> Variable:
+    """A root with the values of a variable, known from the visit before; its distribution is not used."""
     values = network.values(name)
-    if not values:
-        return {"type": network.type_of(name), "values": "count", "poisson": {"bias": 0, "coefficients": {}}}
-    return {
-        "type": network.type_of(name),
-        "values": list(values),
-        "table": [1 - (len(values) - 1) / len(values), *[1 / len(values)] * (len(values) - 1)],
-    }
+    return Variable(called, network.type_of(name), values, (), Table(np.full(len(values), 1 / len(values))))

@@ -163,7 +163,7 @@ def filtering_metrics(attempts: pd.DataFrame, kinds: Mapping[int, str], *, seed:
 def spans_rows(attempts: pd.DataFrame, spans: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
     """Spans per normal note of kept first notes and of regenerated notes, and the difference of the means.
 
-    Flagged notes are not compared, because spans are extracted from kept notes only.
+    Notes that were replaced are not compared, because spans are extracted from kept notes only.
     """
     last = attempts.sort_values("attempt").groupby("record", sort=True)["attempt"].last()
     counted = spans[spans["version"] == "normal"].groupby("record").size()

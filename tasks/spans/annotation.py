@@ -18,7 +18,7 @@ from schemas.tables.columns import typed
 from schemas.tables.records import SPANS
 from tasks.domains.rules import PromptingRules
 from tasks.llm.ask_all import Unscored, ask_all
-from tasks.llm.calls import Answer, Ask, Call, Message, Reply, unscored_row, unscored_table
+from tasks.llm.calls import Ask, Call, Message, Reply, unscored_row, unscored_table
 from tasks.llm.prompts import render
 from tasks.spans.matching import Match, match_phrases
 from tasks.text.sections import section_at
@@ -305,14 +305,10 @@ async def _ask(
     failures: Unscored = []
     for record, answer in zip(messages, await ask(calls), strict=True):
         if isinstance(answer.value, MapReply):
-            replies[record] = (answer.value, _said(answer))
+            replies[record] = (answer.value, answer.text or "")
         else:
             failures.append(unscored_row(record, step, answer.failure or "no pairs", answer.raw))
     return replies, failures
-
-
-def _said(answer: Answer) -> str:
-    return answer.text or (answer.value.model_dump_json() if answer.value else "")
 
 
 def _by_phrase(reply: MapReply) -> dict[str, str]:

@@ -63,7 +63,7 @@ def test_every_parameter_equals_the_reference_facts() -> None:
         assert {parent: effects[1] for parent, effects in node.causes.items()} == {
             parent: float(value) for parent, value in parameters.items()
         }
-    _assert_regression(RESPIRATORY.variable("antibiotics").distribution.model, facts["antibiotics_logit"])
+    _assert_regression(RESPIRATORY.variable("antibiotics").distribution, facts["antibiotics_logit"])
     models = RESPIRATORY.variable("days_at_home").distribution.models
     _assert_regression(models["no"], facts["days_at_home_log_rate"]["without_antibiotics"])
     _assert_regression(models["yes"], facts["days_at_home_log_rate"]["with_antibiotics"])

@@ -65,7 +65,7 @@ def _renamed(node: Variable, name_of: Callable[[str], str]) -> Variable:
     if isinstance(own, NoisyOr):
         own = replace(own, causes=named(own.causes))
     elif isinstance(own, Logistic):
-        own = Logistic(regression(own.model))
+        own = replace(own, coefficients=named(own.coefficients))
     elif isinstance(own, Poisson):
         by = None if own.by is None else name_of(own.by)
         own = replace(own, by=by, models={value: regression(model) for value, model in own.models.items()})

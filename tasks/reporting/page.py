@@ -139,7 +139,7 @@ def tiles(
         (len(records), "simulated patient records"),
         (len(notes), "notes kept"),
         (int((notes["attempt"] > 0).sum()), "of them rewritten after a check"),
-        (int((~notes["consistent"]).sum()), "kept though still inconsistent"),
+        (int((~notes["consistent"]).sum()), "kept that did not pass the check"),
         (len(spans), "symptom spans"),
     ]
     listed: list[dict[str, Any]] = [{"value": f"{count:,}", "label": label} for count, label in counted]

@@ -130,7 +130,7 @@ def test_the_overview_counts_rewritten_notes_and_reproduced_values_by_basis() ->
     assert shown["printed figures recomputed from released data"] == "1 of 2"
     assert shown["met by what was fitted to them"] == "0 of 1"
     assert shown["of them rewritten after a check"] == "2", "those after the first attempt"
-    assert shown["kept though still inconsistent"] == "1"
+    assert shown["kept that did not pass the check"] == "1"
     assert not any("printed figures" in tile["label"] for tile in tiles(notes, notes, notes, rows.iloc[:0]))
 
 

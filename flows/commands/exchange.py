@@ -67,10 +67,11 @@ def read(
 ) -> None:
     """Read corrected spans, check them against the notes that were written, and write them as a table."""
     from flows.runtime.tables import check, table_bytes
+    from schemas.tables.columns import NOTE_VERSIONS
     from schemas.tables.records import CORRECTED_SPANS
 
     require_new_file(out, "vignette exchange read")
-    ours = {text.name: text for version in ("normal", "compact") for text in extracted_texts(version, dataset)}
+    ours = {text.name: text for version in NOTE_VERSIONS for text in extracted_texts(version, dataset)}
     labels = sorted({span.label for text in ours.values() for span in text.spans})
     returned = _read_files(form, source, labels)
     for text in returned:

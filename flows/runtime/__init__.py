@@ -1,1 +1,1 @@
-"""How a stage runs: tables, chunks, Dask, model clients and their identities, costs, the simulator's domain."""
+"""How a stage runs: tables, chunks, Dask, model clients and their identities, costs, the clinical domain."""

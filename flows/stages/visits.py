@@ -2,7 +2,8 @@
 
 import logging
 
-from flows.runtime.stage import LOGGER, Stage
+from flows.repository.workspace import LOGGER
+from flows.runtime.stage import Stage
 from schemas.tables.columns import typed
 from schemas.tables.records import visits_schema
 from tasks.network.time import sample_histories

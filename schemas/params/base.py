@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from schemas.errors import ParamsError
 
-NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 """Pattern of a name that a file or a table is named after."""
 Device = Literal["cpu", "cuda", "auto"]
 """Where neural models compute; ``auto`` is a GPU if there is one."""

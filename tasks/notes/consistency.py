@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 from scipy.stats import norm, ttest_ind
@@ -26,9 +25,9 @@ from tasks.llm.calls import Ask, Call, Reply, unscored_table
 from tasks.llm.prompts import render
 from tasks.notes.writing import NoteRequest, sample_index, write_singly
 from tasks.reproduction.published import Cell
+from tasks.statistics.intervals import Floats
 from tasks.statistics.metric_rows import NAN, Row, mean_row, metric_row, metric_table
 
-Floats = npt.NDArray[np.float64]
 PromptName = tuple[str, str]
 """Package and name of a prompt file."""
 CHECK: PromptName = ("tasks.notes", "consistency")

@@ -19,12 +19,12 @@ from schemas.tables.columns import typed
 from schemas.tables.records import COMPACT_NOTES, FIRST_NOTES
 from tasks.llm.calls import Answer, Ask, Call, Message, unscored_row, unscored_table
 from tasks.llm.prompts import render
-from tasks.llm.replies import without_fence
 from tasks.llm.requests import tokens_needed
 from tasks.notes.prompting import NOTES_A_CALL
 from tasks.text.sections import has_both_sections, split_sections
 
 _SEPARATOR = re.compile(r"^[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$\n?", re.MULTILINE)  # no note has one
 _UNDERLINED = re.compile(r"^(?P<line>.*\S.*)\n[ \t]*(?:-{3,}|={3,})[ \t]*$", re.MULTILINE)
 _TITLE_LINE = (
     r"[ \t]*(?:#{1,6}[ \t]*)?(?:\*{1,2})?[ \t]*(?:clinical[ \t]+|consultation[ \t]+)?"
@@ -35,7 +35,7 @@ _NEXT_TITLE = re.compile(rf"(?:\n{_TITLE_LINE})+\Z", re.IGNORECASE)
 
 
 def read_note(reply: str) -> str | None:
-    """The note in a reply, without code fence, title and separators; None if a section is missing or empty.
+    """The note in a reply, without code fences, title and separators; None if a section is missing or empty.
 
     A reply with two histories has two notes; as either may be meant, the result is None.
     """
@@ -49,7 +49,7 @@ def read_notes(reply: str, *, cut_off: bool = False) -> list[str]:
     Notes are separated by lines of dashes or, without these, by the heading of each history. The last note of a
     ``cut_off`` reply is always left out.
     """
-    text = _UNDERLINED.sub(_without_underline, without_fence(reply))
+    text = _UNDERLINED.sub(_without_underline, _FENCE.sub("", reply))
     parts = [part for part in _SEPARATOR.split(text) if part.strip()]
     pieces = [piece for part in parts for piece in _split_at_histories(part)]
     whole = pieces[:-1] if cut_off else pieces
@@ -63,7 +63,7 @@ def _without_underline(found: re.Match[str]) -> str:
 
 
 def _strip(reply: str) -> str:
-    text = _SEPARATOR.sub("", without_fence(reply)).strip()
+    text = _SEPARATOR.sub("", _FENCE.sub("", reply)).strip()
     return _NEXT_TITLE.sub("", _TITLE.sub("", text)).strip()
 
 

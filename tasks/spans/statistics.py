@@ -12,10 +12,8 @@ from schemas.errors import SourceError
 from schemas.tables.columns import NOTE_VERSIONS, typed
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.reproduction.published import Cell, printed_cells
-from tasks.statistics.intervals import count_ratio_interval
+from tasks.statistics.intervals import Floats, count_ratio_interval
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table, ratio_row
-
-Floats = npt.NDArray[np.float64]
 
 ASSERTION_STEP = "assertion"
 """Step of unscored rows for which a span has its place, but no assertion."""

@@ -27,6 +27,8 @@ EXEMPT = {
     "schemas.errors": "messages of runs that write nothing",
 }
 """Code that changes no result, with the reason. No stage depends on it."""
+PROVENANCE = ("flows.repository.git", "flows.repository.kept_runs")
+"""Modules there that decide what a stage writes of its provenance."""
 IDS = [f"{file}:{name}" for file, name, _ in STAGES]
 
 
@@ -75,7 +77,7 @@ def test_every_flow_is_a_stage() -> None:
 def code_of(stage: str) -> set[Path]:
     """Files of the modules that shape the results of a stage."""
     own, function = place_of(stage)
-    exempt = {module for module in project_modules() if module.startswith(tuple(EXEMPT))}
+    exempt = {module for module in project_modules() if module.startswith(tuple(EXEMPT))} - {*PROVENANCE}
     files = {project_modules()[module] for module in {own} | reachable(used_imports(own, function), exempt)}
     return {file.relative_to(ROOT) for file in files if file.name != "__init__.py"} | {Path("flows/runtime/tables.py")}
 

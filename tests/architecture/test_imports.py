@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.imports import imports_of, project_imports, project_modules
+from tests.support.imports import imports_of, project_imports, project_modules, room
 
 LEAVES = {
     f"tasks.{room}"
@@ -42,10 +42,6 @@ SOLE_IMPORTERS = {
     "huggingface_hub": "tasks.dataset",
     "mkdocs": "flows.reference",
 }
-
-
-def room(module: str) -> str:
-    return ".".join(module.split(".")[:2])
 
 
 @pytest.mark.parametrize("module", sorted(project_modules()))

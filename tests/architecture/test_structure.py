@@ -1,8 +1,10 @@
 """Modules are short, import each other in one direction, and few of them know the simulator."""
 
+import re
+
 import networkx as nx
 
-from tests.support.imports import project_modules, run_imports
+from tests.support.imports import ROOT, project_modules, room, run_imports
 
 LONGEST = 450
 KNOW_THE_SIMULATOR = (
@@ -13,8 +15,8 @@ KNOW_THE_SIMULATOR = (
     "flows.commands.domain",  # checks the files that the simulator reads
 )
 
-LOOKS_UP = "tasks.transport.simulator_code"
-"""Hashes the code of the simulator, whose room stands above its own."""
+LOOKS_UP, LOOKED_UP_AT = "tasks.transport.simulator_code", {"tasks.simulator", "tasks.domains"}
+"""A module that hashes the code of the simulator and the domain, whose rooms stand above its own."""
 
 
 def test_no_import_cycle_at_any_depth() -> None:
@@ -24,16 +26,22 @@ def test_no_import_cycle_at_any_depth() -> None:
 
 
 def test_rooms_import_each_other_in_one_direction() -> None:
-    """Whoever reads a room needs those below it only, see the order in docs/architecture.md."""
-    pairs = {(room(m), room(other)) for m in project_modules() if m != LOOKS_UP for other in run_imports(m)}
-    graph = nx.DiGraph((one, other) for one, other in pairs if one != other)
+    """Whoever reads a room needs those below it only."""
+    graph = nx.DiGraph((room(m), room(other)) for m in project_modules() for other in run_imports(m))
+    graph.remove_edges_from([(name, name) for name in graph])
+    assert {room(other) for other in run_imports(LOOKS_UP)} & {*nx.ancestors(graph, room(LOOKS_UP))} == LOOKED_UP_AT
+    graph.remove_edges_from([(room(LOOKS_UP), other) for other in LOOKED_UP_AT])
     assert [sorted(part) for part in nx.strongly_connected_components(graph) if len(part) > 1] == []
-    looked_at = {room(other) for other in run_imports(LOOKS_UP)}
-    assert "tasks.simulator" in looked_at, "an exception that is none"
 
 
-def room(module: str) -> str:
-    return ".".join(module.split(".")[:2])
+def test_packages_of_flows_import_those_below_them_in_the_list_of_the_docs() -> None:
+    listed = re.findall(r"^  (\w+)/ ", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"), re.MULTILINE)
+    packages = {m.split(".")[1] for m in project_modules() if m.startswith("flows.")}
+    assert set(listed) == packages
+    for module in (name for name in project_modules() if name.startswith("flows.")):
+        own, *_ = below = listed[listed.index(module.split(".")[1]) :]
+        used = {name.split(".")[1] for name in run_imports(module) if name.startswith("flows.")}
+        assert used <= {*below}, f"{module} imports {used - {*below}}, which stand above {own} in docs/architecture.md"
 
 
 def test_no_module_is_too_long_to_read() -> None:

@@ -37,6 +37,14 @@ def test_edits_make_the_named_change() -> None:
     assert "asthma" in instructions and "fever" in instructions
 
 
+def test_the_information_on_a_note_that_states_nothing_denies_all_symptoms_and_conditions() -> None:
+    note = "**History**\nThe patient asks for a form.\n\n**Physical Examination**\nLungs clear. Heart regular."
+    (instructions,) = {one.instructions for one in edited_notes([real(note, [])], RULES, seed=3)}
+    symptoms, conditions = instructions.split("any of these health conditions, so do not mention them")
+    assert "does not have any of these symptoms" in symptoms and "\n- cough\n" in symptoms
+    assert "\n- asthma" in conditions
+
+
 def edits(note: str, *phrases: tuple[str, str], seed: int = 1) -> dict[str, str]:
     """The note after each kind of edit; spans are given by symptom and phrase."""
     spans = [SymptomSpan(symptom, note.index(text), note.index(text) + len(text)) for symptom, text in phrases]

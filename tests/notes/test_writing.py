@@ -138,6 +138,9 @@ REPLIES = [
     together(3, "\n\n**Note 2**\n\n"),
     (f"```markdown\n{note(0)}\n---\n{note(1)}\n```", [note(0), note(1)]),
     (f"```\n{note(0)}\n```\n---\n```\n{note(1)}\n```", [note(0), note(1)]),
+    (f"```\n{note(0)}\n```\n\n```\n{note(1)}\n```", [note(0), note(1)]),
+    (f"```\n{note(0)}\n```\n\n**Note 2**\n\n```text\n{note(1)}\n```", [note(0), note(1)]),
+    (f"```\n```\n{note(3)}\n```\n```", [note(3)]),
     (f"{note(1)}\n---\n**History**\nBack pain.\n---\n{note(3)}", [note(1), note(3)]),
     # a heading underlined with dashes separates no notes
     *(("\n\n---\n\n".join([UNDERLINED] * n), [PLAIN] * n) for n in (2, 3)),

@@ -21,6 +21,11 @@ def project_modules() -> dict[str, Path]:
     return found
 
 
+def room(module: str) -> str:
+    """The package of ``flows``, ``tasks`` or ``schemas`` that a module is in."""
+    return ".".join(module.split(".")[:2])
+
+
 @cache
 def syntax(module: str) -> ast.Module:
     """The syntax tree of a module."""

@@ -176,10 +176,23 @@ def serve(port: int, host: str = LOOPBACK, names: Sequence[str] = (), *, stay: b
 
 
 def _start() -> str:
-    port = _free_port()
-    address = f"http://{LOOPBACK}:{port}"
-    url = f"{address}/api"
+    """Start a server; one that ends at once, as its port was taken in the meantime, is started on another."""
     log = workspace() / "prefect-server.log"
+    for own in (True, False, False):
+        port = _free_port(own=own)
+        address = f"http://{LOOPBACK}:{port}"
+        url = f"{address}/api"
+        _launch(port, url, log)
+        if _comes_to_answer(url):
+            print(fitted(f"prefect: {address} (asks for the content of {access_file()})", terminal_width()))
+            return url
+        if own_server_runs():
+            break
+    said = f"did not start within {START_SECONDS} s" if stop_server() else "ended when it was started"
+    raise VignetteError(f"the Prefect server {said}; see {log}")
+
+
+def _launch(port: int, url: str, log: Path) -> None:
     database = sqlite_url(workspace() / "prefect" / "prefect.db", "sqlite+aiosqlite")
     with log.open("ab") as sink:
         server = subprocess.Popen(
@@ -192,11 +205,6 @@ def _start() -> str:
         )
     _state_file().write_text(json.dumps({"pid": server.pid, "url": url}))
     _write_client_settings(url)
-    if _comes_to_answer(url):
-        print(fitted(f"prefect: {address} (asks for the content of {access_file()})", terminal_width()))
-        return url
-    stop_server()
-    raise VignetteError(f"the Prefect server did not start within {START_SECONDS} s; see {log}")
 
 
 def _comes_to_answer(url: str) -> bool:
@@ -213,10 +221,10 @@ def _comes_to_answer(url: str) -> bool:
     return True
 
 
-def _free_port() -> int:
-    """The port of this clone, which its path determines so that bookmarks stay valid; if it is taken, any other."""
-    own = _PORTS[zlib.crc32(str(workspace()).encode()) % len(_PORTS)]
-    for port in (own, 0):
+def _free_port(*, own: bool) -> int:
+    """The port that the path of the clone determines, so that bookmarks stay valid; another if taken or not ``own``."""
+    of_clone = _PORTS[zlib.crc32(str(workspace()).encode()) % len(_PORTS)]
+    for port in (of_clone, 0) if own else (0,):
         with socket.socket() as probe, suppress(OSError):
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server will
             probe.bind((LOOPBACK, port))

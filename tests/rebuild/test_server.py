@@ -22,6 +22,7 @@ from websockets.exceptions import WebSocketException
 from websockets.typing import Subprotocol
 
 from flows.rebuild import server
+from flows.repository.workspace import WORKSPACE
 from schemas.errors import VignetteError
 from tests.support.imports import ROOT
 
@@ -124,6 +125,22 @@ def test_a_start_that_takes_long_is_said_once(
     monkeypatch.setattr(server, "SAID_AFTER_SECONDS", 0.1)
     assert server._comes_to_answer("http://127.0.0.1:1/api")
     assert capsys.readouterr().out == "prefect: waiting for its server, up to 300 s on a busy machine\n"
+
+
+def test_a_server_whose_port_is_taken_in_the_meantime_starts_on_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(WORKSPACE, str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port, free_port = taken.getsockname()[1], server._free_port
+        monkeypatch.setattr(server, "_free_port", lambda *, own: port if own else free_port(own=False))
+        begun = time.monotonic()
+        url = server.ensure_server()
+    try:
+        assert server._answers(url) and str(port) not in url
+        assert time.monotonic() - begun < server.START_SECONDS / 3, "it waits for no process that has ended"
+    finally:
+        assert server.stop_server()
 
 
 def test_the_files_with_the_token_can_be_read_by_their_owner_only(workplace: Path) -> None:

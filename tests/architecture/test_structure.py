@@ -16,7 +16,7 @@ KNOW_THE_SIMULATOR = (
 )
 
 LOOKS_UP, LOOKED_UP_AT = "tasks.transport.simulator_code", {"tasks.simulator", "tasks.domains"}
-"""A module that hashes the code of the simulator and the domain, whose rooms stand above its own."""
+"""A module that imports from rooms above its own, to hash the code of the simulator and the domain."""
 
 
 def test_no_import_cycle_at_any_depth() -> None:
@@ -41,7 +41,7 @@ def test_packages_of_flows_import_those_below_them_in_the_list_of_the_docs() -> 
     for module in (name for name in project_modules() if name.startswith("flows.")):
         own, *_ = below = listed[listed.index(module.split(".")[1]) :]
         used = {name.split(".")[1] for name in run_imports(module) if name.startswith("flows.")}
-        assert used <= {*below}, f"{module} imports {used - {*below}}, which stand above {own} in docs/architecture.md"
+        assert used <= {*below}, f"{module} imports {used - {*below}}; docs/architecture.md lists that above {own}"
 
 
 def test_no_module_is_too_long_to_read() -> None:

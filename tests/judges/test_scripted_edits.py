@@ -45,6 +45,13 @@ def test_the_information_on_a_note_that_states_nothing_denies_all_symptoms_and_c
     assert "\n- asthma" in conditions
 
 
+def test_a_note_that_states_a_symptom_alone_is_asked_about_no_condition() -> None:
+    note = "**History**\nThe patient has a cough.\n\n**Physical Examination**\nLungs clear."
+    spans = [SymptomSpan("cough", note.index("a cough"), note.index("a cough") + 7)]
+    (instructions,) = {one.instructions for one in edited_notes([real(note, spans)], RULES, seed=3)}
+    assert "cough" in instructions and "any of these health conditions" not in instructions
+
+
 def edits(note: str, *phrases: tuple[str, str], seed: int = 1) -> dict[str, str]:
     """The note after each kind of edit; spans are given by symptom and phrase."""
     spans = [SymptomSpan(symptom, note.index(text), note.index(text) + len(text)) for symptom, text in phrases]

@@ -526,6 +526,22 @@ def test_while_a_request_is_tried_again_its_failure_and_the_attempts_are_shown(
     assert shown[-1].title == "hidden"
 
 
+@pytest.mark.parametrize(("status", "cuts"), [(429, 1), (503, 1), (500, 0)])
+def test_an_endpoint_that_is_busy_gets_fewer_requests_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, cuts: int
+) -> None:
+    cut: list[float] = []
+    monkeypatch.setattr(direct.Width, "shrink", lambda width: cut.append(width.width))
+    failing = iter([refuses(status, "not now")])
+
+    def reply(body: Body, _: int) -> Any:
+        return completion("fine", body) if is_greeting(body) else next(failing, completion("fine", body))
+
+    with hosted(reply) as endpoint:
+        assert ask(endpoint.base_url, tmp_path, [chat("hello")], sending=NO_WAIT)[0].ok
+    assert len(cut) == cuts
+
+
 def test_lost_calls_can_be_accepted_and_failures_by_content_always_are(tmp_path: Path) -> None:
     wrong = {
         "hello 1": refuses(400, "filtered", code="content_filter"),

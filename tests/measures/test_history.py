@@ -164,11 +164,12 @@ def patient_visits(patient: int = 0) -> list[dict]:
 
 
 def test_damage_is_nested_and_its_truth_follows_from_construction() -> None:
+    doses, made = [0, 1, 2, 4, 8], set()
     for patient in range(20):
         visits = patient_visits(patient)
         facts = facts_of(visits, WORDER.network, WORDER.rules, WORDER.words)
-        found = dosed_summaries(visits, WORDER, [0, 1, 2, 4, 8], 7)
-        assert found == dosed_summaries(visits, WORDER, [0, 1, 2, 4, 8], 7)
+        found = dosed_summaries(visits, WORDER, doses, 7)
+        assert found == dosed_summaries(visits, WORDER, doses, 7)
         whole = {WORDER.statement(fact, patient) for fact in facts}
         for one in found:
             sentences = {f"{part}." for part in one.text.rstrip(".").split(". ")}
@@ -178,7 +179,9 @@ def test_damage_is_nested_and_its_truth_follows_from_construction() -> None:
         for damage in DAMAGES:
             kept = [one.kept for one in found if one.damage == damage]
             assert all(later <= earlier for earlier, later in pairwise(kept))
+        made |= {(one.damage, one.dose) for one in found}
         assert sum(one.system == UNDAMAGED for one in found) == bool(facts)
+    assert made == {(damage, dose) for damage in DAMAGES for dose in doses if dose or damage == "removed"}
 
 
 def test_invented_facts_are_not_in_the_record() -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from distributed import Client
 
+from flows.repository.workspace import VECTORS
 from tests.support.clone import Clone
 
 pytestmark = pytest.mark.dag
@@ -40,22 +42,30 @@ def running_cluster(clone: Clone, script: Path) -> Iterator[str]:
 
 
 def run_again(clone: Clone, stage: str, where: str, params: Path) -> None:
-    """Run a stage whose replies are not stored, in three chunks for two workers."""
+    """Run a stage whose replies and vectors are not stored, in three chunks for two workers."""
     content = yaml.safe_load((clone.folder / "params.yaml").read_text())
     content["runtime"] |= {"dask": where, "dask_workers": 2, "chunk_rows": 20}
     params.write_text(yaml.safe_dump(content, sort_keys=False))
     clone.vignette("store", "prune", "--stage", stage, "--yes")
+    (clone.folder / ".vignette" / VECTORS).unlink(missing_ok=True)
     for path in clone.outputs(stage):
         (clone.folder / path).unlink()
     clone.vignette("stage", stage, "--params", str(params))
 
 
+def chunks_done(address: str) -> int:
+    """How many chunks the workers of a cluster have worked on."""
+    with Client(address) as client:
+        return sum(client.run(lambda dask_worker: dask_worker.state.executed_count).values())
+
+
 def test_chunks_on_a_cluster_give_the_same_bytes(built: Clone, tmp_path: Path) -> None:
     with running_cluster(built, tmp_path / "cluster.py") as address:
         for stage in (*ON_LOCAL_CLUSTER, *ON_RUNNING_CLUSTER):
-            expected = built.outputs(stage)
+            expected, before = built.outputs(stage), chunks_done(address)
             run_again(built, stage, "local" if stage in ON_LOCAL_CLUSTER else address, tmp_path / "params.yaml")
             assert built.outputs(stage) == expected, stage
+            assert stage in ON_LOCAL_CLUSTER or chunks_done(address) > before, f"no worker did any of {stage}"
     assert built.git("status", "--porcelain") == ""
     built.vignette("server", "stop")
     assert not [line for line in built.processes() if "dask" in line or "distributed" in line]

@@ -1,9 +1,10 @@
 """Stages that work in chunks write the same bytes on two Dask workers as without them."""
 
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -42,12 +43,13 @@ def running_cluster(clone: Clone, script: Path) -> Iterator[str]:
 
 
 def run_again(clone: Clone, stage: str, where: str, params: Path) -> None:
-    """Run a stage whose replies and vectors are not stored, in three chunks for two workers."""
+    """Run a stage whose replies are not stored, nor a part of the vectors, in some chunks for two workers."""
     content = yaml.safe_load((clone.folder / "params.yaml").read_text())
     content["runtime"] |= {"dask": where, "dask_workers": 2, "chunk_rows": 20}
     params.write_text(yaml.safe_dump(content, sort_keys=False))
     clone.vignette("store", "prune", "--stage", stage, "--yes")
-    (clone.folder / ".vignette" / VECTORS).unlink(missing_ok=True)
+    with closing(sqlite3.connect(clone.folder / ".vignette" / VECTORS, isolation_level=None)) as vectors:
+        assert vectors.execute("DELETE FROM vectors WHERE key < X'10'").rowcount > 0 or stage != "embed"
     for path in clone.outputs(stage):
         (clone.folder / path).unlink()
     clone.vignette("stage", stage, "--params", str(params))
@@ -65,7 +67,8 @@ def test_chunks_on_a_cluster_give_the_same_bytes(built: Clone, tmp_path: Path) -
             expected, before = built.outputs(stage), chunks_done(address)
             run_again(built, stage, "local" if stage in ON_LOCAL_CLUSTER else address, tmp_path / "params.yaml")
             assert built.outputs(stage) == expected, stage
-            assert stage in ON_LOCAL_CLUSTER or chunks_done(address) > before, f"no worker did any of {stage}"
+            if stage in ON_RUNNING_CLUSTER:
+                assert 0 < chunks_done(address) - before <= 10, f"{stage}: only what is not stored is for the workers"
     assert built.git("status", "--porcelain") == ""
     built.vignette("server", "stop")
     assert not [line for line in built.processes() if "dask" in line or "distributed" in line]

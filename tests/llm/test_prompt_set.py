@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from flows.commands import prompts
 from flows.commands.cli import run
 from flows.repository.params import load_params
 from schemas.errors import IdentityError, ParamsError
@@ -102,6 +103,22 @@ def test_params_name_the_folder_beside_them(folder: Path) -> None:
     assert list(replaced()) == ["doclens/subclaims"]
     load_params()
     assert replaced() == {}
+
+
+def test_the_difference_of_a_replaced_prompt_is_its_changed_lines_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def changed(*names: str) -> list[str]:
+        monkeypatch.setattr(prompts, "_load", lambda: use_folder(folder))
+        assert run(["prompts", "diff", *names]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        return [line for line in lines if line[0] in "+-" and not line.startswith(("+++", "---"))]
+
+    first, *rest = own_prompts()["doclens/subclaims"].splitlines(keepends=True)
+    (folder / "doclens" / "subclaims.txt").write_text("".join([first, *rest[:-1], "Be brief.\n", *rest[-1:]]))
+    assert changed() == changed("doclens/subclaims") == ["+Be brief."]
+    assert changed("doclens/citations") == []
+    assert run(["prompts", "diff", "doclens/subclaim"]) == 1 and "doclens/subclaims?" in capsys.readouterr().err
 
 
 def test_the_page_on_prompts_names_every_prompt() -> None:

@@ -90,3 +90,7 @@ def test_evaluators_are_compared_on_the_means_of_systems() -> None:
     assert found["GPT-4 and TRUE", recall, "kendall"] == pytest.approx(0.95)
     assert found["GPT-4 and judge", recall, "same_preference"] == 0
     assert found["GPT-4 and judge", recall, "kendall"] == -1
+    assert dict(zip(table["system"], table["provenance"], strict=True)) == {
+        "GPT-4 and TRUE": "printed tables",
+        **{f"{name} and judge": "printed tables and judge" for name in whole},
+    }

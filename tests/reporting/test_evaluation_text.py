@@ -86,6 +86,9 @@ def test_documents_that_were_scored_in_part_are_counted_beside_n() -> None:
     said = "\n".join(summary(systems="ab", metrics=pd.concat([METRICS, bounds], ignore_index=True)))
     assert "n 11/12, 2 in part" in said and "75.0% (70.0–80.0) n 12\n" in said and "\nin part: documents of" in said
     assert "in part" not in "\n".join(summary(systems="ab"))
+    corrected = recall.assign(metric="claim_recall_corrected")
+    said = "\n".join(summary(systems="ab", metrics=pd.concat([METRICS, bounds, corrected], ignore_index=True)))
+    assert said.count("n 11/12, 2 in part") == 2
 
 
 def test_systems_that_do_not_fit_the_width_have_a_table_of_their_own() -> None:

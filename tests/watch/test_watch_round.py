@@ -10,6 +10,7 @@ import pytest
 from flows.commands import watch_round
 from flows.commands.watch_round import RoundOutcome
 from flows.repository.params import load_params
+from schemas.errors import VignetteError
 from tests.support.imports import ROOT
 
 
@@ -58,6 +59,14 @@ class ScriptedTree:
     def push(self, tag: str) -> str:
         self.ran.append(f"push {tag}")
         return self.problem
+
+
+@dataclass(frozen=True)
+class Side:
+    """A lineage under a name."""
+
+    name: str
+    lineage: Any
 
 
 def round_of(monkeypatch: pytest.MonkeyPatch, tree: Any, *, dry_run: bool = False, push: bool = False) -> RoundOutcome:
@@ -119,3 +128,24 @@ def test_a_lineage_that_cannot_be_pushed_is_said(monkeypatch: pytest.MonkeyPatch
     tree = ScriptedTree(("judge",), before=None, problem=problem)
     outcome = round_of(monkeypatch, tree, push=True)
     assert outcome.detail == f"nothing -> b, tag lineage/b{said}" and "push lineage/b" in tree.ran
+
+
+@pytest.mark.parametrize(
+    ("problem", "said"),
+    [
+        (None, "comparison in reports/comparisons/a-b.html"),
+        (VignetteError("no tables"), "not compared: no tables"),
+        (ValueError("a defect"), "not compared: unexpected ValueError: a defect"),
+    ],
+)
+def test_a_comparison_that_fails_is_said_since_the_lineage_is_committed(
+    monkeypatch: pytest.MonkeyPatch, problem: Exception | None, said: str
+) -> None:
+    def compare(a: Side, others: list[Side], folder: Path, seed: int) -> list[list[Path]]:
+        if problem:
+            raise problem
+        return [[folder / f"{a.name}-{others[0].name}.html"]]
+
+    monkeypatch.setattr(watch_round, "find_lineage", lambda tag: Side(tag, SimpleNamespace(id=tag[-1])))
+    monkeypatch.setattr(watch_round, "compare_lineages", compare)
+    assert watch_round._compare("lineage/a", "lineage/b") == said

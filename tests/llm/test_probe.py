@@ -16,6 +16,7 @@ from schemas.params import Params
 from schemas.params.llm import Role, Sending
 from tasks.transport.epochs import PROMPTS, SAMPLES
 from tasks.transport.fingerprint import is_of
+from tasks.transport.probing import PROBE_CALLS
 from tasks.transport.store import ResponseStore
 from tests.support.hosted import Body, Hosted, completion, hosted
 from tests.support.params import shipped
@@ -83,6 +84,7 @@ def test_roles_of_one_endpoint_and_model_are_probed_once_and_concurrently(worksp
         shared = params.model_copy(update={"roles": roles})
         results = asyncio.run(identities.probe(shared, list(roles), workspace / "fingerprints"))
         assert len(endpoint.bodies) == 1 + len(PROMPTS) * SAMPLES + 1, "a greeting, the canaries, a structured question"
+        assert len(endpoint.bodies) + 1 == PROBE_CALLS, "a greeting after them, where the model may have changed"
         assert endpoint.most_in_flight > 4
     assert len({result.fingerprint.key for result in results}) == 1 and len(results) == 4
 

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from schemas.errors import EncodingError, SourceError
+from tasks.text.soap import PARTS
 from tasks.texts.document import Document, documents_of, documents_table
 from tasks.texts.fields import Row, documents_from, guessed, renamed
 from tasks.texts.files import read_rows
@@ -430,3 +431,22 @@ def test_documents_without_ids_are_numbered_and_that_is_said(tmp_path: Path) -> 
     found = read_documents(tmp_path / "d.csv")
     assert [document.id for document in found.documents] == ["1", "2"]
     assert found.notes == (f"{tmp_path / 'd.csv'}: no column id; documents are numbered in the order of the file",)
+
+
+def test_claims_of_doclens_release_belong_to_the_encounter_whose_reference_they_were_made_of() -> None:
+    def note(subjective: str) -> str:
+        return f"CHIEF COMPLAINT\n\n{subjective}\n\nPHYSICAL EXAM\n\nLungs clear."
+
+    def entry(encounter: str, subjective: str) -> dict[str, object]:
+        claims = {f"subclaims_reference_{part}": [f"{part} of {subjective}"] for part in PARTS}
+        return {"example_id": encounter, "reference_subjective": f"CHIEF COMPLAINT {subjective}", **claims}
+
+    documents = [Document(name, ("Doctor: hi.",), note(said)) for name, said in (("a", "Cough."), ("b", "Fever."))]
+    of_b, of_a, of_none = entry("a", "Fever."), entry("b", "Cough."), entry("c", "Rash.")
+    rows = [Row(f"line {n}", one) for n, one in enumerate((of_b, of_a, of_none), 1)]
+    first, second = add_claims(documents, rows, "subclaims.json")
+    assert first.claims == {part: (f"{part} of Cough.",) for part in PARTS}
+    assert second.claims == {part: (f"{part} of Fever.",) for part in PARTS}
+    assert add_claims(documents, rows[:1], "subclaims.json")[0] == documents[0]
+    with pytest.raises(SourceError, match=r"subclaims\.json: entry a: its reference fits b a second time"):
+        add_claims(documents, [rows[0], rows[0]], "subclaims.json")

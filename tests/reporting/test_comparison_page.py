@@ -96,9 +96,10 @@ def test_samples_of_other_records_are_said_to_be_independent() -> None:
 
 def test_values_of_committed_tables_are_listed_untested_with_what_to_push() -> None:
     untested = MEASURES.head(1).assign(p=NONE, low=NONE, high=NONE, changed=False)
-    rounding = untested.assign(metric="rounded", a=0.0100001, b=0.0100002, difference=1e-7)
+    rounding = untested.assign(metric="rounded", a=1e-9, b=2e-9, difference=1e-9)
     untested = pd.concat([rounding, untested])
     found = Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), untested, "not tested: run `dvc push`")
+    assert found.ordered["metric"].tolist() == ["claim_recall", "rounded"], "though the other doubled"
     lines = terminal_text(found).splitlines()
     assert "values that differ in the metric tables: 2; beyond the printed digits: 1; none is tested" in lines
     assert not any("rounded" in line for line in lines)

@@ -275,6 +275,14 @@ def test_records_that_neither_lineage_scored_are_counted_and_bounded() -> None:
         assert row["bound_low"] == pytest.approx((-8 - len(failed)) / (80 + len(failed)), abs=1e-6)
 
 
+def test_a_failure_rate_counts_the_records_that_neither_lineage_scored_in_both() -> None:
+    a, b = dict.fromkeys(range(80), 0.5), dict.fromkeys(range(78), 0.5)
+    neither = list(range(100, 110))
+    table = compare([pair(scored(a, neither), scored(b, [78, 79, *neither]))], seed=0)
+    row = table[table["metric"] == "unscored m"].iloc[0]
+    assert (row["n"], row["a"], row["b"]) == (90, 10 / 90, pytest.approx(12 / 90))
+
+
 def test_items_are_compared_only_if_both_lineages_name_them() -> None:
     named, other = answered({1: ["q1"], 2: ["q2"]}), answered({1: ["q1"], 2: ["q3"]})
     assert pair(named, other).a.records.tolist() == [1] and pair(named, other).unmatched == 1

@@ -515,3 +515,9 @@ def test_a_failed_writer_leaves_summaries_unscored(sources: Path) -> None:
     assert rows.loc[~bounds, "n"].eq(0).all() and rows["unscored"].eq(2).all()  # of every metric, two impressions
     assert rows.loc[bounds, ["low", "high"]].to_numpy().tolist() == [[0.0, 1.0]] * bounds.sum()
     assert made["unscored"]["record"].tolist() == ["impressions-1", "impressions-b"]
+
+
+def test_printed_tables_are_read_under_their_numbers() -> None:
+    numbers = {stem: int(stem.removeprefix("doclens_table").partition("_")[0]) for stem in doclens._PRINTED.values()}
+    assert numbers == {stem: number for number, stem in doclens._PRINTED.items()}
+    assert {*doclens._WHOLE.values(), *doclens._BY_SECTION.values()} <= set(numbers.values())

@@ -275,6 +275,12 @@ def test_records_that_neither_lineage_scored_are_counted_and_bounded() -> None:
         assert row["bound_low"] == pytest.approx((-8 - len(failed)) / (80 + len(failed)), abs=1e-6)
 
 
+def test_scores_beyond_1_are_no_shares_whatever_their_metric_is_called() -> None:
+    shares = {value: scored({0: 0.5, 1: value}, metric="claim_recall").is_share for value in (0.0, 1.0, 1.5, -0.5)}
+    assert shares == {0.0: True, 1.0: True, 1.5: False, -0.5: False}
+    assert not scored({0: 0.5}, metric="words").is_share
+
+
 def test_a_failure_rate_counts_the_records_that_neither_lineage_scored_in_both() -> None:
     a, b = dict.fromkeys(range(80), 0.5), dict.fromkeys(range(78), 0.5)
     neither = list(range(100, 110))

@@ -69,6 +69,17 @@ def test_noise_of_single_seeds_is_left_out_of_the_variance_over_records() -> Non
     assert same_for_all_seeds.share == pytest.approx(1, abs=1e-3)
 
 
+def test_noise_of_single_seeds_is_left_out_of_independent_samples_too() -> None:
+    def share(a: np.ndarray, b: np.ndarray) -> float:
+        return Differences.of(PairedMeasure(scores(a), scores(b), independent=True)).share
+
+    noise = np.random.default_rng(1).normal(size=(2, 40, 4))
+    records = np.tile(np.arange(40.0)[:, None], 4)
+    assert share(*noise) < 0.2
+    assert share(records + noise[0] / 100, records + noise[1] / 100) == pytest.approx(1, abs=1e-3)
+    assert share(np.ones((5, 2)), np.zeros((6, 2))) == 1, "where nothing varies"
+
+
 def test_contributions_to_f1_sum_to_nothing_over_both_lineages() -> None:
     random, key = np.random.default_rng(2), ("baseline", "neural-text", "normal", "cough", "f1")
     sides = (random.integers(0, 2, size=(30, 1, 1, 3)).astype(np.float32) for _ in range(2))

@@ -1,13 +1,11 @@
-"""BIO tags of the words of a note, one sequence per symptom, since a stretch may carry several symptoms.
+"""A tagger of symptom spans, trained on generated notes, on published ones, or on both, and tested on published ones.
 
-A linear tagger on frozen word vectors, and its decoding.
-
-For each symptom, a softmax over the tags of a word (multinomial logistic regression with a quadratic penalty). Decoding
-takes the most likely sequence of tags under the transitions of the training notes, where a word's probabilities are
-divided by a power of the tags' frequencies, as in hybrids of classifier and hidden Markov model (Bourlard and Morgan
-1994, chapter 7): most words are outside of any span, and plain probabilities would find too few spans.
-
-Span detection on published notes after training on generated notes, on published ones, and on both.
+The words of a note have BIO tags, one sequence per symptom, since a stretch may carry several symptoms. For each
+symptom, a softmax over the tags of a word (multinomial logistic regression with a quadratic penalty) is fitted on the
+encoder's frozen vectors of the words. Decoding takes the most likely sequence of tags under the transitions of the
+training notes, where a word's probabilities are divided by a power of the tags' frequencies, as in hybrids of
+classifier and hidden Markov model (Bourlard and Morgan 1994, chapter 7): most words are outside of any span, and plain
+probabilities would find too few spans.
 
 SimSUM (Section 4) names span detectors as a use of its annotated spans; the paper has no such figures.
 """

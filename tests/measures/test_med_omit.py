@@ -460,6 +460,11 @@ def test_removed_facts_are_found_omitted_and_kept_ones_are_not() -> None:
             break
     rows = METRICS.validate(corruption_rows(table, **SHARED)).set_index("metric")
     assert rows["value"].to_dict() == {"removed_found": 1, "kept_not_found": 1}
+    five = pd.DataFrame(
+        {"document": "e", "removed": [True, True, False, False, False], "omitted": [True, False, False, False, True]}
+    )
+    rows = corruption_rows(five, **SHARED).set_index("metric")
+    assert rows["value"].to_dict() == pytest.approx({"removed_found": 1 / 2, "kept_not_found": 2 / 3})
     skipping = ScriptedAsk(lambda _: Omissions(facts=[IncludedFact(fact="F0", included="yes")]))
     work = corrupt_summaries(rewriting, skipping, facts, omitted, summaries, remove=1, seed=1)
     table, unscored = asyncio.run(work)

@@ -23,6 +23,8 @@ gc.disable()  # while modules are imported, all of which stay: a quarter of the 
 
 FIRST = ("tests/dag/test_whole_dag.py", "tests/dag/test_cassette.py", "tests/dag/test_new_stage.py")
 LONG = ("tests/dag/test_dask.py", "tests/dag/test_published_notes.py")  # the last is started first
+HANGS_S = 300
+"""A test that runs no DAG and takes longer hangs; on two cores shared by three processes the slowest takes 45 s."""
 FEW_RECORDS: dict[str, Any] = {
     **{name: value for name, value in SMALL.items() if not name.startswith("simulator_quality")},
     "baselines__neural__least_rows": 200,
@@ -63,6 +65,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return (1 if module[item] < third else 3), 0
 
     items.sort(key=place)
+    for item in items:
+        if not any(item.get_closest_marker(long) for long in ("dag", "soak", "llm", "timeout")):
+            item.add_marker(pytest.mark.timeout(HANGS_S))
 
 
 def pytest_collection_finish() -> None:

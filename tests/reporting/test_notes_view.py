@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tasks.reporting.notes_view import choose_records, claims_view, notes_view, segments
+from tasks.reporting.notes_view import choose_records, claims_view, history_view, notes_view, segments
 
 
 def spans(*rows: tuple[int, int, str]) -> pd.DataFrame:
@@ -77,3 +77,38 @@ def test_claims_of_outside_documents_have_their_verdict_reason_and_that_of_the_r
     first, second = claims_view(pd.DataFrame(rows, columns=columns))["d"]["s"]
     assert (first["text"], first["judged"], first["reason"], first["judged_rules"]) == ("<b>", None, "", None)
     assert (second["judged"], second["reason"], second["judged_rules"]) == (False, "No rest is named.", True)
+
+
+def test_the_patient_with_the_most_facts_lost_is_shown_with_what_became_of_each_and_of_each_statement() -> None:
+    name = "writer, referral, 60 words"
+    notes = pd.DataFrame(
+        [(1, 0, "Day 0\n\n**History**\nCough."), (2, 1, "Day 9\n\nWell."), (2, 0, "Day 0\n\nFever.")],
+        columns=["patient", "visit", "text"],
+    )
+    facts = pd.DataFrame({"patient": [1, 2, 2, 2, 2], "claim": ["C", "F", "G", "H", "I"]})
+    summaries = pd.DataFrame(
+        {"patient": [1, 2], "system": "writer", "purpose": "referral", "words": 60, "length": [3, 4], "text": "Text."}
+    )
+    stated = pd.DataFrame(
+        [("1", 0, 1.0), ("2", 0, 1.0), ("2", 1, 0.5), ("2", 2, 0.0)], columns=["document", "position", "degree"]
+    ).assign(metric="claim_recall", system=name, judged=lambda table: table["degree"] > 0)
+    said = [
+        ("2", 1, "supported", "Right."),
+        ("2", 0, "contradicted", "Wrong."),
+        ("2", 3, None, "Unread."),
+        ("2", 2, None, ""),
+    ]
+    checked = pd.DataFrame(said, columns=["document", "position", "verdict", "text"]).assign(system=name)
+    shown, other = history_view(notes, facts, summaries, stated, checked, patients=5)
+    assert (shown["patient"], other["patient"]) == (2, 1)
+    assert shown["visits"] == [{"title": "Day 0", "text": "Fever."}, {"title": "Day 9", "text": "Well."}]
+    assert other["visits"] == [{"title": "Day 0", "text": "History\nCough."}]
+    (summary,) = shown["summaries"]
+    assert (summary["name"], summary["length"], summary["text"]) == (name, 4, "Text.")
+    assert summary["facts"] == [("F", "kept"), ("G", "part"), ("H", "lost"), ("I", "unscored")]
+    assert summary["statements"] == [("Wrong.", "wrong"), ("Right.", "right"), ("Unread.", "unscored")]
+    assert summary["counts"] == {
+        "facts": {"kept": 1, "part": 1, "lost": 1, "unscored": 1},
+        "statements": {"right": 1, "wrong": 1, "not found": 0, "unscored": 1},
+    }
+    assert [view["patient"] for view in history_view(notes, facts, summaries, stated, checked, patients=1)] == [2]

@@ -191,6 +191,9 @@ def test_metric_tables_of_git_replace_missing_scores(
     said = capsys.readouterr()
     assert "measures compared: 0" in said.out
     assert "workspace: compared as it last ran; 5 stages (prompt, write, filter, span, ...) did not run" in said.out
+    del waiting[4]
+    compare(["HEAD", "workspace"], out=clone / "out")
+    assert "4 stages (prompt, write, filter, span) did not run" in capsys.readouterr().out
     monkeypatch.setattr("flows.rebuild.plan.stages_to_run", lambda pipeline: [])
     compare(["HEAD", "workspace"], out=clone / "out")
     assert "did not run" not in capsys.readouterr().out

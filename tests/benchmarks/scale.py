@@ -23,7 +23,7 @@ from tests.support.clone import Clone
 STAGES = ("sample", "prompt", "write", "filter", "compact", "span")
 SIZES = tuple(int(size) for size in os.environ.get("VIGNETTE_BENCH_RECORDS", "2000,10000").split(","))
 NOTES = 100
-MEMORY_MB = 3000
+MEMORY_MB = 2500
 
 
 def scale() -> Iterator[Row]:

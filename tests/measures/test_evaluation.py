@@ -466,7 +466,11 @@ def test_overlap_alone_starts_no_judge_and_does_not_speak_of_one(
     (data := tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, _rows())))
     asked = ["evaluate", str(data), "--metrics", "overlap", "--no-mlflow", "--out", str(tmp_path / "out")]
     assert run(asked) == 0 and run([*asked, "--dry-run"]) == 0
-    written = capsys.readouterr().out + (tmp_path / "out" / "tables" / "metrics.csv").read_text()
-    assert "ROUGE-1" in written and "judge" not in written and "simulator" not in written
+    said = capsys.readouterr()
+    written = said.out + (tmp_path / "out" / "tables" / "metrics.csv").read_text()
+    assert "replaced" not in said.err and "ROUGE-1" in written and "judge" not in written and "simulator" not in written
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["models"] == {}
     assert not list(tmp_path.glob("responses.sqlite"))
+    (other := tmp_path / "e.jsonl").write_text("\n".join(map(json.dumps, _rows()[:2])))
+    assert run([asked[0], str(other), *asked[2:]]) == 0
+    assert f"out: replaced the evaluation of {data} by overlap; --out names another folder" in capsys.readouterr().err

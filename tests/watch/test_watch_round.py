@@ -69,9 +69,14 @@ class Side:
     lineage: Any
 
 
+def lineage_at(tag: str) -> Side:
+    """The lineage whose id the tag ends with."""
+    return Side(tag, SimpleNamespace(id=tag[-1]))
+
+
 def round_of(monkeypatch: pytest.MonkeyPatch, tree: Any, *, dry_run: bool = False, push: bool = False) -> RoundOutcome:
     """A round after which the lineage is b; the last one was ``a``."""
-    monkeypatch.setattr(watch_round, "find_lineage", lambda tag: SimpleNamespace(lineage=SimpleNamespace(id=tag[-1])))
+    monkeypatch.setattr(watch_round, "find_lineage", lineage_at)
     monkeypatch.setattr(watch_round, "current_lineage", lambda _: SimpleNamespace(id="b"))
     monkeypatch.setattr(watch_round, "_name_in_mlflow", lambda *_: None)
     monkeypatch.setattr(watch_round, "_compare", lambda before, after: f"{before} compared with {after}")
@@ -146,6 +151,6 @@ def test_a_comparison_that_fails_is_said_since_the_lineage_is_committed(
             raise problem
         return [[folder / f"{a.name}-{others[0].name}.html"]]
 
-    monkeypatch.setattr(watch_round, "find_lineage", lambda tag: Side(tag, SimpleNamespace(id=tag[-1])))
+    monkeypatch.setattr(watch_round, "find_lineage", lineage_at)
     monkeypatch.setattr(watch_round, "compare_lineages", compare)
     assert watch_round._compare("lineage/a", "lineage/b") == said

@@ -130,11 +130,12 @@ def main(
 
 def _announced(every: Sequence[Params], tasks: Sequence[str], cases: int, texts: Path | None, folder: Path) -> str:
     """What an audit is about to do, before anything is asked."""
+    from tasks.transport.shown import public_url
+
     roles = [params.roles["judge"] for params in every]
-    judges = [
-        "the simulator's rules, no language model" if role.is_simulator else f"{role.model} at {role.base_url}"
-        for role in roles
-    ]
+    models = [f"{role.model} at {public_url(role.base_url)}" for role in roles]
+    rules = "the simulator's rules, no language model"
+    judges = [rules if role.is_simulator else model for role, model in zip(roles, models, strict=True)]
     source = "notes of the simulator" if texts is None else texts
     return (
         f"judge: {'; '.join(judges)}. Cases: --cases {cases:,} of {source}; tasks {', '.join(tasks)}. "

@@ -25,6 +25,7 @@ from tasks.reporting.evaluation_page import ShownDocument, render_evaluation
 from tasks.reporting.evaluation_text import RULES
 from tasks.tracking.comparison import FEWEST
 from tasks.transport.fingerprint import read_fingerprint
+from tasks.transport.shown import public_params
 
 MANIFEST = "manifest.json"
 PAGE = "report.html"
@@ -59,8 +60,7 @@ def manifest(
 def model_of(fingerprints: Path, role: RoleName, params: Params) -> dict[str, Any]:
     """Label, identity and settings of the model of a role, for the manifest."""
     found = read_fingerprint(fingerprints, role)
-    settings = params.roles[role].model_dump(mode="json", exclude_defaults=True)
-    settings.pop("headers", None)
+    settings = public_params(params.roles[role].model_dump(mode="json", exclude_defaults=True))
     if found is None:
         raise IdentityError(f"{fingerprints}: no identity of role {role}; run the evaluation again")
     return {"label": found.label, "identity": found.identity, "epoch": found.epoch, "settings": settings}

@@ -1,6 +1,5 @@
 """Stage `report`: one self-contained HTML page of graph, notes, metric tables and reproduction."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -87,7 +86,7 @@ async def run(stage: Stage) -> None:
         fingerprints=provenance_rows(
             [path.read_text(encoding="utf-8") for path in sorted(stage.dep("fingerprints").glob("*.json"))]
         ),
-        params=json.dumps(stage.params.model_dump(mode="json"), indent=1),
+        params=stage.params.model_dump(mode="json"),
     )
     stage.save_text("index", page)
 

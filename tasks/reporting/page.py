@@ -11,6 +11,7 @@ from tasks.reporting.figures import agreement, draw_all, svg
 from tasks.reporting.tables_view import by_basis, metric_view, reproduction_view
 from tasks.reproduction.conclusions import FAILS, HOLDS, counts_line, shown, tested, undecided
 from tasks.reproduction.page import CLASSES, class_counts
+from tasks.transport.shown import public_params
 
 MODEL_RATER = "model"
 """System of the rows of expert review that a model rated."""
@@ -189,6 +190,7 @@ def render_page(
     histories: Sequence[Mapping[str, Any]] = (),
     untrusted: Sequence[str] = (),
     claims: Mapping[str, Any] | None = None,
+    params: Mapping[str, Any],
     **context: Any,
 ) -> str:
     """Fill the template. Everything except the page's CSS, script and figures is escaped.
@@ -210,5 +212,6 @@ def render_page(
         histories=list(histories),
         untrusted=list(untrusted),
         claims_json=script_json(claims) if claims else "",
+        params=json.dumps(public_params(params), indent=1),
         **context,
     )

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tasks.transport.shown import public_params
+
 RECORD_STAGE = "record"
 """The stage that writes the lineage. Excluded from the lineage id, because it depends on the id."""
 
@@ -54,10 +56,11 @@ class Lineage:
 
 
 def read_lineage(lock: dict[str, Any]) -> Lineage:
-    """The lineage of a parsed dvc.lock."""
+    """The lineage of a parsed dvc.lock. The id is that of all params, which are kept as they may be shown."""
     stages = {name: _content(stage) for name, stage in lock.get("stages", {}).items() if name != RECORD_STAGE}
     identity = hashlib.sha256(json.dumps(stages, sort_keys=True).encode()).hexdigest()[:16]
-    return Lineage(identity, tuple(StageLineage(name, **content) for name, content in sorted(stages.items())))
+    shown = {name: {**content, "params": public_params(content["params"])} for name, content in stages.items()}
+    return Lineage(identity, tuple(StageLineage(name, **content) for name, content in sorted(shown.items())))
 
 
 def _content(stage: dict[str, Any]) -> dict[str, Any]:

@@ -58,6 +58,6 @@ def page_of(notes: list[dict[str, Any]], tables: dict[str, pd.DataFrame] | None 
         "not_shown": [],
         "simulator_roles": ["writer", "judge"],
         "fingerprints": [{"role": "writer", "endpoint": "simulator", "model": "rules", "identity": "x"}],
-        "params": "{}",
+        "params": {},
     }
     return render_page(**(context | changes))

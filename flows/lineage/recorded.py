@@ -3,6 +3,8 @@
 import gzip
 import hashlib
 import json
+import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,6 +15,7 @@ from typing import Any
 import yaml
 
 from flows.repository.git import git, git_text
+from flows.repository.params import STARTED_BY
 from flows.repository.workspace import FOLDER, STORE, root
 from schemas.errors import VignetteError
 
@@ -92,7 +95,9 @@ class OwnClone:
 
     def vignette(self, *arguments: str) -> None:
         """Run a ``vignette`` command in the clone. Raises VignetteError if it fails."""
-        done = subprocess.run([sys.executable, "-m", "flows.commands.cli", *arguments], cwd=self.folder, check=False)
+        command = [sys.executable, "-m", "flows.commands.cli", *arguments]
+        environment = {**os.environ, STARTED_BY: shlex.join(["vignette", *sys.argv[1:]])}
+        done = subprocess.run(command, cwd=self.folder, env=environment, check=False)
         if done.returncode != 0:
             raise VignetteError(
                 f"vignette {' '.join(arguments)}, in {self.folder}, ended with status {done.returncode}; see its output"

@@ -7,11 +7,12 @@ import yaml
 
 from flows.commands.estimate import ESTIMATED, _left_out, small, trial
 from flows.lineage.recorded import Cassette, OwnClone, RecordedClone
+from flows.repository.params import STARTED_BY
 from flows.repository.workspace import FOLDER, STORE, workspace
 from schemas.errors import VignetteError
 from schemas.params import Params
 from tests.support.imports import ROOT
-from tests.support.repository import git, write_files
+from tests.support.repository import commit, git, write_files
 
 CASSETTE = Cassette("respiratory")
 
@@ -48,6 +49,19 @@ def test_the_clone_shares_the_store_and_estimates_the_whole_run(
     assert (few["sample"], full["sample"]) == ({"records": 3}, {"records": 1000})
     assert (Path("params.yaml").read_bytes(), Path("dvc.lock").read_bytes()) == before
     assert "the whole run, 1,000 records" in capsys.readouterr().out
+
+
+def test_a_command_in_a_clone_knows_which_command_the_user_started(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`vignette repro` in the clone advises to repeat that one; repro itself would run and pay for everything."""
+    written = f"import os, pathlib\npathlib.Path('said').write_text(os.environ['{STARTED_BY}'])\n"
+    write_files(project, {"flows/__init__.py": "", "flows/commands/__init__.py": "", "flows/commands/cli.py": written})
+    commit(project)
+    monkeypatch.setattr("sys.argv", ["/bin/vignette", "trial", "--folder", "my clone"])
+    clone = OwnClone(tmp_path / "trial")
+    clone.vignette("repro")
+    assert (clone.folder / "said").read_text() == "vignette trial --folder 'my clone'"
 
 
 @pytest.fixture

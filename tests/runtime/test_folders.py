@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from flows.commands import exchange
 from flows.commands.cli import run
 from flows.repository.workspace import WORKSPACE
 from flows.runtime import folders
 from flows.runtime.folders import MARKER, PARTIAL, require_replaceable, write_export, write_new_file
 from schemas.errors import SourceError
+from tasks.exchange.annotated import AnnotatedText, LabelledSpan
 
 OLD = {"a.txt": b"old", "sub/b.txt": b"b"}
 
@@ -24,6 +26,25 @@ def test_a_new_folder_is_made_and_an_empty_one_is_filled(tmp_path: Path) -> None
     for name in ("new/inner", "empty"):
         write_export(tmp_path / name, OLD, "brat")
         assert held(tmp_path / name) == OLD
+
+
+@pytest.mark.parametrize("name", ["../a.txt", "/ABSOLUTE/a.txt", "sub/../../a.txt", "..", "", MARKER, f"{PARTIAL}/a"])
+def test_no_name_leaves_the_folder_or_replaces_the_list_of_its_files(tmp_path: Path, name: str) -> None:
+    name = name.replace("/ABSOLUTE", str(tmp_path / "outside"))
+    with pytest.raises(SourceError, match="is no name of a file in it; rename what it is named after"):
+        write_export(tmp_path / "out", {"b.txt": b"b", name: b"outside"}, "brat")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_record_of_a_dataset_names_no_file_outside_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = AnnotatedText("../../mine-normal", "Cough.", (LabelledSpan(0, 5, "cough", "present"),))
+    monkeypatch.setattr(exchange, "extracted_texts", lambda *_: [text])
+    with pytest.raises(SourceError, match=r"out: '\.\./\.\./mine-normal\.\w+' is no name of a file"):
+        exchange.write("brat", Path("a/out"), "normal", Path("dataset"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_second_export_replaces_the_files_of_the_first_and_leaves_no_empty_folder(tmp_path: Path) -> None:

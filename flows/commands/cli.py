@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from flows.repository.workspace import be_quiet
+from flows.repository.workspace import be_quiet, is_own
 from schemas.errors import VignetteError, explained
 from tasks.transport.shown import escaped_output
 
@@ -141,13 +141,14 @@ def _spare_a_full_disk() -> None:
 
 
 def _use_code_of_working_directory() -> None:
-    """Restart with the code of the working directory where that is another checkout of vignette.
+    """Restart with the code of the working directory where that is another checkout of vignette, and the user's own.
 
     A console script imports the installed checkout. An experiment (`dvc exp run --temp`), a worktree or a second clone
     that shares the environment would otherwise run code that its commit does not hold.
     """
     local = Path.cwd() / "flows" / "commands" / "cli.py"
-    if local.exists() and not local.samefile(__file__):
+    if local.exists() and not local.samefile(__file__) and is_own(Path.cwd()):
+        os.environ.pop("PYTHONSAFEPATH", None)  # with it, -m would find the installed checkout again, and so for ever
         os.execv(sys.executable, [sys.executable, "-m", "flows.commands.cli", *sys.argv[1:]])
 
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from flows.repository.workspace import STORE, workspace
+from flows.repository.workspace import STORE, belongs_to_user, workspace
 from schemas.errors import DomainError, ParamsError, did_you_mean
 from schemas.params import Params
 from schemas.params.llm import Budget
@@ -26,12 +26,20 @@ STARTED_BY = "VIGNETTE_STARTED_BY"
 """Environment variable with the user's command, where that runs `vignette repro` in a clone of its own."""
 
 
-def load_params(path: Path = Path("params.yaml")) -> Params:
+_DEFAULT = Path("params.yaml")
+
+
+def load_params(path: Path = _DEFAULT) -> Params:
     """Read and check a params file; this process then works in its domain, with its prompts.
 
     Raises DomainError for an unknown domain, and ParamsError that names the file, each offending key, what was found
     and what was expected.
     """
+    if path == _DEFAULT and not belongs_to_user(path):
+        raise ParamsError(
+            f"{path.absolute()}: belongs to another user, who would choose the endpoints that get your keys; copy the "
+            "folder, or name the file with its whole path by --params where the command has it"
+        )
     try:
         text = path.read_text(encoding="utf-8")
         _refuse_duplicates(path, compose_yaml(text))

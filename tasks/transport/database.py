@@ -3,6 +3,7 @@
 It is an sqlite file or, for runs on several machines, PostgreSQL. Statements are written once for both.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -184,7 +185,11 @@ def _open(url: sa.URL) -> sa.Connection:
     """A connection in which each statement is committed by itself, but for those within `transaction`."""
     if url.drivername.startswith(POSTGRES):
         return sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool).connect()
-    Path(url.database or "").parent.mkdir(parents=True, exist_ok=True)
+    file = Path(url.database or "")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch(0o600)  # the files that sqlite puts beside it get its mode
+    if file.stat().st_uid == os.geteuid() and file.stat().st_mode & 0o077:
+        file.chmod(0o600)
     waits = {"timeout": BUSY_S, "check_same_thread": False}
     engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool, connect_args=waits)
     connection = engine.connect()

@@ -88,8 +88,10 @@ def test_changes_that_the_clone_lacks_are_named(project: Path, monkeypatch: pyte
 
 
 def test_an_earlier_clone_is_replaced(project: Path, tmp_path: Path) -> None:
-    earlier = RecordedClone(tmp_path / "demo", CASSETTE).folder / "result.csv"
-    earlier.write_text("of the earlier clone", encoding="utf-8")
+    write_files(project, {"dvc.yaml": "stages: {a: {cmd: x, outs: [data/a]}}\n", ".gitignore": "data/\n.vignette/\n"})
+    commit(project)
+    earlier = RecordedClone(tmp_path / "demo", CASSETTE).folder / "data/a/result.csv"
+    write_files(earlier.parent, {earlier.name: "of the earlier clone"})
     RecordedClone(tmp_path / "demo", CASSETTE)
     assert (tmp_path / "demo" / ".git").is_dir() and not earlier.exists()
 
@@ -112,6 +114,25 @@ def test_a_clone_that_was_changed_since_it_was_completed_is_kept(project: Path, 
         (clone.folder / change).write_text("mine")
     with pytest.raises(VignetteError, match="was changed since it was made; remove it, or name another --folder"):
         RecordedClone(tmp_path / "demo", CASSETTE)
+
+
+@pytest.mark.parametrize("name", ["secret.env", "data/mine.csv", "notes.txt"])
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_a_file_that_a_person_left_is_kept_though_git_ignores_it(
+    project: Path, tmp_path: Path, name: str, is_complete: bool
+) -> None:
+    write_files(project, {"dvc.yaml": "stages: {a: {cmd: x, outs: [data/a]}}\n", ".gitignore": "data/\n*.env\n"})
+    commit(project)
+    clone = OwnClone(tmp_path / "trial")
+    write_files(clone.folder, {"data/a/result.csv": "built", "flows/__pycache__/a.pyc": "compiled"})
+    if is_complete:
+        clone.complete()
+    write_files(clone.folder, {name: "mine"})
+    with pytest.raises(VignetteError, match="was changed since it was made" if is_complete else f"holds {name}, which"):
+        OwnClone(tmp_path / "trial")
+    assert (clone.folder / name).read_text() == "mine"
+    (clone.folder / name).unlink()
+    assert not (OwnClone(tmp_path / "trial").folder / "data/a/result.csv").exists()
 
 
 @pytest.mark.parametrize("kept", ["folder", "repository", "file"])

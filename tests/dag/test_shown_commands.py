@@ -18,7 +18,7 @@ RUN = ("publish --out", "exchange write", "store show", "store export")
 @pytest.fixture
 def folder(built: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in which the commands find the artefacts of the run and write their own files."""
-    for name in ("params.yaml", "dvc.yaml", "data", "fingerprints", ".vignette", ".dvc"):
+    for name in ("params.yaml", "dvc.yaml", "data", "fingerprints", ".vignette", ".dvc", "pyproject.toml"):
         (tmp_path / name).symlink_to(built.folder / name)
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -26,6 +26,7 @@ from tasks.judges.judges_compared import (
 from tasks.judges.span_agreement import Counts
 from tasks.llm.costs import CountedAsk
 from tasks.measures.doclens.evaluators import ClaimVerdicts, InstructionEvaluator, Question
+from tests.support.imports import ROOT
 from tests.support.scripted import ScriptedAsk
 
 NOTE = "**History**\nThe patient has had a dry cough for a week. She denies fever.\n\n**Physical Examination**\nT 37."
@@ -247,6 +248,7 @@ def test_the_command_prints_the_judges_of_the_workspace(
     table: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / ".dvc").mkdir()
+    (tmp_path / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DVC_ROOT", raising=False)
     assert run(["judges"]) == 1

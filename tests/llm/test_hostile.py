@@ -180,7 +180,7 @@ def test_a_folder_that_may_not_be_written_is_named(
     monkeypatch.chdir(tmp_path)
     for folder in (".dvc/tmp", "fingerprints", *([".vignette"] if protected != "." else [])):
         Path(folder).mkdir(parents=True)
-    for name in ("params.yaml", "dvc.yaml"):
+    for name in ("params.yaml", "dvc.yaml", "pyproject.toml"):
         shutil.copy(ROOT / name, name)
     Path(protected).chmod(0o555)
     try:

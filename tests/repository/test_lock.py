@@ -42,7 +42,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A git repository with params.yaml and a lock of which there is a copy, none of them committed."""
     git(tmp_path, "init", "-q")
     (tmp_path / ".dvc").mkdir()
-    for name in ("params.yaml", "fingerprints", "dvc.yaml"):
+    for name in ("params.yaml", "fingerprints", "dvc.yaml", "pyproject.toml"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DVC_ROOT", raising=False)

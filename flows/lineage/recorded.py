@@ -190,9 +190,11 @@ def _require_own(folder: Path) -> None:
 def _changes(folder: Path) -> list[str]:
     """Files in which a clone differs from its commit, also ignored ones, but for those that every command writes."""
     options = ("--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
-    listed = (git("status", *options, folder=folder) or b"").decode(errors="surrogateescape").split("\0")
+    listed = git("status", *options, folder=folder)
+    if listed is None:
+        raise VignetteError(f"{folder}: git cannot tell what changed there; remove it, or name another --folder")
     found = []
-    for name in (line[3:] for line in listed if line):
+    for name in (line[3:] for line in listed.decode(errors="surrogateescape").split("\0") if line):
         inner = (folder / name).rglob("*") if name.endswith("/") else [folder / name]
         found += [path.relative_to(folder).as_posix() for path in inner if not path.is_dir() or path.is_symlink()]
     return sorted(name for name in found if not (name.startswith(_STATE) or "__pycache__" in name.split("/")))

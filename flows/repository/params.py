@@ -52,6 +52,10 @@ def load_params(path: Path = Path("params.yaml")) -> Params:
     try:
         use_domain(params.domain)
         use_folder(None if folder is None else path.parent / folder)
+        if folder is not None:
+            from tasks.llm.prompts import require_fillable  # loads jinja2
+
+            require_fillable()
     except DomainError as error:
         said = str(error).removeprefix("params.yaml: ")
         raise DomainError(f"{path}: {said}{did_you_mean(params.domain, domain_names())}") from error

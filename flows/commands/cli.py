@@ -38,7 +38,7 @@ COMMANDS = {
     "exchange": ("flows.commands.exchange", "Write notes and spans for other tools; read them back."),
     "publish": ("flows.commands.exchange:publish", "Package the dataset for Zenodo, or push it to Hugging Face."),
     "domain": ("flows.commands.domain", "Check, start, fit, measure, import or export a clinical domain."),
-    "store": ("flows.commands.store", "Inspect, export or prune stored replies; reset a ledger."),
+    "store": ("flows.commands.store", "Check, export or import stored replies; show or set ledgers."),
     "server": ("flows.commands.server", "Start or stop the local Prefect server."),
 }
 """Module and one-line help by command name.

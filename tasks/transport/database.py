@@ -26,7 +26,7 @@ BEGIN = {"sqlite": "BEGIN IMMEDIATE", POSTGRES: "BEGIN; SELECT pg_advisory_xact_
 """Begins a write transaction, one at a time: sqlite locks the file, and PostgreSQL this number."""
 
 DAMAGED = (
-    "it is damaged: put back a copy that `vignette store backup` made, or move the file away and ask the models again; "
+    "it is damaged: put back a copy, or move the file away and ask the models again; "
     "`vignette store check` tells what can still be read"
 )
 REMEDIES = {

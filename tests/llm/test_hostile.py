@@ -11,7 +11,6 @@ import threading
 import time
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,7 @@ from tests.support.hosted import Hosted, completion, hosted
 from tests.support.imports import ROOT
 from tests.support.memory import growth_below
 from tests.support.scenarios import QUICK, Scenario, ask, but_for_greeting, look, refuses, says
-from tests.support.stored import fill, paid
+from tests.support.stored import fill
 
 KEY = "azure-key-of-32-characters-000000"
 SENT = QUICK.model_copy(update={"api_key_env": "HOSTED_KEY", "api_key_header": "api-key"})
@@ -136,10 +135,9 @@ def test_lines_of_a_batch_that_cannot_be_read_are_left_out() -> None:
 
 def test_everything_that_a_command_prints_is_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = tmp_path / "s.sqlite"
-    fill(store, replace(paid(1), model=ESC, stage=ESC))
-    assert cli.run(["store", "show", "--store", str(store)]) == 0
+    fill(store)
     assert cli.run(["store", "ledger", ESC, "--store", str(store)]) == 0
-    assert cli.run(["store", "show", "--store", str(tmp_path / f"no{ESC}.sqlite")]) == 1
+    assert cli.run(["store", "check", "--store", str(tmp_path / f"no{ESC}.sqlite")]) == 1
     printed = capsys.readouterr()
     assert all(line.isprintable() for line in (printed.out + printed.err).split("\n"))
     assert printable("naïve – “quoted” 咳嗽\n") == "naïve – “quoted” 咳嗽\\n"

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import gzip
+import os
 import sys
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from flows.repository.params import load_params, response_store
+from flows.repository.params import COLLECT, load_params, response_store
+from flows.repository.pipeline import MAIN
+from flows.repository.workspace import FINGERPRINTS
 from flows.runtime.folders import require_new_file, write_new_file
 from schemas.errors import StoreError
 from tasks.transport.shown import printable
 
 if TYPE_CHECKING:
+    from schemas.params.llm import RoleName
     from tasks.transport.database import Where
 
 _File = Annotated[str | None, typer.Option("--store", help="File or database (default: that of this clone).")]
@@ -70,13 +75,54 @@ def export(
     write_new_file(file, gzip.compress(content, mtime=0) if file.suffix == ".gz" else content, EXPORT)
 
 
+def missing(
+    out: Annotated[Path, typer.Option(help="File to write; further models have their own.")],
+    stages: Annotated[list[str] | None, typer.Argument(help="Stages to rebuild (default: all).")] = None,
+    pipeline: Annotated[Path, typer.Option(help="The dvc.yaml to rebuild.")] = MAIN,
+) -> None:
+    """Rebuild as far as stored replies go, send nothing, and write the requests that are missing for a batch API."""
+    from flows.commands.repro import main as repro
+    from tasks.transport import inspection
+    from tasks.transport.database import exists
+    from tasks.transport.missing import batch_files
+
+    begun, status, os.environ[COLLECT] = time.time(), 0, "1"
+    try:
+        repro(stages, pipeline, probe=False, dry_run=False, yes=True, keep_server=False)
+    except typer.Exit as ended:
+        status = ended.exit_code
+    files: list[tuple[str, list[str]]] = []
+    if exists(store_path()):
+        with inspection.open_existing(store_path()) as connection:
+            files = list(batch_files(connection, begun))
+    for number, (role, lines) in enumerate(files, 1):
+        file = out if number == 1 else out.with_stem(f"{out.stem}-{number}")
+        write_new_file(file, "".join(f"{line}\n" for line in lines).encode(), "vignette store missing")
+        print(f"{file}: {len(lines)} requests to the {role}; import the results, then run this again")
+    if not files:
+        print("no request is missing")
+    raise typer.Exit(0 if files else status)
+
+
 def import_(
-    file: Annotated[Path, typer.Argument(help="File that `vignette store export` wrote.", exists=True, dir_okay=False)],
+    file: Annotated[Path, typer.Argument(help="Exported replies or a batch's results.", exists=True, dir_okay=False)],
     store: _File = None,
 ) -> None:
-    """Add exported replies, so that a rebuild with the same fingerprints and params makes no calls."""
+    """Add exported replies, so that a rebuild makes no calls, or a batch's results for what `missing` wrote."""
     from tasks.transport import inspection
+    from tasks.transport.fingerprint import parse_fingerprint
+    from tasks.transport.json_lines import json_lines
+    from tasks.transport.missing import import_results
 
+    _, first = next(json_lines(file), (0, None))
+    if isinstance(first, dict) and "custom_id" in first:
+        params, files = load_params(), FINGERPRINTS.rglob("*.json")
+        models = [parse_fingerprint(one.read_text(encoding="utf-8"), cast("RoleName", one.stem)) for one in files]
+        found = import_results(store_path(store), file, params.budget.ledger, params.prices, models)
+        print(f"{found.added} replies added, booked at {found.dollars:.4f} dollars")
+        for problem in found.problems:
+            print(f"{file}: {problem}", file=sys.stderr)
+        return
     added, held = inspection.import_replies(store_path(store), file)
     print(f"{added} replies added, {held} were there already")
 
@@ -109,4 +155,4 @@ def store_path(store: str | None = None) -> Where:
     return where if is_postgres(where) else Path(where)
 
 
-SUBCOMMANDS = [check, export, import_, ledger]
+SUBCOMMANDS = [check, missing, export, import_, ledger]

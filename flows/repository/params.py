@@ -22,6 +22,13 @@ BUDGET = "VIGNETTE_BUDGET"
 """Environment variable in which a scheduled rebuild passes its budget to the stages, as JSON."""
 YES = "VIGNETTE_YES"
 """Environment variable with which `vignette repro --yes`, or the user, confirms whatever a run costs."""
+COLLECT = "VIGNETTE_COLLECT"
+"""Environment variable in which `vignette store missing` has the stages note requests instead of sending them."""
+
+
+def is_collecting() -> bool:
+    """Whether requests without a stored reply are noted in the store, and not sent."""
+    return COLLECT in os.environ
 
 
 def load_params(path: Path = Path("params.yaml")) -> Params:

@@ -103,7 +103,7 @@ def test_reservations_of_an_unreachable_machine_count_as_spent(new_store: NewSto
     where = new_store()
     elsewhere = ("another-host", 4242, 1.0)
     with ResponseStore(where) as store:
-        held = "INSERT INTO reservations VALUES (:key, 'default', 0.4, 100, 'another-host', 4242, 1.0, 0)"
+        held = "INSERT INTO reservations VALUES (:key, 'default', 0.4, 100, 'another-host', 4242, 1.0)"
         sql(store, held, key=b"k" * 32)
         store.do_now(lambda connection: beat(connection, elsewhere))
         account = Account(store, Budget(dollars=1.0), Prices(PRICE))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _File = Annotated[str | None, typer.Option("--store", help="File or database (default: that of this clone).")]
 _Stage = Annotated[str | None, typer.Option(help="Only replies of this stage.")]
 _Role = Annotated[str | None, typer.Option(help="Only replies of this role.")]
-EXPORT = "vignette store export"
+EXPORT, MISSING = "vignette store export", "vignette store missing"
 
 
 def check(
@@ -86,7 +86,8 @@ def missing(
     from tasks.transport.database import exists
     from tasks.transport.missing import batch_files
 
-    begun, status, os.environ[COLLECT] = time.time(), 0, "1"
+    require_new_file(out, MISSING)
+    out, begun, status, os.environ[COLLECT] = out.resolve(), time.time(), 0, "1"
     try:
         repro(stages, pipeline, probe=False, dry_run=False, yes=True, keep_server=False)
     except typer.Exit as ended:
@@ -97,9 +98,9 @@ def missing(
             files = list(batch_files(connection, begun))
     for number, (role, lines) in enumerate(files, 1):
         file = out if number == 1 else out.with_stem(f"{out.stem}-{number}")
-        write_new_file(file, "".join(f"{line}\n" for line in lines).encode(), "vignette store missing")
+        write_new_file(file, "".join(f"{line}\n" for line in lines).encode(), MISSING)
         print(f"{file}: {len(lines)} requests to the {role}; import the results, then run this again")
-    if not files:
+    if not files and status == 0:
         print("no request is missing")
     raise typer.Exit(0 if files else status)
 
@@ -116,7 +117,8 @@ def import_(
 
     _, first = next(json_lines(file), (0, None))
     if isinstance(first, dict) and "custom_id" in first:
-        params, files = load_params(), FINGERPRINTS.rglob("*.json")
+        params = load_params()
+        files = [one for role in params.roles for one in FINGERPRINTS.rglob(f"{role}.json")]
         models = [parse_fingerprint(one.read_text(encoding="utf-8"), cast("RoleName", one.stem)) for one in files]
         found = import_results(store_path(store), file, params.budget.ledger, params.prices, models)
         print(f"{found.added} replies added, booked at {found.dollars:.4f} dollars")

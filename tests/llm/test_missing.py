@@ -163,24 +163,20 @@ def test_a_file_asks_one_model_and_holds_no_more_than_a_batch_may(
 
 @pytest.mark.dag
 def test_the_command_runs_stages_until_a_reply_is_missing(tmp_path: Path) -> None:
-    clone = Clone(tmp_path / "clone")
+    clone, note = Clone(tmp_path / "clone"), "**History**\nHe coughs.\n\n**Physical Examination**\nLungs clear."
+    round_of_it = ("store", "missing", "--out", "batch.jsonl", "write")
     try:
         with hosted(echo) as endpoint:
             clone.set_params(sample__records=5, roles__writer__base_url=endpoint.base_url)
             clone.vignette("probe", "--role", "writer")
             probed = len(endpoint.bodies)
-            done = clone.vignette("store", "missing", "--out", "batch.jsonl", "write")
-            assert "batch.jsonl: " in done.stdout and "requests to the writer" in done.stdout
-            lines = [json.loads(line) for line in (clone.folder / "batch.jsonl").read_text().splitlines()]
-            assert lines and not (clone.folder / "data" / "write").exists() and len(endpoint.bodies) == probed
-            note = "**History**\nThe patient coughs.\n\n**Physical Examination**\nLungs clear."
-            replies = [completion(note, one["body"]) for one in lines]
-            ids = [one["custom_id"] for one in lines]
-            pairs = zip(ids, replies, strict=True)
-            results = [{"custom_id": key, "response": {"status_code": 200, "body": reply}} for key, reply in pairs]
-        file = written(tmp_path, *results)
-        assert f"{len(lines)} replies added" in clone.vignette("store", "import", str(file)).stdout
-        done = clone.vignette("store", "missing", "--out", "batch.jsonl", "write")
-        assert "no request is missing" in done.stdout and (clone.folder / "data" / "write").exists()
+            while "no request is missing" not in (said := clone.vignette(*round_of_it).stdout):
+                assert "requests to the writer" in said and not (clone.folder / "data" / "write").exists()
+                lines = map(json.loads, (clone.folder / "batch.jsonl").read_text().splitlines())
+                bodies = {line["custom_id"]: completion(note, line["body"]) for line in lines}
+                replies = {key: {"status_code": 200, "body": body} for key, body in bodies.items()}
+                file = written(tmp_path, *({"custom_id": key, "response": reply} for key, reply in replies.items()))
+                assert f"{len(replies)} replies added" in clone.vignette("store", "import", str(file)).stdout
+            assert (clone.folder / "data" / "write").exists() and len(endpoint.bodies) == probed
     finally:
         clone.vignette("server", "stop")

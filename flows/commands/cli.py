@@ -24,8 +24,7 @@ COMMANDS = {
     "trial": ("flows.commands.estimate:trial", "Run every stage on a few records, and estimate the whole run."),
     "watch": ("flows.commands.watch", "Probe on a schedule; rebuild what a changed model affects."),
     "compare": ("flows.commands.lineages:compare", "Compare lineages on the same records."),
-    "demo": ("flows.commands.cassette:demo", "Rebuild a strong model's recorded lineage; compare with rules."),
-    "cassette": ("flows.commands.cassette", "Refresh the recorded replies of a strong model."),
+    "demo": ("flows.commands.demo", "Rebuild a strong model's recorded lineage; compare with rules."),
     "lineages": ("flows.commands.lineages", "List the recorded lineages; forget old ones."),
     "evaluate": ("flows.commands.evaluate", "Evaluate your own texts: DocLens, MED-OMIT, overlap metrics."),
     "audit": ("flows.commands.audit", "Make a judge's report card from cases with a certain answer."),
@@ -39,8 +38,7 @@ COMMANDS = {
     "exchange": ("flows.commands.exchange", "Write notes and spans for other tools; read them back."),
     "publish": ("flows.commands.exchange:publish", "Package the dataset for Zenodo, or push it to Hugging Face."),
     "domain": ("flows.commands.domain", "Check, start, fit, measure, import or export a clinical domain."),
-    "prompts": ("flows.commands.prompts", "List, show, compare and check the prompts."),
-    "store": ("flows.commands.store", "Inspect, export or prune stored replies; reset a ledger."),
+    "store": ("flows.commands.store", "Check, export or import stored replies; show or set ledgers."),
     "server": ("flows.commands.server", "Start or stop the local Prefect server."),
 }
 """Module and one-line help by command name.

@@ -84,14 +84,13 @@ def compare_with_rules() -> pd.DataFrame:
     from tasks.judges.judges_compared import claim_pairs, compared_rows, known_truth, paired_verdicts, span_agreement
     from tasks.measures.doclens.evaluators import SimulatorEvaluator
     from tasks.transport import inspection
-    from tasks.transport.inspection import Which
 
     params = load_params()
     roles = [name for name in ROLES if not params.roles[name].is_simulator]
     if not roles:
         raise ParamsError(f"roles {' and '.join(ROLES)}: only the rules have them, there is no model to compare with")
     with inspection.open_existing(store_path()) as connection:
-        lines = map(json.loads, inspection.export(connection, Which(), used_by_all(current_lineage().stages)))
+        lines = map(json.loads, inspection.export(connection, keys=used_by_all(current_lineage().stages)))
         replies = [line for line in lines if line["role"] in roles]
     tables = {file.stem: _planted(file) for file in PLANTED}
     return compared_rows(

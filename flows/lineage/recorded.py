@@ -1,6 +1,5 @@
 """Clones made for a trial, and for the lineages of a strong model whose replies ship with the project."""
 
-import gzip
 import hashlib
 import json
 import os
@@ -67,12 +66,6 @@ def cassette(name: str) -> Cassette:
     if name not in known:
         raise VignetteError(f"no lineage {name!r} is recorded; there are: {', '.join(known)}")
     return known[name]
-
-
-def read_replies(file: Path) -> list[dict[str, Any]]:
-    """Requests and replies, as `vignette store export` writes them into a compressed file."""
-    with gzip.open(file, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
 
 
 def recorded_params(folder: Path, recorded: Cassette) -> dict[str, Any]:

@@ -24,6 +24,13 @@ YES = "VIGNETTE_YES"
 """Environment variable with which `vignette repro --yes`, or the user, confirms whatever a run costs."""
 STARTED_BY = "VIGNETTE_STARTED_BY"
 """Environment variable with the user's command, where that runs `vignette repro` in a clone of its own."""
+COLLECT = "VIGNETTE_COLLECT"
+"""Environment variable in which `vignette store missing` has the stages note requests instead of sending them."""
+
+
+def is_collecting() -> bool:
+    """Whether requests without a stored reply are noted in the store, and not sent."""
+    return COLLECT in os.environ
 
 
 _DEFAULT = Path("params.yaml")
@@ -62,6 +69,10 @@ def load_params(path: Path = _DEFAULT) -> Params:
     try:
         use_domain(params.domain)
         use_folder(None if folder is None else path.parent / folder)
+        if folder is not None:
+            from tasks.llm.prompts import require_fillable  # loads jinja2
+
+            require_fillable()
     except DomainError as error:
         said = str(error).removeprefix("params.yaml: ")
         raise DomainError(f"{path}: {said}{did_you_mean(params.domain, domain_names())}") from error

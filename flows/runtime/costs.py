@@ -18,7 +18,7 @@ from flows.repository.pipeline import model_stages, stage_files
 from flows.repository.terminal import aligned
 from schemas.errors import BudgetError
 from schemas.params import Params
-from schemas.params.llm import RoleName, Sending
+from schemas.params.llm import RoleName
 from tasks.llm.costs import Estimate, template_tokens
 from tasks.tracking.lineage import read_lineage
 from tasks.transport.inspection import rehearsed
@@ -129,8 +129,7 @@ class Line:
 def priced(params: Params, stage: str, estimate: Estimate, how: str) -> Line:
     """The line of an estimate, with its cost by the role's model and the bounds of its calls."""
     role = params.roles[estimate.role]
-    batch = params.runtime.sending.get(estimate.role, Sending()).transport == "batch"
-    dollars = 0.0 if role.is_simulator else estimate.dollars(params.prices.get(role.model), batch=batch)
+    dollars = 0.0 if role.is_simulator else estimate.dollars(params.prices.get(role.model))
     least, most = (bound(stage, estimate.role, estimate.calls, params) for bound in (fewest_calls, most_calls))
     return Line(stage, estimate, dollars, how, least, most, role.model, role.is_simulator)
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pandera.pandas as pa
 
+from flows.repository.params import is_collecting
 from flows.repository.pipeline import StageFiles
 from flows.repository.workspace import FINGERPRINTS, LOGGER, answerer_fingerprints, judge_fingerprints
-from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join, run_here, uses_batches
+from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join, run_here
 from flows.runtime.confirmation import confirmation
 from flows.runtime.sources import SourceFolder, declared_sources, fingerprint_file, sources_folder
 from flows.runtime.tables import read_table, write_table, write_text
@@ -168,11 +169,8 @@ class Stage:
         Every frame is cut by the same values; the chunks' results are concatenated in order.
         """
         chunks = cut(frames, by, self.params.runtime.chunk_rows)
-        on_dask, batches = self.params.runtime.dask is not None, uses_batches(self.params, self.files.roles)
-        if on_dask and batches:
-            print(f"{self.name}: one process collects the requests into batches; runtime.dask is not used")
-        if batches or not on_dask:
-            at_once = len(chunks) if batches else CHUNKS_AT_ONCE
+        if is_collecting() or self.params.runtime.dask is None:
+            at_once = len(chunks) if is_collecting() else CHUNKS_AT_ONCE  # each round has those of the whole table
             return join(await run_here(self.name, work, chunks, self.params, self.ask, at_once=at_once))
         from flows.runtime.dask_chunks import run_on_dask
 

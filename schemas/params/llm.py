@@ -112,8 +112,6 @@ class Sending(Section):
     """Variable that holds the key; null: OPENAI_API_KEY for OpenAI's host, else no key."""
     api_key_header: str | None = None
     """null: "api-key" for Azure's deployment addresses, else "Authorization: Bearer"."""
-    transport: Literal["direct", "batch"] = "direct"
-    """batch: OpenAI's Batch API, half the price, within a day."""
     concurrency: int = Field(default=32, gt=0)
     """Most requests in flight; fewer while the endpoint pushes back."""
     rpm: int | None = Field(default=None, gt=0)
@@ -132,10 +130,6 @@ class Sending(Section):
     """Failures in a row, over at least breaker_s, that stop the stage."""
     breaker_s: float = Field(default=60.0, ge=0)
     """Shortest time over which breaker_failures count."""
-    batch_poll_s: float = Field(default=30.0, gt=0)
-    """Seconds between requests for the state of a batch."""
-    batch_collect_s: float = Field(default=2.0, ge=0)
-    """Idle seconds before a batch is sent."""
 
 
 def key_variable(role: Role, sending: Sending) -> str | None:
@@ -155,7 +149,7 @@ class Price(Section):
     cached: float | None = Field(default=None, ge=0)
     """Prompt tokens that the endpoint had cached; null: as prompt."""
     batch_factor: float = Field(default=0.5, ge=0)
-    """Price of the Batch API as a share of the full price."""
+    """Price of imported results of a batch, as a share of the full price."""
 
 
 class Prompts(Section):

@@ -61,9 +61,9 @@ class Estimate:
     prompt_tokens: int
     completion_tokens: int
 
-    def dollars(self, price: Price | None, *, batch: bool = False) -> float | None:
+    def dollars(self, price: Price | None) -> float | None:
         """Its cost; None without a price."""
-        return None if price is None else cost(price, Usage(self.prompt_tokens, self.completion_tokens), batch=batch)
+        return None if price is None else cost(price, Usage(self.prompt_tokens, self.completion_tokens))
 
     def times(self, factor: float) -> "Estimate":
         """The same for so many times the records."""

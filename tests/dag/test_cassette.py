@@ -16,9 +16,10 @@ import pytest
 import yaml
 from starlette.responses import JSONResponse
 
-from flows.lineage.recorded import CASSETTES, Cassette, cassettes, read_replies, recorded_params
+from flows.lineage.recorded import CASSETTES, Cassette, cassettes, recorded_params
 from flows.repository.pipeline import model_stages
 from tasks.llm.requests import REASK
+from tests.cassettes.refresh import read_replies
 from tests.support.clone import Clone
 from tests.support.hosted import completion, hosted
 from tests.support.imports import ROOT
@@ -108,7 +109,7 @@ def test_every_call_has_a_recorded_reply_and_none_is_stale(played: tuple[Clone, 
     stale = [shown(json.loads(key)) for key in replay.stale()]
     assert not new and not stale, (
         f"{len(new)} requests without a recorded reply, {len(stale)} recorded replies that nothing asks for. "
-        "To ask for the new ones alone: vignette cassette refresh --lineage NAME\n"
+        "To ask for the new ones alone: python -m tests.cassettes.refresh NAME\n"
         + "\n".join([*new[:5], "stale:", *stale[:5]])
     )
 

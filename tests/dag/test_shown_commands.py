@@ -11,7 +11,7 @@ from tests.support.shown import shown_commands
 
 pytestmark = pytest.mark.dag
 
-RUN = ("publish --out", "exchange write", "store show", "store export")
+RUN = ("publish --out", "exchange write", "store ledger", "store export")
 """Starts of the commands that are run, without options of which others pay."""
 
 

@@ -51,12 +51,6 @@ def test_a_stage_is_estimated_from_its_prompt_files(pipeline: Path) -> None:
     assert 20 < line.dollars < 80  # SimSUM paid 150 dollars for notes and compact notes at twice the price
 
 
-def test_batches_are_estimated_at_half_the_price(pipeline: Path) -> None:
-    (direct,), _ = costs.estimates(hosted_params(), pipeline, 1000)
-    (batch,), _ = costs.estimates(hosted_params(transport="batch"), pipeline, 1000)
-    assert batch.dollars == pytest.approx((direct.dollars or 0) / 2)
-
-
 QA = "stages: {note_qa: {cmd: x, deps: [fingerprints/judge.json], outs: [a]}}"
 
 

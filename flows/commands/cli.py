@@ -29,7 +29,6 @@ COMMANDS = {
     "lineages": ("flows.commands.lineages", "List the recorded lineages; forget old ones."),
     "evaluate": ("flows.commands.evaluate", "Evaluate your own texts: DocLens, MED-OMIT, overlap metrics."),
     "audit": ("flows.commands.audit", "Make a judge's report card from cases with a certain answer."),
-    "monitor": ("flows.commands.monitor", "Watch whether a judge is still as good as it was."),
     "plan": ("flows.commands.plan", "Plan a study: notes, takes, raters and dollars for a target."),
     "agreement": ("flows.commands.agreement", "Correlate metrics with people's scores of the same texts."),
     "import": ("flows.commands.import_forms", "Check returned review forms and copy them into returned/."),

@@ -1,4 +1,4 @@
-"""Tables of `vignette evaluate`, `audit` and `monitor`: evaluations of the user's own texts, and of judges."""
+"""Tables of `vignette evaluate` and `audit`: evaluations of the user's own texts, and of judges."""
 
 import pandera.pandas as pa
 
@@ -201,18 +201,4 @@ CASES = table(
     key=["id"],
     name="cases",
     description="What a judge is asked: cases of every task, and variants of claims with the same truth.",
-)
-
-ROUNDS = table(
-    {
-        "round": count(description="from 1 on; the first ones are the reference"),
-        "task": text(),
-        "truth": pa.Column(bool, description="true: sensitivity, false: specificity"),
-        "n": count(description="cases with a verdict"),
-        "right": count(),
-        "unscored": count(),
-    },
-    key=["round", "task", "truth"],
-    name="rounds",
-    description="What a monitored judge answered in each round.",
 )

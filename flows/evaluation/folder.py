@@ -83,12 +83,9 @@ def evaluation_files(
 
 
 def model_labels(made_from: Mapping[str, Any]) -> dict[str, str]:
-    """Label of the model of each role, and of each judge and the lister of a panel, as the manifest has them."""
+    """Label of the model of each role, and of each of several judges, as the manifest has them."""
     labels = {role: str(model["label"]) for role, model in made_from["models"].items()}
-    if panel := made_from.get("panel"):
-        labels |= {f"judge {name}": str(model["label"]) for name, model in panel["judges"].items()}
-        labels["lister of claims and facts"] = f"{panel['lister']['name']}: {panel['lister']['label']}"
-    return labels
+    return labels | {f"judge {name}": str(model["label"]) for name, model in made_from.get("judges", {}).items()}
 
 
 def origin_rows(made_from: Mapping[str, Any]) -> dict[str, str]:

@@ -39,7 +39,6 @@ from tasks.measures.own import load_metrics, score_own
 from tasks.reporting.evaluation_text import METRICS, OWN
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import COMPUTED
-from tasks.statistics.panels import PANEL
 from tasks.texts.document import Document, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet, output_files, read_documents
 from tasks.tracking.comparison import COMPARED, compare_systems
@@ -92,7 +91,7 @@ class Evaluation:
             raise UnscoredError(self.problem)
 
 
-RESERVED = frozenset({"all", "all systems", "judge", "notes", "systems", PANEL})
+RESERVED = frozenset({"all", "all systems", "judge", "notes", "systems"})
 """What the tables have in the column ``system`` of rows on no single system; the source is refused with its row."""
 NO_REFERENCE = "overlap is left out: no document has a reference (--map reference=COLUMN names their column)"
 

@@ -3,7 +3,7 @@
 import pandera.pandas as pa
 
 from schemas.tables.columns import category, count, flag, number, table, text
-from schemas.tables.evaluation import PLANTED, VERDICTS_BY_JUDGE
+from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import FORMS
 
@@ -131,6 +131,23 @@ SYSTEM_COMPARISONS = table(
     description="Paired comparison of two systems; columns as in `tasks.tracking.comparison.compare_all`.",
 )
 
+JUDGE_VERDICTS = table(
+    {
+        "judge": text(description="name of the judge"),
+        "stage": text(description="the measure: doclens, grounding, med_omit or note_qa"),
+        "document": text(),
+        "system": text(),
+        "item": text(description='section, or "all" for texts judged as a whole'),
+        "metric": text(),
+        "case": text(description="position of the claim, id of the fact or question; the same for all judges"),
+        "text": text(),
+        "judged": pa.Column("boolean", nullable=True, description="null: the judgement failed"),
+    },
+    key=["judge", "stage", "document", "system", "item", "metric", "case"],
+    name="judge_verdicts",
+    description="Verdicts of several judges on the same claims and facts.",
+)
+
 UNSCORED_OUTPUTS = table(
     {
         "document": text(),
@@ -157,10 +174,8 @@ EVALUATION = {
     "answers": ANSWERED,
     "planted": PLANTED,
     "unscored": UNSCORED_OUTPUTS,
-    "verdicts_by_judge": VERDICTS_BY_JUDGE,
-    "by_judge": METRICS,
-    "judge_agreement": METRICS,
-    "planted_by_judge": PLANTED,
+    "judges": METRICS,
+    "verdicts": JUDGE_VERDICTS,
 }
 """The tables of an evaluation by file stem; some methods have no table where they were not chosen."""
 

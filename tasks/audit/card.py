@@ -1,9 +1,9 @@
 """The figures of a card, from a judge's verdicts: validity, repeatability, invariance, and judges side by side.
 
 Verdicts on claims of one text are a cluster. What should not matter is tested by the difference in right answers
-between a case and its variant (`tasks.statistics.panels`), with p-values adjusted for all changes. A loss is tested on
-one side. The place of a claim in its call is tested on both, by the yes answers to claims that stand earlier in one
-order than in its reverse.
+between a case and its variant (`tasks.statistics.paired_verdicts`), with p-values adjusted for all changes. A loss is
+tested on one side. The place of a claim in its call is tested on both, by the yes answers to claims that stand earlier
+in one order than in its reverse.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ from tasks.statistics.metric_rows import (
     metric_row,
     metric_table,
 )
-from tasks.statistics.panels import LEVEL, Board, Compared, agreement_rows, compared, holm, right, tested_rows
+from tasks.statistics.paired_verdicts import LEVEL, Board, Compared, agreement_rows, compared, holm, right, tested_rows
 
 STAGE = "audit"
 UNSTEADY = 0.02

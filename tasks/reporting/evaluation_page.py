@@ -226,7 +226,7 @@ def render_evaluation(
     """The page, with all texts escaped.
 
     ``tables``: metrics, comparisons, unscored and, if judged, claims, grounded, facts and answers; of several judges
-    verdicts_by_judge, by_judge and judge_agreement.
+    judges and verdicts.
     ``fewest``: differences on fewer documents are not tested. ``agreement``: how far the judge agrees with people.
     ``problem``: why the judgements should not be used, if so.
     ``origin_rows``, ``cite``: what identifies the evaluation, by name, and how to cite it.
@@ -247,7 +247,7 @@ def render_evaluation(
         tested=int((tables["comparisons"]["n"] >= fewest).sum()),
         all_metrics=metric_view(tables["metrics"], meanings, SHARES),
         judge_view=metric_view(tables["judge"], {}, JUDGE_SHARES) if "judge" in tables else None,
-        judged_by=judges_view(tables, systems),
+        several_judges=judges_view(tables, systems),
         unscored=tables["unscored"].fillna({"system": "all"}).to_dict("records"),
         models=models,
         agreement=agreement,

@@ -177,11 +177,11 @@ def _rates(tables: Mapping[str, pd.DataFrame]) -> list[str]:
         return []
     references = tables["planted"]["document"].nunique()
     whole = judge[(judge["item"] == "all") & judge["metric"].isin(_RATES) & judge["value"].notna()]
-    who = "first judge" if "by_judge" in tables else "judge"
-    lines = ["", f"{who} on errors planted into {references} references (upper limits: literal sentences are easier):"]
-    for step, rows in whole.groupby("condition", sort=False):
+    lines = ["", f"judge on errors planted into {references} references (upper limits: literal sentences are easier):"]
+    for (system, step), rows in whole.groupby(["system", "condition"], sort=False):
         said = (f"{row['metric']} {_cell(row['metric'], {**row, 'partial': 0})}" for row in rows.to_dict("records"))
-        lines.append(f"  {step}: {', '.join(said)}")
+        who = "" if judge["system"].nunique() == 1 else f"{system}, "
+        lines.append(f"  {who}{step}: {', '.join(said)}")
     return lines
 
 

@@ -10,7 +10,7 @@ from schemas.tables.evaluate import VERDICTS
 from tasks.audit.card import board, card_table, findings, not_found, rates
 from tasks.audit.cases import CONFIDENT, HIDDEN
 from tasks.audit.comparisons import ALL, ANSWERED, against, change_lines, fewest_texts
-from tasks.statistics.panels import agreement_rows, compared, flip_p
+from tasks.statistics.paired_verdicts import agreement_rows, compared, flip_p
 
 
 def verdicts(judged: list[bool | None], judge: str = "j", factor: str = "", kind: str = "k") -> pd.DataFrame:
@@ -136,7 +136,7 @@ def test_a_judge_that_fails_on_a_fourth_of_its_errors_does_not_improve() -> None
     assert improved <= 2
 
 
-def test_a_failing_judge_and_a_panel_are_compared_at_their_worst() -> None:
+def test_a_failing_judge_is_compared_with_another_at_its_worst() -> None:
     steady = verdicts([n % 10 != 0 for n in range(60)], "steady")
     silent = verdicts([None if n % 10 == 0 else True for n in range(60)], "silent")
     rows = pd.DataFrame(agreement_rows([board(pd.concat([steady, silent]))]))

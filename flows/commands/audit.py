@@ -264,15 +264,16 @@ def _print_card(
     card: pd.DataFrame, changes: pd.DataFrame | None, required: Mapping[str, float], plan: float | None, out: Path
 ) -> bool:
     """Print the card; whether the judge got worse or misses a requirement."""
-    from tasks.audit.card import CHANGE_NAMES, limits, rates, weaknesses
+    from tasks.audit.card import CHANGE_NAMES, judged_by_models, limits, rates, verdict_lines, weaknesses
     from tasks.audit.comparisons import change_lines, failed_requirements
     from tasks.audit.correction import label_plans
 
-    print("\n".join(rates(card)))
+    print("\n".join([*verdict_lines(card), "", *rates(card)]))
     print("\n".join(["", *weaknesses(card), *limits(card)]))
     if plan is not None:
         print("\n".join(["", *label_plans(card, plan)]))
-    worse, other = ([], []) if changes is None else change_lines(changes)
+    tested = None if changes is None else judged_by_models(changes, "judge")
+    worse, other = ([], []) if tested is None or tested.empty else change_lines(tested)
     missed = failed_requirements(card, required, CHANGE_NAMES)
     said = [*worse, *other, *(f"required: {line}" for line in missed)]
     print("\n".join(["", *said, f"written: {out / 'card.html'}, {out / 'card.csv'}"]))

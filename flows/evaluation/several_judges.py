@@ -20,9 +20,10 @@ from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import UNSCORED_OUTPUTS
 from tasks.judges.judging import numbered
+from tasks.judges.rates import rate_rows
 from tasks.llm.calls import Ask, Asks
 from tasks.measures.evaluation import WRITING, plan_of
-from tasks.measures.several_judges import Divided, Once, judges_table, planted_rates, verdicts_of
+from tasks.measures.several_judges import Divided, Once, judges_table, verdicts_of
 from tasks.texts.document import documents_of
 from tasks.texts.reading import DataSet
 
@@ -82,10 +83,13 @@ def _compared(evaluation: Evaluation, made: Mapping[str, Frames], runs: Mapping[
     table = judges_table(evaluation.documents, evaluation.plan, made, verdicts, params, labels)
     evaluation = evaluation.with_table("verdicts", verdicts).with_table("judges", table)
     if "planted" in evaluation.tables:
-        parts = [tables["planted"].assign(provenance=name) for name, tables in made.items()]
-        planted = numbered(pd.concat(parts, ignore_index=True))
-        rates = planted_rates(planted, seed=params.seed, labels=labels)
-        evaluation = evaluation.with_table("planted", planted).with_table("judge", rates)
+        planted = {name: tables["planted"].assign(provenance=name) for name, tables in made.items()}
+        rates = [
+            rate_rows(rows, seed=params.seed, provenance=f"judge: {labels[name]}").assign(system=name)
+            for name, rows in planted.items()
+        ]
+        evaluation = evaluation.with_table("planted", numbered(pd.concat(planted.values(), ignore_index=True)))
+        evaluation = evaluation.with_table("judge", pd.concat(rates, ignore_index=True))
     names = list(runs)
     unscored = [evaluation.table("unscored"), *(_failures(made[name], name) for name in names[1:])]
     problems = {name: problem_of(made[name], params.runtime.max_unscored_share) for name in names}

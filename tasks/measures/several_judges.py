@@ -10,7 +10,6 @@ import pandas as pd
 from schemas.params import Params
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import JUDGE_VERDICTS
-from tasks.judges.rates import rate_rows
 from tasks.llm.calls import Answer, Ask, Call
 from tasks.measures.doclens import metrics as doclens
 from tasks.measures.doclens.subclaims import Subclaims
@@ -128,13 +127,3 @@ def judges_table(
 def _board(metric: str, verdicts: pd.DataFrame, judges: Sequence[str]) -> Board:
     votes = verdicts.pivot(index=_CASE, columns="judge", values="judged").astype("boolean").reindex(columns=judges)
     return Board(metric, votes, pd.Series(votes.index.get_level_values("document"), index=votes.index))
-
-
-def planted_rates(planted: pd.DataFrame, *, seed: int, labels: Mapping[str, str]) -> pd.DataFrame:
-    """METRICS of each judge on PLANTED errors, whose provenance names the judge; the system is the judge."""
-    by_judge = planted.groupby("provenance", sort=False)
-    tables = [
-        rate_rows(rows, seed=seed, provenance=f"judge: {labels[str(judge)]}").assign(system=judge)
-        for judge, rows in by_judge
-    ]
-    return pd.concat(tables, ignore_index=True)

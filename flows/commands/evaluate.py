@@ -205,7 +205,10 @@ def _corrected(evaluation: "Evaluation", card: Path, judge: str, seed: int) -> t
 
     from flows.evaluation.cards import card_of
     from tasks.audit.correction import corrected_rows
+    from tasks.reporting.evaluation_text import DRY_RUN, RULES
 
+    if RULES in judge:
+        return evaluation, [f"scores are not corrected by {card}: {DRY_RUN}"]
     metrics, about = evaluation.table("metrics"), f"corrected by the card {card.resolve().name} of {judge}"
     rows, refused = corrected_rows(
         evaluation.table("scores"), metrics, card_of(card, judge), seed=seed, provenance=about

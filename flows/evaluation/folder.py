@@ -22,7 +22,7 @@ from schemas.tables.evaluate import EVALUATION
 from tasks.judges.human_scores import STAGE as HUMAN_AGREEMENT
 from tasks.judges.human_scores import compared
 from tasks.reporting.evaluation_page import ShownDocument, render_evaluation
-from tasks.reporting.evaluation_text import RULES
+from tasks.reporting.evaluation_text import DRY_RUN, RULES
 from tasks.tracking.comparison import FEWEST
 from tasks.transport.fingerprint import read_fingerprint
 
@@ -41,12 +41,15 @@ def manifest(
         "params": {name: getattr(params, name).model_dump(mode="json") for name in sections},
     }
     texts = [(one.id, one.units, one.reference, one.outputs) for one in evaluation.documents]
+    models = {role: model_of(fingerprints, role, params) for role in roles}
+    dry_run = "judge" in models and RULES in models["judge"]["label"]
     return {
         "format": EVALUATION_KIND,
+        **({"remark": DRY_RUN} if dry_run else {}),
         **used,
         "params_sha256": _digest(json.dumps(used, sort_keys=True).encode()),
         "data_sha256": _digest(json.dumps(texts, sort_keys=True, default=list).encode()),
-        "models": {role: model_of(fingerprints, role, params) for role in roles},
+        "models": models,
         "code": running_code(),
         "files": {str(path): _digest(path.read_bytes()) for path in evaluation.files},
         "documents": len(evaluation.documents),

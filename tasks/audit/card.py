@@ -307,12 +307,6 @@ def unanswered(card: pd.DataFrame) -> list[str]:
     ]
 
 
-def silent_judges(card: pd.DataFrame) -> list[str]:
-    """Models without a verdict on any case; rules have none on tasks that they do not know."""
-    answered = card[card["metric"] == "answered"].groupby("system")["value"].max()
-    return [str(judge) for judge in answered.index[answered == 0] if RULES not in str(judge)]
-
-
 def not_found(card: pd.DataFrame) -> list[str]:
     """What the lack of a finding means, a sentence by judge: not tested, too few texts, hidden by failures, or none."""
     wide, lines = change_table(card), []

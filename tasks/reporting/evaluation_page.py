@@ -9,7 +9,7 @@ import pandas as pd
 
 from schemas.tables.evaluation import JUDGED_METRICS
 from tasks.reporting.display import read_template, render, script_json
-from tasks.reporting.evaluation_text import METRICS, RULES, SHARES, foreign_line
+from tasks.reporting.evaluation_text import DRY_RUN, METRICS, RULES, SHARES, foreign_line
 from tasks.reporting.judges_view import judges_view, main_block
 from tasks.reporting.tables_view import metric_view
 from tasks.text.language import foreign_texts
@@ -244,7 +244,8 @@ def render_evaluation(
         comparisons=tables["comparisons"].to_dict("records"),
         moved=int(tables["comparisons"]["changed"].sum()),
         fewest=fewest,
-        tested=int((tables["comparisons"]["n"] >= fewest).sum()),
+        tested=int(((tables["comparisons"]["n"] >= fewest) & tables["comparisons"]["p"].notna()).sum()),
+        dry_run=DRY_RUN if RULES in models.get("judge", "") else "",
         all_metrics=metric_view(tables["metrics"], meanings, SHARES),
         judge_view=metric_view(tables["judge"], {}, JUDGE_SHARES) if "judge" in tables else None,
         several_judges=judges_view(tables, systems),

@@ -79,7 +79,9 @@ def summary_text(
     """
     names, rows = main_table(tables["metrics"], systems)
     rules = [role for role, label in models.items() if RULES in label]
-    lines = [f"{documents} document{'' if documents == 1 else 's'}"]
+    dry_run = "judge" in rules
+    lines = [DRY_RUN] if dry_run else []
+    lines.append(f"{documents} document{'' if documents == 1 else 's'}")
     if rules and foreign:
         lines.append(
             f"warning: the rules read English only; {foreign_line(foreign)}: leave them out, or choose a model"
@@ -109,9 +111,9 @@ def summary_text(
             "",
             f"{', '.join(rules)}: the simulator's rules, no language model; confirm the figures with a model",
         ]
-        if agreement and "judge" in rules:
+        if agreement and dry_run:
             lines.append(agreement)
-    return "\n".join([*lines, *_rates(tables), *_differences(tables["comparisons"], fewest)])
+    return "\n".join([*lines, *_rates(tables), *_differences(tables["comparisons"], fewest, dry_run=dry_run)])
 
 
 def _means(names: Sequence[str], rows: Sequence[Sequence[dict | None]], width: int | None) -> list[str]:
@@ -187,13 +189,15 @@ def _rates(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     return lines
 
 
-def _differences(comparisons: pd.DataFrame, fewest: int) -> list[str]:
+def _differences(comparisons: pd.DataFrame, fewest: int, *, dry_run: bool) -> list[str]:
     if not len(comparisons):
         return []
     failing = comparisons["metric"].str.startswith(FAILING)
     counted = f"paired comparisons: {(~failing).sum()}" + (
         f", and {failing.sum()} of shares unscored" if failing.any() else ""
     )
+    if dry_run:
+        return ["", f"{counted}, in tables/comparisons.csv; {DRY_RUN}, so that none is told from chance here"]
     if (comparisons["n"] < fewest).all():
         return ["", f"{counted}; not tested, as this takes at least {fewest} documents"]
     untested = int((comparisons.loc[~failing, "n"] < fewest).sum())

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from flows.evaluation.audit import Audit
     from schemas.params import Params
+    from tasks.audit.practice import Practice
 
 
 def main(
@@ -123,7 +124,7 @@ def main(
     failed = _print_card(card, changes, required, plan, folder)
     if failure is not None:
         raise failure
-    _require_answers(card)
+    _require_answers(found, taken, loaded.runtime.max_unscored_share)
     if failed:
         sys.exit(2)
 
@@ -265,27 +266,42 @@ def _print_card(
     card: pd.DataFrame, changes: pd.DataFrame | None, required: Mapping[str, float], plan: float | None, out: Path
 ) -> bool:
     """Print the card; whether the judge got worse or misses a requirement."""
-    from tasks.audit.card import CHANGE_NAMES, limits, rates, weaknesses
+    from tasks.audit.card import CHANGE_NAMES, judged_by_models, limits, rates, verdict_lines, weaknesses
     from tasks.audit.comparisons import change_lines, failed_requirements
     from tasks.audit.correction import label_plans
 
-    print("\n".join(rates(card)))
+    print("\n".join([*verdict_lines(card), "", *rates(card)]))
     print("\n".join(["", *weaknesses(card), *limits(card)]))
     if plan is not None:
         print("\n".join(["", *label_plans(card, plan)]))
-    worse, other = ([], []) if changes is None else change_lines(changes)
+    tested = None if changes is None else judged_by_models(changes, "judge")
+    worse, other = ([], []) if tested is None or tested.empty else change_lines(tested)
     missed = failed_requirements(card, required, CHANGE_NAMES)
     said = [*worse, *other, *(f"required: {line}" for line in missed)]
     print("\n".join(["", *said, f"written: {out / 'card.html'}, {out / 'card.csv'}"]))
     return bool(worse or missed)
 
 
-def _require_answers(card: pd.DataFrame) -> None:
-    """Raise UnscoredError for a model without a verdict on any case."""
-    from tasks.audit.card import silent_judges
+def _require_answers(found: pd.DataFrame, taken: Mapping[str, Practice], allowed: float) -> None:
+    """Raise UnscoredError for a model without a verdict on any case, or on more than the share ``allowed``, with why.
 
-    if silent := silent_judges(card):
+    Rules have none on tasks that they do not know. Verdicts from elsewhere may have gaps.
+    """
+    from tasks.audit.card import judged_by_models
+
+    lines = []
+    for judge, own in judged_by_models(found, "judge").groupby("judge", sort=True):
+        failed = int(own["judged"].isna().sum())
+        if failed < len(own) and (judge not in taken or failed <= allowed * len(own)):
+            continue
+        said = f"{judge}: {failed} of {len(own)} cases have no verdict"
+        if failed < len(own):
+            said += f", more than runtime.max_unscored_share {allowed:g}"
+        if why := sorted(taken[judge].failures.items(), key=lambda item: -item[1])[:3] if judge in taken else []:
+            said += "; why: " + "; ".join(f"{reason[:200]} ({count} calls)" for reason, count in why)
+        lines.append(said)
+    if lines:
         raise UnscoredError(
-            f"{', '.join(silent)}: no reply could be used on any case; does this model follow instructions and reply "
-            "in JSON? `vignette store export` writes its replies"
+            "\n".join(lines) + "\ndoes the model follow instructions and reply in JSON? `vignette store export` writes "
+            "its replies"
         )

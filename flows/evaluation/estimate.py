@@ -1,7 +1,7 @@
 """Dollars before anything is paid: of an evaluation, from a rehearsal, and of one judgement for `vignette plan`."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import nan
 from pathlib import Path
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from flows.evaluation.audit import audit_cost, make_audit
-from flows.evaluation.judges import Panel
+from flows.evaluation.judges import judged_as
 from flows.evaluation.models import CommandRun, estimated, require_confirmed
 from flows.evaluation.work import judge_all, read_data, roles_of
 from flows.repository.pipeline import model_stages
@@ -17,12 +17,13 @@ from flows.repository.workspace import root
 from flows.runtime.costs import SIZES, Line, estimates, priced, total, unpriced
 from schemas.errors import ParamsError, did_you_mean
 from schemas.params import Params
+from schemas.params.llm import Role
 from schemas.params.measures import Evaluate
 from tasks.llm.calls import Call
 from tasks.llm.costs import CountedAsk, Estimate, request_tokens
 from tasks.llm.requests import make_request
 from tasks.measures.own import load_metrics
-from tasks.measures.panel import Divided, Once
+from tasks.measures.several_judges import Divided, Once
 from tasks.texts.document import Document
 from tasks.texts.reading import DataSet
 
@@ -36,17 +37,19 @@ _CLAIMS = 40
 """Claims of a rehearsed audit."""
 
 
-async def estimate_calls(params: Params, chosen: Evaluate, data: DataSet, panel: Panel | None = None) -> list[Line]:
+async def estimate_calls(
+    params: Params, chosen: Evaluate, data: DataSet, judges: Mapping[str, Role] | None = None
+) -> list[Line]:
     """The calls, tokens and dollars of an evaluation by role. Stored replies, which cost nothing again, are counted.
 
-    Without the calls of `asking_metrics`, which are not known beforehand. Those of a ``panel`` have a line for each
-    judge, which for the lister holds its lists too.
+    Without the calls of `asking_metrics`, which are not known beforehand. Those of several ``judges`` have a line for
+    each judge, which for the first one holds its lists too.
     """
     sample, factor = _sample(data.documents, seed=params.seed)
     planted = min(chosen.planted, len(sample))  # references with planted errors, in proportion
     smaller, documents = chosen.model_copy(update={"planted": planted, "own": []}), replace(data, documents=sample)
     roles = roles_of(chosen, data)
-    if panel is None:
+    if not judges:
         return await estimated(params, STAGE, roles, lambda run: judge_all(run, smaller, documents), times=factor)
     counted: dict[str, CountedAsk] = {}
 
@@ -63,12 +66,11 @@ async def estimate_calls(params: Params, chosen: Evaluate, data: DataSet, panel:
 
     others = [role for role in roles if role != "judge"]
     lines = [line for line in await estimated(params, STAGE, roles, work, times=factor) if line.estimate.role in others]
-    for name in panel.everyone:
-        sides = [*(["lists"] if name == panel.lister else []), *(["verdicts"] if name in panel.judges else [])]
-        asked = [counted[side] for side in sides]
+    for place, (name, role) in enumerate(judges.items()):
+        asked = [counted["verdicts"]] if place else list(counted.values())
         counts = [(one.calls, one.prompt_tokens, one.completion_tokens) for one in asked]
         estimate = Estimate("judge", *map(sum, zip(*counts, strict=True))).times(factor)
-        lines.append(priced(panel.params_of(params, name), STAGE, estimate, f"rehearsed, {name}"))
+        lines.append(priced(judged_as(params, role), STAGE, estimate, f"rehearsed, {name}"))
     return lines
 
 
@@ -95,7 +97,7 @@ class Guard:
 
     chosen: Evaluate
     data: DataSet
-    panel: Panel | None = None
+    judges: Mapping[str, Role] = field(default_factory=dict)
     _lines: list[Line] = field(default_factory=list)
 
     def check(self, params: Params) -> None:
@@ -105,7 +107,7 @@ class Guard:
         require_confirmed(params, lambda: self._counted(params), "the evaluation", confirm, unknown)
 
     def _counted(self, params: Params) -> list[Line]:
-        self._lines = self._lines or asyncio.run(estimate_calls(params, self.chosen, self.data, self.panel))
+        self._lines = self._lines or asyncio.run(estimate_calls(params, self.chosen, self.data, self.judges))
         return self._lines
 
 

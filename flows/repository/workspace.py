@@ -55,11 +55,6 @@ def answerer_fingerprints(name: str, folder: Path = FINGERPRINTS) -> Path:
     return folder / "answerers" / name
 
 
-def judge_fingerprints(name: str, folder: Path = FINGERPRINTS) -> Path:
-    """Folder with the fingerprint of a further judge, of ``judges``."""
-    return folder / "judges" / name
-
-
 def clone() -> Path | None:
     """The clone's root, None outside of one: DVC_ROOT inside a stage, else the nearest parent folder with .dvc that
     `is_own`.

@@ -12,7 +12,7 @@ import pandera.pandas as pa
 
 from flows.repository.params import is_collecting
 from flows.repository.pipeline import StageFiles
-from flows.repository.workspace import FINGERPRINTS, LOGGER, answerer_fingerprints, judge_fingerprints
+from flows.repository.workspace import FINGERPRINTS, LOGGER, answerer_fingerprints
 from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join, run_here
 from flows.runtime.confirmation import confirmation
 from flows.runtime.sources import SourceFolder, declared_sources, fingerprint_file, sources_folder
@@ -51,7 +51,7 @@ class Stage:
         self.name, self.files, self.all_params = files.name, files, params
         self.params = params if files.params is None else params.declared_only(files.params | HOW_STAGES_RUN)
         self._fingerprints = fingerprints
-        self._others: dict[Path, Stage] = {}
+        self._others: dict[str, Stage] = {}
         self._opened: list[Clients] = []  # by this stage and by those with other models, which share the list
         self.rows: dict[str, int] = {}
         """Rows of each table written so far, by stem."""
@@ -178,18 +178,11 @@ class Stage:
 
     def answered_by(self, name: str) -> "Stage":
         """This stage with an answerer of ``note_qa_outside.answerers`` in that role, the only one to ask."""
-        return self._by(answerer_fingerprints(name), self.all_params.answered_by(name))
-
-    def judged_by(self, name: str) -> "Stage":
-        """This stage with a judge of ``judges`` in that role, the only one to ask."""
-        return self._by(judge_fingerprints(name), self.all_params.judged_by(name))
-
-    def _by(self, fingerprints: Path, params: Params) -> "Stage":
-        """This stage with other params and identities. The clients that it opens are closed with this one's."""
-        if fingerprints not in self._others:
-            self._others[fingerprints] = Stage(self.files, params, fingerprints)
-            self._others[fingerprints]._opened = self._opened
-        return self._others[fingerprints]
+        if name not in self._others:
+            own = answerer_fingerprints(name)
+            self._others[name] = Stage(self.files, self.all_params.answered_by(name), own)
+            self._others[name]._opened = self._opened  # whose clients are closed together
+        return self._others[name]
 
     def require_answers(self) -> None:
         """Raises EndpointError when calls failed on the way, so that DVC does not take the stage for finished."""

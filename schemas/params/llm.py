@@ -1,12 +1,11 @@
 """Roles (endpoint, model and sampling settings), sending of requests, prices and budget."""
 
-import re
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
-from schemas.params.base import NAME, Section
+from schemas.params.base import Section
 
 RoleName = Literal["writer", "annotator", "judge", "answerer"]
 IdentityField = Literal["endpoint", "asked", "answered", "owner", "system_fingerprint"]
@@ -83,26 +82,6 @@ class Role(Section):
         """Ways to request a structured reply, in order; if the endpoint refuses one, the next is tried."""
         way = self.structured or ("json_schema" if self.is_simulator or self.is_openai else "auto")
         return STRUCTURED if way == "auto" else (way,)
-
-
-JUDGE: RoleName = "judge"
-
-
-def read_judges(values: Any) -> Any:
-    """Further judges by name, those that are given as ``MODEL@URL`` as roles. Raises ValueError for another name."""
-    if not isinstance(values, dict):
-        return values
-    found = {}
-    for name, given in values.items():
-        if not isinstance(name, str) or not re.fullmatch(NAME, name) or name == JUDGE:
-            raise ValueError(f"names of judges are letters, digits, '.', '_' and '-', not {JUDGE}; found {name!r}")
-        if isinstance(given, str):
-            model, at, url = given.rpartition("@")
-            if not (at and model and url.startswith(("http://", "https://"))):
-                raise ValueError(f"{name} is {given!r}; expected MODEL@URL, or a role with base_url and model")
-            given = {"base_url": url, "model": model, "temperature": 0.0}
-        found[name] = given
-    return found
 
 
 class Sending(Section):

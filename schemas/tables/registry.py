@@ -61,7 +61,6 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "evaluate/planted": evaluation.PLANTED,
     "planted_claims": evaluation.PLANTED,
     "claims_by_judge": evaluation.PLANTED,
-    "verdicts_by_judge": evaluation.VERDICTS_BY_JUDGE,
     "planted_cases": evaluation.PLANTED_CASES,
     "planted_verdicts": evaluation.PLANTED_VERDICTS,
     "assertion_cases": evaluation.ASSERTION_CASES,

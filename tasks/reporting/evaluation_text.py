@@ -15,6 +15,8 @@ OWN = "own"
 """Stage of the rows of metrics of the user's own."""
 RULES = "simulator's rules"
 """What the label of the simulator says."""
+DRY_RUN = "dry run: rules, no results"
+"""What heads an evaluation or a card by the simulator."""
 FAILING, UNTOLD = "unscored ", "cannot be told"
 """How the metric of a comparison of failure rates begins, and the note of one that failed documents decide."""
 BOUNDS = "_bounds"
@@ -77,7 +79,9 @@ def summary_text(
     """
     names, rows = main_table(tables["metrics"], systems)
     rules = [role for role, label in models.items() if RULES in label]
-    lines = [f"{documents} document{'' if documents == 1 else 's'}"]
+    dry_run = "judge" in rules
+    lines = [DRY_RUN] if dry_run else []
+    lines.append(f"{documents} document{'' if documents == 1 else 's'}")
     if rules and foreign:
         lines.append(
             f"warning: the rules read English only; {foreign_line(foreign)}: leave them out, or choose a model"
@@ -107,9 +111,9 @@ def summary_text(
             "",
             f"{', '.join(rules)}: the simulator's rules, no language model; confirm the figures with a model",
         ]
-        if agreement and "judge" in rules:
+        if agreement and dry_run:
             lines.append(agreement)
-    return "\n".join([*lines, *_rates(tables), *_differences(tables["comparisons"], fewest)])
+    return "\n".join([*lines, *_rates(tables), *_differences(tables["comparisons"], fewest, dry_run=dry_run)])
 
 
 def _means(names: Sequence[str], rows: Sequence[Sequence[dict | None]], width: int | None) -> list[str]:
@@ -177,21 +181,23 @@ def _rates(tables: Mapping[str, pd.DataFrame]) -> list[str]:
         return []
     references = tables["planted"]["document"].nunique()
     whole = judge[(judge["item"] == "all") & judge["metric"].isin(_RATES) & judge["value"].notna()]
-    who = "first judge" if "by_judge" in tables else "judge"
-    lines = ["", f"{who} on errors planted into {references} references (upper limits: literal sentences are easier):"]
-    for step, rows in whole.groupby("condition", sort=False):
+    lines = ["", f"judge on errors planted into {references} references (upper limits: literal sentences are easier):"]
+    for (system, step), rows in whole.groupby(["system", "condition"], sort=False):
         said = (f"{row['metric']} {_cell(row['metric'], {**row, 'partial': 0})}" for row in rows.to_dict("records"))
-        lines.append(f"  {step}: {', '.join(said)}")
+        who = "" if judge["system"].nunique() == 1 else f"{system}, "
+        lines.append(f"  {who}{step}: {', '.join(said)}")
     return lines
 
 
-def _differences(comparisons: pd.DataFrame, fewest: int) -> list[str]:
+def _differences(comparisons: pd.DataFrame, fewest: int, *, dry_run: bool) -> list[str]:
     if not len(comparisons):
         return []
     failing = comparisons["metric"].str.startswith(FAILING)
     counted = f"paired comparisons: {(~failing).sum()}" + (
         f", and {failing.sum()} of shares unscored" if failing.any() else ""
     )
+    if dry_run:
+        return ["", f"{counted}, in tables/comparisons.csv; {DRY_RUN}, so that none is told from chance here"]
     if (comparisons["n"] < fewest).all():
         return ["", f"{counted}; not tested, as this takes at least {fewest} documents"]
     untested = int((comparisons.loc[~failing, "n"] < fewest).sum())

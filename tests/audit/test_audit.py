@@ -32,7 +32,7 @@ from tasks.audit.cases import (
 )
 from tasks.audit.comparisons import failed_requirements, weaker_kinds
 from tasks.audit.correction import corrected_rows, label_plans, labels_needed
-from tasks.statistics.panels import flip_p, holm
+from tasks.statistics.paired_verdicts import flip_p, holm
 from tests.support.params import shipped
 from tests.support.scripted import DirectAsk, ScriptedAsk
 

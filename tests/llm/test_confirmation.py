@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ import pandas as pd
 import psutil
 import pytest
 
-from flows.commands import monitor
 from flows.evaluation import audit, models
 from flows.evaluation.audit import Audit
 from flows.repository.params import STARTED_BY, YES, load_params
@@ -156,15 +155,6 @@ async def pay(*_: object, **__: object) -> None:
     raise Paid
 
 
-def have_audited(params: Params) -> None:
-    audit.judged([params], Audit({}, pd.DataFrame(), ["claims"]), confirmed=False)
-
-
-def have_monitored(params: Params) -> None:
-    monitor._asked(params, pd.DataFrame(), range(1, 2), Path("none"), confirmed=False)
-
-
-@pytest.mark.parametrize("work", [have_audited, have_monitored])
 @pytest.mark.parametrize(
     ("price", "limit", "confirms", "problem"),
     [
@@ -175,9 +165,8 @@ def have_monitored(params: Params) -> None:
         (PRICE, 39.0, "1", ""),
     ],
 )
-def test_an_audit_and_a_monitor_are_confirmed_as_a_run_is(
+def test_an_audit_is_confirmed_as_a_run_is(
     monkeypatch: pytest.MonkeyPatch,
-    work: Callable[[Params], None],
     price: Price | None,
     limit: float | None,
     confirms: str,
@@ -188,7 +177,6 @@ def test_an_audit_and_a_monitor_are_confirmed_as_a_run_is(
 
     monkeypatch.setattr(models, "rehearse", counted)
     monkeypatch.setattr(audit, "verdicts_of", pay)
-    monkeypatch.setattr("flows.evaluation.monitor.judge_round", pay)
     monkeypatch.delenv(YES, raising=False)
     if confirms:
         monkeypatch.setenv(YES, confirms)
@@ -196,4 +184,4 @@ def test_an_audit_and_a_monitor_are_confirmed_as_a_run_is(
     budget = params.budget.model_copy(update={"confirm_above_dollars": limit})
     params = params.model_copy(update={"budget": budget, "prices": {"big-1": price} if price else {}})
     with pytest.raises(BudgetError if problem else Paid, match=problem or None):
-        work(params)
+        audit.judged([params], Audit({}, pd.DataFrame(), ["claims"]), confirmed=False)

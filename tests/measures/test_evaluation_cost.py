@@ -65,8 +65,8 @@ def test_several_judges_cost_what_each_costs_alone(tmp_path: Path) -> None:
     chosen = _data(tmp_path, 3)
     data, params = read_data(chosen), shipped()
     (alone,) = asyncio.run(estimate_calls(with_roles(params, {"judge": NOWHERE}), chosen, data))
-    loaded, panel = with_judges(params, [f"first={NOWHERE}", SIMULATOR], None, {}, SIMULATOR, None)
-    first, second = asyncio.run(estimate_calls(loaded, chosen, data, panel))
+    loaded, judges = with_judges(params, [f"first={NOWHERE}", SIMULATOR], SIMULATOR, None)
+    first, second = asyncio.run(estimate_calls(loaded, chosen, data, judges))
     assert first.estimate == alone.estimate and second.estimate.prompt_tokens < alone.estimate.prompt_tokens
     lines = [first, second]
     assert remarks(lines) == [

@@ -9,7 +9,7 @@ import pandas as pd
 from tasks.planning.components import Pilot, deviations, differences
 from tasks.planning.designs import Design, Study
 from tasks.statistics.intervals import Bounds, mean_interval
-from tasks.statistics.panels import flip_p
+from tasks.statistics.paired_verdicts import flip_p
 from tasks.tracking.comparison import LEVEL
 from tasks.tracking.measures import Measure
 from tasks.tracking.pairing import PairedMeasure

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from tasks.reporting.evaluation_page import align, aligned_segments
-from tasks.reporting.evaluation_text import main_table, shown, summary_text
+from tasks.reporting.evaluation_text import DRY_RUN, main_table, shown, summary_text
 from tasks.tracking.comparison import UNDECIDED
 from tests.support.cases import from_table
 
@@ -105,14 +105,22 @@ def test_systems_that_do_not_fit_the_width_have_a_table_of_their_own() -> None:
 
 def test_documents_that_the_rules_cannot_read_are_named_before_any_figure() -> None:
     lines = summary(models={"judge": "v (simulator's rules)"}, foreign={"d1": "German"})
-    assert lines[1] == "warning: the rules read English only; German: d1: leave them out, or choose a model"
+    assert lines[2] == "warning: the rules read English only; German: d1: leave them out, or choose a model"
 
 
 @pytest.mark.parametrize(("count", "more"), [(5, ""), (6, " and 1 more")])
 def test_the_first_five_names_are_listed_and_the_rest_counted(count: int, more: str) -> None:
     foreign = {f"d{number}": "German" for number in range(1, count + 1)}
     lines = summary(models={"judge": "v (simulator's rules)"}, foreign=foreign)
-    assert f"German: d1, d2, d3, d4, d5{more}:" in lines[1]
+    assert f"German: d1, d2, d3, d4, d5{more}:" in lines[2]
+
+
+def test_an_evaluation_by_the_rules_is_headed_as_a_dry_run_and_tells_nothing_from_chance() -> None:
+    lines = summary(comparisons(13), models={"judge": "v (simulator's rules)"})
+    assert lines[0] == DRY_RUN and not any("beyond chance" in line for line in lines)
+    said = f"paired comparisons: 14, in tables/comparisons.csv; {DRY_RUN}, so that none is told from chance here"
+    assert lines[-1] == said
+    assert summary(comparisons(13), models={"writer": "v (simulator's rules)"})[0] != DRY_RUN
 
 
 def test_differences_beyond_chance_are_listed_by_p_and_the_rest_counted() -> None:

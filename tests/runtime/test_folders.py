@@ -189,11 +189,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 NAMING_A_FILE = (
     "domain export respiratory FILE",
     "exchange read corrected.json label-studio --out FILE",
-    "monitor --out FILE",
     "store export FILE",
     "plan evaluate --components note=0.02 --half-width 0.05 --csv FILE",
     "agreement scores.csv --human score --out FILE",
-    "judges --rules --out FILE",
 )
 
 

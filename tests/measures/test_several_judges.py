@@ -1,4 +1,4 @@
-"""Several judges of one evaluation: the same claims, a majority, failures by judge, ranks, families, names and cost."""
+"""Several judges of one evaluation: the same claims, a row by judge, kappa, failures by judge, names and cost."""
 
 import asyncio
 import json
@@ -11,20 +11,18 @@ import pytest
 
 from flows.commands.cli import run
 from flows.evaluation.folder import page
-from flows.evaluation.judges import make_panel
-from flows.evaluation.panel import judge_by_panel, share_lists
+from flows.evaluation.several_judges import judge_by_each, share_lists
 from flows.evaluation.work import Evaluation, read_data
-from flows.repository.params import load_params
 from flows.runtime.tables import check
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import EVALUATION
 from tasks.llm.calls import Answer, Ask, Call
 from tasks.measures.doclens.evaluators import ExplainedVerdicts
-from tasks.measures.doclens.subclaims import Subclaims
 from tasks.measures.grounding.grounding import GroundedClaims
 from tasks.measures.med_omit.replies import Omissions
-from tasks.measures.panel import LISTS
-from tasks.statistics.panels import MEAN, PANEL
+from tasks.measures.several_judges import LISTS
+from tasks.reporting.judges_view import figures_and_pairs, judges_text
+from tasks.statistics.agreement import cohen_kappa
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 from tests.support.params import shipped
@@ -87,26 +85,22 @@ class Run(MemoryStage):
         return self.wrap(role, super().ask)
 
 
-def evaluated(folder: Path, *judges: Judge, lister: Ask | None = None, **settings: Any) -> Evaluation:
-    """Three documents with three outputs, evaluated by a panel whose judges have the names of their labels."""
+def evaluated(folder: Path, *judges: Judge, **settings: Any) -> Evaluation:
+    """Three documents with three outputs, evaluated by judges with the names of their labels."""
     outputs = [{"copy": text, "short": "The family was present.", "part": text.split(". ")[0] + "."} for text in TEXTS]
     rows = [
         {"id": f"d{at}", "source": text, "reference": text, "outputs": said}
         for at, (text, said) in enumerate(zip(TEXTS, outputs, strict=True))
     ]
     (folder / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    families = settings.pop("families", {})
     chosen = Evaluate(data=str(folder / "data.jsonl"), **{"metrics": METRICS, **settings})
-    named = [f"{one.label}={one.label}@http://127.0.0.1:9/v1" for one in judges]
-    panel = make_panel(load_params(ROOT / "params.yaml"), named, None, families)
-    every: Any = {one.label: Run(one, folder) for one in judges}
-    listing: Any = next(iter(every.values())) if lister is None else Run(lister, folder)
-    share_lists(every.values(), listing)
-    return asyncio.run(judge_by_panel(every, panel, chosen, read_data(chosen)))
+    runs: Any = {one.label: Run(one, folder) for one in judges}
+    share_lists(list(runs.values()))
+    return asyncio.run(judge_by_each(runs, chosen, read_data(chosen)))
 
 
 def figures(evaluation: Evaluation, judge: str) -> pd.DataFrame:
-    rows = evaluation.table("by_judge")
+    rows, _ = figures_and_pairs(evaluation.table("judges"))
     return rows[rows["condition"] == judge].set_index(["stage", "system", "item", "metric"]).sort_index()
 
 
@@ -122,12 +116,6 @@ def right(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
     return evaluated(tmp_path_factory.mktemp("right"), Judge("r"), Judge("s"))
 
 
-def test_a_panel_of_three_is_right_where_two_are(erring: tuple[Evaluation, list[Judge]], right: Evaluation) -> None:
-    found, true = figures(erring[0], PANEL), figures(right, "r")
-    pd.testing.assert_frame_equal(found[["value", "low", "high", "n"]], true[["value", "low", "high", "n"]])
-    assert not figures(erring[0], "a")["value"].equals(true["value"])
-
-
 def test_the_first_judge_has_the_figures_of_an_evaluation_by_it_alone(right: Evaluation) -> None:
     alone = right.table("metrics").set_index(["stage", "system", "item", "metric"])["value"]
     found = figures(right, "r")["value"]
@@ -139,18 +127,10 @@ def test_claims_and_facts_are_listed_once_and_are_the_same_for_all(erring: tuple
     evaluation, judges = erring
     listed = [[call for call in judge.calls if call.reply in LISTS] for judge in judges]
     assert listed[0] and len(listed[0]) == len(set(listed[0])) and listed[1] == listed[2] == []
-    verdicts = evaluation.table("verdicts_by_judge")
+    verdicts = evaluation.table("verdicts")
     texts = [rows.drop(columns=["judge", "judged"]).reset_index(drop=True) for _, rows in verdicts.groupby("judge")]
     pd.testing.assert_frame_equal(texts[0], texts[1])
     assert set(verdicts["stage"]) == {"doclens", "grounding", "med_omit"}
-
-
-def test_a_lister_that_does_not_judge_lists_for_all(tmp_path: Path) -> None:
-    lister, judges = Judge("l"), [Judge("a"), Judge("b")]
-    found = evaluated(tmp_path, *judges, lister=lister, metrics=["doclens"])
-    assert {call.reply for call in lister.calls} == {Subclaims}
-    assert all(call.reply not in LISTS for judge in judges for call in judge.calls)
-    assert set(found.table("verdicts_by_judge")["judge"]) == {"a", "b"}
 
 
 def test_a_judge_that_fails_a_call_is_unscored_and_never_better(tmp_path: Path, right: Evaluation) -> None:
@@ -160,34 +140,35 @@ def test_a_judge_that_fails_a_call_is_unscored_and_never_better(tmp_path: Path, 
     assert (failed.loc[key, "n"], failed.loc[key, "unscored"]) == (2, 1) and figures(found, "a").loc[key, "n"] == 3
     bounds = failed.loc[(*key[:3], "claim_recall_bounds")]
     assert bounds["low"] <= whole.loc[key, "value"] <= bounds["high"] and bounds["high"] > bounds["low"]
-    verdicts = found.table("verdicts_by_judge")
+    verdicts = found.table("verdicts")
     own = verdicts[(verdicts["judge"] == "b") & (verdicts["document"] == "d1")]
     assert len(own) and own["judged"].isna().all()
     assert verdicts.loc[verdicts["judge"] == "a", "judged"].notna().all()
     steps = found.table("unscored")["step"]
     assert len(steps) and steps.str.endswith(", judge b").all()
     assert found.problem is not None and found.problem.startswith("judge b: ") and "judge a" not in found.problem
-    ranks = found.table("judge_agreement").query("metric == 'rank' and item == 'claim_recall'")
-    assert set(ranks["n"]) == {2} and set(ranks["unscored"]) == {1}
-    assert figures(found, PANEL).loc[key, "unscored"] == 1  # one vote of two is no majority
 
 
-def test_pairs_ranks_and_planted_errors_are_in_one_table(erring: tuple[Evaluation, list[Judge]]) -> None:
-    table = erring[0].table("judge_agreement").set_index(["system", "condition", "item", "metric"])
-    kappa = table.loc[("a", "against b", "claim_recall", "kappa")]
-    assert kappa["value"] < 1 and kappa["n"] > 10
-    assert table.loc[("copy", MEAN, "claim_recall", "rank"), "value"] == 1
-    planted = table[table.index.get_level_values("item") == "planted: entailment"]
-    assert (planted.index.get_level_values("system") == PANEL).any()
-    assert "accuracy_difference" in planted.index.get_level_values("metric")
+def test_every_two_judges_have_a_kappa_of_each_metric(erring: tuple[Evaluation, list[Judge]]) -> None:
+    evaluation, _ = erring
+    _, pairs = figures_and_pairs(evaluation.table("judges"))
+    kappas = pairs[pairs["metric"] == "kappa"].set_index(["system", "condition", "item"])
+    assert {key[:2] for key in kappas.index} == {("a", "against b"), ("a", "against c"), ("b", "against c")}
+    votes = evaluation.table("verdicts").query("metric == 'claim_recall'")
+    key = ["document", "system", "item", "case"]
+    both = votes.pivot(index=key, columns="judge", values="judged").astype(bool)
+    kappa = kappas.loc[("a", "against b", "claim_recall")]
+    assert (kappa["n"], kappa["value"]) == (len(both), pytest.approx(cohen_kappa(both["a"], both["b"])))
+    said = "\n".join(judges_text(evaluation.tables, evaluation.systems))
+    assert f"kappa, claim recall, a against b: {kappa['value']:.2f} (n {len(both)})" in said
+    assert "claim recall, copy: a " in said
 
 
-def test_a_judge_that_says_yes_of_its_own_family_is_found(tmp_path: Path) -> None:
-    families = {"a": "one", "short": "one", "b": "two", "part": "two", "copy": "three"}
-    judges = [Judge("a", favours="short"), Judge("b")]
-    table = evaluated(tmp_path, *judges, metrics=["doclens"], families=families).table("judge_agreement")
-    gain = table[table["metric"] == "same_family_gain"].set_index("item")
-    assert gain.loc["claim_recall", "value"] > 0.2 and gain.loc["claim_recall", "n"] == 3
+def test_every_judge_has_its_rates_on_planted_errors(erring: tuple[Evaluation, list[Judge]]) -> None:
+    evaluation, _ = erring
+    assert set(evaluation.table("judge")["system"]) == set(evaluation.table("planted")["provenance"]) == set("abc")
+    rates = evaluation.table("judge").query("metric == 'specificity' and item == 'all' and condition == 'entailment'")
+    assert len(rates) == 3 and rates["value"].nunique() > 1
 
 
 def test_tables_have_their_schemas_and_the_page_escapes_what_it_shows(erring: tuple[Evaluation, list[Judge]]) -> None:
@@ -195,7 +176,7 @@ def test_tables_have_their_schemas_and_the_page_escapes_what_it_shows(erring: tu
     for stem, table in evaluation.tables.items():
         check(table, EVALUATION[stem], stem)
     html = page(evaluation, "t", {"judge": "<b>x</b>"})
-    assert "Judges side by side" in html and PANEL in html and "on which the judges split" in html
+    assert "Judges side by side" in html and "on which the judges split" in html
     assert "<b>x</b>" not in html
 
 
@@ -205,16 +186,8 @@ COLLIDING = [
     (["--judge", "a=simulator", "--judge", f"a=m{NOWHERE}"], "the name a is taken by --judge a=simulator"),
     (["--judge", "simulator", "--judge", "judge"], "the same model as simulator; name each judge once"),
     (["--judge", f"a=m{NOWHERE}", "--judge", f"b=m{NOWHERE}"], "the same model as a=m@"),
-    (["--judge", f"{PANEL}=simulator", "--judge", f"m{NOWHERE}"], "is the name of the panel"),
     (["--judge", "=simulator"], "expected JUDGE or NAME=JUDGE"),
-    (["--judge", "a=simulator", "--lister", f"a=m{NOWHERE}"], "the name a is taken by --judge a=simulator"),
     (["--judge", "someone", "--judge", "simulator"], "expected simulator, a role of the params"),
-    (["--family", "copy=one"], "--family compares judges; name two or more"),
-    (["--judge", "a=simulator", "--judge", f"m{NOWHERE}", "--family", "cpoy=x"], "did you mean copy?"),
-    (["--judge", "copy=simulator", "--judge", f"m{NOWHERE}", "--family", "copy=x"], "a judge and a system have"),
-    (["--judge", "a=simulator", "--judge", f"m{NOWHERE}", "--family", "copy=x"], "no gain of a judge's own family"),
-    (["--family", "a=one", "--family", "a=two"], "a is of family one already"),
-    (["--family", "a"], "expected NAME=FAMILY"),
     (["--judge", "simulator", "--judge", f"m{NOWHERE}", "--metrics", "overlap"], "nothing to judge"),
 ]
 
@@ -243,7 +216,5 @@ def test_the_estimate_counts_the_calls_of_all_judges(tmp_path: Path, capsys: pyt
         return {line[2]: int(line[3]) for line in lines if line[:2] == ["evaluate", "judge"]}
 
     alone = calls("--judge", f"one{NOWHERE}")["one"]
-    panel = calls("--judge", f"one{NOWHERE}", "--judge", f"two{NOWHERE}")
-    assert panel["one"] == alone and 0 < panel["two"] < alone  # the first one lists for both
-    apart = calls("--judge", f"one{NOWHERE}", "--judge", f"two{NOWHERE}", "--lister", f"three{NOWHERE}")
-    assert apart["one"] == apart["two"] == panel["two"] and apart["three"] == alone - apart["one"]
+    both = calls("--judge", f"one{NOWHERE}", "--judge", f"two{NOWHERE}")
+    assert both["one"] == alone and 0 < both["two"] < alone  # the first one lists for both

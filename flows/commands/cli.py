@@ -35,7 +35,6 @@ COMMANDS = {
     "import": ("flows.commands.import_forms", "Check returned review forms and copy them into returned/."),
     "judges": ("flows.commands.judges", "Compare judges on planted errors and on human labels."),
     "rank": ("flows.commands.agreement:rank", "Rank answerers; correlate the ranking with other scores."),
-    "papers": ("flows.commands.papers", "Write docs/papers.md: how each printed table is reproduced."),
     "exchange": ("flows.commands.exchange", "Write notes and spans for other tools; read them back."),
     "publish": ("flows.commands.exchange:publish", "Package the dataset for Zenodo, or push it to Hugging Face."),
     "domain": ("flows.commands.domain", "Check, start, fit, measure, import or export a clinical domain."),

@@ -40,7 +40,6 @@ SOLE_IMPORTERS = {
     "transformers": "tasks.encoder",
     "spacy": "tasks.exchange",
     "huggingface_hub": "tasks.dataset",
-    "mkdocs": "flows.reference",
 }
 
 

@@ -31,7 +31,6 @@ COMMANDS = {
     "plan": ("flows.commands.plan", "Plan a study: notes, takes, raters and dollars for a target."),
     "agreement": ("flows.commands.agreement", "Compare metrics and verdicts with people's scores and labels."),
     "import": ("flows.commands.import_forms", "Check returned review forms and copy them into returned/."),
-    "papers": ("flows.commands.papers", "Write docs/papers.md: how each printed table is reproduced."),
     "exchange": ("flows.commands.exchange", "Write notes and spans for other tools; read them back."),
     "publish": ("flows.commands.exchange:publish", "Package the dataset for Zenodo, or push it to Hugging Face."),
     "domain": ("flows.commands.domain", "Check, start, fit, measure, import or export a clinical domain."),

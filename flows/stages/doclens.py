@@ -106,7 +106,7 @@ def reads_doclens_published(params: Params) -> list[str]:
 
 
 async def run_doclens_published(stage: Stage) -> None:
-    """Judge every system and compare the printed figures with ours; absent rows without the sources.
+    """Judge every system and compare the printed figures with ours; without the sources, those that follow from others.
 
     In GPT-4's place is the configured judge, or the recorded one where the simulator's rules are configured.
     """
@@ -117,8 +117,6 @@ async def run_doclens_published(stage: Stage) -> None:
     try:
         documents = read_encounters(stage.sources or Path(), params.doclens.systems, subclaims=True)
     except MissingSourceError:
-        rows += [*rouge_rows(printed[20], printed[24], []), *recall_rows(printed[25], None), *word_rows(words, [])]
-        rows += [*whole_note_rows(printed[21], None), *precision_rows(printed[21], printed[25], None)]
         stage.save("reproduction_doclens", reproduction_rows(rows))
         stage.save_empty("doclens_aci_judged", "recorded_claims")
         stage.save_unscored("unscored_doclens_aci", unscored_table([]), of=0)
@@ -153,10 +151,11 @@ async def run_doclens_published(stage: Stage) -> None:
         evaluator_agreement(whole, by_section, {JUDGE: judged, STRONG: claims}, seed=seed),
     ]
     stage.save_metrics("doclens_aci", pd.concat(tables, ignore_index=True))
-    model = claims if params.roles["judge"].is_simulator else judged
-    rows += [*rouge_rows(printed[20], printed[24], documents), *whole_note_rows(printed[21], model)]
-    rows += [*recall_rows(printed[25], section_recalls(model, documents)), *word_rows(words, documents)]
-    rows += precision_rows(printed[21], printed[25], model)
+    judge_role = params.roles["judge"]
+    compared, model = (claims, STRONG) if judge_role.is_simulator else (judged, judge_role.model)
+    rows += [*rouge_rows(printed[20], printed[24], documents), *whole_note_rows(printed[21], compared, model)]
+    rows += [*recall_rows(printed[25], section_recalls(compared, documents), model), *word_rows(words, documents)]
+    rows += precision_rows(printed[21], printed[25], compared, model)
     stage.save("reproduction_doclens", reproduction_rows(rows))
 
 

@@ -29,8 +29,7 @@ from tasks.reporting.page import (
     tiles,
 )
 from tasks.reproduction.conclusions import conclusions, short_titles
-from tasks.reproduction.page import known_rows
-from tasks.reproduction.published import SIMSUM
+from tasks.reproduction.published import SIMSUM, known_rows
 
 PIPELINE = Path("dvc.yaml")
 _NONE = typed([], METRICS)

@@ -12,7 +12,6 @@ from tasks.encoder import load_encoder
 from tasks.judges.simulated_notes import GoldNotes, gold_texts
 from tasks.judges.span_agreement import REAL_NOTES, RealNote, read_real_notes, real_notes_file
 from tasks.judges.writer_quality import note_vectors, separability_rows, style_rows, writer_quality
-from tasks.spans.statistics import statistics_rows
 
 
 async def run_simulator_quality(stage: Stage) -> None:
@@ -32,17 +31,13 @@ def reads_simulator_quality_published(_: Params) -> list[str]:
 
 
 async def run_simulator_quality_published(stage: Stage) -> None:
-    """Write the table and the rows of Table 3; rows on real notes only where the sources folder has them."""
+    """Write the table; rows on real notes only where the sources folder has them."""
     params, rules = stage.params, rules_of(stage.params.domain)
     size = params.simulator_quality.published_records
     notes, metrics = writer_quality(stage.network, rules, size, seed=params.seed, stage=stage.name)
     if file := real_notes_file(stage.sources):
         metrics = pd.concat([metrics, *_against_real(notes, read_real_notes(file), params)], ignore_index=True)
     stage.save_metrics("simulator_quality", metrics.assign(stage=stage.name))
-    printed = pd.read_csv(stage.dep("simsum_table3a_spans")), pd.read_csv(stage.dep("simsum_table3b_mentions"))
-    gold = metrics[metrics["system"] == "gold spans"]
-    rows = statistics_rows(gold, *printed, "fitted")
-    stage.save("reproduction_simulator", rows.assign(table=rows["table"] + ", gold spans"))
 
 
 def _against_real(notes: GoldNotes, published: Sequence[RealNote], params: Params) -> list[pd.DataFrame]:

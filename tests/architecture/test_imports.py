@@ -39,7 +39,6 @@ SOLE_IMPORTERS = {
     "transformers": "tasks.encoder",
     "spacy": "tasks.exchange",
     "huggingface_hub": "tasks.dataset",
-    "mkdocs": "flows.reference",
 }
 
 

@@ -30,7 +30,7 @@ COMMANDS = {
     "evaluate": ("flows.commands.evaluate", "Evaluate your own texts: DocLens, MED-OMIT, overlap metrics."),
     "audit": ("flows.commands.audit", "Make a judge's report card from cases with a certain answer."),
     "monitor": ("flows.commands.monitor", "Watch whether a judge is still as good as it was."),
-    "plan": ("flows.commands.plan", "Plan a study: notes, takes, raters and dollars for a target."),
+    "plan": ("flows.commands.plan", "Plan a study: half widths and power by number of documents."),
     "agreement": ("flows.commands.agreement", "Correlate metrics with people's scores of the same texts."),
     "import": ("flows.commands.import_forms", "Check returned review forms and copy them into returned/."),
     "judges": ("flows.commands.judges", "Compare judges on planted errors and on human labels."),

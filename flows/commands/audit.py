@@ -61,7 +61,8 @@ def main(
         typer.Option(help="Verdicts on exported cases, JSON Lines with id and judged; may be repeated."),
     ] = None,
     plan: Annotated[
-        float | None, typer.Option(help="Print the human labels for this half width, with and without the judge.")
+        int | None,
+        typer.Option(help="Items that will be judged: print how certain their share of yes is, by labels of people."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls and cost instead; asks no model.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Run whatever it costs, up to the budget.")] = False,
@@ -121,7 +122,7 @@ def main(
     card, source = card_table(found, taken, seed=seed), "notes of the simulator" if texts is None else texts.name
     made_from = {"source": source, "seed": seed, **provenance(audit, found, every)}
     write_export(folder, card_files(card, found, audit.cases, changes, made_from), FORMAT)
-    failed = _print_card(card, changes, required, plan, folder)
+    failed = _print_card(card, changes, required, plan, seed, folder)
     if failure is not None:
         raise failure
     _require_answers(found, taken, loaded.runtime.max_unscored_share)
@@ -150,12 +151,12 @@ def _refuse(option: str, others: Mapping[str, object]) -> None:
         raise ParamsError(f"{given[0]}: has no effect with {option}; leave one of them out")
 
 
-def _require_numbers(cases: int, takes: int | None, seed: int, plan: float | None) -> None:
+def _require_numbers(cases: int, takes: int | None, seed: int, plan: int | None) -> None:
     for option, given in (("--cases", cases), ("--takes", takes)):
         if given is not None and given < 1:
             raise ParamsError(f"{option} {given}: expected 1 or more")
-    if plan is not None and not 0 < plan < 0.5:
-        raise ParamsError(f"--plan {plan:g}: expected a half width between 0 and 0.5, for example 0.03")
+    if plan is not None and not 25 <= plan <= 100_000:
+        raise ParamsError(f"--plan {plan}: expected a number of items from 25 to 100000")
     if not 0 <= seed < 2**32:
         raise ParamsError(f"--seed {seed}: expected 0 to {2**32 - 1}")
 
@@ -263,7 +264,12 @@ def _compared(
 
 
 def _print_card(
-    card: pd.DataFrame, changes: pd.DataFrame | None, required: Mapping[str, float], plan: float | None, out: Path
+    card: pd.DataFrame,
+    changes: pd.DataFrame | None,
+    required: Mapping[str, float],
+    plan: int | None,
+    seed: int,
+    out: Path,
 ) -> bool:
     """Print the card; whether the judge got worse or misses a requirement."""
     from tasks.audit.card import CHANGE_NAMES, judged_by_models, limits, rates, verdict_lines, weaknesses
@@ -273,7 +279,7 @@ def _print_card(
     print("\n".join([*verdict_lines(card), "", *rates(card)]))
     print("\n".join(["", *weaknesses(card), *limits(card)]))
     if plan is not None:
-        print("\n".join(["", *label_plans(card, plan)]))
+        print("\n".join(["", *label_plans(card, plan, seed=seed)]))
     tested = None if changes is None else judged_by_models(changes, "judge")
     worse, other = ([], []) if tested is None or tested.empty else change_lines(tested)
     missed = failed_requirements(card, required, CHANGE_NAMES)

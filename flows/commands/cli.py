@@ -28,7 +28,7 @@ COMMANDS = {
     "lineages": ("flows.commands.lineages", "List the recorded lineages; forget old ones."),
     "evaluate": ("flows.commands.evaluate", "Evaluate your own texts: DocLens, MED-OMIT, overlap metrics."),
     "audit": ("flows.commands.audit", "Make a judge's report card from cases with a certain answer."),
-    "plan": ("flows.commands.plan", "Plan a study: notes, takes, raters and dollars for a target."),
+    "plan": ("flows.commands.plan", "Plan a study: half widths and power by number of documents."),
     "agreement": ("flows.commands.agreement", "Compare metrics and verdicts with people's scores and labels."),
     "import": ("flows.commands.import_forms", "Check returned review forms and copy them into returned/."),
     "exchange": ("flows.commands.exchange", "Write notes and spans for other tools; read them back."),

@@ -1,4 +1,4 @@
-"""The functions of the module `vignette`, for scripts and notebooks: evaluations, audits, plans and notes as tables.
+"""The functions of the module `vignette`, for scripts and notebooks: evaluations, audits and notes as tables.
 
 from vignette import evaluate
 
@@ -20,7 +20,6 @@ from flows.evaluation.estimate import Guard
 from flows.evaluation.folder import evaluation_files, manifest, write_evaluation
 from flows.evaluation.judges import with_judges
 from flows.evaluation.models import CommandRun, run_blocking
-from flows.evaluation.planning import given
 from flows.evaluation.several_judges import run_judges
 from flows.evaluation.work import Evaluation, evaluate_data, require_work, roles_of
 from flows.repository.params import load_params
@@ -30,9 +29,6 @@ from schemas.params import Params
 from schemas.params.llm import SIMULATOR, Role
 from schemas.params.measures import Evaluate, MetricName
 from tasks.audit.card import card_table
-from tasks.planning.designs import Study
-from tasks.planning.plan import Grid, Prices, Target, alternatives
-from tasks.statistics.intervals import Bounds
 from tasks.texts.fields import Row, documents_from, renamed
 from tasks.texts.reading import DataSet, read_documents
 
@@ -189,35 +185,3 @@ def audit(
     made = make_audit(None if texts is None else Path(texts), loaded, cases=cases, tasks=tasks, takes=takes)
     verdicts, practice = judged(every, made, confirmed=confirmed)
     return card_table(verdicts, practice, seed=seed)
-
-
-def plan(
-    components: str,
-    mean: float = 0.5,
-    *,
-    half_width: float | None = None,
-    difference: float | None = None,
-    power: float = 0.8,
-    bounds: Bounds | None = (0.0, 1.0),
-    notes: Sequence[int] = (),
-    questions: Sequence[int] = (1,),
-    takes: Sequence[int] = (1,),
-    raters: Sequence[int] = (1,),
-    prices: Prices | None = None,
-) -> pd.DataFrame:
-    """Designs that reach a half width, or find a difference of two systems, with their cost; the cheapest is chosen.
-
-    ``components``: variances of a score, such as ``note=0.02,question=0.1,take=0.05``; for a ``difference``, those of
-    the paired differences. One row per design (`tasks.planning.plan.COLUMNS`). Raises ParamsError for components that
-    do not tell what a design needs, and without a target and numbers of notes.
-    """
-    least_most = bounds
-    if difference is not None and bounds is not None:
-        width = bounds[1] - bounds[0]
-        least_most = (-width, width)
-    study = Study(given(components, mean if difference is None else 0.0), least_most, difference is not None)
-    grid = Grid(tuple(questions), tuple(takes), tuple(raters), tuple(notes))
-    try:
-        return alternatives(study, Target(half_width, difference, power), grid, prices or Prices())
-    except ValueError as error:
-        raise ParamsError(str(error)) from error

@@ -215,6 +215,7 @@ def compare_systems(
     *,
     seed: int,
     own: Collection[str] = (),
+    draws: int = DRAWS,
 ) -> pd.DataFrame:
     """SYSTEM_COMPARISONS of every two systems in ``order``, with p adjusted for all measures and pairs.
 
@@ -236,7 +237,7 @@ def compare_systems(
         return typed([], SYSTEM_COMPARISONS)
     tables = [
         table.assign(system_a=a, system_b=b)
-        for (a, b), table in zip(pairs, compare_all(families, seed=seed), strict=True)
+        for (a, b), table in zip(pairs, compare_all(families, seed=seed, draws=draws), strict=True)
     ]
     return typed(pd.concat(tables, ignore_index=True), SYSTEM_COMPARISONS).sort_values(
         list(SYSTEM_COMPARISONS.unique or []), ignore_index=True

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 from jinja2 import StrictUndefined, Template
-
-from schemas.errors import SourceError
 
 SPLITS = ("train", "validation", "test")
 HEAD = {
@@ -95,16 +92,6 @@ def with_visits(dataset: Mapping[str, bytes], visits: VisitSplits) -> dict[str, 
     card = _card(dataset["README.md"].decode(), visits).encode()
     described = _croissant(json.loads(dataset["croissant.json"]), data, visits).encode()
     return {**kept, **data, "README.md": card, "croissant.json": described}
-
-
-def read_visits(folder: Path) -> list[dict[str, Any]]:
-    """The rows of all splits of an exported dataset, by patient and visit. Raises SourceError for one without."""
-    found = [folder / split_path(split) for split in SPLITS]
-    tables = [pq.read_table(file) for file in found if file.is_file()]
-    if not tables:
-        raise SourceError(f"{folder}: no {split_path('*')}; the dataset has no patients with several visits")
-    rows: list[dict[str, Any]] = pa.concat_tables(tables).sort_by("record").to_pylist()
-    return rows
 
 
 def _parquet(table: pd.DataFrame) -> bytes:

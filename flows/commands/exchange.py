@@ -1,22 +1,18 @@
-"""Writes the notes with their symptom spans for annotation tools, and reads corrected spans back in.
-
-Packages the exported dataset for Zenodo, or pushes it to a Hugging Face repository.
-"""
+"""Writes notes and spans for annotation tools, reads corrections, imports returned forms, publishes the dataset."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from flows.commands.import_forms import import_
 from flows.repository.params import load_params
 from flows.repository.pipeline import MAIN, StageFiles, maker_of, stage_files
 from flows.runtime.folders import require_new_file, write_export, write_new_file
 from schemas.errors import SourceError
-from schemas.params.records import Export
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,9 +72,6 @@ def read(
         f"{len(extracted) - len(both)} removed or moved; {len(kept) - len(both)} are new; "
         f"{sum(extracted[span] != kept[span] for span in both)} assert something else; written to {out}"
     )
-
-
-SUBCOMMANDS: list[Callable[..., None]] = [write, read]
 
 
 def extracted_texts(version: str, dataset: Path | None = None) -> list[AnnotatedText]:
@@ -181,28 +174,24 @@ def _text(file: Path) -> str:
 
 
 def publish(
-    out: Annotated[Path | None, typer.Option(help="Folder for the archive and Zenodo's metadata.")] = None,
-    push: Annotated[
-        str | None, typer.Option(metavar="NAMESPACE/NAME", help="Hugging Face dataset repository to commit to.")
-    ] = None,
-    public: Annotated[bool, typer.Option(help="Create the repository public instead of private.")] = False,
+    repository: Annotated[
+        str, typer.Argument(metavar="NAMESPACE/NAME", help="Hugging Face dataset repository to commit to.")
+    ],
+    public: Annotated[bool, typer.Option("--public", help="Create the repository public instead of private.")] = False,
 ) -> None:
-    """Publish the dataset of the last run: --out packs an archive for Zenodo, --push commits to Hugging Face."""
-    from tasks.dataset.release import METADATA, archive_name, open_points, push_dataset, require_publishable
+    """Push the dataset of the last run to Hugging Face."""
+    from tasks.dataset.release import open_points, push_dataset, require_publishable
 
-    if out is None and push is None:
-        raise SourceError("nothing to do; give --out FOLDER, --push NAMESPACE/NAME, or both")
     _require_run("run this in a clone, after vignette repro")
     export = load_params().export
     files = exported_files()
     require_publishable(files, export)
-    if out is not None:
-        write_export(out, _packed(files, export), "publication")
-        print(f"{archive_name(export)} and {METADATA} written to {out}")
-    if push is not None:
-        print(f"pushed: {push_dataset(files, push, message=f'{export.name} {export.version}', public=public)}")
+    print(f"pushed: {push_dataset(files, repository, message=f'{export.name} {export.version}', public=public)}")
     for point in open_points(export):
         print(f"before you make it public: {point}")
+
+
+SUBCOMMANDS: list[Callable[..., None]] = [write, read, import_, publish]
 
 
 def exported_files() -> dict[str, bytes]:
@@ -212,10 +201,3 @@ def exported_files() -> dict[str, bytes]:
         raise SourceError(f"{folder}: no such folder; {maker_of(folder)}")
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
-
-
-def _packed(files: dict[str, bytes], export: Export) -> dict[str, bytes]:
-    from tasks.dataset.release import METADATA, archive, archive_name, zenodo_metadata
-
-    described = json.loads(files["croissant.json"])["description"]
-    return {archive_name(export): archive(export, files), METADATA: zenodo_metadata(export, described).encode()}

@@ -113,9 +113,9 @@ def try_from_empty_folder(environment: Path, tmp_path: Path) -> None:
     assert printed("vignette prompts list")
     written = ["audit", "brat", "cases.jsonl", "dataset", "out", "scores.csv", "spans.csv"]
     assert sorted(path.name for path in here.iterdir()) == written
-    for command in ("evaluate", "audit", "plan", "exchange", "publish"):
+    for command in ("evaluate", "audit", "plan", "exchange"):
         assert f"Usage: vignette {command}" in printed(f"vignette {command} --help")
-    for command in ("vignette repro", "vignette exchange write brat --out x", "vignette publish --out x"):
+    for command in ("vignette repro", "vignette exchange write brat --out x", "vignette exchange publish me/notes"):
         refused = run(command)
         assert refused.returncode == 1 and "no clone of vignette here" in refused.stderr, refused.stderr
         assert len(refused.stderr.splitlines()) == 1

@@ -1,6 +1,5 @@
 """Patients over time in the dataset are split by patient."""
 
-import json
 from functools import cache
 from io import BytesIO
 
@@ -9,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from tasks.exchange.patients import SPLITS, VisitSplits, split_path, split_patients, visit_splits, with_visits
+from tasks.dataset.patients import SPLITS, VisitSplits, split_path, split_patients, visit_splits, with_visits
 from tasks.network.visits import visit_dates
 from tests.dataset.test_export import FILES
 from tests.support.histories import random_visits
@@ -55,7 +54,7 @@ def test_splits_hold_each_patient_once_and_leave_one_to_train_on(count: int) -> 
     assert parts == split_patients(list(range(count)), 0.2, 0.1, 7)
 
 
-def test_the_card_and_the_croissant_file_describe_the_visits() -> None:
+def test_the_card_describes_the_visits() -> None:
     card = dataset()["README.md"].decode()
     front = yaml.safe_load(card.split("---\n")[1])
     assert [entry["config_name"] for entry in front["configs"]] == ["default", "visits"]
@@ -64,11 +63,6 @@ def test_the_card_and_the_croissant_file_describe_the_visits() -> None:
     held = made().tables["train"]
     assert f"| train | 13 | {len(held)} | `visits/train.parquet` |" in card and "could not be written: 1." in card
     assert card.index("## Patients over time") < card.index("## Use and limits")
-    croissant = json.loads(dataset()["croissant.json"])
-    listed = {entry["@id"]: entry for entry in croissant["distribution"]}
-    assert paths <= set(listed) and listed["visit-files"]["includes"] == "visits/*.parquet"
-    fields = [field["name"] for field in croissant["recordSet"][-1]["field"]]
-    assert fields == list(held.columns) and "cough" in fields
     assert {name: FILES[name] for name in FILES if name.startswith("data/")}.items() <= dataset().items()
 
 

@@ -1,21 +1,11 @@
-"""Lists the recorded lineages and forgets old ones; compares lineages (`vignette compare`)."""
+"""Lists the recorded lineages; compares lineages (`vignette compare`)."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from flows.repository.git import git
-from flows.repository.params import load_params, response_store
 from flows.repository.workspace import root
-from schemas.errors import SourceError
-
-if TYPE_CHECKING:
-    from flows.lineage.lineage import NamedLineage
-    from flows.lineage.retention import Unused
 
 _NAMED = 4
 """Stages that are named."""
@@ -26,61 +16,6 @@ def list_() -> None:
     from flows.lineage.lineage import list_lineages
 
     print(list_lineages())
-
-
-def prune(
-    keep: Annotated[int, typer.Option(min=1, help="Number of lineages to keep, the newest ones.")],
-    keep_name: Annotated[list[str] | None, typer.Option(help="A further lineage to keep; may be repeated.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete; without it, only count.")] = False,
-) -> None:
-    """Forget old lineages: their runs in MLflow, tags, files in DVC's cache and replies that no other lineage uses.
-
-    The lineage of the working tree and those of branches, experiments and other tags keep their files. DVC's remote is
-    left as it is. Ledgers stay: the money is spent.
-    """
-    from flows.lineage.lineage import find_lineage, recorded_lineages
-    from flows.lineage.retention import find_unused
-
-    store = recorded_lineages()
-    ids = [row["lineage"] for row in store.overview()]
-    named = [find_lineage(name) for name in keep_name or ()]
-    kept_ids = {*ids[:keep], *(lineage.lineage.id for lineage in [*named, *_working_tree()])}
-    forgotten = [find_lineage(name) for name in ids if name not in kept_ids]
-    kept = [find_lineage(name) for name in ids if name in kept_ids] + [*named, *_working_tree()]
-    unused = find_unused(forgotten, kept)
-    print(
-        f"{len(forgotten)} of {len(ids)} lineages, {len(unused.files)} cached files ({unused.megabytes:.1f} MB), "
-        f"{len(unused.keys)} replies" + ("" if yes else "; repeat with --yes to delete")
-    )
-    if yes:
-        for lineage in forgotten:
-            store.remove(lineage.lineage.id)
-        _delete(unused, kept)
-
-
-def _working_tree() -> list[NamedLineage]:
-    from flows.lineage.lineage import WORKSPACE, find_lineage
-
-    try:
-        return [find_lineage(WORKSPACE)]
-    except SourceError:
-        return []
-
-
-def _delete(unused: Unused, kept: Sequence[NamedLineage]) -> None:
-    from flows.repository.kept_runs import drop_runs
-    from tasks.transport import inspection
-    from tasks.transport.database import exists
-
-    for file in unused.files:
-        file.unlink()
-    for tag in unused.tags:
-        git("tag", "--delete", tag)
-    where = response_store(load_params())
-    if unused.keys and exists(where):
-        with inspection.open_existing(where) as connection:
-            inspection.delete_keys(connection, unused.keys)
-    drop_runs([stage for lineage in kept for stage in lineage.lineage.stages])
 
 
 def compare(
@@ -121,4 +56,4 @@ def compare(
         print("\nwritten: " + ", ".join(str(file) for file in files))
 
 
-SUBCOMMANDS = [list_, prune]
+SUBCOMMANDS = [list_]

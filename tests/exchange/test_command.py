@@ -120,7 +120,7 @@ def test_a_dataset_is_exchanged_without_a_run(
 def test_without_a_run_or_a_dataset_the_command_says_what_to_name(dataset: Path) -> None:
     with pytest.raises(SourceError, match="there is no last run; name an exported dataset with --dataset"):
         write("brat", Path("out"))
-    with pytest.raises(SourceError, match="expected the folder of an exported dataset, or its archive unpacked"):
+    with pytest.raises(SourceError, match="expected the folder of an exported dataset"):
         write("brat", Path("out"), dataset=Path())
 
 

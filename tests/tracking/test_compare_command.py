@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from flows.commands.lineages import compare, list_, prune
+from flows.commands.lineages import compare, list_
 from flows.lineage.comparing import compare_lineages, find_redraws
 from flows.lineage.lineage import NamedLineage, find_lineage, recorded_lineages, store_folder
 from flows.repository.cache import cached_file
@@ -96,20 +96,6 @@ def test_redraws_are_recorded_lineages_with_another_redraw_number(clone: Path) -
     compare([first.name, other.name], out=clone)
     (changed,) = pd.read_csv(next(clone.glob("*.csv")))["changed"]
     assert changed
-
-
-def test_pruning_deletes_what_only_forgotten_lineages_use(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    scores = np.random.default_rng(5).random(RECORDS)
-    old, new = record(clone, scores), record(clone, scores + 0.1)
-    of_old, of_new = ({path: md5 for path, (_, md5) in lineage.outputs().items()} for lineage in (old, new))
-    shared, own = "data/unscored_doclens.parquet", "data/doclens_scores.parquet"
-    prune(keep=1)
-    assert "1 of 2 lineages, 1 cached files" in capsys.readouterr().out
-    assert recorded_lineages().has(old.lineage.id)
-    prune(keep=1, yes=True)
-    assert [row["lineage"] for row in recorded_lineages().overview()] == [new.lineage.id]
-    assert cached_file(of_old[own]) is None
-    assert cached_file(of_new[own]) is not None and cached_file(of_old[shared]) is not None
 
 
 def test_records_of_another_seed_are_not_paired(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -117,7 +117,7 @@ def price_of_tokens(params: Params, tokens: tuple[int, int]) -> float:
 
 
 def price_of_stage(params: Params, stage: str) -> float:
-    """Dollars of one judgement of a stage, counted from its requests in the response store; see `vignette estimate`."""
+    """Dollars of one judgement of a stage, counted from its requests in the store; see `vignette trial --estimate`."""
     pipeline = root() / "dvc.yaml"
     if stage not in model_stages(pipeline) or stage not in SIZES:
         raise ParamsError(f"--counted {stage}: expected one of {', '.join(sorted(SIZES))}{did_you_mean(stage, SIZES)}")

@@ -162,9 +162,9 @@ def _require_own(folder: Path) -> None:
         return
     mark = git("config", "--get", _MARK, folder=folder) if (folder / ".git").is_dir() else None
     if mark is None:
-        raise VignetteError(f"{folder} exists and is no earlier clone made by this command; name another --folder")
+        raise VignetteError(f"{folder} exists and is no earlier clone made by this command; move it away")
     if mark.decode().strip() not in (_BUILDING, _state(folder)):
-        raise VignetteError(f"{folder} was changed since it was made; remove it, or name another --folder")
+        raise VignetteError(f"{folder} was changed since it was made; remove it or move it away")
 
 
 def _state(folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""``vignette compare`` and ``vignette lineages`` on recorded lineages; no stage is run."""
+"""``vignette compare`` on recorded lineages; no stage is run."""
 
 import hashlib
 import re
@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from flows.commands.lineages import compare, list_
+from flows.commands.compare import main as compare
 from flows.lineage.comparing import compare_lineages, find_redraws
 from flows.lineage.lineage import NamedLineage, find_lineage, recorded_lineages, store_folder
 from flows.repository.cache import cached_file
@@ -77,6 +77,16 @@ def test_three_lineages_are_compared_with_the_first(clone: Path, capsys: pytest.
     compare(names, out=clone)
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("measures compared")]
     assert [line.rsplit(": ", 1)[1] for line in lines] == ["1", "0"]
+
+
+def test_without_names_the_recorded_lineages_are_listed(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    compare()
+    assert "no lineage is recorded in this clone" in capsys.readouterr().out
+    scores = np.random.default_rng(8).random(RECORDS)
+    names = {record(clone, scores + shift).name for shift in (0.0, 0.1)}
+    compare()
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split()[0] == "lineage" and {row.split()[0] for row in rows} == names
 
 
 def test_redraws_are_recorded_lineages_with_another_redraw_number(clone: Path) -> None:
@@ -186,12 +196,12 @@ def test_metric_tables_of_git_replace_missing_scores(
 
 
 def test_lineages_are_listed_with_time_revision_and_models(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    list_()
+    compare()
     assert capsys.readouterr().out.startswith("no lineage is recorded in this clone")
     lineage = read_lineage({"stages": {}})
     models = {"writer": "gpt-4o", "judge": "gpt-4o", "annotator": "rules"}
     recorded_lineages().write(lineage, Recording("test", tags={"git.revision": "0123456789abcdef"}, models=models))
-    list_()
+    compare()
     head, line = capsys.readouterr().out.splitlines()
     assert head.split() == ["lineage", "recorded", "revision", "experiment", "models"]
     assert re.fullmatch(rf"{lineage.id}  \d{{4}}-\d\d-\d\d \d\d:\d\d  0123456789  +rules, gpt-4o", line)

@@ -1,4 +1,4 @@
-"""Lists the recorded lineages; compares lineages (`vignette compare`)."""
+"""Compares lineages, or lists the recorded ones."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,19 +11,13 @@ _NAMED = 4
 """Stages that are named."""
 
 
-def list_() -> None:
-    """List the recorded lineages, the newest first."""
-    from flows.lineage.lineage import list_lineages
-
-    print(list_lineages())
-
-
-def compare(
-    names: Annotated[list[str] | None, typer.Argument(metavar="LINEAGE...", help="Two or more lineages.")] = None,
-    show_list: Annotated[bool, typer.Option("--list", help="List the recorded lineages.")] = False,
+def main(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[LINEAGE...]", help="Two or more lineages; without any, the recorded ones are listed."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for CSV and HTML (default reports/comparisons).")] = None,
     pipeline: Annotated[Path, typer.Option(help="The dvc.yaml whose lineages are compared.")] = Path("dvc.yaml"),
-    seed: Annotated[int, typer.Option(help="Seed of the sign flips.")] = 0,
     null: Annotated[
         Literal["records", "redraws"],
         typer.Option(
@@ -39,11 +33,11 @@ def compare(
     from flows.lineage.lineage import WORKSPACE, find_lineage, list_lineages
     from flows.rebuild.plan import stages_to_run
 
-    if show_list:
+    if not names:
         print(list_lineages())
         return
-    if names is None or len(names) < 2:
-        raise typer.BadParameter("name at least two lineages")
+    if len(names) < 2:
+        raise typer.BadParameter("name at least two lineages, or none to list the recorded ones")
     first, *others = [find_lineage(name, pipeline) for name in names]
     if WORKSPACE in names and (waiting := stages_to_run(pipeline)):
         shown = ", ".join(waiting[:_NAMED]) + (", ..." if len(waiting) > _NAMED else "")
@@ -52,8 +46,5 @@ def compare(
             f"workspace: compared as it last ran; {stages} ({shown}) did not run with the present code, params and "
             "inputs: run vignette repro first\n"
         )
-    for files in compare_lineages(first, others, out or root() / FOLDER, seed=seed, null=null):
+    for files in compare_lineages(first, others, out or root() / FOLDER, seed=0, null=null):
         print("\nwritten: " + ", ".join(str(file) for file in files))
-
-
-SUBCOMMANDS = [list_]

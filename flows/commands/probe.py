@@ -65,12 +65,11 @@ def main(
     if_needed: Annotated[
         bool, typer.Option("--if-needed", help="Only roles whose fingerprint is not of the model in params.yaml.")
     ] = False,
-    params: Path = Path("params.yaml"),
 ) -> None:
     """Identify the model that answers each role, and rewrite the role's fingerprint when the model changed."""
-    loaded = load_params(params)
+    loaded = load_params()
     if unknown := [name for name in role or () if name not in loaded.roles]:
-        raise typer.BadParameter(f"no role {', '.join(unknown)}; {params} has {', '.join(loaded.roles)}")
+        raise typer.BadParameter(f"no role {', '.join(unknown)}; params.yaml has {', '.join(loaded.roles)}")
     chosen = [name for name in loaded.roles if role is None or name in role]
     recorded = [
         name for name in chosen if if_needed and is_of(read_fingerprint(FINGERPRINTS, name), loaded.roles[name])

@@ -161,14 +161,14 @@ def _require_own(folder: Path) -> None:
         return
     mark = git("config", "--get", _MARK, folder=folder) if (folder / ".git").is_dir() else None
     if mark is None:
-        raise VignetteError(f"{folder} exists and is no earlier clone made by this command; name another --folder")
+        raise VignetteError(f"{folder} exists and is no earlier clone made by this command; move it away")
     if mark.decode().strip() == _BUILDING:
         if others := [name for name in _changes(folder) if not _is_built(name, folder)]:
             raise VignetteError(
-                f"{folder} holds {others[0]}, which no build wrote; move it away, or name another --folder"
+                f"{folder} holds {others[0]}, which no build wrote; move it away"
             )
     elif mark.decode().strip() != _state(folder):
-        raise VignetteError(f"{folder} was changed since it was made; remove it, or name another --folder")
+        raise VignetteError(f"{folder} was changed since it was made; remove it or move it away")
 
 
 def _changes(folder: Path) -> list[str]:
@@ -176,7 +176,7 @@ def _changes(folder: Path) -> list[str]:
     options = ("--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
     listed = git("status", *options, folder=folder)
     if listed is None:
-        raise VignetteError(f"{folder}: git cannot tell what changed there; remove it, or name another --folder")
+        raise VignetteError(f"{folder}: git cannot tell what changed there; remove it or move it away")
     found = []
     for name in (line[3:] for line in listed.decode(errors="surrogateescape").split("\0") if line):
         inner = (folder / name).rglob("*") if name.endswith("/") else [folder / name]

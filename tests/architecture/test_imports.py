@@ -37,7 +37,6 @@ SOLE_IMPORTERS = {
     "xgboost": "tasks.baselines",
     "sentence_transformers": "tasks.encoder",
     "transformers": "tasks.encoder",
-    "spacy": "tasks.exchange",
     "huggingface_hub": "tasks.dataset",
 }
 

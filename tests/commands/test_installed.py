@@ -110,13 +110,12 @@ def try_from_empty_folder(environment: Path, tmp_path: Path) -> None:
     assert "sensitivity" in printed("vignette audit --cases 12 --tasks claims --takes 1")
     assert "pearson" in printed("vignette agreement scores.csv --human human")
     assert "notes with" in printed("vignette exchange write brat --dataset dataset --out brat")
-    assert "patients written" in printed("vignette exchange write fhir --dataset dataset --out fhir")
     assert "0 are new" in printed("vignette exchange read brat brat --dataset dataset --out spans.csv")
-    written = ["audit", "brat", "cases.jsonl", "dataset", "fhir", "out", "pilot.csv", "scores.csv", "spans.csv"]
+    written = ["audit", "brat", "cases.jsonl", "dataset", "out", "pilot.csv", "scores.csv", "spans.csv"]
     assert sorted(path.name for path in here.iterdir()) == written
-    for command in ("evaluate", "audit", "plan", "exchange", "publish"):
+    for command in ("evaluate", "audit", "plan", "exchange"):
         assert f"Usage: vignette {command}" in printed(f"vignette {command} --help")
-    for command in ("vignette repro", "vignette exchange write brat --out x", "vignette publish --out x"):
+    for command in ("vignette repro", "vignette exchange write brat --out x", "vignette exchange publish me/notes"):
         refused = run(command)
         assert refused.returncode == 1 and "no clone of vignette here" in refused.stderr, refused.stderr
         assert len(refused.stderr.splitlines()) == 1

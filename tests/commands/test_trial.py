@@ -1,11 +1,13 @@
 """A trial runs in a clone with few records and small evaluations, shares the store, and changes nothing here."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from flows.commands.estimate import ESTIMATED, _left_out, small, trial
+from flows.commands.trial import _left_out, small
+from flows.commands.trial import main as trial
 from flows.lineage.recorded import Cassette, OwnClone, RecordedClone
 from flows.repository.params import STARTED_BY
 from flows.repository.workspace import FOLDER, STORE, workspace
@@ -35,16 +37,21 @@ def test_every_section_shrinks_to_the_records_and_nothing_grows() -> None:
 def test_the_clone_shares_the_store_and_estimates_the_whole_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked: list[tuple[str, ...]] = []
-    monkeypatch.setattr(OwnClone, "vignette", lambda self, *arguments: asked.append(arguments))
+    asked: dict[tuple[str, ...], Any] = {}
+
+    def vignette(clone: OwnClone, *arguments: str) -> None:
+        asked[arguments] = yaml.safe_load((clone.folder / "params.yaml").read_text())
+
+    monkeypatch.setattr(OwnClone, "vignette", vignette)
     before = (Path("params.yaml").read_bytes(), Path("dvc.lock").read_bytes())
     folder = tmp_path / "trial"
-    (folder / ".vignette").mkdir(parents=True)
-    monkeypatch.setattr(OwnClone, "__init__", lambda self, place: setattr(self, "folder", place))
+    folder.mkdir()
+    monkeypatch.setattr(OwnClone, "__init__", lambda self, _: setattr(self, "folder", folder))
     monkeypatch.setattr(OwnClone, "complete", lambda self: None)
-    trial(records=3, folder=folder, yes=True)
-    assert asked == [("repro", "--yes"), ("estimate", "--params", ESTIMATED, "--pipeline", "dvc.yaml")]
-    few, full = (yaml.safe_load((folder / name).read_text()) for name in ("params.yaml", ESTIMATED))
+    trial(records=3, yes=True)
+    assert list(asked) == [("repro", "--yes"), ("trial", "--estimate")]
+    few, full = asked.values()
+    assert yaml.safe_load((folder / "params.yaml").read_text()) == few
     assert few["runtime"]["store"] == full["runtime"]["store"] == str((workspace() / STORE).resolve())
     assert (few["sample"], full["sample"]) == ({"records": 3}, {"records": 1000})
     assert (Path("params.yaml").read_bytes(), Path("dvc.lock").read_bytes()) == before
@@ -112,7 +119,7 @@ def test_a_clone_that_was_changed_since_it_was_completed_is_kept(project: Path, 
         git(clone.folder, "commit", "-q", "--allow-empty", "-m", "mine")
     else:
         (clone.folder / change).write_text("mine")
-    with pytest.raises(VignetteError, match="was changed since it was made; remove it, or name another --folder"):
+    with pytest.raises(VignetteError, match="was changed since it was made; remove it or move it away"):
         RecordedClone(tmp_path / "demo", CASSETTE)
 
 
@@ -145,6 +152,6 @@ def test_nothing_else_is_deleted(project: Path, tmp_path: Path, kept: str) -> No
         (place / "paper.tex").touch()
     else:
         place.touch()
-    with pytest.raises(VignetteError, match="is no earlier clone made by this command; name another --folder"):
+    with pytest.raises(VignetteError, match="is no earlier clone made by this command; move it away"):
         RecordedClone(place, CASSETTE)
     assert place.exists() and (kept != "folder" or (place / "paper.tex").exists())

@@ -1,6 +1,5 @@
 """Commands that the docs show run on the artefacts of a run as they are shown."""
 
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from tests.support.shown import shown_commands
 
 pytestmark = pytest.mark.dag
 
-RUN = ("publish --out", "exchange write", "store ledger", "store export")
+RUN = ("exchange write", "store ledger", "store export")
 """Starts of the commands that are run, without options of which others pay."""
 
 
@@ -32,5 +31,3 @@ def test_shown_commands_succeed_on_the_artefacts_of_a_run(folder: Path) -> None:
     for line in chosen:
         assert cli.run(line.split()) == 0, line
     assert (folder / "corrections" / "annotation.conf").exists()
-    with zipfile.ZipFile(next((folder / "publication").glob("*.zip"))) as packed:
-        assert {Path(name).name for name in packed.namelist()} >= {"train.parquet", "croissant.json", "SHA256SUMS"}

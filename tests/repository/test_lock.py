@@ -157,7 +157,7 @@ def test_every_reader_of_a_cut_lock_reads_its_copy(clone: Path) -> None:
     assert restore_outputs(Path("dvc.yaml"), "sample") == []  # the stage's own error is what is said
 
 
-@pytest.mark.parametrize("command", [["estimate"], ["compare", "workspace", "HEAD"]])
+@pytest.mark.parametrize("command", [["trial", "--estimate"], ["compare", "workspace", "HEAD"]])
 def test_a_command_that_meets_no_lock_says_so_in_one_line(
     clone: Path, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

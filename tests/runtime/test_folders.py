@@ -84,7 +84,7 @@ def test_a_file_that_was_added_or_changed_since_is_kept(tmp_path: Path) -> None:
 def test_an_export_of_another_kind_is_kept(tmp_path: Path) -> None:
     write_export(tmp_path, OLD, "brat")
     with pytest.raises(SourceError, match="is an export of kind brat; name another folder"):
-        write_export(tmp_path, OLD, "bio")
+        write_export(tmp_path, OLD, "label-studio")
 
 
 def test_a_file_that_was_removed_since_is_written_again(tmp_path: Path) -> None:

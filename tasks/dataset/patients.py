@@ -1,17 +1,13 @@
 """Patients over time as part of the dataset: a row a visit, one parquet file a split, all visits of a patient in one.
 
 The files are added to those of `tasks.dataset.export`: the card gains a section and a configuration for Hugging Face
-datasets, the Croissant file a record set.
+datasets.
 """
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from io import BytesIO
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,8 +15,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 from jinja2 import StrictUndefined, Template
-
-from schemas.errors import SourceError
 
 SPLITS = ("train", "validation", "test")
 HEAD = {
@@ -84,7 +78,7 @@ def split_patients(patients: list[int], test_share: float, validation_share: flo
 
 
 def with_visits(dataset: Mapping[str, bytes], visits: VisitSplits) -> dict[str, bytes]:
-    """The files of an exported dataset and the visits, described in its card and Croissant file.
+    """The files of an exported dataset and the visits, described in its card.
 
     The checksums are left out: they are those of the files before.
     """
@@ -93,18 +87,7 @@ def with_visits(dataset: Mapping[str, bytes], visits: VisitSplits) -> dict[str, 
         return kept
     data = {split_path(name): _parquet(table) for name, table in visits.tables.items()}
     card = _card(dataset["README.md"].decode(), visits).encode()
-    described = _croissant(json.loads(dataset["croissant.json"]), data, visits).encode()
-    return {**kept, **data, "README.md": card, "croissant.json": described}
-
-
-def read_visits(folder: Path) -> list[dict[str, Any]]:
-    """The rows of all splits of an exported dataset, by patient and visit. Raises SourceError for one without."""
-    found = [folder / split_path(split) for split in SPLITS]
-    tables = [pq.read_table(file) for file in found if file.is_file()]
-    if not tables:
-        raise SourceError(f"{folder}: no {split_path('*')}; the dataset has no patients with several visits")
-    rows: list[dict[str, Any]] = pa.concat_tables(tables).sort_by("record").to_pylist()
-    return rows
+    return {**kept, **data, "README.md": card}
 
 
 def _parquet(table: pd.DataFrame) -> bytes:
@@ -121,7 +104,7 @@ def _card(card: str, visits: VisitSplits) -> str:
     entries = [{"split": split, "path": split_path(split)} for split in visits.tables]
     fields = yaml.safe_load(front)
     fields["configs"].append({"config_name": "visits", "data_files": entries})
-    template = files("tasks.exchange").joinpath("templates", "visits_card.md").read_text(encoding="utf-8")
+    template = files("tasks.dataset").joinpath("templates", "visits_card.md").read_text(encoding="utf-8")
     counts = {name: {"patients": t["patient"].nunique(), "visits": len(t)} for name, t in visits.tables.items()}
     section = Template(template, trim_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined).render(
         splits=counts,
@@ -133,46 +116,3 @@ def _card(card: str, visits: VisitSplits) -> str:
     )
     before, heading, after = text.partition("\n## Use and limits\n")
     return f"---\n{yaml.safe_dump(fields, sort_keys=False)}---\n{before}{section}{heading}{after}"
-
-
-def _croissant(described: dict[str, Any], data: Mapping[str, bytes], visits: VisitSplits) -> str:
-    """The Croissant file with the files of visits, and a record set of them."""
-    entries = [
-        {
-            "@type": "cr:FileObject",
-            "@id": path,
-            "name": path,
-            "contentUrl": path,
-            "contentSize": f"{len(contents)} B",
-            "encodingFormat": "application/x-parquet",
-            "sha256": hashlib.sha256(contents).hexdigest(),
-        }
-        for path, contents in data.items()
-    ]
-    members = {"@type": "cr:FileSet", "@id": "visit-files", "name": "visit-files", "includes": split_path("*")}
-    members |= {"description": "One parquet file per split.", "encodingFormat": "application/x-parquet"}
-    described["distribution"] += [*entries, members]
-    table = next(iter(visits.tables.values()))
-    described["recordSet"].append(
-        {
-            "@type": "cr:RecordSet",
-            "@id": "visits",
-            "name": "visits",
-            "description": "One row per visit of a patient: simulated variables and note. A patient is in one split.",
-            "key": {"@id": "visits/record"},
-            "field": [_field(name, table) for name in table.columns],
-        }
-    )
-    return json.dumps(described, ensure_ascii=False, indent=2) + "\n"
-
-
-def _field(name: str, table: pd.DataFrame) -> dict[str, Any]:
-    kind = "sc:Boolean" if name == "consistent" else "sc:Integer" if table[name].dtype.kind in "iu" else "sc:Text"
-    return {
-        "@type": "cr:Field",
-        "@id": f"visits/{name}",
-        "name": name,
-        "description": {**HEAD, **NOTE}.get(name, f"{name.replace('_', ' ')} at the visit"),
-        "dataType": kind,
-        "source": {"fileSet": {"@id": "visit-files"}, "extract": {"column": name}},
-    }

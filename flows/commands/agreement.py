@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +15,12 @@ from schemas.errors import ParamsError, SourceError, did_you_mean
 if TYPE_CHECKING:
     import pandas as pd
 
+    from tasks.texts.fields import Row
+
 _FEWEST = 4
+_NUMBER = re.compile(r"[+-]?\d*\.?\d+(?:[eE][+-]?\d+)?")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 
 
 def main(
@@ -102,6 +108,8 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
     _require_columns(data, (id_, *human), rows.columns)
     named = rows.get(system, "all")
     table = rows.drop(columns=[name for name in (id_, system) if name in rows])
+    for name in table:
+        table[name] = _with_points(read, table[name])
     table = table.apply(lambda column: pd.to_numeric(column.replace("", None), errors="coerce").where(column.notna()))
     for name in human:
         cells = zip(read, rows[name], table[name], strict=True)
@@ -118,6 +126,27 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
         counted = "1 document" if documents == 1 else f"{documents} documents"
         raise SourceError(f"{data}: {counted}; at least {_FEWEST} are needed")
     return table
+
+
+def _with_points(read: Sequence[Row], column: pd.Series) -> pd.Series:
+    """The column with decimal commas written as points.
+
+    Raises SourceError for a column of numbers where a comma may divide thousands as well.
+    """
+    texts = column.astype("object").where(column.notna(), "").map(lambda value: str(value).strip())
+    has_comma = texts.str.fullmatch(_DECIMAL_COMMA)
+    if not has_comma.any():
+        return column
+    others = texts[~has_comma & (texts != "")]
+    if texts[has_comma].str.fullmatch(_THOUSANDS).all() or others.str.contains(".", regex=False).any():
+        if not others.str.fullmatch(_NUMBER).all():
+            return column  # words, among them numbers
+        at = int(has_comma.to_numpy().argmax())
+        raise SourceError(
+            f"{read[at].place}: column {column.name} holds {texts.iloc[at]!r}, whose comma may divide decimals or "
+            "thousands; write all numbers of the column with a decimal point and without other marks"
+        )
+    return column.where(~has_comma, texts.str.replace(",", ".", regex=False))
 
 
 def _require_columns(data: Path, wanted: Sequence[str], known: Collection[str]) -> None:

@@ -57,7 +57,7 @@ def read(
     require_new_file(out, "vignette exchange read")
     ours = {text.name: text for version in NOTE_VERSIONS for text in extracted_texts(version, dataset)}
     labels = sorted({span.label for text in ours.values() for span in text.spans})
-    returned = _read_files(form, source, labels)
+    returned = read_files(form, source, labels)
     for text in returned:
         if text.name not in ours or ours[text.name].text != text.text:
             of = dataset or "the last run"
@@ -156,7 +156,8 @@ def _files(to: Format, texts: Sequence[AnnotatedText], labels: Sequence[str]) ->
     return {"tasks.json": tasks.encode(), "labelling_config.xml": labelling_config(labels).encode()}
 
 
-def _read_files(form: Format, source: Path, labels: Sequence[str]) -> list[AnnotatedText]:
+def read_files(form: Format, source: Path, labels: Sequence[str]) -> list[AnnotatedText]:
+    """The annotated texts in files of a format; a byte order mark is no part of a text. Raises SourceError."""
     from tasks.exchange.brat import read_brat
     from tasks.exchange.label_studio import read_export
 
@@ -170,7 +171,7 @@ def _read_files(form: Format, source: Path, labels: Sequence[str]) -> list[Annot
 
 
 def _text(file: Path) -> str:
-    return file.read_bytes().decode("utf-8")  # read_text would turn \r\n into \n and move every span
+    return file.read_bytes().decode("utf-8-sig")  # read_text would turn \r\n into \n and move every span
 
 
 def publish(

@@ -39,6 +39,8 @@ OVERLAP = "overlap"
 """Method of unscored rows of references without words."""
 WRITING = "writing"
 """Method of unscored rows of outputs that are missing or could not be written."""
+NO_OUTPUT = "the data has no output"
+"""Reason of a row on an output that the data lacks, which no judge can score."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
         documents, unwritten = await write_outputs(ask("writer"), documents, plan.writers)
     given = set(plan.systems) - {system.name for system in plan.writers}
     missing = [
-        unscored_row(one.id, f"output of {system}", "the data has no output")
+        unscored_row(one.id, f"output of {system}", NO_OUTPUT)
         for one in documents
         for system in plan.systems
         if system in given and system not in one.outputs

@@ -114,8 +114,6 @@ def _check_complete(path: Path, network: NetworkDefinition, parts: dict[str, tup
         if len(keys) != 1:
             found = " and ".join(keys) or "no key"
             raise NetworkError(f"{path}: node {name}: found under {found}; expected exactly one of {', '.join(parts)}")
-    if GAP in network.variables:
-        raise NetworkError(f"{path}: {GAP} is the interval between visits; rename the variable in network.yaml")
     for name in parts["variables"]:
         if name not in network.variables:
             raise NetworkError(f"{path}: node {name}: not in network.yaml, which has {', '.join(network.variables)}")

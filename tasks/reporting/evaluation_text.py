@@ -5,8 +5,10 @@ from typing import Any
 
 import pandas as pd
 
+from tasks.measures.evaluation import NO_OUTPUT
 from tasks.reporting.display import number, percent, probability, settings
 from tasks.statistics.misclassification import TURNS
+from tasks.tracking.comparison import LEVEL
 
 METRICS: Mapping[str, Mapping[str, Any]] = settings("evaluation.yaml")
 """Label, meaning and ``share`` of the metrics that are shown first, in order."""
@@ -17,8 +19,8 @@ RULES = "simulator's rules"
 """What the label of the simulator says."""
 DRY_RUN = "dry run: rules, no results"
 """What heads an evaluation or a card by the simulator."""
-FAILING, UNTOLD = "unscored ", "cannot be told"
-"""How the metric of a comparison of failure rates begins, and the note of one that failed documents decide."""
+FAILING = "unscored "
+"""How the metric of a comparison of failure rates begins."""
 BOUNDS = "_bounds"
 """Ending of the metric with the range of a mean over all that failed judgements may be."""
 CORRECTED = "_corrected"
@@ -113,7 +115,7 @@ def summary_text(
         ]
         if agreement and dry_run:
             lines.append(agreement)
-    return "\n".join([*lines, *_rates(tables), *_differences(tables["comparisons"], fewest, dry_run=dry_run)])
+    return "\n".join([*lines, *_rates(tables), *_differences(tables, fewest, dry_run=dry_run)])
 
 
 def _means(names: Sequence[str], rows: Sequence[Sequence[dict | None]], width: int | None) -> list[str]:
@@ -189,7 +191,9 @@ def _rates(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     return lines
 
 
-def _differences(comparisons: pd.DataFrame, fewest: int, *, dry_run: bool) -> list[str]:
+def _differences(tables: Mapping[str, pd.DataFrame], fewest: int, *, dry_run: bool) -> list[str]:
+    """Differences beyond chance on the documents that both systems have scores of, and what failed documents may do."""
+    comparisons = tables["comparisons"]
     if not len(comparisons):
         return []
     failing = comparisons["metric"].str.startswith(FAILING)
@@ -202,22 +206,32 @@ def _differences(comparisons: pd.DataFrame, fewest: int, *, dry_run: bool) -> li
         return ["", f"{counted}; not tested, as this takes at least {fewest} documents"]
     untested = int((comparisons.loc[~failing, "n"] < fewest).sum())
     counted += f"; {untested} not tested, as this takes at least {fewest} documents" if untested else ""
-    changed = comparisons[comparisons["changed"].astype(bool) & (comparisons["item"] == "all")]
-    lines = [
-        "",
-        f"{counted}; beyond chance (5% family-wise) on whole texts: {len(changed)}",
-    ]
-    for row in changed.sort_values(["p", "system_a", "system_b", "metric"]).head(_SHOWN).itertuples():
+    beyond = comparisons[(comparisons["p"] < LEVEL) & (comparisons["item"] == "all")]
+    lines = ["", f"{counted}; beyond chance (5% family-wise) on whole texts: {len(beyond)}"]
+    for row in beyond.sort_values(["p", "system_a", "system_b", "metric"]).head(_SHOWN).itertuples():
         lines.append(
             f"  {row.system_b} against {row.system_a}, {row.metric}: {row.difference:+.3f} "
-            f"[{row.low:+.3f}, {row.high:+.3f}], p {probability(row.p)}, n {row.n}"
+            f"[{row.low:+.3f}, {row.high:+.3f}], p {probability(row.p)}, n {row.n}{f'; {row.note}' if row.note else ''}"
         )
-    if untold := int(comparisons["note"].str.contains(UNTOLD).sum()):
-        lines.append(
-            f"cannot be told, as documents that failed decide: {untold} (column note of tables/comparisons.csv); run "
-            "again, which keeps what was answered, or choose another judge"
-        )
-    if ((changed["low"] <= 0) & (changed["high"] >= 0)).any():
+    rest = len(beyond) - _SHOWN
+    lines += [f"  ... and {rest} more in tables/comparisons.csv"] if rest > 0 else []
+    if ((beyond["low"] <= 0) & (beyond["high"] >= 0)).any():
         lines.append("  an interval allows for documents that differ more than those seen, and may contain 0")
-    rest = len(changed) - _SHOWN
-    return [*lines, *([f"  ... and {rest} more in tables/comparisons.csv"] if rest > 0 else [])]
+    return [*lines, *(_advice(tables["unscored"]) if (~beyond["changed"].astype(bool)).any() else [])]
+
+
+def _advice(unscored: pd.DataFrame) -> list[str]:
+    """How to get the scores that a comparison lacks: an output that is missing needs other data, no other judge."""
+    missing = int((unscored["reason"] == NO_OUTPUT).sum())
+    failed = len(unscored) - missing
+    lines = []
+    if missing:
+        lines.append(
+            f"  outputs that the data lacks: {missing}; add them, or leave out the documents without them, and the "
+            "difference is tested on all"
+        )
+    if failed:
+        lines.append(
+            f"  judgements that failed: {failed}; run again, which keeps what was answered, or choose another judge"
+        )
+    return lines

@@ -1,12 +1,14 @@
 """Every exchange format preserves the text and its spans exactly."""
 
 import json
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flows.commands.exchange import read_files
 from schemas.errors import SourceError
 from schemas.tables.records import ASSERTIONS
 from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
@@ -74,6 +76,13 @@ def corrected(tasks: str, *, utf16: bool = False) -> str:
 
 def test_offsets_of_an_early_label_studio_are_read_by_the_text_of_the_region() -> None:
     assert read_export(corrected(write_tasks([EXAMPLE], annotated_by="rules"), utf16=True)) == [EXAMPLE]
+
+
+def test_a_file_saved_with_a_byte_order_mark_keeps_its_first_span(tmp_path: Path) -> None:
+    one = annotated("n", "Dry cough.", spans((0, 9, "cough")))
+    for name, content in write_brat([one]).items():
+        (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + content.encode())
+    assert read_files("brat", tmp_path, LABELS) == [one]
 
 
 def test_a_span_over_two_lines_is_two_fragments_in_brat() -> None:

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from schemas.errors import NetworkError
+from schemas.tables.records import COMPACT_NOTES, NOTES, records_schema, visits_schema
 from tasks.domains.in_use import FOLDER
 from tasks.network.definition import load_definition
 from tasks.network.graph import NetworkDefinition
@@ -100,6 +101,18 @@ def test_bad_file_is_rejected_with_node_and_entry(change: dict[str, Any], messag
     with pytest.raises(NetworkError, match=message) as caught:
         load_definition(bad)
     assert str(bad) in str(caught.value)
+
+
+STRUCTURE = {*records_schema(GUT).columns, *visits_schema(GUT).columns} - {*GUT.variables}
+
+
+@pytest.mark.parametrize("name", sorted({*STRUCTURE, *NOTES.columns, *COMPACT_NOTES.columns}))
+def test_no_variable_may_have_the_name_of_a_column_of_the_tables(name: str, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    node = {"type": "underlying condition", "values": ["no", "yes"], "table": [0.5, 0.5]}
+    bad.write_text(yaml.safe_dump({"name": "x", "variables": {name: node}}), encoding="utf-8")
+    with pytest.raises(NetworkError, match=f"node {name}: this name is reserved"):
+        load_definition(bad)
 
 
 @from_table

@@ -164,9 +164,7 @@ def _require_own(folder: Path) -> None:
         raise VignetteError(f"{folder} exists and is no earlier clone made by this command; move it away")
     if mark.decode().strip() == _BUILDING:
         if others := [name for name in _changes(folder) if not _is_built(name, folder)]:
-            raise VignetteError(
-                f"{folder} holds {others[0]}, which no build wrote; move it away"
-            )
+            raise VignetteError(f"{folder} holds {others[0]}, which no build wrote; move it away")
     elif mark.decode().strip() != _state(folder):
         raise VignetteError(f"{folder} was changed since it was made; remove it or move it away")
 

@@ -5,14 +5,15 @@ from typing import Any
 
 import pandas as pd
 
-from tasks.measures.evaluation import NO_OUTPUT
+from tasks.llm.calls import NO_OUTPUT
 from tasks.reporting.display import number, percent, probability, settings
 from tasks.statistics.misclassification import TURNS
-from tasks.tracking.comparison import LEVEL
 
 METRICS: Mapping[str, Mapping[str, Any]] = settings("evaluation.yaml")
 """Label, meaning and ``share`` of the metrics that are shown first, in order."""
 SHARES = frozenset(name for name, entry in METRICS.items() if entry.get("share"))
+LEVEL = 0.05
+"""Family-wise level at which differences are beyond chance."""
 OWN = "own"
 """Stage of the rows of metrics of the user's own."""
 RULES = "simulator's rules"

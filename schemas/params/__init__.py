@@ -7,7 +7,7 @@ from pydantic import Field, field_validator, model_validator
 from schemas.params.base import Section
 from schemas.params.history import HistoryQa, Summarise, VisitNotes
 from schemas.params.judges import Calibrate, PlantedErrors, Review, SimulatorQuality, SpanReview
-from schemas.params.learning import Baselines, BaselinesPublished, Embed, TextConfounding, TrainingData
+from schemas.params.learning import Baselines, BaselinesPublished, Embed, TextConfounding
 from schemas.params.llm import Budget, Price, Prompts, Role, RoleName, read_judges
 from schemas.params.measures import DocLens, MedOmit, NoteQa, NoteQaOutside, Overlap, Summaries
 from schemas.params.records import Export, Filter, Network, NetworkPublished, Prompting, Sample, Span, Visits, Write
@@ -58,7 +58,6 @@ class Params(Section):
     span_review: SpanReview
     export: Export
     simulator_quality: SimulatorQuality
-    training_data: TrainingData
     report: Report
     record: Record
 

@@ -6,7 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from flows.runtime.tables import check
 from schemas.params.measures import DocLens
+from schemas.tables.columns import typed
+from schemas.tables.evaluation import JUDGED
+from schemas.tables.metrics import METRICS
+from tasks.measures.doclens.agreement import evaluator_agreement
 from tasks.measures.doclens.judging import Plan
 from tasks.measures.doclens.judging import judge as judge_claims
 from tasks.measures.doclens.reproduction import (
@@ -134,3 +139,24 @@ def test_rows_are_absent_without_the_sources() -> None:
     frame = reproduction_rows(rows)
     assert len(frame) == 84 + 24 + 6 + 30
     assert set(frame["basis"]) == {"absent"} and frame["reproduced"].isna().all()
+
+
+def test_evaluators_are_compared_on_the_means_of_systems() -> None:
+    whole = {"GPT-4": load_published("doclens_table21_aci_gpt4"), "TRUE": load_published("doclens_table23_aci_true")}
+    sections = {
+        "GPT-4": load_published("doclens_table25_aci_sections_gpt4"),
+        "TRUE": load_published("doclens_table27_aci_sections_true"),
+    }
+    names = whole["GPT-4"]["system"][:2]  # the paper's evaluators prefer the second
+    rows = [("e", name, "c", "subjective", "claim_recall", 0, "", name == names[0]) for name in names]
+    judged = typed(pd.DataFrame(rows, columns=list(JUDGED.columns)), JUDGED)
+    table = evaluator_agreement(whole, sections, {"judge": judged}, seed=7)
+    found = check(table, METRICS, "agreement").set_index(["system", "item", "metric"])["value"]
+    recall = "claim_recall, whole notes"
+    assert found["GPT-4 and TRUE", recall, "kendall"] == pytest.approx(0.95)
+    assert found["GPT-4 and judge", recall, "same_preference"] == 0
+    assert found["GPT-4 and judge", recall, "kendall"] == -1
+    assert dict(zip(table["system"], table["provenance"], strict=True)) == {
+        "GPT-4 and TRUE": "printed tables",
+        **{f"{name} and judge": "printed tables and judge" for name in whole},
+    }

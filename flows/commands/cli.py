@@ -38,7 +38,7 @@ COMMANDS = {
     "papers": ("flows.commands.papers", "Write docs/papers.md: how each printed table is reproduced."),
     "exchange": ("flows.commands.exchange", "Write notes and spans for other tools; read them back."),
     "publish": ("flows.commands.exchange:publish", "Package the dataset for Zenodo, or push it to Hugging Face."),
-    "domain": ("flows.commands.domain", "Check, start, fit, measure, import or export a clinical domain."),
+    "domain": ("flows.commands.domain", "Check, start or list clinical domains."),
     "prompts": ("flows.commands.prompts", "List, show, compare and check the prompts."),
     "store": ("flows.commands.store", "Inspect, export or prune stored replies; reset a ledger."),
     "server": ("flows.commands.server", "Start or stop the local Prefect server."),

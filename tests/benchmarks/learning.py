@@ -25,10 +25,10 @@ from tasks.network.evidence import EVIDENCE_SETTINGS, evidence_columns
 from tasks.network.fitting import fit
 from tasks.network.graph import NetworkDefinition, in_categories
 from tasks.network.inference import log_likelihood, posterior
-from tasks.network.pgmpy_bridge import to_pgmpy
 from tasks.network.sampling import sample
 from tasks.text.sentences import sentences
 from tests.baselines.samples import hashed, notes_of
+from tests.benchmarks.pgmpy_model import to_pgmpy
 from tests.benchmarks.rows import Row, row, seconds
 from tests.support.grid_search import grid_search
 from tests.support.records import NETWORK

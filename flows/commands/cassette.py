@@ -29,9 +29,8 @@ def refresh(
     # Imported above; export does not replace a file that it did not write.
     (clone.folder / recorded.replies).unlink(missing_ok=True)
     clone.vignette("store", "export", "--used", str(recorded.replies))
-    for file in (recorded.replies, recorded.compared):
-        shutil.copy(clone.folder / file, root() / file)
-        print(f"{file}: written")
+    shutil.copy(clone.folder / recorded.replies, root() / recorded.replies)
+    print(f"{recorded.replies}: written")
 
 
 def show(lineage: Lineage = DEFAULT) -> None:

@@ -18,7 +18,7 @@ from schemas.errors import VignetteError
 
 CASSETTES = Path("tests/cassettes")
 """A folder for each recorded lineage, and the fingerprints of the model that all have in common."""
-_PARAMS, _REPLIES, _COMPARED = "params.yaml", "replies.jsonl.gz", "judges_compared.csv"
+_PARAMS, _REPLIES = "params.yaml", "replies.jsonl.gz"
 RULES, RECORDED = "rules", "strong-model"
 """Git tags of the simulator's and the recorded lineage."""
 _MARK, _BUILDING = "vignette.own-clone", "building"
@@ -39,11 +39,6 @@ class Cassette:
     @property
     def replies(self) -> Path:
         return CASSETTES / self.name / _REPLIES
-
-    @property
-    def compared(self) -> Path:
-        """The rules against the recorded model, on the same requests."""
-        return CASSETTES / self.name / _COMPARED
 
 
 def cassettes() -> list[Cassette]:
@@ -134,9 +129,6 @@ class RecordedClone(OwnClone):
         if (self.folder / self.recorded.replies).exists():  # not in a lineage that is recorded for the first time
             self.vignette("store", "import", str(self.recorded.replies))
         self._build(RECORDED, "--no-probe")
-        # That of the last commit; a file that a user keeps would not be replaced.
-        (self.folder / self.recorded.compared).unlink(missing_ok=True)
-        self.vignette("judges", "--rules", "--out", str(self.recorded.compared))
 
     def _build(self, name: str, *options: str) -> None:
         """Rebuild, and commit and tag the lineage."""

@@ -6,7 +6,7 @@ from pydantic import Field, field_validator, model_validator
 
 from schemas.params.base import Section
 from schemas.params.history import HistoryQa, Summarise, VisitNotes
-from schemas.params.judges import Calibrate, PlantedErrors, Review, SimulatorQuality, SpanReview
+from schemas.params.judges import Calibrate, PlantedErrors, Review, SpanReview
 from schemas.params.learning import Baselines, BaselinesPublished, Embed, TextConfounding
 from schemas.params.llm import Budget, Price, Prompts, Role, RoleName, read_judges
 from schemas.params.measures import DocLens, MedOmit, NoteQa, NoteQaOutside, Overlap, Summaries
@@ -57,7 +57,6 @@ class Params(Section):
     span: Span
     span_review: SpanReview
     export: Export
-    simulator_quality: SimulatorQuality
     report: Report
     record: Record
 

@@ -20,7 +20,7 @@ from tasks.baselines.workers import run_jobs
 from tasks.baselines.xgboost_tab import combinations
 from tasks.encoder import load_encoder
 from tasks.encoder.encoder import found_model
-from tasks.judges.span_agreement import read_real_notes, real_notes_file
+from tasks.judges.span_agreement import REAL_NOTES, read_real_notes
 from tasks.network.evidence import EVIDENCE_SETTINGS, evidence_columns
 from tasks.network.fitting import fit
 from tasks.network.graph import NetworkDefinition, in_categories
@@ -126,10 +126,14 @@ def _plain_loop(job: neural_text.Job) -> float:
 
 def embedding() -> Iterator[Row]:
     """Sentences of the 50 real notes a second, and the smallest cosine, for each precision."""
-    file = real_notes_file(sources_folder())
-    if file is None:
+    folder = sources_folder()
+    if folder is None:
         return
-    notes = [sentences(note.text[version]) for note in read_real_notes(file) for version in ("normal", "compact")]
+    notes = [
+        sentences(note.text[version])
+        for note in read_real_notes(folder / REAL_NOTES)
+        for version in ("normal", "compact")
+    ]
     flat = [sentence for note in notes for sentence in note]
     with found_model("encoder", ENCODER, "the packaged encoder") as found:
         plain = SentenceTransformer(found["pretrained_model_name_or_path"], device="cpu")

@@ -171,7 +171,6 @@ NAMING_A_FILE = (
     "store export FILE",
     "plan evaluate --components note=0.02 --half-width 0.05 --csv FILE",
     "agreement scores.csv --human score --out FILE",
-    "judges --rules --out FILE",
 )
 
 

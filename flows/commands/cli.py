@@ -29,7 +29,7 @@ COMMANDS = {
     "plan": ("flows.commands.plan", "Plan a study: half widths and power by number of documents."),
     "agreement": ("flows.commands.agreement", "Compare metrics and verdicts with people's scores and labels."),
     "exchange": ("flows.commands.exchange", "Write notes and spans for other tools; import forms; publish."),
-    "domain": ("flows.commands.domain", "Check, start, fit, measure, import or export a clinical domain."),
+    "domain": ("flows.commands.domain", "Check, start or list clinical domains."),
     "store": ("flows.commands.store", "Check, export or import stored replies; show or set ledgers."),
     "server": ("flows.commands.server", "Start or stop the local Prefect server."),
 }

@@ -79,7 +79,6 @@ def small(content: dict[str, Any], records: int) -> dict[str, Any]:
         "span_review": {"notes": records},
         "review": {"with_symptoms": records, "without_symptoms": records},
         "planted_errors": {"each": records, "assertions": records},
-        "simulator_quality": {"records": 10 * records},
         "note_qa": {"planted_questions": records},
         "visits": {"patients": max(1, records // 2)},
         "history_qa": {"planted_questions": records},

@@ -4,8 +4,8 @@ from pydantic import Field, model_validator
 
 from schemas.params.base import Section
 from schemas.params.history import HistoryQa, Summarise, VisitNotes
-from schemas.params.judges import Calibrate, PlantedErrors, Review, SimulatorQuality, SpanReview
-from schemas.params.learning import Baselines, BaselinesPublished, Embed, TextConfounding, TrainingData
+from schemas.params.judges import Calibrate, PlantedErrors, Review, SpanReview
+from schemas.params.learning import Baselines, BaselinesPublished, Embed, TextConfounding
 from schemas.params.llm import Budget, Price, Prompts, Role, RoleName
 from schemas.params.measures import DocLens, MedOmit, NoteQa, NoteQaOutside, Overlap, Summaries
 from schemas.params.records import Export, Filter, Network, NetworkPublished, Prompting, Sample, Span, Visits, Write
@@ -53,8 +53,6 @@ class Params(Section):
     span: Span
     span_review: SpanReview
     export: Export
-    simulator_quality: SimulatorQuality
-    training_data: TrainingData
     report: Report
     record: Record
 

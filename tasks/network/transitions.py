@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from schemas.errors import NetworkError
 from tasks.network.definition import Entry, read_mapping, read_variables
@@ -51,13 +50,6 @@ class Transitions:
     def carried(self) -> tuple[str, ...]:
         """The variables whose last value a visit depends on, in order."""
         return tuple(name.removeprefix(LAST) for name in self.slice.variables if name.startswith(LAST))
-
-    def gap_codes(self, days: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The code of ``gap`` for intervals in days, -1 for days within no range."""
-        codes = np.full(days.shape, -1, dtype=np.int64)
-        for code, (low, high) in enumerate(self.days.values()):
-            codes[(days >= low) & (days <= high)] = code
-        return codes
 
 
 def read_transitions(path: Path, network: NetworkDefinition) -> Transitions:

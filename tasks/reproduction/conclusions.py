@@ -66,16 +66,21 @@ def _measured(wanted: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> 
 
 
 def _printed(wanted: Mapping[str, Any]) -> Side:
-    """A printed figure: a mean with its standard deviation over ``n`` texts, or a correlation of ``n`` pairs."""
+    """A printed figure: a mean with its standard deviation over ``n`` texts, or a correlation or share of ``n`` pairs.
+
+    Of several figures the mean, with the mean of their half widths.
+    """
     rows = _frame(wanted)
     if wanted["row"] not in rows.index:
         raise KeyError(f"{wanted['printed']}: {wanted['row']}")
-    row, n = rows.loc[wanted["row"]], int(wanted["n"])
-    value = float(row[wanted["figure"]])
+    row = rows.loc[wanted["row"]]
+    figures, sizes = (one if isinstance(one, list) else [one] for one in (wanted["figure"], wanted["n"]))
+    values = [float(row[name]) / wanted.get("of", 1) for name in figures]
     if "std" in wanted:
-        half = float(stats.t.isf(_TAIL, n - 1) * row[wanted["std"]] / np.sqrt(n))
-        return Side(value, half, half, n)
-    return Side(value, *_INTERVALS[wanted["interval"]](value, n), n)
+        half = float(stats.t.isf(_TAIL, sizes[0] - 1) * row[wanted["std"]] / np.sqrt(sizes[0]))
+        return Side(values[0], half, half, sizes[0])
+    halves = [_INTERVALS[wanted["interval"]](value, n) for value, n in zip(values, sizes, strict=True)]
+    return Side(float(np.mean(values)), *(float(half) for half in np.mean(halves, axis=0)), min(sizes))
 
 
 def _frame(wanted: Mapping[str, Any]) -> pd.DataFrame:

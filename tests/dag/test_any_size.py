@@ -69,7 +69,6 @@ def run_dag(domain: str, **sections: dict) -> None:
 
 SECTIONS = {
     "network": {"draws": 20, "held_out": 100},
-    "simulator_quality": {"records": 10},
     "planted_errors": {"each": 2, "rounds": 2, "assertions": 2},
     "calibrate": {"rounds": 1},
     "summarise": {"patients": 2, "judged": 1, "doses": [0, 1]},

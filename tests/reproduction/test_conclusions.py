@@ -134,6 +134,14 @@ def test_intervals_of_shares_correlations_and_printed_means() -> None:
     assert side(printed, {}) == pytest.approx((3.72, 1.9808 * 3.07 / 116**0.5, 1.9808 * 3.07 / 116**0.5, 116), abs=1e-3)
 
 
+def test_printed_percentages_are_averaged_with_the_intervals_of_their_test_sets() -> None:
+    both = {"printed": "doclens_table4_nli_2way", "row": "TRUE", "interval": "share", "of": 100}
+    first, second = (side({**both, "figure": name, "n": n}, {}) for name, n in (("anli_r1", 1000), ("mednli", 1422)))
+    found = side({**both, "figure": ["anli_r1", "mednli"], "n": [1000, 1422]}, {})
+    assert (first.value, second.value) == pytest.approx((0.788, 0.819)) and 0 < second.above < first.above < 0.03
+    assert found == pytest.approx((0.8035, (first.below + second.below) / 2, (first.above + second.above) / 2, 1000))
+
+
 def test_pairs_of_printed_figures() -> None:
     """Six models have both levels in EHRNoteQA's Table 4; of DocLens's Table 21, GPT-4 by section gains 60.24 to 67.69
     by the first example and 2.19 by the second."""

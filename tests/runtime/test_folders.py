@@ -187,7 +187,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 NAMING_A_FILE = (
-    "domain export respiratory FILE",
     "exchange read corrected.json label-studio --out FILE",
     "store export FILE",
     "plan evaluate --components note=0.02 --half-width 0.05 --csv FILE",
@@ -206,16 +205,17 @@ def test_no_command_replaces_a_file_that_it_did_not_write(
     assert {path.name: path.read_text() for path in here.iterdir()} == {"mine.bif": "mine"}
 
 
-def test_a_command_replaces_its_own_file_until_somebody_changes_it(here: Path) -> None:
-    assert run(["domain", "export", "respiratory", "sub/net.bif"]) == 0
-    exported = Path("sub/net.bif").read_text()
-    assert "network" in exported and run(["domain", "export", "urinary", "sub/net.bif"]) == 0
-    assert Path("sub/net.bif").read_text() not in ("", exported)
+def test_a_kind_of_export_replaces_its_own_file_until_somebody_changes_it(here: Path) -> None:
+    file = Path("sub/made.csv")
+    for content in (b"first", b"second"):
+        write_new_file(file, content, "mine")
+        assert file.read_bytes() == content
     with pytest.raises(SourceError, match="other did not write it"):
-        write_new_file(Path("sub/net.bif"), b"new", "other")
-    Path("sub/net.bif").write_text("corrected")
-    assert run(["domain", "export", "urinary", "sub/net.bif"]) == 1
-    assert Path("sub/net.bif").read_text() == "corrected"
+        write_new_file(file, b"new", "other")
+    file.write_text("corrected")
+    with pytest.raises(SourceError, match="mine did not write it or it changed since"):
+        write_new_file(file, b"third", "mine")
+    assert file.read_text() == "corrected"
 
 
 def test_a_write_that_was_killed_leaves_a_file_that_can_be_replaced(

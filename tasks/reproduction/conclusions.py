@@ -80,7 +80,8 @@ def _printed(wanted: Mapping[str, Any]) -> Side:
         half = float(stats.t.isf(_TAIL, sizes[0] - 1) * row[wanted["std"]] / np.sqrt(sizes[0]))
         return Side(values[0], half, half, sizes[0])
     halves = [_INTERVALS[wanted["interval"]](value, n) for value, n in zip(values, sizes, strict=True)]
-    return Side(float(np.mean(values)), *(float(half) for half in np.mean(halves, axis=0)), min(sizes))
+    below, above = np.mean(halves, axis=0)
+    return Side(float(np.mean(values)), float(below), float(above), min(sizes))
 
 
 def _frame(wanted: Mapping[str, Any]) -> pd.DataFrame:

@@ -22,7 +22,7 @@ from pydantic_core import PydanticUndefined
 
 import schemas.tables
 from flows.commands.cli import COMMANDS, load_command
-from flows.repository.pipeline import CODE, MAIN, declared_outputs, paths_of, read_pipeline
+from flows.repository.pipeline import MAIN, declared_outputs, is_code, paths_of, read_pipeline
 from flows.runtime.tables import read_table
 from schemas.errors import TableError
 from schemas.params import Params
@@ -146,7 +146,7 @@ def stages_page(root: Path) -> str:
 
 def _stage(name: str, stage: dict[str, Any]) -> str:
     lists = {
-        "reads": [path.as_posix() for path in paths_of(stage.get("deps", [])) if path.parts[0] not in CODE],
+        "reads": [path.as_posix() for path in paths_of(stage.get("deps", [])) if not is_code(path)],
         "params": [str(param) for param in stage.get("params", [])],
         "writes": list(declared_outputs(stage)),
     }

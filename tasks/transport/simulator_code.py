@@ -1,4 +1,4 @@
-"""Hashes what shapes the replies of a model of the simulator: the code of its rules and their data, see `tasks.code`."""
+"""Hashes what shapes the replies of a model of the simulator: the meaning of its rules, their data, and the domain."""
 
 import hashlib
 import json

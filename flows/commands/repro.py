@@ -19,6 +19,7 @@ from flows.lineage.lineage import current_lineage, is_recorded, recorded_lineage
 from flows.lineage.report import write_report
 from flows.rebuild.plan import require_as_locked, stages_to_run
 from flows.rebuild.server import stop_if_unused, use_server
+from flows.repository.code import StageCode
 from flows.repository.lock import lock_in_use, restore_lock
 from flows.repository.params import STARTED_BY, YES, confirmation_limit, load_params
 from flows.repository.pipeline import MAIN, PUBLISHED, declared_outputs, paths_of, read_pipeline, with_needed
@@ -57,7 +58,9 @@ def main(
         with exclusive(), exit_on_sigterm():
             restore_lock(pipeline.with_suffix(".lock"))
             if dry_run:
-                stages = stages_to_run(pipeline, targets or [], would_change(params) if probe else ())
+                roles = would_change(params) if probe else ()
+                code = () if pipeline == MAIN else [path.stem for path in StageCode().changed()]
+                stages = stages_to_run(pipeline, targets or [], roles, code)
                 print(fitted("would rebuild: " + (", ".join(stages) or "nothing"), terminal_width()))
                 _print_estimates(params, pipeline, stages)
                 return
@@ -65,6 +68,8 @@ def main(
                 probe_roles(params, roles_to_probe(params))
             if pipeline == PUBLISHED:
                 record_all_sources(params)
+            if pipeline != MAIN:  # whose stage `code` writes for all pipelines
+                StageCode().write()
             stages = stages_to_run(pipeline, targets or [])
             _confirm(params, pipeline, stages)
             status = _rebuild(params, pipeline, targets or [], stages, begun)

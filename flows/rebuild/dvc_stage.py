@@ -1,7 +1,8 @@
 """Runs one stage through DVC if it has changed: ``python -m flows.rebuild.dvc_stage PIPELINE:STAGE``.
 
 It does what ``dvc repro --single-item`` does, keeps the run in DVC's run-cache, and tells by its exit status what
-happened. Several may run at once: DVC holds its lock, which the others wait for, for everything but the command.
+happened. Stage `record` is run as well where it recorded another lineage than that of dvc.lock. Several may run at
+once: DVC holds its lock, which the others wait for, for everything but the command.
 """
 
 import gc
@@ -34,7 +35,7 @@ def main(target: str) -> int:
     signal.signal(signal.SIGTERM, _end_group)
     try:
         with Repo(_wait_for_lock=True) as repo:
-            stages = repo.reproduce([target], single_item=True)
+            stages = repo.reproduce([target], single_item=True, force=_is_behind(target))
             if not stages:
                 return UNCHANGED
             with repo.lock:  # no other process of DVC writes now
@@ -46,6 +47,15 @@ def main(target: str) -> int:
         cause = error.__cause__
         print("dvc: " + ": ".join(str(said) for said in (error, cause) if said), file=sys.stderr)
         return BUSY if isinstance(cause, LockError) else command_status(str(cause))
+
+
+def _is_behind(target: str) -> bool:
+    """Whether DVC, for which the stage may be up to date, is to run it all the same."""
+    from flows.repository.lock import read_lock
+    from tasks.tracking.lineage import RECORD_STAGE, record_is_behind
+
+    pipeline, _, name = target.rpartition(":")
+    return name == RECORD_STAGE and record_is_behind(read_lock(Path(pipeline).with_suffix(".lock")))
 
 
 def command_status(message: str) -> int:

@@ -7,28 +7,43 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from flows.repository.pipeline import model_stages, read_pipeline, with_dependents, with_needed
+from flows.repository.code import StageCode
+from flows.repository.lock import read_lock
+from flows.repository.pipeline import MAIN, model_stages, read_pipeline, with_dependents, with_needed
 from schemas.errors import SourceError, TableError, VignetteError
 from schemas.params.llm import RoleName
+from tasks.tracking.lineage import CODE_STAGE, RECORD_STAGE, record_is_behind
 
 RETURNED = Path("returned")
 """Folder of the files of people, in which anything may be put by hand."""
 
 
-def stages_to_run(pipeline: Path, targets: Sequence[str] = (), changed_roles: Collection[RoleName] = ()) -> list[str]:
+def stages_to_run(
+    pipeline: Path,
+    targets: Sequence[str] = (),
+    changed_roles: Collection[RoleName] = (),
+    changed_code: Collection[str] = (),
+) -> list[str]:
     """The stages that ``dvc repro`` would run, in the order of dvc.yaml; raises VignetteError when DVC fails.
 
     DVC names those whose dependencies have changed by now. The stages that depend on them run as well, unless their
-    inputs come out unchanged. ``changed_roles``: roles whose fingerprint is going to change, as DVC cannot know yet.
+    inputs come out unchanged. ``changed_roles``, ``changed_code``: roles and stages whose fingerprint is going to
+    change, as DVC cannot know yet; the latter are found here where stage `code` of this pipeline has to run.
     """
     for path in RETURNED.rglob("*"):
         if not (path.is_file() or path.is_dir()):  # DVC reads whatever is there to its end, which a device lacks
             raise SourceError(f"{path}: neither a file nor a folder; remove it")
     stages = read_pipeline(pipeline)
-    changed = [name for name in _status(pipeline, targets) if name in stages]
-    changed += [name for name, asked in model_stages(pipeline).items() if {*asked} & {*changed_roles}]
+    changed = {*_status(pipeline, targets)} & {*stages}
+    changed |= {name for name, asked in model_stages(pipeline).items() if {*asked} & {*changed_roles}}
+    codes = {path.stem for path in StageCode().changed()} if CODE_STAGE in changed else {*changed_code}
+    changed |= {name for name in stages if name.partition("@")[0] in codes}
+    if pipeline == MAIN and record_is_behind(read_lock(pipeline.with_suffix(".lock"))):
+        changed |= {RECORD_STAGE} & {*stages}
+    # What depends on stage `code` does not change with it, but where the file of the stage's own code does.
+    found = {*with_dependents(stages, changed - {CODE_STAGE}), *(changed & {CODE_STAGE})}
     needed = with_needed(stages, targets)
-    return [name for name in with_dependents(stages, changed) if name in needed]
+    return [name for name in stages if name in found & needed]
 
 
 def require_as_locked(pipeline: Path, names: Collection[str]) -> None:

@@ -84,7 +84,8 @@ class WatchTree:
     def changed_roles(self) -> list[str]:
         """Roles whose fingerprint in the tree differs from the checked-out commit."""
         lines = self._git("status", "--porcelain", "--", str(FINGERPRINTS)).splitlines()
-        return sorted(Path(line.split()[-1]).stem for line in lines)
+        files = [Path(line.split()[-1]) for line in lines]
+        return sorted(file.stem for file in files if file.parent == FINGERPRINTS)
 
     def edited_roles(self) -> list[str]:
         """Roles whose settings differ between the last lineage and the checked-out commit."""

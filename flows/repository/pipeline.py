@@ -13,6 +13,7 @@ import yaml
 
 from schemas.errors import VignetteError, did_you_mean
 from schemas.params.llm import RoleName
+from tasks.code import FOLDERS
 from tasks.domains.in_use import domain_name
 
 MAIN = Path("dvc.yaml")
@@ -20,8 +21,8 @@ MAIN = Path("dvc.yaml")
 PUBLISHED = Path("reports/published/dvc.yaml")
 """The pipeline that needs outside data or the sizes of the papers."""
 
-CODE = ("flows", "tasks", "schemas")
-"""Folders of code."""
+CODE = (*FOLDERS, "fingerprints/code")
+"""Folders of code, and of what stage `code` writes of it."""
 
 _STAGES = Path(__file__).parents[1] / "stages"
 
@@ -124,8 +125,15 @@ def maker_of(path: Path) -> str:
 
 
 def model_stages(file: Path) -> dict[str, list[RoleName]]:
-    """The stages of a dvc.yaml that call a model, with the roles whose fingerprints they depend on."""
-    roles = {name: _roles(paths_of(stage.get("deps", []))) for name, stage in read_pipeline(file).items()}
+    """The stages of a dvc.yaml that call a model, with the roles whose fingerprints they depend on.
+
+    The report calls none; it shows the fingerprints, and all params.
+    """
+    roles = {
+        name: _roles(paths_of(stage.get("deps", [])))
+        for name, stage in read_pipeline(file).items()
+        if _listed_params(stage.get("params", [])) is not None
+    }
     return {name: asked for name, asked in roles.items() if asked}
 
 
@@ -200,14 +208,19 @@ def stage_function(stage: str, kind: str = "run") -> Callable[[Any], Any]:
     return function
 
 
+def is_code(path: Path) -> bool:
+    """Whether a path of dvc.yaml is in a folder of code, or says what code means."""
+    return path.as_posix().startswith(CODE)
+
+
 def paths_of(entries: list[Any]) -> list[Path]:
     """Paths of entries of ``deps`` or ``outs``, with or without options."""
     return [Path(next(iter(entry)) if isinstance(entry, dict) else entry) for entry in entries]
 
 
 def _by_stem(paths: list[Path]) -> dict[str, Path]:
-    data = [path for path in paths if path.parts[0] not in CODE]
+    data = [path for path in paths if not is_code(path)]
     stems = Counter(path.stem for path in data)
     # A data file within the code (a network definition, a printed table) never takes the stem of a stage's output.
-    found = {path.stem: path for path in paths if path.parts[0] in CODE and path.suffix not in ("", ".py")}
+    found = {path.stem: path for path in paths if path.parts[0] in FOLDERS and path.suffix}
     return found | {path.stem if stems[path.stem] == 1 else f"{path.parent.name}/{path.stem}": path for path in data}

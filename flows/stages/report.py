@@ -30,6 +30,7 @@ from tasks.reporting.page import (
 )
 from tasks.reproduction.conclusions import conclusions, short_titles
 from tasks.reproduction.published import SIMSUM, known_rows
+from tasks.tracking.lineage import CODE_STAGE
 
 PIPELINE = Path("dvc.yaml")
 _NONE = typed([], METRICS)
@@ -55,7 +56,7 @@ async def run(stage: Stage) -> None:
         "compact": stage.load("compact_notes"),
         "spans": stage.load("spans"),
     }
-    stages = read_pipeline(PIPELINE)
+    stages = {name: entry for name, entry in read_pipeline(PIPELINE).items() if name != CODE_STAGE}
     tables, not_shown = tables_in(stage.dep("reports/tables"))
     sections = _with_reliability(stage, in_order([metric_section(p.stem, str(p), t) for p, t in tables.items()]))
     outside, not_shown_outside = tables_in(stage.dep("published/tables"))
@@ -83,7 +84,7 @@ async def run(stage: Stage) -> None:
         not_shown=[*not_shown, *not_shown_outside],
         simulator_roles=[name for name, role in stage.params.roles.items() if role.base_url == "simulator"],
         fingerprints=provenance_rows(
-            [path.read_text(encoding="utf-8") for path in sorted(stage.dep("fingerprints").glob("*.json"))]
+            [stage.dep(role).read_text(encoding="utf-8") for role in sorted(stage.files.roles)]
         ),
         params=stage.params.model_dump(mode="json"),
     )

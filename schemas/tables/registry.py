@@ -4,12 +4,11 @@ Metric tables have one schema for all stems and are read and written by methods 
 and ``visits`` come from the domain's network (`schemas.tables.records.BY_NETWORK`).
 """
 
-from fnmatch import fnmatchcase
-
 import pandera.pandas as pa
 
 from schemas.errors import TableError
 from schemas.tables import baselines, evaluate, evaluation, metrics, note_qa, people, records, visits
+from schemas.tables.stems import entry_of
 
 TABLES: dict[str, pa.DataFrameSchema] = {
     # records, notes and spans
@@ -94,15 +93,8 @@ TABLES: dict[str, pa.DataFrameSchema] = {
 
 
 def schema_of(stem: str, stage: str = "") -> pa.DataFrameSchema:
-    """The schema of the table with that stem, ``reports/reproduction`` being ``reproduction``.
-
-    Raises TableError for a stem without a schema.
-    """
-    name = stem.rpartition("/")[2]
-    for key in (f"{stage.partition('@')[0]}/{name}", name):
-        if key in TABLES:
-            return TABLES[key]
-    for pattern, schema in TABLES.items():
-        if fnmatchcase(name, pattern):
-            return schema
-    raise TableError(f"no schema for table {stem}; add its stem to schemas/tables/registry.py")
+    """The schema of the table with that stem, see `entry_of`. Raises TableError for a stem without a schema."""
+    entry = entry_of(stem, stage, TABLES)
+    if entry is None:
+        raise TableError(f"no schema for table {stem}; add its stem to schemas/tables/registry.py")
+    return TABLES[entry]

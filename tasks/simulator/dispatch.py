@@ -73,6 +73,12 @@ def family(model: str) -> str:
     return model.split("-")[1]
 
 
+def modules_of(package: str) -> list[str]:
+    """Return the modules with the handlers of a family."""
+    found = {path.partition(":")[0] for path in _HANDLERS.values() if path.startswith(f"{package}.")}
+    return sorted(f"tasks.simulator.{module}" for module in found)
+
+
 def owner(task: str | None) -> str | None:
     """Return the family that performs ``task``, None for an unknown task."""
     path = _HANDLERS.get(task or "")

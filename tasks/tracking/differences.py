@@ -21,7 +21,7 @@ def inputs(lineage: Lineage) -> dict[tuple[str, str], str]:
         found |= {
             (_kind(path), path): digest
             for path, digest in stage.deps.items()
-            if path != "fingerprints"  # the role files in the folder are dependencies themselves
+            if path != "fingerprints"  # earlier lineages depend on the folder besides its files
             and (path not in made or _kind(path) == "identity")  # a stage writes them, but the endpoint decides
         }
         found |= {("param", name): str(value) for name, value in flatten(stage.params)}
@@ -114,6 +114,8 @@ def _cost(costs: Mapping[str, float], stage: str) -> tuple[float, float, float]:
 
 
 def _kind(path: str) -> str:
+    if path.startswith("fingerprints/code/"):
+        return "code"
     if path.startswith("fingerprints"):
         return "identity"
     return "code" if path.startswith(("flows", "tasks", "schemas")) else "data"

@@ -8,8 +8,14 @@ from typing import Any
 
 from tasks.transport.shown import public_params
 
+CODE_STAGE = "code"
+"""The stage that writes what the code of the others means. It depends on every line of code, and makes no result."""
+
 RECORD_STAGE = "record"
-"""The stage that writes the lineage. Excluded from the lineage id, because it depends on the id."""
+"""The stage that writes the lineage. It depends on the id of the lineage."""
+
+_LEFT_OUT = (CODE_STAGE, RECORD_STAGE)
+"""Stages that are no part of a lineage."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +63,23 @@ class Lineage:
 
 def read_lineage(lock: dict[str, Any]) -> Lineage:
     """The lineage of a parsed dvc.lock. The id is that of all params, which are kept as they may be shown."""
-    stages = {name: _content(stage) for name, stage in lock.get("stages", {}).items() if name != RECORD_STAGE}
+    stages = {name: _content(stage) for name, stage in lock.get("stages", {}).items() if name not in _LEFT_OUT}
     identity = hashlib.sha256(json.dumps(stages, sort_keys=True).encode()).hexdigest()[:16]
     shown = {name: {**content, "params": public_params(content["params"])} for name, content in stages.items()}
     return Lineage(identity, tuple(StageLineage(name, **content) for name, content in sorted(shown.items())))
+
+
+def record_is_behind(lock: dict[str, Any]) -> bool:
+    """Whether stage `record` of a parsed dvc.lock wrote another lineage than that of the lock.
+
+    DVC runs the stage when a file changes that it depends on. A lineage changes with any file or param of any stage
+    too, also where all results come out the same.
+    """
+    recorded = lock.get("stages", {}).get(RECORD_STAGE)
+    if recorded is None:
+        return False
+    current = hashlib.md5(read_lineage(lock).as_json().encode(), usedforsecurity=False).hexdigest()
+    return current not in _hashes(recorded.get("outs", [])).values()
 
 
 def _content(stage: dict[str, Any]) -> dict[str, Any]:

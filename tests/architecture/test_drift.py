@@ -5,30 +5,18 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-import yaml
 
-from flows.repository.pipeline import declared_outputs, place_of, read_pipeline
+from flows.repository.code import FOLDER
+from flows.repository.pipeline import declared_outputs, is_code, place_of, read_pipeline, with_needed
 from schemas.params.llm import RoleName
 from schemas.tables.records import BY_NETWORK
 from schemas.tables.registry import schema_of
-from tests.support.imports import ROOT, project_modules, reachable, syntax, used_imports
+from tasks.code import DECLARED, ROOT, Code
 
-EVALUATIONS = Path("evaluations/dvc.yaml")
-CODE = ("flows", "tasks", "schemas")
+CODE = Code()
 PIPELINES = [Path("dvc.yaml"), Path("reports/published/dvc.yaml")]
 ALL = [(file, name, stage) for file in PIPELINES for name, stage in read_pipeline(ROOT / file).items()]
-STAGES = [(file, name, stage) for file, name, stage in ALL if not name.startswith("probe@")]
-EVALUATION = yaml.safe_load((ROOT / EVALUATIONS).read_text(encoding="utf-8"))["stages"]["evaluate"]["do"]
-EXEMPT = {
-    "flows.runtime": "runs a stage; but for tables.py, which each stage lists since it decides the bytes of CSV tables",
-    "flows.repository": "where a stage finds files, and what DVC and git know of them",
-    "tasks.transport": "who answers a call is tracked by fingerprints/, its sampling by params",
-    "schemas.params": "the values that a stage uses are params of dvc.yaml",
-    "schemas.errors": "messages of runs that write nothing",
-}
-"""Code that changes no result, with the reason. No stage depends on it."""
-PROVENANCE = ("flows.repository.git", "flows.repository.kept_runs")
-"""Modules there that decide what a stage writes of its provenance."""
+STAGES = [(file, name, stage) for file, name, stage in ALL if name != "code" and not name.startswith("probe@")]
 IDS = [f"{file}:{name}" for file, name, _ in STAGES]
 
 
@@ -38,8 +26,8 @@ def dependencies(stage: dict) -> list[str]:
 
 def functions(module: str) -> dict[str, str]:
     """Source of each function of a module by name."""
-    text = project_modules()[module].read_text(encoding="utf-8")
-    nodes = [n for n in syntax(module).body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    text = CODE.modules[module].read_text(encoding="utf-8")
+    nodes = [n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
     return {node.name: ast.get_source_segment(text, node) or "" for node in nodes}
 
 
@@ -69,51 +57,21 @@ def test_a_table_that_a_stage_writes_has_a_schema(file: Path, name: str, stage: 
 
 def test_every_flow_is_a_stage() -> None:
     places = {place_of(name) for _, name, _ in STAGES} | {place_of("evaluate")}
-    modules = [name for name in project_modules() if name.startswith("flows.stages.")]
+    modules = [name for name in CODE.modules if name.startswith("flows.stages.")]
     flows = {(one, name) for one in modules for name in functions(one) if name == "run" or name.startswith("run_")}
     assert flows == places, f"no dvc.yaml has {flows - places}"
 
 
-def code_of(stage: str) -> set[Path]:
-    """Files of the modules that shape the results of a stage."""
-    own, function = place_of(stage)
-    exempt = {module for module in project_modules() if module.startswith(tuple(EXEMPT))} - {*PROVENANCE}
-    files = {project_modules()[module] for module in {own} | reachable(used_imports(own, function), exempt)}
-    return {file.relative_to(ROOT) for file in files if file.name != "__init__.py"} | {Path("flows/runtime/tables.py")}
+@pytest.mark.parametrize(("file", "name", "stage"), STAGES, ids=IDS)
+def test_a_stage_depends_on_what_its_own_code_means_and_on_no_code_besides(file: Path, name: str, stage: dict) -> None:
+    code = [dep for dep in dependencies(stage) if is_code(Path(dep)) and not dep.startswith(DECLARED)]
+    assert code == [f"{FOLDER}/{name}.json"]
 
 
-CODE_OF_STAGES = [
-    (file, name.partition("@")[0], stage) for file, name, stage in [*STAGES, (EVALUATIONS, "evaluate", EVALUATION)]
-]
-
-
-@pytest.mark.parametrize(("file", "name", "stage"), CODE_OF_STAGES, ids=lambda value: str(value)[:60])
-def test_a_stage_lists_the_folders_of_the_code_that_it_imports_and_no_other(file: Path, name: str, stage: dict) -> None:
-    used = code_of(name) - {Path("tasks/domains/in_use.py")}  # it finds the files of a domain, which are listed
-    listed = [Path(path) for path in dependencies(stage) if path.split("/")[0] in CODE]
-    folders = [
-        path for path in listed if path.suffix == ".py" or (path.suffix == "" and "domains" not in path.parts[:-1])
-    ]
-    lacking = sorted(str(path) for path in used if not covers(folders, path))
-    assert lacking == [], f"add to the deps of {name}: a folder, or the file of a stage"
-    unused = [str(folder) for folder in folders if not any(path.is_relative_to(folder) for path in used)]
-    assert unused == [], f"remove from the deps of {name}"
-
-
-def covers(folders: list[Path], path: Path) -> bool:
-    return any(path.is_relative_to(folder) for folder in folders)
-
-
-def test_an_edited_prompt_of_one_measure_makes_no_other_stale() -> None:
-    prompts = Path("tasks/measures/doclens/prompts")
-    stale = {name for _, name, stage in ALL if covers([Path(path) for path in dependencies(stage)], prompts)}
-    assert "doclens" in stale
-    assert not stale & {"med_omit", "note_qa", "span", "filter", "review"}
-
-
-def test_exempt_code_exists() -> None:
-    assert len(EXEMPT) <= 5
-    assert all(any(module.startswith(name) for module in project_modules()) for name in EXEMPT)
+def test_every_stage_of_the_main_pipeline_comes_before_the_record() -> None:
+    """So that the lineage that it writes is complete."""
+    stages = read_pipeline(ROOT / PIPELINES[0])
+    assert with_needed(stages, ["record"]) == {*stages}
 
 
 def test_no_output_of_the_second_pipeline_is_in_the_cache() -> None:

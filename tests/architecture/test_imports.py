@@ -1,9 +1,12 @@
 """Imports go in one direction, and each heavy framework has one importer."""
 
+import ast
+
 import pytest
 
-from tests.support.imports import imports_of, project_imports, project_modules, room
+from tasks.code import Code, room
 
+CODE = Code()
 LEAVES = {
     f"tasks.{room}"
     for room in (
@@ -14,6 +17,7 @@ LEAVES = {
         "text",
         "statistics",
         "encoder",
+        "code",
         "progress",
         "reproduction",
     )
@@ -41,7 +45,22 @@ SOLE_IMPORTERS = {
 }
 
 
-@pytest.mark.parametrize("module", sorted(project_modules()))
+def imports_of(module: str) -> set[str]:
+    """Modules and names that a module imports, at any depth of its code, as dotted paths; type-only imports too."""
+    found = set()
+    for node in ast.walk(ast.parse(CODE.modules[module].read_bytes())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def project_imports(module: str) -> set[str]:
+    return imports_of(module) & {*CODE.modules}
+
+
+@pytest.mark.parametrize("module", sorted(CODE.modules))
 def test_module_imports_only_packages_allowed_for_its_layer(module: str) -> None:
     for imported in project_imports(module):
         if module.startswith("schemas"):
@@ -55,14 +74,14 @@ def test_module_imports_only_packages_allowed_for_its_layer(module: str) -> None
 
 @pytest.mark.parametrize(("framework", "home"), SOLE_IMPORTERS.items())
 def test_heavy_framework_has_one_importer(framework: str, home: str) -> None:
-    importers = [m for m in project_modules() if any(n.split(".")[0] == framework for n in imports_of(m))]
+    importers = [m for m in CODE.modules if any(n.split(".")[0] == framework for n in imports_of(m))]
     assert importers, f"{framework} is a fixed package and nobody imports it"
     assert all(module.startswith(home) for module in importers), f"{framework} is imported by {importers}"
 
 
 def test_judges_never_see_the_writer_or_the_truth() -> None:
     simulator = "tasks.simulator."
-    for module in project_modules():
+    for module in CODE.modules:
         if module.startswith(tuple(simulator + name for name in ("annotator", "judge", "answerer", "clinical"))):
             seen = {n for n in project_imports(module) if n.startswith((simulator + "writer", simulator + "truth"))}
             assert not seen, f"{module} imports {seen}; a judge that knows the writer's grammar measures nothing"

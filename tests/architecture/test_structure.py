@@ -4,8 +4,9 @@ import re
 
 import networkx as nx
 
-from tests.support.imports import ROOT, project_modules, room, run_imports
+from tasks.code import ROOT, Code, room
 
+CODE = Code()
 LONGEST = 450
 KNOW_THE_SIMULATOR = (
     "tasks.simulator",
@@ -19,15 +20,22 @@ LOOKS_UP, LOOKED_UP_AT = "tasks.transport.simulator_code", {"tasks.simulator", "
 """A module that imports from rooms above its own, to hash the code of the simulator and the domain."""
 
 
+def run_imports(module: str) -> set[str]:
+    """Modules of the project that a module imports at run time, in functions too; no type-only imports."""
+    statements = CODE.statements(module)
+    bases = {base for one in statements for base, _ in one.imports} & {*CODE.modules}
+    return bases | {name for name, _ in CODE.imported(module, statements)}
+
+
 def test_no_import_cycle_at_any_depth() -> None:
-    graph = nx.DiGraph([(m, other) for m in project_modules() for other in run_imports(m) if other != m])
+    graph = nx.DiGraph([(m, other) for m in CODE.modules for other in run_imports(m) if other != m])
     cycles = [sorted(part) for part in nx.strongly_connected_components(graph) if len(part) > 1]
     assert cycles == []
 
 
 def test_rooms_import_each_other_in_one_direction() -> None:
     """Whoever reads a room needs those below it only."""
-    graph = nx.DiGraph((room(m), room(other)) for m in project_modules() for other in run_imports(m))
+    graph = nx.DiGraph((room(m), room(other)) for m in CODE.modules for other in run_imports(m))
     graph.remove_edges_from([(name, name) for name in graph])
     assert {room(other) for other in run_imports(LOOKS_UP)} & {*nx.ancestors(graph, room(LOOKS_UP))} == LOOKED_UP_AT
     graph.remove_edges_from([(room(LOOKS_UP), other) for other in LOOKED_UP_AT])
@@ -36,21 +44,21 @@ def test_rooms_import_each_other_in_one_direction() -> None:
 
 def test_packages_of_flows_import_those_below_them_in_the_list_of_the_docs() -> None:
     listed = re.findall(r"^  (\w+)/ ", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"), re.MULTILINE)
-    packages = {m.split(".")[1] for m in project_modules() if m.startswith("flows.")}
+    packages = {m.split(".")[1] for m in CODE.modules if m.startswith("flows.")}
     assert set(listed) == packages
-    for module in (name for name in project_modules() if name.startswith("flows.")):
+    for module in (name for name in CODE.modules if name.startswith("flows.")):
         own, *_ = below = listed[listed.index(module.split(".")[1]) :]
         used = {name.split(".")[1] for name in run_imports(module) if name.startswith("flows.")}
         assert used <= {*below}, f"{module} imports {used - {*below}}; docs/architecture.md lists that above {own}"
 
 
 def test_no_module_is_too_long_to_read() -> None:
-    lengths = {m: len(file.read_text(encoding="utf-8").splitlines()) for m, file in project_modules().items()}
+    lengths = {m: len(file.read_text(encoding="utf-8").splitlines()) for m, file in CODE.modules.items()}
     assert {module: length for module, length in lengths.items() if length > LONGEST} == {}
 
 
 def test_only_listed_modules_import_the_simulator() -> None:
-    importers = {m for m in project_modules() if any(n.startswith("tasks.simulator") for n in run_imports(m))}
+    importers = {m for m in CODE.modules if any(n.startswith("tasks.simulator") for n in run_imports(m))}
     assert {module for module in importers if not module.startswith(KNOW_THE_SIMULATOR)} == set()
     unused = [known for known in KNOW_THE_SIMULATOR if not any(m.startswith(known) for m in importers)]
     assert unused == []

@@ -24,8 +24,8 @@ from tasks.llm.calls import Ask
 from tests.support.imports import ROOT
 from tests.support.scripted import DirectAsk
 
-LEFT_OUT = ("probe@writer", "probe@annotator", "probe@judge", "probe@answerer", "record")
-"""Stages about endpoints and MLflow."""
+LEFT_OUT = ("probe@writer", "probe@annotator", "probe@judge", "probe@answerer", "code", "record")
+"""Stages about endpoints, code and MLflow."""
 
 
 class SmallStage(Stage):

@@ -42,16 +42,14 @@ async def run(stage: Stage) -> None:
 ENTRY = """  note_length:
     desc: Measure the length of the notes
     cmd: vignette stage note_length
-    deps: [
-      flows/stages/note_length.py, flows/runtime/tables.py, schemas/tables, tasks/measures/note_length.py,
-      tasks/statistics, data/filter/notes.parquet
-    ]
+    deps: [fingerprints/code/note_length.json, data/filter/notes.parquet]
     params: [seed]
     outs:
       - reports/tables/note_length.csv: {cache: false}
 
   report:
 """
+CODE = "{fingerprints/code/report.json: *written}"
 CAPTION = """note_length:
   group: Notes
   title: Length of the notes
@@ -76,10 +74,12 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clone]:
     (folder / "tasks" / "measures" / "note_length.py").write_text(FORMULA)
     (folder / "flows" / "stages" / "note_length.py").write_text(FLOW)
     change(folder / "dvc.yaml", "  report:\n", ENTRY)
+    change(folder / "dvc.yaml", CODE, f"{CODE}, {CODE.replace('report', 'note_length')}")
     captions = folder / "tasks" / "reporting" / "templates" / "captions.yaml"
     captions.write_text(captions.read_text() + CAPTION)
     notes = pd.DataFrame({"record": [0, 1], "attempt": 0, "note": ["four", "sixsix"], "consistent": True})
     write_table(notes.assign(provenance="by hand"), folder / "data" / "filter" / "notes.parquet", NOTES)
+    clone.vignette("code")
     clone.vignette("stage", "note_length")
     yield clone
     clone.vignette("server", "stop")
@@ -93,7 +93,7 @@ def change(file: Path, old: str, new: str) -> None:
 
 def changed_files(clone: Clone) -> list[str]:
     lines = clone.git("status", "--porcelain", "--untracked-files=all").splitlines()
-    return sorted(line[3:] for line in lines if line[3:] != TABLE)
+    return sorted(line[3:] for line in lines if not line[3:].startswith((TABLE, "fingerprints/code/")))
 
 
 def test_a_stage_takes_four_files_and_its_table_is_shown(clone: Clone) -> None:

@@ -1,6 +1,8 @@
 """Identity and epoch change if and only if the model does."""
 
+import shutil
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 
 from schemas.errors import IdentityError
 from schemas.params.llm import Role
-from tasks.transport import simulator_code
+from tasks.code import ROOT, Code
 from tasks.transport.epochs import PROBES, PROMPTS, SAMPLES, Replies, change_p_value, settle
 from tasks.transport.fingerprint import (
     Fingerprint,
@@ -19,7 +21,7 @@ from tasks.transport.fingerprint import (
     served_identity,
     simulator_identity,
 )
-from tasks.transport.simulator_code import content_files, content_hash
+from tasks.transport.simulator_code import content, content_hash
 from tasks.transport.store import ResponseStore
 from tests.support.chatter import Chatter
 
@@ -50,48 +52,35 @@ def test_a_role_names_which_fields_count() -> None:
     assert found == {"endpoint": "https://api.example.com/v1", "asked": "big", "system_fingerprint": "fp_1"}
 
 
-def test_the_identity_of_the_simulator_is_the_hash_of_its_files() -> None:
-    def files(model: str) -> set[str]:
-        return {path.relative_to(simulator_code.ROOT).as_posix() for path in content_files(model)}
-
-    annotator, writer = files("vignette-annotator"), files("vignette-writer-calibration")
-    assert "tasks/simulator/dispatch.py" in annotator & writer
+def test_the_identity_of_the_simulator_is_the_hash_of_its_rules() -> None:
+    annotator, writer = (content(model, Code()) for model in ("vignette-annotator", "vignette-writer-calibration"))
+    assert "tasks.simulator.dispatch" in {*annotator} & {*writer}
     assert any("simulator/annotator/data/" in name for name in annotator)  # read by the modules, imported by none
-    assert any("simulator/writer/" in name for name in writer - annotator)
-    assert not any("simulator/writer/" in name for name in annotator)
-    assert not {"tasks/simulator/server.py", "tasks/simulator/faults.py"} & (annotator | writer)
+    assert any(name.startswith("respiratory/lexicon/") for name in annotator)
+    assert any(name.startswith("respiratory/writer/") for name in writer)
+    assert any(".simulator.writer." in name for name in writer)
+    assert not any(".simulator.writer." in name or "/writer/" in name for name in annotator)
+    assert not {"tasks.simulator.server", "tasks.simulator.faults"} & {*annotator, *writer}
     hashed = simulator_identity(Role(base_url="simulator", model="vignette-annotator"))["content"]
     assert hashed == content_hash("vignette-annotator")
 
 
-def test_a_changed_rule_changes_the_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "tasks" / "simulator"
-    (package / "writer").mkdir(parents=True)
-    (tmp_path / "tasks" / "text").mkdir()
-    for name in ("dispatch", "request", "completions", "server"):
-        (package / f"{name}.py").write_text("x = 1\n")
-    (tmp_path / "tasks" / "text" / "__init__.py").write_text("")
-    (tmp_path / "tasks" / "text" / "words.py").write_text("words = 1\n")
-    (package / "writer" / "__init__.py").write_text("from tasks.text import words\n")
-    (package / "writer" / "phrases.yaml").write_text("a: b\n")
-    monkeypatch.setattr(simulator_code, "ROOT", tmp_path)
+def test_a_changed_rule_changes_the_identity(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "tasks", tmp_path / "tasks", ignore=shutil.ignore_patterns("__pycache__"))
+    simulator = tmp_path / "tasks" / "simulator"
 
-    def now() -> str:
-        content_hash.cache_clear()
-        return content_hash("vignette-writer")
+    def after(file: Path, more: str) -> dict[str, str]:
+        file.write_text(file.read_text(encoding="utf-8") + more, encoding="utf-8")
+        return content("vignette-writer", Code(tmp_path))
 
-    seen = [now()]
-    for path in (
-        package / "writer" / "phrases.yaml",
-        tmp_path / "tasks" / "text" / "words.py",
-        package / "dispatch.py",
-    ):
-        path.write_text(path.read_text() + "# more\n")
-        seen.append(now())
-    assert len(set(seen)) == 4
-    (package / "server.py").write_text("x = 2\n")
-    assert now() == seen[-1], "how replies are carried does not count"
-    content_hash.cache_clear()
+    seen = [content("vignette-writer", Code(tmp_path))]
+    for file in (simulator / "writer" / "notes.py", tmp_path / "tasks" / "text" / "sections.py"):
+        seen.append(after(file, "\nFURTHER = 1\n"))
+    seen.append(after(simulator / "writer" / "data" / "words.yaml", "\n"))
+    assert all(one != other for one, other in combinations(seen, 2))
+    assert after(simulator / "writer" / "notes.py", "# A comment.\n") == seen[-1]
+    assert after(simulator / "server.py", "\nFURTHER = 1\n") == seen[-1], "how replies are carried does not count"
+    assert after(simulator / "judge" / "rating.py", "\nFURTHER = 1\n") == seen[-1], "nor do the rules of another model"
 
 
 def found(replies: list[str], **identity: str) -> Fingerprint:

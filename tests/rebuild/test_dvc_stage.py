@@ -13,10 +13,24 @@ import yaml
 from dvc.repo import Repo
 
 from flows.rebuild.dvc_stage import NO_MORE_CALLS, UNCHANGED, command_status
+from flows.rebuild.plan import stages_to_run
+from flows.repository.lock import read_lock
+from flows.repository.pipeline import MAIN
 from flows.repository.processes import start_group
+from tasks.tracking.lineage import record_is_behind
 from tests.support.imports import ROOT
 
 NAMES = ["one", "two", "three", "four"]
+
+
+RECORD = """
+import sys
+from pathlib import Path
+from flows.repository.lock import read_lock
+from tasks.tracking.lineage import read_lineage
+Path("lineage.json").write_text(read_lineage(read_lock(Path("dvc.lock"))).as_json())
+"""
+"""What stage `record` does, without MLflow."""
 
 
 @pytest.fixture
@@ -28,6 +42,9 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     stages = {name: {"cmd": f"cat in > {name}", "deps": ["in"], "outs": [name]} for name in NAMES}
     stages["poor"] = {"cmd": f"exit {NO_MORE_CALLS}", "deps": ["in"], "outs": ["rich"]}
     stages["long"] = {"cmd": "touch begun; sleep 60; echo", "deps": ["in"], "outs": ["late"]}
+    stages["same"] = {"cmd": "echo the same > same", "deps": ["in"], "outs": ["same"]}
+    Path("record.py").write_text(RECORD)
+    stages["record"] = {"cmd": f"{sys.executable} record.py", "deps": ["same"], "outs": ["lineage.json"]}
     Path("dvc.yaml").write_text(yaml.safe_dump({"stages": stages}))
     Path("in").write_text("A")
     return tmp_path
@@ -41,6 +58,18 @@ def test_stages_that_end_at_once_are_all_in_the_lock(repository: Path) -> None:
     assert [process.wait() for process in [start(name) for name in NAMES]] == [0] * len(NAMES)
     assert set(yaml.safe_load(Path("dvc.lock").read_text())["stages"]) == set(NAMES)
     assert [start(name).wait() for name in NAMES[:2]] == [UNCHANGED] * 2
+
+
+def test_the_record_follows_a_lineage_whose_outputs_are_the_same(repository: Path) -> None:
+    """For DVC the stage is up to date then, or has run before: its run-cache holds an earlier lineage."""
+    assert [start(name).wait() for name in ("same", "record")] == [0, 0]
+    assert start("record").wait() == UNCHANGED
+    for text in ("B", "A"):
+        Path("in").write_text(text)
+        assert start("same").wait() == 0
+        assert record_is_behind(read_lock(Path("dvc.lock"))) and stages_to_run(MAIN, ["record"]) == ["record"]
+        assert start("record").wait() == 0
+        assert not record_is_behind(read_lock(Path("dvc.lock"))) and stages_to_run(MAIN, ["record"]) == []
 
 
 def test_the_exit_status_of_the_command_is_passed_on(repository: Path, capfd: pytest.CaptureFixture[str]) -> None:

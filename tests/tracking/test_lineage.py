@@ -1,5 +1,6 @@
 """Lineages are read from dvc.lock and written to MLflow once."""
 
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from mlflow.tracking import MlflowClient
 
 from schemas.tables.people import RATINGS, REVIEW_NOTES
-from tasks.tracking.lineage import StageRun, read_lineage
+from tasks.tracking.lineage import StageRun, read_lineage, record_is_behind
 from tasks.tracking.mlflow_store import LineageStore
 from tasks.tracking.recording import Recording, Reviewed, named, outside_inputs
 
@@ -37,6 +38,20 @@ def changed(**hashes: str) -> dict:
     for old, new in hashes.items():
         text = text.replace(f'"{old}"', f'"{new}"')
     return json.loads(text)
+
+
+def test_the_stage_that_reads_the_code_is_no_part_of_a_lineage() -> None:
+    with_code = {"stages": LOCK["stages"] | {"code": {"deps": [{"path": "tasks", "md5": "t1"}]}}}
+    assert read_lineage(with_code) == read_lineage(LOCK)
+
+
+def test_a_record_of_another_lineage_is_behind() -> None:
+    lock = changed(x=hashlib.md5(read_lineage(LOCK).as_json().encode()).hexdigest())
+    assert not record_is_behind(lock)
+    lock["stages"]["doclens"]["deps"].append({"path": "fingerprints/code/doclens.json", "md5": "c2"})
+    assert record_is_behind(lock), "no output has changed, and the lineage has"
+    del lock["stages"]["record"]
+    assert not record_is_behind(lock), "DVC runs what never ran"
 
 
 def reviewed() -> Reviewed:

@@ -1,0 +1,57 @@
+"""What a rebuild plans of edited code: the stages whose code means something else, and what depends on them."""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import yaml
+
+from flows.rebuild import plan
+from flows.repository.pipeline import MAIN
+
+DEPS = {"sample": [], "doclens": ["data/sample"], "med_omit": ["data/sample"], "shown": ["data/doclens"]}
+
+
+class Edited:
+    """The code of a tree in which that of some stages was edited."""
+
+    stages: ClassVar[list[str]] = []
+
+    def changed(self) -> dict[Path, str]:
+        return {Path(f"fingerprints/code/{name}.json"): "" for name in self.stages}
+
+
+@pytest.fixture
+def status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What DVC says of the stages of a tree, each of which depends on its code."""
+    monkeypatch.chdir(tmp_path)
+    files = {name: f"fingerprints/code/{name}.json" for name in DEPS}
+    stages: dict[str, Any] = {
+        name: {"cmd": "true", "deps": [files[name], *deps], "outs": [f"data/{name}"]} for name, deps in DEPS.items()
+    }
+    stages = {"code": {"cmd": "vignette code", "deps": ["tasks"], "outs": list(files.values())}, **stages}
+    MAIN.write_text(yaml.safe_dump({"stages": stages}, sort_keys=False))
+    found: dict[str, Any] = {}
+    monkeypatch.setattr(plan, "_status", lambda *_: found)
+    monkeypatch.setattr(plan, "StageCode", Edited)
+    return found
+
+
+def test_an_edit_without_meaning_runs_the_stage_that_reads_the_code_alone(status: dict[str, Any]) -> None:
+    assert plan.stages_to_run(MAIN) == []
+    status["code"] = []
+    assert plan.stages_to_run(MAIN) == ["code"]
+
+
+def test_an_edited_stage_runs_with_those_that_depend_on_it(
+    status: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Edited, "stages", ["doclens"])
+    assert plan.stages_to_run(MAIN) == [], "the code is read where DVC found it changed"
+    status["code"] = []
+    assert plan.stages_to_run(MAIN) == ["code", "doclens", "shown"]
+    assert plan.stages_to_run(MAIN, ["med_omit"]) == ["code"]
+
+
+def test_another_pipeline_is_told_whose_code_changed(status: dict[str, Any]) -> None:
+    assert plan.stages_to_run(MAIN, changed_code=["med_omit"]) == ["med_omit"]

@@ -131,6 +131,9 @@ SYSTEM_COMPARISONS = table(
     description="Paired comparison of two systems; columns as in `tasks.tracking.comparison.compare_all`.",
 )
 
+NO_OUTPUT = "the data has no output"
+"""Reason of a row of UNSCORED_OUTPUTS on an output that the data lacks, which no judge can score."""
+
 UNSCORED_OUTPUTS = table(
     {
         "document": text(),

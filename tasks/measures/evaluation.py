@@ -18,7 +18,7 @@ import pandas as pd
 from schemas.params import Params
 from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
-from schemas.tables.evaluate import DOCUMENT_SCORES, EVALUATED, OMITTED_FACTS, UNSCORED_OUTPUTS
+from schemas.tables.evaluate import DOCUMENT_SCORES, EVALUATED, NO_OUTPUT, OMITTED_FACTS, UNSCORED_OUTPUTS
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures import overlap
@@ -39,8 +39,6 @@ OVERLAP = "overlap"
 """Method of unscored rows of references without words."""
 WRITING = "writing"
 """Method of unscored rows of outputs that are missing or could not be written."""
-NO_OUTPUT = "the data has no output"
-"""Reason of a row on an output that the data lacks, which no judge can score."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ def judges_view(tables: Mapping[str, pd.DataFrame], systems: Sequence[str]) -> d
     columns = settings("columns.yaml")
     judges = list(dict.fromkeys(verdicts["judge"]))
     splits = split_cases(verdicts, judges)
-    by_judge = {(one,): figures[figures["condition"] == one] for one in judges}
+    by_judge: dict[tuple[str, ...], pd.DataFrame] = {(one,): figures[figures["condition"] == one] for one in judges}
     return {
         "judges": judges,
         "figures": {"n": "", "blocks": [main_block(["system", "judge"], by_judge, systems)]},

@@ -122,7 +122,9 @@ def agreement_rows(boards: Sequence[Board]) -> list[Row]:
     right answers, or of yes answers where the truth is not known; their intervals and p-values hold for all boards
     together. Cases that one of them failed on count as in `compared`.
     """
-    pairs = [(board, *map(str, pair)) for board in boards for pair in combinations(board.votes.columns, 2)]
+    pairs = [
+        (board, str(first), str(second)) for board in boards for first, second in combinations(board.votes.columns, 2)
+    ]
     level = family_level(len(pairs))
     found = []
     for board, first, second in pairs:

@@ -28,11 +28,15 @@ export SOURCES
 # so pip's folder of wheels is passed on. TORCH_INDEX adds an index of torch builds, whose
 # CPU builds (version 2.x.y+cpu) rank above the plain ones and need no CUDA packages.
 TORCH_INDEX ?=
-_index := $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
+_index := $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)")
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
+# Packages go into the environments made here: with these settings of a user, uv would install into the system's Python,
+# and pip fail. An empty PIP_USER also outweighs pip's configuration file.
+unexport UV_SYSTEM_PYTHON
+export PIP_USER :=
 define install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv \
-		&& VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --index-strategy unsafe-best-match $(_index) \
+		&& $(BIN)/uv pip install --python $(BIN)/python --quiet --index-strategy unsafe-best-match $(_index) \
 			-c constraints.txt -e "$(1)" \
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check $(_index) -c constraints.txt -e "$(1)"
 endef
@@ -53,10 +57,10 @@ setup: $(READY)
 
 # The marker is written last: its existence means that the installation completed.
 $(READY): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "vignette needs Python 3.11 or later; name one with: make PYTHON=python3.11 ..." >&2; exit 2; }
 	@echo "installing some 250 locked packages into $(VENV); this takes one to three minutes"
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
 	$(call install,.)
 	touch $@
 
@@ -107,8 +111,8 @@ test-llm: $(LOCAL_LLM)
 
 # The libraries of other tools, in a separate environment: tests/exchange reads the exported files with them.
 $(EXCHANGE): tests/exchange/requirements.txt $(READY)
-	test -x .venv-exchange/bin/python || $(PYTHON) -m venv .venv-exchange
-	VIRTUAL_ENV=$(CURDIR)/.venv-exchange $(BIN)/uv pip install --quiet -r tests/exchange/requirements.txt \
+	test -x .venv-exchange/bin/python || "$(PYTHON)" -m venv .venv-exchange
+	$(BIN)/uv pip install --python .venv-exchange/bin/python --quiet -r tests/exchange/requirements.txt \
 		|| .venv-exchange/bin/python -m pip install --quiet --disable-pip-version-check -r tests/exchange/requirements.txt
 	touch $@
 

@@ -1,4 +1,4 @@
-"""Vignette from Python: evaluate texts, audit a judge, plan a study, and write a metric of one's own.
+"""Vignette from Python: evaluate texts, audit a judge, and write a metric of one's own.
 
 A name is imported when it is first used: judges, statistics and pandas take seconds to import.
 """
@@ -7,10 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from flows.evaluation.api import Result, audit, evaluate, load_notes, plan
+    from flows.evaluation.api import Result, audit, evaluate, load_notes
     from tasks.measures.own import Text, metric
 
-__all__ = ["Result", "Text", "audit", "evaluate", "load_notes", "metric", "plan"]
+__all__ = ["Result", "Text", "audit", "evaluate", "load_notes", "metric"]
 
 _HOMES = {
     "Result": "flows.evaluation.api",
@@ -19,7 +19,6 @@ _HOMES = {
     "evaluate": "flows.evaluation.api",
     "load_notes": "flows.evaluation.api",
     "metric": "tasks.measures.own",
-    "plan": "flows.evaluation.api",
 }
 
 

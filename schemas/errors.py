@@ -66,6 +66,10 @@ class StoreError(VignetteError):
     """The response store cannot be read or written."""
 
 
+class MissingError(VignetteError):
+    """Requests have no stored reply, and were noted instead of sent."""
+
+
 class OrphanError(VignetteError):
     """The process that started the stage has exited, so the stage stops sending requests."""
 

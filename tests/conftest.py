@@ -26,7 +26,7 @@ LONG = ("tests/dag/test_dask.py", "tests/dag/test_published_notes.py")  # the la
 HANGS_S = 300
 """A test that runs no DAG and takes longer hangs; on two cores shared by three processes the slowest takes 45 s."""
 FEW_RECORDS: dict[str, Any] = {
-    **{name: value for name, value in SMALL.items() if not name.startswith("simulator_quality")},
+    **SMALL,
     "baselines__neural__least_rows": 200,
     "baselines__processes": 1,
     "baselines__calibration_folds": 2,

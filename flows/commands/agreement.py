@@ -1,7 +1,8 @@
-"""Correlates metrics with people's scores of the same texts, and rankings of answerers with other scores."""
+"""Compares metrics and verdicts with what people say of the same texts."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,17 +10,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.runtime.folders import require_new_file, write_new_file
-from schemas.errors import SourceError, did_you_mean
+from schemas.errors import ParamsError, SourceError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from tasks.texts.fields import Row
+
 _FEWEST = 4
+_NUMBER = re.compile(r"[+-]?\d*\.?\d+(?:[eE][+-]?\d+)?")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 
 
 def main(
-    data: Annotated[Path, typer.Argument(help="Table with a row for each text: id, people's scores, metrics.")],
-    human: Annotated[list[str], typer.Option(help="Column with people's scores; may be repeated.")],
+    data: Annotated[
+        Path,
+        typer.Argument(help="Table: id, people's scores, metrics; or a sheet of labelled verdicts."),
+    ],
+    human: Annotated[
+        list[str] | None, typer.Option(help="Column with people's scores; may be repeated (none: a sheet of verdicts).")
+    ] = None,
     metric: Annotated[
         list[str] | None, typer.Option(help="Column with a metric (default: all other columns of numbers).")
     ] = None,
@@ -30,14 +41,19 @@ def main(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="CSV to write with all rows.")] = None,
 ) -> None:
-    """Print how each metric correlates with people's scores, with intervals over documents, and which is closer."""
-    import pandas as pd
+    """Print how each metric correlates with people's scores, with intervals over documents, and which is closer.
 
-    from flows.runtime.tables import table_bytes
+    Of a sheet with the columns item, judged, label and cluster, print the share that is true and the judge's errors.
+    """
     from tasks.judges.human_scores import ALL, correlation_rows, difference_rows, rank_rows
     from tasks.statistics.metric_rows import COMPUTED, metric_table
 
     require_new_file(out, "vignette agreement")
+    if not human:
+        if given := [name for name, value in (("--metric", metric), ("--evaluation", evaluation)) if value]:
+            raise ParamsError(f"{given[0]}: needs --human, the column with people's scores")
+        _write(_labelled(data), ["condition", "item", "metric"], out)
+        return
     table = _table(data, id_, system, human)
     table, added = (table, []) if evaluation is None else _add_scores(table, evaluation)
     metrics = _metrics(table, data, human, metric, added)
@@ -48,10 +64,30 @@ def main(
     rows += difference_rows(table, pairs, human, strata, **about)
     rows += rank_rows(table, metrics, human, **about) if table["system"].nunique() > 1 else []
     found = metric_table(rows, stage="agreement", provenance=COMPUTED)
-    shown = found.assign(score=found["condition"].str.removesuffix(f", {ALL}"))
-    columns = ["score", "item", "metric", "value", "low", "high", "n", "unscored"]
+    _write(found, ["score", "item", "metric"], out, score=found["condition"].str.removesuffix(f", {ALL}"))
+
+
+def _labelled(data: Path) -> pd.DataFrame:
+    """METRICS of the judge of a labelled sheet. Raises SourceError for a file that `read_labels` refuses."""
+    from flows.repository.params import load_params
+    from flows.repository.workspace import params_file
+    from tasks.judges.human_labels import file_rows
+
+    try:
+        return file_rows(data, seed=load_params(params_file()).seed)
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{error} (--human names the columns of people's scores in another table)") from error
+
+
+def _write(found: pd.DataFrame, named: Sequence[str], out: Path | None, **shown: pd.Series) -> None:
+    """Print METRICS by the columns ``named``, and write them to ``out``."""
+    import pandas as pd
+
+    from flows.runtime.tables import table_bytes
+
+    columns = [*named, "value", "low", "high", "n", "unscored"]
     with pd.option_context("display.width", 160, "display.max_rows", None):
-        print(shown[columns].to_string(index=False, float_format=_two_digits, na_rep="-"))
+        print(found.assign(**shown)[columns].to_string(index=False, float_format=_two_digits, na_rep="-"))
     if out is not None:
         write_new_file(out, table_bytes(found), "vignette agreement")
         print(f"written: {out}")
@@ -72,6 +108,8 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
     _require_columns(data, (id_, *human), rows.columns)
     named = rows.get(system, "all")
     table = rows.drop(columns=[name for name in (id_, system) if name in rows])
+    for name in table:
+        table[name] = _with_points(read, table[name])
     table = table.apply(lambda column: pd.to_numeric(column.replace("", None), errors="coerce").where(column.notna()))
     for name in human:
         cells = zip(read, rows[name], table[name], strict=True)
@@ -88,6 +126,27 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
         counted = "1 document" if documents == 1 else f"{documents} documents"
         raise SourceError(f"{data}: {counted}; at least {_FEWEST} are needed")
     return table
+
+
+def _with_points(read: Sequence[Row], column: pd.Series) -> pd.Series:
+    """The column with decimal commas written as points.
+
+    Raises SourceError for a column of numbers where a comma may divide thousands as well.
+    """
+    texts = column.astype("object").where(column.notna(), "").map(lambda value: str(value).strip())
+    has_comma = texts.str.fullmatch(_DECIMAL_COMMA)
+    if not has_comma.any():
+        return column
+    others = texts[~has_comma & (texts != "")]
+    if texts[has_comma].str.fullmatch(_THOUSANDS).all() or others.str.contains(".", regex=False).any():
+        if not others.str.fullmatch(_NUMBER).all():
+            return column  # words, among them numbers
+        at = int(has_comma.to_numpy().argmax())
+        raise SourceError(
+            f"{read[at].place}: column {column.name} holds {texts.iloc[at]!r}, whose comma may divide decimals or "
+            "thousands; write all numbers of the column with a decimal point and without other marks"
+        )
+    return column.where(~has_comma, texts.str.replace(",", ".", regex=False))
 
 
 def _require_columns(data: Path, wanted: Sequence[str], known: Collection[str]) -> None:
@@ -129,96 +188,3 @@ def _metrics(
     if not found:
         raise SourceError(f"{data}: no column of numbers beside {', '.join(human)}; name one, or give --evaluation")
     return found
-
-
-def rank(
-    scores: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Metric tables of note QA (note_qa_outside.csv), or a CSV with a column 'system' and a column of "
-            "scores of 0-100 per take."
-        ),
-    ],
-    condition: Annotated[
-        str, typer.Option(help="Form and version of the notes to rank by, in metric tables.")
-    ] = "multiple_choice/normal",
-    outside: Annotated[Path | None, typer.Option(help="CSV: a column 'system', and one or more other scores.")] = None,
-) -> None:
-    """Print each system's mean, deviation and rank over the takes, and its correlation with other scores.
-
-    A metric table holds the takes of every answerer of one run; several tables compare runs. With OUTSIDE, Spearman's
-    and Kendall's correlations are printed with 95% intervals.
-    """
-    import pandas as pd
-
-    from tasks.measures.note_qa.metrics import mode_ranks, rank_changes, take_ranks
-
-    takes = pd.concat([_takes(file, condition, several=len(scores) > 1) for file in scores])
-    if repeated := sorted(takes.index[takes.index.duplicated()]):
-        raise SourceError(f"systems {repeated} are in more than one file")
-    if takes.isna().any(axis=None):
-        raise SourceError("the files have different takes; compare runs with the same note_qa.judge_takes")
-    print(summary(takes).to_string(float_format="%.3f"))
-    ranks = take_ranks(takes)
-    print(f"rank changes over takes: {rank_changes(ranks, mode_ranks(ranks))}")
-    if outside is not None:
-        found = correlations(takes, _scores(outside, _csv(outside)))
-        print(found.to_string(index=False, float_format="%.3f"))
-
-
-def _takes(file: Path, condition: str, *, several: bool) -> pd.DataFrame:
-    """Scores of 0-100 of each system (row) in each take (column) of a file."""
-    from schemas.tables.metrics import METRICS
-
-    frame = _csv(file)
-    if set(METRICS.columns) - set(frame.columns):
-        return _scores(file, frame)
-    chosen = frame[(frame["metric"] == "score") & frame["item"].astype(str).str.startswith("take ")]
-    takes = chosen[chosen["condition"] == condition].pivot(index="system", columns="item", values="value") * 100
-    if takes.empty:
-        raise SourceError(f"{file}: no scores by take of {condition!r}; it has {sorted(set(chosen['condition']))}")
-    return takes.rename(index=lambda name: f"{name} ({file})") if several else takes
-
-
-def summary(takes: pd.DataFrame) -> pd.DataFrame:
-    """Mean, sample deviation and gold rank of each system (rows of ``takes``; columns are takes)."""
-    import pandas as pd
-
-    from tasks.measures.note_qa.metrics import mean_and_deviation, mode_ranks, take_ranks
-
-    pairs = [mean_and_deviation(row) for row in takes.to_numpy()]
-    table = pd.DataFrame(pairs, index=takes.index, columns=["mean", "std"])
-    return table.assign(rank=mode_ranks(take_ranks(takes)))
-
-
-def correlations(takes: pd.DataFrame, outside: pd.DataFrame) -> pd.DataFrame:
-    """Correlations of mean scores with each outside column, over the systems in both tables.
-
-    Raises SourceError when fewer than three systems are in both.
-    """
-    from tasks.measures.note_qa.reproduction import ranking_correlations, with_intervals
-
-    both = outside.join(takes.mean(axis=1).rename("score"), how="inner")
-    if len(both) < 3:
-        raise SourceError(f"only {len(both)} systems are in both files; a correlation needs three or more")
-    return with_intervals(ranking_correlations(both, list(outside.columns)), both)
-
-
-def _csv(file: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    try:
-        return pd.read_csv(file)
-    except (OSError, ValueError) as error:
-        raise SourceError(f"{file}: cannot be read as CSV ({error})") from error
-
-
-def _scores(file: Path, frame: pd.DataFrame) -> pd.DataFrame:
-    import pandas as pd
-
-    if "system" not in frame or frame["system"].duplicated().any() or len(frame.columns) < 2:
-        raise SourceError(f"{file}: expected a column 'system' without repeats and one or more score columns")
-    scores = frame.set_index("system")
-    if bad := [name for name in scores if not pd.api.types.is_numeric_dtype(scores[name]) or scores[name].isna().any()]:
-        raise SourceError(f"{file}: columns {bad} have values that are not numbers")
-    return scores

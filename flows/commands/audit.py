@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from flows.evaluation.audit import Audit
     from schemas.params import Params
+    from tasks.audit.practice import Practice
 
 
 def main(
@@ -60,7 +61,8 @@ def main(
         typer.Option(help="Verdicts on exported cases, JSON Lines with id and judged; may be repeated."),
     ] = None,
     plan: Annotated[
-        float | None, typer.Option(help="Print the human labels for this half width, with and without the judge.")
+        int | None,
+        typer.Option(help="Items that will be judged: print how certain their share of yes is, by labels of people."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls and cost instead; asks no model.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Run whatever it costs, up to the budget.")] = False,
@@ -120,21 +122,22 @@ def main(
     card, source = card_table(found, taken, seed=seed), "notes of the simulator" if texts is None else texts.name
     made_from = {"source": source, "seed": seed, **provenance(audit, found, every)}
     write_export(folder, card_files(card, found, audit.cases, changes, made_from), FORMAT)
-    failed = _print_card(card, changes, required, plan, folder)
+    failed = _print_card(card, changes, required, plan, seed, folder)
     if failure is not None:
         raise failure
-    _require_answers(card)
+    _require_answers(found, taken, loaded.runtime.max_unscored_share)
     if failed:
         sys.exit(2)
 
 
 def _announced(every: Sequence[Params], tasks: Sequence[str], cases: int, texts: Path | None, folder: Path) -> str:
     """What an audit is about to do, before anything is asked."""
+    from tasks.transport.shown import public_url
+
     roles = [params.roles["judge"] for params in every]
-    judges = [
-        "the simulator's rules, no language model" if role.is_simulator else f"{role.model} at {role.base_url}"
-        for role in roles
-    ]
+    models = [f"{role.model} at {public_url(role.base_url)}" for role in roles]
+    rules = "the simulator's rules, no language model"
+    judges = [rules if role.is_simulator else model for role, model in zip(roles, models, strict=True)]
     source = "notes of the simulator" if texts is None else texts
     return (
         f"judge: {'; '.join(judges)}. Cases: --cases {cases:,} of {source}; tasks {', '.join(tasks)}. "
@@ -148,12 +151,12 @@ def _refuse(option: str, others: Mapping[str, object]) -> None:
         raise ParamsError(f"{given[0]}: has no effect with {option}; leave one of them out")
 
 
-def _require_numbers(cases: int, takes: int | None, seed: int, plan: float | None) -> None:
+def _require_numbers(cases: int, takes: int | None, seed: int, plan: int | None) -> None:
     for option, given in (("--cases", cases), ("--takes", takes)):
         if given is not None and given < 1:
             raise ParamsError(f"{option} {given}: expected 1 or more")
-    if plan is not None and not 0 < plan < 0.5:
-        raise ParamsError(f"--plan {plan:g}: expected a half width between 0 and 0.5, for example 0.03")
+    if plan is not None and not 25 <= plan <= 100_000:
+        raise ParamsError(f"--plan {plan}: expected a number of items from 25 to 100000")
     if not 0 <= seed < 2**32:
         raise ParamsError(f"--seed {seed}: expected 0 to {2**32 - 1}")
 
@@ -261,30 +264,50 @@ def _compared(
 
 
 def _print_card(
-    card: pd.DataFrame, changes: pd.DataFrame | None, required: Mapping[str, float], plan: float | None, out: Path
+    card: pd.DataFrame,
+    changes: pd.DataFrame | None,
+    required: Mapping[str, float],
+    plan: int | None,
+    seed: int,
+    out: Path,
 ) -> bool:
     """Print the card; whether the judge got worse or misses a requirement."""
-    from tasks.audit.card import CHANGE_NAMES, limits, rates, weaknesses
+    from tasks.audit.card import CHANGE_NAMES, judged_by_models, limits, rates, verdict_lines, weaknesses
     from tasks.audit.comparisons import change_lines, failed_requirements
     from tasks.audit.correction import label_plans
 
-    print("\n".join(rates(card)))
+    print("\n".join([*verdict_lines(card), "", *rates(card)]))
     print("\n".join(["", *weaknesses(card), *limits(card)]))
     if plan is not None:
-        print("\n".join(["", *label_plans(card, plan)]))
-    worse, other = ([], []) if changes is None else change_lines(changes)
+        print("\n".join(["", *label_plans(card, plan, seed=seed)]))
+    tested = None if changes is None else judged_by_models(changes, "judge")
+    worse, other = ([], []) if tested is None or tested.empty else change_lines(tested)
     missed = failed_requirements(card, required, CHANGE_NAMES)
     said = [*worse, *other, *(f"required: {line}" for line in missed)]
     print("\n".join(["", *said, f"written: {out / 'card.html'}, {out / 'card.csv'}"]))
     return bool(worse or missed)
 
 
-def _require_answers(card: pd.DataFrame) -> None:
-    """Raise UnscoredError for a model without a verdict on any case."""
-    from tasks.audit.card import silent_judges
+def _require_answers(found: pd.DataFrame, taken: Mapping[str, Practice], allowed: float) -> None:
+    """Raise UnscoredError for a model without a verdict on any case, or on more than the share ``allowed``, with why.
 
-    if silent := silent_judges(card):
+    Rules have none on tasks that they do not know. Verdicts from elsewhere may have gaps.
+    """
+    from tasks.audit.card import judged_by_models
+
+    lines = []
+    for judge, own in judged_by_models(found, "judge").groupby("judge", sort=True):
+        failed = int(own["judged"].isna().sum())
+        if failed < len(own) and (judge not in taken or failed <= allowed * len(own)):
+            continue
+        said = f"{judge}: {failed} of {len(own)} cases have no verdict"
+        if failed < len(own):
+            said += f", more than runtime.max_unscored_share {allowed:g}"
+        if why := sorted(taken[judge].failures.items(), key=lambda item: -item[1])[:3] if judge in taken else []:
+            said += "; why: " + "; ".join(f"{reason[:200]} ({count} calls)" for reason, count in why)
+        lines.append(said)
+    if lines:
         raise UnscoredError(
-            f"{', '.join(silent)}: no reply could be used on any case; does this model follow instructions and reply "
-            "in JSON? `vignette store export` writes its replies"
+            "\n".join(lines) + "\ndoes the model follow instructions and reply in JSON? `vignette store export` writes "
+            "its replies"
         )

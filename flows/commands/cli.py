@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from flows.repository.workspace import be_quiet
+from flows.repository.workspace import be_quiet, is_own
 from schemas.errors import VignetteError, explained
 from tasks.transport.shown import escaped_output
 
@@ -21,27 +21,17 @@ COMMANDS = {
     "stage": ("flows.commands.stage", "Run one stage of a pipeline, as dvc.yaml does."),
     "code": ("flows.commands.code", "Name the stages whose code changed; update fingerprints/code/."),
     "probe": ("flows.commands.probe", "Identify the model of each role; update fingerprints/."),
-    "estimate": ("flows.commands.estimate", "Estimate the calls, tokens and dollars of each stage."),
-    "trial": ("flows.commands.estimate:trial", "Run every stage on a few records, and estimate the whole run."),
+    "trial": ("flows.commands.trial", "Run every stage on a few records, and estimate the whole run."),
     "watch": ("flows.commands.watch", "Probe on a schedule; rebuild what a changed model affects."),
-    "compare": ("flows.commands.lineages:compare", "Compare lineages on the same records."),
-    "demo": ("flows.commands.cassette:demo", "Rebuild a strong model's recorded lineage; compare with rules."),
-    "cassette": ("flows.commands.cassette", "Refresh the recorded replies of a strong model."),
-    "lineages": ("flows.commands.lineages", "List the recorded lineages; forget old ones."),
+    "compare": ("flows.commands.compare", "Compare lineages on the same records, or list them."),
+    "demo": ("flows.commands.demo", "Rebuild a strong model's recorded lineage; compare with rules."),
     "evaluate": ("flows.commands.evaluate", "Evaluate your own texts: DocLens, MED-OMIT, overlap metrics."),
     "audit": ("flows.commands.audit", "Make a judge's report card from cases with a certain answer."),
-    "monitor": ("flows.commands.monitor", "Watch whether a judge is still as good as it was."),
-    "plan": ("flows.commands.plan", "Plan a study: notes, takes, raters and dollars for a target."),
-    "agreement": ("flows.commands.agreement", "Correlate metrics with people's scores of the same texts."),
-    "import": ("flows.commands.import_forms", "Check returned review forms and copy them into returned/."),
-    "judges": ("flows.commands.judges", "Compare judges on planted errors and on human labels."),
-    "rank": ("flows.commands.agreement:rank", "Rank answerers; correlate the ranking with other scores."),
-    "papers": ("flows.commands.papers", "Write docs/papers.md: how each printed table is reproduced."),
-    "exchange": ("flows.commands.exchange", "Write notes and spans for other tools; read them back."),
-    "publish": ("flows.commands.exchange:publish", "Package the dataset for Zenodo, or push it to Hugging Face."),
-    "domain": ("flows.commands.domain", "Check, start, fit, measure, import or export a clinical domain."),
-    "prompts": ("flows.commands.prompts", "List, show, compare and check the prompts."),
-    "store": ("flows.commands.store", "Inspect, export or prune stored replies; reset a ledger."),
+    "plan": ("flows.commands.plan", "Plan a study: half widths and power by number of documents."),
+    "agreement": ("flows.commands.agreement", "Compare metrics and verdicts with people's scores and labels."),
+    "exchange": ("flows.commands.exchange", "Write notes and spans for other tools; import forms; publish."),
+    "domain": ("flows.commands.domain", "Check, start or list clinical domains."),
+    "store": ("flows.commands.store", "Check, export or import stored replies; show or set ledgers."),
     "server": ("flows.commands.server", "Start or stop the local Prefect server."),
 }
 """Module and one-line help by command name.
@@ -142,13 +132,14 @@ def _spare_a_full_disk() -> None:
 
 
 def _use_code_of_working_directory() -> None:
-    """Restart with the code of the working directory where that is another checkout of vignette.
+    """Restart with the code of the working directory where that is another checkout of vignette, and the user's own.
 
     A console script imports the installed checkout. An experiment (`dvc exp run --temp`), a worktree or a second clone
     that shares the environment would otherwise run code that its commit does not hold.
     """
     local = Path.cwd() / "flows" / "commands" / "cli.py"
-    if local.exists() and not local.samefile(__file__):
+    if local.exists() and not local.samefile(__file__) and is_own(Path.cwd()):
+        os.environ.pop("PYTHONSAFEPATH", None)  # with it, -m would find the installed checkout again, and so for ever
         os.execv(sys.executable, [sys.executable, "-m", "flows.commands.cli", *sys.argv[1:]])
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,9 +12,9 @@ from flows.repository.terminal import fitted, terminal_width
 from schemas.errors import EncodingError, ParamsError, SourceError, VignetteError
 
 if TYPE_CHECKING:
-    from flows.evaluation.judges import Panel
     from flows.evaluation.work import Evaluation
     from schemas.params import Params
+    from schemas.params.llm import Role
     from schemas.params.measures import Evaluate
     from tasks.texts.reading import DataSet
 
@@ -40,12 +40,6 @@ def main(
         list[str],
         typer.Option(help="simulator (rules), a role of params.yaml, or MODEL@URL, named NAME=JUDGE; may be repeated."),
     ] = [SIMULATOR],  # noqa: B006 (typer reads it)
-    lister: Annotated[
-        str | None, typer.Option(help="Who lists claims and facts for all judges: one of them, or as --judge.")
-    ] = None,
-    family: Annotated[
-        list[str] | None, typer.Option(help="NAME=FAMILY of a judge or a system: does a judge favour its own?")
-    ] = None,
     writer: Annotated[str, typer.Option(help="The same for the writer of --write.")] = SIMULATOR,
     answerer: Annotated[str | None, typer.Option(help="The same for the answerer of qa (default: the judge).")] = None,
     write: Annotated[
@@ -114,7 +108,7 @@ def main(
     _require_files(chosen, back)
     require_replaceable(out, EVALUATION_KIND)
     given = params or params_file()
-    loaded, panel = with_judges(load_params(given), judge, lister, _families(family or []), writer, answerer)
+    loaded, judges = with_judges(load_params(given), judge, writer, answerer)
     use_instruction_set(loaded.runtime.instruction_set)
 
     chosen, found = _read(chosen)
@@ -124,7 +118,7 @@ def main(
     from flows.evaluation.cards import read_card
     from flows.evaluation.folder import evaluation_files, model_labels, write_evaluation
     from flows.evaluation.forms import clinicians_agreement, form_files, label_files, require_systems
-    from flows.evaluation.panel import require_outputs
+    from flows.evaluation.several_judges import require_work_of_judges
     from tasks.measures.evaluation import plan_of
     from tasks.progress import CHUNK, progress
 
@@ -132,14 +126,13 @@ def main(
     if card is not None:
         read_card(card)
     require_systems(back, plan_of(chosen, found).systems)
-    if panel is not None:
-        require_outputs(panel, chosen, found)
+    require_work_of_judges(judges, chosen, found)
     if dry_run:
-        _print_cost(loaded, chosen, found, panel, given)
+        _print_cost(loaded, chosen, found, judges, given)
         return
     seed, sample, said = loaded.seed, loaded.med_omit.form, list[str]()
     with progress("evaluate", 0, CHUNK):
-        evaluation, manifest = asyncio.run(run_evaluation(loaded, chosen, found, confirmed=yes, panel=panel))
+        evaluation, manifest = asyncio.run(run_evaluation(loaded, chosen, found, confirmed=yes, judges=judges))
         if card is not None and "judge" in manifest["models"]:
             evaluation, said = _corrected(evaluation, card, manifest["models"]["judge"]["label"], seed)
         if back:
@@ -193,7 +186,9 @@ def _require_files(chosen: "Evaluate", back: Sequence[tuple[str, Path]]) -> None
         raise SourceError("\n".join(lines))
 
 
-def _print_cost(params: "Params", chosen: "Evaluate", data: "DataSet", panel: "Panel | None", file: Path) -> None:
+def _print_cost(
+    params: "Params", chosen: "Evaluate", data: "DataSet", judges: "Mapping[str, Role]", file: Path
+) -> None:
     """Print the estimate of an evaluation; ``file``: the params file, which has the prices."""
     from flows.commands.estimate import print_lines
     from flows.evaluation.estimate import asking_metrics, estimate_calls
@@ -201,7 +196,7 @@ def _print_cost(params: "Params", chosen: "Evaluate", data: "DataSet", panel: "P
     said = []
     if asking := asking_metrics(chosen):
         said = [f"not counted: the calls of your own {', '.join(asking)}, which only its code knows"]
-    print_lines(asyncio.run(estimate_calls(params, chosen, data, panel)), said, file)
+    print_lines(asyncio.run(estimate_calls(params, chosen, data, judges)), said, file)
 
 
 def _corrected(evaluation: "Evaluation", card: Path, judge: str, seed: int) -> tuple["Evaluation", list[str]]:
@@ -210,7 +205,10 @@ def _corrected(evaluation: "Evaluation", card: Path, judge: str, seed: int) -> t
 
     from flows.evaluation.cards import card_of
     from tasks.audit.correction import corrected_rows
+    from tasks.reporting.evaluation_text import DRY_RUN, RULES
 
+    if RULES in judge:
+        return evaluation, [f"scores are not corrected by {card}: {DRY_RUN}"]
     metrics, about = evaluation.table("metrics"), f"corrected by the card {card.resolve().name} of {judge}"
     rows, refused = corrected_rows(
         evaluation.table("scores"), metrics, card_of(card, judge), seed=seed, provenance=about
@@ -258,18 +256,6 @@ def checked(values: dict[str, object]) -> "Evaluate":
             for problem in error.errors()
         ]
         raise ParamsError("\n".join(lines)) from error
-
-
-def _families(entries: Sequence[str]) -> dict[str, str]:
-    """Family by name of a judge or system. Raises ParamsError for a name with two."""
-    found: dict[str, str] = {}
-    for entry in entries:
-        name, equals, family = entry.rpartition("=")
-        if not (name and equals and family):
-            raise ParamsError(f"--family {entry}: expected NAME=FAMILY, for example --family gpt-4o=openai")
-        if found.setdefault(name, family) != family:
-            raise ParamsError(f"--family {entry}: {name} is of family {found[name]} already; keep one")
-    return found
 
 
 def _pair(entry: str, option: str) -> tuple[str, str]:

@@ -1,32 +1,25 @@
-"""Writes the notes with their symptom spans for annotation tools, and reads corrected spans back in.
-
-Writes records and notes as FHIR resources.
-
-Packages the exported dataset for Zenodo, or pushes it to a Hugging Face repository.
-"""
+"""Writes notes and spans for annotation tools, reads corrections, imports returned forms, publishes the dataset."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from flows.commands.import_forms import import_
 from flows.repository.params import load_params
 from flows.repository.pipeline import MAIN, StageFiles, maker_of, stage_files
 from flows.runtime.folders import require_new_file, write_export, write_new_file
 from schemas.errors import SourceError
-from schemas.params.records import Export
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from tasks.exchange.annotated import AnnotatedText, LabelledSpan
 
-Format = Literal["label-studio", "brat", "docbin", "bio"]
-Written = Literal["label-studio", "brat", "docbin", "bio", "fhir"]
+Format = Literal["label-studio", "brat"]
 Version = Literal["normal", "compact"]
 
 Source = Annotated[Path, typer.Argument(help="File of the format; for brat its folder.")]
@@ -37,21 +30,12 @@ Dataset = Annotated[
 
 
 def write(
-    to: Annotated[Written, typer.Argument(help="Format of the files.")],
+    to: Annotated[Format, typer.Argument(help="Format of the files.")],
     out: Out,
-    version: Annotated[Version, typer.Option(help="Which version of the notes; fhir has both.")] = "normal",
+    version: Annotated[Version, typer.Option(help="Which version of the notes.")] = "normal",
     dataset: Dataset = None,
-    visits: Annotated[bool, typer.Option(help="Patients with several visits; with fhir only.")] = False,
 ) -> None:
-    """Write notes with their extracted spans into a folder; for fhir, records and notes."""
-    if visits and to != "fhir":
-        raise SourceError(f"--visits: notes of visits have no spans to write as {to}; the format fhir has them")
-    if to == "fhir":
-        files = visits_as_fhir(dataset) if visits else fhir_files(dataset)
-        write_export(out, {name: content.encode() for name, content in files.items()}, to)
-        shown = ", ".join([*(name for name in files if "/" not in name), *(["bundles/"] if visits else [])])
-        print(f"{files['Patient.ndjson'].count(chr(10))} patients written to {out}: {shown}")
-        return
+    """Write notes with their extracted spans into a folder."""
     texts = extracted_texts(version, dataset)
     write_export(
         out, _files(to, texts, sorted({span.label for text in texts for span in text.spans})), f"{to} {version}"
@@ -73,7 +57,7 @@ def read(
     require_new_file(out, "vignette exchange read")
     ours = {text.name: text for version in NOTE_VERSIONS for text in extracted_texts(version, dataset)}
     labels = sorted({span.label for text in ours.values() for span in text.spans})
-    returned = _read_files(form, source, labels)
+    returned = read_files(form, source, labels)
     for text in returned:
         if text.name not in ours or ours[text.name].text != text.text:
             of = dataset or "the last run"
@@ -88,9 +72,6 @@ def read(
         f"{len(extracted) - len(both)} removed or moved; {len(kept) - len(both)} are new; "
         f"{sum(extracted[span] != kept[span] for span in both)} assert something else; written to {out}"
     )
-
-
-SUBCOMMANDS: list[Callable[..., None]] = [write, read]
 
 
 def extracted_texts(version: str, dataset: Path | None = None) -> list[AnnotatedText]:
@@ -127,52 +108,6 @@ def _labelled(span: Mapping[Any, Any]) -> LabelledSpan:
 
     said = span["assertion"] if isinstance(span["assertion"], str) else ""
     return LabelledSpan(int(span["start"]), int(span["end"]), str(span["symptom"]), said)
-
-
-def fhir_files(dataset: Path | None = None) -> dict[str, str]:
-    """Records and notes of the dataset or the last run as FHIR resources: contents by file name."""
-    from flows.runtime.domain import load_domain
-    from flows.runtime.tables import read_table
-    from schemas.tables.records import records_schema
-    from tasks.dataset.fields import NOTE, domain_of, read_dataset
-    from tasks.exchange.fhir import write_fhir
-
-    if dataset is not None:
-        table = read_dataset(dataset)
-        domain, network = domain_of(table, dataset), load_domain(domain_of(table, dataset)).network
-        rows = table.to_pylist()
-        notes = {version: {row["record"]: row[NOTE[version]] for row in rows} for version in NOTE}
-    else:
-        _require_run()
-        domain = load_params().domain
-        network = load_domain(domain).network
-        records = read_table(stage_files(MAIN, "sample").out("records"), records_schema(network))
-        files = stage_files(MAIN, "span")
-        notes = {version: _notes(files, version) for version in NOTE}
-        noted = set.intersection(*(set(texts) for texts in notes.values()))
-        rows = records[records["record"].isin(noted)].sort_values("record").to_dict("records")
-    return write_fhir(rows, notes, network, _codes(domain))
-
-
-def visits_as_fhir(dataset: Path | None = None) -> dict[str, str]:
-    """Patients with several visits of the dataset, or of the last run's, as FHIR resources: contents by file name."""
-    from flows.runtime.domain import load_domain
-    from tasks.dataset.fields import domain_of, read_dataset
-    from tasks.exchange.fhir import write_patients
-    from tasks.exchange.patients import read_visits
-
-    if dataset is None:
-        _require_run()
-        dataset = stage_files(MAIN, "export").out("dataset")
-    domain = domain_of(read_dataset(dataset), dataset)
-    return write_patients(read_visits(dataset), load_domain(domain).network, _codes(domain))
-
-
-def _codes(domain: str) -> Mapping[str, Mapping[str, str]]:
-    """Codes by variable; none for a domain without the file."""
-    from tasks.domains.in_use import FOLDER, data_of
-
-    return data_of(domain, "codes") if (FOLDER / domain / "codes.yaml").is_file() else {}
 
 
 def _require_run(instead: str = "name an exported dataset with --dataset FOLDER") -> None:
@@ -212,22 +147,17 @@ def spans_table(texts: Sequence[AnnotatedText]) -> pd.DataFrame:
 
 
 def _files(to: Format, texts: Sequence[AnnotatedText], labels: Sequence[str]) -> dict[str, bytes]:
-    from tasks.exchange.bio import write_bio, write_docbin
     from tasks.exchange.brat import write_brat
     from tasks.exchange.label_studio import labelling_config, write_tasks
 
     if to == "brat":
         return {name: content.encode() for name, content in write_brat(texts).items()}
-    if to == "bio":
-        return {"spans.conll": write_bio(texts, labels).encode()}
-    if to == "docbin":
-        return {"spans.spacy": write_docbin(texts)}
     tasks = write_tasks(texts, annotated_by="vignette")
     return {"tasks.json": tasks.encode(), "labelling_config.xml": labelling_config(labels).encode()}
 
 
-def _read_files(form: Format, source: Path, labels: Sequence[str]) -> list[AnnotatedText]:
-    from tasks.exchange.bio import read_bio, read_docbin
+def read_files(form: Format, source: Path, labels: Sequence[str]) -> list[AnnotatedText]:
+    """The annotated texts in files of a format; a byte order mark is no part of a text. Raises SourceError."""
     from tasks.exchange.brat import read_brat
     from tasks.exchange.label_studio import read_export
 
@@ -235,40 +165,34 @@ def _read_files(form: Format, source: Path, labels: Sequence[str]) -> list[Annot
         if form == "brat":
             files = [file for file in sorted(source.iterdir()) if file.suffix in (".txt", ".ann")]
             return read_brat({file.name: _text(file) for file in files}, labels)
-        if form == "docbin":
-            return read_docbin(source.read_bytes())
-        return read_bio(_text(source)) if form == "bio" else read_export(_text(source))
+        return read_export(_text(source))
     except (OSError, UnicodeDecodeError) as error:
         raise SourceError(f"{source}: cannot be read ({error}); expected {form} files in UTF-8") from error
 
 
 def _text(file: Path) -> str:
-    return file.read_bytes().decode("utf-8")  # read_text would turn \r\n into \n and move every span
+    return file.read_bytes().decode("utf-8-sig")  # read_text would turn \r\n into \n and move every span
 
 
 def publish(
-    out: Annotated[Path | None, typer.Option(help="Folder for the archive and Zenodo's metadata.")] = None,
-    push: Annotated[
-        str | None, typer.Option(metavar="NAMESPACE/NAME", help="Hugging Face dataset repository to commit to.")
-    ] = None,
-    public: Annotated[bool, typer.Option(help="Create the repository public instead of private.")] = False,
+    repository: Annotated[
+        str, typer.Argument(metavar="NAMESPACE/NAME", help="Hugging Face dataset repository to commit to.")
+    ],
+    public: Annotated[bool, typer.Option("--public", help="Create the repository public instead of private.")] = False,
 ) -> None:
-    """Publish the dataset of the last run: --out packs an archive for Zenodo, --push commits to Hugging Face."""
-    from tasks.dataset.release import METADATA, archive_name, open_points, push_dataset, require_publishable
+    """Push the dataset of the last run to Hugging Face."""
+    from tasks.dataset.release import open_points, push_dataset, require_publishable
 
-    if out is None and push is None:
-        raise SourceError("nothing to do; give --out FOLDER, --push NAMESPACE/NAME, or both")
     _require_run("run this in a clone, after vignette repro")
     export = load_params().export
     files = exported_files()
     require_publishable(files, export)
-    if out is not None:
-        write_export(out, _packed(files, export), "publication")
-        print(f"{archive_name(export)} and {METADATA} written to {out}")
-    if push is not None:
-        print(f"pushed: {push_dataset(files, push, message=f'{export.name} {export.version}', public=public)}")
+    print(f"pushed: {push_dataset(files, repository, message=f'{export.name} {export.version}', public=public)}")
     for point in open_points(export):
         print(f"before you make it public: {point}")
+
+
+SUBCOMMANDS: list[Callable[..., None]] = [write, read, import_, publish]
 
 
 def exported_files() -> dict[str, bytes]:
@@ -278,10 +202,3 @@ def exported_files() -> dict[str, bytes]:
         raise SourceError(f"{folder}: no such folder; {maker_of(folder)}")
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
-
-
-def _packed(files: dict[str, bytes], export: Export) -> dict[str, bytes]:
-    from tasks.dataset.release import METADATA, archive, archive_name, zenodo_metadata
-
-    described = json.loads(files["croissant.json"])["description"]
-    return {archive_name(export): archive(export, files), METADATA: zenodo_metadata(export, described).encode()}

@@ -89,7 +89,7 @@ def kinds() -> dict[str, Kind]:
     }
 
 
-def main(
+def import_(
     files: Annotated[list[Path], typer.Argument(help="Files that reviewers returned.")],
     replace: Annotated[bool, typer.Option("--replace", help="Replace a file of the same rater.")] = False,
 ) -> None:

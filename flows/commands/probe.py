@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from flows.repository.params import load_params, response_store
-from flows.repository.workspace import FINGERPRINTS, answerer_fingerprints, judge_fingerprints
+from flows.repository.workspace import FINGERPRINTS, answerer_fingerprints
 from flows.runtime.identities import Probed, probe
 from schemas.params import Params
 from schemas.params.llm import RoleName
@@ -41,17 +41,13 @@ def _is_imported(params: Params, recorded: Fingerprint) -> bool:
 
 
 def probe_roles(params: Params, roles: Sequence[RoleName], folder: Path = FINGERPRINTS) -> list[Probed]:
-    """Probe ``roles``, with the answerer and the judge the further ones of params, and print a line for each."""
+    """Probe ``roles``, with the answerer the further ones of params, and print a line for each."""
     results = asyncio.run(probe(params, roles, folder))
     for result in results:
         _print(result, folder)
     for name in params.note_qa_outside.answerers if "answerer" in roles else ():
         own = answerer_fingerprints(name, folder)
         (result,) = asyncio.run(probe(params.answered_by(name), ["answerer"], own))
-        _print(result, own, f"{name}, ")
-    for name in params.judges if "judge" in roles else ():
-        own = judge_fingerprints(name, folder)
-        (result,) = asyncio.run(probe(params.judged_by(name), ["judge"], own))
         _print(result, own, f"{name}, ")
     return results
 
@@ -69,12 +65,11 @@ def main(
     if_needed: Annotated[
         bool, typer.Option("--if-needed", help="Only roles whose fingerprint is not of the model in params.yaml.")
     ] = False,
-    params: Path = Path("params.yaml"),
 ) -> None:
     """Identify the model that answers each role, and rewrite the role's fingerprint when the model changed."""
-    loaded = load_params(params)
+    loaded = load_params()
     if unknown := [name for name in role or () if name not in loaded.roles]:
-        raise typer.BadParameter(f"no role {', '.join(unknown)}; {params} has {', '.join(loaded.roles)}")
+        raise typer.BadParameter(f"no role {', '.join(unknown)}; params.yaml has {', '.join(loaded.roles)}")
     chosen = [name for name in loaded.roles if role is None or name in role]
     recorded = [
         name for name in chosen if if_needed and is_of(read_fingerprint(FINGERPRINTS, name), loaded.roles[name])

@@ -21,7 +21,7 @@ from flows.rebuild.plan import require_as_locked, stages_to_run
 from flows.rebuild.server import stop_if_unused, use_server
 from flows.repository.code import StageCode
 from flows.repository.lock import lock_in_use, restore_lock
-from flows.repository.params import YES, confirmation_limit, load_params
+from flows.repository.params import STARTED_BY, YES, confirmation_limit, load_params
 from flows.repository.pipeline import MAIN, PUBLISHED, declared_outputs, paths_of, read_pipeline, with_needed
 from flows.repository.processes import exclusive, exit_on_sigterm
 from flows.repository.terminal import fitted, terminal_width
@@ -108,7 +108,7 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
         with lock_in_use(pipeline.with_suffix(".lock")):
             outcome = rebuild(pipeline, stages, at_once=stages_at_once(params))
         if outcome.failed:
-            resume = shlex.join(["vignette", *sys.argv[1:]])
+            resume = os.environ.get(STARTED_BY) or shlex.join(["vignette", *sys.argv[1:]])
             print(f"repro: {outcome}", file=sys.stderr)
             print(f"finished stages and stored replies are kept; to resume, run: {resume}", file=sys.stderr)
             return 1

@@ -20,8 +20,8 @@ from flows.rebuild.server import use_server
 from flows.repository.cache import restore_outputs
 from flows.repository.kept_runs import keep_run
 from flows.repository.lock import keep_lock
-from flows.repository.params import load_params
-from flows.repository.pipeline import StageFiles, stage_files, stage_function
+from flows.repository.params import is_collecting, load_params
+from flows.repository.pipeline import stage_files, stage_function
 from flows.repository.processes import stage_lease
 from flows.repository.workspace import LOGGER
 from schemas.errors import (
@@ -115,7 +115,7 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
 
     _work[:] = [work]
     made: Any = flow(
-        name=name, flow_run_name=f"{pipeline}:{name}", persist_result=False, task_runner=_task_runner(params, files)
+        name=name, flow_run_name=f"{pipeline}:{name}", persist_result=False, task_runner=_task_runner(params)
     )
     logging.getLogger(LOGGER).setLevel(logging.INFO)
     logging.getLogger(LOGGER).propagate = False  # not into the terminal
@@ -128,15 +128,11 @@ async def run_work() -> None:
     await _work[0]()
 
 
-def _task_runner(params: Params, files: StageFiles) -> Any:
+def _task_runner(params: Params) -> Any:
     """Where chunks run: in this process (Prefect's default), or on the Dask cluster of ``runtime.dask``."""
-    if params.runtime.dask is None:
+    if params.runtime.dask is None or is_collecting():
         return None
-    from flows.runtime.chunks import uses_batches
     from flows.runtime.dask_chunks import dask_runner
-
-    if uses_batches(params, files.roles):
-        return None
 
     return dask_runner(params.runtime.dask, params.runtime.dask_workers)
 

@@ -1,51 +1,31 @@
-"""Inspects, checks, copies and prunes the response store, and sets budget ledgers."""
+"""Checks the response store, copies its replies, and shows and sets budget ledgers."""
 
 from __future__ import annotations
 
 import gzip
+import os
 import sys
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from flows.repository.params import load_params, response_store
+from flows.repository.params import COLLECT, load_params, response_store
+from flows.repository.pipeline import MAIN
 from flows.repository.workspace import FINGERPRINTS
 from flows.runtime.folders import require_new_file, write_new_file
 from schemas.errors import StoreError
 from tasks.transport.shown import printable
 
 if TYPE_CHECKING:
+    from schemas.params.llm import RoleName
     from tasks.transport.database import Where
 
 _File = Annotated[str | None, typer.Option("--store", help="File or database (default: that of this clone).")]
 _Stage = Annotated[str | None, typer.Option(help="Only replies of this stage.")]
 _Role = Annotated[str | None, typer.Option(help="Only replies of this role.")]
-_Before = Annotated[str | None, typer.Option(help="Only replies older than this date (2026-01-31) or time.")]
-EXPORT = "vignette store export"
-
-
-def show(store: _File = None) -> None:
-    """Print what the store holds and what was spent."""
-    from tasks.transport import inspection
-
-    path = store_path(store)
-    with inspection.open_existing(path) as connection:
-        print(path if isinstance(path, str) else f"{path}: {path.stat().st_size / 1e6:.1f} MB")
-        for held in inspection.holdings(connection):
-            tokens = f"{held.prompt_tokens} + {held.completion_tokens} tokens"
-            line = (
-                f"{held.stage:<16} {held.role:<10} {held.model} ({held.identity}): {held.replies} replies, {tokens}, "
-                f"{held.dollars:.4f} dollars, {held.first} to {held.last}"
-            )
-            print(printable(line))
-        for name, spent in inspection.ledgers(connection).items():
-            line = f"ledger {name}: {spent.dollars:.4f} dollars, {spent.tokens} tokens, {spent.calls} calls"
-            if spent.unknown:
-                line += f", of which {spent.unknown} of unknown outcome (at most {spent.unknown_dollars:.4f} dollars)"
-            if spent.reserved_tokens:
-                line += f", {spent.reserved_dollars:.4f} reserved"
-            print(printable(line))
+EXPORT, MISSING = "vignette store export", "vignette store missing"
 
 
 def check(
@@ -72,23 +52,10 @@ def check(
         raise StoreError(f"{path}: {len(found.unreadable)} replies cannot be read; delete them with --drop")
 
 
-def backup(
-    file: Annotated[Path, typer.Argument(help="File to write, which must not exist.")], store: _File = None
-) -> None:
-    """Copy the store into a new file; runs may go on meanwhile."""
-    from tasks.transport import inspection
-    from tasks.transport.inspection import Which
-
-    with inspection.open_existing(store_path(store)) as connection:
-        inspection.backup(connection, file)
-        print(f"{file}: {inspection.count(connection, Which())} replies")
-
-
 def export(
     file: Annotated[Path | None, typer.Argument(help="File to write (default: standard output).")] = None,
     stage: _Stage = None,
     role: _Role = None,
-    before: _Before = None,
     used: Annotated[bool, typer.Option("--used", help="Only replies that the lineage of this tree used.")] = False,
     store: _File = None,
 ) -> None:
@@ -96,12 +63,11 @@ def export(
     from flows.lineage.lineage import current_lineage
     from flows.repository.kept_runs import used_by_all
     from tasks.transport import inspection
-    from tasks.transport.inspection import Which
 
     require_new_file(file, EXPORT)
     keys = used_by_all(current_lineage().stages) if used else None
     with inspection.open_existing(store_path(store)) as connection:
-        lines = inspection.export(connection, Which(stage, role, before), keys)
+        lines = inspection.export(connection, stage, role, keys)
         if file is None:
             sys.stdout.writelines(f"{line}\n" for line in lines)
             return
@@ -109,52 +75,78 @@ def export(
     write_new_file(file, gzip.compress(content, mtime=0) if file.suffix == ".gz" else content, EXPORT)
 
 
+def missing(
+    out: Annotated[Path, typer.Option(help="File to write; further models have their own.")],
+    stages: Annotated[list[str] | None, typer.Argument(help="Stages to rebuild (default: all).")] = None,
+    pipeline: Annotated[Path, typer.Option(help="The dvc.yaml to rebuild.")] = MAIN,
+) -> None:
+    """Rebuild as far as stored replies go, send nothing, and write the requests that are missing for a batch API."""
+    from flows.commands.repro import main as repro
+    from tasks.transport import inspection
+    from tasks.transport.database import exists
+    from tasks.transport.missing import batch_files
+
+    require_new_file(out, MISSING)
+    out, begun, status, os.environ[COLLECT] = out.resolve(), time.time(), 0, "1"
+    try:
+        repro(stages, pipeline, probe=False, dry_run=False, yes=True, keep_server=False)
+    except typer.Exit as ended:
+        status = ended.exit_code
+    files: list[tuple[str, list[str]]] = []
+    if exists(store_path()):
+        with inspection.open_existing(store_path()) as connection:
+            files = list(batch_files(connection, begun))
+    for number, (role, lines) in enumerate(files, 1):
+        file = out if number == 1 else out.with_stem(f"{out.stem}-{number}")
+        write_new_file(file, "".join(f"{line}\n" for line in lines).encode(), MISSING)
+        print(f"{file}: {len(lines)} requests to the {role}; import the results, then run this again")
+    if not files and status == 0:
+        print("no request is missing")
+    raise typer.Exit(0 if files else status)
+
+
 def import_(
-    file: Annotated[Path, typer.Argument(help="File that `vignette store export` wrote.", exists=True, dir_okay=False)],
+    file: Annotated[Path, typer.Argument(help="Exported replies or a batch's results.", exists=True, dir_okay=False)],
     store: _File = None,
 ) -> None:
-    """Add exported replies, so that a rebuild with the same fingerprints and params makes no calls."""
+    """Add exported replies, so that a rebuild makes no calls, or a batch's results for what `missing` wrote."""
     from tasks.transport import inspection
+    from tasks.transport.fingerprint import parse_fingerprint
+    from tasks.transport.json_lines import json_lines
+    from tasks.transport.missing import import_results
 
+    _, first = next(json_lines(file), (0, None))
+    if isinstance(first, dict) and "custom_id" in first:
+        params = load_params()
+        files = [one for role in params.roles for one in FINGERPRINTS.rglob(f"{role}.json")]
+        models = [parse_fingerprint(one.read_text(encoding="utf-8"), cast("RoleName", one.stem)) for one in files]
+        found = import_results(store_path(store), file, params.budget.ledger, params.prices, models)
+        print(f"{found.added} replies added, booked at {found.dollars:.4f} dollars")
+        for problem in found.problems:
+            print(f"{file}: {problem}", file=sys.stderr)
+        return
     added, held = inspection.import_replies(store_path(store), file)
     print(f"{added} replies added, {held} were there already")
 
 
-def prune(
-    stage: _Stage = None,
-    role: _Role = None,
-    before: _Before = None,
-    stale: Annotated[
-        bool, typer.Option("--stale", help="Only replies of models that fingerprints/ no longer names.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Delete; without it, only count.")] = False,
-    store: _File = None,
-) -> None:
-    """Delete replies."""
-    from tasks.transport import inspection
-    from tasks.transport.inspection import Which
-
-    which = Which(stage, role, before, other_than=_current() if stale else None)
-    with inspection.open_existing(store_path(store)) as connection:
-        if yes:
-            deleted = inspection.prune(connection, which)
-            print(f"{deleted} replies deleted, {inspection.count(connection, Which())} left")
-            return
-        matching, held = (inspection.count(connection, chosen) for chosen in (which, Which()))
-        print(f"{matching} of {held} replies match; repeat with --yes to delete")
-
-
 def ledger(
-    name: Annotated[str, typer.Argument(help="Name of the ledger.")],
+    name: Annotated[str | None, typer.Argument(help="Ledger to set (default: print all).")] = None,
     dollars: Annotated[float, typer.Option(help="What the provider says was spent.", min=0.0)] = 0.0,
     store: _File = None,
 ) -> None:
-    """Set a ledger back to zero, or to what the provider says was spent."""
+    """Print what was spent, or set a ledger back to zero or to what the provider says."""
     from tasks.transport import inspection
 
     with inspection.open_existing(store_path(store)) as connection:
-        inspection.set_ledger(connection, name, dollars)
-    print(printable(f"ledger {name}: {dollars:.4f} dollars, 0 tokens, 0 calls"))
+        if name is not None:
+            inspection.set_ledger(connection, name, dollars)
+        for one, spent in inspection.ledgers(connection).items():
+            line = f"ledger {one}: {spent.dollars:.4f} dollars, {spent.tokens} tokens, {spent.calls} calls"
+            if spent.unknown:
+                line += f", of which {spent.unknown} of unknown outcome (at most {spent.unknown_dollars:.4f} dollars)"
+            if spent.reserved_tokens:
+                line += f", {spent.reserved_dollars:.4f} reserved"
+            print(printable(line))
 
 
 def store_path(store: str | None = None) -> Where:
@@ -165,11 +157,4 @@ def store_path(store: str | None = None) -> Where:
     return where if is_postgres(where) else Path(where)
 
 
-def _current() -> list[str]:
-    from tasks.transport.fingerprint import read_fingerprint
-
-    found = [read_fingerprint(FINGERPRINTS, role) for role in load_params().roles]
-    return [fingerprint.key for fingerprint in found if fingerprint is not None]
-
-
-SUBCOMMANDS = [show, check, backup, export, import_, prune, ledger]
+SUBCOMMANDS = [check, missing, export, import_, ledger]

@@ -32,7 +32,6 @@ from schemas.params.runtime import Notify, OutcomeState
 
 CLI = "flows.commands.cli"
 TIMEOUT_S = 30
-ALARM = "the judge answers worse than in its reference; vignette monitor --rounds 0 shows it"
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class RoundOutcome:
 
 @flow(name="watch", persist_result=False)
 def watch(dry_run: bool = False) -> State[Any]:
-    """Run one round. The run's state is named after the outcome: Rebuilt, Unchanged, Failed, Skipped, Alarm."""
+    """Run one round. The run's state is named after the outcome: Rebuilt, Unchanged, Failed, Skipped."""
     outcome = _round_as_task(dry_run)
     print(outcome, flush=True)
     emit_event(
@@ -59,7 +58,7 @@ def watch(dry_run: bool = False) -> State[Any]:
         resource={"prefect.resource.id": "vignette.watch", "prefect.resource.name": str(root())},
         payload=asdict(outcome),
     )
-    make = Failed if outcome.state in ("failed", "alarm") else Completed
+    make = Failed if outcome.state == "failed" else Completed
     return make(name=outcome.state.capitalize(), message=str(outcome))
 
 
@@ -99,21 +98,7 @@ def _round(params: Params, tree: WatchTree, dry_run: bool) -> RoundOutcome:
     if dry_run and causes:
         tree.run(CLI, "repro", "--no-probe", "--dry-run")
         return RoundOutcome("would rebuild", causes)
-    said = _monitor(tree) if params.watch.monitor.rounds and not dry_run else ""
-    outcome = _rebuild(tree, causes, push=params.watch.push) if causes else RoundOutcome("unchanged")
-    return _with_monitor(outcome, said)
-
-
-def _monitor(tree: WatchTree) -> str:
-    """Have the judge answer the cases of a round; "" if nothing is to be said. A monitor that fails fails no round."""
-    status = tree.run(CLI, "monitor", "--yes")
-    return {0: "", 2: ALARM}.get(status, "the judge was not monitored; see the message above")
-
-
-def _with_monitor(outcome: RoundOutcome, said: str) -> RoundOutcome:
-    """The outcome with what the monitor says; an alarm is an outcome of its own where nothing was rebuilt or failed."""
-    state = "alarm" if said == ALARM and outcome.state == "unchanged" else outcome.state
-    return replace(outcome, state=state, detail="; ".join(filter(None, [outcome.detail, said])))
+    return _rebuild(tree, causes, push=params.watch.push) if causes else RoundOutcome("unchanged")
 
 
 def _causes(tree: WatchTree, has_moved: bool) -> tuple[str, ...]:

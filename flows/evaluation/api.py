@@ -1,4 +1,4 @@
-"""The functions of the module `vignette`, for scripts and notebooks: evaluations, audits, plans and notes as tables.
+"""The functions of the module `vignette`, for scripts and notebooks: evaluations, audits and notes as tables.
 
 from vignette import evaluate
 
@@ -18,36 +18,38 @@ import pandas as pd
 from flows.evaluation.audit import CLAIMS, judged, judges_of, make_audit
 from flows.evaluation.estimate import Guard
 from flows.evaluation.folder import evaluation_files, manifest, write_evaluation
-from flows.evaluation.judges import Panel, with_judges
+from flows.evaluation.judges import with_judges
 from flows.evaluation.models import CommandRun, run_blocking
-from flows.evaluation.panel import run_panel
-from flows.evaluation.planning import given
+from flows.evaluation.several_judges import run_judges
 from flows.evaluation.work import Evaluation, evaluate_data, require_work, roles_of
 from flows.repository.params import load_params
 from flows.repository.workspace import be_quiet, params_file
 from schemas.errors import ParamsError
 from schemas.params import Params
-from schemas.params.llm import SIMULATOR
+from schemas.params.llm import SIMULATOR, Role
 from schemas.params.measures import Evaluate, MetricName
 from tasks.audit.card import card_table
-from tasks.planning.designs import Study
-from tasks.planning.plan import Grid, Prices, Target, alternatives
-from tasks.statistics.intervals import Bounds
 from tasks.texts.fields import Row, documents_from, renamed
 from tasks.texts.reading import DataSet, read_documents
 
 
 async def run_evaluation(
-    params: Params, chosen: Evaluate, data: DataSet, *, confirmed: bool = False, panel: Panel | None = None
+    params: Params,
+    chosen: Evaluate,
+    data: DataSet,
+    *,
+    confirmed: bool = False,
+    judges: Mapping[str, Role] | None = None,
 ) -> tuple[Evaluation, dict[str, Any]]:
     """The evaluation and its manifest. Raises VignetteError; every answered call is stored, so a rerun resumes.
 
     Unless ``confirmed``, BudgetError is raised before the first paid call of an evaluation that may cost more than
-    ``budget.confirm_above_dollars``. ``panel``: judges in place of the role's, the first of them with all figures.
+    ``budget.confirm_above_dollars``. ``judges``: several by name in place of the role's, of whom
+    the first one has all figures.
     """
-    confirm = None if confirmed else Guard(chosen, data, panel).check
-    if panel is not None:
-        return await run_panel(panel, params, chosen, data, confirm)
+    confirm = None if confirmed else Guard(chosen, data, judges or {}).check
+    if judges:
+        return await run_judges(judges, params, chosen, data, confirm)
     roles = roles_of(chosen, data)
     async with CommandRun(params, confirm) as run:
         await run.identify(roles)
@@ -116,8 +118,6 @@ def evaluate(
     *,
     metrics: Sequence[MetricName] = ("doclens", "med_omit", "overlap"),
     judge: str | Sequence[str] = SIMULATOR,
-    lister: str | None = None,
-    families: Mapping[str, str] | None = None,
     writer: str = SIMULATOR,
     answerer: str | None = None,
     params: Params | None = None,
@@ -128,17 +128,17 @@ def evaluate(
 
     ``judge``, ``writer``, ``answerer``: ``simulator`` (rules), a role of params.yaml, or ``MODEL@URL``; the judge
     answers questions by default. Several judges, ``NAME=JUDGE`` or with the names of their models, judge the claims and
-    facts that ``lister`` lists, the first one by default; ``families``: by name of a judge or system. ``settings``:
-    further fields of `schemas.params.measures.Evaluate`, such as ``map``, ``sections`` or ``write``. ``params``: those
-    of params.yaml by default. Works where an event loop is running. Raises SourceError for defects of the data, and
-    BudgetError for an evaluation that may cost more than ``budget.confirm_above_dollars``, unless ``confirmed``.
+    facts that the first one lists. ``settings``: further fields of `schemas.params.measures.Evaluate`, such as ``map``,
+    ``sections`` or ``write``. ``params``: those of params.yaml by default. Works where an event loop is running. Raises
+    SourceError for defects of the data, and BudgetError for an evaluation that may cost more than
+    ``budget.confirm_above_dollars``, unless ``confirmed``.
     """
     be_quiet()
     chosen = Evaluate(data=DATA, metrics=list(metrics), **settings)
-    judges = [judge] if isinstance(judge, str) else list(judge)
-    known, panel = with_judges(params or load_params(params_file()), judges, lister, families, writer, answerer)
+    named = [judge] if isinstance(judge, str) else list(judge)
+    known, judges = with_judges(params or load_params(params_file()), named, writer, answerer)
     found = require_work(chosen, DataSet(_documents(data, chosen), "own", ()))
-    evaluation, made_from = run_blocking(run_evaluation(known, chosen, found, confirmed=confirmed, panel=panel))
+    evaluation, made_from = run_blocking(run_evaluation(known, chosen, found, confirmed=confirmed, judges=judges))
     return Result(evaluation, made_from)
 
 
@@ -185,35 +185,3 @@ def audit(
     made = make_audit(None if texts is None else Path(texts), loaded, cases=cases, tasks=tasks, takes=takes)
     verdicts, practice = judged(every, made, confirmed=confirmed)
     return card_table(verdicts, practice, seed=seed)
-
-
-def plan(
-    components: str,
-    mean: float = 0.5,
-    *,
-    half_width: float | None = None,
-    difference: float | None = None,
-    power: float = 0.8,
-    bounds: Bounds | None = (0.0, 1.0),
-    notes: Sequence[int] = (),
-    questions: Sequence[int] = (1,),
-    takes: Sequence[int] = (1,),
-    raters: Sequence[int] = (1,),
-    prices: Prices | None = None,
-) -> pd.DataFrame:
-    """Designs that reach a half width, or find a difference of two systems, with their cost; the cheapest is chosen.
-
-    ``components``: variances of a score, such as ``note=0.02,question=0.1,take=0.05``; for a ``difference``, those of
-    the paired differences. One row per design (`tasks.planning.plan.COLUMNS`). Raises ParamsError for components that
-    do not tell what a design needs, and without a target and numbers of notes.
-    """
-    least_most = bounds
-    if difference is not None and bounds is not None:
-        width = bounds[1] - bounds[0]
-        least_most = (-width, width)
-    study = Study(given(components, mean if difference is None else 0.0), least_most, difference is not None)
-    grid = Grid(tuple(questions), tuple(takes), tuple(raters), tuple(notes))
-    try:
-        return alternatives(study, Target(half_width, difference, power), grid, prices or Prices())
-    except ValueError as error:
-        raise ParamsError(str(error)) from error

@@ -176,7 +176,9 @@ async def verdicts_of(run: CommandRun, audit: Audit) -> tuple[pd.DataFrame, Prac
     rows = await answers_of(audit, run.params, *asks, reader=reader)
     run.require_answers()
     frame = typed(pd.DataFrame(rows).assign(judge=asks[0].label).to_dict("records"), VERDICTS)
-    practice = Practice(len(frame), sum(ask.calls for ask in asks), run.used(), time.monotonic() - began)
+    failures = asks[0].failures + asks[1].failures
+    calls = sum(ask.calls for ask in asks)
+    practice = Practice(len(frame), calls, run.used(), time.monotonic() - began, failures)
     return frame.sort_values(["case", "factor"], ignore_index=True), practice
 
 

@@ -23,6 +23,7 @@ from tasks.audit.trials import QUESTIONS
 from tasks.measures.doclens.evaluators import most_claims
 from tasks.texts.fields import Defects
 from tasks.transport.json_lines import json_lines
+from tasks.transport.shown import public_params
 
 FORMAT = "vignette-audit"
 
@@ -67,7 +68,7 @@ def provenance(audit: Audit, verdicts: pd.DataFrame, every: Sequence[Params]) ->
     judges = sorted(verdicts["judge"].unique())
     roles = [params.roles["judge"] for params in every]
     fields = {"model", "base_url", "temperature", "top_p", "max_tokens"}
-    settings = [role.model_dump(mode="json", include=fields, exclude_none=True) for role in roles]
+    settings = [public_params(role.model_dump(mode="json", include=fields, exclude_none=True)) for role in roles]
     given = [params.doclens for params in every[:1]]
     style = [f"{one.evaluator}, {one.style}, up to {most_claims(one.style, one.claims_a_call)} a call" for one in given]
     return {

@@ -22,9 +22,10 @@ from schemas.tables.evaluate import EVALUATION
 from tasks.judges.human_scores import STAGE as HUMAN_AGREEMENT
 from tasks.judges.human_scores import compared
 from tasks.reporting.evaluation_page import ShownDocument, render_evaluation
-from tasks.reporting.evaluation_text import RULES
+from tasks.reporting.evaluation_text import DRY_RUN, RULES
 from tasks.tracking.comparison import FEWEST
 from tasks.transport.fingerprint import read_fingerprint
+from tasks.transport.shown import public_params
 
 MANIFEST = "manifest.json"
 PAGE = "report.html"
@@ -41,12 +42,15 @@ def manifest(
         "params": {name: getattr(params, name).model_dump(mode="json") for name in sections},
     }
     texts = [(one.id, one.units, one.reference, one.outputs) for one in evaluation.documents]
+    models = {role: model_of(fingerprints, role, params) for role in roles}
+    dry_run = "judge" in models and RULES in models["judge"]["label"]
     return {
         "format": EVALUATION_KIND,
+        **({"remark": DRY_RUN} if dry_run else {}),
         **used,
         "params_sha256": _digest(json.dumps(used, sort_keys=True).encode()),
         "data_sha256": _digest(json.dumps(texts, sort_keys=True, default=list).encode()),
-        "models": {role: model_of(fingerprints, role, params) for role in roles},
+        "models": models,
         "code": running_code(),
         "files": {str(path): _digest(path.read_bytes()) for path in evaluation.files},
         "documents": len(evaluation.documents),
@@ -59,8 +63,7 @@ def manifest(
 def model_of(fingerprints: Path, role: RoleName, params: Params) -> dict[str, Any]:
     """Label, identity and settings of the model of a role, for the manifest."""
     found = read_fingerprint(fingerprints, role)
-    settings = params.roles[role].model_dump(mode="json", exclude_defaults=True)
-    settings.pop("headers", None)
+    settings = public_params(params.roles[role].model_dump(mode="json", exclude_defaults=True))
     if found is None:
         raise IdentityError(f"{fingerprints}: no identity of role {role}; run the evaluation again")
     return {"label": found.label, "identity": found.identity, "epoch": found.epoch, "settings": settings}
@@ -83,12 +86,9 @@ def evaluation_files(
 
 
 def model_labels(made_from: Mapping[str, Any]) -> dict[str, str]:
-    """Label of the model of each role, and of each judge and the lister of a panel, as the manifest has them."""
+    """Label of the model of each role, and of each of several judges, as the manifest has them."""
     labels = {role: str(model["label"]) for role, model in made_from["models"].items()}
-    if panel := made_from.get("panel"):
-        labels |= {f"judge {name}": str(model["label"]) for name, model in panel["judges"].items()}
-        labels["lister of claims and facts"] = f"{panel['lister']['name']}: {panel['lister']['label']}"
-    return labels
+    return labels | {f"judge {name}": str(model["label"]) for name, model in made_from.get("judges", {}).items()}
 
 
 def origin_rows(made_from: Mapping[str, Any]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Forms in which clinicians check the omissions of each system, and their agreement with the judge.
 
-Sheets on which people label the judge's verdicts, to be read with ``vignette judges --labels FILE``.
+Sheets on which people label the judge's verdicts, to be read with ``vignette agreement FILE``.
 """
 
 from collections.abc import Mapping, Sequence

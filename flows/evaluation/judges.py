@@ -1,7 +1,6 @@
-"""The models named in a command's options: a model for each role, one judge, or several with a lister and families."""
+"""The models named in a command's options: a model for each role, one judge, or several."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from schemas.errors import ParamsError, did_you_mean
 from schemas.params import Params
@@ -56,29 +55,9 @@ def with_judge(params: Params, judge: str) -> Params:
     return with_roles(params, {role: models[role] for role in JUDGE_ROLES})
 
 
-@dataclass(frozen=True)
-class Panel:
-    """Judges by name, in order, the lister's name and endpoint, and families of judges and systems by name."""
-
-    judges: Mapping[str, Role]
-    lister: str
-    listing: Role
-    families: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def first(self) -> str:
-        """The judge whose figures the other tables of an evaluation have."""
-        return next(iter(self.judges))
-
-    @property
-    def everyone(self) -> list[str]:
-        """The judges in order, and the lister where it does not judge."""
-        return list(dict.fromkeys([*self.judges, self.lister]))
-
-    def params_of(self, params: Params, judge: str) -> Params:
-        """``params`` with a judge, or the lister, in the role of the judge."""
-        role = self.judges.get(judge, self.listing)
-        return params.model_copy(update={"roles": {**params.roles, "judge": role}})
+def judged_as(params: Params, judge: Role) -> Params:
+    """``params`` with this endpoint in the role of the judge."""
+    return params.model_copy(update={"roles": {**params.roles, "judge": judge}})
 
 
 def named_judge(entry: str) -> tuple[str, str]:
@@ -91,13 +70,8 @@ def named_judge(entry: str) -> tuple[str, str]:
     return entry.rpartition("@")[0] or entry, entry
 
 
-def make_panel(
-    params: Params, judges: Sequence[str], lister: str | None = None, families: Mapping[str, str] | None = None
-) -> Panel:
-    """The panel of the judges given with ``--judge``. Raises ParamsError with one line for names that collide.
-
-    ``lister``: the name of a judge or a further one, by default the first judge.
-    """
+def name_judges(params: Params, judges: Sequence[str]) -> dict[str, Role]:
+    """Endpoints by name of the judges given with ``--judge``. Raises ParamsError with one line for two that collide."""
     roles: dict[str, Role] = {}
     given: dict[str, str] = {}
     for entry in judges:
@@ -112,40 +86,14 @@ def make_panel(
         if same:
             raise ParamsError(f"--judge {entry}: the same model as {given[same[0]]}; name each judge once")
         roles[name], given[name] = role, entry
-    listing, of_lister = _lister(params, roles, given, lister)
-    if families and len(roles) < 2:
-        raise ParamsError("--family compares judges; name two or more with --judge")
-    return Panel(roles, listing, of_lister, dict(families or {}))
-
-
-def _lister(
-    params: Params, roles: Mapping[str, Role], given: Mapping[str, str], lister: str | None
-) -> tuple[str, Role]:
-    if lister is None:
-        return next(iter(roles.items()))
-    for name, entry in given.items():
-        if lister in (name, entry):
-            return name, roles[name]
-    name, said = named_judge(lister)
-    role = choose_role(said, "judge", params)
-    if name in roles:
-        raise ParamsError(f"--lister {lister}: the name {name} is taken by --judge {given[name]}; name it otherwise")
-    return name, role
+    return roles
 
 
 def with_judges(
-    params: Params,
-    judges: Sequence[str],
-    lister: str | None,
-    families: Mapping[str, str] | None,
-    writer: str,
-    answerer: str | None,
-) -> tuple[Params, Panel | None]:
-    """The params of an evaluation, and its panel; None for one judge who lists for itself."""
+    params: Params, judges: Sequence[str], writer: str, answerer: str | None
+) -> tuple[Params, dict[str, Role]]:
+    """The params of an evaluation by the first judge, and all judges by name; no names for a single judge."""
     if not judges:
         raise ParamsError("--judge: expected at least one")
-    first = named_judge(judges[0])[1]
-    known = with_roles(params, chosen_models(first, writer, answerer))
-    if len(judges) == 1 and lister is None and not families:
-        return known, None
-    return known, make_panel(params, judges, lister, families)
+    known = with_roles(params, chosen_models(named_judge(judges[0])[1], writer, answerer))
+    return known, name_judges(params, judges) if len(judges) > 1 else {}

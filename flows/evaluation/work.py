@@ -36,10 +36,9 @@ from tasks.measures.evaluation import (
     writer_prompt,
 )
 from tasks.measures.own import load_metrics, score_own
-from tasks.reporting.evaluation_text import METRICS, OWN
+from tasks.reporting.evaluation_text import DRY_RUN, METRICS, OWN, RULES
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import COMPUTED
-from tasks.statistics.panels import PANEL
 from tasks.texts.document import Document, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet, output_files, read_documents
 from tasks.tracking.comparison import COMPARED, compare_systems
@@ -92,7 +91,7 @@ class Evaluation:
             raise UnscoredError(self.problem)
 
 
-RESERVED = frozenset({"all", "all systems", "judge", "notes", "systems", PANEL})
+RESERVED = frozenset({"all", "all systems", "judge", "notes", "systems"})
 """What the tables have in the column ``system`` of rows on no single system; the source is refused with its row."""
 NO_REFERENCE = "overlap is left out: no document has a reference (--map reference=COLUMN names their column)"
 
@@ -211,9 +210,13 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     plan, params = plan_of(chosen, data), runner.params
     order = {document.id: place for place, document in enumerate(data.documents)}
     documents = sorted(documents_of(made["documents"]), key=lambda one: order[one.id])
-    made_by = runner.provenance(roles_of(chosen, data)) or COMPUTED
+    roles = roles_of(chosen, data)
+    made_by = runner.provenance(roles) or COMPUTED
+    dry_run = "judge" in roles and RULES in runner.ask("judge").label
+    made_by = f"{DRY_RUN}; {made_by}" if dry_run else made_by
     metrics, scores = evaluation_tables(documents, plan, made, params, provenance=made_by)
     own: list[str] = []
+    files_of_own = [Path(file) for file in chosen.own]
     if "own_metrics" in made:
         metrics = pd.concat([metrics, made["own_metrics"]], ignore_index=True)
         scores = pd.concat([scores, made["own_scores"]], ignore_index=True)
@@ -223,6 +226,8 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     comparisons = compare_systems(
         scores, failed_documents(judged, systems), metrics, systems, seed=params.seed, own=own
     )
+    if dry_run:
+        comparisons = untested(comparisons, [one.name for one in load_metrics(files_of_own) if one.asks])
     tables = {"metrics": metrics, "comparisons": comparisons, "scores": scores, "unscored": unscored}
     if "judged" in made:
         tables["claims"] = typed(made["judged"], CLAIMS)
@@ -235,8 +240,17 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     if "planted" in made:
         rates = rate_rows(made["planted"], seed=params.seed, provenance=made_by)
         tables |= {"judge": rates, "planted": made["planted"]}
-    files = (*data.files, *map(Path, chosen.own))
-    return Evaluation(documents, plan, files, tables, problem_of(made, params.runtime.max_unscored_share))
+    return Evaluation(
+        documents, plan, (*data.files, *files_of_own), tables, problem_of(made, params.runtime.max_unscored_share)
+    )
+
+
+def untested(comparisons: pd.DataFrame, asking: Sequence[str]) -> pd.DataFrame:
+    """The comparisons of a dry run: those by the judge, as are the metrics ``asking`` it, have no test."""
+    by_judge = ~comparisons["stage"].isin([OVERLAP, OWN]) | comparisons["metric"].isin(asking)
+    note = comparisons["note"].mask(by_judge, DRY_RUN)
+    changed = comparisons["changed"] & ~by_judge
+    return comparisons.assign(p=comparisons["p"].mask(by_judge), changed=changed, note=note)
 
 
 def problem_of(made: Frames, allowed: float) -> str | None:

@@ -1,1 +1,1 @@
-"""What a rebuild was made from and came to: lineages, their records, comparison, retention."""
+"""What a rebuild was made from and came to: lineages, their records, comparison."""

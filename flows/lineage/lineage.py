@@ -182,7 +182,7 @@ def _recorded(name: str) -> NamedLineage:
     if content is None:
         raise SourceError(
             f"{name}: neither a git revision, nor a DVC experiment, nor a recorded lineage id; "
-            "vignette compare --list shows the recorded ones"
+            "vignette compare lists the recorded ones"
         )
     stages = tuple(StageLineage(**stage) for stage in content["stages"].values())
     found = Lineage(content["lineage"], stages)

@@ -1,8 +1,8 @@
 """Clones made for a trial, and for the lineages of a strong model whose replies ship with the project."""
 
-import gzip
 import hashlib
-import json
+import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,17 +12,25 @@ from typing import Any
 
 import yaml
 
-from flows.repository.git import git, git_text
+from flows.repository.git import git, git_text, without_git
+from flows.repository.params import STARTED_BY
+from flows.repository.pipeline import MAIN, declared_outputs, read_pipeline
 from flows.repository.workspace import FOLDER, STORE, root
 from schemas.errors import VignetteError
 
 CASSETTES = Path("tests/cassettes")
 """A folder for each recorded lineage, and the fingerprints of the model that all have in common."""
-_PARAMS, _REPLIES, _COMPARED = "params.yaml", "replies.jsonl.gz", "judges_compared.csv"
+_PARAMS, _REPLIES = "params.yaml", "replies.jsonl.gz"
 RULES, RECORDED = "rules", "strong-model"
 """Git tags of the simulator's and the recorded lineage."""
 _MARK, _BUILDING = "vignette.own-clone", "building"
 """Git setting of the clones made here: the state in which they were left, or that they are not complete."""
+
+_STATE = (".vignette/", ".dvc/", "prefect.toml")
+"""What any command in a clone writes."""
+_BUILT = ("params.yaml", "dvc.lock", "reports/index.html")
+_BUILT_IN = ("fingerprints/", "reports/comparisons/", f"{CASSETTES}/")
+"""What a build writes besides the outputs of its stages."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +48,6 @@ class Cassette:
     def replies(self) -> Path:
         return CASSETTES / self.name / _REPLIES
 
-    @property
-    def compared(self) -> Path:
-        """The rules against the recorded model, on the same requests."""
-        return CASSETTES / self.name / _COMPARED
-
 
 def cassettes() -> list[Cassette]:
     """The recorded lineages that ship with the project, in order of their names."""
@@ -57,12 +60,6 @@ def cassette(name: str) -> Cassette:
     if name not in known:
         raise VignetteError(f"no lineage {name!r} is recorded; there are: {', '.join(known)}")
     return known[name]
-
-
-def read_replies(file: Path) -> list[dict[str, Any]]:
-    """Requests and replies, as `vignette store export` writes them into a compressed file."""
-    with gzip.open(file, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
 
 
 def recorded_params(folder: Path, recorded: Cassette) -> dict[str, Any]:
@@ -92,7 +89,9 @@ class OwnClone:
 
     def vignette(self, *arguments: str) -> None:
         """Run a ``vignette`` command in the clone. Raises VignetteError if it fails."""
-        done = subprocess.run([sys.executable, "-m", "flows.commands.cli", *arguments], cwd=self.folder, check=False)
+        command = [sys.executable, "-m", "flows.commands.cli", *arguments]
+        environment = {**without_git(os.environ), STARTED_BY: shlex.join(["vignette", *sys.argv[1:]])}
+        done = subprocess.run(command, cwd=self.folder, env=environment, check=False)
         if done.returncode != 0:
             raise VignetteError(
                 f"vignette {' '.join(arguments)}, in {self.folder}, ended with status {done.returncode}; see its output"
@@ -134,9 +133,6 @@ class RecordedClone(OwnClone):
         if (self.folder / self.recorded.replies).exists():  # not in a lineage that is recorded for the first time
             self.vignette("store", "import", str(self.recorded.replies))
         self._build(RECORDED, "--no-probe")
-        # That of the last commit; a file that a user keeps would not be replaced.
-        (self.folder / self.recorded.compared).unlink(missing_ok=True)
-        self.vignette("judges", "--rules", "--out", str(self.recorded.compared))
 
     def _build(self, name: str, *options: str) -> None:
         """Rebuild, and commit and tag the lineage."""
@@ -157,17 +153,49 @@ def _changed(params: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _require_own(folder: Path) -> None:
-    """Nothing that a person keeps is deleted: the folder must be empty, or a clone made here and not changed since."""
+    """Nothing that a person keeps is deleted: the folder must be empty, or a clone made here and not changed since.
+
+    Of one that is not complete, it is not known what the build left; it may hold what a build writes, and no more.
+    """
     if folder.is_dir() and not any(folder.iterdir()):
         return
     mark = git("config", "--get", _MARK, folder=folder) if (folder / ".git").is_dir() else None
     if mark is None:
-        raise VignetteError(f"{folder} exists and is no earlier clone made by this command; name another --folder")
-    if mark.decode().strip() not in (_BUILDING, _state(folder)):
-        raise VignetteError(f"{folder} was changed since it was made; remove it, or name another --folder")
+        raise VignetteError(f"{folder} exists and is no earlier clone made by this command; move it away")
+    if mark.decode().strip() == _BUILDING:
+        if others := [name for name in _changes(folder) if not _is_built(name, folder)]:
+            raise VignetteError(f"{folder} holds {others[0]}, which no build wrote; move it away")
+    elif mark.decode().strip() != _state(folder):
+        raise VignetteError(f"{folder} was changed since it was made; remove it or move it away")
+
+
+def _changes(folder: Path) -> list[str]:
+    """Files in which a clone differs from its commit, also ignored ones, but for those that every command writes."""
+    options = ("--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
+    listed = git("status", *options, folder=folder)
+    if listed is None:
+        raise VignetteError(f"{folder}: git cannot tell what changed there; remove it or move it away")
+    found = []
+    for name in (line[3:] for line in listed.decode(errors="surrogateescape").split("\0") if line):
+        inner = (folder / name).rglob("*") if name.endswith("/") else [folder / name]
+        found += [path.relative_to(folder).as_posix() for path in inner if not path.is_dir() or path.is_symlink()]
+    return sorted(name for name in found if not (name.startswith(_STATE) or "__pycache__" in name.split("/")))
+
+
+def _is_built(name: str, folder: Path) -> bool:
+    """Whether a build in a clone writes a file."""
+    pipeline = folder / MAIN
+    stages = read_pipeline(pipeline).values() if pipeline.is_file() else ()
+    outs = [path for stage in stages for path in declared_outputs(stage)]
+    return (
+        name in _BUILT or name.startswith(_BUILT_IN) or any(name == out or name.startswith(f"{out}/") for out in outs)
+    )
 
 
 def _state(folder: Path) -> str:
-    """Hash of a clone's references and of the changes in its working tree."""
-    listed = git_text("for-each-ref", folder=folder) + git_text("status", "--porcelain", folder=folder)
-    return hashlib.sha256((listed + git_text("diff", "HEAD", folder=folder)).encode()).hexdigest()
+    """Hash of a clone's references, of the changes in its working tree, and of the files that git ignores."""
+    said = [git_text("for-each-ref", folder=folder), git_text("diff", "--no-ext-diff", "HEAD", folder=folder)]
+    for name in _changes(folder):
+        found = (folder / name).lstat() if os.path.lexists(folder / name) else None
+        said.append(f"{name} {found and (found.st_size, found.st_mtime_ns)}")
+    return hashlib.sha256("\n".join(said).encode(errors="surrogateescape")).hexdigest()

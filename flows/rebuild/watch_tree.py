@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from flows.repository.cache import push_artefacts
-from flows.repository.git import git, git_text
+from flows.repository.git import git, git_text, without_git
 from flows.repository.pipeline import MAIN, declared_outputs, read_pipeline
 from flows.repository.workspace import FINGERPRINTS, WORKSPACE, replace_text, root, workspace
 from schemas.errors import VignetteError
@@ -202,7 +202,7 @@ class WatchTree:
 
     def _environment(self) -> dict[str, str]:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-        return {**os.environ, WORKSPACE: str(workspace()), "PATH": path}
+        return {**without_git(os.environ), WORKSPACE: str(workspace()), "PATH": path}
 
 
 def _remove_stale(lock: Path) -> None:

@@ -16,12 +16,9 @@ from flows.repository.workspace import root
 from schemas.errors import SourceError, VignetteError
 
 
-def cached_file(md5: str, *, listing: bool = False) -> Path | None:
-    """The cached file with that hash; None when the cache lacks it.
-
-    ``listing``: the hash, which then ends in .dir, is that of a folder, and the file lists what is in it.
-    """
-    if len(md5) < 3 or md5.endswith(".dir") != listing:
+def cached_file(md5: str) -> Path | None:
+    """The cached file with that hash; None when the cache lacks it, or the hash is that of a folder."""
+    if len(md5) < 3 or md5.endswith(".dir"):
         return None
     file = cache_folder(root()) / md5[:2] / md5[2:]
     return file if file.is_file() else None

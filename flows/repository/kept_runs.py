@@ -1,8 +1,7 @@
 """Keeps the measurements of each run of a stage under the content of its outputs, outside DVC's outputs.
 
 The same outputs are found again whether the stage ran in the clone, in the watch's tree or in an experiment, and also
-when DVC restores them from its cache. A clone that pulled the outputs has no measurements of them. With the replies
-behind each output, it is known what only lineages to be forgotten use.
+when DVC restores them from its cache. A clone that pulled the outputs has no measurements of them.
 """
 
 import hashlib
@@ -41,16 +40,6 @@ def used_keys(stage: StageLineage) -> set[bytes] | None:
 
     file = _file(stage.name, stage.outs).with_suffix(".keys")
     return set(split_keys(file.read_bytes())) if file.exists() else None
-
-
-def drop_runs(kept: Iterable[StageLineage]) -> int:
-    """Delete the measurements of all outputs but those of ``kept``; returns how many runs were forgotten."""
-    names = {_file(stage.name, stage.outs) for stage in kept}
-    dropped = [file for file in (workspace() / _RUNS).glob("*/*.json") if file not in names]
-    for file in dropped:
-        file.unlink()
-        file.with_suffix(".keys").unlink(missing_ok=True)
-    return len(dropped)
 
 
 def _file(stage: str, outs: Mapping[str, str]) -> Path:

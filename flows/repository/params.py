@@ -9,7 +9,7 @@ from typing import Any, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from flows.repository.workspace import STORE, workspace
+from flows.repository.workspace import STORE, belongs_to_user, workspace
 from schemas.errors import DomainError, ParamsError, did_you_mean
 from schemas.params import Params
 from schemas.params.llm import Budget
@@ -22,14 +22,31 @@ BUDGET = "VIGNETTE_BUDGET"
 """Environment variable in which a scheduled rebuild passes its budget to the stages, as JSON."""
 YES = "VIGNETTE_YES"
 """Environment variable with which `vignette repro --yes`, or the user, confirms whatever a run costs."""
+STARTED_BY = "VIGNETTE_STARTED_BY"
+"""Environment variable with the user's command, where that runs `vignette repro` in a clone of its own."""
+COLLECT = "VIGNETTE_COLLECT"
+"""Environment variable in which `vignette store missing` has the stages note requests instead of sending them."""
 
 
-def load_params(path: Path = Path("params.yaml")) -> Params:
+def is_collecting() -> bool:
+    """Whether requests without a stored reply are noted in the store, and not sent."""
+    return COLLECT in os.environ
+
+
+_DEFAULT = Path("params.yaml")
+
+
+def load_params(path: Path = _DEFAULT) -> Params:
     """Read and check a params file; this process then works in its domain, with its prompts.
 
     Raises DomainError for an unknown domain, and ParamsError that names the file, each offending key, what was found
     and what was expected.
     """
+    if path == _DEFAULT and not belongs_to_user(path):
+        raise ParamsError(
+            f"{path.absolute()}: belongs to another user, who would choose the endpoints that get your keys; copy the "
+            "folder, or name the file with its whole path by --params where the command has it"
+        )
     try:
         text = path.read_text(encoding="utf-8")
         _refuse_duplicates(path, compose_yaml(text))
@@ -52,6 +69,10 @@ def load_params(path: Path = Path("params.yaml")) -> Params:
     try:
         use_domain(params.domain)
         use_folder(None if folder is None else path.parent / folder)
+        if folder is not None:
+            from tasks.llm.prompts import require_fillable  # loads jinja2
+
+            require_fillable()
     except DomainError as error:
         said = str(error).removeprefix("params.yaml: ")
         raise DomainError(f"{path}: {said}{did_you_mean(params.domain, domain_names())}") from error

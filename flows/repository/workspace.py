@@ -1,7 +1,9 @@
 """Locates the clone, or what an installation without one uses in its place, and disables telemetry."""
 
 import os
+import shlex
 import sys
+import tomllib
 from pathlib import Path
 
 from platformdirs import user_cache_path
@@ -9,6 +11,9 @@ from platformdirs import user_cache_path
 from schemas.errors import VignetteError
 
 FOLDER = ".vignette"
+_PRIVATE = 0o700
+_TRUSTED = ("", ".dvc", "pyproject.toml", "params.yaml", "flows", "flows/commands", "flows/commands/cli.py")
+"""Files and folders of a clone by which a command is led; one of another user could lead it anywhere."""
 
 LOGGER = "vignette"
 """Logger whose messages are shown with the flow run in Prefect, and not in the terminal."""
@@ -50,26 +55,57 @@ def answerer_fingerprints(name: str, folder: Path = FINGERPRINTS) -> Path:
     return folder / "answerers" / name
 
 
-def judge_fingerprints(name: str, folder: Path = FINGERPRINTS) -> Path:
-    """Folder with the fingerprint of a further judge, of ``judges``."""
-    return folder / "judges" / name
-
-
 def clone() -> Path | None:
-    """The clone's root, None outside of one: DVC_ROOT inside a stage, else the nearest parent folder with .dvc.
+    """The clone's root, None outside of one: DVC_ROOT inside a stage, else the nearest parent folder with .dvc that
+    `is_own`.
 
     In a queued experiment DVC_ROOT is the parent repository, so experiments in copies share its response store.
     """
     if "DVC_ROOT" in os.environ:
         return Path(os.environ["DVC_ROOT"])
+    return next((folder for folder in _with_dvc() if is_own(folder)), None)
+
+
+def _with_dvc() -> list[Path]:
+    """The working directory and its parents that have a folder .dvc, the nearest first."""
     here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if (folder / ".dvc").is_dir()), None)
+    return [folder for folder in (here, *here.parents) if (folder / ".dvc").is_dir()]
+
+
+def is_own(folder: Path) -> bool:
+    """Whether a folder is a working tree of vignette that the user or root made, whose code and params may be used.
+
+    In a folder of another user, code and endpoints would be that user's choice, and run and paid with this one's keys.
+    """
+    return _is_vignette(folder) and all(belongs_to_user(folder / name) for name in _TRUSTED)
+
+
+def _is_vignette(folder: Path) -> bool:
+    try:
+        project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8")).get("project", {})
+    except (OSError, ValueError):
+        return False
+    return isinstance(project, dict) and project.get("name") == "vignette"
+
+
+def belongs_to_user(path: Path) -> bool:
+    """Whether a file or folder, or a link in its place, belongs to the user or root; true where there is none."""
+    try:
+        return path.lstat().st_uid in (0, os.geteuid())
+    except OSError:
+        return not os.path.lexists(path)
 
 
 def root() -> Path:
     """The clone's root. Raises VignetteError outside a clone."""
     found = clone()
     if found is None:
+        if foreign := next(filter(_is_vignette, _with_dvc()), None):
+            raise VignetteError(
+                f"{Path.cwd()}: no clone of yours here or above; {foreign} is one that belongs to another user, in "
+                "whole or in part. Work in a clone of your own, or as that user; if it is yours: sudo chown -R "
+                f"$(id -u) {shlex.quote(str(foreign))}"
+            )
         raise VignetteError(
             f"{Path.cwd()}: no clone of vignette here or above, and this needs one (git clone, then make setup); "
             "evaluate, audit, plan, agreement, prompts and exchange --dataset work anywhere"
@@ -89,15 +125,18 @@ def params_file() -> Path:
 
 
 def workspace() -> Path:
-    """The folder of state shared by all runs (response store, MLflow, servers); created when missing.
+    """The folder of state shared by all runs (response store, MLflow, servers), of the user alone; made when missing.
 
     It belongs to the clone or, without one, to the user's cache. The tree of a watch uses the folder of the clone that
     it belongs to, named by VIGNETTE_WORKSPACE.
     """
     found = clone()
     own = user_cache_path("vignette") if found is None else found / FOLDER
-    folder = Path(os.environ.get(WORKSPACE) or own)
-    folder.mkdir(parents=found is None, exist_ok=True)
+    named = os.environ.get(WORKSPACE)
+    folder = Path(named or own)
+    folder.mkdir(_PRIVATE, parents=found is None, exist_ok=True)
+    if not named and folder.stat().st_uid == os.geteuid() and folder.stat().st_mode & 0o077:
+        folder.chmod(_PRIVATE)  # made by an earlier version; notes and replies may be confidential
     return folder
 
 

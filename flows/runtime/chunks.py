@@ -1,7 +1,7 @@
 """Cuts a stage's work into chunks of rows and runs each as a Prefect task, with retries."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 from schemas.errors import VignetteError, first_cause
 from schemas.params import Params
-from schemas.params.llm import RoleName, Sending
+from schemas.params.llm import RoleName
 from tasks.llm.calls import Ask
 from tasks.progress import CHUNK, progress
 
@@ -92,16 +92,6 @@ def join(parts: list[Frames]) -> Frames:
         filled = [part[name] for part in parts if len(part[name])]
         joined[name] = pd.concat(filled or [parts[0][name]], ignore_index=True)
     return joined
-
-
-def uses_batches(params: Params, roles: Collection[RoleName]) -> bool:
-    """Whether a stage that asks ``roles`` sends batches.
-
-    As a round of them may take a day, one process runs all its chunks at once, so that each round holds the requests
-    of the whole table.
-    """
-    sending = (params.runtime.sending.get(role, Sending()) for role in roles)
-    return any(one.transport == "batch" for one in sending)
 
 
 async def worth_retrying(_task: object, _run: object, state: object) -> bool:

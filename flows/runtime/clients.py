@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from flows.repository.params import response_store, run_budget
+from flows.repository.params import is_collecting, response_store, run_budget
 from flows.repository.workspace import FINGERPRINTS
 from schemas.errors import EndpointError
 from schemas.params import Params
@@ -129,6 +129,7 @@ class Clients:
             prices=self.params.prices,
             base_url=self.start_simulator() if settings.is_simulator else None,
             before_first=None if settings.is_simulator else self._confirm,
+            collect=is_collecting(),
             progress=None if self.quiet else self._open.enter_context(progress(self.stage, 0, CALL)),
         )
         opened = await self._open.enter_async_context(client)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 
-from flows.repository.params import YES, confirmation_limit, response_store
+from flows.repository.params import STARTED_BY, YES, confirmation_limit, response_store
 from flows.repository.pipeline import model_stages, read_pipeline, with_dependents
 from schemas.params import Params
 from tasks.transport.processes import run_start
@@ -55,5 +55,5 @@ def require_confirmation(params: Params, pipeline: Path, stages: Collection[str]
         if name in stages and any(not params.roles[role].is_simulator for role in asked[name])
     ]
     lines = [line for line in lines if line.stage in stages]
-    confirm = f"use `vignette repro --yes`, or set {YES}=1 for dvc"
+    confirm = f"use `{os.environ.get(STARTED_BY, 'vignette repro')} --yes`, or set {YES}=1 for dvc"
     require_affordable(params, lines, "the run", confirm, spent=spent, unknown=never_ran)

@@ -18,7 +18,7 @@ from flows.repository.pipeline import model_stages, stage_files
 from flows.repository.terminal import aligned
 from schemas.errors import BudgetError
 from schemas.params import Params
-from schemas.params.llm import RoleName, Sending
+from schemas.params.llm import RoleName
 from tasks.llm.costs import Estimate, template_tokens
 from tasks.tracking.lineage import read_lineage
 from tasks.transport.inspection import rehearsed
@@ -129,8 +129,7 @@ class Line:
 def priced(params: Params, stage: str, estimate: Estimate, how: str) -> Line:
     """The line of an estimate, with its cost by the role's model and the bounds of its calls."""
     role = params.roles[estimate.role]
-    batch = params.runtime.sending.get(estimate.role, Sending()).transport == "batch"
-    dollars = 0.0 if role.is_simulator else estimate.dollars(params.prices.get(role.model), batch=batch)
+    dollars = 0.0 if role.is_simulator else estimate.dollars(params.prices.get(role.model))
     least, most = (bound(stage, estimate.role, estimate.calls, params) for bound in (fewest_calls, most_calls))
     return Line(stage, estimate, dollars, how, least, most, role.model, role.is_simulator)
 
@@ -220,7 +219,7 @@ def estimates(params: Params, pipeline: Path, records: int | None = None) -> tup
     elsewhere = {name for name, keys in ran.items() if keys is None}  # replies in the store are of other runs
     lines, unknown = [], []
     for stage in model_stages(pipeline):
-        if stage == FURTHER_JUDGES or (stage == OWN_METRICS and not _own_metrics_ask(pipeline)):
+        if stage == OWN_METRICS and not _own_metrics_ask(pipeline):
             continue
         then = None if stage in elsewhere else params_of_last_run(stage, pipeline, params)
         if stage in counted and stage in SIZES and then is not None:
@@ -233,7 +232,7 @@ def estimates(params: Params, pipeline: Path, records: int | None = None) -> tup
             unknown.append(stage)
             continue
         lines += [priced(params, stage, estimate, how) for estimate in found]
-    return [*lines, *by_further_judges(params, lines)], unknown
+    return lines, unknown
 
 
 def _keys_of_last_runs(pipeline: Path) -> dict[str, set[bytes] | None]:
@@ -250,21 +249,6 @@ def _own_metrics_ask(pipeline: Path) -> bool:
 
     file = pipeline.parent / stage_files(pipeline, OWN_METRICS).dep("metrics")
     return any(one.asks for one in load_metrics([file]))
-
-
-FURTHER_JUDGES = "further_judges"
-JUDGED = ("doclens", "med_omit")
-"""Stages whose claims and facts further judges judge."""
-
-
-def by_further_judges(params: Params, lines: Sequence[Line]) -> list[Line]:
-    """At most what the judge's calls of the stages `JUDGED` are, for each of ``judges``: they do not list anything."""
-    own = [line.estimate for line in lines if line.stage in JUDGED and line.estimate.role == "judge"]
-    if not own:
-        return []
-    sums = (sum(getattr(one, what) for one in own) for what in ("calls", "prompt_tokens", "completion_tokens"))
-    estimate, how = Estimate("judge", *sums), f"at most as {' and '.join(JUDGED)}"
-    return [priced(params.judged_by(name), FURTHER_JUDGES, estimate, how) for name in params.judges]
 
 
 def _scaled(stage: str, counted: list[Estimate], then: Params, now: Params) -> tuple[list[Estimate], str]:

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from flows.repository.workspace import replace_text, workspace
 from schemas.errors import SourceError, with_remedy
@@ -25,9 +25,14 @@ def write_export(folder: Path, files: Mapping[str, bytes], kind: str) -> None:
     """Write files by their names within a folder, in place of what an earlier export of the same kind wrote there.
 
     An interrupted export is replaced by the next one. Raises SourceError, see `require_replaceable`, before anything is
-    changed, and when the disk is full, which keeps the earlier export.
+    changed, for a name that is absolute or leads out of the folder, and when the disk is full, which keeps the earlier
+    export.
     """
     folder = folder.resolve()
+    for name in files:  # made of ids, which are a user's or another's
+        parts = PurePosixPath(name).parts
+        if not parts or ".." in parts or parts[0] in ("/", "//", MARKER, PARTIAL):
+            raise SourceError(f"{folder}: {name!r} is no name of a file in it; rename what it is named after")
     known, partial = require_replaceable(folder, kind), folder / PARTIAL
     digests = {name: [_digest(content)] for name, content in files.items()}
     try:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pandera.pandas as pa
 
+from flows.repository.params import is_collecting
 from flows.repository.pipeline import StageFiles
-from flows.repository.workspace import FINGERPRINTS, LOGGER, answerer_fingerprints, judge_fingerprints
-from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join, run_here, uses_batches
+from flows.repository.workspace import FINGERPRINTS, LOGGER, answerer_fingerprints
+from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join, run_here
 from flows.runtime.confirmation import confirmation
 from flows.runtime.sources import SourceFolder, declared_sources, fingerprint_file, sources_folder
 from flows.runtime.tables import read_table, write_table, write_text
@@ -50,7 +51,7 @@ class Stage:
         self.name, self.files, self.all_params = files.name, files, params
         self.params = params if files.params is None else params.declared_only(files.params | HOW_STAGES_RUN)
         self._fingerprints = fingerprints
-        self._others: dict[Path, Stage] = {}
+        self._others: dict[str, Stage] = {}
         self._opened: list[Clients] = []  # by this stage and by those with other models, which share the list
         self.rows: dict[str, int] = {}
         """Rows of each table written so far, by stem."""
@@ -168,11 +169,8 @@ class Stage:
         Every frame is cut by the same values; the chunks' results are concatenated in order.
         """
         chunks = cut(frames, by, self.params.runtime.chunk_rows)
-        on_dask, batches = self.params.runtime.dask is not None, uses_batches(self.params, self.files.roles)
-        if on_dask and batches:
-            print(f"{self.name}: one process collects the requests into batches; runtime.dask is not used")
-        if batches or not on_dask:
-            at_once = len(chunks) if batches else CHUNKS_AT_ONCE
+        if is_collecting() or self.params.runtime.dask is None:
+            at_once = len(chunks) if is_collecting() else CHUNKS_AT_ONCE  # each round has those of the whole table
             return join(await run_here(self.name, work, chunks, self.params, self.ask, at_once=at_once))
         from flows.runtime.dask_chunks import run_on_dask
 
@@ -180,18 +178,11 @@ class Stage:
 
     def answered_by(self, name: str) -> "Stage":
         """This stage with an answerer of ``note_qa_outside.answerers`` in that role, the only one to ask."""
-        return self._by(answerer_fingerprints(name), self.all_params.answered_by(name))
-
-    def judged_by(self, name: str) -> "Stage":
-        """This stage with a judge of ``judges`` in that role, the only one to ask."""
-        return self._by(judge_fingerprints(name), self.all_params.judged_by(name))
-
-    def _by(self, fingerprints: Path, params: Params) -> "Stage":
-        """This stage with other params and identities. The clients that it opens are closed with this one's."""
-        if fingerprints not in self._others:
-            self._others[fingerprints] = Stage(self.files, params, fingerprints)
-            self._others[fingerprints]._opened = self._opened
-        return self._others[fingerprints]
+        if name not in self._others:
+            own = answerer_fingerprints(name)
+            self._others[name] = Stage(self.files, self.all_params.answered_by(name), own)
+            self._others[name]._opened = self._opened  # whose clients are closed together
+        return self._others[name]
 
     def require_answers(self) -> None:
         """Raises EndpointError when calls failed on the way, so that DVC does not take the stage for finished."""

@@ -16,16 +16,15 @@ from tasks.baselines.comparisons import (
     unfitted_tables,
 )
 from tasks.baselines.note_vectors import noted_records
-from tasks.baselines.reproduction import replicate_many, replicate_rows, tabular_rows, text_rows, tune_once
+from tasks.baselines.reproduction import replicate_many, replicate_rows, tabular_rows, tune_once
 from tasks.baselines.scoring import metric_rows, reliability_rows
 from tasks.baselines.xgboost_tab import tuned_rows
-from tasks.reproduction.published import SIMSUM, other_domain_rows
 
 MODELS = ("bn_tab", "xgboost_tab", "neural_text", "neural_text_tab", "bn_text")
 
 
 async def run_baselines(stage: Stage) -> None:
-    """Write metric, comparison and reliability tables, reproduction rows, and test records without a note."""
+    """Write metric, comparison and reliability tables, and test records without a note."""
     parts, params, seed = load_parts(stage), stage.params.baselines, stage.params.seed
     targets = parts.targets
     predictions = pd.concat([stage.load(f"predictions_{model}") for model in MODELS], ignore_index=True)
@@ -43,12 +42,6 @@ async def run_baselines(stage: Stage) -> None:
     stage.save_metrics("baselines_paired", pairs)
     stage.save_metrics("xgboost_tuned", tuned_rows(stage.load("tuned"), len(parts.train), seed))
     stage.save("baselines_reliability", reliability_rows(predictions, targets, bins=params.bins))
-    if parts.definition.source == SIMSUM:
-        printed = stage.load("simsum_table5_f1"), stage.load("simsum_table6_f1")
-        reproduced = text_rows(scores, *printed)
-    else:
-        reproduced = other_domain_rows(["Table 5", "Table 6"], parts.definition.name)
-    stage.save("reproduction_baselines", reproduced)
     stage.save_unscored("unscored_baselines", missing, of=len(parts.test), uncounted=too_few)
 
 

@@ -19,7 +19,6 @@ from schemas.tables.columns import typed
 from schemas.tables.evaluation import JUDGED, RECORDED_CLAIMS
 from schemas.tables.metrics import UNSCORED
 from tasks.domains.rules import rules_of
-from tasks.judges.prompt_styles import judge_styles, printed_style_rows, reference_instances, style_rows
 from tasks.llm.calls import Ask, Asks, unscored_table
 from tasks.measures.doclens.agreement import (
     JUDGE,
@@ -83,9 +82,6 @@ PLAN = Plan(sections="soap", citing=WRITERS, expected=WRITERS)
 _PRINTED = {
     1: "doclens_table1_nli",
     4: "doclens_table4_nli_2way",
-    5: "doclens_table5_mednli_3way",
-    6: "doclens_table6_claim_recall_20",
-    7: "doclens_table7_claim_recall_100",
     20: "doclens_table20_aci_rouge_medcon",
     21: "doclens_table21_aci_gpt4",
     22: "doclens_table22_aci_mistral",
@@ -106,7 +102,7 @@ def reads_doclens_published(params: Params) -> list[str]:
 
 
 async def run_doclens_published(stage: Stage) -> None:
-    """Judge every system and compare the printed figures with ours; absent rows without the sources.
+    """Judge every system and compare the printed figures with ours; without the sources, those that follow from others.
 
     In GPT-4's place is the configured judge, or the recorded one where the simulator's rules are configured.
     """
@@ -117,8 +113,6 @@ async def run_doclens_published(stage: Stage) -> None:
     try:
         documents = read_encounters(stage.sources or Path(), params.doclens.systems, subclaims=True)
     except MissingSourceError:
-        rows += [*rouge_rows(printed[20], printed[24], []), *recall_rows(printed[25], None), *word_rows(words, [])]
-        rows += [*whole_note_rows(printed[21], None), *precision_rows(printed[21], printed[25], None)]
         stage.save("reproduction_doclens", reproduction_rows(rows))
         stage.save_empty("doclens_aci_judged", "recorded_claims")
         stage.save_unscored("unscored_doclens_aci", unscored_table([]), of=0)
@@ -128,12 +122,9 @@ async def run_doclens_published(stage: Stage) -> None:
     made = await stage.in_chunks(judge_encounters, {"documents": documents_table(documents)}, by="document")
     judged = _in_order(made["judged"])
     stage.save("doclens_aci_judged", judged)
-    instances = reference_instances(documents, claims=params.doclens.style_claims, seed=seed)
-    styles = await stage.in_chunks(style_chunk, {"instances": instances}, by="document")
-    unscored = pd.concat([made["unscored"], styles["unscored"]], ignore_index=True)
     strong = await judge_claims(documents, ask := recorded(), ask, params.doclens)
-    known = len(judged) + len(styles["verdicts"]) + len(unscored)
-    stage.save_unscored("unscored_doclens_aci", unscored, of=known, uncounted=strong["unscored"])
+    known = len(judged) + len(made["unscored"])
+    stage.save_unscored("unscored_doclens_aci", made["unscored"], of=known, uncounted=strong["unscored"])
 
     claims, made_by = strong["judged"], stage.provenance(["writer", "judge"])
     rules, complete = await judged_by_rules(claims, documents), documents_of(made["documents"])
@@ -148,15 +139,14 @@ async def run_doclens_published(stage: Stage) -> None:
         distance_metrics(printed[25], others, recalls, seed=seed),
         rules_agreement(claims, rules, STRONG, seed=seed),
         section_preferences(judged, complete, WRITERS, seed=seed, provenance=made_by),
-        style_rows(styles["verdicts"], seed=seed, provenance=stage.provenance(["judge"])),
-        printed_style_rows(*(printed[number] for number in (4, 5, 6, 7))),
         evaluator_agreement(whole, by_section, {JUDGE: judged, STRONG: claims}, seed=seed),
     ]
     stage.save_metrics("doclens_aci", pd.concat(tables, ignore_index=True))
-    model = claims if params.roles["judge"].is_simulator else judged
-    rows += [*rouge_rows(printed[20], printed[24], documents), *whole_note_rows(printed[21], model)]
-    rows += [*recall_rows(printed[25], section_recalls(model, documents)), *word_rows(words, documents)]
-    rows += precision_rows(printed[21], printed[25], model)
+    judge_role = params.roles["judge"]
+    compared, model = (claims, STRONG) if judge_role.is_simulator else (judged, judge_role.model)
+    rows += [*rouge_rows(printed[20], printed[24], documents), *whole_note_rows(printed[21], compared, model)]
+    rows += [*recall_rows(printed[25], section_recalls(compared, documents), model), *word_rows(words, documents)]
+    rows += precision_rows(printed[21], printed[25], compared, model)
     stage.save("reproduction_doclens", reproduction_rows(rows))
 
 
@@ -195,13 +185,6 @@ async def judge_encounters(frames: Frames, ask: Asks, params: Params) -> Frames:
     documents, examples = documents_of(frames["documents"]), params.doclens.writer_examples
     writers = [writer("cited_note", examples, name=name, by_section=name == WRITERS[1]) for name in WRITERS]
     return await write_and_judge(ask("writer"), ask("judge"), documents, writers, PLAN, params.doclens)
-
-
-async def style_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
-    """Verdicts on entailment instances of one chunk of encounters in each prompt style."""
-    rules = not params.roles["judge"].is_simulator
-    verdicts, unscored = await judge_styles(ask("judge"), frames["instances"], params.doclens, rules=rules)
-    return {"verdicts": verdicts, "unscored": unscored_table(unscored)}
 
 
 def reads_doclens_summaries(params: Params) -> list[str]:

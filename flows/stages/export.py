@@ -1,9 +1,9 @@
-"""Stage `export`: the dataset as files in SimSUM's layout and for Hugging Face, with card and Croissant file."""
+"""Stage `export`: the dataset as files in SimSUM's layout and for Hugging Face, with its card."""
 
 from flows.runtime.stage import Stage
 from flows.runtime.tables import write_folder
 from tasks.dataset.export import CHECKSUMS, checksums, dataset_files
-from tasks.exchange.patients import visit_splits, with_visits
+from tasks.dataset.patients import visit_splits, with_visits
 from tasks.network.visits import visit_dates
 
 

@@ -10,12 +10,10 @@ from schemas.tables.evaluate import CLAIMS, GROUNDED
 from tasks.domains.history import history_words
 from tasks.domains.rules import rules_of
 from tasks.measures.doclens.judging import Plan
-from tasks.measures.history.importance import COLUMNS, fact_importances
 from tasks.measures.history.judging import judge_summaries, summary_documents
 from tasks.measures.history.metrics import metric_rows
 from tasks.measures.history.questions import summary_questions
 from tasks.measures.history.summarising import names_of, not_citing
-from tasks.network.transitions import read_transitions
 from tasks.statistics.bootstrap import sample_records
 from tasks.texts.document import documents_table, system_names
 from tasks.visits.facts import Worder
@@ -38,7 +36,6 @@ async def run(stage: Stage) -> None:
         partial(judge_summaries, plan), {"documents": documents_table(documents)}, by="document"
     )
     made |= {"truth": truth, "history_facts": frames["history_facts"]}
-    made["importances"] = _importances(stage, frames["visits"], worder)
     claims = typed(made["recalled"], CLAIMS).sort_values(list(CLAIMS.unique or []), ignore_index=True)
     errors = typed(made["errors"], GROUNDED).sort_values(list(GROUNDED.unique or []), ignore_index=True)
     stage.save("summary_truth", truth)
@@ -55,11 +52,3 @@ async def run(stage: Stage) -> None:
         provenance=stage.provenance(["writer", "answerer", "judge"]),
     )
     stage.save_metrics("history_summaries", rows)
-
-
-def _importances(stage: Stage, visits: pd.DataFrame, worder: Worder) -> pd.DataFrame:
-    """Importance of the record's facts by the network; without visits, there may be no transitions."""
-    if visits.empty:
-        return pd.DataFrame(columns=COLUMNS)
-    transitions = read_transitions(stage.dep("network").with_name("transitions.yaml"), stage.network)
-    return fact_importances(visits, worder, stage.network, transitions)

@@ -12,6 +12,8 @@ from flows.runtime.stage import Stage, require_scored
 from flows.stages.recorded_judge import STRONG, drawn, recorded
 from schemas.errors import MissingSourceError
 from schemas.params import Params
+from schemas.tables.columns import typed
+from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.llm.calls import Ask, Asks, unscored_table
 from tasks.measures.med_omit.judging import (
     WRITER,
@@ -24,7 +26,6 @@ from tasks.measures.med_omit.judging import (
 from tasks.measures.med_omit.metrics import (
     SYSTEM,
     SYSTEMS,
-    correlation_rows,
     difference_rows,
     document_scores,
     extent_rows,
@@ -115,7 +116,7 @@ async def run_med_omit_published(stage: Stage) -> None:
         stage.save_empty("facts_aci", "omitted_aci")
         stage.save_unscored("unscored_med_omit_aci", unscored_table([]), of=0)
         stage.save_metrics("med_omit_aci", metric_table([]))
-        stage.save("reproduction_med_omit", reproduction_rows(stage, metric_table([])))
+        stage.save("reproduction_med_omit", typed([], REPRODUCTION_ROWS))
         return
     made = await stage.in_chunks(judge_encounters, {"documents": documents_table(documents)}, by="document")
     made["facts"] = made["facts"].sort_values(["document", "fact"], ignore_index=True)
@@ -129,8 +130,9 @@ async def run_med_omit_published(stage: Stage) -> None:
     own = metric_tables(made, documents, {WRITER: len(documents)}, params, **about)
     other = metric_tables(strong, visits_drawn(documents), {}, params, made_by=STRONG, condition=STRONG)
     stage.save_metrics("med_omit_aci", pd.concat([own, other], ignore_index=True))
-    model = other if params.roles["judge"].is_simulator else own
-    stage.save("reproduction_med_omit", reproduction_rows(stage, model))
+    judge_role = params.roles["judge"]
+    metrics, model = (other, STRONG) if judge_role.is_simulator else (own, judge_role.model)
+    stage.save("reproduction_med_omit", omission_rows(pd.read_csv(stage.dep("medomit_table3_llms")), metrics, model))
 
 
 JUDGED_ENCOUNTERS = 20
@@ -152,14 +154,6 @@ def visits_drawn(documents: Sequence[Document]) -> list[Document]:
         replace(one, outputs={name: text for name, text in one.outputs.items() if name in systems})
         for one in drawn(documents, JUDGED_ENCOUNTERS)
     ]
-
-
-def reproduction_rows(stage: Stage, metrics: pd.DataFrame) -> pd.DataFrame:
-    """REPRODUCTION_ROWS of Tables 2, 3 and 5."""
-    names = ("table2_correlations", "table3_llms", "table5_correlations")
-    table_2, table_3, table_5 = (pd.read_csv(stage.dep(f"medomit_{name}")) for name in names)
-    correlations = correlation_rows(table_2, table_5, metrics, basis="stand-in")
-    return pd.concat([omission_rows(table_3, metrics, basis="stand-in"), correlations], ignore_index=True)
 
 
 def metric_tables(

@@ -1,6 +1,5 @@
 """Stage `report`: one self-contained HTML page of graph, notes, metric tables and reproduction."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,8 +29,7 @@ from tasks.reporting.page import (
     tiles,
 )
 from tasks.reproduction.conclusions import conclusions, short_titles
-from tasks.reproduction.page import known_rows
-from tasks.reproduction.published import SIMSUM
+from tasks.reproduction.published import SIMSUM, known_rows
 from tasks.tracking.lineage import CODE_STAGE
 
 PIPELINE = Path("dvc.yaml")
@@ -88,7 +86,7 @@ async def run(stage: Stage) -> None:
         fingerprints=provenance_rows(
             [stage.dep(role).read_text(encoding="utf-8") for role in sorted(stage.files.roles)]
         ),
-        params=json.dumps(stage.params.model_dump(mode="json"), indent=1),
+        params=stage.params.model_dump(mode="json"),
     )
     stage.save_text("index", page)
 

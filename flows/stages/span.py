@@ -5,20 +5,21 @@ import pandas as pd
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
 from schemas.params import Params
+from schemas.tables.columns import typed
+from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.dataset.simsum import LABEL, read_spans
 from tasks.domains.rules import rules_of
 from tasks.llm.calls import Asks, unscored_table
-from tasks.notes.consistency import flagged_row, spans_rows
+from tasks.notes.consistency import spans_rows
 from tasks.notes.prompting import symptom_values
-from tasks.reproduction.published import SIMSUM, other_domain_rows
+from tasks.reproduction.published import SIMSUM
 from tasks.spans.annotation import annotate_spans
 from tasks.spans.assertion import add_record_values, assertion_statistics, state_assertions
 from tasks.spans.statistics import all_statistics, statistics_rows
 
 
 async def run(stage: Stage) -> None:
-    """Write the spans, their statistics, and the comparison with Table 3."""
-    definition = stage.network
+    """Write the spans, their statistics, and of SimSUM's released spans the comparison with Table 3."""
     frames = {
         "records": stage.load("records"),
         "notes": stage.load("notes"),
@@ -28,14 +29,12 @@ async def run(stage: Stage) -> None:
     if published:
         spans = read_spans(stage.params.write.published, frames["notes"], frames["compact_notes"], stage.params.domain)
         done: Frames = {"spans": spans, "unscored": unscored_table([])}
-        label, basis = LABEL, "recomputed"
+        label = LABEL
     else:
         values = symptom_values(stage.load("prompts", ["record", "values"]))
         held = values["record"].isin(frames["notes"]["record"])
         done = await stage.in_chunks(span_chunk, {**frames, "records": values[held]})
         label = stage.ask("annotator").label
-        roles = (stage.params.roles["writer"], stage.params.roles["annotator"])
-        basis = "fitted" if any(role.is_simulator for role in roles) else "stand-in"
     rules = rules_of(stage.params.domain)
     spans = add_record_values(done["spans"], frames["records"], rules.symptoms)
     stage.save("spans", spans)
@@ -55,13 +54,9 @@ async def run(stage: Stage) -> None:
     if not published:
         tables.append(assertion_statistics(spans, rules.absent_value, seed=stage.params.seed, provenance=label))
     stage.save_metrics("span_statistics", pd.concat(tables, ignore_index=True))
-    if definition.source != SIMSUM:
-        absent = other_domain_rows(["Table 3a", "Table 3b"], definition.name)
-        stage.save("reproduction_spans", absent)
-        return
     printed = pd.read_csv(stage.dep("simsum_table3a_spans")), pd.read_csv(stage.dep("simsum_table3b_mentions"))
-    rows = [statistics_rows(metrics, *printed, basis), flagged_row(attempts, basis)]
-    stage.save("reproduction_spans", pd.concat(rows, ignore_index=True))
+    released = published and stage.network.source == SIMSUM
+    stage.save("reproduction_spans", statistics_rows(metrics, *printed) if released else typed([], REPRODUCTION_ROWS))
 
 
 async def span_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:

@@ -1,10 +1,13 @@
 """Stages `span_quality`, SimSUM's manual evaluation of spans, and `span_review`, the same on spans of this run."""
 
+from pathlib import Path
+
 import pandas as pd
 
 from flows.runtime.stage import Stage
 from schemas.params import Params
 from tasks.domains.rules import rules_of
+from tasks.judges.span_agreement import REAL_NOTES, RealNote, agreement_rows, read_real_notes
 from tasks.people.span_form import (
     STAGE,
     SpanForm,
@@ -15,21 +18,43 @@ from tasks.people.span_form import (
     span_labels,
     symptom_rows,
 )
+from tasks.spans.annotation import annotate_spans
 from tasks.spans.statistics import ASSERTION_STEP, COUNTS_FILE, quality_rows, read_counts, span_quality
 
 
 def reads_span_quality(_: Params) -> list[str]:
     """The files of outside data that the stage reads."""
-    return [COUNTS_FILE]
+    return [COUNTS_FILE, REAL_NOTES]
 
 
 async def run_span_quality(stage: Stage) -> None:
-    """Write the metrics and the reproduction rows; absent ones when the sources folder has no evaluation."""
+    """Write the metrics and the reproduction rows, and the annotator's agreement with published spans.
+
+    Without the evaluation in the sources folder its rows are absent; without the notes there is no agreement.
+    """
     counts = read_counts(stage.sources)
     metrics = span_quality(counts, seed=stage.params.seed, system="SimSUM", provenance="published manual evaluation")
-    stage.save_metrics("span_quality", metrics)
+    file = (stage.sources or Path()) / REAL_NOTES
+    tables = [metrics, await _agreement(stage, read_real_notes(file))] if file.exists() else [metrics]
+    stage.save_metrics("span_quality", pd.concat(tables, ignore_index=True))
     published = pd.read_csv(stage.dep("simsum_span_quality"))
     stage.save("reproduction_span_quality", quality_rows(metrics, published))
+
+
+async def _agreement(stage: Stage, notes: list[RealNote]) -> pd.DataFrame:
+    """The annotator's spans, by the steps of the main pipeline, against the published ones.
+
+    The prompts contain no patient data, as the records are unknown.
+    """
+    rules, ask = rules_of(stage.params.domain), stage.ask("annotator")
+    records = pd.DataFrame([{"record": note.record, **dict.fromkeys(rules.symptoms, "unknown")} for note in notes])
+    normal = pd.DataFrame([{"record": note.record, "note": note.text["normal"]} for note in notes])
+    compact = pd.DataFrame([{"record": note.record, "compact": note.text["compact"]} for note in notes])
+    corrections = stage.params.span.max_corrections
+    spans, unscored = await annotate_spans(records, normal, compact, rules, ask, max_corrections=corrections)
+    spans = spans.assign(symptom=spans["symptom"].map(rules.labels))
+    about = {"stage": stage.name, "system": "annotator", "provenance": stage.provenance(["annotator"])}
+    return agreement_rows(notes, spans, **about, seed=stage.params.seed, unscored=len(unscored))
 
 
 async def run_span_review(stage: Stage) -> None:

@@ -1,14 +1,12 @@
 """Every setting of params.yaml: one section per stage, plus domain, roles, prices, sources and runtime."""
 
-from typing import Any
-
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from schemas.params.base import Section
 from schemas.params.history import HistoryQa, Summarise, VisitNotes
-from schemas.params.judges import Calibrate, PlantedErrors, Review, SimulatorQuality, SpanReview
-from schemas.params.learning import Baselines, BaselinesPublished, Embed, TextConfounding, TrainingData
-from schemas.params.llm import Budget, Price, Prompts, Role, RoleName, read_judges
+from schemas.params.judges import Calibrate, PlantedErrors, Review, SpanReview
+from schemas.params.learning import Baselines, BaselinesPublished, Embed, TextConfounding
+from schemas.params.llm import Budget, Price, Prompts, Role, RoleName
 from schemas.params.measures import DocLens, MedOmit, NoteQa, NoteQaOutside, Overlap, Summaries
 from schemas.params.records import Export, Filter, Network, NetworkPublished, Prompting, Sample, Span, Visits, Write
 from schemas.params.runtime import Record, Report, Runtime, Sources, Watch
@@ -23,8 +21,6 @@ class Params(Section):
     """The range of numpy's and scikit-learn's seeds."""
     prompts: Prompts = Field(default_factory=Prompts)
     roles: dict[RoleName, Role]
-    judges: dict[str, Role] = Field(default_factory=dict)
-    """Further judges of the claims and facts of doclens and med_omit, by name: as a role, or MODEL@URL."""
     prices: dict[str, Price] = Field(default_factory=dict)
     """By model id as in roles."""
     budget: Budget = Field(default_factory=Budget)
@@ -57,25 +53,8 @@ class Params(Section):
     span: Span
     span_review: SpanReview
     export: Export
-    simulator_quality: SimulatorQuality
-    training_data: TrainingData
     report: Report
     record: Record
-
-    @field_validator("judges", mode="before")
-    @classmethod
-    def _named(cls, given: Any) -> Any:
-        return read_judges(given)
-
-    @model_validator(mode="after")
-    def _judges_differ(self) -> "Params":
-        named = {f"roles.{name}": role for name, role in self.roles.items() if name == "judge"}
-        named |= {f"judges.{name}": role for name, role in self.judges.items()}
-        known: dict[tuple[str, str], str] = {}
-        for name, role in named.items():
-            if (first := known.setdefault((role.base_url, role.model), name)) != name:
-                raise ValueError(f"{name} is the same model as {first}; name each judge once")
-        return self
 
     @model_validator(mode="after")
     def _prompts_have_rules(self) -> "Params":
@@ -91,10 +70,6 @@ class Params(Section):
                 "that no temperature would be sent; set it to 0, or set protocol: vignette"
             )
         return self
-
-    def judged_by(self, name: str) -> "Params":
-        """These params with ``judges[name]`` in the role of the judge."""
-        return self.model_copy(update={"roles": {**self.roles, "judge": self.judges[name]}})
 
     def answered_by(self, name: str) -> "Params":
         """These params with ``note_qa_outside.answerers[name]`` as the role of the answerer."""

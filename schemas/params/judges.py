@@ -1,4 +1,4 @@
-"""How judges, annotator and the simulator's writer are measured: planted cases, and forms for people."""
+"""How judges and annotator are measured: planted cases, and forms for people."""
 
 from pydantic import Field, field_validator
 
@@ -27,17 +27,6 @@ class Calibrate(Section):
     """Notes with planted errors by the simulator, per prompt."""
     nli_models: list[str] = Field(default_factory=list)
     """Names or folders of NLI models that judge the planted claims too."""
-
-
-class SimulatorQuality(Section):
-    """The simulator's writer compared with its truth, and with real notes if available."""
-
-    records: int = Field(default=1000, gt=0)
-    """Simulated notes that are compared."""
-    published_records: int = Field(default=10000, gt=0)
-    """The same in the second pipeline."""
-    draws: int = Field(default=8, gt=0)
-    """Samples, each as large as the set of real notes."""
 
 
 class Review(Section):

@@ -1,8 +1,8 @@
-"""What is trained: encoder, baselines (SimSUM, Section 3.2 and Appendix F), adjustment by text, and the span tagger."""
+"""What is trained: encoder, baselines (SimSUM, Section 3.2 and Appendix F), and adjustment by text."""
 
 from typing import Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from schemas.params.base import Device, Section
 from schemas.params.records import Fit
@@ -118,29 +118,3 @@ class TextConfounding(Section):
         if self.size >= self.pool:
             raise ValueError(f"size is {self.size}; expected fewer records than the pool's {self.pool}")
         return self
-
-
-class TrainingData(Section):
-    """Sizes of training sets, and settings of the tagger."""
-
-    sizes: list[int] = Field(default=[50, 200, 800], min_length=1)
-    """Generated notes to train on."""
-    added: int = Field(default=200, ge=1)
-    """Of these, added to the published notes."""
-    held_out: int = Field(default=50, ge=1)
-    """Further generated notes to test on."""
-    folds: int = Field(default=5, ge=2)
-    """Of cross-validation on the published notes."""
-    layer: int = Field(default=3, ge=1)
-    """Of the encoder, whose vectors the tagger reads."""
-    penalty: float = Field(default=0.001, ge=0)
-    """Of the sum of squared weights."""
-    prior_weight: float = Field(default=0.5, ge=0, le=1)
-    """Power of the tags' frequencies by which decoding divides."""
-
-    @field_validator("sizes")
-    @classmethod
-    def _rising(cls, sizes: list[int]) -> list[int]:
-        if sorted(set(sizes)) != sizes or sizes[0] < 1:
-            raise ValueError(f"must rise from above 0; found {sizes}")
-        return sizes

@@ -1,12 +1,11 @@
 """Roles (endpoint, model and sampling settings), sending of requests, prices and budget."""
 
-import re
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
-from schemas.params.base import NAME, Section
+from schemas.params.base import Section
 
 RoleName = Literal["writer", "annotator", "judge", "answerer"]
 IdentityField = Literal["endpoint", "asked", "answered", "owner", "system_fingerprint"]
@@ -85,26 +84,6 @@ class Role(Section):
         return STRUCTURED if way == "auto" else (way,)
 
 
-JUDGE: RoleName = "judge"
-
-
-def read_judges(values: Any) -> Any:
-    """Further judges by name, those that are given as ``MODEL@URL`` as roles. Raises ValueError for another name."""
-    if not isinstance(values, dict):
-        return values
-    found = {}
-    for name, given in values.items():
-        if not isinstance(name, str) or not re.fullmatch(NAME, name) or name == JUDGE:
-            raise ValueError(f"names of judges are letters, digits, '.', '_' and '-', not {JUDGE}; found {name!r}")
-        if isinstance(given, str):
-            model, at, url = given.rpartition("@")
-            if not (at and model and url.startswith(("http://", "https://"))):
-                raise ValueError(f"{name} is {given!r}; expected MODEL@URL, or a role with base_url and model")
-            given = {"base_url": url, "model": model, "temperature": 0.0}
-        found[name] = given
-    return found
-
-
 class Sending(Section):
     """How requests travel to a role's endpoint; changes no output byte."""
 
@@ -112,8 +91,6 @@ class Sending(Section):
     """Variable that holds the key; null: OPENAI_API_KEY for OpenAI's host, else no key."""
     api_key_header: str | None = None
     """null: "api-key" for Azure's deployment addresses, else "Authorization: Bearer"."""
-    transport: Literal["direct", "batch"] = "direct"
-    """batch: OpenAI's Batch API, half the price, within a day."""
     concurrency: int = Field(default=32, gt=0)
     """Most requests in flight; fewer while the endpoint pushes back."""
     rpm: int | None = Field(default=None, gt=0)
@@ -132,10 +109,6 @@ class Sending(Section):
     """Failures in a row, over at least breaker_s, that stop the stage."""
     breaker_s: float = Field(default=60.0, ge=0)
     """Shortest time over which breaker_failures count."""
-    batch_poll_s: float = Field(default=30.0, gt=0)
-    """Seconds between requests for the state of a batch."""
-    batch_collect_s: float = Field(default=2.0, ge=0)
-    """Idle seconds before a batch is sent."""
 
 
 def key_variable(role: Role, sending: Sending) -> str | None:
@@ -155,7 +128,7 @@ class Price(Section):
     cached: float | None = Field(default=None, ge=0)
     """Prompt tokens that the endpoint had cached; null: as prompt."""
     batch_factor: float = Field(default=0.5, ge=0)
-    """Price of the Batch API as a share of the full price."""
+    """Price of imported results of a batch, as a share of the full price."""
 
 
 class Prompts(Section):

@@ -36,8 +36,6 @@ class DocLens(Section):
     """Claims beyond the last round are unscored and counted."""
     writer_examples: int = Field(default=0, ge=0, le=2)
     """In-context examples of the cited texts."""
-    style_claims: int = Field(default=5, ge=0)
-    """Claims of each ACI-BENCH reference, judged in every prompt style."""
     systems: dict[str, str] = Field(default_factory=dict)
     """Outside outputs by name: CSV files in sources.folder."""
 

@@ -108,10 +108,9 @@ class Filter(Section):
 
 
 class Export(Section):
-    """The dataset: its validation split, and its metadata in card, Croissant and Zenodo files."""
+    """The dataset: its validation split, and the metadata in its card."""
 
     name: str = Field(default="vignette-notes", pattern=NAME)
-    """Also names the archive."""
     license: str = "CC-BY-4.0"
     """SPDX identifier."""
     version: str = Field(default="1.0.0", pattern=NAME)
@@ -121,7 +120,7 @@ class Export(Section):
     date_published: str | None = None
     """ISO 8601; left out when null, since no clock is read."""
     creators: list[str] = Field(default_factory=list)
-    """"Family name, Given names"; Zenodo requires one."""
+    """"Family name, Given names"."""
     validation_share: float = Field(default=0.1, gt=0, lt=1)
     """Of all records; test is the split of the predictors."""
 

@@ -58,8 +58,8 @@ class Sources(Section):
     """SOURCES on make's command line overrides."""
 
 
-OutcomeState = Literal["unchanged", "would rebuild", "rebuilt", "failed", "skipped", "alarm"]
-_NOTIFIED: tuple[OutcomeState, ...] = ("rebuilt", "failed", "alarm")
+OutcomeState = Literal["unchanged", "would rebuild", "rebuilt", "failed", "skipped"]
+_NOTIFIED: tuple[OutcomeState, ...] = ("rebuilt", "failed")
 
 
 def _check_cron(text: str) -> str:
@@ -92,19 +92,6 @@ class Notify(Section):
     """Notified outcomes."""
 
 
-class Monitor(Section):
-    """Fresh cases for the judge in each round of the watch (docs/lineages.md)."""
-
-    rounds: bool = False
-    """Whether the watch monitors the role judge; `vignette monitor` does so at any time."""
-    cases: int = Field(default=40, ge=1)
-    """True claims of a round, and as many false ones."""
-    reference: int = Field(default=50, ge=1)
-    """The first rounds, with which later ones are compared; they are asked at once."""
-    level: float = Field(default=0.05, gt=0, lt=1)
-    """Probability of ever raising an alarm for a judge that does not get worse."""
-
-
 class Watch(Section):
     """Schedule of probes, the branch that is rebuilt, and the budget of rebuilds."""
 
@@ -127,7 +114,6 @@ class Watch(Section):
     budget_period: Literal["day", "week", "month"] | None = None
     """The budget holds for each; null: for ever."""
     notify: Notify = Notify()
-    monitor: Monitor = Monitor()
 
     def budget_at(self, now: datetime) -> Budget:
         """The budget for the period of ``now`` (with a time zone): each period has its own ledger."""

@@ -1,9 +1,9 @@
-"""Tables of `vignette evaluate`, `audit` and `monitor`: evaluations of the user's own texts, and of judges."""
+"""Tables of `vignette evaluate` and `audit`: evaluations of the user's own texts, and of judges."""
 
 import pandera.pandas as pa
 
 from schemas.tables.columns import category, count, flag, number, table, text
-from schemas.tables.evaluation import PLANTED, VERDICTS_BY_JUDGE
+from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import FORMS
 
@@ -131,6 +131,23 @@ SYSTEM_COMPARISONS = table(
     description="Paired comparison of two systems; columns as in `tasks.tracking.comparison.compare_all`.",
 )
 
+JUDGE_VERDICTS = table(
+    {
+        "judge": text(description="name of the judge"),
+        "stage": text(description="the measure: doclens, grounding, med_omit or note_qa"),
+        "document": text(),
+        "system": text(),
+        "item": text(description='section, or "all" for texts judged as a whole'),
+        "metric": text(),
+        "case": text(description="position of the claim, id of the fact or question; the same for all judges"),
+        "text": text(),
+        "judged": pa.Column("boolean", nullable=True, description="null: the judgement failed"),
+    },
+    key=["judge", "stage", "document", "system", "item", "metric", "case"],
+    name="judge_verdicts",
+    description="Verdicts of several judges on the same claims and facts.",
+)
+
 UNSCORED_OUTPUTS = table(
     {
         "document": text(),
@@ -157,10 +174,8 @@ EVALUATION = {
     "answers": ANSWERED,
     "planted": PLANTED,
     "unscored": UNSCORED_OUTPUTS,
-    "verdicts_by_judge": VERDICTS_BY_JUDGE,
-    "by_judge": METRICS,
-    "judge_agreement": METRICS,
-    "planted_by_judge": PLANTED,
+    "judges": METRICS,
+    "verdicts": JUDGE_VERDICTS,
 }
 """The tables of an evaluation by file stem; some methods have no table where they were not chosen."""
 
@@ -201,18 +216,4 @@ CASES = table(
     key=["id"],
     name="cases",
     description="What a judge is asked: cases of every task, and variants of claims with the same truth.",
-)
-
-ROUNDS = table(
-    {
-        "round": count(description="from 1 on; the first ones are the reference"),
-        "task": text(),
-        "truth": pa.Column(bool, description="true: sensitivity, false: specificity"),
-        "n": count(description="cases with a verdict"),
-        "right": count(),
-        "unscored": count(),
-    },
-    key=["round", "task", "truth"],
-    name="rounds",
-    description="What a monitored judge answered in each round.",
 )

@@ -35,23 +35,6 @@ RECORDED_CLAIMS = table(
     "claims of references: DocLens.",
 )
 
-VERDICTS_BY_JUDGE = table(
-    {
-        "judge": text(description="name of the judge"),
-        "stage": text(description="the measure: doclens, grounding, med_omit or note_qa"),
-        "document": text(),
-        "system": text(),
-        "item": text(description='section, or "all" for texts judged as a whole'),
-        "metric": text(),
-        "case": text(description="position of the claim, id of the fact or question; the same for all judges"),
-        "text": text(),
-        "judged": pa.Column("boolean", nullable=True, description="null: the judgement failed"),
-    },
-    key=["judge", "stage", "document", "system", "item", "metric", "case"],
-    name="verdicts_by_judge",
-    description="Verdicts of several judges on the same claims and facts.",
-)
-
 FACTS = table(
     {
         "document": text(),

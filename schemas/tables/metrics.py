@@ -1,5 +1,8 @@
 """Long-form tables of the evaluating stages (metrics, scores, unscored), reproduced figures and papers' conclusions."""
 
+import pandas as pd
+import pandera.pandas as pa
+
 from schemas.tables.columns import PROVENANCE, RECORD, category, count, number, table, text
 
 METRICS = table(
@@ -45,8 +48,14 @@ UNSCORED = table(
     name="unscored",
 )
 
-BASES = ("recomputed", "closed form", "arithmetic", "sampled", "fitted", "stand-in", "absent")
-"""What a reproduced figure rests on, see docs/papers.md."""
+BASES = ("recomputed", "closed form", "arithmetic", "sampled", "stand-in", "absent")
+"""What a reproduced figure rests on, see docs/papers.md; ``stand-in`` is followed by the model: "stand-in: gpt-4o"."""
+
+
+def basis_kind(basis: pd.Series) -> pd.Series:
+    """The entry of `BASES` of each basis: without the model."""
+    return basis.str.partition(":")[0]
+
 
 REPRODUCTION_ROWS = table(
     {
@@ -57,7 +66,10 @@ REPRODUCTION_ROWS = table(
         "published": number(nullable=True),
         "reproduced": number(nullable=True),
         "tolerance": number(nullable=True, low=0),
-        "basis": category(*BASES),
+        "basis": text(
+            checks=pa.Check.str_matches(rf"^({'|'.join(BASES)})$".replace("stand-in", "stand-in: .+")),
+            description=f"{', '.join(BASES)}; a stand-in is followed by the model",
+        ),
         "note": text(nullable=True, description="the missing data (absent), or a printed misprint"),
     },
     key=["source", "table", "row", "column"],
@@ -68,13 +80,7 @@ REPRODUCTION_ROWS = table(
 REPRODUCTION = table(
     {
         **REPRODUCTION_ROWS.columns,
-        "null_pass": number(
-            nullable=True,
-            low=0,
-            high=1,
-            description="share of figures without knowledge of the printed one that pass",
-        ),
-        "verdict": category("pass", "fail", "uninformative", "absent"),
+        "verdict": category("pass", "fail", "absent"),
     },
     key=["source", "table", "row", "column"],
     name="reproduction",
@@ -96,13 +102,6 @@ CONCLUSIONS = table(
         "low": number(nullable=True, description="of a 95% interval"),
         "high": number(nullable=True),
         "n": count(description="smallest number of items behind one of the values; of pairs, their number"),
-        "null_pass": number(
-            nullable=True,
-            low=0,
-            high=1,
-            description="share of results without the concluded effect that would be said to hold: 0.025 for a 95% "
-            "interval, exact for pairs of a fair coin; null without an interval, which never holds",
-        ),
         "interval": text(
             description="paired, of one value, or of independent values, which is too wide for values of the same "
             "items; then with the reason"

@@ -60,7 +60,6 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "evaluate/planted": evaluation.PLANTED,
     "planted_claims": evaluation.PLANTED,
     "claims_by_judge": evaluation.PLANTED,
-    "verdicts_by_judge": evaluation.VERDICTS_BY_JUDGE,
     "planted_cases": evaluation.PLANTED_CASES,
     "planted_verdicts": evaluation.PLANTED_VERDICTS,
     "assertion_cases": evaluation.ASSERTION_CASES,
@@ -79,7 +78,6 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "evaluate/answers": evaluate.ANSWERED,
     # printed tables and their comparison
     "simsum_table5_f1": records.PRINTED_TABLE_5,
-    "simsum_table6_f1": records.PRINTED_TABLE_6,
     "simsum_table7_antibiotics": records.PRINTED_ANTIBIOTICS,
     "simsum_table8_days_train": records.PRINTED_DAYS,
     "simsum_table9_days_test": records.PRINTED_DAYS,

@@ -1,12 +1,12 @@
 """The figures of a card, from a judge's verdicts: validity, repeatability, invariance, and judges side by side.
 
 Verdicts on claims of one text are a cluster. What should not matter is tested by the difference in right answers
-between a case and its variant (`tasks.statistics.panels`), with p-values adjusted for all changes. A loss is tested on
-one side. The place of a claim in its call is tested on both, by the yes answers to claims that stand earlier in one
-order than in its reverse.
+between a case and its variant (`tasks.statistics.paired_verdicts`), with p-values adjusted for all changes. A loss is
+tested on one side. The place of a claim in its call is tested on both, by the yes answers to claims that stand earlier
+in one order than in its reverse.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from tasks.audit.comparisons import ALL, KIND_LEVEL, fewest_texts, weaker_kinds
 from tasks.audit.errors import FLAGGED, SENTENCE, VERSION
 from tasks.audit.practice import Practice, practice_rows
 from tasks.reporting.display import words
-from tasks.reporting.evaluation_text import RULES
+from tasks.reporting.evaluation_text import DRY_RUN, RULES
 from tasks.statistics.agreement import kappa_interval
 from tasks.statistics.intervals import Interval, statistic_interval
 from tasks.statistics.metric_rows import (
@@ -31,7 +31,7 @@ from tasks.statistics.metric_rows import (
     metric_row,
     metric_table,
 )
-from tasks.statistics.panels import LEVEL, Board, Compared, agreement_rows, compared, holm, right, tested_rows
+from tasks.statistics.paired_verdicts import LEVEL, Board, Compared, agreement_rows, compared, holm, right, tested_rows
 
 STAGE = "audit"
 UNSTEADY = 0.02
@@ -66,7 +66,8 @@ def card_table(verdicts: pd.DataFrame, practice: Mapping[str, Practice] | None =
     """
     rows: list[Row] = []
     for judge, own in verdicts.groupby("judge", sort=True):
-        shared: dict[str, Any] = {"system": judge, "provenance": f"judge: {judge}"}
+        made_by = f"{DRY_RUN}; judge: {judge}" if RULES in str(judge) else f"judge: {judge}"
+        shared: dict[str, Any] = {"system": judge, "provenance": made_by}
         cases = own[own["factor"] == ""]
         for task, group in cases.groupby("task", sort=True):
             rows += _validity(group, seed=seed, condition=str(task), **shared)
@@ -237,14 +238,24 @@ def change_table(card: pd.DataFrame) -> pd.DataFrame:
     return found.assign(change=[condition.partition(": ")[2] for condition in found["condition"]])
 
 
+def by_rules(judges: Iterable[object]) -> bool:
+    """Whether all judges are the simulator's rules, so that a card is a dry run."""
+    return all(RULES in str(judge) for judge in judges)
+
+
+def judged_by_models(table: pd.DataFrame, column: str = "system") -> pd.DataFrame:
+    """The rows of judges that are models; nothing is tested, and no weakness told, of the simulator's rules."""
+    return table[~table[column].str.contains(RULES, regex=False)]
+
+
 def weaknesses(card: pd.DataFrame) -> list[str]:
-    """A sentence for each weakness of a judge beyond chance."""
-    return [*findings(card), *weak_kinds(card)]
+    """A sentence for each weakness of a model beyond chance."""
+    return [*findings(judged_by_models(card)), *weak_kinds(judged_by_models(card))]
 
 
 def limits(card: pd.DataFrame) -> list[str]:
     """What the card cannot tell, a sentence each."""
-    return [*unanswered(card), *not_found(card), *few_cases(card)]
+    return [*unanswered(card), *not_found(judged_by_models(card)), *few_cases(card)]
 
 
 def findings(card: pd.DataFrame) -> list[str]:
@@ -296,12 +307,6 @@ def unanswered(card: pd.DataFrame) -> list[str]:
     ]
 
 
-def silent_judges(card: pd.DataFrame) -> list[str]:
-    """Models without a verdict on any case; rules have none on tasks that they do not know."""
-    answered = card[card["metric"] == "answered"].groupby("system")["value"].max()
-    return [str(judge) for judge in answered.index[answered == 0] if RULES not in str(judge)]
-
-
 def not_found(card: pd.DataFrame) -> list[str]:
     """What the lack of a finding means, a sentence by judge: not tested, too few texts, hidden by failures, or none."""
     wide, lines = change_table(card), []
@@ -332,6 +337,42 @@ def not_found(card: pd.DataFrame) -> list[str]:
                 f"(each tested on {int(told['texts'].min())} or more texts)"
             )
     return lines
+
+
+_CASES: Mapping[str, tuple[str, str]] = {
+    "claims": ("true claims", "false claims"),
+    "grounding": ("supported claims", "unsupported claims"),
+    "omissions": ("omitted facts", "facts that are not omitted"),
+    "citation recall": ("supported statements", "unsupported statements"),
+    "citation precision": ("needed citations", "citations that are not needed"),
+    "answers": ("right answers", "wrong answers"),
+    "consistency": ("notes with a departure", "notes without one"),
+}
+"""The cases of a task whose answer is yes, and those whose answer is no, in words."""
+
+
+def verdict_lines(card: pd.DataFrame) -> list[str]:
+    """What each judge found and rejected, a line by task, headed where a judge is the simulator."""
+    whole = card[card["item"] == ALL].set_index(["system", "condition", "metric"])
+    judges = card.loc[card["metric"] == "answered", "system"].unique()
+    lines = [DRY_RUN] if by_rules(judges) else []
+    for judge in judges:
+        tasks = card.loc[(card["system"] == judge) & (card["metric"] == "answered"), "condition"]
+        for task in tasks:
+            yes, no = (whole.loc[(judge, task, name)] for name in ("sensitivity", "specificity"))
+            of_yes, of_no = _CASES.get(task, ("cases whose answer is yes", "cases whose answer is no"))
+            failed = int(yes["unscored"] + no["unscored"])
+            lines.append(
+                f"{judge}: {task}: finds {_counted(yes)} {of_yes}, rejects {_counted(no)} {of_no}"
+                + (f"; no verdict on {failed} more" if failed else "")
+            )
+    return lines
+
+
+def _counted(rate: pd.Series) -> str:
+    """How many of the cases with a verdict were judged so."""
+    n = int(rate["n"])
+    return f"{round(rate['value'] * n) if n else 0} of {n}"
 
 
 def rates(card: pd.DataFrame) -> list[str]:

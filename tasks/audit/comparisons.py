@@ -1,4 +1,4 @@
-"""Two cards on the same cases, and what is required of one; tests as in `tasks.statistics.panels`."""
+"""Two cards on the same cases, and what is required of one; tests as in `tasks.statistics.paired_verdicts`."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,18 +6,20 @@ import numpy as np
 import pandas as pd
 from scipy.stats import hypergeom
 
-from tasks.statistics.panels import LEVEL, compared, holm, right
+from tasks.statistics.paired_verdicts import LEVEL, compared, holm, right
 
 KIND_LEVEL = 0.01
 """Level of all kinds of cases together, so that a card of a judge without a weakness has a finding in 6% at most."""
 ALL = "all"
+RATES = {"sensitivity": True, "specificity": False}
+"""The primary figures of a comparison, by task, and the answer of the cases that each is of."""
 ANSWERED = "has a verdict"
 _COUNTS = ["size", "count", "sum"]
 
 
-def fewest_texts(tests: int) -> int:
+def fewest_texts(tests: int, level: float = LEVEL) -> int:
     """Texts without which no loss can be told from chance, when so many tests share the level."""
-    return int(np.ceil(np.log2(max(tests, 1) / LEVEL)))
+    return int(np.ceil(np.log2(max(tests, 1) / level)))
 
 
 def weaker_kinds(cases: pd.DataFrame) -> pd.DataFrame:
@@ -50,10 +52,11 @@ def against(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
     """Judges' VERDICTS now and before on the same cases: a row by judge, task and kind or change.
 
     Judges are paired by their names; of two cards with one judge each, these two, so that models can be compared. Item:
-    "all", a kind, a change that must not matter, or `ANSWERED`, the share with any verdict. Columns judge, task, item,
-    n, unscored, before, now, low, high, p (all rows of a judge together), changed, undecided (only failed cases hide a
-    change), few (too few texts for any change to be beyond chance). Raises ValueError if the cards share no judge or
-    case, or too few texts to show a change in any task.
+    one of `RATES`, which are the primary figures and share `LEVEL`; or a kind, a change that must not matter, or
+    `ANSWERED`, the share with any verdict, which share `KIND_LEVEL`. Columns judge, task, item, primary, n, unscored,
+    before, now, low, high, p (adjusted for the figures of a judge that share its level), changed, undecided (only
+    failed cases hide a change), few (too few texts for any change to be beyond chance). Raises ValueError if the cards
+    share no judge or case, or too few texts to show a change of any rate.
     """
     names = [sorted(one["judge"].unique()) for one in (now, before)]
     if all(len(one) == 1 for one in names):
@@ -66,12 +69,13 @@ def against(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
     tables = []
     for judge, rows in both.groupby("judge", sort=True):
         found = _changes(rows)
-        if found.loc[found["item"] == ALL, "few"].all():
+        primary = found[found["primary"]]
+        if primary["few"].all():
             asked = now[(now["judge"] == judge) & (now["factor"] == "")]
             raise ValueError(
                 f"{rows.loc[rows['factor'] == '', 'case'].nunique()} of {asked['case'].nunique()} cases, of "
-                f"{rows['document'].nunique()} texts, are in both cards; to tell a change of {len(found)} figures from "
-                f"chance takes {fewest_texts(2 * len(found))} texts; make both of more texts, with the same --seed, "
+                f"{rows['document'].nunique()} texts, are in both cards; to tell a change of {len(primary)} rates from "
+                f"chance takes {fewest_texts(2 * len(primary))} texts; make both of more texts, with the same --seed, "
                 "--cases and --texts"
             )
         tables.append(found.assign(judge=judge))
@@ -80,23 +84,34 @@ def against(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
 
 def _changes(both: pd.DataFrame) -> pd.DataFrame:
     pairs = both.assign(first=right(both, "judged_before"), second=right(both))
-    groups: list[tuple[str, str, pd.DataFrame]] = []
+    primary: list[tuple[str, str, pd.DataFrame]] = []
+    further: list[tuple[str, str, pd.DataFrame]] = []
     for task, rows in pairs.groupby("task", sort=True):
         plain = rows[rows["factor"] == ""]
+        sides = [(name, plain[plain["truth"] == truth]) for name, truth in RATES.items()]
+        primary += [(str(task), name, side) for name, side in sides if len(side)]
         answered = plain.assign(**{c: plain[c].notna().astype("Float64") for c in ("first", "second")})
-        groups += [(str(task), ALL, plain), (str(task), ANSWERED, answered)]
-        groups += [(str(task), str(kind), one) for kind, one in plain.groupby("kind", sort=True)]
-        groups += [(str(task), str(name), one) for name, one in rows[rows["factor"] != ""].groupby("factor", sort=True)]
+        further.append((str(task), ANSWERED, answered))
+        further += [(str(task), str(kind), one) for kind, one in plain.groupby("kind", sort=True)]
+        further += [
+            (str(task), str(name), one) for name, one in rows[rows["factor"] != ""].groupby("factor", sort=True)
+        ]
+    tables = [_tested(primary, LEVEL).assign(primary=True), _tested(further, KIND_LEVEL).assign(primary=False)]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _tested(groups: Sequence[tuple[str, str, pd.DataFrame]], level: float) -> pd.DataFrame:
+    """The changes of figures that share a level."""
     found = [compared(rows["first"], rows["second"], rows["document"]) for _, _, rows in groups]
     table = pd.DataFrame(
         {"task": task, "item": item, "n": one.n, "unscored": one.unscored, "before": rows["first"].mean(),
          "now": rows["second"].mean(), "low": one.interval[1], "high": one.interval[2],
-         "few": rows["document"].nunique() < fewest_texts(2 * len(found))}
+         "few": rows["document"].nunique() < fewest_texts(2 * len(found), level)}
         for (task, item, rows), one in zip(groups, found, strict=True)
     )  # fmt: skip
     p, scored = (holm([getattr(one, name) for one in found]) for name in ("p", "p_scored"))
-    changed = p < LEVEL
-    return table.assign(p=p, changed=changed, few=table["few"] & ~changed, undecided=~changed & (scored < LEVEL))
+    changed = p < level
+    return table.assign(p=p, changed=changed, few=table["few"] & ~changed, undecided=~changed & (scored < level))
 
 
 def change_lines(changes: pd.DataFrame) -> tuple[list[str], list[str]]:
@@ -113,11 +128,13 @@ def change_lines(changes: pd.DataFrame) -> tuple[list[str], list[str]]:
         elif row["changed"]:
             other.append(f"better than the earlier card: {what}")
     if not worse:
-        other.insert(0, f"not worse than the earlier card beyond chance: {len(decided)} figures compared")
+        compared_rates = int(decided["primary"].sum())
+        said = f"{compared_rates} rates and {len(decided) - compared_rates} further figures compared"
+        other.insert(0, f"not worse than the earlier card beyond chance: {said}")
     few = changes[changes["few"]]
     if len(few):
-        tasks = sorted(few.loc[few["item"] == ALL, "task"].unique())
-        named = f" ({', '.join(tasks)} as a whole)" if tasks else ""
+        whole = changes[changes["primary"]].groupby("task")["few"].all()
+        named = f" ({', '.join(whole.index[whole])} as a whole)" if whole.any() else ""
         figures = "1 figure" if len(few) == 1 else f"{len(few)} figures"
         other.append(f"cannot be told: {figures}{named}, as the cards share too few texts")
     return worse, other

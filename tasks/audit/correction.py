@@ -5,14 +5,14 @@ assumes that the judge errs on the scored texts as it does on the cases, kinds m
 0.05" show what happens where it does not.
 """
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
 from tasks.audit.card import ALL
+from tasks.statistics.intervals import mean_interval
 from tasks.statistics.metric_rows import Row, metric_row, metric_table
 from tasks.statistics.misclassification import (
     MIN_INFORMEDNESS,
@@ -22,6 +22,7 @@ from tasks.statistics.misclassification import (
     corrected_mean,
     turning_shift,
 )
+from tasks.statistics.prediction_powered import powered_share
 
 TASKS: Mapping[str, str] = {
     "claim_recall": "claims",
@@ -34,7 +35,9 @@ TASKS: Mapping[str, str] = {
 """Task of the card whose cases are judged as the score's items are; other scores are not corrected."""
 TRUE_SHARES = (0.5, 0.8, 0.95)
 """Shares of yes in the texts to be scored, for which labels are planned."""
-_NORMAL = 1.959964
+LABELS = (25, 50, 100, 200, 400, 800)
+"""Numbers of labels that a plan shows."""
+_STUDIES = 40
 
 
 def corrected_rows(
@@ -106,47 +109,49 @@ def _turn_rows(whole: pd.DataFrame, cases: pd.DataFrame) -> list[Row]:
     return rows
 
 
-def labels_needed(sensitivity: float, specificity: float, share: float, half_width: float) -> tuple[int, int]:
-    """Labels of people for an interval of a ``share`` of yes with that half width: without a judge, and with one.
+def label_half_width(rates: tuple[float, float] | None, share: float, items: int, labels: int, *, seed: int) -> float:
+    """Mean half width of the 95% interval of a ``share`` of yes, from ``labels`` of people and verdicts on all items.
 
-    Labels are of a random sample of the items. With a judge, all items have its verdict, and the share is estimated
-    within each verdict (post-stratification, the prediction-powered estimate of a share): only the variance that is
-    left within verdicts counts. Normal intervals of many items; labels that share a text count for less.
+    ``rates``: sensitivity and specificity of the judge; None for labels alone. The estimators are those that such
+    labels are evaluated with (`powered_share`, `mean_interval`), on `_STUDIES` drawn sets of independent items.
     """
-    said_yes = share * sensitivity + (1 - share) * (1 - specificity)
-    left = 0.0
-    for said, yes in ((said_yes, share * sensitivity), (1 - said_yes, share * (1 - sensitivity))):
-        left += yes * (said - yes) / said if said > 0 else 0.0
-    per_label = (_NORMAL / half_width) ** 2
-    return math.ceil(per_label * share * (1 - share)), math.ceil(per_label * left)
+    widths = []
+    for study in range(_STUDIES):
+        rng = np.random.default_rng([seed, study, items, labels])
+        truth = rng.random(items) < share
+        _, low, high = mean_interval(truth[:labels])
+        if rates is not None:
+            judged = np.where(truth, rng.random(items) < rates[0], rng.random(items) >= rates[1])
+            found = powered_share(truth[:labels], judged[:labels], judged[labels:], seed=study)
+            low, high = found.low, found.high
+        widths.append((high - low) / 2)
+    return float(np.mean(widths))
 
 
-def label_plans(card: pd.DataFrame, half_width: float) -> list[str]:
-    """A line by judge, task and true share: the labels that it takes without the judge and with it.
+def label_plans(card: pd.DataFrame, items: int, *, seed: int) -> list[str]:
+    """A line by judge, task and true share: half widths by number of labels, without the judge and with it.
 
-    With it, they are as many as at the low ends of the intervals of sensitivity and specificity: the rates of a few
-    cases do not save labels. Those at the rates themselves follow, unless the card has no error.
+    The judge's rates are drawn at the low ends of their intervals: those of a few cases do not save labels.
     """
-    lines = []
+    sizes = [size for size in LABELS if size <= items]
+    lines = [f"half width of the 95% interval of a share of yes among {items:,} items, by labels of people"]
     known = card[(card["item"] == ALL) & card["condition"].isin(set(TASKS.values()))]
     rates = known[known["metric"].isin(["sensitivity", "specificity"])]
-    texts_of = known[known["metric"] == "texts"].set_index(["system", "condition"])["value"]
+    alone = {share: [label_half_width(None, share, items, size, seed=seed) for size in sizes] for share in TRUE_SHARES}
+    for share in TRUE_SHARES:
+        lines.append(f"  labels alone, {100 * share:g}% yes: {_points(sizes, alone[share])}")
     for (judge, task), rows in rates.groupby(["system", "condition"], sort=True):
-        found = rows.dropna(subset="value").set_index("metric")
-        if len(found) < 2:
-            lines.append(f"{judge}, {task}: no plan, as its sensitivity or its specificity is not known")
+        found = rows.dropna(subset="low").set_index("metric")
+        if len(found) < 2 or found["low"].sum() <= 1:
+            lines.append(f"{judge}, {task}: saves no label, as its rates may be no better than a coin's")
             continue
-        values, lows = ([found[name]["sensitivity"], found[name]["specificity"]] for name in ("value", "low"))
-        texts = int(texts_of[judge, task])
-        cases = f"{found['n']['sensitivity']} and {found['n']['specificity']}"
+        cases = f"{found['n']['sensitivity']} and {found['n']['specificity']} cases"
         for share in TRUE_SHARES:
-            alone, at_rates = labels_needed(values[0], values[1], share, half_width)
-            known_better = not np.isnan(lows).any() and sum(lows) > 1  # than a coin
-            most = labels_needed(lows[0], lows[1], share, half_width)[1] if known_better else alone
-            less = f", {at_rates:,} at the rates" if at_rates and most > at_rates else ""
-            lines.append(
-                f"{judge}, {task}: a share of {100 * share:g}% to within {100 * half_width:g} points takes {alone:,} "
-                f"labels; with its verdicts on all items {most:,} at the low ends of its rates{less} ({cases} cases, "
-                f"{texts} texts)"
-            )
+            rate = found["low"]["sensitivity"], found["low"]["specificity"]
+            widths = [label_half_width(rate, share, items, size, seed=seed) for size in sizes]
+            lines.append(f"{judge}, {task} ({cases}), {100 * share:g}% yes: {_points(sizes, widths)}")
     return lines
+
+
+def _points(sizes: Sequence[int], widths: Sequence[float]) -> str:
+    return ", ".join(f"{size} labels {100 * width:.1f}" for size, width in zip(sizes, widths, strict=True)) + " points"

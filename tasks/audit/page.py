@@ -9,12 +9,12 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup, escape
 
-from tasks.audit.card import METRIC_NAMES, change_table, limits, weaknesses
+from tasks.audit.card import METRIC_NAMES, by_rules, change_table, judged_by_models, limits, verdict_lines, weaknesses
 from tasks.audit.comparisons import ALL
 from tasks.audit.practice import CONDITION
 from tasks.reporting.display import percent, read_template, render
-from tasks.reporting.evaluation_text import RULES
-from tasks.statistics.panels import LEVEL
+from tasks.reporting.evaluation_text import DRY_RUN
+from tasks.statistics.paired_verdicts import LEVEL
 
 SHOWN = 12
 """Changed pairs that are shown for each judge and factor."""
@@ -45,13 +45,15 @@ def card_page(
         package="tasks.audit",
         style=read_template("report.css") + read_template("comparison.css"),
         judges=judges,
-        rules=all(RULES in judge for judge in judges),
+        rules=by_rules(judges),
+        dry_run=DRY_RUN,
+        verdicts=[line for line in verdict_lines(card) if line != DRY_RUN],
         findings=weaknesses(card),
         otherwise=limits(card),
         sections=[_judge(card[card["system"] == judge]) | {"judge": judge} for judge in judges],
         pairs=[row for row in card.to_dict("records") if row["condition"].startswith("against ")],
         changed=_changed(verdicts, cases),
-        changes=[] if changes is None else _listed(changes).to_dict("records"),
+        changes=[] if changes is None else _listed(judged_by_models(changes, "judge")).to_dict("records"),
         made_from={name: value for name, value in made_from.items() if name != "code"},
         origin_rows=origin_rows,
         cite=cite,
@@ -60,8 +62,8 @@ def card_page(
 
 
 def _listed(changes: pd.DataFrame) -> pd.DataFrame:
-    """The comparison of whole tasks, and of kinds and changes that differ or may differ."""
-    return changes[(changes["item"] == ALL) | changes["changed"] | changes["undecided"]]
+    """The comparison of the rates, and of kinds and changes that differ or may differ."""
+    return changes[changes["primary"] | changes["changed"] | changes["undecided"]]
 
 
 def _judge(own: pd.DataFrame) -> dict[str, Any]:

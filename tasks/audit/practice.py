@@ -1,6 +1,7 @@
 """What a judge's verdicts take: replies that could not be used, tokens, dollars and seconds."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,15 @@ CONDITION = "practice"
 class Practice:
     """``verdicts`` of a judge, the ``calls`` that asked for them, the replies ``used``, and ``seconds`` in all.
 
-    Replies that were kept from an earlier run count in ``used``, and take no time.
+    Replies that were kept from an earlier run count in ``used``, and take no time. ``failures``: calls by the reason
+    why they have no usable reply.
     """
 
     verdicts: int
     calls: int
     used: Used
     seconds: float
+    failures: Mapping[str, int] = field(default_factory=dict)
 
 
 def practice_rows(practice: Practice, **shared: Any) -> list[Row]:

@@ -1,1 +1,1 @@
-"""The dataset as files: reading and writing SimSUM's layout, parquet, card, Croissant."""
+"""The dataset as files: reading and writing SimSUM's layout, parquet, card; pushing them to Hugging Face."""

@@ -17,7 +17,7 @@ SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 
 @dataclass(frozen=True)
 class Origin:
-    """How the dataset was made, for the card and the Croissant file."""
+    """How the dataset was made."""
 
     records: dict[str, int]  # by split
     left_out: int  # records without note or compact note

@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 
 from schemas.params.records import Export
 from tasks.dataset.card import Origin, dataset_card
-from tasks.dataset.croissant import croissant
 from tasks.dataset.fields import dataset_table, split_path
 from tasks.dataset.simsum import simsum_csv, span_json
 from tasks.dataset.splits import split_dataset, strata_columns
@@ -54,11 +53,7 @@ def dataset_files(
         "spans/normal_span_annotations.json": span_json(spans, "normal", complete, domain).encode(),
         "spans/adv_span_annotations.json": span_json(spans, "compact", complete, domain).encode(),
     }
-    described = {
-        **data,
-        "croissant.json": croissant(export, origin, data).encode(),
-        "README.md": dataset_card(export, origin).encode(),
-    }
+    described = {**data, "README.md": dataset_card(export, origin).encode()}
     return {**described, CHECKSUMS: checksums(described).encode()}
 
 

@@ -92,7 +92,7 @@ def read_dataset(folder: Path) -> pa.Table:
     files = sorted(folder.glob(split_path("*")))
     if not files:
         raise SourceError(
-            f"{folder}: no {split_path('*')}; expected the folder of an exported dataset, or its archive unpacked"
+            f"{folder}: no {split_path('*')}; expected the folder of an exported dataset, such as data/export/dataset"
         )
     try:
         table = pa.concat_tables([pq.read_table(file) for file in files]).sort_by("record")

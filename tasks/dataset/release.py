@@ -1,11 +1,6 @@
-"""Publishes an exported dataset: checks it, and packs it with Zenodo's metadata or pushes it to Hugging Face.
-
-Zenodo's metadata: developers.zenodo.org, deposit metadata. This is the only importer of huggingface_hub.
-"""
+"""Pushes an exported dataset to Hugging Face, after checks. The only importer of huggingface_hub."""
 
 import hashlib
-import json
-import zipfile
 from collections.abc import Mapping
 from io import BytesIO
 from typing import Any
@@ -15,6 +10,7 @@ import pyarrow.parquet as pq
 
 from schemas.errors import SourceError
 from schemas.params.records import Export
+from tasks.dataset.card import citation
 from tasks.dataset.export import CHECKSUMS
 from tasks.dataset.fields import split_path
 from tasks.dataset.simsum import LABEL
@@ -26,12 +22,13 @@ RERUN = "run `vignette repro`"
 def require_publishable(files: Mapping[str, bytes], export: Export) -> None:
     """Raise SourceError unless ``files`` are an unchanged export under these params, of texts that this run wrote."""
     _require_unchanged(files)
-    described = json.loads(files["croissant.json"])
-    for name in ("name", "version", "url"):
-        if described[name] != getattr(export, name):
-            raise SourceError(
-                f"export.{name} is {getattr(export, name)!r}, the exported dataset says {described[name]!r}; {RERUN}"
-            )
+    held = files["README.md"].decode().rpartition("\n## Citation\n")[2].strip()
+    expected = f"> {citation(export)}\n\nLicence: {export.license}."
+    if held != expected:
+        raise SourceError(
+            f"export in params.yaml gives the citation {' '.join(expected.split())!r}, "
+            f"the card of the exported dataset says {' '.join(held.split())!r}; {RERUN}"
+        )
     for path in files.keys() & set(map(split_path, SPLITS)):
         columns = pq.read_table(BytesIO(files[path]), columns=["provenance", "compact_provenance"])
         if any(pc.any(pc.equal(column, LABEL)).as_py() for column in columns.columns):
@@ -45,7 +42,7 @@ def open_points(export: Export) -> list[str]:
     """Metadata that still has its placeholder, each with the remedy."""
     found = []
     if not export.creators:
-        found.append("export.creators is empty; Zenodo requires at least one creator")
+        found.append("export.creators is empty; the citation names nobody")
     if export.url == Export().url:
         found.append(f"export.url is the placeholder {export.url}; set the address of the dataset")
     return found
@@ -63,49 +60,6 @@ def _require_unchanged(files: Mapping[str, bytes]) -> None:
                 f"the exported {path} is {digest}, {CHECKSUMS} says {listed.get(path, 'nothing')}; restore it with "
                 "`dvc checkout`"
             )
-
-
-METADATA = ".zenodo.json"
-
-_EARLIEST = (1980, 1, 1, 0, 0, 0)
-"""The time of every entry: zip stores one, and no clock is read."""
-
-
-def archive_name(export: Export) -> str:
-    """Name of the archive and, without its suffix, of the folder in it."""
-    return f"{export.name}-{export.version}.zip"
-
-
-def archive(export: Export, files: Mapping[str, bytes]) -> bytes:
-    """A zip file with one folder that holds ``files``. The same files give the same bytes.
-
-    Entries are stored, not compressed, because zlib's output depends on its version; the parquet files are compressed.
-    """
-    folder = archive_name(export).removesuffix(".zip")
-    written = BytesIO()
-    with zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as packed:
-        for path, contents in sorted(files.items()):
-            entry = zipfile.ZipInfo(f"{folder}/{path}", date_time=_EARLIEST)
-            entry.create_system, entry.external_attr = 3, 0o644 << 16  # Unix, whatever the machine
-            packed.writestr(entry, contents)
-    return written.getvalue()
-
-
-def zenodo_metadata(export: Export, description: str) -> str:
-    """Contents of ``.zenodo.json``; creators and date are left out where params do not give them."""
-    metadata = {
-        "upload_type": "dataset",
-        "title": export.name,
-        "description": description,
-        "version": export.version,
-        "license": export.license.lower(),
-        "access_right": "open",
-        "language": "eng",
-        "keywords": ["clinical natural language processing", "synthetic data", "information extraction"],
-        **({"creators": [{"name": name} for name in export.creators]} if export.creators else {}),
-        **({"publication_date": export.date_published} if export.date_published else {}),
-    }
-    return json.dumps(metadata, ensure_ascii=False, indent=2) + "\n"
 
 
 def push_dataset(files: Mapping[str, bytes], repository: str, *, message: str, public: bool) -> str:

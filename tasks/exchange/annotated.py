@@ -1,10 +1,5 @@
-"""An annotated text, the form that every exchange format is written from and read into.
+"""An annotated text, the form that every exchange format is written from and read into."""
 
-Tokens that no span cuts in two, for formats whose unit is the token.
-"""
-
-import itertools
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -61,19 +56,3 @@ def annotated(name: str, text: str, spans: Sequence[LabelledSpan]) -> AnnotatedT
         start, end, label = next(place for at, place in enumerate(places) if place in places[:at])
         raise SourceError(f"{name}: span {start}-{end} ({label}) is listed twice; keep one")
     return AnnotatedText(name, text, ordered)
-
-
-_PIECES = re.compile(r"\w+|[^\w\s]|\s+")
-
-
-def token_bounds(one: AnnotatedText) -> list[tuple[int, int]]:
-    """Bounds of consecutive tokens that cover the whole text: words, marks and white space.
-
-    A token is cut wherever a span begins or ends within it, so that spans of any characters survive.
-    """
-    cuts = {place for span in one.spans for place in (span.start, span.end)}
-    bounds = []
-    for match in _PIECES.finditer(one.text):
-        places = [match.start(), *sorted(c for c in cuts if match.start() < c < match.end()), match.end()]
-        bounds += list(itertools.pairwise(places))
-    return bounds

@@ -1,1 +1,1 @@
-"""What is known of a judge: planted errors, rates, human labels, annotator and simulator quality."""
+"""What is known of a judge: planted errors, rates, human labels, agreement of spans."""

@@ -1,19 +1,15 @@
 """Cases with a known error for the consistency check, and its verdicts on them.
 
-Notes with an error come from a writer that plants one in most texts, as many without from the usual writer. Published
-notes are edited by script.
+Notes with an error come from a writer that plants one in most texts, as many without from the usual writer.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
 from schemas.tables.columns import typed
 from schemas.tables.evaluation import PLANTED_CASES, PLANTED_VERDICTS
-from tasks.domains.rules import PromptingRules
-from tasks.judges.scripted_edits import edited_notes
 from tasks.judges.simulated_notes import ERRING, STRIDE, WRITER, compacted, written
-from tasks.judges.span_agreement import RealNote
 from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Reply
 from tasks.llm.prompts import render
@@ -128,15 +124,3 @@ def _call(row: dict) -> Call:
         prompt = render("tasks.notes", "compare_compact", note=row["note"], compact=row["compact"])
         return Call(key, prompt, reply=CompactVerdict)
     return consistency_call(key, str(row["instructions"]), str(row["note"]))
-
-
-async def edit_verdicts(notes: Sequence[RealNote], rules: PromptingRules, ask: Ask, *, seed: int) -> pd.DataFrame:
-    """Verdicts on each note, unchanged ("none") and with each kind of edit, with the columns of `PLANTED_VERDICTS`.
-
-    ``rules`` hold the phrases of the domain's prompts.
-    """
-    edited = edited_notes(notes, rules, seed=seed)
-    cases = pd.DataFrame({"record": range(len(edited)), "check": "consistency", "compact": None})
-    cases = cases.assign(kind=[one.kind for one in edited], instructions=[one.instructions for one in edited])
-    verdicts, _ = await check_cases(cases.assign(note=[one.note for one in edited]), ask)
-    return verdicts.assign(check="scripted edits")

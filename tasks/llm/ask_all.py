@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from schemas.params.llm import Role
 from tasks.llm.calls import Answer, Ask, Call, Reply, unscored_row
-from tasks.llm.replies import Completion, CutOff, SendFailure, Unusable, read_reply
+from tasks.llm.replies import Completion, CutOff, Runaway, SendFailure, Unusable, read_reply
 from tasks.llm.requests import ask_again, role_for
 
 K = TypeVar("K", bound=Hashable)
@@ -23,6 +23,8 @@ Obtain = Callable[[Call, Role], Awaitable[Completion]]
 
 _PREFIX = "Value error, "
 """What pydantic writes before the message of a validator."""
+_SHOWN_OF_RUNAWAY = 200
+"""Characters of a reply of a model that did not stop which it is shown when it is asked again."""
 
 
 async def ask_all(ask: Ask, calls: Mapping[K, Call], reply: type[R], step: Step) -> tuple[dict[K, R], Unscored]:
@@ -80,7 +82,8 @@ async def answer_call(call: Call, name: str, role: Role, obtain: Obtain) -> Answ
             return Answer(call.key, failure=failure.reason, raw=raw, lost=failure.may_pass)
         raw = completion.text
         try:
-            return Answer(call.key, text=raw, value=read_reply(completion, call.reply, call.context))
+            most = role_for(sampling, asked).max_tokens
+            return Answer(call.key, text=raw, value=read_reply(completion, call.reply, call.context, most))
         except CutOff as problem:
             longer = _doubled(role_for(role, asked), completion)
             if sampling is not role or longer is None:
@@ -90,7 +93,8 @@ async def answer_call(call: Call, name: str, role: Role, obtain: Obtain) -> Answ
             if reasks == 0:
                 return Answer(call.key, failure=f"unusable reply: {str(problem).replace(_PREFIX, '')}", raw=raw)
             reasks -= 1
-            asked = ask_again(asked, raw, str(problem))
+            shown = raw[:_SHOWN_OF_RUNAWAY] if isinstance(problem, Runaway) else raw
+            asked = ask_again(asked, shown, str(problem))
 
 
 def _doubled(role: Role, cut: Completion) -> Role | None:

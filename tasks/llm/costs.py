@@ -1,6 +1,7 @@
 """Tokens and dollars of calls: those that a reply reports, and estimates from the lengths of texts."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -61,9 +62,9 @@ class Estimate:
     prompt_tokens: int
     completion_tokens: int
 
-    def dollars(self, price: Price | None, *, batch: bool = False) -> float | None:
+    def dollars(self, price: Price | None) -> float | None:
         """Its cost; None without a price."""
-        return None if price is None else cost(price, Usage(self.prompt_tokens, self.completion_tokens), batch=batch)
+        return None if price is None else cost(price, Usage(self.prompt_tokens, self.completion_tokens))
 
     def times(self, factor: float) -> "Estimate":
         """The same for so many times the records."""
@@ -94,7 +95,9 @@ def message_tokens(call: Call) -> int:
 
 
 class CountedAsk:
-    """An `Ask` that counts the calls that pass through it, and estimates their tokens from the lengths of the texts.
+    """An `Ask` that counts the calls that pass through it, and those that failed by reason, and estimates their tokens.
+
+    Tokens are estimated from the lengths of the texts.
 
     ``sent``: tokens of a call's prompt, by default those of its messages without the form of the reply.
     """
@@ -102,11 +105,13 @@ class CountedAsk:
     def __init__(self, ask: Ask, sent: Callable[[Call], int] = message_tokens) -> None:
         self._ask, self._sent, self.label = ask, sent, ask.label
         self.calls, self.prompt_tokens, self.completion_tokens = 0, 0, 0
+        self.failures: Counter[str] = Counter()
 
     async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
         """Answer the calls by the wrapped client."""
         answers = await self._ask(calls)
         self.calls += len(calls)
+        self.failures.update(answer.failure for answer in answers if answer.failure is not None)
         self.prompt_tokens += sum(map(self._sent, calls))
         self.completion_tokens += sum(tokens(answer.text or answer.raw or "") for answer in answers)
         return answers

@@ -55,18 +55,13 @@ def read_folder(folder: Path) -> dict[str, str]:
     for file in sorted(folder.rglob("*.txt")):
         name = file.relative_to(folder).with_suffix("").as_posix()
         if name not in own_prompts():
-            raise unknown_prompt(f"prompts.folder: {file}", name)
+            said = f"prompts.folder: {file}: no prompt has this name; docs/prompts.md names them"
+            raise ParamsError(said + did_you_mean(name, own_prompts()))
         try:
             texts[name] = file.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             raise ParamsError(f"prompts.folder: {file}: {error}; expected UTF-8") from error
     return texts
-
-
-def unknown_prompt(where: str, name: str) -> ParamsError:
-    """The error on a name that no prompt has; ``where`` is what the user wrote."""
-    said = f"{where}: no prompt has this name; vignette prompts list names them"
-    return ParamsError(said + did_you_mean(name, own_prompts()))
 
 
 def text_of(name: str) -> str:

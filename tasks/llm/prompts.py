@@ -14,7 +14,7 @@ from jinja2 import Environment, StrictUndefined, Template, TemplateSyntaxError, 
 
 from schemas.errors import ParamsError
 from tasks.llm.calls import Message
-from tasks.llm.prompt_set import name_of, own_prompts, text_of
+from tasks.llm.prompt_set import name_of, own_prompts, replaced, text_of
 
 _ENVIRONMENT = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
 _ENVIRONMENT.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False)  # jinja's tojson escapes ' and °
@@ -59,6 +59,13 @@ def problems(name: str, source: str) -> list[str]:
     unknown, lacking = sorted(used - known), sorted(needed - used - _GUIDANCE)
     found = [f"unknown field {', '.join(unknown)}; expected of {', '.join(sorted(known)) or 'none'}"] if unknown else []
     return found + ([f"lacks the field {', '.join(lacking)}"] if lacking else [])
+
+
+def require_fillable() -> None:
+    """Raises ParamsError that names each prompt of the user's folder that cannot be filled, and why."""
+    found = {name: problems(name, text_of(name)) for name in replaced()}
+    if said := [f"prompt {name}: {'; '.join(reasons)}" for name, reasons in found.items() if reasons]:
+        raise ParamsError("; ".join(said))
 
 
 def render(package: str, name: str, **fields: Any) -> tuple[Message, ...]:

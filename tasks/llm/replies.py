@@ -20,7 +20,31 @@ from tasks.llm.costs import Usage
 MOST_TOKENS = 10_000_000
 """More than any model takes or writes in one call."""
 
-_THINKING, _END_OF_THINKING = "<think>", "</think>"
+MOST_BLANKS = 1_000
+"""A run of so many blanks is a model that does not stop; no reply needs it."""
+TIMES_THE_LIMIT, CHARACTERS_A_TOKEN = 4, 4
+"""A reply may be four times as long as its token limit allows, at four characters a token: 16 characters a token."""
+MOST_CHARACTERS = 1_000_000
+"""Longest reply of a role without a token limit."""
+MOST_REPAIRED = 20_000
+"""Longest JSON with slips that is repaired, in characters: the repair library takes quadratic time."""
+
+_NAMES = "(?:seed:)?(?:think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad)"
+_REASONING = re.compile(
+    rf"<{_NAMES}>|\[think(?:ing)?\]|◁think▷|<\|(?:begin_of_thought|start_thinking|channel)\|>", re.IGNORECASE
+)
+_END_OF_REASONING = re.compile(
+    rf"</{_NAMES}>|\[/think(?:ing)?\]|◁/think▷|<\|(?:end_of_thought|end_thinking)\|>|<\|channel\|>final<\|message\|>",
+    re.IGNORECASE,
+)
+"""How models mark the reasoning before an answer, by their vendors' chat templates."""
+_REASONING_PARTS = ("thinking", "reasoning", "redacted_thinking")
+_FENCE = "```"
+
+_CUT_OFF = {"length", "max_tokens", "model_length"}
+_FILTERED = {"content_filter", "refusal", "safety", "recitation", "blocklist", "prohibited_content", "spii"}
+_BROKEN = {"error", "abort", "aborted", "cancelled", "canceled", "insufficient_system_resource"}
+"""Finish reasons of endpoints, in lower case, after which a reply is not whole; all others end a whole reply."""
 
 
 class SendFailure(Exception):
@@ -68,7 +92,10 @@ class Completion:
 
 
 def read_completion(body: str) -> Completion:
-    """Read a reply's body. Raises SendFailure ("garbled") when it is no chat completion."""
+    """Read a reply's body.
+
+    Raises SendFailure: "garbled" when it is no chat completion, "lost" when the endpoint failed while the model wrote.
+    """
     usage = None
     try:
         loaded = json.loads(body)
@@ -76,10 +103,14 @@ def read_completion(body: str) -> Completion:
         choice = loaded["choices"][0]
         message = choice["message"]
         content, refusal = _content(message.get("content")), message.get("refusal")
+        finish = choice.get("finish_reason")
+        if _is(finish, _BROKEN):
+            reason = f"the endpoint broke the reply off (finish_reason {finish})"
+            raise SendFailure("lost", reason, unknown=True, usage=usage)
         return Completion(
             text=_answer_part(content),
             refusal=None if refusal is None else str(refusal),
-            finish=choice.get("finish_reason"),
+            finish=finish,
             model=str(loaded.get("model") or ""),
             system_fingerprint=loaded.get("system_fingerprint"),
             usage=usage,
@@ -88,10 +119,18 @@ def read_completion(body: str) -> Completion:
         raise SendFailure("garbled", f"reply is no chat completion: {body[:200]!r}", usage=usage) from error
 
 
+def _is(finish: object, reasons: set[str]) -> bool:
+    return str(finish).lower() in reasons
+
+
 def _content(content: Any) -> str:
-    """The message's text, which some endpoints send as a list of parts. Lone surrogates become U+FFFD."""
+    """The message's text, which some endpoints send as a list of parts, reasoning among them.
+
+    Lone surrogates become U+FFFD.
+    """
     if isinstance(content, list):
-        parts = [part.get("text") if isinstance(part, dict) else part for part in content]
+        texts = [part for part in content if not isinstance(part, dict) or part.get("type") not in _REASONING_PARTS]
+        parts = [part.get("text") if isinstance(part, dict) else part for part in texts]
         content = "".join(part for part in parts if isinstance(part, str))
     return str(content or "").encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
@@ -101,20 +140,20 @@ def _answer_part(text: str) -> str:
 
     Reasoning that is never closed leaves nothing: the reply was cut off before its answer.
     """
-    if _END_OF_THINKING in text:
-        text = text.rpartition(_END_OF_THINKING)[2].lstrip()
-    elif text.lstrip().startswith(_THINKING):
-        return ""
-    return without_fence(text)
-
-
-_WHOLE_FENCE = re.compile(r"\s*```\w*[ \t]*\n(.*?)\n?```\s*", re.DOTALL)
+    ends = [found.end() for found in _END_OF_REASONING.finditer(text)]
+    if ends:
+        text = text[ends[-1] :].lstrip()
+    return "" if _REASONING.match(text.lstrip()) else without_fence(text)
 
 
 def without_fence(text: str) -> str:
     """``text`` without a code fence around the whole; unchanged where it holds further fences."""
-    fenced = _WHOLE_FENCE.fullmatch(text)
-    return fenced[1] if fenced and "```" not in fenced[1] else text
+    whole = text.strip()
+    first, line_end = whole[len(_FENCE) :].partition("\n")[:2]
+    is_fenced = whole.startswith(_FENCE) and line_end and re.fullmatch(r"\w*[ \t]*", first)
+    if not is_fenced or whole.count(_FENCE) != 2 or not whole.endswith(_FENCE):
+        return text
+    return whole[len(_FENCE) + len(first) + 1 : -len(_FENCE)].removesuffix("\n")
 
 
 def _usage(given: Any) -> Usage | None:
@@ -131,7 +170,6 @@ def _usage(given: Any) -> Usage | None:
     return usage if usage.tokens and usage.cached <= usage.prompt else None
 
 
-_FENCE = re.compile(r"```(?:json)?\s*(.*?)\s*(?:```|$)", re.DOTALL)
 _LIST = re.compile(r'\[\s*[\[{"\]]')
 """The beginning of a JSON list that is not a citation such as ``[1]``."""
 
@@ -144,20 +182,30 @@ class CutOff(Unusable):
     """A reply that ended at the length limit."""
 
 
+class Runaway(Unusable):
+    """A reply of a model that did not stop: too long, or a run of blanks. It is not parsed, nor shown to the model."""
+
+
 def read_reply(
-    completion: Completion, reply: type[Reply] | None, context: Mapping[str, Any] | None = None
+    completion: Completion,
+    reply: type[Reply] | None,
+    context: Mapping[str, Any] | None = None,
+    max_tokens: int | None = None,
 ) -> Reply | None:
     """The structured reply that ``completion`` holds; None where plain text was asked for. Raises Unusable.
+
+    ``max_tokens``: the most tokens that were asked for; a reply much longer than that is not parsed.
 
     Accepted: a fence or prose around the JSON, slips in it, a bare list where the object has one list field, extra
     keys, numbers as strings and strings as numbers. ``context`` is handed to the validators of ``reply``.
     """
-    if completion.refusal or completion.finish == "content_filter":
+    if completion.refusal or _is(completion.finish, _FILTERED):
         raise Unusable(f"it was refused ({(completion.refusal or 'content filter')[:200]})")
-    if completion.finish == "length":
+    if _is(completion.finish, _CUT_OFF):
         raise CutOff("it was cut off at the length limit")
     if not completion.text.strip():
         raise Unusable("it was empty")
+    _refuse_runaway(completion.text, max_tokens)
     if reply is None:
         return None
     try:
@@ -166,6 +214,16 @@ def read_reply(
         raise
     except Exception as error:  # whatever a reply makes the reader do, it must not stop every later run
         raise Unusable(f"it could not be read ({type(error).__name__})") from error
+
+
+def _refuse_runaway(text: str, max_tokens: int | None) -> None:
+    most = TIMES_THE_LIMIT * CHARACTERS_A_TOKEN * max_tokens if max_tokens else MOST_CHARACTERS
+    if len(text) > most:
+        limit = f"{TIMES_THE_LIMIT} times its limit of {max_tokens:,} tokens" if max_tokens else "any reply asked for"
+        raise Runaway(f"its {len(text):,} characters are more than {most:,}, {limit}")
+    blanks = max((found.end() - found.start() for found in re.finditer(r"\s+", text)), default=0)
+    if blanks >= MOST_BLANKS:
+        raise Runaway(f"it holds {blanks:,} blanks in a row")
 
 
 def _parse(text: str, reply: type[Reply], context: Mapping[str, Any] | None) -> Reply:
@@ -224,8 +282,7 @@ def _repaired(text: str, reply: type[Reply]) -> object:
 
     A repair library closes open brackets, so a reply cut short would come out valid and incomplete.
     """
-    fenced = _FENCE.search(text)
-    body = fenced.group(1) if fenced else text
+    body = _fenced_json(text)
     start, closing = body.find("{"), "}"
     bare_list = _LIST.search(body) if _list_field(reply) else None
     if bare_list and (start < 0 or bare_list.start() < start):
@@ -234,9 +291,30 @@ def _repaired(text: str, reply: type[Reply]) -> object:
         raise Unusable("it holds no JSON object")
     if _stops_half_way(body[start:]):
         raise Unusable("its JSON stops half way")
-    end = body.rfind(closing) + 1
-    loaded = json_repair.loads(body[start:end])
-    return json.loads(json.dumps(loaded))
+    body = body[start : body.rfind(closing) + 1]
+    try:
+        return json.loads(body)
+    except ValueError as error:
+        if len(body) > MOST_REPAIRED:
+            reason = f"its JSON has slips, and its {len(body):,} characters are too many to repair"
+            raise Unusable(f"{reason} (at most {MOST_REPAIRED:,})") from error
+    return json.loads(json.dumps(json_repair.loads(body)))
+
+
+def _fenced_json(text: str) -> str:
+    """What the last code fence with JSON holds, as a model that corrects itself writes a second one; else ``text``.
+
+    Where no fence holds JSON, the first counts. A fence that is not closed ends with the text.
+    """
+    bodies = []
+    start = text.find(_FENCE)
+    while start >= 0:
+        end = text.find(_FENCE, start + len(_FENCE))
+        body = text[start + len(_FENCE) : end if end >= 0 else None].strip()
+        bodies.append(body[4:].strip() if body[:4].lower() == "json" else body)
+        start = text.find(_FENCE, end + len(_FENCE)) if end >= 0 else -1
+    answers = [body for body in bodies if body.startswith(("{", "["))]
+    return (answers[-1:] or bodies[:1] or [text])[0]
 
 
 def _stops_half_way(body: str) -> bool:

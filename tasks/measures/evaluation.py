@@ -20,7 +20,7 @@ from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import DOCUMENT_SCORES, EVALUATED, OMITTED_FACTS, UNSCORED_OUTPUTS
 from tasks.llm.ask_all import Unscored
-from tasks.llm.calls import Asks, unscored_row, unscored_table
+from tasks.llm.calls import NO_OUTPUT, Asks, unscored_row, unscored_table
 from tasks.measures import overlap
 from tasks.measures.doclens import judging as doclens
 from tasks.measures.doclens import metrics as claim_scores
@@ -103,7 +103,7 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
         documents, unwritten = await write_outputs(ask("writer"), documents, plan.writers)
     given = set(plan.systems) - {system.name for system in plan.writers}
     missing = [
-        unscored_row(one.id, f"output of {system}", "the data has no output")
+        unscored_row(one.id, f"output of {system}", NO_OUTPUT)
         for one in documents
         for system in plan.systems
         if system in given and system not in one.outputs

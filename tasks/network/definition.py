@@ -167,7 +167,12 @@ _READERS: dict[str, Callable[[Entry, tuple[str, ...], Values], Distribution]] = 
     "logistic": _logistic,
     "poisson": _poisson,
 }
-_RESERVED = {"record"}  # the id column of the record table
+_STRUCTURE = {"record", "patient", "visit", "day", "date", "gap"}  # columns of records and visits; intervals
+_NOTES = {"note", "text", "compact", "attempt", "consistent", "provenance", "kind", "prompt", "mention", "avoid"}
+_RESERVED = sorted(_STRUCTURE | _NOTES | {"compact_note", "compact_provenance", "note_spans", "compact_note_spans"})
+"""Columns of the tables in which a record's variables stand, and of those that are joined to them."""
+_RESERVED_START = "last."
+"""Before the name of a variable: its value at the visit before."""
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -185,7 +190,7 @@ def load_definition(path: Path) -> NetworkDefinition:
     """Read and check a network file.
 
     Raises NetworkError for anything wrong: a cycle, an unknown parent, type or value, probabilities outside 0-1 or not
-    summing to 1, a missing or unknown combination of parent values, a missing or unknown key.
+    summing to 1, a missing or unknown combination of parent values, a missing or unknown key, a reserved name.
     """
     loaded = read_mapping(path)
     if set(loaded) - {"source"} != {"name", "variables"}:
@@ -194,6 +199,10 @@ def load_definition(path: Path) -> NetworkDefinition:
     if not isinstance(loaded["variables"], dict) or not loaded["variables"]:
         raise NetworkError(f"{path}: variables must name at least one variable")
     entries = {name: Entry(path, str(name), node) for name, node in loaded["variables"].items()}
+    for name, entry in entries.items():
+        if name in _RESERVED or str(name).startswith(_RESERVED_START):
+            reserved = f"{', '.join(_RESERVED)}, and names that begin with {_RESERVED_START}"
+            raise entry.error(f"this name is reserved for a column of the tables; rename it. Reserved are {reserved}")
     return NetworkDefinition(str(loaded["name"]), read_variables(entries), str(loaded.get("source", "")))
 
 
@@ -235,8 +244,8 @@ def read_variables(entries: Mapping[str, Entry], known: Mapping[str, Variable] |
 
 def _check_head(entry: Entry, name: object) -> None:
     """Check name, keys and type of one node."""
-    if not isinstance(name, str) or not name or name in _RESERVED:
-        raise entry.error(f"a variable's name must be a string, in quotes if need be, and not {sorted(_RESERVED)}")
+    if not isinstance(name, str) or not name:
+        raise entry.error(f"a variable's name is {name!r}; expected a string, in quotes if need be")
     node = entry.raw
     if not isinstance(node, dict):
         raise entry.error("expected type, values and a distribution")

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from schemas.errors import NetworkError
 from tasks.network.definition import Entry, read_mapping, read_variables
@@ -51,13 +50,6 @@ class Transitions:
     def carried(self) -> tuple[str, ...]:
         """The variables whose last value a visit depends on, in order."""
         return tuple(name.removeprefix(LAST) for name in self.slice.variables if name.startswith(LAST))
-
-    def gap_codes(self, days: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The code of ``gap`` for intervals in days, -1 for days within no range."""
-        codes = np.full(days.shape, -1, dtype=np.int64)
-        for code, (low, high) in enumerate(self.days.values()):
-            codes[(days >= low) & (days <= high)] = code
-        return codes
 
 
 def read_transitions(path: Path, network: NetworkDefinition) -> Transitions:
@@ -114,8 +106,6 @@ def _check_complete(path: Path, network: NetworkDefinition, parts: dict[str, tup
         if len(keys) != 1:
             found = " and ".join(keys) or "no key"
             raise NetworkError(f"{path}: node {name}: found under {found}; expected exactly one of {', '.join(parts)}")
-    if GAP in network.variables:
-        raise NetworkError(f"{path}: {GAP} is the interval between visits; rename the variable in network.yaml")
     for name in parts["variables"]:
         if name not in network.variables:
             raise NetworkError(f"{path}: node {name}: not in network.yaml, which has {', '.join(network.variables)}")

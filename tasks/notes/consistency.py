@@ -15,16 +15,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from pydantic import Field
-from scipy.stats import norm, ttest_ind
+from scipy.stats import ttest_ind
 
 from schemas.tables.columns import typed
-from schemas.tables.metrics import REPRODUCTION_ROWS
 from schemas.tables.records import ATTEMPTS, NOTES
 from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Reply, unscored_table
 from tasks.llm.prompts import render
 from tasks.notes.writing import NoteRequest, sample_index, write_singly
-from tasks.reproduction.published import Cell
 from tasks.statistics.intervals import Floats
 from tasks.statistics.metric_rows import NAN, Row, mean_row, metric_row, metric_table
 
@@ -213,26 +211,3 @@ def _difference_row(condition: str, metric: str, one: Floats, other: Floats, see
     if min(len(one), len(other)) > 1:
         low, high = ttest_ind(one, other, equal_var=False).confidence_interval()
     return metric_row(metric, float(one.mean() - other.mean()), low, high, n=n, condition=condition, seed=seed)
-
-
-PUBLISHED_FLAGGED, PUBLISHED_NOTES = 52, 10_000
-_CONFIDENCE = 0.99
-
-
-def flagged_row(attempts: pd.DataFrame, basis: str) -> pd.DataFrame:
-    """REPRODUCTION_ROWS (one row): percent of first notes that the check flags, of those with a verdict.
-
-    ``attempts``: ATTEMPTS. The tolerance is the sampling error of both shares at 99% confidence. Basis absent if no
-    note has a verdict, as for notes that were not checked here.
-    """
-    verdicts = attempts.loc[attempts["attempt"] == 0, "consistent"].dropna()
-    published = PUBLISHED_FLAGGED / PUBLISHED_NOTES
-    cell = Cell("simsum", "Section 2.2, consistency check", "% of notes flagged", "first notes", 100 * published)
-    if not len(verdicts):
-        row = cell.absent("needs a check of the notes; notes from a file are not checked")
-        return typed([row], REPRODUCTION_ROWS)
-    error = np.sqrt(published * (1 - published) * (1 / PUBLISHED_NOTES + 1 / len(verdicts)))
-    tolerance = 100 * float(norm.ppf((1 + _CONFIDENCE) / 2) * error)
-    flagged = 100 * float((~verdicts.astype(bool)).mean())
-    row = cell.reproduced(flagged, basis, tolerance=tolerance, note=f"{len(verdicts)} notes with a verdict")
-    return typed([row], REPRODUCTION_ROWS)

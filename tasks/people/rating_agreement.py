@@ -217,19 +217,16 @@ def read_evaluators(files: Sequence[Path]) -> pd.DataFrame:
 def reproduction_rows(published: pd.DataFrame, ratings: pd.DataFrame | None) -> pd.DataFrame:
     """REPRODUCTION_ROWS of Table 4 (``published``: its figures), the alphas and the penalties.
 
-    ``ratings`` are the evaluators', or None if their files are missing; then all rows are absent. Penalties are
-    computed as 5 - consistency, which is exact because no note got more than three penalties.
+    ``ratings`` are the evaluators'; no rows if their files are missing (None). Penalties are computed as
+    5 - consistency, which is exact because no note got more than three penalties.
     """
-    ours: dict[tuple[str, str], float] = {}
-    if ratings is not None:
-        found = [*mean_rows(ratings, "people"), *alpha_rows(ratings, "people")]
-        ours = {(row["item"], row["metric"]): float(row["value"]) for row in found}
-        ours["all parts", "penalties"] = float((5 - ratings.loc[ratings["aspect"] == "consistency", "rating"]).sum())
+    if ratings is None:
+        return typed([], REPRODUCTION_ROWS)
+    found = [*mean_rows(ratings, "people"), *alpha_rows(ratings, "people")]
+    ours = {(row["item"], row["metric"]): float(row["value"]) for row in found}
+    ours["all parts", "penalties"] = float((5 - ratings.loc[ratings["aspect"] == "consistency", "rating"]).sum())
     aspects = [cell for table in ("Table 4", "Appendix E.2.2") for cell in printed_cells("simsum", table, published)]
     cells = [*sorted(aspects, key=lambda cell: cell.line), *printed_cells("simsum", "Appendix E.2.1")]
-    if ratings is None:
-        missing = "simsum/evaluator_1.csv to _5.csv of the released evaluation are not at hand"
-        return typed([cell.absent(missing) for cell in cells], REPRODUCTION_ROWS)
     metrics = {"mean": "mean_rating", "std": "std_over_raters"}
     values = [ours[cell.row, metrics.get(cell.column, cell.column)] for cell in cells]
     return typed([cell.reproduced(value) for cell, value in zip(cells, values, strict=True)], REPRODUCTION_ROWS)

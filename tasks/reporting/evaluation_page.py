@@ -9,7 +9,7 @@ import pandas as pd
 
 from schemas.tables.evaluation import JUDGED_METRICS
 from tasks.reporting.display import read_template, render, script_json
-from tasks.reporting.evaluation_text import METRICS, RULES, SHARES, foreign_line
+from tasks.reporting.evaluation_text import DRY_RUN, METRICS, RULES, SHARES, foreign_line
 from tasks.reporting.judges_view import judges_view, main_block
 from tasks.reporting.tables_view import metric_view
 from tasks.text.language import foreign_texts
@@ -226,7 +226,7 @@ def render_evaluation(
     """The page, with all texts escaped.
 
     ``tables``: metrics, comparisons, unscored and, if judged, claims, grounded, facts and answers; of several judges
-    verdicts_by_judge, by_judge and judge_agreement.
+    judges and verdicts.
     ``fewest``: differences on fewer documents are not tested. ``agreement``: how far the judge agrees with people.
     ``problem``: why the judgements should not be used, if so.
     ``origin_rows``, ``cite``: what identifies the evaluation, by name, and how to cite it.
@@ -244,10 +244,11 @@ def render_evaluation(
         comparisons=tables["comparisons"].to_dict("records"),
         moved=int(tables["comparisons"]["changed"].sum()),
         fewest=fewest,
-        tested=int((tables["comparisons"]["n"] >= fewest).sum()),
+        tested=int(((tables["comparisons"]["n"] >= fewest) & tables["comparisons"]["p"].notna()).sum()),
+        dry_run=DRY_RUN if RULES in models.get("judge", "") else "",
         all_metrics=metric_view(tables["metrics"], meanings, SHARES),
         judge_view=metric_view(tables["judge"], {}, JUDGE_SHARES) if "judge" in tables else None,
-        judged_by=judges_view(tables, systems),
+        several_judges=judges_view(tables, systems),
         unscored=tables["unscored"].fillna({"system": "all"}).to_dict("records"),
         models=models,
         agreement=agreement,

@@ -5,18 +5,23 @@ from typing import Any
 
 import pandas as pd
 
+from tasks.llm.calls import NO_OUTPUT
 from tasks.reporting.display import number, percent, probability, settings
 from tasks.statistics.misclassification import TURNS
 
 METRICS: Mapping[str, Mapping[str, Any]] = settings("evaluation.yaml")
 """Label, meaning and ``share`` of the metrics that are shown first, in order."""
 SHARES = frozenset(name for name, entry in METRICS.items() if entry.get("share"))
+LEVEL = 0.05
+"""Family-wise level at which differences are beyond chance."""
 OWN = "own"
 """Stage of the rows of metrics of the user's own."""
 RULES = "simulator's rules"
 """What the label of the simulator says."""
-FAILING, UNTOLD = "unscored ", "cannot be told"
-"""How the metric of a comparison of failure rates begins, and the note of one that failed documents decide."""
+DRY_RUN = "dry run: rules, no results"
+"""What heads an evaluation or a card by the simulator."""
+FAILING = "unscored "
+"""How the metric of a comparison of failure rates begins."""
 BOUNDS = "_bounds"
 """Ending of the metric with the range of a mean over all that failed judgements may be."""
 CORRECTED = "_corrected"
@@ -77,7 +82,9 @@ def summary_text(
     """
     names, rows = main_table(tables["metrics"], systems)
     rules = [role for role, label in models.items() if RULES in label]
-    lines = [f"{documents} document{'' if documents == 1 else 's'}"]
+    dry_run = "judge" in rules
+    lines = [DRY_RUN] if dry_run else []
+    lines.append(f"{documents} document{'' if documents == 1 else 's'}")
     if rules and foreign:
         lines.append(
             f"warning: the rules read English only; {foreign_line(foreign)}: leave them out, or choose a model"
@@ -107,9 +114,9 @@ def summary_text(
             "",
             f"{', '.join(rules)}: the simulator's rules, no language model; confirm the figures with a model",
         ]
-        if agreement and "judge" in rules:
+        if agreement and dry_run:
             lines.append(agreement)
-    return "\n".join([*lines, *_rates(tables), *_differences(tables["comparisons"], fewest)])
+    return "\n".join([*lines, *_rates(tables), *_differences(tables, fewest, dry_run=dry_run)])
 
 
 def _means(names: Sequence[str], rows: Sequence[Sequence[dict | None]], width: int | None) -> list[str]:
@@ -177,41 +184,55 @@ def _rates(tables: Mapping[str, pd.DataFrame]) -> list[str]:
         return []
     references = tables["planted"]["document"].nunique()
     whole = judge[(judge["item"] == "all") & judge["metric"].isin(_RATES) & judge["value"].notna()]
-    who = "first judge" if "by_judge" in tables else "judge"
-    lines = ["", f"{who} on errors planted into {references} references (upper limits: literal sentences are easier):"]
-    for step, rows in whole.groupby("condition", sort=False):
+    lines = ["", f"judge on errors planted into {references} references (upper limits: literal sentences are easier):"]
+    for (system, step), rows in whole.groupby(["system", "condition"], sort=False):
         said = (f"{row['metric']} {_cell(row['metric'], {**row, 'partial': 0})}" for row in rows.to_dict("records"))
-        lines.append(f"  {step}: {', '.join(said)}")
+        who = "" if judge["system"].nunique() == 1 else f"{system}, "
+        lines.append(f"  {who}{step}: {', '.join(said)}")
     return lines
 
 
-def _differences(comparisons: pd.DataFrame, fewest: int) -> list[str]:
+def _differences(tables: Mapping[str, pd.DataFrame], fewest: int, *, dry_run: bool) -> list[str]:
+    """Differences beyond chance on the documents that both systems have scores of, and what failed documents may do."""
+    comparisons = tables["comparisons"]
     if not len(comparisons):
         return []
     failing = comparisons["metric"].str.startswith(FAILING)
     counted = f"paired comparisons: {(~failing).sum()}" + (
         f", and {failing.sum()} of shares unscored" if failing.any() else ""
     )
+    if dry_run:
+        return ["", f"{counted}, in tables/comparisons.csv; {DRY_RUN}, so that none is told from chance here"]
     if (comparisons["n"] < fewest).all():
         return ["", f"{counted}; not tested, as this takes at least {fewest} documents"]
     untested = int((comparisons.loc[~failing, "n"] < fewest).sum())
     counted += f"; {untested} not tested, as this takes at least {fewest} documents" if untested else ""
-    changed = comparisons[comparisons["changed"].astype(bool) & (comparisons["item"] == "all")]
-    lines = [
-        "",
-        f"{counted}; beyond chance (5% family-wise) on whole texts: {len(changed)}",
-    ]
-    for row in changed.sort_values(["p", "system_a", "system_b", "metric"]).head(_SHOWN).itertuples():
+    beyond = comparisons[(comparisons["p"] < LEVEL) & (comparisons["item"] == "all")]
+    lines = ["", f"{counted}; beyond chance (5% family-wise) on whole texts: {len(beyond)}"]
+    for row in beyond.sort_values(["p", "system_a", "system_b", "metric"]).head(_SHOWN).itertuples():
         lines.append(
             f"  {row.system_b} against {row.system_a}, {row.metric}: {row.difference:+.3f} "
-            f"[{row.low:+.3f}, {row.high:+.3f}], p {probability(row.p)}, n {row.n}"
+            f"[{row.low:+.3f}, {row.high:+.3f}], p {probability(row.p)}, n {row.n}{f'; {row.note}' if row.note else ''}"
         )
-    if untold := int(comparisons["note"].str.contains(UNTOLD).sum()):
-        lines.append(
-            f"cannot be told, as documents that failed decide: {untold} (column note of tables/comparisons.csv); run "
-            "again, which keeps what was answered, or choose another judge"
-        )
-    if ((changed["low"] <= 0) & (changed["high"] >= 0)).any():
+    rest = len(beyond) - _SHOWN
+    lines += [f"  ... and {rest} more in tables/comparisons.csv"] if rest > 0 else []
+    if ((beyond["low"] <= 0) & (beyond["high"] >= 0)).any():
         lines.append("  an interval allows for documents that differ more than those seen, and may contain 0")
-    rest = len(changed) - _SHOWN
-    return [*lines, *([f"  ... and {rest} more in tables/comparisons.csv"] if rest > 0 else [])]
+    return [*lines, *(_advice(tables["unscored"]) if (~beyond["changed"].astype(bool)).any() else [])]
+
+
+def _advice(unscored: pd.DataFrame) -> list[str]:
+    """How to get the scores that a comparison lacks: an output that is missing needs other data, no other judge."""
+    missing = int((unscored["reason"] == NO_OUTPUT).sum())
+    failed = len(unscored) - missing
+    lines = []
+    if missing:
+        lines.append(
+            f"  outputs that the data lacks: {missing}; add them, or leave out the documents without them, and the "
+            "difference is tested on all"
+        )
+    if failed:
+        lines.append(
+            f"  judgements that failed: {failed}; run again, which keeps what was answered, or choose another judge"
+        )
+    return lines

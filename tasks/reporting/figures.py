@@ -140,14 +140,9 @@ def agreement(rows: pd.DataFrame) -> Figure | None:
         figure, grid = _panels(len(bases), 2.5, 2.6)
         for place, (axes, basis) in enumerate(zip(grid, bases, strict=True)):
             part = judged[judged["basis"] == basis]
-            for verdict, label, colour in (
-                ("pass", "met", "#1d7a3e"),
-                ("fail", "missed", "#b3261e"),
-                ("uninformative", "uninformative", "#8a8f98"),
-            ):
+            for verdict, label, colour in (("pass", "met", "#1d7a3e"), ("fail", "missed", "#b3261e")):
                 chosen = part[part["verdict"] == verdict]
-                if len(chosen) or verdict != "uninformative":
-                    axes.scatter(chosen["published"], chosen["reproduced"], s=14, color=colour, alpha=0.7, label=label)
+                axes.scatter(chosen["published"], chosen["reproduced"], s=14, color=colour, alpha=0.7, label=label)
             limits = [min(part["published"].min(), 0), part["published"].max() * 1.05]
             axes.plot(limits, limits, color=LINE, linewidth=0.8)
             axes.set(title=f"{basis} ({len(part)})", xlabel="printed", ylabel="reproduced" if place == 0 else "")

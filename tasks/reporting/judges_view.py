@@ -9,36 +9,33 @@ import pandas as pd
 from tasks.reporting.display import settings
 from tasks.reporting.evaluation_text import SHARES, described, main_table, shown
 from tasks.reporting.tables_view import block, cell, metric_view
-from tasks.statistics.panels import PANEL
 
-AGREEMENT = "judge_agreement"
 SPLITS = 200
 """Most split claims that are shown."""
 
 
 def judges_view(tables: Mapping[str, pd.DataFrame], systems: Sequence[str]) -> dict[str, Any] | None:
     """What the page shows of several judges; None for one, and where none had a case. ``tables``: by file stem."""
-    if "by_judge" not in tables or tables["verdicts_by_judge"].empty:
+    if "judges" not in tables or tables["verdicts"].empty:
         return None
-    verdicts, agreement = tables["verdicts_by_judge"], tables[AGREEMENT]
+    verdicts, (figures, pairs) = tables["verdicts"], figures_and_pairs(tables["judges"])
     columns = settings("columns.yaml")
     judges = list(dict.fromkeys(verdicts["judge"]))
     splits = split_cases(verdicts, judges)
+    by_judge: dict[tuple[str, ...], pd.DataFrame] = {(one,): figures[figures["condition"] == one] for one in judges}
     return {
         "judges": judges,
-        "figures": {"n": "", "blocks": [_side_by_side(tables["by_judge"], systems)]},
-        "agreement": metric_view(agreement, columns["metrics"], columns["percent"]),
-        "families": bool((agreement["metric"] == "same_family_gain").any()),
+        "figures": {"n": "", "blocks": [main_block(["system", "judge"], by_judge, systems)]},
+        "agreement": metric_view(pairs, columns["metrics"], columns["percent"]),
         "splits": splits.head(SPLITS).to_dict("records"),
         "split": len(splits),
     }
 
 
-def _side_by_side(metrics: pd.DataFrame, systems: Sequence[str]) -> dict[str, Any]:
-    """The main metrics by system and judge, the panel last."""
-    order = [name for name in dict.fromkeys(metrics["condition"]) if name != PANEL]
-    order += [PANEL] if (metrics["condition"] == PANEL).any() else []
-    return main_block(["system", "judge"], {(one,): metrics[metrics["condition"] == one] for one in order}, systems)
+def figures_and_pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows of the table ``judges`` by judge, and those on two judges."""
+    of_two = table["metric"].isin(["kappa", "yes_difference", "p_value_adjusted", "p_value_scored"])
+    return table[~of_two], table[of_two]
 
 
 def main_block(
@@ -57,7 +54,7 @@ def main_block(
 
 
 def split_cases(verdicts: pd.DataFrame, judges: Sequence[str]) -> pd.DataFrame:
-    """VERDICTS_BY_JUDGE on which judges differ: document, system, metric, text and verdicts, in order of ``judges``."""
+    """JUDGE_VERDICTS on which judges differ: document, system, metric, text and verdicts, in order of ``judges``."""
     key = ["stage", "document", "system", "item", "metric", "case", "text"]
     wide = verdicts.pivot(index=key, columns="judge", values="judged").reindex(columns=list(judges))
     differ = wide[wide.nunique(axis=1) > 1]
@@ -67,15 +64,18 @@ def split_cases(verdicts: pd.DataFrame, judges: Sequence[str]) -> pd.DataFrame:
 
 
 def judges_text(tables: Mapping[str, pd.DataFrame], systems: Sequence[str]) -> list[str]:
-    """The judges' figures for the terminal, a line by metric and system; none for an evaluation by one judge."""
-    if "by_judge" not in tables or tables["verdicts_by_judge"]["judge"].nunique() < 2:
+    """The judges' figures and the kappa of every two, a line each; none for an evaluation by one judge."""
+    if "judges" not in tables or tables["verdicts"].empty:
         return []
-    metrics = tables["by_judge"]
-    chosen = metrics[(metrics["item"] == "all") & metrics["metric"].isin(SHARES) & metrics["system"].isin(systems)]
-    lines = ["", "by judge (tables/by_judge.csv, tables/judge_agreement.csv):"]
+    figures, pairs = figures_and_pairs(tables["judges"])
+    chosen = figures[(figures["item"] == "all") & figures["metric"].isin(SHARES) & figures["system"].isin(systems)]
+    lines = ["", "by judge (tables/judges.csv, and each verdict in tables/verdicts.csv):"]
     for (metric, system), rows in chosen.groupby(["metric", "system"], sort=True):
         said = [f"{row.condition} {_short(row)}" for row in rows.itertuples()]
         lines.append(f"  {described(str(metric))['label']}, {system}: {'; '.join(said)}")
+    for row in pairs[pairs["metric"] == "kappa"].itertuples():
+        value = "not defined, as both always say the same" if pd.isna(row.value) else f"{row.value:.2f}"
+        lines.append(f"  kappa, {described(row.item)['label']}, {row.system} {row.condition}: {value} (n {row.n})")
     return lines
 
 

@@ -10,18 +10,14 @@ from tasks.reporting.display import number, percent, read_template, render, scri
 from tasks.reporting.figures import agreement, draw_all, svg
 from tasks.reporting.tables_view import by_basis, metric_view, reproduction_view
 from tasks.reproduction.conclusions import FAILS, HOLDS, counts_line, shown, tested, undecided
-from tasks.reproduction.page import CLASSES, class_counts
+from tasks.reproduction.published import ABSENT_TABLES, CLASSES, class_counts
+from tasks.transport.shown import public_params
 
 MODEL_RATER = "model"
 """System of the rows of expert review that a model rated."""
 OTHER_TABLES = "Other tables"
 _UNITS = ("days", "weeks", "months", "years")
 """First words of outcomes that are counts of time."""
-NOT_COMPARED = {
-    "uninformative": "of all printed figures are not counted, as most null figures would meet them as well",
-    "absent": "of all printed figures need data or models which are not at hand",
-}
-"""Printed figures that are in no other count, by verdict."""
 _MARKS = {HOLDS: ("pass", "✓"), FAILS: ("fail", "✗")}
 
 
@@ -113,10 +109,9 @@ def conclusions_view(table: pd.DataFrame, titles: Mapping[str, str]) -> dict[str
 
 def _conclusion(row: Mapping[Any, Any]) -> dict[str, Any]:
     css, mark = _MARKS.get(row["verdict"], ("", "○"))
-    null = "" if pd.isna(row["null_pass"]) else f"{row['null_pass']:.3f}"
     named = {name: row[name] for name in ("conclusion", "verdict", "basis", "interval")}
     counted = f"{row['n']:,}" if row["n"] else ""
-    return named | {"test": tested(row), "shown": shown(row), "n": counted, "null": null, "css": css, "mark": mark}
+    return named | {"test": tested(row), "shown": shown(row), "n": counted, "css": css, "mark": mark}
 
 
 def provenance_rows(fingerprints: Sequence[str]) -> list[dict[str, str]]:
@@ -145,10 +140,8 @@ def tiles(
     listed: list[dict[str, Any]] = [{"value": f"{count:,}", "label": label} for count, label in counted]
     for basis, (met, told) in class_counts(reproduction).items():
         listed.append({"value": f"{met:,} of {told:,}", "label": CLASSES[basis], "printed": True})
-    for verdict, label in NOT_COMPARED.items():
-        if count := int((reproduction["verdict"] == verdict).sum()):
-            value = f"{count:,} of {len(reproduction):,}"
-            listed.append({"value": value, "label": label, "printed": True})
+    if absent := int((reproduction["verdict"] == "absent").sum()):
+        listed.append({"value": f"{absent:,}", "label": ABSENT_TABLES, "printed": True})
     return listed
 
 
@@ -189,6 +182,7 @@ def render_page(
     histories: Sequence[Mapping[str, Any]] = (),
     untrusted: Sequence[str] = (),
     claims: Mapping[str, Any] | None = None,
+    params: Mapping[str, Any],
     **context: Any,
 ) -> str:
     """Fill the template. Everything except the page's CSS, script and figures is escaped.
@@ -210,5 +204,6 @@ def render_page(
         histories=list(histories),
         untrusted=list(untrusted),
         claims_json=script_json(claims) if claims else "",
+        params=json.dumps(public_params(params), indent=1),
         **context,
     )

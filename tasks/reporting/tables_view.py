@@ -140,14 +140,15 @@ def _natural(name: str) -> list[tuple[int, str]]:
 def by_basis(rows: pd.DataFrame, names: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Counts of verdicts by basis, with the description of each basis, in the order of ``names``."""
     groups = dict(list(rows.groupby("basis", sort=True)))
-    listed = [basis for basis in names["bases"] if basis in groups]
     return [
         {
             "basis": basis,
-            "meaning": names["bases"].get(basis, ""),
+            "meaning": names["bases"][kind],
             "counts": groups[basis]["verdict"].value_counts().to_dict(),
         }
-        for basis in dict.fromkeys([*listed, *groups])
+        for kind in names["bases"]
+        for basis in groups
+        if basis.partition(":")[0] == kind
     ]
 
 

@@ -66,16 +66,22 @@ def _measured(wanted: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> 
 
 
 def _printed(wanted: Mapping[str, Any]) -> Side:
-    """A printed figure: a mean with its standard deviation over ``n`` texts, or a correlation of ``n`` pairs."""
+    """A printed figure: a mean with its standard deviation over ``n`` texts, or a correlation or share of ``n`` pairs.
+
+    Of several figures the mean, with the mean of their half widths.
+    """
     rows = _frame(wanted)
     if wanted["row"] not in rows.index:
         raise KeyError(f"{wanted['printed']}: {wanted['row']}")
-    row, n = rows.loc[wanted["row"]], int(wanted["n"])
-    value = float(row[wanted["figure"]])
+    row = rows.loc[wanted["row"]]
+    figures, sizes = (one if isinstance(one, list) else [one] for one in (wanted["figure"], wanted["n"]))
+    values = [float(row[name]) / wanted.get("of", 1) for name in figures]
     if "std" in wanted:
-        half = float(stats.t.isf(_TAIL, n - 1) * row[wanted["std"]] / np.sqrt(n))
-        return Side(value, half, half, n)
-    return Side(value, *_INTERVALS[wanted["interval"]](value, n), n)
+        half = float(stats.t.isf(_TAIL, sizes[0] - 1) * row[wanted["std"]] / np.sqrt(sizes[0]))
+        return Side(values[0], half, half, sizes[0])
+    halves = [_INTERVALS[wanted["interval"]](value, n) for value, n in zip(values, sizes, strict=True)]
+    below, above = np.mean(halves, axis=0)
+    return Side(float(np.mean(values)), float(below), float(above), min(sizes))
 
 
 def _frame(wanted: Mapping[str, Any]) -> pd.DataFrame:
@@ -159,16 +165,8 @@ def share_of_pairs(hits: int, pairs: int) -> tuple[float, float, float]:
     return mean_interval(np.repeat([1.0, 0.0], [hits, pairs - hits]))
 
 
-def coin_passes(pairs: int) -> float:
-    """The chance that ``pairs`` tosses of a fair coin have an interval above a half."""
-    passing = [hits for hits in range(pairs + 1) if share_of_pairs(hits, pairs)[1] > 0.5]
-    return float(stats.binom.pmf(passing, pairs, 0.5).sum())
-
-
 PAIRED = "paired"
 HOLDS, FAILS, UNTOLD = "holds", "does not hold", "cannot be told"
-NULL = 0.025
-"""Share of results at the border of a conclusion whose 95% interval lies beyond it."""
 
 
 @cache
@@ -216,9 +214,8 @@ def _row(one: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], strict: boo
                 f"conclusions.yaml, {one['conclusion']}: no row of table {error}; name one that it has"
             ) from error
         difference, low, high, n, interval = np.nan, np.nan, np.nan, 0, "none"
-    null = np.nan if np.isnan([low, high]).any() else coin_passes(n) if one["test"] == "pairs" else NULL
     verdict = verdict_of(one["test"], margin, difference, low, high)
-    found = {"margin": margin, "difference": difference, "low": low, "high": high, "n": n, "null_pass": null}
+    found = {"margin": margin, "difference": difference, "low": low, "high": high, "n": n}
     return {**kept, **found, "interval": interval, "verdict": verdict}
 
 
@@ -300,19 +297,3 @@ _SAID = {
     UNTOLD: ("cannot be told", "cannot be told"),
 }
 """What is said of one conclusion, and of several or none."""
-
-
-def conclusions_text(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """The table as Markdown, by paper, and the conclusions that nothing here decides."""
-    names = ["paper", "conclusion", "test", "difference here", "n", "null", "verdict", "basis", "interval"]
-    lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
-    for source in titles:
-        for row in table[table["source"] == source].to_dict("records"):
-            null = "-" if pd.isna(row["null_pass"]) else f"{row['null_pass']:.3f}"
-            cells = [titles[source], row["conclusion"], tested(row), shown(row), f"{row['n']:,}", null]
-            lines.append(f"| {' | '.join([*cells, row['verdict'], row['basis'], row['interval']])} |")
-    lines += ["", "Nothing here decides:", "", "| paper | conclusion | what is missing |", "|---|---|---|"]
-    for source in titles:
-        found = [one for one in undecided() if one["source"] == source]
-        lines += [f"| {titles[source]} | {one['conclusion']} | {one['needs']} |" for one in found]
-    return "\n".join(lines)

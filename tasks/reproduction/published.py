@@ -2,19 +2,10 @@
 
 ``papers.yaml`` lists every table and figure with the tolerances and misprints of its cells; the printed tables are in
 ``published/*.csv``.
-
-A comparison says something only if figures that know nothing of the printed ones would miss them. ``null_pass`` is the
-share of such null figures that are within a row's tolerance:
-
-- ``column``: our figures permuted within the column, so that each is as likely as another;
-- ``row``: the same within the row, for tables whose lines are different statistics;
-- ``correlation``: the correlation of as many unrelated pairs (Fisher's transformation);
-- ``no claim``: a judge that reads no claim, whose figure is the mean of a resample of the other printed figures of the
-  section, among systems of one kind, which have one tolerance; there must be two others.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
@@ -22,13 +13,11 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import yaml
-from scipy.stats import norm
 
 from schemas.tables.columns import typed
-from schemas.tables.metrics import REPRODUCTION_ROWS
+from schemas.tables.metrics import REPRODUCTION_ROWS, basis_kind
 
 KEY = ["source", "table", "row", "column"]
 SIMSUM = "SimSUM"
@@ -73,6 +62,11 @@ class Cell:
         return self.reproduced(None, "absent", tolerance=math.nan, note=note)
 
 
+def stand_in(model: str) -> str:
+    """The basis of a figure by ``model`` in the place of the paper's model."""
+    return f"stand-in: {model}"
+
+
 @dataclass(frozen=True)
 class Item:
     """One table, figure or section with figures; the fields are described at the head of ``papers.yaml``."""
@@ -90,7 +84,6 @@ class Item:
     command: str = ""
     instead: str = ""
     remark: str = ""
-    null_model: str = "column"
     basis: str = "recomputed"
 
     def cell(self, row: str, column: str, published: float, **more: Any) -> Cell:
@@ -149,17 +142,26 @@ def printed_cells(source: str, table: str, printed: pd.DataFrame | None = None) 
 
 
 def absent_rows(present: pd.DataFrame) -> pd.DataFrame:
-    """Rows of basis ``absent`` for each printed cell that has a requirement and no row in ``present``."""
+    """One row of basis ``absent`` for each table with a requirement of which ``present`` lacks figures.
+
+    Its row is named "others" where other figures of the table are reproduced, here or by the other pipeline.
+    """
     covered = set(present[KEY].astype("str").itertuples(index=False, name=None))
-    rows = [
-        cell.absent(f"needs {item.needs}")
-        for item in items().values()
-        if item.printed and item.needs
-        for cell in printed_cells(item.source, item.name)
-        if (not item.absent or cell.figure in item.absent)
-        and (cell.source, cell.table, cell.row, cell.column) not in covered
-    ]
+    tables = {(source, table) for source, table, *_ in covered}
+    rows = []
+    for item in items().values():
+        if item.needs and not _complete(item, covered):
+            part = bool(item.absent) or (item.source, item.name) in tables
+            line = Cell(item.source, item.name, "others" if part else "all", "all", math.nan)
+            rows.append(line.absent(f"needs {item.needs}"))
     return typed(rows, REPRODUCTION_ROWS)
+
+
+def _complete(item: Item, covered: Set[tuple[str, ...]]) -> bool:
+    """Whether each figure of a printed table that the requirement is about has a row."""
+    cells = printed_cells(item.source, item.name) if item.printed else []
+    wanted = [cell for cell in cells if not item.absent or cell.figure in item.absent]
+    return bool(wanted) and all((cell.source, cell.table, cell.row, cell.column) in covered for cell in wanted)
 
 
 def other_domain_rows(tables: Sequence[str], domain: str) -> pd.DataFrame:
@@ -169,70 +171,38 @@ def other_domain_rows(tables: Sequence[str], domain: str) -> pd.DataFrame:
     return typed(rows, REPRODUCTION_ROWS)
 
 
-UNINFORMATIVE = 0.5
-"""A row that more null figures than this would pass says nothing."""
-NULL_DRAWS, _NULL_STREAM = 1000, 61
-_PAIRS_OF_PRINTED = 116 - 3
-_NORMAL = 1.96
-
-
 def judge(rows: pd.DataFrame) -> pd.DataFrame:
-    """Add ``null_pass`` and the verdict to rows of schemas.tables.metrics.REPRODUCTION_ROWS.
+    """Add the verdict to rows of schemas.tables.metrics.REPRODUCTION_ROWS.
 
-    ``absent`` are the rows of that basis, ``uninformative`` those that most null figures would pass; the others
-    ``pass`` or ``fail``. A missing value of another basis fails.
+    ``absent`` are the rows of that basis; the others ``pass`` or ``fail``. A missing value of another basis fails.
     """
     rows = rows.sort_values(KEY, ignore_index=True)
     difference = (rows["published"] - rows["reproduced"]).abs()
     within = difference <= rows["tolerance"] + _ROUNDING  # NaN compares as False
-    null_pass = null_shares(rows)
-    cases = {"absent": rows["basis"] == "absent", "uninformative": null_pass > UNINFORMATIVE, "pass": within}
-    verdict = np.select(list(cases.values()), list(cases), "fail")
-    return rows.assign(null_pass=null_pass, verdict=pd.Series(verdict, index=rows.index, dtype="str"))
+    verdict = np.select([rows["basis"] == "absent", within], ["absent", "pass"], "fail")
+    return rows.assign(verdict=pd.Series(verdict, index=rows.index, dtype="str"))
 
 
-def null_shares(rows: pd.DataFrame) -> pd.Series:
-    """The share of null figures within the tolerance of each row (0-1); nan for rows without one.
-
-    A figure has no null if it is the only one of its column or row, one of two of its section, or absent.
-    """
-    shares = pd.Series(np.nan, index=rows.index)
-    judged = rows[(rows["basis"] != "absent") & rows["reproduced"].notna()]
-    for (source, table), of_table in judged.groupby(["source", "table"]):
-        item = items().get((str(source), str(table)))
-        null = item.null_model if item else "column"
-        section = of_table["row"].str.rpartition(" / ")[0]
-        places = {"row": [of_table["row"]], "no claim": [of_table["column"], section, of_table["tolerance"]]}
-        least = 3 if null == "no claim" else 2
-        for _, group in of_table.groupby(places.get(null, [of_table["column"]])):
-            if null == "correlation" or len(group) >= least:
-                shares[group.index] = NULLS.get(null, _permuted)(group)
-    return shares
+def known_rows(runs: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The judged rows of several pipelines; a table that one of them reproduces is not absent in whole."""
+    rows = pd.concat(runs, ignore_index=True).sort_values("basis", key=lambda basis: basis == "absent", kind="stable")
+    whole = (rows["basis"] == "absent") & (rows["row"] == "all")
+    return rows[~(whole & rows.duplicated(["source", "table"]))].reset_index(drop=True)
 
 
-def _permuted(group: pd.DataFrame) -> npt.NDArray[np.float64]:
-    """In a random permutation each figure of the group is as likely as another: the share is exact, without draws."""
-    published, reproduced, tolerance = (group[n].to_numpy(float) for n in ("published", "reproduced", "tolerance"))
-    within: npt.NDArray[np.bool_] = np.abs(published[:, None] - reproduced) <= tolerance[:, None] + _ROUNDING
-    return within.mean(axis=1)
+CLASSES = {
+    "recomputed": "printed figures recomputed from released data",
+    "closed form": "computed from the printed network",
+    "arithmetic": "that follow from other printed figures",
+    "sampled": "met on our own draws of records",
+    "stand-in": "met by another model in place of the paper's",
+}
+"""What is counted, by kind of basis."""
+ABSENT_TABLES = "tables that need data or models which are not at hand, whole or in part"
 
 
-def _unrelated(group: pd.DataFrame) -> npt.NDArray[np.float64]:
-    """Correlations of n unrelated pairs, n as the tolerance was computed from it; exact by Fisher's transformation."""
-    published, tolerance = group["published"].to_numpy(float), group["tolerance"].to_numpy(float)
-    error = np.sqrt(np.maximum((tolerance / _NORMAL) ** 2 - 1 / _PAIRS_OF_PRINTED, 1e-12))
-    low, high = (np.arctanh(np.clip(published + sign * tolerance, -0.999999, 0.999999)) for sign in (-1, 1))
-    return np.asarray(norm.cdf(high / error) - norm.cdf(low / error))
-
-
-def _unread(group: pd.DataFrame) -> npt.NDArray[np.float64]:
-    published, tolerance = group["published"].to_numpy(float), group["tolerance"].to_numpy(float)
-    random, shares = np.random.default_rng(_NULL_STREAM), np.empty(len(group))
-    for place in range(len(group)):
-        others = np.delete(published, place)
-        drawn = random.choice(others, size=(NULL_DRAWS, len(others))).mean(axis=1)
-        shares[place] = (np.abs(drawn - published[place]) <= tolerance[place] + _ROUNDING).mean()
-    return shares
-
-
-NULLS = {"column": _permuted, "row": _permuted, "correlation": _unrelated, "no claim": _unread}
+def class_counts(rows: pd.DataFrame) -> dict[str, tuple[int, int]]:
+    """Figures within tolerance and figures compared, by kind of basis; absent tables are left out."""
+    kinds = basis_kind(rows["basis"])
+    counted = {kind: rows.loc[kinds == kind, "verdict"] == "pass" for kind in CLASSES}
+    return {basis: (int(met.sum()), len(met)) for basis, met in counted.items() if len(met)}

@@ -15,7 +15,6 @@ Handler = Callable[[ChatRequest], str]
 MODELS = (
     "vignette-writer",
     "vignette-writer-calibration",  # plants an error in most notes, all kinds equally often, to measure judges
-    "vignette-writer-second",  # words symptoms as in the domain's second wording, which the annotator may not know
     "vignette-annotator",
     "vignette-judge",
     "vignette-answerer",
@@ -70,7 +69,7 @@ _HANDLERS: dict[str, str] = {
 
 
 def family(model: str) -> str:
-    """Return the family of a model, the name of the subpackage with its rules: writer of vignette-writer-second."""
+    """Return the family of a model, the name of the subpackage with its rules, as writer of vignette-writer."""
     return model.split("-")[1]
 
 

@@ -1,14 +1,14 @@
 """Checks the files of a domain that the simulator reads; one line for each defect, with file and key."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from pydantic import ValidationError
 
 from schemas.errors import DomainError
-from tasks.domains.in_use import domain_file
-from tasks.domains.rules import load_rules
+from tasks.domains.in_use import domain_data, domain_file, domain_folder
+from tasks.domains.rules import PromptingRules, load_rules
 from tasks.simulator.clinical import lexicon
-from tasks.simulator.writer.plan import levels, plan
+from tasks.simulator.writer.plan import levels, plan, rule_of
 from tasks.simulator.writer.rules import grammar, writer_rates
 from tasks.simulator.writer.shorthand_rules import shorthand_of_domain
 
@@ -83,3 +83,52 @@ def _rules() -> Iterator[str]:
     for condition in lexicon.conditions():
         if f"error.condition.{condition}" not in rules:
             yield f"{domain_file('writer/errors')}: no rule error.condition.{condition}; add it"
+
+
+def writing_defects(rules: PromptingRules) -> list[str]:
+    """One line for each missing rule or leftover name. Expects a domain without `simulator_defects`."""
+    known, needed = grammar(), dict([*_follow_ups(rules.symptoms), *_findings()])
+    where, remedy = domain_folder() / "writer", "add the rule or set the rate to 0"
+    missing = [
+        f"{where}: no rule {rule}, which {rate} of rates.yaml needs; {remedy}"
+        for rule, rate in needed.items()
+        if rule not in known
+    ]
+    return [*missing, *_leftovers(rules)]
+
+
+def _follow_ups(symptoms: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Rules of questions and examinations for a complaint, each with the key of the rate that needs it."""
+    rates, focus = writer_rates().focus, plan().examination.focus
+    for symptom in symptoms:
+        for value in levels(symptom) or ("",):
+            if rates["history"][symptom]:
+                yield rule_of(f"focus.history.{symptom}", symptom, value), f"focus.history.{symptom}"
+            if symptom in focus.order and rates["exam"][symptom]:
+                rule = rule_of(f"focus.exam.{symptom}", symptom, value)
+                for suffix in focus.by_region.get(symptom, [""]):
+                    yield rule + suffix, f"focus.exam.{symptom}"
+
+
+def _findings() -> Iterator[tuple[str, str]]:
+    """Rules of findings, each with the key of the rate that needs it."""
+    rates = writer_rates()
+    for symptom in plan().examination.symptoms:
+        if rates.exam[symptom]:
+            yield f"{symptom}.exam", f"exam.{symptom}"
+        if rates.exam_absent[symptom]:
+            yield f"{symptom}.exam_absent", f"exam_absent.{symptom}"
+        if rates.examined.get(symptom, 0) and f"{symptom}.examined" not in grammar():
+            yield f"{symptom}.exam_absent", f"examined.{symptom}"
+
+
+def _leftovers(rules: PromptingRules) -> Iterator[str]:
+    """Lines on words for a condition that the domain does not have."""
+    labels = {rules.labels[name] for name in rules.conditions}
+    condition = domain_data("writer/conditions")["condition"]
+    for key in ("names", "alone"):
+        for label in sorted(condition.get(key, {}).keys() - labels):
+            yield (
+                f"{domain_file('writer/conditions')}: key condition.{key}.{label}: "
+                f"no underlying condition has the label {label!r}; remove it"
+            )

@@ -1,4 +1,4 @@
-"""The HTTP interface of the simulator: chat completions, models, files and batches under ``/v1``.
+"""The HTTP interface of the simulator: chat completions and models under ``/v1``.
 
 Run it with ``python -m tasks.simulator.server``: several processes serve one port, each with its event loop. Started by
 hand it serves until interrupted. With ``--with-parent`` it exits as soon as its standard input closes, so that it never
@@ -10,10 +10,8 @@ import asyncio
 import hashlib
 import json
 import os
-import shutil
 import socket
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterable
@@ -31,7 +29,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from tasks.simulator.batches import Aliases, BatchFolder
+from tasks.simulator.aliases import Aliases
 from tasks.simulator.completions import Rejected, error_body, model_list
 from tasks.simulator.faults import Faults, spoil
 
@@ -94,10 +92,9 @@ class Journal:
             os.write(self._file, f"{hashlib.sha256(body).hexdigest()} {outcome}\n".encode())
 
 
-def make_app(faults: Faults, journal: Journal, folder: Path, aliases: Aliases | None = None) -> Starlette:
-    """Return the application of one worker; ``folder`` holds files and batches, shared by all workers."""
+def make_app(faults: Faults, journal: Journal, aliases: Aliases | None = None) -> Starlette:
+    """Return the application of one worker."""
     served = aliases or Aliases()
-    batches = BatchFolder(folder, served.complete)
 
     async def chat(request: Request) -> Response:
         body, kind = await request.body(), faults.draw()
@@ -121,34 +118,11 @@ def make_app(faults: Faults, journal: Journal, folder: Path, aliases: Aliases | 
     async def model(request: Request) -> Response:
         return JSONResponse(served.entry(request.path_params["name"]))
 
-    async def upload(request: Request) -> Response:
-        form = await request.form(max_part_size=300_000_000)
-        file = form["file"]
-        content = file.encode() if isinstance(file, str) else await file.read()
-        return JSONResponse(batches.add_file(content, str(form.get("purpose", "batch"))))
-
-    async def file_content(request: Request) -> Response:
-        return Response(batches.read_file(request.path_params["id"]), media_type="application/octet-stream")
-
-    async def create_batch(request: Request) -> Response:
-        return JSONResponse(batches.create(await request.json()))
-
-    async def list_batches(request: Request) -> Response:
-        return JSONResponse({"object": "list", "data": batches.all(), "has_more": False})
-
-    async def get_batch(request: Request) -> Response:
-        return JSONResponse(await asyncio.to_thread(batches.advance, request.path_params["id"]))
-
     return Starlette(
         routes=[
             Route("/v1/chat/completions", chat, methods=["POST"]),
             Route("/v1/models", models),
             Route("/v1/models/{name}", model),
-            Route("/v1/files", upload, methods=["POST"]),
-            Route("/v1/files/{id}/content", file_content),
-            Route("/v1/batches", create_batch, methods=["POST"]),
-            Route("/v1/batches", list_batches),
-            Route("/v1/batches/{id}", get_batch),
         ],
         exception_handlers={Rejected: _rejected, ValueError: _malformed},
     )
@@ -178,8 +152,6 @@ _SHARED = "tasks.text.sentences"
 def main(arguments: list[str] | None = None) -> None:
     """Bind, print the address to standard output (connections wait from then on), fork the other workers and serve."""
     options, starter = _parser().parse_args(arguments), os.getppid()
-    folder = options.folder or Path(tempfile.mkdtemp(prefix="vignette-endpoint-"))
-    folder.mkdir(parents=True, exist_ok=True)
     listeners = _bind_all(options.host, options.port, options.workers)
     port = int(listeners[0].getsockname()[1])
     print(f"http://{options.host}:{port}/v1", flush=True)
@@ -189,18 +161,14 @@ def main(arguments: list[str] | None = None) -> None:
     if options.with_parent:
         if number == 0:
             _exit_without(starter)
-        _end_with_standard_input(None if number or options.folder else folder)
+        _end_with_standard_input()
     faults = Faults(_rates(options.faults), options.fault_seed + number, options.retry_after, options.hang)
-    app = make_app(faults, Journal(options.journal), folder, Aliases(options.aliases))
+    app = make_app(faults, Journal(options.journal), Aliases(options.aliases))
     hosts = [options.host] if options.host not in ("0.0.0.0", "::") else []
     config = uvicorn.Config(
         OwnHosts(app, hosts, port), http=Protocol, log_level="critical", access_log=False, lifespan="off", backlog=2048
     )
-    try:
-        uvicorn.Server(config).run(sockets=[listener])
-    finally:
-        if number == 0 and options.folder is None:
-            shutil.rmtree(folder, ignore_errors=True)
+    uvicorn.Server(config).run(sockets=[listener])
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -209,7 +177,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--port", type=int, default=0, help="0: any free port")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--with-parent", action="store_true", help="end when standard input closes")
-    parser.add_argument("--folder", type=Path, help="where files and batches are kept (default: temporary)")
     parser.add_argument("--journal", type=Path, help="file that logs each chat request")
     parser.add_argument("--aliases", type=Path, help='JSON file of model aliases: {"judge": "vignette-judge@2"}')
     parser.add_argument("--faults", default="", help="rates of injected faults: 429=0.05,500=0.05,hang=0.01")
@@ -264,14 +231,12 @@ def _exit_without(parent: int) -> None:
     threading.Thread(target=poll, daemon=True).start()
 
 
-def _end_with_standard_input(folder: Path | None) -> None:
-    """Remove ``folder`` and exit as soon as standard input closes."""
+def _end_with_standard_input() -> None:
+    """Exit as soon as standard input closes."""
 
     def wait_for_end() -> None:
         while os.read(sys.stdin.fileno(), 1024):
             pass
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
         os._exit(0)
 
     threading.Thread(target=wait_for_end, daemon=True).start()

@@ -11,7 +11,7 @@ import pandas as pd
 from schemas.errors import SourceError
 from schemas.tables.columns import NOTE_VERSIONS, typed
 from schemas.tables.metrics import REPRODUCTION_ROWS
-from tasks.reproduction.published import Cell, printed_cells
+from tasks.reproduction.published import printed_cells
 from tasks.statistics.intervals import Floats, count_ratio_interval
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table, ratio_row
 
@@ -164,12 +164,10 @@ _METRICS = {
     "% of notes without spans": "share_of_notes_without_spans",
 }
 """Our metric of each printed statistic."""
-_RELATIVE, _POINTS = 0.15, 3.0
-"""Tolerance for notes of another writer: 15% of the published figure or, for shares, at least 3 points."""
 
 
-def statistics_rows(metrics: pd.DataFrame, table_3a: pd.DataFrame, table_3b: pd.DataFrame, basis: str) -> pd.DataFrame:
-    """REPRODUCTION_ROWS of Table 3 and of Section 2.3's notes without spans, by `span_statistics` of one set."""
+def statistics_rows(metrics: pd.DataFrame, table_3a: pd.DataFrame, table_3b: pd.DataFrame) -> pd.DataFrame:
+    """REPRODUCTION_ROWS of Table 3 and of Section 2.3's notes without spans, by `span_statistics` of released spans."""
     ours = _values(metrics)
     cells = [
         *printed_cells("simsum", "Table 3a", table_3a),
@@ -180,17 +178,15 @@ def statistics_rows(metrics: pd.DataFrame, table_3a: pd.DataFrame, table_3b: pd.
     for cell in cells:
         item = cell.labels.get("symptom") or cell.labels.get("value") or "all"
         value = ours.get((cell.figure, item, _METRICS[cell.row]))
-        rows.append(cell.reproduced(value, basis, tolerance=None if basis == "recomputed" else _tolerance(cell)))
+        rows.append(cell.reproduced(value))
     return typed(rows, REPRODUCTION_ROWS)
 
 
 def quality_rows(metrics: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """REPRODUCTION_ROWS of span quality (Section 2.3), to the printed digit; absent without the manual counts."""
-    cells = printed_cells("simsum", "Section 2.3, span quality", published)
-    if metrics.empty:
-        return typed([cell.absent("needs the manual span evaluation") for cell in cells], REPRODUCTION_ROWS)
-    ours = _values(metrics)
-    return typed([cell.reproduced(ours[cell.row, "all", cell.column]) for cell in cells], REPRODUCTION_ROWS)
+    """REPRODUCTION_ROWS of span quality (Section 2.3), to the printed digit; none without the manual counts."""
+    cells, ours = printed_cells("simsum", "Section 2.3, span quality", published), _values(metrics)
+    rows = [cell.reproduced(ours[cell.row, "all", cell.column]) for cell in cells] if len(metrics) else []
+    return typed(rows, REPRODUCTION_ROWS)
 
 
 def _values(metrics: pd.DataFrame) -> Mapping[tuple[str, str, str], float]:
@@ -198,8 +194,3 @@ def _values(metrics: pd.DataFrame) -> Mapping[tuple[str, str, str], float]:
     printed_in_percent = metrics["metric"].str.startswith("share_") | metrics["metric"].isin(("precision", "recall"))
     values = metrics["value"].astype(float) * printed_in_percent.map({True: 100, False: 1})
     return dict(zip(keys, values, strict=True))
-
-
-def _tolerance(cell: Cell) -> float:
-    relative = _RELATIVE * abs(cell.published)
-    return max(relative, _POINTS) if "%" in cell.row or cell.row.startswith("percent") else relative

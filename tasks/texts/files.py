@@ -8,13 +8,11 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from struct import error as StructError
 from struct import unpack_from
 from typing import Any, Literal
-from zipfile import BadZipFile, ZipFile
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,6 +21,7 @@ import pyarrow.parquet as pq
 from schemas.errors import EncodingError, MissingSourceError, SourceError
 from tasks.texts.fields import Row
 from tasks.texts.inspect_log import inspect_rows, is_inspect_log
+from tasks.texts.office import document_text, sheet_rows
 from tasks.transport.untrusted import LARGEST, MOST_VALUES, parse_json, read_bytes
 
 Layout = Literal["aci_bench", "meqsum", "radiology", "inspect", "own"]
@@ -38,10 +37,6 @@ TEXT_KINDS = (".txt", ".md", ".docx")
 SEPARATORS = (",", ";", "\t", "|")
 ROW = 5
 """Values whose memory a row takes in addition to its own values."""
-LARGEST_PART = 20_000_000
-"""Most bytes of a part of an Office document that is read as a whole."""
-_STREAMED = ("xl/worksheets/", "xl/sharedStrings.xml", "xl/media/", "word/media/")
-"""Parts of Office documents that are not."""
 
 csv.field_size_limit(2**31 - 1)  # a long text is reported with its row and length, not as an error of the csv module
 
@@ -198,68 +193,25 @@ def _header(path: Path, names: Sequence[str]) -> Sequence[str]:
 
 def _excel(path: Path, _: str | None) -> list[Row]:
     """The rows of the first sheet; the numbers of rows are those that Excel shows."""
-    import openpyxl
-
-    with _office(path) as file:
-        sheet = openpyxl.load_workbook(file, read_only=True, data_only=True).worksheets[0]
-        filled, cells = [], 0
-        for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
-            if any(value is not None for value in row):
-                cells += len(row)
-                _limit(path, cells)
-                filled.append((number, [_cell(value) for value in row]))
+    filled, cells = [], 0
+    for number, row in sheet_rows(path):
+        cells += len(row)
+        _limit(path, cells)
+        filled.append((number, row))
     if not filled:
         return []
     columns = {at: str(name) for at, name in enumerate(filled[0][1]) if name is not None}
     _header(path, list(columns.values()))
-    return [Row(f"{path}: row {number}", {name: row[at] for at, name in columns.items()}) for number, row in filled[1:]]
-
-
-def _cell(value: Any) -> Any:
-    """A cell's value; Excel keeps whole numbers as fractions, and dates as such."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value if value is None or isinstance(value, str | int | float) else str(value)
+    return [
+        Row(f"{path}: row {number}", {name: row[at] if at < len(row) else None for at, name in columns.items()})
+        for number, row in filled[1:]
+    ]
 
 
 def _text(path: Path, encoding: str | None) -> list[Row]:
     """One row: the file's text, with its stem as id."""
-    return [
-        Row(str(path), {"id": path.stem, "text": _docx(path) if path.suffix == ".docx" else _decode(path, encoding)})
-    ]
-
-
-def _docx(path: Path) -> str:
-    """The paragraphs and the cells of tables of a Word document, in order, a line each."""
-    import docx
-    from docx.table import Table as WordTable
-
-    with _office(path) as file:
-        lines = []
-        for block in docx.Document(file).iter_inner_content():
-            if isinstance(block, WordTable):
-                lines += ["\t".join(cell.text for cell in row.cells) for row in block.rows]
-            else:
-                lines.append(block.text)
-    return "\n".join(lines).strip()
-
-
-@contextmanager
-def _office(path: Path) -> Iterator[io.BytesIO]:
-    """The file for a reader of Office documents, whose errors become SourceError; too large ones are refused."""
-    raw = read_bytes(path)
-    try:
-        with ZipFile(io.BytesIO(raw)) as packed:
-            parts = packed.infolist()
-        whole = [entry.file_size for entry in parts if not entry.filename.startswith(_STREAMED)]
-        for size, most in ((sum(entry.file_size for entry in parts), LARGEST), (sum(whole), LARGEST_PART)):
-            if size > most:
-                raise SourceError(f"{path}: unpacks to {size:,} bytes; expected at most {most:,}; divide the file")
-        yield io.BytesIO(raw)
-    except (BadZipFile, KeyError, ValueError, OSError, SyntaxError) as error:
-        raise SourceError(
-            f"{path}: not a readable {path.suffix} file ({' '.join(str(error).split())[:120]})"
-        ) from error
+    text = document_text(path) if path.suffix == ".docx" else _decode(path, encoding)
+    return [Row(str(path), {"id": path.stem, "text": text})]
 
 
 def _parquet(path: Path, _: str | None) -> list[Row]:
@@ -375,15 +327,32 @@ def _dataset(folder: Path, split: str | None, encoding: str | None = None) -> tu
             raise MissingSourceError(f"{missing[0]}: no such file, though {folder}/state.json names it")
     else:
         files = [file for file in sorted(folder.rglob("*")) if file.suffix in (".parquet", ".jsonl", ".csv")]
-        splits = sorted({file.name.split("-")[0].split(".")[0] for file in files})
-        if len(splits) > 1 and split is None:
-            raise SourceError(f"{folder}: holds several splits or files ({', '.join(splits)}); choose one with --split")
-        files = [file for file in files if split is None or file.name.split("-")[0].split(".")[0] == split]
+        files = _of_split(folder, files, split)
     if not files:
         raise SourceError(f"{folder}: no data file{f' of split {split}' if split else ''}; expected a dataset folder")
     if strange := [file for file in files if file.suffix not in _READERS]:
         raise SourceError(f"{strange[0]}: unknown kind of file; expected {', '.join(_READERS)}")
     return [row for file in files for row in _READERS[file.suffix](file, encoding)], tuple(files)
+
+
+def _of_split(folder: Path, files: Sequence[Path], split: str | None) -> list[Path]:
+    """The files of one split: of one beginning of the file names in one folder. Raises SourceError for several.
+
+    A folder's name, as in ``default/train/0000.parquet``, names its files; leading folders that all share are left out.
+    """
+    names = [(*file.relative_to(folder).parts[:-1], file.name.split("-")[0].split(".")[0]) for file in files]
+    names = [name[:-1] if name[-1].isdigit() and len(name) > 1 else name for name in names]
+    shared = 0
+    while names and min(map(len, names)) > shared + 1 and len({name[: shared + 1] for name in names}) == 1:
+        shared += 1
+    labels = ["/".join(name[shared:]) for name in names]
+    found, below = sorted(set(labels)), list[str]()
+    if split is not None:
+        below = [name for name in found if name == split or name.startswith(f"{split}/")]
+        found = below or [name for name in found if name.endswith(f"/{split}")]
+    if len(found) > 1 and not below:
+        raise SourceError(f"{folder}: holds several splits or files ({', '.join(found)}); choose one with --split")
+    return [file for file, label in zip(files, labels, strict=True) if label in found]
 
 
 def _listed(file: Path, key: str, inner: str | None = None) -> list[str]:

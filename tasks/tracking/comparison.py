@@ -38,6 +38,8 @@ sign flips, so its p value would not survive the correction for all other measur
 
 UNDECIDED = "cannot be told: {} failed records decide"
 """Note on a difference that is beyond chance, and might not be with other scores of the failed records."""
+DIRECTED = "beyond chance without the {} failed records; whatever these scored, it is from {:+.3f} to {:+.3f}"
+"""Note on such a difference whose sign the failed records cannot change: its bounds exclude 0."""
 
 COLUMNS = [*Measure.KEY, "a", "b", "difference", "low", "high", "p", "changed", "n", "unpaired", "failed_a", "failed_b"]
 COLUMNS += ["failed_both", "bound_low", "bound_high", "detectable", "seeds", "note"]
@@ -96,7 +98,8 @@ def _tested(
     tested = np.isin(np.arange(len(pairs)), enough)
     table = table.assign(p=np.where(tested, adjusted, np.nan), changed=beyond & holds)
     for place in np.flatnonzero(beyond & ~holds).tolist():
-        note = UNDECIDED.format(pairs[place].failed)
+        failed, (low, high) = pairs[place].failed, pairs[place].bounds
+        note = DIRECTED.format(failed, low, high) if low > 0 or high < 0 else UNDECIDED.format(failed)
         table.loc[place, "note"] = "; ".join(filter(None, [table.loc[place, "note"], note]))
     ends = np.cumsum([len(family) for family in families])
     return [table.iloc[end - len(family) : end] for end, family in zip(ends, families, strict=True)]
@@ -215,6 +218,7 @@ def compare_systems(
     *,
     seed: int,
     own: Collection[str] = (),
+    draws: int = DRAWS,
 ) -> pd.DataFrame:
     """SYSTEM_COMPARISONS of every two systems in ``order``, with p adjusted for all measures and pairs.
 
@@ -236,7 +240,7 @@ def compare_systems(
         return typed([], SYSTEM_COMPARISONS)
     tables = [
         table.assign(system_a=a, system_b=b)
-        for (a, b), table in zip(pairs, compare_all(families, seed=seed), strict=True)
+        for (a, b), table in zip(pairs, compare_all(families, seed=seed, draws=draws), strict=True)
     ]
     return typed(pd.concat(tables, ignore_index=True), SYSTEM_COMPARISONS).sort_values(
         list(SYSTEM_COMPARISONS.unique or []), ignore_index=True

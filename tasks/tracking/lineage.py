@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tasks.transport.shown import public_params
+
 CODE_STAGE = "code"
 """The stage that writes what the code of the others means. It depends on every line of code, and makes no result."""
 
@@ -60,10 +62,11 @@ class Lineage:
 
 
 def read_lineage(lock: dict[str, Any]) -> Lineage:
-    """The lineage of a parsed dvc.lock."""
+    """The lineage of a parsed dvc.lock. The id is that of all params, which are kept as they may be shown."""
     stages = {name: _content(stage) for name, stage in lock.get("stages", {}).items() if name not in _LEFT_OUT}
     identity = hashlib.sha256(json.dumps(stages, sort_keys=True).encode()).hexdigest()[:16]
-    return Lineage(identity, tuple(StageLineage(name, **content) for name, content in sorted(stages.items())))
+    shown = {name: {**content, "params": public_params(content["params"])} for name, content in stages.items()}
+    return Lineage(identity, tuple(StageLineage(name, **content) for name, content in sorted(shown.items())))
 
 
 def record_is_behind(lock: dict[str, Any]) -> bool:

@@ -2,9 +2,9 @@
 
 `roles` opens the client of a role, which consists of:
 
-- `client`: answers calls from the store, from an equal request under way, or by a transport
-- `direct` (within `limits`) and `batch` (files: `batch_files`): the transports, which send through `endpoint`
-- `store`: replies in `database`; `budget`: what they cost and may cost; `inspection`: to read, copy and prune them
+- `client`: answers calls from the store, from an equal request under way, or by the transport
+- `direct` (within `limits`): sends through `endpoint`; `missing`: notes what it would send, and imports the replies
+- `store`: replies in `database`; `budget`: what they cost and may cost; `inspection`: to check and copy them
 - `fingerprint`: a model's identity (of rules: `simulator_code`); `probing` asks for it, `epochs` notices silent changes
 - `rejections`: which setting an endpoint refuses
 

@@ -157,8 +157,8 @@ def _free(key: bytes) -> sa.Delete:
 class Account:
     """One role's use of the budget in this process. Without prices the role is free, and nothing is reserved."""
 
-    def __init__(self, store: ResponseStore, budget: Budget, prices: Prices, *, batch: bool = False) -> None:
-        self.store, self.budget, self.prices, self.batch = store, budget, prices, batch
+    def __init__(self, store: ResponseStore, budget: Budget, prices: Prices) -> None:
+        self.store, self.budget, self.prices = store, budget, prices
         self.dollars = 0.0
         """What this process has booked so far."""
         self._me = this_process()
@@ -194,7 +194,7 @@ class Account:
     def _most(self, request: Request) -> tuple[float, int]:
         """Dollars and tokens that an attempt can cost at most."""
         most = Usage(prompt_tokens(request.content), request.max_tokens or ASSUMED_REPLY_TOKENS)
-        return cost(self.prices.dearest or FREE, most, batch=self.batch), most.tokens
+        return cost(self.prices.dearest or FREE, most), most.tokens
 
     def _require_room(self, connection: sa.Connection, dollars: float, tokens: int) -> None:
         forfeit_dead(connection, self.budget.ledger)
@@ -205,12 +205,10 @@ class Account:
     def _reserve(self, connection: sa.Connection, key: bytes, dollars: float, tokens: int) -> str:
         if connection.execute(sa.select(responses.c.id).where(responses.c.key == key)).first():
             return "answered"
-        held = sa.select(*HOLDER, reservations.c.in_batch).where(reservations.c.key == key)
-        *holder, in_batch = connection.execute(held).one_or_none() or (*self._me, 0)
-        if tuple(holder) != self._me and is_running(connection, tuple(holder)):
+        held = sa.select(*HOLDER).where(reservations.c.key == key)
+        holder = tuple(connection.execute(held).one_or_none() or self._me)
+        if holder != self._me and is_running(connection, holder):
             return "elsewhere"
-        if in_batch:  # ours now: the batch is found again when the request is sent
-            connection.execute(_free(key))
         if not self._has_forfeited:
             forfeit_dead(connection, self.budget.ledger)
             self._has_forfeited = True
@@ -222,13 +220,13 @@ class Account:
             raise BudgetError(self._explain(read_ledger(connection, self.budget.ledger), dollars))
         host, pid, born = self._me
         row: dict[str, Any] = {"key": key, "ledger": self.budget.ledger, "dollars": dollars, "tokens": tokens}
-        row |= {"host": host, "pid": pid, "born": born, "in_batch": in_batch}
+        row |= {"host": host, "pid": pid, "born": born}
         connection.execute(_free(key))
         connection.execute(sa.insert(reservations), row)
         return "reserved"
 
     def _will_be_freed(self, connection: sa.Connection) -> bool:
-        """Whether a running process holds a reservation; those of dead ones, in batches, wait to be fetched."""
+        """Whether a running process holds a reservation."""
         held = reservations.c.ledger == self.budget.ledger, reservations.c.tokens > 0
         holders = sa.select(*HOLDER).where(*held).distinct()
         return any(is_running(connection, (*holder,)) for holder in connection.execute(holders).all())
@@ -249,7 +247,7 @@ class Account:
 
     def price_of(self, model: str, usage: Usage) -> float:
         """Dollars of a reply by ``model``; 0 for a free role."""
-        return cost(self.prices.of(model), usage, batch=self.batch)
+        return cost(self.prices.of(model), usage)
 
     async def book(self, request: Request, completion: Completion) -> None:
         """Book a reply that is not kept: a check of identity, a canary, or the reply of another model."""
@@ -275,7 +273,7 @@ class Account:
     def _book_failed(self, connection: sa.Connection, request: Request, usage: Usage | None) -> None:
         dollars, tokens, number = _reserved(connection, reservations.c.key == request.key)
         if usage is not None and usage.prompt <= len(request.content) + FORM_TOKENS:
-            dollars = cost(self.prices.dearest or FREE, usage, batch=self.batch)
+            dollars = cost(self.prices.dearest or FREE, usage)
             self._book(connection, dollars, usage.tokens, number)
         else:
             self._book(connection, dollars, tokens, number, unknown=True)
@@ -314,13 +312,10 @@ def caps_text(budget: Budget) -> str:
 
 
 def forfeit_dead(connection: sa.Connection, ledger: str) -> None:
-    """Book the reservations of processes that are gone: their requests may have been billed.
-
-    Not those in a batch: the process that resumes the batch books their actual cost.
-    """
-    sent = reservations.c.ledger == ledger, reservations.c.in_batch == 0
-    for holder in connection.execute(sa.select(*HOLDER).where(*sent).distinct()).all():
+    """Book the reservations of processes that are gone: their requests may have been billed."""
+    of_ledger = reservations.c.ledger == ledger
+    for holder in connection.execute(sa.select(*HOLDER).where(of_ledger).distinct()).all():
         if not is_running(connection, (*holder,)):
-            theirs = (*sent, *(column == value for column, value in zip(HOLDER, holder, strict=True)))
+            theirs = (of_ledger, *(column == value for column, value in zip(HOLDER, holder, strict=True)))
             add_to_ledger(connection, ledger, *_reserved(connection, *theirs, reservations.c.tokens > 0), unknown=True)
             connection.execute(sa.delete(reservations).where(*theirs))

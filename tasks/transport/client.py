@@ -22,6 +22,7 @@ from tasks.progress import Count
 from tasks.transport.budget import WAIT_S, Account, usage_of
 from tasks.transport.database import responses
 from tasks.transport.fingerprint import Fingerprint, require_answered, require_same
+from tasks.transport.missing import Collector
 from tasks.transport.rejections import Rejections, of_structure
 from tasks.transport.store import Paid, Unreadable
 
@@ -70,7 +71,7 @@ class Keeper:
         """Raises IdentityError unless the recorded model replied."""
         require_answered(self.fingerprint, completion)
 
-    async def keep(self, request: Request, body: str, completion: Completion, stage: str | None = None) -> None:
+    async def keep(self, request: Request, body: str, completion: Completion) -> None:
         """Commit a reply and book it. Raises IdentityError for the reply of another model: it is booked, not kept."""
         try:
             self.check(completion)
@@ -83,7 +84,7 @@ class Keeper:
                 key=request.key,
                 identity=self.fingerprint.key,
                 role=self.name,
-                stage=stage or self.stage,
+                stage=self.stage,
                 task=request.task,
                 model=completion.model,
                 request=request.content,
@@ -103,7 +104,8 @@ class Keeper:
 class RoleAsk:
     """The `Ask` of one role. Raises, from a call, only errors that stop the stage.
 
-    ``width``: calls that are worked on at once. ``identify``: the identity that the endpoint has now.
+    ``width``: calls that are worked on at once. ``identify``: the identity that the endpoint has now. ``collector``:
+    notes the requests that have no reply, in place of sending them.
     """
 
     role: Role
@@ -113,6 +115,7 @@ class RoleAsk:
     width: int
     identify: Callable[[], Awaitable[dict[str, str]]]
     progress: Count | None = None
+    collector: Collector | None = None
 
     def __post_init__(self) -> None:
         self.name, self.fingerprint, self.account = self.keeper.name, self.keeper.fingerprint, self.keeper.account
@@ -216,6 +219,8 @@ class RoleAsk:
         return completion, True
 
     async def _fetch(self, request: Request, is_final: Callable[[SendFailure], bool]) -> Completion:
+        if self.collector:
+            await self.collector.note(request)
         await self._identify(request)
         while not await self.account.reserve(request):
             kept = await self.keeper.find(request.key)

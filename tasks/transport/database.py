@@ -3,6 +3,7 @@
 It is an sqlite file or, for runs on several machines, PostgreSQL. Statements are written once for both.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +27,7 @@ BEGIN = {"sqlite": "BEGIN IMMEDIATE", POSTGRES: "BEGIN; SELECT pg_advisory_xact_
 """Begins a write transaction, one at a time: sqlite locks the file, and PostgreSQL this number."""
 
 DAMAGED = (
-    "it is damaged: put back a copy that `vignette store backup` made, or move the file away and ask the models again; "
+    "it is damaged: put back a copy, or move the file away and ask the models again; "
     "`vignette store check` tells what can still be read"
 )
 REMEDIES = {
@@ -39,8 +40,13 @@ REMEDIES = {
 }
 """What to do, by words of the database's message."""
 
-LAYOUT = 2
+LAYOUT = 3
 """Number of the tables' layout, kept in the store."""
+UPGRADE = (
+    *("DROP TABLE batches", "ALTER TABLE reservations DROP COLUMN in_batch"),
+    *("DELETE FROM layout", f"INSERT INTO layout VALUES ({LAYOUT})"),
+)
+"""Turns layout 2 into this one, in which `missing` is created."""
 
 METADATA = sa.MetaData()
 
@@ -90,17 +96,18 @@ reservations = Table(
     _column("host", Text),  # the process that sends it: where it runs, its id, and when it started
     _column("pid", BigInteger),
     _column("born", Double),
-    _column("in_batch", BigInteger),  # 1: under way in a batch, whatever becomes of the process
 )
-batches = Table(
-    "batches",
+missing = Table(
+    "missing",
     METADATA,
-    _column("token", Text, key=True),  # ours, sent along as metadata, known before the endpoint's id is
-    _column("address", Text),
+    _column("key", LargeBinary, key=True),  # a request that was collected, and not sent
     _column("identity", Text),
+    _column("role", Text),
     _column("stage", Text),
-    sa.Column("batch_id", Text),
-    _column("request_keys", LargeBinary),  # the requests' keys, 32 bytes each
+    _column("task", Text),
+    _column("request", LargeBinary),  # zlib
+    _column("sample", BigInteger),
+    _column("collected", Double),  # when it was collected last, in seconds since 1970
 )
 fingerprints = Table(
     "fingerprints",
@@ -177,14 +184,25 @@ def _prepare(connection: sa.Connection) -> int:
             connection.execute(sa.text(f"INSERT INTO layout VALUES ({LAYOUT}) ON CONFLICT (number) DO NOTHING"))
     elif "layout" not in tables:
         return 0
-    return int(connection.execute(sa.select(sa.func.max(layout.c.number))).scalar_one())
+    number = sa.select(sa.func.max(layout.c.number))
+    if connection.execute(number).scalar_one() == 2:
+        with transaction(connection):
+            if connection.execute(number).scalar_one() == 2:  # no other process has done it meanwhile
+                for statement in UPGRADE:
+                    connection.execute(sa.text(statement))
+                METADATA.create_all(connection)
+    return int(connection.execute(number).scalar_one())
 
 
 def _open(url: sa.URL) -> sa.Connection:
     """A connection in which each statement is committed by itself, but for those within `transaction`."""
     if url.drivername.startswith(POSTGRES):
         return sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool).connect()
-    Path(url.database or "").parent.mkdir(parents=True, exist_ok=True)
+    file = Path(url.database or "")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch(0o600)  # the files that sqlite puts beside it get its mode
+    if file.stat().st_uid == os.geteuid() and file.stat().st_mode & 0o077:
+        file.chmod(0o600)
     waits = {"timeout": BUSY_S, "check_same_thread": False}
     engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool, connect_args=waits)
     connection = engine.connect()

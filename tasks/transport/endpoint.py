@@ -1,7 +1,7 @@
 """One OpenAI-compatible endpoint: sends a body, returns the raw reply or raises SendFailure. Imports openai.
 
-Retries nothing and keeps nothing: `tasks.transport.direct` and `tasks.transport.batch` decide what follows from a
-failure. Follows no redirect, which would hand keys and prompts to another address, and reads no more than a limit.
+Retries nothing and keeps nothing: `tasks.transport.direct` decides what follows from a failure. Follows no redirect,
+which would hand keys and prompts to another address, and reads no more than a limit.
 """
 
 import email.utils
@@ -35,14 +35,12 @@ NOT_SENT = (
 GATEWAY = {502, 504, 522, 524}
 """Statuses of a gateway that gave up waiting: the model behind it may have answered."""
 
-LARGEST_REPLY, LARGEST_FILE = 16_000_000, 500_000_000
-"""Bytes of a reply and of a file of batch results, unpacked. A reply of a million tokens has some four million."""
+LARGEST_REPLY = 16_000_000
+"""Bytes of a reply, unpacked. A reply of a million tokens has some four million."""
 ENCODINGS = ("", "identity", "gzip", "deflate")
 """Those in which a few bytes cannot unpack to more than a thousand times as many."""
 
 LONGEST_ERROR = 500
-CONTENT = "/content"
-"""End of the path of a file's content."""
 NOT_SENT_WITHOUT_KEY = "no key"
 """Code of the failure of requests that are not sent, as the key that the params name is not there."""
 PACKING = (b"content-encoding", b"content-length", b"transfer-encoding")
@@ -92,22 +90,6 @@ class Endpoint:
         """The JSON at ``path``. Raises SendFailure."""
         options: Any = {**self._options, "params": query}
         return _json_object(await self._answered(path, self._client.get(path, cast_to=str, options=options)))
-
-    async def get_file(self, name: str) -> bytes:
-        """The content of an uploaded file or of one with results. Raises SendFailure."""
-        path = f"/files/{name}{CONTENT}"
-        return await self._answered(path, self._client.get(path, cast_to=bytes, options=self._options))
-
-    async def post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send ``body`` as JSON; the reply's JSON. Raises SendFailure."""
-        sent = self._client.post(path, cast_to=str, body=body, options=self._options)
-        return _json_object(await self._answered(path, sent))
-
-    async def upload(self, content: bytes) -> str:
-        """Upload a file of batch requests; its id. Raises SendFailure."""
-        file = ("requests.jsonl", content)
-        sent = self._client.files.create(file=file, purpose="batch", extra_headers=self._headers)
-        return str((await self._answered("/files", sent)).id)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -175,7 +157,7 @@ class _Bounded(httpx.AsyncBaseTransport):
             raise SendFailure("fatal", self._missing, code=NOT_SENT_WITHOUT_KEY)
         packed = await self._inner.handle_async_request(request)
         try:
-            body = await _unpacked(packed, LARGEST_FILE if request.url.path.endswith(CONTENT) else LARGEST_REPLY)
+            body = await _unpacked(packed, LARGEST_REPLY)
         finally:
             await packed.aclose()
         headers = [pair for pair in packed.headers.raw if pair[0].lower() not in PACKING]

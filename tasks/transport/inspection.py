@@ -1,7 +1,7 @@
-"""Inspects the response store: its replies and ledgers, copies as JSON lines, pruning, and what a run used."""
+"""Inspects the response store: its replies and ledgers, copies as JSON lines, and what a run used."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,26 +28,6 @@ SAMPLE = 400
 """Requests of a stage that are read to know their mean length."""
 
 
-@dataclass(frozen=True)
-class Which:
-    """Which replies: those that fit every condition that is given. ``before`` is a date or time, ISO 8601 in UTC."""
-
-    stage: str | None = None
-    role: str | None = None
-    before: str | None = None
-    other_than: Sequence[str] | None = None  # none of these identities
-
-    def conditions(self) -> list[sa.ColumnElement[bool]]:
-        """The conditions on the table of replies."""
-        given = {"stage": self.stage, "role": self.role}
-        found = [responses.c[name] == value for name, value in given.items() if value is not None]
-        if self.before is not None:
-            found.append(responses.c.created < self.before)
-        if self.other_than is not None:
-            found.append(responses.c.identity.not_in(self.other_than))
-        return found
-
-
 def _sums() -> list[sa.ColumnElement[Any]]:
     """Number, tokens and dollars of the chosen replies."""
     columns = responses.c.prompt_tokens, responses.c.completion_tokens
@@ -62,16 +42,6 @@ def open_existing(where: Where) -> Iterator[sa.Connection]:
         raise StoreError(f"{where}: no response store yet; the first stage that asks a model makes it")
     with connect(where) as connection, named_errors(connection.engine.url):
         yield connection
-
-
-def holdings(connection: sa.Connection) -> Sequence[sa.Row[Any]]:
-    """Number, tokens, dollars and times of the replies of each stage and role under one identity."""
-    c = responses.c
-    keys = (c.stage, c.role, c.model, c.identity)
-    sums = zip(_sums(), ("replies", "prompt_tokens", "completion_tokens", "dollars"), strict=True)
-    times = func.min(c.created).label("first"), func.max(c.created).label("last")
-    statement = sa.select(*keys, *(total.label(name) for total, name in sums), *times).group_by(*keys)
-    return connection.execute(statement.order_by(c.stage, c.role, func.min(c.id))).all()
 
 
 def sum_used(connection: sa.Connection, keys: Collection[bytes]) -> Used:
@@ -154,14 +124,18 @@ EXPORTED = (
 """Columns of an exported line, which also has the request and the reply as JSON."""
 
 
-def export(connection: sa.Connection, which: Which, keys: Collection[bytes] | None = None) -> Iterator[str]:
-    """One line of JSON a reply, in the order in which they came; if ``keys`` is given, only replies with these.
+def export(
+    connection: sa.Connection, stage: str | None = None, role: str | None = None, keys: Collection[bytes] | None = None
+) -> Iterator[str]:
+    """One line of JSON a reply, in the order in which they came; only those of ``stage``, ``role``, ``keys`` if given.
 
     A reply that cannot be read is left out, as it is asked for again.
     """
     bodies = ("request", "reply")
     columns = [responses.c[name] for name in EXPORTED + bodies]
-    for row in connection.execute(sa.select(*columns).where(*which.conditions()).order_by(responses.c.id)).mappings():
+    given = {"stage": stage, "role": role}
+    chosen = [responses.c[name] == value for name, value in given.items() if value is not None]
+    for row in connection.execute(sa.select(*columns).where(*chosen).order_by(responses.c.id)).mappings():
         if keys is not None and row["key"] not in keys:
             continue
         with suppress(Unreadable, ValueError):
@@ -214,15 +188,6 @@ def _is_whole(key: bytes, identity: str, sample: int | None, request: bytes, rep
         return request_key(identity, json.loads(content).get("seed", 0) if sample is None else sample, content) == key
     except (Unreadable, SendFailure, ValueError, AttributeError):
         return False
-
-
-def backup(connection: sa.Connection, file: Path) -> None:
-    """Write a copy of the store as it is now into a new file, while others may go on to use it. Raises StoreError."""
-    if connection.dialect.name != "sqlite":
-        raise StoreError("a store in PostgreSQL is copied with PostgreSQL's own pg_dump")
-    if file.exists():
-        raise StoreError(f"{file} exists already; name a new file")
-    connection.execute(sa.text("VACUUM INTO :file"), {"file": str(file)})
 
 
 def import_replies(where: Where, file: Path) -> tuple[int, int]:
@@ -281,20 +246,6 @@ _PAID = TypeAdapter(Paid)
 
 def _not_exported(place: str, problem: str) -> StoreError:
     return StoreError(f"{place}: not a line of `vignette store export` ({problem}); export the replies again")
-
-
-def count(connection: sa.Connection, which: Which) -> int:
-    """How many replies fit."""
-    statement = sa.select(func.count()).select_from(responses).where(*which.conditions())
-    return int(connection.execute(statement).scalar_one())
-
-
-def prune(connection: sa.Connection, which: Which) -> int:
-    """Delete the replies that fit and give their space back; returns how many. Ledgers stay: the money is spent."""
-    with transaction(connection):
-        deleted = connection.execute(sa.delete(responses).where(*which.conditions())).rowcount
-    connection.exec_driver_sql("VACUUM")
-    return int(deleted)
 
 
 def delete_keys(connection: sa.Connection, keys: Iterable[bytes]) -> None:

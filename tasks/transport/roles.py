@@ -9,18 +9,18 @@ from schemas.params.llm import Budget, Price, Role, RoleName, Sending
 from tasks.llm.replies import Completion
 from tasks.llm.requests import Request
 from tasks.progress import Count
-from tasks.transport.batch import Batch
 from tasks.transport.budget import Account, role_prices
 from tasks.transport.client import Keeper, RoleAsk
 from tasks.transport.direct import Direct
 from tasks.transport.endpoint import Endpoint
 from tasks.transport.fingerprint import Fingerprint, simulator_identity
+from tasks.transport.missing import Collector
 from tasks.transport.probing import Send, Sighting, greet, probe
 from tasks.transport.rejections import Rejections
 from tasks.transport.store import ResponseStore
 
 NO_LIMIT = 100_000
-"""Calls that a batch may gather at once; without batches, those at work are limited by those in flight."""
+"""Calls that are collected at once; those that are sent are limited by those in flight."""
 
 
 @asynccontextmanager
@@ -37,21 +37,21 @@ async def open_role(
     base_url: str | None = None,
     progress: Count | None = None,
     before_first: Callable[[], Awaitable[None]] | None = None,
+    collect: bool = False,
 ) -> AsyncIterator[RoleAsk]:
     """The client of a role, for as long as the context lasts.
 
     ``fingerprint`` is the recorded one; the endpoint must still match it when the first request is sent. ``base_url``
     replaces the role's own (the address of the simulator). ``before_first`` is awaited before the first request; its
-    error stops the stage. Raises ParamsError when a cap in dollars is set and the model has no price.
+    error stops the stage. ``collect``: requests without a stored reply are noted and not sent. Raises ParamsError when
+    a cap in dollars is set and the model has no price.
     """
     sending, budget = sending or Sending(), budget or Budget()
     endpoint = Endpoint(name, role, sending, base_url)
     known = role_prices(name, role, fingerprint, budget, prices or {})
-    direct = Direct(endpoint, sending, Account(store, budget, known))  # also for probes where calls go in batches
-    is_batch = sending.transport == "batch"
-    account = Account(store, budget, known, batch=is_batch)
-    keeper = Keeper(name, fingerprint, account, stage)
-    batch = Batch(endpoint, sending, keeper) if is_batch else None
+    account = Account(store, budget, known)
+    direct, keeper = Direct(endpoint, sending, account), Keeper(name, fingerprint, account, stage)
+    collector = Collector(store, name, fingerprint, stage) if collect and not role.is_simulator else None
 
     async def identify() -> dict[str, str]:
         if before_first:
@@ -63,16 +63,15 @@ async def open_role(
     try:
         yield RoleAsk(
             role=role,
-            transport=batch or direct,
+            transport=direct,
             keeper=keeper,
             rejections=Rejections(name, role, endpoint.address),
-            width=NO_LIMIT if batch else 2 * sending.concurrency,
+            width=NO_LIMIT if collector else 2 * sending.concurrency,
             identify=identify,
             progress=progress,
+            collector=collector,
         )
     finally:
-        if batch:
-            await batch.close()
         await endpoint.close()
 
 

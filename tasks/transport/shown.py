@@ -3,9 +3,10 @@
 Replies and files are data and are never changed.
 """
 
+import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, TextIO
@@ -15,6 +16,10 @@ CONTROLS = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Categories of characters that move the cursor, turn the direction of text or cannot be seen."""
 
 HIDDEN = "[redacted]"
+_INVALID = "an invalid address"
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
+_PRIVATE = {"query", "headers"}
+"""Settings of a role whose values may be keys."""
 SHORTEST = 12
 """Characters of the shortest value taken for a secret; a placeholder such as ``none`` occurs in ordinary text."""
 
@@ -76,10 +81,30 @@ def public_url(url: str) -> str:
     """``url`` without user, password, query and fragment, where keys are sometimes put."""
     try:
         parts = urlsplit(url)
+        _ = parts.port  # raises ValueError, as for a password with a slash, which would be part of the path
     except ValueError:
-        return "an invalid address"
+        return _INVALID
+    if "@" in url and not parts.netloc:
+        return _INVALID
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
+
+
+def public_params(value: Any, name: str = "") -> Any:
+    """Params, or the settings of a role, as they may be printed and recorded.
+
+    Addresses are shown as by `public_url`; of a role's ``query`` and ``headers`` only the names are. ``name``: of the
+    setting, dotted where it is one of dvc.yaml's.
+    """
+    if not _PRIVATE.isdisjoint(name.split(".")):
+        return dict.fromkeys(value, HIDDEN) if isinstance(value, Mapping) else HIDDEN
+    if isinstance(value, Mapping):
+        return {key: public_params(inner, str(key)) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [public_params(inner, name) for inner in value]
+    if not isinstance(value, str):
+        return value
+    return public_url(value) if name.endswith("base_url") else _ADDRESS.sub(lambda found: public_url(found[0]), value)
 
 
 def url_query(url: str) -> dict[str, str]:

@@ -16,7 +16,6 @@ EXEMPT = {
     "tasks/baselines/reproduction.py": "SimSUM's printed tables",
     "tasks/spans/statistics.py": "SimSUM's printed tables",
     "tasks/judges/span_agreement.py": "measures on SimSUM's published notes",
-    "tasks/judges/scripted_edits.py": "edits SimSUM's published notes",
     "tasks/transport/epochs.py": "probes of a model's identity; other texts would change recorded identities",
     "tasks/transport/probing.py": "probes of a model's identity; other texts would change recorded identities",
     "tasks/measures/note_qa/patients.py": "habits of a patient, in any domain",

@@ -27,7 +27,6 @@ ALSO = {
     "tasks.audit": {"tasks.judges", "tasks.measures", "tasks.reporting"},
     "tasks.baselines": {"tasks.judges", "tasks.network"},
     "tasks.measures": {"tasks.network", "tasks.texts", "tasks.visits"},
-    "tasks.monitoring": {"tasks.reporting"},
     "tasks.judges": {"tasks.measures", "tasks.network", "tasks.notes", "tasks.spans", "tasks.texts"},
     "tasks.people": {"tasks.measures"},
     "tasks.visits": {"tasks.network", "tasks.notes"},
@@ -42,9 +41,7 @@ SOLE_IMPORTERS = {
     "xgboost": "tasks.baselines",
     "sentence_transformers": "tasks.encoder",
     "transformers": "tasks.encoder",
-    "spacy": "tasks.exchange",
     "huggingface_hub": "tasks.dataset",
-    "mkdocs": "flows.reference",
 }
 
 

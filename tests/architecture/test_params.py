@@ -63,7 +63,6 @@ STALE = {
     "write.published.sha256": {"sample", "write", "compact", "span"},
     "network.fit.optimiser": {"network", "network_published"},
     "med_omit.form.power": {"med_omit"},
-    "simulator_quality.records": {"simulator_quality"},
     "roles.writer.temperature": {
         "write", "filter", "compact", "doclens", "doclens_published", "doclens_summaries", "med_omit_published",
         "judge_summaries", "summarise", "visit_notes",

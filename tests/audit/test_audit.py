@@ -31,8 +31,8 @@ from tasks.audit.cases import (
     WORDY,
 )
 from tasks.audit.comparisons import failed_requirements, weaker_kinds
-from tasks.audit.correction import corrected_rows, label_plans, labels_needed
-from tasks.statistics.panels import flip_p, holm
+from tasks.audit.correction import corrected_rows, label_half_width, label_plans
+from tasks.statistics.paired_verdicts import flip_p, holm
 from tests.support.params import shipped
 from tests.support.scripted import DirectAsk, ScriptedAsk
 
@@ -223,27 +223,17 @@ def test_answers_have_the_records_truth_and_every_wording_of_a_question_is_one_c
     assert len(other) == 6 and other["truth"].all()
 
 
-def test_labels_for_a_half_width_by_hand() -> None:
-    """Of 100 items 80 are yes. At 90% and 80%, 72 of 76 items judged yes and 8 of 24 judged no are yes."""
-    assert labels_needed(0.5, 0.5, 0.5, 0.1) == (97, 97), "a coin tells nothing: 0.25 * (1.96 / 0.1)^2"
-    assert labels_needed(1.0, 1.0, 0.5, 0.1) == (97, 0)
-    left = 0.72 * 0.04 / 0.76 + 0.08 * 0.16 / 0.24
-    assert labels_needed(0.9, 0.8, 0.8, 0.05) == (246, int(np.ceil(left * (1.959964 / 0.05) ** 2)))
-    card = card_table(verdicts(*((f"c{n}", "", f"d{n}", n % 2 == 0, n % 2 == 0) for n in range(20))), seed=1)
-    plans = [line.partition(": ")[2] for line in label_plans(card, 0.1)]
-    low = card.set_index(["item", "metric"])["low"]["all"]["sensitivity"]
-    most = labels_needed(low, low, 0.5, 0.1)[1]
-    assert 0 < most < 97 and plans[0] == (
-        f"a share of 50% to within 10 points takes 97 labels; with its verdicts on all items {most} at the low ends of "
-        "its rates (10 and 10 cases, 20 texts)"
-    ), "ten cases without an error are no certainty"
-    for ends in (0.0, np.nan):
-        unsure = card.assign(value=card["value"].where(card["metric"] != "sensitivity", 0.9), low=ends)
-        unsure.loc[unsure["metric"] == "texts", "value"] = 20
-        (found,) = {line.partition("items ")[2] for line in label_plans(unsure, 0.1) if "50%" in line}
-        assert found == "97 at the low ends of its rates, 18 at the rates (10 and 10 cases, 20 texts)"
+def test_labels_are_planned_with_the_estimator_that_they_are_evaluated_with() -> None:
+    """By the normal formula 42 labels reach 3 points with a judge of 99%; the estimator has 6.5."""
+    assert label_half_width((0.99, 0.99), 0.8, 1000, 42, seed=1) == pytest.approx(0.065, abs=0.005)
+    alone, good, coin = (label_half_width(r, 0.8, 1000, 200, seed=1) for r in (None, (0.99, 0.99), (0.5, 0.5)))
+    assert good < alone / 1.5 and coin == pytest.approx(alone, rel=0.1)
+    card = card_table(verdicts(*((f"c{n}", "", f"d{n}", n % 2 == 0, n % 2 == 0) for n in range(200))), seed=1)
+    lines = label_plans(card, 300, seed=1)
+    assert "50% yes: 25 labels" in lines[1] and "200 labels" in lines[1] and "400 labels" not in lines[1]
+    assert any(line.startswith("j, claims (100 and 100 cases), 80% yes: 25 labels") for line in lines)
     silent = card_table(verdicts(*((f"c{n}", "", f"d{n}", n % 2 == 0, None) for n in range(20))), seed=1)
-    assert label_plans(silent, 0.1) == ["j, claims: no plan, as its sensitivity or its specificity is not known"]
+    assert label_plans(silent, 300, seed=1)[-1].startswith("j, claims: saves no label")
 
 
 def test_p_values_by_hand() -> None:

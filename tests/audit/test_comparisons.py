@@ -9,8 +9,8 @@ from schemas.tables.columns import typed
 from schemas.tables.evaluate import VERDICTS
 from tasks.audit.card import board, card_table, findings, not_found, rates
 from tasks.audit.cases import CONFIDENT, HIDDEN
-from tasks.audit.comparisons import ALL, ANSWERED, against, change_lines, fewest_texts
-from tasks.statistics.panels import agreement_rows, compared, flip_p
+from tasks.audit.comparisons import ANSWERED, KIND_LEVEL, against, change_lines, fewest_texts
+from tasks.statistics.paired_verdicts import agreement_rows, compared, flip_p
 
 
 def verdicts(judged: list[bool | None], judge: str = "j", factor: str = "", kind: str = "k") -> pd.DataFrame:
@@ -18,6 +18,10 @@ def verdicts(judged: list[bool | None], judge: str = "j", factor: str = "", kind
     known = {"judge": judge, "task": "claims", "kind": kind, "text": "t", "place": 0, "factor": factor, "truth": True}
     rows = [{**known, "case": f"{kind}{n}", "document": f"d{n}", "judged": one} for n, one in enumerate(judged)]
     return VERDICTS.validate(typed(rows, VERDICTS))
+
+
+RATE = "sensitivity"
+"""The only rate of cases whose answer is yes."""
 
 
 def _of(table: pd.DataFrame, item: str) -> pd.DataFrame:
@@ -29,39 +33,39 @@ def test_a_card_is_compared_with_an_earlier_one_by_kind() -> None:
     now = pd.concat([verdicts([n >= 12 for n in range(30)]), verdicts([True] * 30, kind="other")])
     table = against(now, before).set_index("item")
     assert table.loc["k", "before"] == 1 and table.loc["k", "now"] == 0.6 and table.loc["k", "high"] < 0
-    assert table.loc["k", "changed"] and table.loc[ALL, "changed"] and not table.loc["other", "changed"]
+    assert table.loc["k", "changed"] and table.loc[RATE, "changed"] and not table.loc["other", "changed"]
     worse, other = change_lines(table.reset_index())
     assert "worse than the earlier card: j, claims, k: 1.000 -> 0.600, n 30" in worse and other == []
     same = against(before, before)
     assert not same["changed"].any()
-    said = "not worse than the earlier card beyond chance: 4 figures compared"
-    assert change_lines(same) == ([], [said]), "all cases, those with a verdict, and two kinds"
+    said = "not worse than the earlier card beyond chance: 1 rates and 3 further figures compared"
+    assert change_lines(same) == ([], [said]), "sensitivity; the share with a verdict, and two kinds"
     with pytest.raises(ValueError, match="no case in common"):
         against(now, before.assign(case="other" + before["case"]))
 
 
 def test_too_few_common_cases_for_any_change_to_be_told_are_no_success() -> None:
     few = verdicts([True] * 3)
-    with pytest.raises(ValueError, match=r"3 of 40 cases, of 3 texts, are in both cards; .* of 3 figures .* takes 7"):
+    with pytest.raises(ValueError, match=r"3 of 40 cases, of 3 texts, are in both cards; .* of 1 rates .* takes 6"):
         against(verdicts([True] * 40), few)
     table = against(pd.concat([verdicts([True] * 40), verdicts([True] * 3, kind="rare")]), verdicts([True] * 40))
     assert not table["few"].any(), "cases of one card alone are not compared"
     both = pd.concat([verdicts([True] * 40), verdicts([True] * 3, kind="rare")])
     table = against(both, both)
     assert table.loc[table["few"], "item"].tolist() == ["rare"]
-    said = ["not worse than the earlier card beyond chance: 3 figures compared"]
+    said = ["not worse than the earlier card beyond chance: 1 rates and 2 further figures compared"]
     said.append("cannot be told: 1 figure, as the cards share too few texts")
     assert change_lines(table) == ([], said)
     other = pd.concat([both, verdicts([True] * 3).assign(task="answers")])
     assert "cannot be told: 4 figures (answers as a whole)," in change_lines(against(other, other))[1][-1]
-    with pytest.raises(ValueError, match=r"3 of 3 cases, .* of 3 figures .* takes 7"):
+    with pytest.raises(ValueError, match=r"3 of 3 cases, .* of 1 rates .* takes 6"):
         against(pd.concat([few.assign(judge=name) for name in "ab"]), pd.concat([few.assign(judge=n) for n in "ab"]))
 
 
 def test_a_kind_of_few_texts_that_changed_is_told_though_it_takes_more_for_all_to_be() -> None:
-    """Nine texts of which all turn have p 2 / 2^9, and 6 figures share the level."""
-    before = pd.concat([verdicts([True] * 40), verdicts([True] * 9, kind="rare"), verdicts([True] * 9, kind="other")])
-    now = pd.concat([verdicts([True] * 40), verdicts([False] * 9, kind="rare"), verdicts([True] * 9, kind="other")])
+    """Twelve texts of which all turn have p 2 / 2^12, and 4 figures share the level."""
+    before = pd.concat([verdicts([True] * 40), verdicts([True] * 12, kind="rare"), verdicts([True] * 12, kind="other")])
+    now = pd.concat([verdicts([True] * 40), verdicts([False] * 12, kind="rare"), verdicts([True] * 12, kind="other")])
     table = against(now, before).set_index("item")
     assert not (table["few"] & table["changed"]).any()
 
@@ -100,7 +104,7 @@ def test_judges_of_two_cards_are_paired_by_name() -> None:
     table = against(both, both)
     assert len(table) == 2 * 3 and not table["changed"].any() and set(table["judge"]) == {"a", "b"}
     successor = against(verdicts(bad, "new"), verdicts(good, "old"))
-    assert successor.loc[successor["item"] == ALL, "changed"].all(), "one judge each: a model and its successor"
+    assert successor.loc[successor["item"] == RATE, "changed"].all(), "one judge each: a model and its successor"
     with pytest.raises(ValueError, match="no judge in common"):
         against(both, verdicts(good, "c"))
 
@@ -109,16 +113,16 @@ def test_failed_verdicts_count_at_their_worst_and_are_named() -> None:
     """Of 40 wrong answers before, 12 failed later: they may be as wrong as before."""
     before = verdicts([n >= 40 for n in range(100)])
     now = verdicts([None if n < 12 else n >= 28 for n in range(100)])
-    (row,) = _of(against(now, before), ALL).to_dict("records")
+    (row,) = _of(against(now, before), RATE).to_dict("records")
     assert (row["unscored"], row["n"]) == (12, 88) and row["changed"], "12 found rightly stay a gain at the worst"
     silent = verdicts([None if n < 12 else n >= 40 for n in range(100)])
-    (row,) = _of(against(silent, before), ALL).to_dict("records")
+    (row,) = _of(against(silent, before), RATE).to_dict("records")
     assert not row["changed"] and row["low"] < 0 < row["high"], "a judge that fails on its own errors has not improved"
     hidden = verdicts([None if n < 12 else n >= 30 for n in range(100)])
     weaker = verdicts([n >= 40 or n > 80 for n in range(100)])
     lost = verdicts([None if 50 <= n < 62 else n >= 30 for n in range(100)])
     table = against(lost, weaker)
-    assert _of(table, ALL)["undecided"].all()
+    assert _of(table, RATE)["undecided"].all()
     assert any("12 failed cases decide" in line for line in change_lines(table)[1])
     assert _of(against(hidden, before), ANSWERED)["changed"].all(), "12 of 100 fail that did not"
 
@@ -131,12 +135,12 @@ def test_a_judge_that_fails_on_a_fourth_of_its_errors_does_not_improve() -> None
         fails = ~right & (random.random(400) < 0.25)
         now = [None if fail else bool(one) for one, fail in zip(right, fails, strict=True)]
         again = random.random(400) > 0.2
-        table = against(verdicts(now), verdicts(again.tolist())).query("item == @ALL")
+        table = against(verdicts(now), verdicts(again.tolist())).query("item == @RATE")
         improved += bool((table["changed"] & (table["now"] > table["before"])).any())
     assert improved <= 2
 
 
-def test_a_failing_judge_and_a_panel_are_compared_at_their_worst() -> None:
+def test_a_failing_judge_is_compared_with_another_at_its_worst() -> None:
     steady = verdicts([n % 10 != 0 for n in range(60)], "steady")
     silent = verdicts([None if n % 10 == 0 else True for n in range(60)], "silent")
     rows = pd.DataFrame(agreement_rows([board(pd.concat([steady, silent]))]))
@@ -148,6 +152,7 @@ def test_the_fewest_texts_are_those_with_which_a_loss_on_each_can_be_found() -> 
     for tests in (1, 5, 13):
         least = fewest_texts(tests)
         assert tests / 2**least <= 0.05 < tests / 2 ** (least - 1)
+        assert fewest_texts(tests, KIND_LEVEL) > least
     ones, zeros = pd.Series([1.0] * 9), pd.Series([0.0] * 9)
     assert compared(zeros, ones, pd.Series(range(9)), one_sided=True).p == 1 / 2**9
 

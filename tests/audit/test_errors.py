@@ -15,7 +15,7 @@ from flows.repository.params import load_params
 from schemas.errors import MissingSourceError, SourceError
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import VERDICTS
-from tasks.audit.card import FIRST, card_table, findings, rank_rows, silent_judges, unanswered
+from tasks.audit.card import FIRST, card_table, findings, rank_rows, unanswered
 from tasks.audit.errors import (
     FIELDS,
     FLAGGED,
@@ -125,7 +125,6 @@ def test_a_judge_that_prefers_the_first_version_and_the_wrong_sentence_is_found_
 def test_replies_that_cannot_be_used_are_no_verdicts() -> None:
     card = card_of(rows_of(lambda _: ValueError("no")))
     assert len(unanswered(card)) == 3 and "j: errors: none of 24 cases has a verdict" in unanswered(card)
-    assert silent_judges(card) == ["j"] and silent_judges(card.assign(system="j (simulator's rules)")) == []
     rates = card[card["metric"].isin(["sensitivity", "specificity"])]
     assert (rates["n"] == 0).all() and rates["value"].isna().all() and (rates["unscored"] == 12).all()
     with pytest.raises(ValueError, match="sentence 9 is not one of 1 to 3"):

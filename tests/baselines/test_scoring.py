@@ -11,10 +11,8 @@ from schemas.errors import TableError
 from schemas.tables.metrics import METRICS as METRIC_TABLE
 from tasks.baselines.comparisons import Swaps, adjusted_p, compare, regenerated_rows
 from tasks.baselines.reproduction import (
-    mean_rows,
     replicate_rows,
     tabular_rows,
-    text_rows,
 )
 from tasks.baselines.scoring import METRICS, Scored
 from tasks.baselines.targets import Target, decide, parts_of, split_records
@@ -165,48 +163,6 @@ def test_replicates_become_rows_of_table_5_with_boosting_as_released() -> None:
     assert (rows["basis"] == "sampled").all()
     reproduced = rows.groupby("row")["reproduced"].mean().to_dict()
     assert reproduced == pytest.approx({"BN-tab all": 0.5, "XGBoost-tab all": 0.4})
-
-
-def text_scores(n: int, provenance: str) -> pd.DataFrame:
-    names = (("neural-text", "normal/mean"), ("neural-text-tab", "normal/all"), ("neural-text", "compact/span"))
-    symptoms = ("dyspnea", "cough", "pain", "nasal", "fever")
-    rows = [
-        (system, condition, symptom, "f1", 0.5 + number / 10, 0.4, 0.4 + 2 * 1.96 * 0.01, n, provenance)
-        for number, (system, condition) in enumerate(names)
-        for symptom in symptoms
-    ]
-    columns = ["system", "condition", "item", "metric", "value", "low", "high", "n", "provenance"]
-    return pd.DataFrame(
-        [*rows, ("neural-text", "normal/mean", "cough", "brier", 9.0, 9.0, 9.0, n, provenance)], columns=columns
-    )
-
-
-@pytest.mark.parametrize(
-    ("n", "provenance", "basis"),
-    [(2000, "writer: simulator's rules", "fitted"), (1800, "writer: gpt", "stand-in"), (1799, "writer: gpt", "absent")],
-)
-def test_text_models_are_compared_where_enough_notes_were_tested(n: int, provenance: str, basis: str) -> None:
-    cells = {"dyspnea": 0.9, "cough": 0.8, "pain": 0.7, "nasal": 0.6, "fever": 0.5}
-    named = [("neural-text", "normal"), ("neural-text-tab", "normal + all"), ("BN-tab", "all")]
-    table_5 = pd.DataFrame([{"model": model, "setting": setting, **cells} for model, setting in named])
-    table_6 = pd.DataFrame([{"note": "compact", "embedding": "span", **cells}])
-    rows = text_rows(text_scores(n, provenance), table_5, table_6)
-    assert set(rows["basis"]) == {basis}
-    assert rows["row"].unique().tolist() == ["neural-text normal", "neural-text-tab normal + all", "compact span"]
-    assert rows.groupby("row")["reproduced"].first().to_dict() == pytest.approx(
-        {"neural-text normal": 0.5, "neural-text-tab normal + all": 0.6, "compact span": 0.7}
-    )
-    assert rows["published"].tolist() == list(cells.values()) * 3
-    assert rows["tolerance"].tolist() == pytest.approx([2.5758 * 0.01 * (1 + n / 2000) ** 0.5] * 15, rel=1e-3)
-    means = mean_rows(text_scores(n, provenance), table_5, table_6)
-    assert means[["table", "row", "column"]].values.tolist() == [
-        ["Table 5", "neural-text normal", "mean"],
-        ["Table 5", "neural-text-tab normal + all", "mean"],
-        ["Table 6", "compact span", "mean"],
-    ]
-    assert means["published"].tolist() == pytest.approx([0.7] * 3)
-    assert means["reproduced"].tolist() == pytest.approx([0.5, 0.6, 0.7])
-    assert set(means["tolerance"]) == {0.04}
 
 
 def test_replicates_have_their_mean_and_the_interval_of_one_more_draw() -> None:

@@ -20,15 +20,15 @@ from tasks.baselines.workers import run_jobs
 from tasks.baselines.xgboost_tab import combinations
 from tasks.encoder import load_encoder
 from tasks.encoder.encoder import found_model
-from tasks.judges.span_agreement import read_real_notes, real_notes_file
+from tasks.judges.span_agreement import REAL_NOTES, read_real_notes
 from tasks.network.evidence import EVIDENCE_SETTINGS, evidence_columns
 from tasks.network.fitting import fit
 from tasks.network.graph import NetworkDefinition, in_categories
 from tasks.network.inference import log_likelihood, posterior
-from tasks.network.pgmpy_bridge import to_pgmpy
 from tasks.network.sampling import sample
 from tasks.text.sentences import sentences
 from tests.baselines.samples import hashed, notes_of
+from tests.benchmarks.pgmpy_model import to_pgmpy
 from tests.benchmarks.rows import Row, row, seconds
 from tests.support.grid_search import grid_search
 from tests.support.records import NETWORK
@@ -126,10 +126,14 @@ def _plain_loop(job: neural_text.Job) -> float:
 
 def embedding() -> Iterator[Row]:
     """Sentences of the 50 real notes a second, and the smallest cosine, for each precision."""
-    file = real_notes_file(sources_folder())
-    if file is None:
+    folder = sources_folder()
+    if folder is None:
         return
-    notes = [sentences(note.text[version]) for note in read_real_notes(file) for version in ("normal", "compact")]
+    notes = [
+        sentences(note.text[version])
+        for note in read_real_notes(folder / REAL_NOTES)
+        for version in ("normal", "compact")
+    ]
     flat = [sentence for note in notes for sentence in note]
     with found_model("encoder", ENCODER, "the packaged encoder") as found:
         plain = SentenceTransformer(found["pretrained_model_name_or_path"], device="cpu")

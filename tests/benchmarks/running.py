@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from flows.repository.workspace import FOLDER, STORE
 from flows.runtime.clients import SimulatorServer
 from schemas.params.llm import Role, Sending
 from tasks.domains.rules import rules_of
@@ -32,6 +33,7 @@ from tests.benchmarks.rows import Row, row, seconds
 from tests.support.clone import Clone
 from tests.support.hosted import serving
 from tests.support.records import NETWORK, random_records
+from tests.support.stored import forget
 
 
 @contextmanager
@@ -147,7 +149,7 @@ def dask() -> Iterator[Row]:
 
 def _work(clone: Clone, stage: str, workers: int) -> float:
     """Seconds of the stage's work with no reply stored."""
-    clone.vignette("store", "prune", "--stage", stage, "--yes")
+    forget(clone.folder / FOLDER / STORE, stage)
     params = yaml.safe_load((clone.folder / "params.yaml").read_text())
     params["runtime"] |= {"dask": "local", "dask_workers": workers}
     (clone.folder / "dask.yaml").write_text(yaml.safe_dump(params, sort_keys=False))

@@ -1,4 +1,4 @@
-"""Writing, marking and judging texts against plain patterns, NegEx and a threshold of similarity."""
+"""Writing, marking and judging texts against plain patterns and a threshold of similarity."""
 
 import asyncio
 import difflib
@@ -11,18 +11,15 @@ import pandas as pd
 
 from tasks.domains.rules import rules_of
 from tasks.encoder import load_encoder
-from tasks.judges.span_agreement import read_real_notes, real_notes_file, states
 from tasks.llm.calls import Call
 from tasks.measures.doclens.reproduction import OPEN_SYSTEMS, SECTIONS, printed_recalls
 from tasks.notes.prompting import build_prompts
 from tasks.notes.writing import conversation, note_messages
-from tasks.simulator.clinical import findings
 from tasks.simulator.judge.verdicts import align, entails
 from tasks.text.sentences import sentence_spans, sentences
 from tasks.text.soap import PARTS, split_soap
 from tasks.texts.aci_bench import read_encounters
 from tests.benchmarks.rows import Row, row, seconds
-from tests.support import negex
 from tests.support.corrupt import corrupt_lightly, elide
 from tests.support.records import NETWORK, match_phrase, random_records
 from tests.support.scripted import DirectAsk
@@ -100,25 +97,6 @@ def _difflib(note: str, phrase: str) -> Place:
     return (blocks[0].a, blocks[-1].a + blocks[-1].size) if blocks and covered else None
 
 
-def annotator() -> Iterator[Row]:
-    """Share of findings in published spans of real notes with the polarity of the span."""
-    file = real_notes_file(sources_folder())
-    if file is None:
-        return
-    cases = [
-        (note.text[version], finding, states(note.text[version], [span])[span.symptom] == "absent")
-        for note in read_real_notes(file)
-        for version in ("normal", "compact")
-        for span in note.spans[version]
-        for finding in findings.of(note.text[version], span.symptom)
-        if finding.kind in ("direct", "lay") and span.start <= finding.start and finding.end <= span.end
-    ]
-    ours = np.mean([(finding.polarity == "absent") == denied for _, finding, denied in cases])
-    theirs = np.mean([negex.denied(text, [finding]) == [denied] for text, finding, denied in cases])
-    name = "annotator: polarity of findings"
-    yield row(name, float(ours), float(theirs), "NegEx (negspacy on spaCy)", "share right", len(cases))
-
-
 def judge() -> Iterator[Row]:
     """Claims of ACI-BENCH judged a second, and the distance of claim recall from GPT-4's printed cells."""
     folder = sources_folder()
@@ -161,4 +139,4 @@ def judge() -> Iterator[Row]:
     yield row("claim recall, points from GPT-4", *distances, "MiniLM cosine over 0.7", "points", len(printed))
 
 
-BENCHES = {"writer": writer, "spans": spans, "annotator": annotator, "judge": judge}
+BENCHES = {"writer": writer, "spans": spans, "judge": judge}

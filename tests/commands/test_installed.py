@@ -87,6 +87,7 @@ def try_from_empty_folder(environment: Path, tmp_path: Path) -> None:
     here, cache = tmp_path / "here", tmp_path / "cache"
     here.mkdir()
     (here / "cases.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
+    (here / "pilot.csv").write_text("document,score\n" + "".join(f"d{n},{n % 4 / 4}\n" for n in range(12)))
     (here / "scores.csv").write_text("id,human,metric\n" + "".join(f"d{n},{n % 4},{n % 3}\n" for n in range(12)))
     write_files(here / "dataset", FILES)
     variables = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "XDG_CACHE_HOME": str(cache)}
@@ -105,18 +106,16 @@ def try_from_empty_folder(environment: Path, tmp_path: Path) -> None:
     assert (here / "out" / "report.html").is_file()
     assert "version" in json.loads((here / "out" / "manifest.json").read_text())["code"]
     assert (cache / "vignette" / "responses.sqlite").is_file()
-    assert "cheapest" in printed("vignette plan evaluate --components note=0.02 --half-width 0.05")
+    assert "half width" in printed("vignette plan pilot.csv --documents 20")
     assert "sensitivity" in printed("vignette audit --cases 12 --tasks claims --takes 1")
     assert "pearson" in printed("vignette agreement scores.csv --human human")
     assert "notes with" in printed("vignette exchange write brat --dataset dataset --out brat")
-    assert "patients written" in printed("vignette exchange write fhir --dataset dataset --out fhir")
     assert "0 are new" in printed("vignette exchange read brat brat --dataset dataset --out spans.csv")
-    assert printed("vignette prompts list")
-    written = ["audit", "brat", "cases.jsonl", "dataset", "fhir", "out", "scores.csv", "spans.csv"]
+    written = ["audit", "brat", "cases.jsonl", "dataset", "out", "pilot.csv", "scores.csv", "spans.csv"]
     assert sorted(path.name for path in here.iterdir()) == written
-    for command in ("evaluate", "audit", "plan", "exchange", "publish"):
+    for command in ("evaluate", "audit", "plan", "exchange"):
         assert f"Usage: vignette {command}" in printed(f"vignette {command} --help")
-    for command in ("vignette repro", "vignette exchange write brat --out x", "vignette publish --out x"):
+    for command in ("vignette repro", "vignette exchange write brat --out x", "vignette exchange publish me/notes"):
         refused = run(command)
         assert refused.returncode == 1 and "no clone of vignette here" in refused.stderr, refused.stderr
         assert len(refused.stderr.splitlines()) == 1

@@ -9,6 +9,7 @@ from flows.commands.stage import _report
 from flows.repository.pipeline import declared_outputs, model_stages
 from flows.repository.workspace import root, workspace
 from schemas.errors import BudgetError, VignetteError
+from tests.support.imports import ROOT
 
 
 def test_of_several_errors_the_one_that_names_its_cause_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,6 +57,7 @@ def test_a_missing_pipeline_is_named(tmp_path: Path) -> None:
 
 def test_the_root_is_found_upward_and_dvc_root_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".dvc").mkdir()
+    (tmp_path / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
     (below := tmp_path / "a" / "b").mkdir(parents=True)
     monkeypatch.delenv("DVC_ROOT", raising=False)
     monkeypatch.chdir(below)

@@ -1,17 +1,20 @@
 """A trial runs in a clone with few records and small evaluations, shares the store, and changes nothing here."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from flows.commands.estimate import ESTIMATED, _left_out, small, trial
+from flows.commands.trial import _left_out, small
+from flows.commands.trial import main as trial
 from flows.lineage.recorded import Cassette, OwnClone, RecordedClone
+from flows.repository.params import STARTED_BY
 from flows.repository.workspace import FOLDER, STORE, workspace
 from schemas.errors import VignetteError
 from schemas.params import Params
 from tests.support.imports import ROOT
-from tests.support.repository import git, write_files
+from tests.support.repository import commit, git, write_files
 
 CASSETTE = Cassette("respiratory")
 
@@ -23,7 +26,7 @@ def test_every_section_shrinks_to_the_records_and_nothing_grows() -> None:
     assert (params.sample.records, params.doclens.notes, params.calibrate.notes, params.planted_errors.each) == (
         10,
     ) * 4
-    assert params.note_qa.patients_by_notes == [1, 1, 1] and params.simulator_quality.records == 100
+    assert params.note_qa.patients_by_notes == [1, 1, 1]
     assert (params.review.with_symptoms, params.review.without_symptoms) == (10, 10)
     assert params.roles == Params.model_validate(SHIPPED).roles
     large = Params.model_validate(small(SHIPPED, 100_000))
@@ -34,20 +37,38 @@ def test_every_section_shrinks_to_the_records_and_nothing_grows() -> None:
 def test_the_clone_shares_the_store_and_estimates_the_whole_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked: list[tuple[str, ...]] = []
-    monkeypatch.setattr(OwnClone, "vignette", lambda self, *arguments: asked.append(arguments))
+    asked: dict[tuple[str, ...], Any] = {}
+
+    def vignette(clone: OwnClone, *arguments: str) -> None:
+        asked[arguments] = yaml.safe_load((clone.folder / "params.yaml").read_text())
+
+    monkeypatch.setattr(OwnClone, "vignette", vignette)
     before = (Path("params.yaml").read_bytes(), Path("dvc.lock").read_bytes())
     folder = tmp_path / "trial"
-    (folder / ".vignette").mkdir(parents=True)
-    monkeypatch.setattr(OwnClone, "__init__", lambda self, place: setattr(self, "folder", place))
+    folder.mkdir()
+    monkeypatch.setattr(OwnClone, "__init__", lambda self, _: setattr(self, "folder", folder))
     monkeypatch.setattr(OwnClone, "complete", lambda self: None)
-    trial(records=3, folder=folder, yes=True)
-    assert asked == [("repro", "--yes"), ("estimate", "--params", ESTIMATED, "--pipeline", "dvc.yaml")]
-    few, full = (yaml.safe_load((folder / name).read_text()) for name in ("params.yaml", ESTIMATED))
+    trial(records=3, yes=True)
+    assert list(asked) == [("repro", "--yes"), ("trial", "--estimate")]
+    few, full = asked.values()
+    assert yaml.safe_load((folder / "params.yaml").read_text()) == few
     assert few["runtime"]["store"] == full["runtime"]["store"] == str((workspace() / STORE).resolve())
     assert (few["sample"], full["sample"]) == ({"records": 3}, {"records": 1000})
     assert (Path("params.yaml").read_bytes(), Path("dvc.lock").read_bytes()) == before
     assert "the whole run, 1,000 records" in capsys.readouterr().out
+
+
+def test_a_command_in_a_clone_knows_which_command_the_user_started(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`vignette repro` in the clone advises to repeat that one; repro itself would run and pay for everything."""
+    written = f"import os, pathlib\npathlib.Path('said').write_text(os.environ['{STARTED_BY}'])\n"
+    write_files(project, {"flows/__init__.py": "", "flows/commands/__init__.py": "", "flows/commands/cli.py": written})
+    commit(project)
+    monkeypatch.setattr("sys.argv", ["/bin/vignette", "trial", "--folder", "my clone"])
+    clone = OwnClone(tmp_path / "trial")
+    clone.vignette("repro")
+    assert (clone.folder / "said").read_text() == "vignette trial --folder 'my clone'"
 
 
 @pytest.fixture
@@ -74,8 +95,10 @@ def test_changes_that_the_clone_lacks_are_named(project: Path, monkeypatch: pyte
 
 
 def test_an_earlier_clone_is_replaced(project: Path, tmp_path: Path) -> None:
-    earlier = RecordedClone(tmp_path / "demo", CASSETTE).folder / "result.csv"
-    earlier.write_text("of the earlier clone", encoding="utf-8")
+    write_files(project, {"dvc.yaml": "stages: {a: {cmd: x, outs: [data/a]}}\n", ".gitignore": "data/\n.vignette/\n"})
+    commit(project)
+    earlier = RecordedClone(tmp_path / "demo", CASSETTE).folder / "data/a/result.csv"
+    write_files(earlier.parent, {earlier.name: "of the earlier clone"})
     RecordedClone(tmp_path / "demo", CASSETTE)
     assert (tmp_path / "demo" / ".git").is_dir() and not earlier.exists()
 
@@ -96,8 +119,27 @@ def test_a_clone_that_was_changed_since_it_was_completed_is_kept(project: Path, 
         git(clone.folder, "commit", "-q", "--allow-empty", "-m", "mine")
     else:
         (clone.folder / change).write_text("mine")
-    with pytest.raises(VignetteError, match="was changed since it was made; remove it, or name another --folder"):
+    with pytest.raises(VignetteError, match="was changed since it was made; remove it or move it away"):
         RecordedClone(tmp_path / "demo", CASSETTE)
+
+
+@pytest.mark.parametrize("name", ["secret.env", "data/mine.csv", "notes.txt"])
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_a_file_that_a_person_left_is_kept_though_git_ignores_it(
+    project: Path, tmp_path: Path, name: str, is_complete: bool
+) -> None:
+    write_files(project, {"dvc.yaml": "stages: {a: {cmd: x, outs: [data/a]}}\n", ".gitignore": "data/\n*.env\n"})
+    commit(project)
+    clone = OwnClone(tmp_path / "trial")
+    write_files(clone.folder, {"data/a/result.csv": "built", "flows/__pycache__/a.pyc": "compiled"})
+    if is_complete:
+        clone.complete()
+    write_files(clone.folder, {name: "mine"})
+    with pytest.raises(VignetteError, match="was changed since it was made" if is_complete else f"holds {name}, which"):
+        OwnClone(tmp_path / "trial")
+    assert (clone.folder / name).read_text() == "mine"
+    (clone.folder / name).unlink()
+    assert not (OwnClone(tmp_path / "trial").folder / "data/a/result.csv").exists()
 
 
 @pytest.mark.parametrize("kept", ["folder", "repository", "file"])
@@ -110,6 +152,6 @@ def test_nothing_else_is_deleted(project: Path, tmp_path: Path, kept: str) -> No
         (place / "paper.tex").touch()
     else:
         place.touch()
-    with pytest.raises(VignetteError, match="is no earlier clone made by this command; name another --folder"):
+    with pytest.raises(VignetteError, match="is no earlier clone made by this command; move it away"):
         RecordedClone(place, CASSETTE)
     assert place.exists() and (kept != "folder" or (place / "paper.tex").exists())

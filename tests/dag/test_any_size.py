@@ -44,6 +44,7 @@ def like_the_root(folder: Path) -> Iterator[None]:
     """Make a folder like the repository's root, as the working directory."""
     for name in (".dvc", "tasks", "fingerprints", "returned", "evaluations", "dvc.yaml", "flows", "schemas"):
         (folder / name).symlink_to(ROOT / name)
+    (folder / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
     (folder / "reports" / "tables").mkdir(parents=True)
     (folder / "reports" / "published").symlink_to(ROOT / "reports" / "published")
     before = Path.cwd()
@@ -68,7 +69,6 @@ def run_dag(domain: str, **sections: dict) -> None:
 
 SECTIONS = {
     "network": {"draws": 20, "held_out": 100},
-    "simulator_quality": {"records": 10},
     "planted_errors": {"each": 2, "rounds": 2, "assertions": 2},
     "calibrate": {"rounds": 1},
     "summarise": {"patients": 2, "judged": 1, "doses": [0, 1]},

@@ -16,9 +16,10 @@ import pytest
 import yaml
 from starlette.responses import JSONResponse
 
-from flows.lineage.recorded import CASSETTES, Cassette, cassettes, read_replies, recorded_params
+from flows.lineage.recorded import CASSETTES, Cassette, cassettes, recorded_params
 from flows.repository.pipeline import model_stages
 from tasks.llm.requests import REASK
+from tests.cassettes.refresh import read_replies
 from tests.support.clone import Clone
 from tests.support.hosted import completion, hosted
 from tests.support.imports import ROOT
@@ -108,7 +109,7 @@ def test_every_call_has_a_recorded_reply_and_none_is_stale(played: tuple[Clone, 
     stale = [shown(json.loads(key)) for key in replay.stale()]
     assert not new and not stale, (
         f"{len(new)} requests without a recorded reply, {len(stale)} recorded replies that nothing asks for. "
-        "To ask for the new ones alone: vignette cassette refresh --lineage NAME\n"
+        "To ask for the new ones alone: python -m tests.cassettes.refresh NAME\n"
         + "\n".join([*new[:5], "stale:", *stale[:5]])
     )
 
@@ -132,10 +133,3 @@ def test_spans_are_located(played: tuple[Clone, Replay]) -> None:
     clone, _ = played
     spans = pd.read_parquet(clone.folder / "data" / "span" / "spans.parquet")
     assert (spans["matched"] == "exact").mean() >= 0.98, spans["matched"].value_counts()
-
-
-def test_the_rules_compare_with_the_model_as_recorded(played: tuple[Clone, Replay], recorded: Cassette) -> None:
-    clone, _ = played
-    clone.vignette("judges", "--rules", "--out", "compared.csv")
-    found, earlier = (pd.read_csv(file) for file in (clone.folder / "compared.csv", ROOT / recorded.compared))
-    pd.testing.assert_frame_equal(found, earlier)

@@ -11,8 +11,9 @@ import pytest
 import yaml
 from distributed import Client
 
-from flows.repository.workspace import VECTORS
+from flows.repository.workspace import FOLDER, STORE, VECTORS
 from tests.support.clone import Clone
+from tests.support.stored import forget
 
 pytestmark = pytest.mark.dag
 
@@ -47,7 +48,7 @@ def run_again(clone: Clone, stage: str, where: str, params: Path) -> None:
     content = yaml.safe_load((clone.folder / "params.yaml").read_text())
     content["runtime"] |= {"dask": where, "dask_workers": 2, "chunk_rows": 20}
     params.write_text(yaml.safe_dump(content, sort_keys=False))
-    clone.vignette("store", "prune", "--stage", stage, "--yes")
+    forget(clone.folder / FOLDER / STORE, stage)
     if stage == "embed":
         with closing(sqlite3.connect(clone.folder / ".vignette" / VECTORS, isolation_level=None)) as vectors:
             assert vectors.execute("DELETE FROM vectors WHERE key < X'10'").rowcount > 0

@@ -14,11 +14,10 @@ from distributed import Client, LocalCluster
 from flows.rebuild.dvc_stage import NO_MORE_CALLS
 from tasks.domains.rules import load_rules
 from tasks.notes.prompting import build_prompts
-from tasks.transport.inspection import holdings
 from tests.support.clone import Clone
 from tests.support.postgres import create_database, postgres_server, programs
 from tests.support.records import NETWORK, random_records
-from tests.support.stored import within
+from tests.support.stored import kept
 
 SECRET = "wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY"
 
@@ -102,7 +101,7 @@ def test_two_workers_without_a_shared_disk_write_the_bytes_of_one_process(clone:
         with workers(cluster.scheduler_address, trees) as logs:
             done = run_write(clone, machines | {"chunk_rows": CHUNK})
             assert (clone.folder / NOTES).read_bytes() == expected
-            assert sum(held.replies for held in within(store, holdings)) >= RECORDS
+            assert kept(store) >= RECORDS
             assert objects("chunks") == []
             with Client(cluster.scheduler_address) as client:
                 done_by = client.run(lambda dask_worker: dask_worker.state.executed_count)

@@ -1,14 +1,11 @@
 """The exported dataset: its files are consistent, described and carry their provenance."""
 
-import hashlib
-import json
 import subprocess
 from io import BytesIO
 from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
-import pytest
 import yaml
 
 from schemas.params.records import Export
@@ -35,7 +32,6 @@ def exported(kept: pd.DataFrame = KEPT, by: str = SIMULATOR) -> dict[str, bytes]
 
 
 FILES = exported()
-CROISSANT = json.loads(FILES["croissant.json"])
 
 
 def test_the_splits_hold_each_complete_record_once_with_its_spans():
@@ -101,27 +97,3 @@ def test_the_checksums_are_of_all_files(tmp_path: Path):
     run = ["sha256sum", "--check", "--strict", "--quiet", CHECKSUMS]
     assert subprocess.run(run, cwd=tmp_path, check=False).returncode == 0
     assert len(FILES[CHECKSUMS].splitlines()) == len(FILES) - 1
-
-
-def test_the_croissant_file_describes_every_file_by_its_digest():
-    described = {entry["@id"]: entry for entry in CROISSANT["distribution"] if entry["@type"] == "cr:FileObject"}
-    assert set(described) == set(FILES) - {"README.md", "croissant.json", CHECKSUMS}
-    for name, entry in described.items():
-        assert entry["sha256"] == hashlib.sha256(FILES[name]).hexdigest()
-    assert CROISSANT["conformsTo"] == "http://mlcommons.org/croissant/1.0" and CROISSANT["@type"] == "sc:Dataset"
-
-
-def test_every_column_is_a_field_that_names_its_source():
-    fields = {field["name"]: field for field in CROISSANT["recordSet"][1]["field"]}
-    assert list(fields) == ["split", *list(columns_of("respiratory"))]
-    for name in list(columns_of("respiratory")):
-        field = fields[name]
-        assert field["source"] == {"fileSet": {"@id": "split-files"}, "extract": {"column": name}}
-        assert ("dataType" in field) != ("subField" in field)
-
-
-@pytest.mark.parametrize(
-    "name", ["name", "description", "license", "url", "version", "@context", "creator", "datePublished"]
-)
-def test_the_croissant_file_has_the_fields_required_by_the_specification(name: str):
-    assert CROISSANT[name]

@@ -67,13 +67,6 @@ def test_the_metrics_that_the_readme_compares() -> None:
     assert f"factual recall at {graded}, ROUGE-1 recall at {rouge}," in quoted("README.md")
 
 
-def test_the_tagger_that_the_readme_compares_with_keywords() -> None:
-    found = rows(PUBLISHED, "training_data", condition="normal", item="token", metric="f1").set_index("system")["value"]
-    generated = found[found.index.str.match(r"tagger, \d+ generated")]
-    expected = f"token F1 at most {generated.max():.3f} against {found['whole sentence a keyword']:.3f} on 50 notes"
-    assert expected in quoted("README.md")
-
-
 @pytest.mark.parametrize("reading", ["present", "absent", "possible", "past", "other person"])
 def test_phrases_that_the_rules_read_rightly(reading: str) -> None:
     where = {"item": reading, "metric": "right"}

@@ -66,15 +66,6 @@ def test_the_small_example_prints_what_the_page_shows(tmp_path: Path, capsys: py
     assert capsys.readouterr().out.replace(f"{tmp_path}/", "") == printed
 
 
-def test_the_worked_plan_prints_what_the_page_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = (ROOT / "docs" / "plan.md").read_text(encoding="utf-8")
-    (prices,) = re.findall(r"`(prices: \{.*\}\})`", text)
-    (tmp_path / "params.yaml").write_text((ROOT / "params.yaml").read_text().replace("prices: {}", prices))
-    (shown,) = (one for one in of("vignette") if one.words[1:3] == ("plan", "audit") and "--components" in one.words)
-    assert cli.run([*shown.words[1:], "--params", str(tmp_path / "params.yaml")]) == 0
-    assert f"```text\n{capsys.readouterr().out}```" in text
-
-
 @pytest.mark.parametrize("shown", of("make"), ids=str)
 def test_a_shown_make_target_exists_and_its_variables_are_used(shown: Shown) -> None:
     makefile = (ROOT / "Makefile").read_text()

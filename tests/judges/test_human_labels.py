@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from flows.commands.cli import run
 from schemas.tables.metrics import METRICS
 from tasks.judges.human_labels import label_rows, read_labels
 
@@ -46,6 +47,20 @@ def test_labels_that_pandas_saved_are_read_back(tmp_path: Path) -> None:
     found = read_labels(file)
     assert found["judged"].tolist() == [True, False, True]
     assert found["label"].tolist() == [True, pd.NA, False]
+
+
+def test_the_command_prints_the_judge_of_a_labelled_sheet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, out = tmp_path / "mine.csv", tmp_path / "rows.csv"
+    labelled(200, 100).to_csv(file, index=False)
+    assert run(["agreement", str(file), "--out", str(out)]) == 0
+    assert "powered_share" in capsys.readouterr().out
+    found = pd.read_csv(out)
+    assert set(found["system"]) == {"mine"} and {"sensitivity", "labelled_share"} <= set(found["metric"])
+    file.write_text("id,score\na,1\n")
+    assert run(["agreement", str(file)]) == 1
+    assert "columns item, judged, label missing" in capsys.readouterr().err
+    assert run(["agreement", str(file), "--metric", "score"]) == 1
+    assert "--metric: needs --human" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -169,3 +169,30 @@ def test_the_command_prints_the_table_or_one_clear_line(
         found = pd.read_csv(tmp_path / "out.csv").set_index(["item", "metric"])
         assert found.loc[("good", "pearson"), "value"] > 0.9 and found.loc[("good", "pearson"), "n"] == 24
         assert ("good - noise", "pearson_difference") in found.index
+
+
+def decimals(folder: Path, separator: str, *cells: str) -> list[str]:
+    """The arguments of a call on texts whose metric is written as ``cells``."""
+    rows = [separator.join((str(at // 2), "AB"[at % 2], str(at), cell, "0")) for at, cell in enumerate(cells)]
+    head = separator.join(("id", "system", "quality", "rouge", "other"))
+    (folder / "scores.csv").write_text("\n".join([head, *rows]))
+    return ["agreement", str(folder / "scores.csv"), "--human", "quality", "--out", str(folder / "out.csv")]
+
+
+def test_a_metric_with_decimal_commas_counts_as_one_with_points(tmp_path: Path) -> None:
+    values = ("0.43", "0.21", "0.5", "0.79", "0.78", "0.6", "0.7", "0.95")
+    found = []
+    for name, cells in (("points", values), ("commas", [value.replace(".", ",") for value in values])):
+        (tmp_path / name).mkdir()
+        assert run(decimals(tmp_path / name, ";", *cells)) == 0
+        found.append(pd.read_csv(tmp_path / name / "out.csv"))
+    pd.testing.assert_frame_equal(*found)
+    assert found[0].set_index(["item", "metric"]).loc[("quality", "pearson"), "n"].tolist()[0] == 8
+
+
+@pytest.mark.parametrize("cells", [("0,43", "0.21", "0.5", "1"), ("1,234", "2,345", "7", "8")])
+def test_a_comma_that_may_be_another_mark_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], cells: tuple[str, ...]
+) -> None:
+    assert run(decimals(tmp_path, ";", *cells, *cells)) == 1
+    assert f"row 1: column rouge holds '{cells[0]}', whose comma may divide decimals" in capsys.readouterr().err

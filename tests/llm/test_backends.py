@@ -20,14 +20,14 @@ from tasks.transport.budget import Account, Prices, read_ledger
 from tasks.transport.database import Where, exists
 from tasks.transport.epochs import settle
 from tasks.transport.fingerprint import Fingerprint
-from tasks.transport.inspection import Which, check, count, export, holdings, import_replies, ledgers, prune
+from tasks.transport.inspection import check, export, import_replies, ledgers
 from tasks.transport.store import ResponseStore, beat
 from tests.support.children import finished, messages, start, write_replies
 from tests.support.endpoints import asker, chat
 from tests.support.hosted import hosted
 from tests.support.postgres import create_database, postgres_server, programs
 from tests.support.scenarios import PRICE, ROLE, echo, fingerprint
-from tests.support.stored import fill, paid, sql, within
+from tests.support.stored import fill, kept, paid, sql, within
 
 NewStore = Callable[[], Where]
 
@@ -51,22 +51,18 @@ def new_store(request: pytest.FixtureRequest, tmp_path: Path) -> NewStore:
     return lambda: create_database(address, f"store_{os.getpid()}_{time.monotonic_ns()}")
 
 
-def test_replies_are_kept_found_exported_imported_and_pruned(tmp_path: Path, new_store: NewStore) -> None:
+def test_replies_are_kept_found_exported_and_imported(tmp_path: Path, new_store: NewStore) -> None:
     where, copy = new_store(), new_store()
     fill(where, *map(paid, range(30)))
     with ResponseStore(where) as store:
         assert store.find(paid(3).key) == paid(3).reply and store.find(b"?" * 32) is None
         assert store.do_now(paid(3).insert) is False, "a second copy changes nothing"
-    found = [(held.replies, held.prompt_tokens, held.dollars) for held in within(where, holdings)]
-    assert found == [(30, 300, 15.0)]
-    lines = within(where, export, Which(stage="write"))
+    lines = within(where, export, "write")
     assert len(lines) == 30
     (tmp_path / "file").write_text("\n".join(lines), encoding="utf-8")
     with pytest.raises(StoreError, match="line 1: the request is not the one that its key names"):
         import_replies(copy, tmp_path / "file")  # with made-up keys
     assert len(within(where, check).unreadable) == 30, "by their keys"
-    assert within(where, prune, Which(other_than=["abc.0"])) == 0
-    assert within(where, prune, Which(stage="write")) == 30 and within(where, count, Which()) == 0
 
 
 async def answered(where: Where, url: str, numbers: range, **sending: int) -> list[str | None]:
@@ -107,7 +103,7 @@ def test_reservations_of_an_unreachable_machine_count_as_spent(new_store: NewSto
     where = new_store()
     elsewhere = ("another-host", 4242, 1.0)
     with ResponseStore(where) as store:
-        held = "INSERT INTO reservations VALUES (:key, 'default', 0.4, 100, 'another-host', 4242, 1.0, 0)"
+        held = "INSERT INTO reservations VALUES (:key, 'default', 0.4, 100, 'another-host', 4242, 1.0)"
         sql(store, held, key=b"k" * 32)
         store.do_now(lambda connection: beat(connection, elsewhere))
         account = Account(store, Budget(dollars=1.0), Prices(PRICE))
@@ -151,28 +147,28 @@ def test_a_killed_run_resumes_without_asking_for_a_kept_reply_again(new_store: N
     with hosted(echo) as endpoint:
         for answered in (40, 110):
             run, _ = start(call_slowly, where, endpoint.base_url)
-            while not exists(where) or within(where, count, Which()) < answered:
+            while not exists(where) or kept(where) < answered:
                 time.sleep(0.05)
             run.kill()
             run.join()
-            kept, sent = set(requests(where)), len(endpoint.bodies)
+            before, sent = set(requests(where)), len(endpoint.bodies)
         texts = call_slowly(None, where, endpoint.base_url)
         asked = [body["messages"][-1]["content"] for body in endpoint.bodies[sent:]]
-    assert texts == [f"said hello {n}" for n in range(150)] and 110 <= len(kept) < 150
-    assert not kept & set(asked), "a kept reply was asked for again"
+    assert texts == [f"said hello {n}" for n in range(150)] and 110 <= len(before) < 150
+    assert not before & set(asked), "a kept reply was asked for again"
     spent = within(where, ledgers)["default"]
     assert spent.calls >= len(endpoint.bodies) and spent.reserved_tokens == 0, "every request that was sent is booked"
 
 
 def requests(where: Where) -> list[str]:
     """The last message of each request whose reply is kept."""
-    return [json.loads(line)["request"]["messages"][-1]["content"] for line in within(where, export, Which())]
+    return [json.loads(line)["request"]["messages"][-1]["content"] for line in within(where, export)]
 
 
 def test_several_processes_create_and_fill_a_store_at_once(new_store: NewStore) -> None:
     where = new_store()
     assert finished([start(write_replies, where, first, first + 50) for first in (0, 30, 60)])
-    assert within(where, count, Which()) == 110
+    assert kept(where) == 110
 
 
 def calls_a_second(where: Where, url: str, numbers: range) -> float:

@@ -36,6 +36,7 @@ from tests.support.scenarios import (
     Verdict,
     ask,
     asked,
+    but_for_greeting,
     echo,
     fingerprint,
     is_greeting,
@@ -53,9 +54,9 @@ AS_SCHEMA = {"structured": "json_schema"}
 NO_WAIT = QUICK.model_copy(update={"retries": 8})
 
 
-def of_parts(*texts: str) -> Script:
-    """A message whose content is a list."""
-    return says([{"type": "text", "text": text} for text in texts])  # type: ignore[arg-type]
+def of_parts(*texts: str, first: str = "text") -> Script:
+    """A message whose content is a list of parts, the first of kind ``first``."""
+    return says([{"type": "text" if at else first, "text": text} for at, text in enumerate(texts)])  # type: ignore[arg-type]
 
 
 def with_reasoning(body: Body, _: int) -> Body:
@@ -76,7 +77,7 @@ def reads(script: Script, value: Any) -> Scenario:
 
 def refused_for_good(script: Script, failure: str) -> Scenario:
     """A reply that is asked for twice in the first run, and never again."""
-    role = {**AS_SCHEMA, "reasks": 1}
+    role = {**AS_SCHEMA, "reasks": 1, "max_tokens": 1000}
     return Scenario(script, calls=2, reply=Verdict, role=role, runs=3, ok=0, failure=failure, sent=4)
 
 
@@ -184,6 +185,7 @@ SCENARIOS: dict[str, Scenario] = {
     "a bare list after prose": reads(says('The causes [1]:\n["asthma"]'), Causes(causes=["asthma"])),
     "numbers where strings were asked for": reads(says('{"causes": ["a", 2]}'), Causes(causes=["a", "2"])),
     "plain text with reasoning and a fence": Scenario(says("<think>Hm.</think>\n```\nCough.\n```"), said="Cough."),
+    "reasoning in a part of its own": reads(of_parts("It {may} not hold.", HOLDS, first="thinking"), YES),
     # replies that hold no answer are failures
     "empty": Scenario(says(""), 1, ok=0, failure="empty"),
     "refused": Scenario(says(None, refusal="I cannot help"), 1, ok=0, failure=r"refused \(I cannot help\)"),
@@ -193,6 +195,16 @@ SCENARIOS: dict[str, Scenario] = {
     "another kind of object": refused_for_good(says('{"verdict": "yes"}'), "holds: Field required"),
     "a lone surrogate": refused_for_good(surrogate, "holds"),
     "reasoning without an answer": refused_for_good(says("<think>Hm, let me think about"), "it was empty"),
+    "broken off by the endpoint": Scenario(
+        but_for_greeting(says("x", finish="error")), 1, ok=0, failure="finish_reason error", kept=0
+    ),
+    "broken off once": Scenario(
+        lambda body, n: completion("x", body, finish="error" if n == 1 else "stop"), 1, said="x", sent=2, kept=1
+    ),
+    "blanks without end": Scenario(
+        says("```json {" + " " * 60_000), 1, Verdict, {"max_tokens": None}, ok=0, failure="60,000 b", runs=2, kept=3
+    ),
+    "longer than its limit": Scenario(says("x" * 400), 1, runs=2, ok=0, failure="its 400 characters", sent=3, kept=3),
     # a reply cut off is asked for once more with twice the limit
     "cut off": Scenario(by_length, 1, said="whole", sent=2),
     "cut off twice": Scenario(by_length, 1, role={"max_tokens": 10}, ok=0, failure=CUT, sent=2),

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,9 @@ import pandas as pd
 import psutil
 import pytest
 
-from flows.commands import monitor
 from flows.evaluation import audit, models
 from flows.evaluation.audit import Audit
-from flows.repository.params import YES, load_params
+from flows.repository.params import STARTED_BY, YES, load_params
 from flows.repository.workspace import STORE, WORKSPACE
 from flows.runtime.clients import Clients
 from flows.runtime.confirmation import confirmation, require_confirmation
@@ -96,6 +95,14 @@ def test_a_stage_stops_before_its_first_call_when_it_and_its_dependents_may_cost
     assert ask_once("facts", pipeline, params_of(endpoint, stages_allowed=2.1)) == "yes"
 
 
+def test_a_stage_of_a_run_that_another_command_started_names_that_command(
+    pipeline: Path, endpoint: Hosted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(STARTED_BY, "vignette trial --records 3")
+    with pytest.raises(BudgetError, match=r"to run it, use `vignette trial --records 3 --yes`, or set"):
+        ask_once("facts", pipeline, params_of(endpoint, stages_allowed=1.5))
+
+
 def test_what_the_run_has_spent_counts(pipeline: Path, endpoint: Hosted) -> None:
     fill(pipeline.parent / STORE, paid(99, dollars=60.0))
     with pytest.raises(BudgetError, match=r"about 100.00 dollars \(.*of which 60.00 are spent"):
@@ -148,15 +155,6 @@ async def pay(*_: object, **__: object) -> None:
     raise Paid
 
 
-def have_audited(params: Params) -> None:
-    audit.judged([params], Audit({}, pd.DataFrame(), ["claims"]), confirmed=False)
-
-
-def have_monitored(params: Params) -> None:
-    monitor._asked(params, pd.DataFrame(), range(1, 2), Path("none"), confirmed=False)
-
-
-@pytest.mark.parametrize("work", [have_audited, have_monitored])
 @pytest.mark.parametrize(
     ("price", "limit", "confirms", "problem"),
     [
@@ -167,9 +165,8 @@ def have_monitored(params: Params) -> None:
         (PRICE, 39.0, "1", ""),
     ],
 )
-def test_an_audit_and_a_monitor_are_confirmed_as_a_run_is(
+def test_an_audit_is_confirmed_as_a_run_is(
     monkeypatch: pytest.MonkeyPatch,
-    work: Callable[[Params], None],
     price: Price | None,
     limit: float | None,
     confirms: str,
@@ -180,7 +177,6 @@ def test_an_audit_and_a_monitor_are_confirmed_as_a_run_is(
 
     monkeypatch.setattr(models, "rehearse", counted)
     monkeypatch.setattr(audit, "verdicts_of", pay)
-    monkeypatch.setattr("flows.evaluation.monitor.judge_round", pay)
     monkeypatch.delenv(YES, raising=False)
     if confirms:
         monkeypatch.setenv(YES, confirms)
@@ -188,4 +184,4 @@ def test_an_audit_and_a_monitor_are_confirmed_as_a_run_is(
     budget = params.budget.model_copy(update={"confirm_above_dollars": limit})
     params = params.model_copy(update={"budget": budget, "prices": {"big-1": price} if price else {}})
     with pytest.raises(BudgetError if problem else Paid, match=problem or None):
-        work(params)
+        audit.judged([params], Audit({}, pd.DataFrame(), ["claims"]), confirmed=False)

@@ -1,6 +1,7 @@
 """The cost of a run is estimated before anything is paid."""
 
 import hashlib
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from schemas.params.llm import Price, Role
 from tasks.llm.costs import Estimate, template_tokens
 from tasks.tracking.lineage import StageRun
 from tasks.transport.inspection import rehearsed
+from tests.support.imports import ROOT
 from tests.support.params import shipped
 from tests.support.stored import fill, paid
 
@@ -49,12 +51,6 @@ def test_a_stage_is_estimated_from_its_prompt_files(pipeline: Path) -> None:
         (2.5 * line.estimate.prompt_tokens + 10 * line.estimate.completion_tokens) / 1e6
     )
     assert 20 < line.dollars < 80  # SimSUM paid 150 dollars for notes and compact notes at twice the price
-
-
-def test_batches_are_estimated_at_half_the_price(pipeline: Path) -> None:
-    (direct,), _ = costs.estimates(hosted_params(), pipeline, 1000)
-    (batch,), _ = costs.estimates(hosted_params(transport="batch"), pipeline, 1000)
-    assert batch.dollars == pytest.approx((direct.dollars or 0) / 2)
 
 
 QA = "stages: {note_qa: {cmd: x, deps: [fingerprints/judge.json], outs: [a]}}"
@@ -131,8 +127,12 @@ def test_calls_of_a_former_run_are_counted(tmp_path: Path) -> None:
     assert found.calls == 3, "those of the last run, and not all that the store has of the model"
 
 
-def test_the_table_names_stages_without_an_estimate(pipeline: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["estimate", "--pipeline", str(pipeline), "--records", "100"]) == 0
+def test_the_table_names_stages_without_an_estimate(
+    pipeline: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(pipeline.parent)
+    shutil.copy(ROOT / "params.yaml", "params.yaml")
+    assert cli.run(["trial", "--estimate", "--records", "100"]) == 0
     out = capsys.readouterr().out
     assert "unknown: mystery; run them once with the simulator" in out
     assert "cap: none" in out
@@ -143,11 +143,13 @@ ASKS = "from vignette import metric\n\n@metric('asked')\ndef asked(texts, ask):\
 
 @pytest.mark.parametrize(("code", "said"), [(ASKS, True), (ASKS.replace(", ask", ""), False)])
 def test_calls_of_an_own_metric_are_none_or_not_known_beforehand(
-    pipeline: Path, capsys: pytest.CaptureFixture[str], code: str, said: bool
+    pipeline: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], code: str, said: bool
 ) -> None:
     pipeline.write_text("stages: {own_metrics: {cmd: x, deps: [fingerprints/judge.json, metrics.py]}}")
     (pipeline.parent / "metrics.py").write_text(code)
-    assert cli.run(["estimate", "--pipeline", str(pipeline)]) == 0
+    monkeypatch.chdir(pipeline.parent)
+    shutil.copy(ROOT / "params.yaml", "params.yaml")
+    assert cli.run(["trial", "--estimate"]) == 0
     out = capsys.readouterr().out
     assert "unknown: " not in out
     assert ("own_metrics: the calls of a metric of your own are not known before it ran once" in out) == said

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from flows.commands import prompts
-from flows.commands.cli import run
 from flows.repository.params import load_params
 from schemas.errors import IdentityError, ParamsError
 from tasks.llm.costs import template_tokens, tokens
@@ -73,7 +71,7 @@ def test_guidance_of_ours_may_be_left_out_and_texts_may_not() -> None:
 def test_files_of_other_names_and_missing_folders_are_errors(folder: Path) -> None:
     misspelt = folder / "doclens" / "sub_claims.txt"
     misspelt.write_text(MINE)
-    said = f"prompts.folder: {misspelt}: no prompt has this name; vignette prompts list names them"
+    said = f"prompts.folder: {misspelt}: no prompt has this name; docs/prompts.md names them"
     with pytest.raises(ParamsError, match=rf"^{re.escape(said)}; did you mean doclens/subclaims\?$"):
         read_folder(folder)
     with pytest.raises(ParamsError, match="no such folder"):
@@ -101,24 +99,11 @@ def test_params_name_the_folder_beside_them(folder: Path) -> None:
     (folder / "own" / "doclens" / "subclaims.txt").write_text(MINE)
     load_params(folder / "params.yaml")
     assert list(replaced()) == ["doclens/subclaims"]
+    (folder / "own" / "doclens" / "subclaims.txt").write_text("[user]\n{{ texte }}")
+    with pytest.raises(ParamsError, match=r"params\.yaml: prompt doclens/subclaims: unknown field texte"):
+        load_params(folder / "params.yaml")
     load_params()
     assert replaced() == {}
-
-
-def test_the_difference_of_a_replaced_prompt_is_its_changed_lines_alone(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def changed(*names: str) -> list[str]:
-        monkeypatch.setattr(prompts, "_load", lambda: use_folder(folder))
-        assert run(["prompts", "diff", *names]) == 0
-        lines = capsys.readouterr().out.splitlines()
-        return [line for line in lines if line[0] in "+-" and not line.startswith(("+++", "---"))]
-
-    first, *rest = own_prompts()["doclens/subclaims"].splitlines(keepends=True)
-    (folder / "doclens" / "subclaims.txt").write_text("".join([first, *rest[:-1], "Be brief.\n", *rest[-1:]]))
-    assert changed() == changed("doclens/subclaims") == ["+Be brief."]
-    assert changed("doclens/citations") == []
-    assert run(["prompts", "diff", "doclens/subclaim"]) == 1 and "doclens/subclaims?" in capsys.readouterr().err
 
 
 def test_the_page_on_prompts_names_every_prompt() -> None:
@@ -128,20 +113,3 @@ def test_the_page_on_prompts_names_every_prompt() -> None:
         room = code.partition("/")[0] if "/" in code else room
         named.add(code if "/" in code else f"{room}/{code}")
     assert set(own_prompts()) - named == set()
-
-
-def test_the_command_lists_shows_and_checks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["prompts", "list"]) == 0
-    listed = capsys.readouterr().out
-    assert "doclens/subclaims" in listed and "heading, limit, listed, text" in listed and "replaced" not in listed
-    assert run(["prompts", "show", "notes/compact"]) == 0
-    assert capsys.readouterr().out == own_prompts()["notes/compact"]
-    assert run(["prompts", "check", str(folder)]) == 0
-    assert (
-        "prompts in the folder: 1; other than those that ship: 1" in (said := capsys.readouterr().out)
-        and "no line Task:" in said
-    )
-    (folder / "doclens" / "subclaims.txt").write_text("[user]\n{{ texte }}")
-    assert run(["prompts", "check", str(folder)]) == 1
-    assert "doclens/subclaims: unknown field texte" in capsys.readouterr().err
-    assert run(["prompts", "show", "doclens/claims"]) == 1

@@ -15,23 +15,14 @@ from flows.commands import cli
 from schemas.errors import StoreError
 from tasks.llm.costs import Used
 from tasks.transport import inspection
-from tasks.transport.database import transaction
-from tasks.transport.inspection import (
-    Which,
-    count,
-    export,
-    holdings,
-    imported_identities,
-    prune,
-    rehearsed,
-    sum_used,
-)
+from tasks.transport.database import LAYOUT, transaction
+from tasks.transport.inspection import export, imported_identities, rehearsed, sum_used
 from tasks.transport.store import ResponseStore, pack
 from tests.support.cases import from_table
 from tests.support.endpoints import chat
 from tests.support.hosted import completion, hosted
 from tests.support.scenarios import Scenario, ask, echo, run_stage, says
-from tests.support.stored import fill, paid, sql, within
+from tests.support.stored import fill, kept, paid, sql, within
 
 
 def test_many_writes_share_few_transactions(tmp_path: Path) -> None:
@@ -50,7 +41,7 @@ def test_many_writes_share_few_transactions(tmp_path: Path) -> None:
 
     asyncio.run(run())
     assert begun < 200
-    assert within(tmp_path / "s.sqlite", count, Which()) == 2000
+    assert kept(tmp_path / "s.sqlite") == 2000
 
 
 def test_a_failing_operation_takes_no_other_with_it(tmp_path: Path) -> None:
@@ -64,7 +55,7 @@ def test_a_failing_operation_takes_no_other_with_it(tmp_path: Path) -> None:
 
     results = asyncio.run(run())
     assert results[:50] == [True] * 50 and isinstance(results[50], ValueError)
-    assert within(tmp_path / "s.sqlite", count, Which()) == 50
+    assert kept(tmp_path / "s.sqlite") == 50
 
 
 def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path) -> None:
@@ -92,37 +83,19 @@ def test_a_transaction_is_whole_or_nothing(tmp_path: Path) -> None:
         assert store.find(paid(1).key) is None
 
 
-def test_export_prune_and_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_chosen_replies_are_exported_in_their_order(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     fill(path, paid(1), paid(2, stage="span"), paid(3, identity="old.0"))
-    lines = [json.loads(line) for line in within(path, export, Which(stage="write"))]
+    lines = [json.loads(line) for line in within(path, export, "write")]
     assert [line["reply"]["choices"][0]["message"]["content"] for line in lines] == ["reply 1", "reply 3"]
     assert lines[0]["request"]["messages"][0]["content"] == "1" and lines[0]["dollars"] == 0.5
-    assert {(held.stage, held.identity): held.replies for held in within(path, holdings)} == {
-        ("write", "abc.0"): 1,
-        ("span", "abc.0"): 1,
-        ("write", "old.0"): 1,
-    }
-    assert cli.run(["store", "show", "--store", str(path)]) == 0
-    assert "span             writer     m (abc.0): 1 replies, 10 + 20 tokens, 0.5000 dollars" in capsys.readouterr().out
-    assert cli.run(["store", "prune", "--store", str(path), "--stage", "span"]) == 0
-    assert "1 of 3 replies match; repeat with --yes" in capsys.readouterr().out
-    assert cli.run(["store", "prune", "--store", str(path), "--stage", "span", "--yes"]) == 0
-    assert within(path, prune, Which(other_than=["abc.0"])) == 1
-    assert within(path, count, Which()) == 1
+    assert within(path, export, None, "judge") == [] and len(within(path, export, None, "writer")) == 3
     assert cli.run(["store", "export", "--store", str(path), str(tmp_path / "out.jsonl")]) == 0
-    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 1
-
-
-def test_pruning_by_date_keeps_newer_replies(tmp_path: Path) -> None:
-    path = tmp_path / "s.sqlite"
-    fill(path, paid(1), paid(2))
-    sql(path, "UPDATE responses SET created = '2020-05-01T00:00:00Z' WHERE id = 1")
-    assert within(path, count, Which(before="2021-01-01")) == 1
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 3
 
 
 def test_a_missing_store_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["store", "show", "--store", str(tmp_path / "none.sqlite")]) == 1
+    assert cli.run(["store", "check", "--store", str(tmp_path / "none.sqlite")]) == 1
     assert "no response store yet" in capsys.readouterr().err
 
 
@@ -183,7 +156,7 @@ def test_half_of_a_character_in_a_reply_is_exported_and_imported(tmp_path: Path)
     Scenario(lambda body, _: Response(json.dumps(completion("a\ud800", body)))).play(tmp_path)
     assert cli.run(["store", "export", str(file), "--store", str(tmp_path / "responses.sqlite")]) == 0
     assert "a\\ud800" in file.read_text() and run_import(file, clone) == 0
-    assert within(clone / "responses.sqlite", count, Which()) == 4
+    assert kept(clone / "responses.sqlite") == 4
 
 
 def test_replies_that_come_home_do_not_count_as_imported(tmp_path: Path, exported: tuple[str, Path]) -> None:
@@ -209,8 +182,7 @@ def test_a_changed_line_is_refused_and_nothing_is_imported(
     file.write_text("\n".join(json.dumps(line) for line in lines))
     assert run_import(file, tmp_path / "clone") == 1
     assert problem in capsys.readouterr().err
-    assert cli.run(["store", "show", "--store", str(tmp_path / "clone" / "responses.sqlite")]) == 0
-    assert "replies" not in capsys.readouterr().out
+    assert kept(tmp_path / "clone" / "responses.sqlite") == 0
 
 
 def damage(path: Path, content: bytes) -> None:
@@ -224,13 +196,11 @@ def test_a_damaged_page_is_named_with_its_file_and_remedy(tmp_path: Path, capsys
     path = tmp_path / "s.sqlite"
     fill(path, *(paid(n) for n in range(400)))
     damage(path, b"\xff")
-    expected = (
-        r"s\.sqlite: response store cannot be used \(.*malformed.*damaged: put back a copy that `vignette store backup`"
-    )
+    expected = r"s\.sqlite: response store cannot be used \(.*malformed.*damaged: put back a copy"
     with ResponseStore(path) as store, pytest.raises(StoreError, match=expected):
         for n in range(400):
             store.find(paid(n).key)
-    for command in ("show", "check", "export"):
+    for command in ("check", "export"):
         assert cli.run(["store", command, "--store", str(path)]) == 1
         problem = capsys.readouterr().err
         assert "s.sqlite" in problem and "damaged" in problem and problem.count("\n") == 1
@@ -269,22 +239,20 @@ def test_a_check_compares_rows_with_their_keys_and_the_ledgers_and_drops_what_is
     assert cli.run(["store", "check", "--drop", *store]) == 0
     out = capsys.readouterr().out
     assert "the ledgers hold less than the replies cost" in out and "1 replies deleted" in out
-    assert within(tmp_path / "responses.sqlite", count, Which()) == 3
+    assert kept(tmp_path / "responses.sqlite") == 3
 
 
-def test_a_backup_is_whole_while_others_write_and_replaces_no_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path, copy = tmp_path / "s.sqlite", tmp_path / "copy.sqlite"
-    fill(path, *(paid(n) for n in range(50)))
-    with ResponseStore(path) as store:
-        store.do_now(paid(50).insert)
-        assert cli.run(["store", "backup", str(copy), "--store", str(path)]) == 0
-        store.do_now(paid(51).insert)
-    assert "copy.sqlite: 51 replies" in capsys.readouterr().out
-    assert within(copy, count, Which()) == 51
-    assert cli.run(["store", "backup", str(copy), "--store", str(path)]) == 1
-    assert "copy.sqlite exists already; name a new file" in capsys.readouterr().err
+def test_a_store_of_the_layout_before_is_brought_up_to_date_with_its_replies(tmp_path: Path) -> None:
+    path = tmp_path / "responses.sqlite"
+    fill(path, paid(1))
+    older = ("DROP TABLE missing", "CREATE TABLE batches (token TEXT)", "UPDATE layout SET number = 2")
+    for change in (*older[:2], "ALTER TABLE reservations ADD COLUMN in_batch BIGINT NOT NULL DEFAULT 0"):
+        sql(path, change)
+    with sqlite3.connect(path) as connection:  # `sql` would bring it up to date
+        connection.execute(older[2])
+    assert kept(path) == 1 and sql(path, "SELECT number FROM layout") == [(LAYOUT,)]
+    columns = {name for _, name, *_ in sql(path, "PRAGMA table_info(reservations)")}
+    assert "in_batch" not in columns and sql(path, "SELECT COUNT(*) FROM missing") == [(0,)]
 
 
 @pytest.mark.parametrize(

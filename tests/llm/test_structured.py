@@ -1,5 +1,8 @@
 """A structured reply is read as intended, or rejected."""
 
+import json
+import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -9,7 +12,16 @@ from pydantic import BaseModel, create_model
 
 from tasks.llm import requests
 from tasks.llm.calls import Reply
-from tasks.llm.replies import Completion, Unusable, read_reply
+from tasks.llm.replies import (
+    MOST_BLANKS,
+    MOST_CHARACTERS,
+    MOST_REPAIRED,
+    Completion,
+    SendFailure,
+    Unusable,
+    read_completion,
+    read_reply,
+)
 from tasks.llm.requests import instruction, response_format
 from tasks.simulator import dispatch
 from tests.support.cases import from_table
@@ -122,3 +134,97 @@ def test_the_first_object_or_list_of_the_text_is_read() -> None:
     assert read_reply(reply_to("Two of them: [\"a\", 'b'] as asked"), Optional) == read
     assert read_reply(reply_to('In {"pairs": ["a", "b"]}, all of ["c"]'), Optional) == read
     assert read_reply(reply_to("```\n{'pairs': ['a', 'b'],}\n```\n{}"), Optional) == read
+
+
+@pytest.mark.parametrize("kind", [Optional, None])
+def test_a_reply_of_a_model_that_did_not_stop_is_refused_before_it_is_parsed(kind: type[Reply] | None) -> None:
+    began = time.monotonic()
+    assert problem(reply_to("```json {" + " " * 60_000), kind) == "it holds 60,000 blanks in a row"
+    assert problem(reply_to('{"pairs": [' + "\n\t" * MOST_BLANKS), kind) == "it holds 2,000 blanks in a row"
+    assert problem(reply_to("x" * (MOST_CHARACTERS + 1)), kind).startswith("its 1,000,001 characters are more than")
+    assert time.monotonic() - began < 2
+    spaced = '{"pairs": [' + " " * (MOST_BLANKS - 1) + '"a"]}'
+    assert read_reply(reply_to(spaced), Optional) == Optional(pairs=["a"])
+
+
+def test_a_reply_may_be_four_times_as_long_as_its_token_limit() -> None:
+    with pytest.raises(Unusable, match="its 161 characters are more than 160, 4 times its limit of 10 tokens"):
+        read_reply(reply_to("x" * 161), None, max_tokens=10)
+    assert read_reply(reply_to("x" * 160), None, max_tokens=10) is None
+
+
+def test_long_json_is_read_and_repaired_only_up_to_a_length() -> None:
+    long = '{"pairs": ["' + "a" * MOST_REPAIRED + '"]}'
+    assert len(read_reply(reply_to(f"```json\n{long}\n```"), Optional).pairs[0]) == MOST_REPAIRED  # type: ignore[union-attr]
+    said = "its JSON has slips, and its 20,016 characters are too many to repair (at most 20,000)"
+    assert problem(reply_to(long[:-1] + ",}"), Optional) == said
+
+
+@pytest.mark.parametrize("filler", ["```", "```json\n", "{[", "`` ", "[ ", "<think>", "</think>", '{"a": '])
+def test_fences_and_marks_are_found_in_linear_time(filler: str) -> None:
+    began = time.monotonic()
+    text = f"Here: {filler * (300_000 // len(filler))}"
+    body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
+    with suppress(Unusable):
+        read_reply(read_completion(json.dumps(body)), Optional)
+    assert time.monotonic() - began < 2
+
+
+CORRECTED = """Here:
+```json
+{"pairs": ["a"]}
+```
+On reflection, the second is missing:
+```json
+{"pairs": ["a", "b"]}
+```"""
+
+
+def test_of_two_fences_the_correction_counts() -> None:
+    read = Optional(pairs=["a", "b"])
+    assert read_reply(reply_to(CORRECTED), Optional) == read
+    assert read_reply(reply_to(CORRECTED + "\nThis follows:\n```python\nprint({})\n```"), Optional) == read
+    assert "stops half way" in problem(reply_to(CORRECTED.removesuffix("]}\n```")), Optional)
+
+
+REASONED = {
+    "Mistral": "[THINK]Is it so?[/THINK]",
+    "in capitals": "<THINK>Is it so?</THINK>\n",
+    "reasoning": "<reasoning>\nIs it so?\n</reasoning>\n\n",
+    "thinking": "<thinking>Is it so?</thinking>",
+    "Gemini": "<thought>Is it so?</thought>",
+    "Seed": "<seed:think>Is it so?</seed:think>",
+    "Kimi": "◁think▷Is it so?◁/think▷",
+    "Cohere": "<|START_THINKING|>Is it so?<|END_THINKING|>",
+    "gpt-oss": "<|channel|>analysis<|message|>Is it so?<|end|><|start|>assistant<|channel|>final<|message|>",
+    "twice": "<think>Is</think><think>it so?</think>",
+    "opened in the prompt": "Is it so?</think>",
+}
+
+
+@pytest.mark.parametrize("model", REASONED)
+def test_reasoning_before_a_note_is_no_part_of_it(model: str) -> None:
+    def text(content: str) -> str:
+        body = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
+        return read_completion(json.dumps(body)).text
+
+    assert text(f"{REASONED[model]}Dry cough <3 days.") == "Dry cough <3 days."
+    unclosed = REASONED[model].partition("Is")[0]
+    assert text(f"{unclosed}Is it so?") == ("" if unclosed else "Is it so?")
+    note = "[Analysis]\nA cough <thought to be viral>; reasoning: none."
+    assert text(note) == note
+
+
+@pytest.mark.parametrize(
+    ("finish", "said"), [("max_tokens", "cut off"), ("MODEL_LENGTH", "cut off"), ("SAFETY", "filter")]
+)
+def test_a_reply_that_is_not_whole_is_refused_by_whatever_name(finish: str, said: str) -> None:
+    assert said in problem(reply_to(WHOLE, finish), Pairs)
+
+
+@pytest.mark.parametrize("finish", ["error", "abort", "insufficient_system_resource"])
+def test_a_reply_that_the_endpoint_broke_off_is_lost(finish: str) -> None:
+    body = {"choices": [{"message": {"content": WHOLE}, "finish_reason": finish}], "usage": {"completion_tokens": 3}}
+    with pytest.raises(SendFailure, match=f"finish_reason {finish}") as caught:
+        read_completion(json.dumps(body))
+    assert caught.value.may_pass and caught.value.may_be_billed and caught.value.usage

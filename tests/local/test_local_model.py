@@ -71,7 +71,7 @@ def _run(folder: Path, base_url: str, roles: Sequence[str], *stages: str, **para
     )
     clone.vignette("probe", timeout=1800)
     clone.run("dvc", "repro", *stages, timeout=7200)
-    print(clone.vignette("store", "show").stdout)
+    print(clone.vignette("store", "check").stdout)
     clone.vignette("server", "stop")
     return Outcome(clone)
 

@@ -65,8 +65,8 @@ def test_several_judges_cost_what_each_costs_alone(tmp_path: Path) -> None:
     chosen = _data(tmp_path, 3)
     data, params = read_data(chosen), shipped()
     (alone,) = asyncio.run(estimate_calls(with_roles(params, {"judge": NOWHERE}), chosen, data))
-    loaded, panel = with_judges(params, [f"first={NOWHERE}", SIMULATOR], None, {}, SIMULATOR, None)
-    first, second = asyncio.run(estimate_calls(loaded, chosen, data, panel))
+    loaded, judges = with_judges(params, [f"first={NOWHERE}", SIMULATOR], SIMULATOR, None)
+    first, second = asyncio.run(estimate_calls(loaded, chosen, data, judges))
     assert first.estimate == alone.estimate and second.estimate.prompt_tokens < alone.estimate.prompt_tokens
     lines = [first, second]
     assert remarks(lines) == [
@@ -74,18 +74,6 @@ def test_several_judges_cost_what_each_costs_alone(tmp_path: Path) -> None:
         f"not counted: up to {PROBE_CALLS} short calls that identify the model, for each of model",
     ]
     assert remarks([second]) == []
-
-
-def test_a_judgement_of_a_stage_costs_the_stages_dollars_by_its_notes(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted = Estimate("judge", 10, 1000, 1000)
-    lines = [
-        Line(stage, counted, dollars, "counted", 10, 30, "m", False)
-        for stage, dollars in (("doclens", 6.0), ("review", 1.0))
-    ]
-    monkeypatch.setattr(estimate, "estimates", lambda *_: (lines, []))
-    params = _params()
-    params = params.model_copy(update={"doclens": params.doclens.model_copy(update={"notes": 40})})
-    assert estimate.price_of_stage(params, "doclens") == 6.0 / 40
 
 
 def test_an_expensive_evaluation_needs_confirmation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

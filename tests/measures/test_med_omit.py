@@ -26,7 +26,6 @@ from tasks.measures.med_omit.fact_score import (
 )
 from tasks.measures.med_omit.judging import Plan, corrupt_summaries, corruption_rows, judge, output_parts
 from tasks.measures.med_omit.metrics import (
-    correlation_rows,
     difference_rows,
     document_scores,
     extent_rows,
@@ -487,26 +486,6 @@ def test_splits_of_aci_bench_are_read_together(tmp_path: Path) -> None:
         read_encounters(tmp_path, {}, ["test3"])
 
 
-def test_printed_correlations_are_compared_with_those_of_the_same_models() -> None:
-    found = metric_table(
-        [
-            metric_row("spearman", 0.1, n=40, system="GPT-4 (zero-shot, ACI-BENCH)", item="weight and rougeLsum_f"),
-            metric_row("pearson", np.nan, n=40, system="another", item="weight and rougeLsum_f"),
-        ],
-        stage="med_omit",
-        condition="paper",
-        provenance="p",
-    )
-    printed = [load_published(f"medomit_{stem}") for stem in ("table2_correlations", "table5_correlations")]
-    rows = correlation_rows(*printed, found, basis="stand-in").set_index(["table", "row", "column"])
-    assert set(rows.index) == {
-        ("Table 2", "gpt-4 / Rouge LSum", "weight_spearman"),
-        ("Table 5", "gpt4 / gpt4 / rougeLsum", "weight_spearman"),
-    }
-    assert rows["published"].tolist() == [0.003, 0.003]
-    assert rows["tolerance"].iloc[0] == pytest.approx(1.96 * np.sqrt(1 / 113 + 1 / 37))
-
-
 def test_printed_omissions_are_compared_with_those_of_the_same_models_even_where_they_differ() -> None:
     gpt4, chatgpt = (f"{name} (zero-shot, ACI-BENCH)" for name in ("GPT-4", "ChatGPT"))
     values = {(gpt4, "count"): (6.65, 3.6), (chatgpt, "count"): (5.5, 3.9), ("another", "count"): (3.72, 3.07)}
@@ -521,9 +500,9 @@ def test_printed_omissions_are_compared_with_those_of_the_same_models_even_where
         condition="paper",
         provenance="p",
     )
-    rows = judge_rows(omission_rows(load_published("medomit_table3_llms"), found, basis="stand-in"))
+    rows = judge_rows(omission_rows(load_published("medomit_table3_llms"), found, "gpt-4o"))
     rows = rows.set_index(["row", "column"])
-    assert set(rows["basis"]) == {"stand-in"} and set(rows["table"]) == {"Table 3"}
+    assert set(rows["basis"]) == {"stand-in: gpt-4o"} and set(rows["table"]) == {"Table 3"}
     printed = rows[["published", "reproduced"]].to_dict("index")
     assert printed["gpt-4", "count_mean"] == {"published": 3.72, "reproduced": 6.65}
     assert printed["gpt-3.5-turbo", "count_std"] == {"published": 3.56, "reproduced": 3.9}
@@ -533,7 +512,7 @@ def test_printed_omissions_are_compared_with_those_of_the_same_models_even_where
         1.96 * np.sqrt(3.56**2 / 230 + 3.9**2 / 78)
     )
     assert rows.loc[("gpt-4", "count_mean"), "verdict"] == "fail"
-    assert omission_rows(load_published("medomit_table3_llms"), metric_table([]), basis="stand-in").empty
+    assert omission_rows(load_published("medomit_table3_llms"), metric_table([]), "gpt-4o").empty
 
 
 def test_documents_without_a_count_are_those_whose_facts_or_omissions_failed() -> None:

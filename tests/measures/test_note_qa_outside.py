@@ -11,7 +11,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flows.commands.cli import run
 from flows.repository.params import load_params
 from flows.runtime.tables import check
 from flows.stages import note_qa
@@ -93,20 +92,6 @@ def test_removed_questions_are_not_asked_and_categories_are_compared_with_table_
 def test_the_form_holds_the_summaries_and_names_the_outside_format(done):
     page = (done.folder / "question_form").read_text(encoding="utf-8")
     assert OutsideQuestionForm.format in page and "Chief Complaint" in page and "sign or symptom" in page
-
-
-def test_takes_of_a_metric_table_feed_the_ranking(done, tmp_path, capsys):
-    file = tmp_path / "note_qa_outside.csv"
-    done.tables["note_qa_outside"].to_csv(file, index=False)
-    assert run(["rank", str(file), "--condition", "multiple_choice/normal"]) == 0
-    printed = capsys.readouterr().out
-    assert "second" in printed and "rank changes over takes: 0" in printed
-    copy = tmp_path / "later.csv"
-    copy.write_bytes(file.read_bytes())
-    assert run(["rank", str(file), str(copy)]) == 0
-    assert "second (" in capsys.readouterr().out
-    assert run(["rank", str(file), "--condition", "free_text/compact"]) == 1
-    assert "no scores by take of 'free_text/compact'" in capsys.readouterr().err
 
 
 def test_without_published_questions_the_annotator_writes_them(tmp_path):

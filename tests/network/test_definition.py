@@ -1,7 +1,5 @@
-"""Definitions of networks: what a file may hold, and their exchange with other tools."""
+"""Definitions of networks: what a file may hold."""
 
-import gzip
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +8,9 @@ import pytest
 import yaml
 
 from schemas.errors import NetworkError
+from schemas.tables.records import COMPACT_NOTES, NOTES, records_schema, visits_schema
 from tasks.domains.in_use import FOLDER
 from tasks.network.definition import load_definition
-from tasks.network.graph import NetworkDefinition
-from tasks.network.pgmpy_bridge import export_network, import_network
 from tests.network.networks import GUT, RESPIRATORY
 from tests.support.cases import from_table, merged
 from tests.support.sources import needs_sources, sources_folder
@@ -102,6 +99,18 @@ def test_bad_file_is_rejected_with_node_and_entry(change: dict[str, Any], messag
     assert str(bad) in str(caught.value)
 
 
+STRUCTURE = {*records_schema(GUT).columns, *visits_schema(GUT).columns} - {*GUT.variables}
+
+
+@pytest.mark.parametrize("name", sorted({*STRUCTURE, *NOTES.columns, *COMPACT_NOTES.columns}))
+def test_no_variable_may_have_the_name_of_a_column_of_the_tables(name: str, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    node = {"type": "underlying condition", "values": ["no", "yes"], "table": [0.5, 0.5]}
+    bad.write_text(yaml.safe_dump({"name": "x", "variables": {name: node}}), encoding="utf-8")
+    with pytest.raises(NetworkError, match=f"node {name}: this name is reserved"):
+        load_definition(bad)
+
+
 @from_table
 def test_file_that_is_no_network_is_rejected(text: str, message: str, tmp_path: Path) -> None:
     bad = tmp_path / "bad.yaml"
@@ -113,44 +122,3 @@ def test_file_that_is_no_network_is_rejected(text: str, message: str, tmp_path: 
 def test_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(NetworkError, match=r"absent\.yaml: cannot be read"):
         load_definition(tmp_path / "absent.yaml")
-
-
-def imported(source: Path, folder: Path) -> NetworkDefinition:
-    file = folder / "network.yaml"
-    file.write_text(import_network(source, source.stem), encoding="utf-8")
-    return load_definition(file)
-
-
-@pytest.mark.parametrize(("name", "size", "arcs"), [("asia", 8, 8), ("insurance", 27, 52)])
-def test_published_networks_of_bnlearn_load(name: str, size: int, arcs: int, tmp_path: Path) -> None:
-    """Lung disease and car insurance; sizes as listed in the bnlearn repository."""
-    packed = files("pgmpy.utils").joinpath("example_models", f"{name}.bif.gz").read_bytes()
-    source = tmp_path / f"{name}.bif"
-    source.write_bytes(gzip.decompress(packed))
-    network = imported(source, tmp_path)
-    assert (len(network.variables), sum(len(network.parents(v)) for v in network.variables)) == (size, arcs)
-
-
-@pytest.mark.parametrize("suffix", [".bif", ".xml"])
-def test_an_exported_network_comes_back_with_its_tables(suffix: str, tmp_path: Path):
-    source = tmp_path / f"simsum{suffix}"
-    export_network(RESPIRATORY, source)
-    back = imported(source, tmp_path)
-    assert set(back.variables) == set(RESPIRATORY.variables)
-    for name in ("pneumonia", "cough", "antibiotics"):
-        ours, theirs = (np.exp(network.log_conditional(name)) for network in (RESPIRATORY, back))
-        axes = [*RESPIRATORY.parents(name), name]
-        ordered = theirs.transpose([[*back.parents(name), name].index(v) for v in axes])
-        for axis, variable in enumerate(axes):
-            order = [back.values(variable).index(value) for value in RESPIRATORY.values(variable)]
-            ordered = ordered.take(order, axis=axis)
-        assert ordered == pytest.approx(ours, abs=1e-6)
-
-
-def test_a_file_of_another_format_is_named(tmp_path: Path) -> None:
-    bad = tmp_path / "broken.bif"
-    bad.write_text("this is no network", encoding="utf-8")
-    with pytest.raises(NetworkError, match=r"broken\.bif: not a readable network"):
-        import_network(bad, "broken")
-    with pytest.raises(NetworkError, match="unknown format"):
-        import_network(tmp_path / "x.dne", "x")

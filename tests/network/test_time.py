@@ -1,4 +1,4 @@
-"""A network over time: sampled histories have the exact distributions, and posteriors are those of enumeration."""
+"""A network over time: sampled histories have the exact distributions of the network of all visits."""
 
 import asyncio
 import shutil
@@ -19,86 +19,14 @@ from schemas.tables.records import visits_schema
 from tasks.domains.in_use import FOLDER
 from tasks.network.coding import encode
 from tasks.network.definition import load_definition
-from tasks.network.filtering import filtered, smoothed
-from tasks.network.inference import joint, joint_posterior
+from tasks.network.inference import joint
 from tasks.network.sampling import sample
 from tasks.network.time import sample_histories
 from tasks.network.visits import visit_dates, visits_per_patient
-from tests.support.unrolled import TIMED, at_visit, codes_seen, conditional, timed_network, unrolled
+from tests.support.unrolled import TIMED, at_visit, gap_codes, timed_network, unrolled
 
 SEED = 11
 SMALL = "_skeleton"
-
-
-def enumerated(network, transitions, visits: pd.DataFrame, target: str, until: int | None = None) -> np.ndarray:
-    """P(target at each visit | evidence up to ``until``, or to the visit itself) by summing the full joint table."""
-    long, found = unrolled(network, transitions, len(visits)), []
-    for visit in range(1, len(visits) + 1):
-        seen = codes_seen(network, transitions, visits.iloc[: until or visit].to_dict("records"))
-        wanted = target if target in transitions.constant else at_visit(target, visit)
-        found.append(conditional(long, seen, [wanted]))
-    return np.array(found)
-
-
-def hide(histories: pd.DataFrame, names: list[str], share: float = 0.5) -> pd.DataFrame:
-    """Without ``names``, and without a share of the other values."""
-    shown = histories.drop(columns=["record", *names]).astype(object)
-    random = np.random.default_rng(3)
-    for name in shown.columns.drop(["patient", "visit", "day"]):
-        shown.loc[random.random(len(shown)) < share, name] = None
-    return shown
-
-
-@pytest.mark.parametrize("target", ["otitis", "diabetes"])
-@pytest.mark.parametrize("with_days", [True, False])
-def test_filtered_and_smoothed_states_are_those_of_enumeration(target, with_days):
-    network, transitions = timed_network(SMALL)
-    visits = hide(sample_histories(network, transitions, 12, [1, 2, 3] * 4, SEED), [target])
-    visits = visits if with_days else visits.drop(columns="day")
-    before, after = (one(network, transitions, visits, target) for one in (filtered, smoothed))
-    for _, own in visits.groupby("patient"):
-        rows = own.index.to_numpy()
-        assert before[rows] == pytest.approx(enumerated(network, transitions, own, target), abs=1e-9)
-        assert after[rows] == pytest.approx(enumerated(network, transitions, own, target, len(own)), abs=1e-9)
-
-
-def test_smoothed_states_do_not_depend_on_the_order_of_rows():
-    network, transitions = timed_network(SMALL)
-    visits = hide(sample_histories(network, transitions, 6, [1, 2, 3] * 2, SEED), ["otitis"])
-    shuffled = visits.sample(frac=1, random_state=1)
-    expected = smoothed(network, transitions, visits, "otitis")[shuffled.index.to_numpy()]
-    assert smoothed(network, transitions, shuffled, "otitis") == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize("domain", TIMED)
-def test_smoothed_states_of_a_domain_are_those_of_elimination_in_the_unrolled_network(domain):
-    network, transitions = timed_network(domain)
-    target, hidden = network.of_type("diagnosis")[0], list(network.of_type("diagnosis"))
-    visits = sample_histories(network, transitions, 20, 4, SEED).drop(columns=["record", *hidden])
-    found = smoothed(network, transitions, visits, target)
-    long, days = unrolled(network, transitions, 4), visits.pivot(index="patient", columns="visit", values="day")
-    wide = {}
-    for name in visits.columns.drop(["patient", "visit", "day"]):
-        by_visit = visits.pivot(index="patient", columns="visit", values=name)
-        if name in transitions.constant:
-            wide[name] = by_visit[1]
-        else:
-            wide |= {at_visit(name, visit): by_visit[visit] for visit in by_visit}
-    for visit in (2, 3, 4):
-        codes = transitions.gap_codes((days[visit] - days[visit - 1]).to_numpy())
-        wide[at_visit("gap", visit)] = np.array(list(transitions.days))[codes]
-    evidence = pd.DataFrame(wide)
-    for visit in range(1, 5):
-        expected = joint_posterior(long, evidence, [at_visit(target, visit)])
-        assert found[(visits["visit"] == visit).to_numpy()] == pytest.approx(expected, abs=1e-9)
-
-
-def test_a_constant_that_changes_is_impossible():
-    network, transitions = timed_network(SMALL)
-    visits = sample_histories(network, transitions, 1, 2, SEED).drop(columns=["record", "otitis"])
-    visits["diabetes"] = ["no", "yes"]
-    with pytest.raises(NetworkError, match="patient 0, visit 2: the evidence has probability zero"):
-        filtered(network, transitions, visits, "otitis")
 
 
 @pytest.mark.parametrize("patients", [5_000, pytest.param(100_000, marks=pytest.mark.soak)])
@@ -122,7 +50,7 @@ def test_sampled_transitions_are_within_4_standard_errors(domain, patients):
         assert within(pairs, exact, patients), (name, visit)
         assert within(pairs.sum(axis=0), exact.sum(axis=0), patients), (name, visit)
     for visit in (2, 3):
-        gaps = transitions.gap_codes((by_visit[visit]["day"] - by_visit[visit - 1]["day"]).to_numpy())
+        gaps = gap_codes(transitions, (by_visit[visit]["day"] - by_visit[visit - 1]["day"]).to_numpy())
         assert within(
             np.bincount(gaps, minlength=len(transitions.days)), joint(long, [at_visit("gap", visit)]), patients
         )
@@ -130,19 +58,6 @@ def test_sampled_transitions_are_within_4_standard_errors(domain, patients):
 
 def within(counts: np.ndarray, exact: np.ndarray, n: int) -> bool:
     return bool((np.abs(counts / n - exact) <= 4 * np.sqrt(exact * (1 - exact) / n)).all())
-
-
-def test_a_count_that_was_not_observed_changes_nothing_and_one_that_was_does():
-    network, transitions = timed_network("respiratory")
-    visits = sample_histories(network, transitions, 8, 3, SEED).drop(columns=["record", "antibiotics"])
-    partly = visits.assign(days_at_home=visits["days_at_home"].where(visits["visit"] == 2))
-    without = visits.drop(columns="days_at_home")
-    wide = [smoothed(network, transitions, one, "antibiotics") for one in (visits, partly, without)]
-    at_two = (visits["visit"] == 2).to_numpy()
-    assert np.abs(wide[1] - wide[2])[at_two].max() > 1e-3
-    assert np.abs(wide[0] - wide[1])[~at_two].max() > 1e-3
-    blank = visits.assign(days_at_home=np.nan)
-    assert smoothed(network, transitions, blank, "antibiotics") == pytest.approx(wide[2], abs=1e-12)
 
 
 @pytest.mark.soak

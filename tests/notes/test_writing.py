@@ -5,11 +5,10 @@ import asyncio
 import pandas as pd
 import pytest
 
-from schemas.tables.metrics import REPRODUCTION_ROWS, UNSCORED
+from schemas.tables.metrics import UNSCORED
 from schemas.tables.records import COMPACT_NOTES, FIRST_NOTES
 from tasks.domains.rules import load_rules
 from tasks.llm.calls import Call
-from tasks.notes.consistency import flagged_row
 from tasks.notes.prompting import build_prompts
 from tasks.notes.writing import MAX_TRIES, compact_notes, read_note, read_notes, sample_index, write_first_notes
 from tests.support.records import NETWORK, random_records, records_of
@@ -214,19 +213,3 @@ def test_a_reply_without_sections_is_asked_for_again_and_then_unscored():
 def test_requests_of_two_records_differ_even_for_equal_notes():
     _, _, ask = run(lambda call: COMPACT)
     assert len({call.sample for call in ask.calls}) == 4
-
-
-ATTEMPTS = pd.DataFrame(
-    {"record": [0, 1, 1, 2, 3], "attempt": [0, 0, 1, 0, 0], "consistent": [True, False, True, None, True]}
-)
-
-
-def test_flagged_notes_are_counted_among_first_notes_with_a_verdict():
-    row = REPRODUCTION_ROWS.validate(flagged_row(ATTEMPTS, "fitted")).iloc[0]
-    assert (row["published"], row["reproduced"]) == pytest.approx((0.52, 100 / 3))
-    assert row["tolerance"] == pytest.approx(257.6 * (0.0052 * 0.9948 / 3) ** 0.5, rel=1e-3)
-
-
-def test_notes_without_a_verdict_give_an_absent_row():
-    unchecked = flagged_row(ATTEMPTS.assign(consistent=None), "recomputed")
-    assert unchecked["basis"].tolist() == ["absent"] and unchecked["reproduced"].isna().all()

@@ -50,7 +50,7 @@ def test_good_files_are_taken_in_under_the_raters_code(project):
 
 def test_one_bad_file_keeps_all_out(project, capsys):
     bad = _file(project, "rater_2", "b.json", notes=[])
-    assert run(["import", str(_file(project, "rater_1", "a.json")), str(bad)]) == 1
+    assert run(["exchange", "import", str(_file(project, "rater_1", "a.json")), str(bad)]) == 1
     said = capsys.readouterr().err
     assert f"{bad}: note 4 is missing" in said and said.endswith("; none of the 2 files was imported\n")
     assert not list(Path("returned/review_returned").iterdir())
@@ -119,14 +119,14 @@ def test_two_clinicians_with_copies_of_one_form_are_imported_under_their_names(p
 
 def test_a_form_without_an_answer_is_refused(project, omissions, capsys):
     file = _omission_file(project, omissions, facts=[])
-    assert run(["import", str(file)]) == 1
+    assert run(["exchange", "import", str(file)]) == 1
     assert f"{file}: 0 of {len(omissions.records)} facts are answered" in capsys.readouterr().err
     assert not list(Path("returned/omissions_returned").iterdir())
 
 
 def test_what_is_imported_is_counted_of_all_that_the_form_asks(project, omissions, capsys):
     answered = json.loads(_omission_file(project, omissions).read_text())["facts"]
-    assert run(["import", str(_omission_file(project, omissions, facts=answered[:1], complete=False))]) == 0
+    assert run(["exchange", "import", str(_omission_file(project, omissions, facts=answered[:1], complete=False))]) == 0
     assert "dr_b.json (1 of 2 facts, not marked as complete)" in capsys.readouterr().out
 
 

@@ -7,7 +7,6 @@ from schemas.params.measures import FormSample
 from schemas.tables.metrics import METRICS
 from schemas.tables.people import HUMAN_LABELS
 from tasks.judges.human_labels import form_rows
-from tasks.judges.judges_compared import judges_text
 from tasks.people.omission_form import OmissionForm, omission_labels
 from tasks.people.question_form import QuestionForm, question_labels
 from tasks.people.rating_agreement import rating_labels
@@ -76,7 +75,6 @@ def test_a_returned_form_calibrates_the_verdicts(kind, table, items, labelled, h
     assert value["all", "labelled_share"] == pytest.approx(holding)
     assert pd.isna(value["all", "powered_share"]), "labels of fewer than five notes speak for themselves only"
     assert set(rows["condition"]) == {f"human labels, {kind}"}
-    assert f"human labels, {kind}" in judges_text({"x": rows})
 
 
 def test_labels_move_the_estimate_from_the_verdicts_to_the_truth() -> None:

@@ -18,7 +18,7 @@ from flows.commands.repro import stages_at_once
 from flows.rebuild import flow, server
 from flows.rebuild.dvc_stage import NO_MORE_CALLS, UNCHANGED
 from flows.rebuild.flow import Unfinished, rebuild
-from flows.repository.params import YES, load_params
+from flows.repository.params import STARTED_BY, YES, load_params
 from flows.repository.pipeline import MAIN, needed_by
 from schemas.errors import VignetteError
 from tests.support.imports import ROOT
@@ -133,6 +133,9 @@ def test_the_end_names_the_command_that_resumes(
         "not run: filter (because of write)",
         "finished stages and stored replies are kept; to resume, run: vignette repro --pipeline 'my files/dvc.yaml'",
     ]
+    monkeypatch.setenv(STARTED_BY, "vignette trial --records 3")
+    assert repro._rebuild(load_params(ROOT / "params.yaml"), MAIN, [], ["write", "filter"], 0.0) == 1
+    assert capsys.readouterr().err.endswith("to resume, run: vignette trial --records 3\n")
 
 
 @pytest.mark.parametrize("dep", ["data/made/table.csv", "data/made", "data/made/table.csv/part"])

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Sequence
 
 import pandas as pd
@@ -9,13 +10,15 @@ import pytest
 
 from schemas.tables.note_qa import LETTERS
 from tasks.llm.replies import Completion, Unusable, read_reply
-from tasks.measures.doclens.citations import read_statements, without_citations
+from tasks.measures.doclens.citations import Statement, read_statements, without_citations
 from tasks.measures.doclens.evaluators import InstructionEvaluator, Question
+from tasks.measures.doclens.judging import cites
 from tasks.measures.med_omit.replies import fact_id
 from tasks.measures.note_qa.answering import judge_outputs
 from tasks.text.final_answer import final_letter
 from tests.replies.meant import FACTS, MEANT, Meant
 from tests.support.cases import from_table
+from tests.support.memory import growth_below
 from tests.support.scripted import ScriptedAsk
 
 BY_NAME = {meant.kind.__name__: meant for meant in MEANT}
@@ -175,6 +178,19 @@ def test_prediction_on_one_claim(reply: str, verdict: bool | None, reason: str |
     assert (found.failure is None) == (verdict is not None)
 
 
+@pytest.mark.parametrize("filler", ["\n", "-\n", "2\n", "is\n", "claim ", "1: ", "explanation\n", "- ", "f ", "facts "])
+def test_replies_in_text_are_read_in_linear_time(filler: str) -> None:
+    began = time.monotonic()
+    reply = filler * (60_000 // len(filler)) + "x"
+    for style in ("plain", "cot"):
+        evaluator = InstructionEvaluator(ScriptedAsk(lambda _: reply), style)
+        (found,) = asyncio.run(evaluator([Question("1/x", "He coughs.", ("He has a cough.",))]))
+        assert found.judgements == (None,)
+    with pytest.raises(ValueError, match="is not the id of a fact"):
+        fact_id(reply, FACTS)
+    assert time.monotonic() - began < 3
+
+
 @from_table
 def test_letters_of_choices(answer: str, letter: str | None) -> None:
     assert final_letter(answer) == letter
@@ -199,3 +215,23 @@ def test_cited_statements(output: str, statements: list[list[object]]) -> None:
 def test_a_statement_keeps_its_first_ten_citations() -> None:
     (statement,) = read_statements("Cough since Monday " + "".join(f"[{number}]" for number in range(12)) + ".")
     assert statement.citations == tuple(range(10))
+
+
+def test_a_range_that_the_source_cannot_have_is_no_citation() -> None:
+    lab = "Sodium 140 [135-145]. Potassium 3.1 [3-5]."
+    assert [(one.text, one.citations) for one in read_statements(lab, 3)] == [
+        ("Sodium 140 [135-145].", ()), ("Potassium 3.1 [3-5].", ()),
+    ]  # fmt: skip
+    assert without_citations(lab, 3) == lab and not cites(lab, 3)
+    assert [one.citations for one in read_statements("Cough [1] [135-145]. Fever [1-2].", 3)] == [(1,), (1, 2)]
+    assert without_citations("Cough [1] [135-145]. Fever [1-2].", 3) == "Cough [135-145]. Fever."
+    assert read_statements("Cough [7].", 3)[0].citations == (7,), "a wrong citation supports nothing"
+    assert not cites("Platelets [210000].", 3) and cites("Cough [2].", 3)
+
+
+@pytest.mark.parametrize("mark", ["[1-8005551234]", "[0-999999999999]", f"[{'9' * 6000}]", f"[1-{'9' * 6000}]"])
+def test_no_range_of_a_citation_fills_the_memory(mark: str) -> None:
+    text = f"Call the clinic {mark}."
+    with growth_below(50_000_000):
+        assert read_statements(text, 2) == read_statements(text) == [Statement(text, ())]
+        assert without_citations(text, 2) == without_citations(text) == text

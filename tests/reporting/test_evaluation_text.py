@@ -6,9 +6,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from tasks.llm.calls import NO_OUTPUT
 from tasks.reporting.evaluation_page import align, aligned_segments
-from tasks.reporting.evaluation_text import main_table, shown, summary_text
-from tasks.tracking.comparison import UNDECIDED
+from tasks.reporting.evaluation_text import DRY_RUN, main_table, shown, summary_text
+from tasks.tracking.comparison import DIRECTED, UNDECIDED
 from tests.support.cases import from_table
 
 COLUMNS = ["system", "item", "metric", "value", "low", "high", "n", "unscored"]
@@ -105,14 +106,22 @@ def test_systems_that_do_not_fit_the_width_have_a_table_of_their_own() -> None:
 
 def test_documents_that_the_rules_cannot_read_are_named_before_any_figure() -> None:
     lines = summary(models={"judge": "v (simulator's rules)"}, foreign={"d1": "German"})
-    assert lines[1] == "warning: the rules read English only; German: d1: leave them out, or choose a model"
+    assert lines[2] == "warning: the rules read English only; German: d1: leave them out, or choose a model"
 
 
 @pytest.mark.parametrize(("count", "more"), [(5, ""), (6, " and 1 more")])
 def test_the_first_five_names_are_listed_and_the_rest_counted(count: int, more: str) -> None:
     foreign = {f"d{number}": "German" for number in range(1, count + 1)}
     lines = summary(models={"judge": "v (simulator's rules)"}, foreign=foreign)
-    assert f"German: d1, d2, d3, d4, d5{more}:" in lines[1]
+    assert f"German: d1, d2, d3, d4, d5{more}:" in lines[2]
+
+
+def test_an_evaluation_by_the_rules_is_headed_as_a_dry_run_and_tells_nothing_from_chance() -> None:
+    lines = summary(comparisons(13), models={"judge": "v (simulator's rules)"})
+    assert lines[0] == DRY_RUN and not any("beyond chance" in line for line in lines)
+    said = f"paired comparisons: 14, in tables/comparisons.csv; {DRY_RUN}, so that none is told from chance here"
+    assert lines[-1] == said
+    assert summary(comparisons(13), models={"writer": "v (simulator's rules)"})[0] != DRY_RUN
 
 
 def test_differences_beyond_chance_are_listed_by_p_and_the_rest_counted() -> None:
@@ -127,13 +136,38 @@ def test_differences_beyond_chance_are_listed_by_p_and_the_rest_counted() -> Non
     assert summary(around_zero)[-1].endswith("differ more than those seen, and may contain 0")
 
 
-def test_comparisons_of_failures_are_counted_apart_and_what_they_decide_is_said() -> None:
+def test_comparisons_of_failures_are_counted_apart() -> None:
     table = comparisons(3).assign(metric=["m0", "m1", "unscored m0", "m2"])
-    table.loc[3, "note"] = UNDECIDED.format(5)
     lines = summary(table)
     assert "paired comparisons: 3, and 1 of shares unscored; beyond chance (5% family-wise) on whole texts: 3" in lines
-    assert any(line.startswith("cannot be told, as documents that failed decide: 1 (") for line in lines)
-    assert not any("cannot be told" in line for line in summary(comparisons(3)))
+
+
+def test_a_difference_that_failed_documents_may_change_is_shown_and_what_they_may_do_is_said() -> None:
+    table = comparisons(3).assign(p=0.007)
+    table.loc[1:2, "changed"], table.loc[1, "note"] = False, UNDECIDED.format(5)
+    table.loc[2, "note"] = DIRECTED.format(1, 0.57, 0.65)
+    lines = summary(table, unscored=UNSCORED)
+    assert any(line.endswith("whole texts: 4") for line in lines)
+    shown = [line for line in lines if line.startswith("  b against a")]
+    assert [line.partition(", n 20")[2] for line in shown[:3]] == [
+        "", "; cannot be told: 5 failed records decide",
+        "; beyond chance without the 1 failed records; whatever these scored, it is from +0.570 to +0.650",
+    ]  # fmt: skip
+    assert all("+0.250 [+0.125, +0.500], p 0.007, n 20" in line for line in shown[:3])
+
+
+def test_missing_outputs_and_failed_judgements_have_advice_of_their_own() -> None:
+    table = comparisons(1).assign(changed=False)
+    missing = UNSCORED.assign(method="writing", step="output", reason=NO_OUTPUT)
+    outputs, judgements = "outputs that the data lacks: 1; add them", "judgements that failed: 1; run again"
+    for unscored, said in (
+        (missing, [outputs]),
+        (UNSCORED, [judgements]),
+        (pd.concat([missing, UNSCORED]), [outputs, judgements]),
+    ):
+        lines = [line.strip() for line in summary(table, unscored=unscored)]
+        assert [one for one in (outputs, judgements) if any(line.startswith(one) for line in lines)] == said
+    assert not any("run again" in line for line in summary(comparisons(1), unscored=UNSCORED))
 
 
 def test_differences_on_fewer_than_eight_documents_are_said_to_be_untested() -> None:

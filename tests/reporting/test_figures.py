@@ -161,7 +161,7 @@ def panels(figure: Figure | None) -> list[Bbox]:
 def test_up_to_three_panels_lie_in_one_row_of_growing_width() -> None:
     systems = [("BN-tab", "all"), ("XGBoost-tab", "all")]
     rows = [f1(system, condition, "cough", 0.7, 0.6, 0.8) for system, condition in systems]
-    bases = [{"basis": basis} for basis in ("recomputed", "fitted", "sampled")]
+    bases = [{"basis": basis} for basis in ("recomputed", "stand-in: gpt-4o", "sampled")]
     curves = [(*key, "cough", "yes", 0, 0.1, 0.0, 30) for key in (systems[0], systems[1])]
     figures = [
         evidence_settings(metric_table(*rows)),

@@ -123,12 +123,14 @@ def test_a_page_is_the_same_bytes_each_time(value: float) -> None:
 
 
 def test_the_overview_counts_rewritten_notes_and_reproduced_values_by_basis() -> None:
-    rows = reproduction_rows({}, {"row": "b", "verdict": "fail"}, {"row": "c", "basis": "fitted", "verdict": "fail"})
+    rows = reproduction_rows(
+        {}, {"row": "b", "verdict": "fail"}, {"row": "c", "basis": "stand-in: m", "verdict": "fail"}
+    )
     notes = pd.DataFrame({"attempt": [0, 1, 2, 0], "consistent": [True, True, True, False]})
     shown = {tile["label"]: tile["value"] for tile in tiles(pd.DataFrame(index=range(1234)), notes, notes, rows)}
     assert shown["simulated patient records"] == "1,234"
     assert shown["printed figures recomputed from released data"] == "1 of 2"
-    assert shown["met by what was fitted to them"] == "0 of 1"
+    assert shown["met by another model in place of the paper's"] == "0 of 1"
     assert shown["of them rewritten after a check"] == "2", "those after the first attempt"
     assert shown["kept that did not pass the check"] == "1"
     assert not any("printed figures" in tile["label"] for tile in tiles(notes, notes, notes, rows.iloc[:0]))

@@ -81,7 +81,7 @@ def test_an_empty_metric_table_has_no_blocks() -> None:
 def test_a_printed_table_becomes_a_matrix_with_verdicts() -> None:
     rows = reproduction_rows(
         {"column": "cough", "published": 0.5, "reproduced": 0.5012},
-        {"column": "pain", "published": 0.95, "reproduced": 0.71, "verdict": "fail", "basis": "stand-in"},
+        {"column": "pain", "published": 0.95, "reproduced": 0.71, "verdict": "fail", "basis": "stand-in: gpt-4o"},
         {"row": "XGBoost-tab", "column": "pain", "published": 0.91, "note": "misprint"},
     )
     (view,) = reproduction_view(rows, NAMES)
@@ -93,7 +93,7 @@ def test_a_printed_table_becomes_a_matrix_with_verdicts() -> None:
     assert second["cells"][0] is None
     assert view["notes"] == ["XGBoost-tab, pain: misprint"]
     assert {row["basis"]: row["counts"] for row in by_basis(rows, NAMES)} == {
-        "stand-in": {"fail": 1},
+        "stand-in: gpt-4o": {"fail": 1},
         "recomputed": {"pass": 2},
     }
 

@@ -42,7 +42,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A git repository with params.yaml and a lock of which there is a copy, none of them committed."""
     git(tmp_path, "init", "-q")
     (tmp_path / ".dvc").mkdir()
-    for name in ("params.yaml", "fingerprints", "dvc.yaml"):
+    for name in ("params.yaml", "fingerprints", "dvc.yaml", "pyproject.toml"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DVC_ROOT", raising=False)
@@ -157,7 +157,7 @@ def test_every_reader_of_a_cut_lock_reads_its_copy(clone: Path) -> None:
     assert restore_outputs(Path("dvc.yaml"), "sample") == []  # the stage's own error is what is said
 
 
-@pytest.mark.parametrize("command", [["estimate"], ["compare", "workspace", "HEAD"]])
+@pytest.mark.parametrize("command", [["trial", "--estimate"], ["compare", "workspace", "HEAD"]])
 def test_a_command_that_meets_no_lock_says_so_in_one_line(
     clone: Path, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

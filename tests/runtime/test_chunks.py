@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from flows.commands.stage import _task_runner
+from flows.repository.params import COLLECT
 from flows.repository.pipeline import StageFiles
 from flows.runtime import dask_chunks
 from flows.runtime import stage as stage_module
@@ -16,8 +17,6 @@ from flows.runtime.chunks import CHUNKS_AT_ONCE, Frames, cut, join
 from flows.runtime.dask_chunks import chunk_folder, read_frames, remove_folder, write_frames
 from flows.runtime.stage import Stage
 from schemas.errors import StoreError
-from schemas.params import Params
-from schemas.params.llm import Sending
 from tests.support.params import shipped
 
 
@@ -42,18 +41,9 @@ def test_an_empty_part_does_not_change_column_types() -> None:
     assert joined["spans"]["record"].dtype == "int64"
 
 
-JUDGES = StageFiles("doclens", {"judge": Path("fingerprints/judge.json")}, {})
-WRITES = StageFiles("write", {"writer": Path("fingerprints/writer.json")}, {})
-
-
-def judged_in_batches(dask: str | None) -> Params:
-    """Params with which the judge's requests go into batches, three rows a chunk."""
-    return shipped(runtime={"chunk_rows": 3, "dask": dask, "sending": {"judge": Sending(transport="batch")}})
-
-
 @pytest.mark.parametrize("dask", [None, "local"])
-def test_a_stage_that_sends_batches_works_on_its_whole_table_at_once_in_one_process(
-    dask: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_stage_that_collects_requests_works_on_its_whole_table_at_once_in_one_process(
+    dask: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_work: list[int] = []
 
@@ -62,15 +52,14 @@ def test_a_stage_that_sends_batches_works_on_its_whole_table_at_once_in_one_proc
         return chunks
 
     monkeypatch.setattr(stage_module, "run_here", run_here)
-    params, table = judged_in_batches(dask), {"notes": pd.DataFrame({"record": range(12)})}
-    asyncio.run(Stage(JUDGES, params).in_chunks(None, table))  # type: ignore[arg-type]
-    assert at_work == [4] and ("runtime.dask is not used" in capsys.readouterr().out) == (dask is not None)
-    assert _task_runner(params, JUDGES) is None
+    params, table = shipped(runtime={"chunk_rows": 3, "dask": dask}), {"notes": pd.DataFrame({"record": range(12)})}
+    stage = Stage(StageFiles("write", {"writer": Path("fingerprints/writer.json")}, {}), params)
     if dask is None:
-        asyncio.run(Stage(WRITES, params).in_chunks(None, table))  # type: ignore[arg-type]
-        assert at_work == [4, CHUNKS_AT_ONCE], "only the judge sends batches"
-    else:
-        assert _task_runner(params, WRITES) is not None
+        asyncio.run(stage.in_chunks(None, table))  # type: ignore[arg-type]
+    assert at_work == ([] if dask else [CHUNKS_AT_ONCE]) and (_task_runner(params) is None) == (dask is None)
+    monkeypatch.setenv(COLLECT, "1")
+    asyncio.run(stage.in_chunks(None, table))  # type: ignore[arg-type]
+    assert at_work[-1] == 4 and _task_runner(params) is None
 
 
 def test_tables_come_back_and_nothing_is_left() -> None:

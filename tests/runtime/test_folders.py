@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from flows.commands import exchange
 from flows.commands.cli import run
 from flows.repository.workspace import WORKSPACE
 from flows.runtime import folders
 from flows.runtime.folders import MARKER, PARTIAL, require_replaceable, write_export, write_new_file
 from schemas.errors import SourceError
+from tasks.exchange.annotated import AnnotatedText, LabelledSpan
 
 OLD = {"a.txt": b"old", "sub/b.txt": b"b"}
 
@@ -24,6 +26,25 @@ def test_a_new_folder_is_made_and_an_empty_one_is_filled(tmp_path: Path) -> None
     for name in ("new/inner", "empty"):
         write_export(tmp_path / name, OLD, "brat")
         assert held(tmp_path / name) == OLD
+
+
+@pytest.mark.parametrize("name", ["../a.txt", "/ABSOLUTE/a.txt", "sub/../../a.txt", "..", "", MARKER, f"{PARTIAL}/a"])
+def test_no_name_leaves_the_folder_or_replaces_the_list_of_its_files(tmp_path: Path, name: str) -> None:
+    name = name.replace("/ABSOLUTE", str(tmp_path / "outside"))
+    with pytest.raises(SourceError, match="is no name of a file in it; rename what it is named after"):
+        write_export(tmp_path / "out", {"b.txt": b"b", name: b"outside"}, "brat")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_record_of_a_dataset_names_no_file_outside_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = AnnotatedText("../../mine-normal", "Cough.", (LabelledSpan(0, 5, "cough", "present"),))
+    monkeypatch.setattr(exchange, "extracted_texts", lambda *_: [text])
+    with pytest.raises(SourceError, match=r"out: '\.\./\.\./mine-normal\.\w+' is no name of a file"):
+        exchange.write("brat", Path("a/out"), "normal", Path("dataset"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_second_export_replaces_the_files_of_the_first_and_leaves_no_empty_folder(tmp_path: Path) -> None:
@@ -63,7 +84,7 @@ def test_a_file_that_was_added_or_changed_since_is_kept(tmp_path: Path) -> None:
 def test_an_export_of_another_kind_is_kept(tmp_path: Path) -> None:
     write_export(tmp_path, OLD, "brat")
     with pytest.raises(SourceError, match="is an export of kind brat; name another folder"):
-        write_export(tmp_path, OLD, "bio")
+        write_export(tmp_path, OLD, "label-studio")
 
 
 def test_a_file_that_was_removed_since_is_written_again(tmp_path: Path) -> None:
@@ -166,13 +187,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 NAMING_A_FILE = (
-    "domain export respiratory FILE",
     "exchange read corrected.json label-studio --out FILE",
-    "monitor --out FILE",
     "store export FILE",
     "plan evaluate --components note=0.02 --half-width 0.05 --csv FILE",
     "agreement scores.csv --human score --out FILE",
-    "judges --rules --out FILE",
 )
 
 
@@ -187,16 +205,17 @@ def test_no_command_replaces_a_file_that_it_did_not_write(
     assert {path.name: path.read_text() for path in here.iterdir()} == {"mine.bif": "mine"}
 
 
-def test_a_command_replaces_its_own_file_until_somebody_changes_it(here: Path) -> None:
-    assert run(["domain", "export", "respiratory", "sub/net.bif"]) == 0
-    exported = Path("sub/net.bif").read_text()
-    assert "network" in exported and run(["domain", "export", "urinary", "sub/net.bif"]) == 0
-    assert Path("sub/net.bif").read_text() not in ("", exported)
+def test_a_kind_of_export_replaces_its_own_file_until_somebody_changes_it(here: Path) -> None:
+    file = Path("sub/made.csv")
+    for content in (b"first", b"second"):
+        write_new_file(file, content, "mine")
+        assert file.read_bytes() == content
     with pytest.raises(SourceError, match="other did not write it"):
-        write_new_file(Path("sub/net.bif"), b"new", "other")
-    Path("sub/net.bif").write_text("corrected")
-    assert run(["domain", "export", "urinary", "sub/net.bif"]) == 1
-    assert Path("sub/net.bif").read_text() == "corrected"
+        write_new_file(file, b"new", "other")
+    file.write_text("corrected")
+    with pytest.raises(SourceError, match="mine did not write it or it changed since"):
+        write_new_file(file, b"third", "mine")
+    assert file.read_text() == "corrected"
 
 
 def test_a_write_that_was_killed_leaves_a_file_that_can_be_replaced(

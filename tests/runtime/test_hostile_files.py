@@ -28,7 +28,6 @@ from flows.runtime.stage import Stage
 from tasks.exchange.label_studio import read_export
 from tasks.judges.human_labels import read_labels
 from tasks.llm.requests import request_key, to_bytes
-from tasks.network.cases import read_cases
 from tasks.network.definition import load_definition
 from tasks.people.rating_form import RatingForm
 from tasks.reporting.display import render
@@ -121,7 +120,6 @@ READERS: dict[str, Reader] = {
     "l.csv": read_labels,
     "params.yaml": load_params,
     "n.yaml": load_definition,
-    "cases": lambda path: read_cases(load_definition(NETWORK), "days_at_home", path),
     "export.json": lambda path: read_export(path.read_text()),
     "r.jsonl": read_replies,
     "r.jsonl.gz": read_replies,
@@ -260,8 +258,6 @@ FILES = {
     "no document": Case("d.docx", lambda to: packed(to, **{"word/document.xml": b"<"}), "not a readable .docx file"),
     "an export of Label Studio without end": Case("export.json", DEEP, "nested too deeply"),
     "an export with a key twice": Case("export.json", '[{"data": {}, "data": {}}]', "key data is a duplicate"),
-    "cases in no UTF-8": Case("cases", b"\xff\xfe", "UTF-8"),
-    "cases with a quote that does not end": Case("cases", 'a,"b', "c"),
     # names
     "an id of control characters": Case("d.jsonl", f"{row(id=ESC)}\n{row(id=ESC)}", r"id \\x1b\]0;owned.* is a dupl"),
     "an id with a line break": Case("d.jsonl", row(id="a\nb: fine"), "holds a line break"),

@@ -59,7 +59,7 @@ def output(code: str, *arguments: str, folder: Path | None = None, **variables: 
 )
 def test_variables_are_set_before_numpy_and_torch_are_imported(arguments: list[str], tmp_path: Path) -> None:
     root = Path(instructions.__file__).parents[2]
-    for name in ("params.yaml", "dvc.yaml"):
+    for name in ("params.yaml", "dvc.yaml", "pyproject.toml"):
         (tmp_path / name).write_text((root / name).read_text())
     (tmp_path / ".dvc").mkdir()
     (tmp_path / "notes.jsonl").write_text('{"id": "a", "reference": "Has a cough.", "output": "A cough."}\n')

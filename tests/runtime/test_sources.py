@@ -92,7 +92,7 @@ def test_a_file_that_no_stage_reads_makes_none_stale(outside: Path) -> None:
     ("file", "readers"),
     [
         ("simsum/evaluator_1.csv", ["review_published"]),
-        ("simsum/real_notes_50.jsonl", ["annotator_quality", "simulator_quality_published", "training_data"]),
+        ("simsum/real_notes_50.jsonl", ["span_quality"]),
         ("aci_bench/test1.csv", ["doclens_published", "med_omit_published"]),
         ("ehrnoteqa/discharge.csv", ["note_qa_outside"]),
     ],

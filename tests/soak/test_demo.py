@@ -5,8 +5,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flows.commands.cassette import demo, refresh
-from flows.lineage.recorded import Cassette, cassettes, read_replies
+from flows.commands.demo import main
+from flows.lineage.recorded import Cassette, cassettes
+from tests.cassettes.refresh import read_replies, refresh
 from tests.support.clone import Clone
 from tests.support.imports import ROOT
 
@@ -26,14 +27,14 @@ EACH = pytest.mark.parametrize("recorded", cassettes(), ids=lambda recorded: rec
 
 @EACH
 def test_the_demo_makes_no_call_and_shows_both_lineages(here: Path, tmp_path: Path, recorded: Cassette) -> None:
-    demo(tmp_path / "demo", recorded.name)  # no endpoint listens at the recorded addresses: a call would fail
+    main(tmp_path / "demo", recorded.name)  # no endpoint listens at the recorded addresses: a call would fail
     page = (tmp_path / "demo" / "reports" / "comparisons" / "rules__strong-model.html").read_text(encoding="utf-8")
     assert "claude-writer" in page and "vignette-writer" in page
 
 
 @EACH
 def test_a_refresh_without_changed_prompts_keeps_all_replies(here: Path, tmp_path: Path, recorded: Cassette) -> None:
-    refresh(tmp_path / "refreshed", recorded.name)
+    refresh(recorded.name, tmp_path / "refreshed")
     before, after = ({line["key"] for line in read_replies(folder / recorded.replies)} for folder in (ROOT, here))
     assert after == before
 

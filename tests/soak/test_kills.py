@@ -27,11 +27,13 @@ import psutil
 import pytest
 
 from flows.repository.pipeline import model_stages, stage_files
+from flows.repository.workspace import FOLDER, STORE
 from flows.runtime.clients import SimulatorServer
 from tasks.transport.processes import STAGE_RUNNER
 from tests.support.clone import SMALL, Clone
 from tests.support.endpoints import journal_lines
 from tests.support.killing import BOUNDARIES
+from tests.support.stored import forget
 
 pytestmark = pytest.mark.soak
 
@@ -86,7 +88,7 @@ class Bench:
 
     def forget(self, stage: str) -> None:
         """Remove the stage's outputs and replies, as if it had never run."""
-        self.clone.vignette("store", "prune", "--stage", stage, "--yes")
+        forget(self.clone.folder / FOLDER / STORE, stage)
         for out in self.outs(stage):
             if out.is_dir():
                 shutil.rmtree(out)

@@ -42,8 +42,6 @@ SMALL: dict[str, Any] = {
     "calibrate__notes": 10,
     "planted_errors__each": 10,
     "planted_errors__rounds": 4,
-    "simulator_quality__records": 100,
-    "simulator_quality__published_records": 200,
 }
 """Params under which the whole DAG runs in a few minutes."""
 

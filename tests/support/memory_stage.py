@@ -74,12 +74,6 @@ class MemoryStage:
         self.asked.append(name)
         return self
 
-    def judged_by(self, name: str) -> "MemoryStage":
-        """The stage with one of ``judges`` in the role of the judge."""
-        other = MemoryStage(self.params, self.folder, self.name)
-        other.judges = {"judge": self.judges[name]}
-        return other
-
     def returned(self, stem: str, form: str) -> dict[str, str]:
         return self.forms.get(stem, {})
 

@@ -22,8 +22,7 @@ def metric_table(*rows: dict[str, Any]) -> pd.DataFrame:
 def reproduction_rows(*rows: dict[str, Any]) -> pd.DataFrame:
     """REPRODUCTION rows of one printed table."""
     plain = {"source": "simsum", "table": "Table 5", "row": "BN-tab", "column": "cough", "published": 0.51}
-    plain |= {"reproduced": 0.512, "tolerance": 0.01, "basis": "recomputed", "note": None}
-    plain |= {"null_pass": 0.2, "verdict": "pass"}
+    plain |= {"reproduced": 0.512, "tolerance": 0.01, "basis": "recomputed", "note": None, "verdict": "pass"}
     return pd.DataFrame([plain | row for row in rows])[list(REPRODUCTION.columns)]
 
 
@@ -58,6 +57,6 @@ def page_of(notes: list[dict[str, Any]], tables: dict[str, pd.DataFrame] | None 
         "not_shown": [],
         "simulator_roles": ["writer", "judge"],
         "fingerprints": [{"role": "writer", "endpoint": "simulator", "model": "rules", "identity": "x"}],
-        "params": "{}",
+        "params": {},
     }
     return render_page(**(context | changes))

@@ -48,8 +48,7 @@ def rules(patch: pytest.MonkeyPatch, folder: Path, faults: Faults | None = None)
     patch.setitem(sys.modules, module.__name__, module)
     patch.setitem(dispatch._HANDLERS, "add", "writer.testing:add")
     patch.setitem(dispatch._HANDLERS, "tell", "writer.testing:tell")
-    (folder / "files").mkdir(exist_ok=True)
-    with serving(make_app(faults or Faults(), Journal(folder / "journal"), folder / "files")) as base_url:
+    with serving(make_app(faults or Faults(), Journal(folder / "journal"))) as base_url:
         yield base_url
 
 

@@ -9,7 +9,21 @@ from pathlib import Path
 from tests.support.imports import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PROGRAMS = ("vignette", "make", "dvc", "python", "pip", "prefect", "mlflow", "git", "unzip", "echo", "hf", "docker")
+PROGRAMS = (
+    "vignette",
+    "make",
+    "dvc",
+    "python",
+    "pip",
+    "prefect",
+    "mlflow",
+    "git",
+    "unzip",
+    "echo",
+    "hf",
+    "docker",
+    "label-studio-converter",
+)
 """Programs whose commands are shown; another name at the start of a line is an error of the page or of this list."""
 
 

@@ -43,6 +43,17 @@ def within(where: Where, look: Callable[..., Any], *arguments: Any) -> Any:
         return list(found) if isinstance(found, Iterator) else found
 
 
+def kept(where: Where, stage: str = "%") -> int:
+    """How many replies of a stage, or of all, a store holds."""
+    (found,) = sql(where, "SELECT COUNT(*) FROM responses WHERE stage LIKE :stage", stage=stage)
+    return int(found[0])
+
+
+def forget(where: Where, stage: str) -> None:
+    """Delete the replies of a stage."""
+    sql(where, "DELETE FROM responses WHERE stage = :stage", stage=stage)
+
+
 def sql(store: ResponseStore | Where, statement: str, **values: Any) -> list[Any]:
     """The rows of a statement with ``:name`` for each value, in a store that is open or is opened for it."""
     if not isinstance(store, ResponseStore):

@@ -1,10 +1,10 @@
-"""A network over time as one network of all visits: a peer of filtering and sampling."""
+"""A network over time as one network of all visits: a peer of sampling."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tasks.domains.in_use import FOLDER, domain_names
 from tasks.network.definition import load_definition
@@ -17,7 +17,6 @@ from tasks.network.graph import (
     Regression,
     Variable,
 )
-from tasks.network.inference import joint
 from tasks.network.transitions import LAST, Transitions, read_transitions
 
 TIMED = [name for name in domain_names() if (FOLDER / name / "transitions.yaml").exists()]
@@ -73,27 +72,9 @@ def _renamed(node: Variable, name_of: Callable[[str], str]) -> Variable:
     return replace(node, name=name_of(node.name), parents=parents, distribution=own)
 
 
-def codes_seen(
-    network: NetworkDefinition, transitions: Transitions, visits: Sequence[Mapping[str, Any]]
-) -> dict[str, int]:
-    """The codes of what is known of a patient's visits (of values that are not None), by names of `unrolled`."""
-    seen: dict[str, int] = {}
-    for before, visit in zip([None, *visits], visits, strict=False):
-        for name in network.variables:
-            if visit.get(name) is not None:
-                label = name if name in transitions.constant else at_visit(name, visit["visit"])
-                seen[label] = network.values(name).index(visit[name])
-        if before is not None and visit.get("day") is not None:
-            days = np.array([visit["day"] - before["day"]])
-            seen[at_visit("gap", visit["visit"])] = int(transitions.gap_codes(days)[0])
-    return seen
-
-
-def conditional(long: NetworkDefinition, seen: Mapping[str, int], wanted: Sequence[str]) -> np.ndarray:
-    """P(wanted | seen), an axis for each wanted variable, by summing the full joint table."""
-    names = list(long.variables)
-    part = joint(long, names)[tuple(seen.get(name, slice(None)) for name in names)]
-    left = [name for name in names if name not in seen]
-    summed = part.sum(axis=tuple(i for i, name in enumerate(left) if name not in wanted))
-    order = [name for name in left if name in wanted]
-    return np.transpose(summed, [order.index(name) for name in wanted]) / summed.sum()
+def gap_codes(transitions: Transitions, days: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The code of ``gap`` for intervals in days, -1 for days within no range."""
+    codes = np.full(days.shape, -1, dtype=np.int64)
+    for code, (low, high) in enumerate(transitions.days.values()):
+        codes[(days >= low) & (days <= high)] = code
+    return codes

@@ -1,15 +1,18 @@
 """Data of an evaluation: layouts that are read, and defects that are refused with one clear line each."""
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import docx
 import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from docx.oxml import parse_xml
 
 from schemas.errors import EncodingError, SourceError
 from tasks.text.soap import PARTS
@@ -418,6 +421,84 @@ def test_texts_are_documents_and_outputs_by_their_names(tmp_path: Path) -> None:
     ]
     single = read_documents(tmp_path / "sources" / "b.docx", {"x": tmp_path / "mine" / "visit ä.txt"}).documents
     assert [(one.id, one.outputs) for one in single] == [("b", {"x": "mine of ä"})]
+
+
+WORD = (
+    "Dry cough.<w:ins> No fever.</w:ins><w:del> High fever.</w:del>",
+    "<w:sdt>Allergic to <w:sdt>penicillin.</w:sdt></w:sdt>",
+    "<w:moveFrom>Old. </w:moveFrom>Seen on <w:smartTag>12 May</w:smartTag><w:fldSimple>, 10:00</w:fldSimple>",
+)
+
+
+def word_file(path: Path, paragraphs: Sequence[str], around: str = "") -> None:
+    """A Word file whose paragraphs have marks around their words; ``around``: a mark around the first paragraph."""
+    document = docx.Document()
+    space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    for at, content in enumerate(paragraphs):
+        runs = re.sub(r"([^<>]+)(?=<|$)", r'<w:r><w:t xml:space="preserve">\1</w:t></w:r>', content)
+        runs = runs.replace("<w:sdt>", "<w:sdt><w:sdtPr/><w:sdtContent>").replace("</w:sdt>", "</w:sdtContent></w:sdt>")
+        paragraph = f"<w:p>{runs}</w:p>"
+        if around and not at:
+            paragraph = f"<w:{around}><w:sdtContent>{paragraph}</w:sdtContent></w:{around}>"
+        element = parse_xml(f"<w:body {space}>{paragraph}</w:body>")[0]
+        document.element.body.insert(at, element)
+    document.save(str(path))
+
+
+def test_a_word_file_is_read_as_it_is_when_its_changes_are_accepted(tmp_path: Path) -> None:
+    word_file(tmp_path / "note.docx", WORD, around="sdt")
+    text = "Dry cough. No fever.\nAllergic to penicillin.\nSeen on 12 May, 10:00"
+    assert [row.values["text"] for row in read_rows(tmp_path / "note.docx").rows] == [text]
+
+
+def with_dimension(path: Path, recorded: str) -> None:
+    """Write a workbook whose sheet records a range that may be smaller than itself."""
+    book = openpyxl.Workbook()
+    for row in (["id", "source", "output:A", "output:B"], ["1", "x", "a", "b"], ["2", "y", "c"]):
+        book.active.append(row)
+    book.save(path)
+    with ZipFile(path) as packed:
+        parts = {name: packed.read(name) for name in packed.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    parts[sheet] = re.sub(rb'<dimension ref="[^"]*"', f'<dimension ref="{recorded}"'.encode(), parts[sheet])
+    with ZipFile(path, "w") as packed:
+        for name, content in parts.items():
+            packed.writestr(name, content)
+
+
+@pytest.mark.parametrize("recorded", ["A1:D3", "A1:D2", "A1:C3", "A1"])
+def test_a_sheet_is_read_whole_whatever_range_it_records(tmp_path: Path, recorded: str) -> None:
+    with_dimension(tmp_path / "d.xlsx", recorded)
+    found = read_documents(tmp_path / "d.xlsx").documents
+    assert [(one.id, one.outputs) for one in found] == [("1", {"A": "a", "B": "b"}), ("2", {"A": "c"})]
+
+
+SPLIT_FOLDERS = {
+    "a folder each": ["train/0000.csv", "test/0000.csv"],
+    "below a configuration": ["default/train/0000.csv", "default/train/0001.csv", "default/test/0000.csv"],
+    "files of one name": ["train/part.csv", "test/part.csv"],
+}
+
+
+@pytest.mark.parametrize("kind", SPLIT_FOLDERS)
+def test_folders_of_splits_are_not_read_together(tmp_path: Path, kind: str) -> None:
+    for name in SPLIT_FOLDERS[kind]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"id,source\n{name},x\n")
+    with pytest.raises(SourceError, match=r"several splits or files \(test.*, train.*\); choose one with --split"):
+        read_rows(tmp_path)
+    for split in ("train", "test"):
+        ids = [row.values["id"] for row in read_rows(tmp_path, split=split).rows]
+        assert ids == sorted(name for name in SPLIT_FOLDERS[kind] if split in name)
+
+
+def test_a_split_that_two_configurations_have_is_named_in_full(tmp_path: Path) -> None:
+    for name in ("a/train/0.csv", "b/train/0.csv"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(f"id,source\n{name},x\n")
+    with pytest.raises(SourceError, match=r"several splits or files \(a/train, b/train\)"):
+        read_rows(tmp_path, split="train")
+    assert [row.values["id"] for row in read_rows(tmp_path, split="b/train").rows] == ["b/train/0.csv"]
 
 
 def test_a_column_that_is_not_read_is_said(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``vignette compare`` and ``vignette lineages`` on recorded lineages; no stage is run."""
+"""``vignette compare`` on recorded lineages; no stage is run."""
 
 import hashlib
 import re
@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from flows.commands.lineages import compare, list_, prune
+from flows.commands.compare import main as compare
 from flows.lineage.comparing import compare_lineages, find_redraws
 from flows.lineage.lineage import NamedLineage, find_lineage, recorded_lineages, store_folder
 from flows.repository.cache import cached_file
@@ -79,6 +79,16 @@ def test_three_lineages_are_compared_with_the_first(clone: Path, capsys: pytest.
     assert [line.rsplit(": ", 1)[1] for line in lines] == ["1", "0"]
 
 
+def test_without_names_the_recorded_lineages_are_listed(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    compare()
+    assert "no lineage is recorded in this clone" in capsys.readouterr().out
+    scores = np.random.default_rng(8).random(RECORDS)
+    names = {record(clone, scores + shift).name for shift in (0.0, 0.1)}
+    compare()
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split()[0] == "lineage" and {row.split()[0] for row in rows} == names
+
+
 def test_redraws_are_recorded_lineages_with_another_redraw_number(clone: Path) -> None:
     draw = np.random.default_rng(3)
     scores = draw.random(RECORDS)
@@ -96,20 +106,6 @@ def test_redraws_are_recorded_lineages_with_another_redraw_number(clone: Path) -
     compare([first.name, other.name], out=clone)
     (changed,) = pd.read_csv(next(clone.glob("*.csv")))["changed"]
     assert changed
-
-
-def test_pruning_deletes_what_only_forgotten_lineages_use(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    scores = np.random.default_rng(5).random(RECORDS)
-    old, new = record(clone, scores), record(clone, scores + 0.1)
-    of_old, of_new = ({path: md5 for path, (_, md5) in lineage.outputs().items()} for lineage in (old, new))
-    shared, own = "data/unscored_doclens.parquet", "data/doclens_scores.parquet"
-    prune(keep=1)
-    assert "1 of 2 lineages, 1 cached files" in capsys.readouterr().out
-    assert recorded_lineages().has(old.lineage.id)
-    prune(keep=1, yes=True)
-    assert [row["lineage"] for row in recorded_lineages().overview()] == [new.lineage.id]
-    assert cached_file(of_old[own]) is None
-    assert cached_file(of_new[own]) is not None and cached_file(of_old[shared]) is not None
 
 
 def test_records_of_another_seed_are_not_paired(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -200,12 +196,12 @@ def test_metric_tables_of_git_replace_missing_scores(
 
 
 def test_lineages_are_listed_with_time_revision_and_models(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    list_()
+    compare()
     assert capsys.readouterr().out.startswith("no lineage is recorded in this clone")
     lineage = read_lineage({"stages": {}})
     models = {"writer": "gpt-4o", "judge": "gpt-4o", "annotator": "rules"}
     recorded_lineages().write(lineage, Recording("test", tags={"git.revision": "0123456789abcdef"}, models=models))
-    list_()
+    compare()
     head, line = capsys.readouterr().out.splitlines()
     assert head.split() == ["lineage", "recorded", "revision", "experiment", "models"]
     assert re.fullmatch(rf"{lineage.id}  \d{{4}}-\d\d-\d\d \d\d:\d\d  0123456789  +rules, gpt-4o", line)

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import ttest_ind
 
 from tasks.reporting.comparison_page import Compared, terminal_text
-from tasks.tracking.comparison import compare_all
+from tasks.tracking.comparison import DIRECTED, UNDECIDED, compare_all
 from tasks.tracking.differences import cost_table
 from tasks.tracking.measures import Measure, prediction_measures, question_contents, score_measures, unscored_records
 from tasks.tracking.pairing import PairedMeasure, pair, pair_or_split
@@ -354,7 +354,9 @@ def test_a_difference_that_failed_records_decide_cannot_be_told() -> None:
     undecided = [row for row in told if row["note"]]
     assert undecided and not any(row["changed"] for row in told)
     for row in undecided:
-        assert row["p"] < 0.05 and row["note"] == f"cannot be told: {row['failed_b']} failed records decide"
+        spans_0 = row["bound_low"] <= 0 <= row["bound_high"]
+        note = UNDECIDED if spans_0 else DIRECTED
+        assert row["p"] < 0.05 and row["note"] == note.format(row["failed_b"], row["bound_low"], row["bound_high"])
 
 
 def test_a_change_that_holds_whatever_the_failed_records_scored_counts() -> None:
@@ -364,6 +366,16 @@ def test_a_change_that_holds_whatever_the_failed_records_scored_counts() -> None
     (row,) = compare([pair(scored(a, []), scored(b, [0]))], seed=1).query("metric == 'm'").to_dict("records")
     assert row["changed"] and row["failed_b"] == 1 and row["note"] == ""
     assert row["bound_low"] == pytest.approx((sum(b.values()) - sum(a.values())) / 100)
+
+
+def test_one_missing_score_does_not_hide_a_large_difference() -> None:
+    """Recall of 78% against 12% on eleven documents, and one that the second system has no output for."""
+    a = dict(enumerate((0.8, 0.9, 0.7, 0.8, 0.75, 0.85, 0.7, 0.8, 0.78, 0.72, 0.8, 0.76)))
+    b = dict(enumerate((0.1, 0.2, 0.0, 0.1, 0.25, 0.15, 0.1, 0.1, 0.12, 0.08, 0.14)))
+    (row,) = compare([pair(scored(a, []), scored(b, [11]))], seed=1).query("metric == 'm'").to_dict("records")
+    assert row["p"] < 0.01 and row["n"] == 11 and row["difference"] == pytest.approx(-0.66) and not row["changed"]
+    bounds = "from -0.668 to -0.585"
+    assert row["note"] == f"beyond chance without the 1 failed records; whatever these scored, it is {bounds}"
 
 
 def test_the_detectable_difference_has_the_power_that_it_says() -> None:

@@ -24,6 +24,7 @@ FILES = {
     ".dvc/config": "",
     ".gitignore": ".vignette/\n",
     "code.py": "1\n",
+    "pyproject.toml": "[project]\nname = 'vignette'\n",
 }
 
 

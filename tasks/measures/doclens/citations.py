@@ -23,10 +23,11 @@ K = TypeVar("K")
 Failures = list[tuple[K, str, str | None]]
 """Key of the text, reason and raw reply of each judgement that failed."""
 
-_NUMBERS = r"\d+(?:\s*[,;–-]\s*\d+)*"
-_CITATION = re.compile(rf"\[\s*({_NUMBERS})\s*\]")
+_CITATION = r"\[\s*(\d{1,12}(?:\s*[,;–-]\s*\d{1,12})*)\s*\]"
 """``[1]``, ``[1, 2]``, ``[3-5]``."""
-_GROUP = re.compile(rf"(?:\s*\[\s*{_NUMBERS}\s*\])+")
+_MARK, _MARK_IN_LINE = re.compile(rf"\s*{_CITATION}"), re.compile(rf"[ \t]*{_CITATION}")
+MOST_UNITS = 10_000
+"""Units of a source whose number is not known."""
 _AFTER = re.compile(r"\s*[.!?;]?(?=\s+[^\sa-z]|\s*$)")
 """What follows a citation that ends a statement: perhaps a full stop, then no lower case."""
 _ABBREVIATED = re.compile(
@@ -51,20 +52,26 @@ def number_sentences(source: Sequence[str]) -> str:
     return "\n".join(f"[{number}] {' '.join(sentence.split())}" for number, sentence in enumerate(source))
 
 
-def without_citations(output: str) -> str:
-    """The output without citation marks; its claims are judged in this form."""
-    return re.sub(rf"[ \t]*{_CITATION.pattern}", "", output)
+def without_citations(output: str, units: int = MOST_UNITS) -> str:
+    """The output without marks that cite one of ``units`` sentences; its claims are judged in this form."""
+    return _without(_MARK_IN_LINE, output, units)
 
 
-def read_statements(output: str) -> list[Statement]:
+def _without(marks: re.Pattern[str], text: str, units: int) -> str:
+    return marks.sub(lambda mark: "" if _is_citation(mark[1], units) else mark[0], text)
+
+
+def read_statements(output: str, units: int = MOST_UNITS) -> list[Statement]:
     """Split a cited output into statements, in order: its sentences without headings.
+
+    ``units``: how many sentences the source has. A range that it cannot have, such as ``[135-145]``, is no citation.
 
     Citations follow the statement, before or after its full stop, and end it (``spin. proc. [15]. Flex ltd``). A
     sentence without citations takes those of the next cited sentence in the same line, as in the released script.
     """
     statements = []
     for line in output.split("\n"):
-        found = [_statement(sentence) for sentence in _cited_sentences(line)]
+        found = [_statement(sentence, units) for sentence in _cited_sentences(line, units)]
         found = [statement for statement in found if re.search(r"\w", statement.text)]
         for at, statement in enumerate(found):
             following = next((other.citations for other in found[at:] if other.citations), ())
@@ -72,17 +79,27 @@ def read_statements(output: str) -> list[Statement]:
     return [statement for statement in statements if not _is_heading(statement)]
 
 
-def _cited_sentences(line: str) -> Iterator[str]:
+def _cited_sentences(line: str, units: int) -> Iterator[str]:
     """Sentences of a line with their marks; a mark belongs to the text before it."""
     start = 0
-    for marks in _GROUP.finditer(line):
-        if ends := _AFTER.match(line, marks.end()):
-            *before, last = _whole_sentences(line[start : marks.start()]) or [""]
+    for first, end in _groups(line, units):
+        if ends := _AFTER.match(line, end):
+            *before, last = _whole_sentences(line[start:first]) or [""]
             yield from before
             stop = "" if last.endswith(".") else ends.group().strip()
-            yield last + line[marks.start() : marks.end()] + stop
+            yield last + line[first:end] + stop
             start = ends.end()
     yield from _whole_sentences(line[start:])
+
+
+def _groups(line: str, units: int) -> list[tuple[int, int]]:
+    """Where each series of citations that follow one another starts and ends."""
+    found: list[tuple[int, int]] = []
+    for mark in _MARK.finditer(line):
+        if _is_citation(mark[1], units):
+            joined = bool(found) and found[-1][1] == mark.start()
+            found[-1 if joined else len(found) :] = [(found[-1][0] if joined else mark.start(), mark.end())]
+    return found
 
 
 def _whole_sentences(text: str) -> list[str]:
@@ -96,16 +113,30 @@ def _whole_sentences(text: str) -> list[str]:
     return found
 
 
-def _statement(sentence: str) -> Statement:
-    numbers = dict.fromkeys(number for mark in _CITATION.findall(sentence) for number in _cited_numbers(mark))
-    return Statement(" ".join(_GROUP.sub("", sentence).split()), tuple(numbers)[:MAX_CITATIONS])
+def _statement(sentence: str, units: int) -> Statement:
+    marks = [mark for mark in _MARK.findall(sentence) if _is_citation(mark, units)]
+    numbers = dict.fromkeys(number for mark in marks for number in _cited_numbers(mark))
+    return Statement(" ".join(_without(_MARK, sentence, units).split()), tuple(numbers)[:MAX_CITATIONS])
+
+
+def _ranges(mark: str) -> Iterator[tuple[int, int]]:
+    """First and last number of each part of a mark: ``1, 3-5`` gives 1 and 1, 3 and 5."""
+    for part in re.split(r"[,;]", mark):
+        first, *rest = (int(number) for number in re.findall(r"\d+", part))
+        yield first, rest[-1] if rest else first
+
+
+def _is_citation(mark: str, units: int) -> bool:
+    """Whether a mark can cite: no range begins beyond the source or is longer than it.
+
+    A single number beyond the source is a wrong citation, which supports nothing.
+    """
+    return all(first >= last or (first < units and last - first < units) for first, last in _ranges(mark))
 
 
 def _cited_numbers(mark: str) -> Iterator[int]:
     """The numbers in a mark: ``1, 3-5`` gives 1, 3, 4 and 5."""
-    for part in re.split(r"[,;]", mark):
-        first, *rest = (int(number) for number in re.findall(r"\d+", part))
-        last = rest[-1] if rest else first
+    for first, last in _ranges(mark):
         yield from range(first, last + 1) if first <= last else (first, last)
 
 

@@ -18,8 +18,8 @@ from schemas.tables.columns import typed
 from schemas.tables.evaluation import CITED_OUTPUTS
 from tasks.domains.rules import PromptingRules
 from tasks.llm.calls import Ask, unscored_table
-from tasks.measures.doclens.citations import number_sentences, read_statements, without_citations
-from tasks.measures.doclens.judging import Plan, citing_systems, judge
+from tasks.measures.doclens.citations import number_sentences, without_citations
+from tasks.measures.doclens.judging import Plan, cites, citing_systems, judge
 from tasks.measures.doclens.writing import Example, Writer, write_outputs, writer, writer_name
 from tasks.texts.document import WHOLE, Document, Tables
 from tasks.texts.reading import outputs_by_id, read_table
@@ -201,7 +201,7 @@ def read_pool(file: Path) -> dict[str, list[Example]]:
     pool: dict[str, list[Example]] = {}
     for document, category in zip(*_read(file), strict=True):
         impression = document.reference or ""
-        if not any(statement.citations for statement in read_statements(impression)):
+        if not cites(impression, len(document.units)):
             raise SourceError(f"{file}: id {document.id}: impression has no citation; expected one such as [3]")
         pool.setdefault(category, []).append(Example(number_sentences(document.units), impression))
     return pool

@@ -189,15 +189,15 @@ _REPLIES: dict[str, type[Reply] | None] = {
     "json_cot": ExplainedVerdicts,
     "graded": GradedVerdicts,
 }
-_LABEL = r"(?:(?:entailment|entailed|prediction|verdict|answer|label|is)\W+)"
-_LINE = re.compile(
-    rf"^\W*(?:claim\W*)?(\d+)\W+{_LABEL}*([01])\s*\W*$",
-    re.IGNORECASE | re.MULTILINE,
-)
+_LABEL = r"(?:(?:entailment|entailed|prediction|verdict|answer|label|is)\W++)"
+_LINE_START = r"(?:\A\W*+|(?<=\w)[^\w\n]*+\n\W*+)"
+_LINE_END = r"(?=\W*+\Z|[^\w\n]*+\n)"
+"""Marks around a line's words. Each run of marks is read once, from the word before it, so that time stays linear."""
+_LINE = re.compile(rf"{_LINE_START}(?:claim\W*+)?(\d++)\W++{_LABEL}{{0,9}}([01]){_LINE_END}", re.IGNORECASE)
 """A verdict on a line of its own: ``1: 1``, ``Claim 1: 0``, ``1. entailment prediction: 1``."""
-_PREDICTION = re.compile(rf"^\W*(?:(?:claim\W*)?1\W+)?{_LABEL}+([01])\s*\W*$", re.IGNORECASE | re.MULTILINE)
+_PREDICTION = re.compile(rf"{_LINE_START}(?:(?:claim\W*+)?1\W++)?{_LABEL}{{1,9}}([01]){_LINE_END}", re.IGNORECASE)
 """The verdict on the only claim of a call: ``entailment prediction: 1``."""
-_EXPLANATION = re.compile(r"^\W*(?:1\W+)?explanation\W+(\S.*?)\s*$", re.IGNORECASE | re.MULTILINE)
+_EXPLANATION = re.compile(rf"{_LINE_START}(?:1\W++)?explanation(?=\W+(\S.*))", re.IGNORECASE)
 
 
 def most_claims(style: Style, claims_a_call: int) -> int:
@@ -299,7 +299,7 @@ def _reasons(answer: Answer, claims: int) -> tuple[str | None, ...]:
     if isinstance(answer.value, ExplainedVerdicts | GradedVerdicts):
         said = {verdict.claim: verdict.explanation.strip() for verdict in answer.value.verdicts}
     else:
-        said = dict(enumerate(_EXPLANATION.findall(answer.text or ""), 1))
+        said = dict(enumerate(map(str.rstrip, _EXPLANATION.findall(answer.text or "")), 1))
     return tuple(said.get(number) or None for number in range(1, claims + 1))
 
 

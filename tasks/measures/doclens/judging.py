@@ -13,6 +13,7 @@ from schemas.tables.evaluate import CLAIMS
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask, unscored_row, unscored_table
 from tasks.measures.doclens.citations import (
+    MOST_UNITS,
     Statement,
     judge_citations,
     judge_citations_in_one_call,
@@ -137,9 +138,9 @@ def _sides(document: Document, plan: Plan) -> Iterator[Side]:
     If the output lacks a section, no claim of it is recalled. If the reference lacks it, there is nothing to recall and
     no claim of the output's section is entailed.
     """
-    for system, text in document.outputs.items():
+    texts = plain_outputs(document, plan.citing)
+    for system, plain in texts.items():
         metrics = plan.metrics(document, system)
-        plain = without_citations(text) if system in plan.citing else text
         for item, (reference, output) in compared_sections(document, plain, plan.sections).items():
             if item in document.lost.get(system, ()):
                 continue
@@ -232,8 +233,8 @@ async def _judge_citations(
 
 def _cited(document: Document, system: str, how: Sectioning) -> list[tuple[str, Statement]]:
     """The statements of a system's output, each with its section."""
-    parts = split(document.outputs[system], document, how)
-    return [(section, statement) for section, text in parts.items() for statement in read_statements(text)]
+    parts, units = split(document.outputs[system], document, how), len(document.units)
+    return [(section, statement) for section, text in parts.items() for statement in read_statements(text, units)]
 
 
 def _lost_rows(documents: Sequence[Document], plan: Plan) -> Iterator[Row]:
@@ -260,9 +261,18 @@ def output_texts(documents: Sequence[Document], citing: Collection[str]) -> dict
     """Outputs by system and document, without the citation marks of systems that cite."""
     found: dict[str, dict[str, str]] = {}
     for document in documents:
-        for system, text in document.outputs.items():
-            found.setdefault(system, {})[document.id] = without_citations(text) if system in citing else text
+        for system, text in plain_outputs(document, citing).items():
+            found.setdefault(system, {})[document.id] = text
     return found
+
+
+def plain_outputs(document: Document, citing: Collection[str]) -> dict[str, str]:
+    """A document's outputs by system, without the citation marks of systems that cite."""
+    units = len(document.units) if any(system in citing for system in document.outputs) else 0
+    return {
+        system: without_citations(text, units) if system in citing else text
+        for system, text in document.outputs.items()
+    }
 
 
 def plain_documents(documents: Sequence[Document], citing: Collection[str]) -> list[Document]:
@@ -273,13 +283,11 @@ def plain_documents(documents: Sequence[Document], citing: Collection[str]) -> l
 
 def citing_systems(documents: Sequence[Document]) -> list[str]:
     """Systems that cite in any of their outputs."""
-    return [
-        system
-        for system in system_names(documents)
-        if any(cites(document.outputs.get(system, "")) for document in documents)
-    ]
+    units = {document.id: len(document.units) for document in documents}
+    found = {system for one in documents for system, text in one.outputs.items() if cites(text, units[one.id])}
+    return [system for system in system_names(documents) if system in found]
 
 
-def cites(text: str) -> bool:
-    """Whether a text has a citation."""
-    return any(statement.citations for statement in read_statements(text))
+def cites(text: str, units: int = MOST_UNITS) -> bool:
+    """Whether a text cites one of ``units`` sentences of its source."""
+    return any(number < units for statement in read_statements(text, units) for number in statement.citations)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from schemas.tables.columns import typed
@@ -16,7 +17,7 @@ from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.measures.doclens.evaluators import Question, SimulatorEvaluator
 from tasks.measures.doclens.metrics import CLAIM_METRICS, document_scores
 from tasks.measures.overlap import rouge, section_rouge
-from tasks.reproduction.published import Cell, items, printed_cells
+from tasks.reproduction.published import Cell, items, printed_cells, stand_in
 from tasks.statistics.metric_rows import metric_row, metric_table
 from tasks.text.soap import PARTS, split_soap
 from tasks.texts.document import WHOLE, Document, compared_sections
@@ -32,20 +33,20 @@ Table 24 prints their ROUGE by section under "Reported" and the name: all 24 fig
 """
 SECTIONS = dict(zip(PARTS, ("Subjective", "Objective-Exam", "Objective-Results", "Assessment and Plan"), strict=True))
 BASELINE = "section present, no claim read"
-NEEDS = "needs ACI-BENCH's test1 split and the published outputs in sources.folder"
-STAND_IN = "stand-in"
+FEWEST_OTHERS = 2
+"""Fewest other figures whose mean is a baseline that reads no claim."""
 KEYS = ["document", "system", "item", "metric", "position"]
 """Columns that identify a judgement of one judge."""
 ANLI = ["anli_r1", "anli_r2", "anli_r3"]
 _PART = {section: part for part, section in SECTIONS.items()}
 _AS_NEAR = "tolerance: the error of a baseline that reads no claim"
-_NO_SECTION = "needs outputs with the section; the published ones have none"
 _PRECISION_AS_NEAR = "tolerance: the mean error of the other systems' mean"
 _OTHER_OUTPUTS = "ACI-BENCH's outputs in place of the paper's; tolerance: the distance of the two printed figures"
 _COMPARED: tuple[Mapping[str, str], ...] = ({name: name for name in OPEN_SYSTEMS}, ACI_BENCH)
 """Names of outputs by printed name: of the outputs that are judged in the paper, and of others of the same model."""
 
 Rows = list[dict[str, Any]]
+Floats = npt.NDArray[np.float64]
 
 
 def reproduction_rows(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
@@ -60,7 +61,7 @@ def _cells(table: str, printed: pd.DataFrame, systems: Iterable[str], *figures: 
 
 
 def rouge_rows(table20: pd.DataFrame, table24: pd.DataFrame, documents: Sequence[Document]) -> Rows:
-    """Rows of Tables 20 and 24 for published outputs; basis recomputed, or absent without the outputs.
+    """Rows of Tables 20 and 24 for published outputs; basis recomputed.
 
     Whole notes are scored unchanged, sections with ACI-BENCH's marks for line breaks and missing parts: two notes that
     both lack a section agree fully on it. Table 20 has the open systems only, Table 24 ACI-BENCH's outputs as well.
@@ -82,28 +83,26 @@ def rouge_rows(table20: pd.DataFrame, table24: pd.DataFrame, documents: Sequence
                 section = cell.labels.get("section", "")
                 name = "rougeLsum_f" if (section, cell.figure) == ("", "rougeL") else f"{cell.figure}_f"
                 rows.append(cell.reproduced(100 * means[section][name]))
-            elif cell.labels["system"] == printed:
-                rows.append(cell.absent(NEEDS))
     return rows
 
 
-def whole_note_rows(table21: pd.DataFrame, judged: pd.DataFrame | None) -> Rows:
+def whole_note_rows(table21: pd.DataFrame, judged: pd.DataFrame, model: str) -> Rows:
     """Claim recall of whole notes (Table 21): mean over notes, in percent.
 
-    ``judged``: JUDGED of a judge in GPT-4's place, each claim against its section of the output. Basis stand-in, or
-    absent without it. The tolerance is the mean error of a baseline, the other systems' mean.
+    ``judged``: JUDGED of ``model`` in GPT-4's place, each claim against its section of the output. The tolerance is the
+    mean error of a baseline, the other systems' mean.
     """
-    ours = {} if judged is None else _means(judged, "claim_recall")
-    return _stand_in_rows("Table 21", table21, "claim_recall", ours, note=_AS_NEAR)
+    return _stand_in_rows("Table 21", table21, "claim_recall", _means(judged, "claim_recall"), model, note=_AS_NEAR)
 
 
 def _stand_in_rows(
-    table: str, printed: pd.DataFrame, figure: str, ours: Mapping[tuple[str, str], float], *, note: str,
+    table: str, printed: pd.DataFrame, figure: str, ours: Mapping[tuple[str, str], float], model: str, *, note: str,
     compared: Sequence[Mapping[str, str]] = _COMPARED,
 ) -> Rows:  # fmt: skip
-    """Rows of a column, from our shares (0-1) by name of outputs and item; absent where there is none.
+    """Rows of a column, from our shares (0-1) by name of outputs and item.
 
-    The tolerance is the mean error, over the systems of one kind and section, of the mean of the other systems.
+    The tolerance is the mean error, over the systems of one kind and section, of the mean of the other systems. Figures
+    that this mean meets have no row (`_met_unread`).
     """
     rows = []
     for systems in compared:
@@ -112,40 +111,52 @@ def _stand_in_rows(
             groups.setdefault(_PART.get(cell.labels.get("section", ""), WHOLE), []).append(cell)
         for item, group in groups.items():
             near = _baseline_error([cell.published for cell in group])
-            for cell in group:
-                system = systems[cell.labels["system"]]
-                if (system, item) in ours:
-                    about = _OTHER_OUTPUTS if systems is ACI_BENCH else note
-                    rows.append(cell.reproduced(100 * ours[system, item], STAND_IN, tolerance=near, note=about))
-                else:
-                    judged = any(name == system for name, _ in ours)
-                    rows.append(cell.absent(_NO_SECTION if judged else NEEDS))
+            judged = [cell for cell in group if (systems[cell.labels["system"]], item) in ours]
+            met = _met_unread([cell.published for cell in judged], near)
+            about = _OTHER_OUTPUTS if systems is ACI_BENCH else note
+            for cell in (one for one, unread in zip(judged, met, strict=True) if not unread):
+                value = 100 * ours[systems[cell.labels["system"]], item]
+                rows.append(cell.reproduced(value, stand_in(model), tolerance=near, note=about))
     return rows
 
 
-def recall_rows(table25: pd.DataFrame, recalls: pd.DataFrame | None) -> Rows:
-    """The claim recalls by section (Table 25) by a judge in GPT-4's place, and their distance from GPT-4.
+def _met_unread(printed: Sequence[float], tolerance: float) -> list[bool]:
+    """Whether the mean of the other figures is within the tolerance of each: then to meet it says nothing of a judge.
 
-    ``recalls`` is the result of `section_recalls`; basis stand-in, or absent without it. Tolerances of the open systems
-    are the errors of `_presence_baseline`, which reads no claim: for a cell its mean error in the section, for a
-    distance over all cells its own distance. So a pass means that the judge is as near to GPT-4 as a baseline that does
-    not judge.
+    Of fewer than three figures the tolerance is their distance, and none is left out.
+    """
+    values = np.array(printed, dtype=float)
+    if len(values) < FEWEST_OTHERS + 1:
+        return [False] * len(values)
+    found: list[bool] = (_others_errors(values) <= tolerance).tolist()
+    return found
+
+
+def recall_rows(table25: pd.DataFrame, recalls: pd.DataFrame, model: str) -> Rows:
+    """The claim recalls by section (Table 25) by ``model`` in GPT-4's place, and their distance from GPT-4.
+
+    ``recalls`` is the result of `section_recalls`. Tolerances of the open systems are the errors of
+    `_presence_baseline`, which reads no claim: for a cell its mean error in the section, for a distance over all cells
+    its own distance. So a pass means that the judge is as near to GPT-4 as a baseline that does not judge.
     """
     cells = _cells("Table 25", table25, OPEN_SYSTEMS, "claim_recall")
-    by_item = {} if recalls is None else {(one.system, one.item): one.value for one in recalls.itertuples()}
-    rows = _stand_in_rows("Table 25", table25, "claim_recall", by_item, note="", compared=[ACI_BENCH])
+    by_item = {(one.system, one.item): one.value for one in recalls.itertuples()}
+    rows = _stand_in_rows("Table 25", table25, "claim_recall", by_item, model, note="", compared=[ACI_BENCH])
     printed = {cell.row: cell.published for cell in cells}
-    ours = {} if recalls is None else _by_cell(recalls, "value", times=100)
-    if recalls is None or not set(printed) <= set(ours):
-        return [*(cell.absent(NEEDS) for cell in cells), *rows]
+    ours = _by_cell(recalls, "value", times=100)
+    if not set(printed) <= set(ours):
+        return rows
     baseline = _presence_baseline(recalls, printed)
     for cell in cells:
-        near = float(np.mean([abs(baseline[other] - printed[other]) for other in _same_section(cell.row, printed)]))
-        rows.append(cell.reproduced(ours[cell.row], STAND_IN, tolerance=near, note=_AS_NEAR))
+        section = _same_section(cell.row, printed)
+        near = float(np.mean([abs(baseline[other] - printed[other]) for other in section]))
+        met = _met_unread([printed[other] for other in section], near)
+        if not met[section.index(cell.row)]:
+            rows.append(cell.reproduced(ours[cell.row], stand_in(model), tolerance=near, note=_AS_NEAR))
     distances = zip(_distance(ours, printed), _distance(baseline, printed), strict=True)
     for (column, perfect, value), (_, _, near) in distances:
         cell = items()["doclens", "Table 25"].cell("16 cells", column, perfect)
-        rows.append(cell.reproduced(value, STAND_IN, tolerance=float(abs(near - perfect)), note=_AS_NEAR))
+        rows.append(cell.reproduced(value, stand_in(model), tolerance=float(abs(near - perfect)), note=_AS_NEAR))
     return rows
 
 
@@ -253,21 +264,22 @@ def nli_mean_rows(table1: pd.DataFrame, table4: pd.DataFrame) -> Rows:
 
 
 def word_rows(words: pd.DataFrame, documents: Sequence[Document]) -> Rows:
-    """Mean number of words of a system's notes (Section 4.2); absent for systems whose outputs are not at hand."""
+    """Mean number of words of a system's notes (Section 4.2), of systems whose outputs are at hand."""
     rows = []
     for cell in printed_cells("doclens", "Section 4.2", words):
         lengths = [len(one.outputs[cell.row].split()) for one in documents if cell.row in one.outputs]
-        rows.append(cell.reproduced(float(np.mean(lengths))) if lengths else cell.absent(NEEDS))
+        if lengths:
+            rows.append(cell.reproduced(float(np.mean(lengths))))
     return rows
 
 
-def precision_rows(table21: pd.DataFrame, table25: pd.DataFrame, judged: pd.DataFrame | None) -> Rows:
-    """Claim precision, a mean over notes, in percent; ``judged`` is JUDGED of a judge in GPT-4's place."""
-    ours = {} if judged is None else _means(judged, "claim_precision")
+def precision_rows(table21: pd.DataFrame, table25: pd.DataFrame, judged: pd.DataFrame, model: str) -> Rows:
+    """Claim precision, a mean over notes, in percent; ``judged`` is JUDGED of ``model`` in GPT-4's place."""
+    ours = _means(judged, "claim_precision")
     return [
         row
         for table, printed in (("Table 21", table21), ("Table 25", table25))
-        for row in _stand_in_rows(table, printed, "claim_precision", ours, note=_PRECISION_AS_NEAR)
+        for row in _stand_in_rows(table, printed, "claim_precision", ours, model, note=_PRECISION_AS_NEAR)
     ]
 
 
@@ -280,6 +292,9 @@ def _means(judged: pd.DataFrame, metric: str) -> dict[tuple[str, str], float]:
 
 def _baseline_error(printed: Sequence[float]) -> float:
     """Mean distance of each figure from the mean of the others."""
-    values = np.array(printed, dtype=float)
-    others = (values.sum() - values) / (len(values) - 1)
-    return float(np.abs(others - values).mean())
+    return float(_others_errors(np.array(printed, dtype=float)).mean())
+
+
+def _others_errors(printed: Floats) -> Floats:
+    """Distance of each figure from the mean of the others."""
+    return np.abs((printed.sum() - printed) / (len(printed) - 1) - printed)

@@ -19,9 +19,8 @@ from tasks.llm.calls import Answer, Ask, Call, Reply, unscored_table
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
 from tasks.measures.doclens import metrics as doclens
-from tasks.measures.doclens.citations import without_citations
 from tasks.measures.doclens.evaluators import VERDICT_TOKENS, Question, ask_in_parts
-from tasks.measures.doclens.judging import Plan, Side, claims_of, failed_rows, lost_sections
+from tasks.measures.doclens.judging import Plan, Side, claims_of, failed_rows, lost_sections, plain_outputs
 from tasks.measures.doclens.subclaims import Limits, incomplete
 from tasks.text.sentences import COMPARISON
 from tasks.texts.document import Document, Tables, split
@@ -100,8 +99,7 @@ async def judge(ask: Ask, documents: Sequence[Document], plan: Plan, params: Doc
 
 def _sides(document: Document, plan: Plan) -> Iterator[Side]:
     """Each section of each output, without citation marks, against the whole source."""
-    for system, output in document.outputs.items():
-        plain = without_citations(output) if system in plan.citing else output
+    for system, plain in plain_outputs(document, plan.citing).items():
         for item, text in split(plain, document, plan.sections).items():
             if item not in document.lost.get(system, ()):
                 yield Side(document.id, system, item, "claim_precision", text, document.text, heading=document.heading)

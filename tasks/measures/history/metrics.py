@@ -2,8 +2,7 @@
 
 Truth: `true_recall`, the share of the record's facts that a summary states, `true_precision`, the share of its
 statements that the record supports, and `true_errors`, the share that contradict it. Metrics that are used without a
-record: DocLens and MED-OMIT against the notes, and questions answered from the summary alone. Omissions of the record's
-facts are weighted by the network as well (`tasks.measures.history.importance`).
+record: DocLens and MED-OMIT against the notes, and questions answered from the summary alone.
 
 A metric passes the test of dose and response if it gets worse as facts are removed from a summary (truth: the share of
 facts left) or false statements are added (the share of statements that are true): the interval of its slope excludes 0.
@@ -19,7 +18,6 @@ from schemas.params.history import Summarise
 from tasks.measures.doclens import metrics as doclens
 from tasks.measures.grounding import grounding
 from tasks.measures.history.doses import DAMAGES
-from tasks.measures.history.importance import omitted_weight
 from tasks.measures.history.summarising import names_of, not_citing
 from tasks.measures.med_omit import metrics as med_omit
 from tasks.measures.med_omit.fact_score import CATEGORIES, IMPORTANCE
@@ -32,13 +30,12 @@ from tasks.texts.document import SOURCE, WHOLE, Tables
 STAGE = "history_summaries"
 WRITTEN, DAMAGED = "written summaries", "damaged summaries"
 """Rows over all systems."""
-FACTS, BY_NETWORK = "facts of the record", "importance by the network"
 RECALL, ERRORS = "true_recall", "true_errors"
 SCORES = ["document", "system", "metric", "value"]
 QA = tuple(note_qa.METRICS.values())
 _OF_FACTS = {"claim_recall": RECALL, "claim_recall_graded": f"{RECALL}_graded"}
 _OF_STATEMENTS = {"claims_contradicted": ERRORS, "claims_supported": "true_precision"}
-OMISSIONS = frozenset({"omission_share", "omission_weight", "omission_weight_graded", "omission_weight_network"})
+OMISSIONS = frozenset({"omission_share", "omission_weight", "omission_weight_graded"})
 OF_RECALL = frozenset({RECALL, f"{RECALL}_graded", "claim_recall", *OMISSIONS, *QA})
 """Metrics that have to get worse as facts are removed; the others as false statements are added."""
 LOWER_IS_BETTER = frozenset({ERRORS, *OMISSIONS})
@@ -53,9 +50,6 @@ def summary_scores(made: Tables, params: Summarise) -> pd.DataFrame:
         doclens.document_scores(made["judged"]),
         med_omit.long_scores(omissions, condition="").query("metric != 'omission_count'"),
         graded_weights(made["facts"], made["omitted"], params.part_weight),
-        omitted_weight(made["recalled"], made["history_facts"], made["importances"]).assign(
-            metric="omission_weight_network"
-        ),
         note_qa.document_scores(made["answered"][made["answered"]["system"] != SOURCE]),
     ]
     scores = pd.concat([part[SCORES] for part in parts], ignore_index=True).dropna(subset="value")
@@ -91,7 +85,6 @@ def metric_rows(
         *dose_rows(scores, truth),
         *_agreement(written),
         *_rank_stability(made, damaged, params.weights),
-        *_importances(made["importances"]),
         *_judge_rows(made["recalled"], truth, made["history_facts"], seed),
     ]
     return metric_table(rows, stage=STAGE, item=WHOLE, seed=seed, provenance=provenance)
@@ -202,36 +195,16 @@ def _agreement(written: pd.DataFrame) -> list[Row]:
 
 
 def _rank_stability(made: Tables, damaged: set[str], weights: Sequence[Sequence[float]]) -> list[Row]:
-    """Kendall's tau of the systems by mean omission weight between the paper's weights of categories and others.
-
-    The network's weights of the record's facts (`tasks.measures.history.importance`) are compared with the paper's of
-    the facts of the notes, and with the same weight for each fact of the record.
-    """
-    own = {name: made[name][~made[name]["system"].isin(damaged)] for name in ("recalled", "omitted")}
-    papers = _mean_weights(made["facts"], own["omitted"], IMPORTANCE)
-
-    def row(condition: str, item: str, one: pd.Series, other: pd.Series) -> Row:
-        tau = correlation(one, other.reindex(one.index), "kendall")
-        return metric_row("kendall_of_systems", tau, n=len(one), system=WRITTEN, condition=condition, item=item)
-
+    """Kendall's tau of the systems by mean omission weight between the paper's weights of categories and others."""
+    omitted = made["omitted"][~made["omitted"]["system"].isin(damaged)]
+    papers = _mean_weights(made["facts"], omitted, IMPORTANCE)
     rows = []
     for given in weights:
-        other = _mean_weights(made["facts"], own["omitted"], dict(zip(reversed(CATEGORIES), given, strict=True)))
-        rows.append(row("other weights of facts", ", ".join(f"{w:g}" for w in given), papers, other))
-    network, each = (
-        omitted_weight(own["recalled"], made["history_facts"], table).groupby("system")["value"].mean()
-        for table in (made["importances"], made["importances"].assign(importance=1.0))
-    )
-    return [*rows, row(BY_NETWORK, "1, 0.5, 0.1", papers, network), row(BY_NETWORK, "1 each", each, network)]
-
-
-def _importances(importances: pd.DataFrame) -> list[Row]:
-    """Mean importance of the record's facts, by kind."""
-    keys: Row = {"system": FACTS, "condition": BY_NETWORK}
-    return [
-        mean_row("importance", group["importance"], clusters=group["patient"], item=kind, **keys)
-        for kind, group in importances.groupby("kind", sort=True)
-    ]
+        other = _mean_weights(made["facts"], omitted, dict(zip(reversed(CATEGORIES), given, strict=True)))
+        tau = correlation(papers, other.reindex(papers.index), "kendall")
+        about: Row = {"condition": "other weights of facts", "item": ", ".join(f"{w:g}" for w in given)}
+        rows.append(metric_row("kendall_of_systems", tau, n=len(papers), system=WRITTEN, **about))
+    return rows
 
 
 def _mean_weights(facts: pd.DataFrame, omitted: pd.DataFrame, importance: Mapping[Any, float]) -> pd.Series:

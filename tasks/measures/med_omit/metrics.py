@@ -1,7 +1,4 @@
-"""MED-OMIT by summary model (Table 3): omissions per document (count) and their weighted sum (weight).
-
-Printed correlations with ROUGE (Tables 2, 5) are compared with those of other outputs of the same models.
-"""
+"""MED-OMIT by summary model (Table 3): omissions per document (count) and their weighted sum (weight)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +12,7 @@ from schemas.tables.columns import typed
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.measures.med_omit.fact_score import IMPORTANCE, document_score
 from tasks.measures.overlap import correlated, omission_correlations, score_texts
-from tasks.reproduction.published import printed_cells
+from tasks.reproduction.published import printed_cells, stand_in
 from tasks.statistics.intervals import COUNT, SHARE, statistic_interval
 from tasks.statistics.metric_rows import (
     Row,
@@ -202,14 +199,10 @@ def overlap_correlations(
 
 
 SYSTEMS = {
-    "gpt4": "GPT-4 (zero-shot, ACI-BENCH)",
     "gpt-4": "GPT-4 (zero-shot, ACI-BENCH)",
-    "gpt-3.5-t": "ChatGPT (zero-shot, ACI-BENCH)",
     "gpt-3.5-turbo": "ChatGPT (zero-shot, ACI-BENCH)",
 }
 """The outputs of ``doclens.systems`` by each printed name of the model."""
-OVERLAP = {"rouge1": "rouge1_f", "rouge2": "rouge2_f", "rougeL": "rougeL_f", "rougeLsum": "rougeLsum_f",
-           "Rouge LSum": "rougeLsum_f"}  # fmt: skip
 PRINTED_DIALOGUES = 116
 """Dialogues behind the printed figures."""
 TABLE_3 = {
@@ -220,13 +213,13 @@ TABLE_3 = {
 """Our metric by column of Table 3."""
 
 
-def omission_rows(table3: pd.DataFrame, found: pd.DataFrame, *, basis: str) -> pd.DataFrame:
+def omission_rows(table3: pd.DataFrame, found: pd.DataFrame, model: str) -> pd.DataFrame:
     """REPRODUCTION_ROWS of the mean and standard deviation of omission count and weight; none without ``found``.
 
-    ``found`` is METRICS of `metric_rows`. The summaries are not the paper's but the subjective parts of other notes by
-    the same models. The tolerance is the 95% sampling error of the difference from an independent sample of dialogues:
-    ``1.96 sqrt(s_1^2 / 116 + s_2^2 / n)`` for means, ``1.96 sqrt(s_1^2 / (2 * 115) + s_2^2 / 2 (n - 1))`` for standard
-    deviations of normal values.
+    ``found`` is METRICS of `metric_rows`, by the judge ``model``. The summaries are not the paper's but the subjective
+    parts of other notes by the same models. The tolerance is the 95% sampling error of the difference from an
+    independent sample of dialogues: ``1.96 sqrt(s_1^2 / 116 + s_2^2 / n)`` for means,
+    ``1.96 sqrt(s_1^2 / (2 * 115) + s_2^2 / 2 (n - 1))`` for standard deviations of normal values.
     """
     ours = found[found["item"] == WHOLE].set_index(["system", "metric"])[["value", "n"]]
     note = "other summaries of the same model; tolerance: 95% sampling error of the difference"
@@ -240,26 +233,5 @@ def omission_rows(table3: pd.DataFrame, found: pd.DataFrame, *, basis: str) -> p
             own = float(ours.loc[(system, TABLE_3[spread]), "value"])
             sizes = (PRINTED_DIALOGUES, n) if is_mean else (2 * (PRINTED_DIALOGUES - 1), 2 * (n - 1))
             tolerance = 1.96 * np.sqrt(printed**2 / sizes[0] + own**2 / sizes[1])
-            rows.append(cell.reproduced(value, basis, tolerance=tolerance, note=note))
-    return typed(rows, REPRODUCTION_ROWS)
-
-
-def correlation_rows(table2: pd.DataFrame, table5: pd.DataFrame, found: pd.DataFrame, *, basis: str) -> pd.DataFrame:
-    """REPRODUCTION_ROWS of the correlations of omission weight and count with ROUGE; none without ``found``.
-
-    ``found`` is METRICS of `omission_correlations`. The summaries are not the paper's but the subjective parts of other
-    notes by the same models. The tolerance is the 95% sampling error of the difference of two independent correlations
-    near 0: ``1.96 sqrt(1 / (116 - 3) + 1 / (n - 3))``.
-    """
-    ours = found.set_index(["system", "item", "metric"])[["value", "n"]]
-    note = "other summaries of the same model; tolerance: 95% sampling error of the difference, which 0 also meets"
-    rows = []
-    for cell in [*printed_cells("medomit", "Table 2", table2), *printed_cells("medomit", "Table 5", table5)]:
-        overlap = OVERLAP.get(cell.labels["comparison_metric"])
-        omission, _, kind = cell.column.partition("_")
-        key = (SYSTEMS[cell.labels["summary_llm"]], f"{omission} and {overlap}", kind)
-        if key in ours.index:
-            value, n = (float(number) for number in ours.loc[key])
-            tolerance = 1.96 * np.sqrt(1 / (PRINTED_DIALOGUES - 3) + 1 / (n - 3))
-            rows.append(cell.reproduced(value, basis, tolerance=tolerance, note=note))
+            rows.append(cell.reproduced(value, stand_in(model), tolerance=tolerance, note=note))
     return typed(rows, REPRODUCTION_ROWS)

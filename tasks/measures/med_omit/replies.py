@@ -19,7 +19,7 @@ from tasks.llm.calls import Reply
 from tasks.measures.med_omit.fact_score import Category, DiagnosisNames, Likelihood
 
 _ID = re.compile(
-    r"\W*(?:(?:facts?|ids?)\W*)?(?P<prefix>f?)[\W_]*(?P<number>\d+)\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL
+    r"\W*+(?:(?:facts?|ids?)\W*+)?(?P<prefix>f?)[\W_]*+(?P<number>\d++)\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL
 )
 _TEXT_FOLLOWS = re.compile(r"\W*|[\])\s]*[:.)-]\s+\D.*", re.DOTALL)
 """What follows a number that is an id: nothing, or the fact after a mark (``0: text``), but not ``3 days``."""

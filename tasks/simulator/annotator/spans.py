@@ -18,21 +18,8 @@ from tasks.simulator.clinical.lexicon import reading, symptoms
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.resources import vocabulary
 
-
-@dataclass(frozen=True)
-class SpanSettings:
-    """Choices that published spans do not settle; the defaults are in use. Cross-validation scores the others."""
-
-    modifier_excess: int = 40  # characters by which a modifier after a comma may exceed its phrase
-    reporting_verb: bool = True  # a mention shorter than half of its clause starts at its verb
-    denied_circumstances: bool = True  # a denial includes the circumstances that follow
-    whole_denied_list: bool = True  # the span of an item of a denied list is the list, where no symptom is present
-    references: bool = True  # "the pain" of a pain that is present is a mention
-    descriptions: bool = True  # sentences that refer back to a symptom are spans
-    repeated_signs: bool = False  # normal findings count where the note has other mentions of the symptom
-
-
-IN_USE = SpanSettings()
+_EXCESS = 40
+"""Characters by which a modifier after a comma may exceed its phrase."""
 
 
 _WORDS = vocabulary("annotator")
@@ -113,29 +100,26 @@ def _unmistakable(note: str, found: Sequence[Span]) -> Iterator[tuple[Span, str]
         yield span, note[start : span.end]
 
 
-def find_spans(note: str, settings: SpanSettings = IN_USE) -> list[Span]:
+def find_spans(note: str) -> list[Span]:
     """Return the symptom spans of ``note`` in order of position."""
-    mentions = _stating_mentions(note, settings)
+    mentions = _stating_mentions(note)
     generic = not any(f.polarity == "present" for f in mentions)
     found: list[Span] = []
     for finding in mentions:
         if finding.polarity == "absent":
-            start, end = _denial(note, finding, mentions, settings, generic=generic)
+            start, end = _denial(note, finding, mentions, generic=generic)
         else:
-            start, end = _assertion(note, finding, [f for f in mentions if f.sentence == finding.sentence], settings)
+            start, end = _assertion(note, finding, [f for f in mentions if f.sentence == finding.sentence])
         if end > start:
             found.append(Span(finding.concept, start, end, finding.polarity))
-    for symptom, start, end in descriptions(note, mentions) if settings.descriptions else ():
+    for symptom, start, end in descriptions(note, mentions):
         found.append(Span(symptom, *_trimmed(note, start, end), "present"))
     return _merged(found)
 
 
-def _stating_mentions(note: str, settings: SpanSettings) -> list[Finding]:
+def _stating_mentions(note: str) -> list[Finding]:
     """Mentions that state a symptom; normal findings and signs only where there is no other mention of the symptom."""
     mentions = [f for f in findings.find(note) if f.category == "symptom" and _is_stated(note, f)]
-    mentions = [f for f in mentions if settings.references or f.kind != "anaphor"]
-    if settings.repeated_signs:
-        return mentions
     plain = {f.concept for f in mentions if not _is_side(f)}
     present = {f.concept for f in mentions if f.polarity == "present" and not _is_side(f)}
     if not plain:
@@ -167,7 +151,7 @@ def _is_stated(note: str, finding: Finding) -> bool:
     return finding.kind != "weak" and not is_passing(note, finding)
 
 
-def _assertion(note: str, finding: Finding, here: Sequence[Finding], settings: SpanSettings) -> tuple[int, int]:
+def _assertion(note: str, finding: Finding, here: Sequence[Finding]) -> tuple[int, int]:
     """The stretch about a present symptom, given the mentions of its sentence."""
     others = [f for f in here if f.concept != finding.concept]
     same = [f for f in here if f.concept == finding.concept and f.polarity == "present"]
@@ -180,13 +164,11 @@ def _assertion(note: str, finding: Finding, here: Sequence[Finding], settings: S
     if finding.section == "physical_examination" and comma != -1:
         start = comma + 1
     short = _phrase_start(note, start, finding)
-    end = _trimmed(note, short, _phrase_end(note, finding, end, others, same, settings.modifier_excess))[1]
-    return _trimmed(note, _with_verb(note, start, short, end) if settings.reporting_verb else short, end)
+    end = _trimmed(note, short, _phrase_end(note, finding, end, others, same))[1]
+    return _trimmed(note, _with_verb(note, start, short, end), end)
 
 
-def _denial(
-    note: str, finding: Finding, mentions: Sequence[Finding], settings: SpanSettings, *, generic: bool
-) -> tuple[int, int]:
+def _denial(note: str, finding: Finding, mentions: Sequence[Finding], *, generic: bool) -> tuple[int, int]:
     """From the negation cue to the symptom: includes the preceding items of a list, which share the cue."""
     if finding.cue is None:
         return finding.start, finding.end
@@ -196,17 +178,17 @@ def _denial(
     together = [f for f in mentions if f.cue == finding.cue and f.sentence == finding.sentence]
     last = max(f.end for f in together)
     end = finding.end
-    if settings.whole_denied_list and len({f.concept for f in together}) > 1:
+    if len({f.concept for f in together}) > 1:
         closing = _CLOSING_VERB.match(note, last, finding.sentence[1])
         end = closing.end() if closing else last if generic else end
-    if settings.denied_circumstances and last in (finding.end, end):
+    if last in (finding.end, end):
         for circumstance in (_DENIED_TAIL, _DENIED_FURTHER):
             more = circumstance.match(note, end, finding.sentence[1])
             end = more.end() if more else end
     start, end = _trimmed(note, finding.cue[0], end)
     stated = _STATES.search(note, finding.sentence[0], start)  # "there is" of "there is no rash"
     full = stated.start() if stated else start
-    return _with_verb(note, full, start, end) if settings.reporting_verb else start, end
+    return _with_verb(note, full, start, end), end
 
 
 def _merged(found: Sequence[Span]) -> list[Span]:
@@ -258,12 +240,10 @@ def _with_verb(note: str, full: int, short: int, end: int) -> int:
     return max((at for at in words if at <= wanted), default=short)
 
 
-def _phrase_end(
-    note: str, finding: Finding, end: int, others: Sequence[Finding], same: Sequence[Finding], excess: int
-) -> int:
+def _phrase_end(note: str, finding: Finding, end: int, others: Sequence[Finding], same: Sequence[Finding]) -> int:
     """Return where the phrase ends: before another symptom, or at a comma that no modifier follows.
 
-    The phrase includes further mentions of the same symptom (``same``). A modifier that is more than ``excess``
+    The phrase includes further mentions of the same symptom (``same``). A modifier that is more than `_EXCESS`
     characters longer than the phrase before it is a clause of its own.
     """
     following = [other.start for other in others if finding.end <= other.start < end]
@@ -275,7 +255,7 @@ def _phrase_end(
     while comma != -1:
         following_comma = _COMMA.search(note, comma + 1, end)
         stop = following_comma.start() if following_comma else end
-        if not _modifier().match(note[comma:stop]) or stop - comma > comma - finding.start + excess:
+        if not _modifier().match(note[comma:stop]) or stop - comma > comma - finding.start + _EXCESS:
             return comma
         comma = note.find(",", stop, end)
     return end

@@ -10,10 +10,10 @@ from tasks.simulator.resources import load
 from tasks.simulator.writer import history, unrelated
 from tasks.simulator.writer.exam import related_findings, write_exam
 from tasks.simulator.writer.grammar import Draft, Finding, Mark, Node
-from tasks.simulator.writer.instructions import NOTE_TASKS, Instructions, read_instructions
+from tasks.simulator.writer.instructions import NOTE_TASKS, read_instructions
 from tasks.simulator.writer.plan import levels, plan
 from tasks.simulator.writer.planting import Plan, plant
-from tasks.simulator.writer.rules import ErrorRates, rates_of, second_wording
+from tasks.simulator.writer.rules import ErrorRates, rates_of
 from tasks.simulator.writer.sentences import sentence
 
 DURATIONS = ("acute", "long", "chronic")
@@ -72,8 +72,6 @@ def particulars(rng: random.Random, *, breathless: bool, feverish: bool, kind: s
 
 
 BETWEEN_NOTES = "\n---\n"
-SECOND = "-second"
-"""End of the names of models that write with the domain's second wording of the symptoms."""
 
 
 @dataclass(frozen=True)
@@ -111,11 +109,7 @@ def write_notes(request: ChatRequest, rates: ErrorRates | None = None) -> list[W
     """Return the requested notes: one, or three for three visits."""
     task, prompt = request.task or NOTE_TASKS[0], request.last
     instructions = read_instructions(task, prompt)
-    with second_wording(request.model.endswith(SECOND)):
-        return _written(request, instructions, rates or rates_of(request.model))
-
-
-def _written(request: ChatRequest, instructions: Instructions, rates: ErrorRates) -> list[WrittenNote]:
+    rates = rates or rates_of(request.model)
     texts = tuple(text for _, text in request.messages)
     if instructions.related:
         rng = seeded(request, texts)

@@ -1,0 +1,110 @@
+"""An evaluation by several judges of the same claims and facts, which the first one lists."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from flows.evaluation.folder import manifest, model_of
+from flows.evaluation.judges import judged_as
+from flows.evaluation.models import CommandRun
+from flows.evaluation.work import Evaluation, evaluation_of, judge_all, problem_of, roles_of
+from flows.runtime.chunks import Frames
+from flows.runtime.clients import Confirm
+from schemas.errors import SourceError
+from schemas.params import Params
+from schemas.params.llm import Role, RoleName
+from schemas.params.measures import Evaluate
+from schemas.tables.columns import typed
+from schemas.tables.evaluate import UNSCORED_OUTPUTS
+from tasks.judges.judging import numbered
+from tasks.judges.rates import rate_rows
+from tasks.llm.calls import Ask, Asks
+from tasks.measures.evaluation import WRITING, plan_of
+from tasks.measures.several_judges import Divided, Once, judges_table, verdicts_of
+from tasks.texts.document import documents_of
+from tasks.texts.reading import DataSet
+
+
+async def run_judges(
+    judges: Mapping[str, Role], params: Params, chosen: Evaluate, data: DataSet, confirm: Confirm | None
+) -> tuple[Evaluation, dict[str, Any]]:
+    """The evaluation by judges by name, and its manifest with the identities of all."""
+    require_work_of_judges(judges, chosen, data)
+    roles = roles_of(chosen, data)
+    async with AsyncExitStack() as opened:
+        runs: dict[str, CommandRun] = {}
+        for name, role in judges.items():
+            runs[name] = await opened.enter_async_context(CommandRun(judged_as(params, role), confirm))
+        first = next(iter(runs.values()))
+        for run in runs.values():
+            await run.identify(roles if run is first else ["judge"])
+        share_lists(list(runs.values()))
+        evaluation = await judge_by_each(runs, chosen, data)
+        for run in runs.values():
+            run.require_answers()
+        models = {name: model_of(run.fingerprints, "judge", run.params) for name, run in runs.items()}
+        return evaluation, {**manifest(evaluation, chosen, first.params, first.fingerprints, roles), "judges": models}
+
+
+def share_lists(runs: Sequence[CommandRun]) -> None:
+    """Have the first judge list for all, and the other models of the run that asks first write and answer for all."""
+    lists, shared = Once(runs[0].ask("judge")), dict[RoleName, Ask]()
+
+    def answering(role: RoleName, client: Asks) -> Ask:
+        if role == "judge":
+            return Divided(lists, client(role))
+        if role not in shared:
+            shared[role] = Once(client(role))
+        return shared[role]
+
+    for run in runs:
+        run.wrap = answering
+
+
+async def judge_by_each(runs: Mapping[str, CommandRun], chosen: Evaluate, data: DataSet) -> Evaluation:
+    """The first judge's evaluation with the tables of all judges; every claim and fact is the same for all."""
+    first, *further = runs
+    made = {first: await judge_all(runs[first], chosen, data)}
+    evaluation = evaluation_of(runs[first], chosen, data, made[first])
+    written = replace(data, documents=documents_of(made[first]["documents"]))
+    only, plan = chosen.model_copy(update={"write": [], "own": []}), replace(plan_of(chosen, data), writers=())
+    for name in further:
+        made[name] = await judge_all(runs[name], only, written, plan)
+    return _compared(evaluation, made, runs)
+
+
+def _compared(evaluation: Evaluation, made: Mapping[str, Frames], runs: Mapping[str, CommandRun]) -> Evaluation:
+    params = next(iter(runs.values())).params
+    labels = {name: run.ask("judge").label for name, run in runs.items()}
+    verdicts = pd.concat([verdicts_of(tables, name) for name, tables in made.items()], ignore_index=True)
+    table = judges_table(evaluation.documents, evaluation.plan, made, verdicts, params, labels)
+    evaluation = evaluation.with_table("verdicts", verdicts).with_table("judges", table)
+    if "planted" in evaluation.tables:
+        planted = {name: tables["planted"].assign(provenance=name) for name, tables in made.items()}
+        rates = [
+            rate_rows(rows, seed=params.seed, provenance=f"judge: {labels[name]}").assign(system=name)
+            for name, rows in planted.items()
+        ]
+        evaluation = evaluation.with_table("planted", numbered(pd.concat(planted.values(), ignore_index=True)))
+        evaluation = evaluation.with_table("judge", pd.concat(rates, ignore_index=True))
+    names = list(runs)
+    unscored = [evaluation.table("unscored"), *(_failures(made[name], name) for name in names[1:])]
+    problems = {name: problem_of(made[name], params.runtime.max_unscored_share) for name in names}
+    said = [f"judge {name}: {problem}" for name, problem in problems.items() if problem is not None]
+    evaluation = evaluation.with_table("unscored", pd.concat(unscored, ignore_index=True))
+    return replace(evaluation, problem="\n".join(said) or None)
+
+
+def _failures(made: Frames, judge: str) -> pd.DataFrame:
+    """What a further judge could not score; what is missing or was not written is the first one's to name."""
+    rows = made["unscored"][made["unscored"]["method"] != WRITING]
+    return typed(rows.assign(step=rows["step"] + f", judge {judge}"), UNSCORED_OUTPUTS)
+
+
+def require_work_of_judges(judges: Mapping[str, Role], chosen: Evaluate, data: DataSet) -> None:
+    """Raise SourceError for several judges of an evaluation in which nothing is judged."""
+    if len(judges) > 1 and set(plan_of(chosen, data).metrics) <= {"overlap"}:
+        raise SourceError(f"{chosen.data}: several judges, and nothing to judge; add doclens, grounding or med_omit")

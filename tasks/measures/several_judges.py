@@ -1,0 +1,129 @@
+"""Several judges of the same claims, facts and answers: who lists and who judges, and the tables that compare them."""
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from schemas.params import Params
+from schemas.tables.columns import typed
+from schemas.tables.evaluate import JUDGE_VERDICTS
+from tasks.llm.calls import Answer, Ask, Call
+from tasks.measures.doclens import metrics as doclens
+from tasks.measures.doclens.subclaims import Subclaims
+from tasks.measures.evaluation import Plan, evaluation_tables
+from tasks.measures.grounding import grounding
+from tasks.measures.med_omit import metrics as med_omit
+from tasks.measures.med_omit.judging import EndOfHistory
+from tasks.measures.med_omit.replies import Differential, EvidenceClusters, Facts, Importances, Mechanisms
+from tasks.measures.note_qa import judging as note_qa
+from tasks.statistics.metric_rows import metric_table
+from tasks.statistics.paired_verdicts import Board, agreement_rows
+from tasks.texts.document import WHOLE, Document, Tables
+
+STAGE = "judges"
+LISTS = (Subclaims, Facts, Differential, Importances, EvidenceClusters, Mechanisms, EndOfHistory)
+"""Replies that say what is judged and what it weighs, rather than judge it."""
+_SHARES = (
+    *("claim_recall", "claim_precision", "citation_recall", "citation_precision", "claims_supported"),
+    *("claims_contradicted", "omission_share", "qa_free_text", "omission_count", "omission_weight"),
+)
+_JUDGED = re.compile(rf"(?:{'|'.join(_SHARES)})(?:_graded)?(?:_pooled)?(?:_bounds)?")
+_CASE = ["stage", "document", "system", "item", "metric", "case"]
+
+
+class Divided:
+    """Has ``lister`` list claims and facts and weigh them, and ``judge`` answer all other calls."""
+
+    def __init__(self, lister: Ask, judge: Ask) -> None:
+        self._lister, self._judge, self.label = lister, judge, judge.label
+
+    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
+        """Answer the calls, in order."""
+        lists = [call.reply in LISTS for call in calls]
+        parts = [[call for call, one in zip(calls, lists, strict=True) if one is side] for side in (False, True)]
+        sides = zip((self._judge, self._lister), parts, strict=True)
+        found = await asyncio.gather(*(ask(part) if part else _nothing() for ask, part in sides))
+        given = [iter(answers) for answers in found]
+        return [next(given[one]) for one in lists]
+
+
+async def _nothing() -> list[Answer]:
+    return []
+
+
+class Once:
+    """Asks each distinct request once and keeps the answer, failures included: all judges get the same lists."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask, self.label = ask, ask.label
+        self._asked: dict[Call, tuple[asyncio.Future[list[Answer]], int]] = {}
+
+    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
+        """Answer the calls, in order."""
+        requests = [replace(call, key="") for call in calls]
+        distinct = dict(zip(requests, calls, strict=True))
+        if new := [request for request in distinct if request not in self._asked]:
+            answers = asyncio.ensure_future(self._ask([distinct[request] for request in new]))
+            self._asked |= {request: (answers, at) for at, request in enumerate(new)}
+        found = [self._asked[request] for request in requests]
+        return [replace((await answers)[at], key=call.key) for call, (answers, at) in zip(calls, found, strict=True)]
+
+
+def verdicts_of(made: Mapping[str, pd.DataFrame], judge: str) -> pd.DataFrame:
+    """JUDGE_VERDICTS of one judge's tables (`tasks.measures.evaluation.evaluate_chunk`).
+
+    A text whose claims could not be listed has none. An answer in free text is accepted where more than half of the
+    judge's takes accept it.
+    """
+    parts = []
+    if "judged" in made:
+        claims = made["judged"]
+        parts.append(claims.assign(stage=doclens.STAGE, case=claims["position"].astype(str)))
+    if "grounded" in made:
+        claims = grounding.judged_shares(made["grounded"])
+        parts.append(claims.assign(stage=grounding.STAGE, case=claims["position"].astype(str)))
+    if "omitted" in made:
+        facts = made["omitted"].merge(made["facts"][["document", "fact", "text"]], on=["document", "fact"])
+        facts = facts.rename(columns={"fact": "case", "omitted": "judged"})
+        parts.append(facts.assign(stage=med_omit.STAGE, item=WHOLE, metric="omission_share"))
+    if "answered" in made:
+        asked = made["answered"][made["answered"]["form"] == "free_text"]
+        accepted = (asked["score"] > 0.5).astype("boolean").mask(asked["score"].isna())
+        about = {"stage": note_qa.STAGE, "item": WHOLE, "metric": note_qa.METRICS["free_text"]}
+        parts.append(asked.assign(judged=accepted, case=asked["question"], text=asked["answer"].fillna(""), **about))
+    columns = [name for name in JUDGE_VERDICTS.columns if name != "judge"]
+    rows = pd.concat([part[columns] for part in parts], ignore_index=True) if parts else pd.DataFrame(columns=columns)
+    listed = (rows["text"] != "") | (rows["stage"] == note_qa.STAGE)
+    found = typed(rows[listed].assign(judge=judge), JUDGE_VERDICTS)
+    return found.sort_values(list(JUDGE_VERDICTS.unique or []), ignore_index=True)
+
+
+def judges_table(
+    documents: Sequence[Document],
+    plan: Plan,
+    made: Mapping[str, Tables],
+    verdicts: pd.DataFrame,
+    params: Params,
+    labels: Mapping[str, str],
+) -> pd.DataFrame:
+    """METRICS of the systems by judge, with the judge as condition, and Cohen's kappa of every two judges.
+
+    ``made``: each judge's tables; ``verdicts``: JUDGE_VERDICTS of all; ``labels``: model by judge. In the rows of two
+    judges (`tasks.statistics.paired_verdicts.agreement_rows`) the item is the metric.
+    """
+    plan = replace(plan, metrics=tuple(name for name in plan.metrics if name != "overlap"))
+    tables = []
+    for judge, own in made.items():
+        rows, _ = evaluation_tables(documents, plan, own, params, provenance=f"judge: {labels[judge]}")
+        tables.append(rows[rows["metric"].str.fullmatch(_JUDGED)].assign(condition=judge))
+    boards = [_board(str(metric), rows, list(made)) for metric, rows in verdicts.groupby("metric", sort=True)]
+    pairs = metric_table(agreement_rows(boards), stage=STAGE, seed=params.seed)
+    return pd.concat([*tables, pairs], ignore_index=True)
+
+
+def _board(metric: str, verdicts: pd.DataFrame, judges: Sequence[str]) -> Board:
+    votes = verdicts.pivot(index=_CASE, columns="judge", values="judged").astype("boolean").reindex(columns=judges)
+    return Board(metric, votes, pd.Series(votes.index.get_level_values("document"), index=votes.index))

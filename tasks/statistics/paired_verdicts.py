@@ -1,0 +1,158 @@
+"""Verdicts on the same cases, of two judges or of one before and after: agreement, and differences with exact tests.
+
+The sign of a difference is arbitrary where nothing differs but chance. Over the 2^k signs of the sums of k texts the
+distribution of the total is exact; with one case a text this is McNemar's exact test (1947). P-values are adjusted for
+their number (Holm 1979), and intervals of differences hold together (Bonferroni). A failed verdict could have been yes
+or no: an interval spans both, and a p-value is the larger of both, 1 where they point in different directions.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tasks.statistics.agreement import kappa_interval
+from tasks.statistics.intervals import LEVEL as CONFIDENCE
+from tasks.statistics.intervals import Floats, Interval, difference_interval
+from tasks.statistics.metric_rows import Row, metric_row
+
+LEVEL = 0.05
+
+
+def flip_p(differences: npt.ArrayLike, clusters: npt.ArrayLike, *, one_sided: bool = False) -> float:
+    """P of a sum of whole differences (n,) whose sign is arbitrary in each cluster; 1 without a difference.
+
+    ``one_sided``: only sums above 0 speak against that. Raises ValueError for differences that are not whole numbers.
+    """
+    _, of = np.unique(np.asarray(clusters), return_inverse=True)
+    sums = np.bincount(of, weights=np.asarray(differences, dtype=float))
+    whole = np.rint(sums).astype(int)
+    if not np.allclose(sums, whole):
+        raise ValueError("differences are not whole numbers; expected those of verdicts")
+    steps = np.abs(whole[whole != 0])
+    if not steps.size:
+        return 1.0
+    most = int(steps.sum())
+    probability = np.zeros(2 * most + 1)
+    probability[most] = 1.0
+    for step in steps:
+        probability = (np.roll(probability, step) + np.roll(probability, -step)) / 2
+    found, totals = int(whole.sum()), np.arange(-most, most + 1)
+    beyond = totals >= found if one_sided else np.abs(totals) >= abs(found)
+    return float(min(probability[beyond].sum(), 1.0))
+
+
+def holm(p: Sequence[float]) -> Floats:
+    """P-values adjusted for their number by Holm's step-down (1979)."""
+    values = np.asarray(p, dtype=float)
+    order = np.argsort(values, kind="stable")
+    steps = np.maximum.accumulate(np.minimum(values[order] * np.arange(len(values), 0, -1), 1.0))
+    adjusted = np.empty_like(steps)
+    adjusted[order] = steps
+    return adjusted
+
+
+def family_level(size: int) -> float:
+    """Confidence of each of ``size`` intervals that hold together in 95 of 100 studies (Bonferroni)."""
+    return CONFIDENCE if size <= 1 else 1 - (1 - CONFIDENCE) / size
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A mean difference of ``n`` pairs; the interval and ``p`` also cover ``unscored`` pairs, ``p_scored`` does not."""
+
+    interval: Interval
+    n: int
+    unscored: int
+    texts: int
+    p: float
+    p_scored: float
+
+
+def compared(
+    before: pd.Series, now: pd.Series, clusters: pd.Series, *, one_sided: bool = False, level: float = CONFIDENCE
+) -> Compared:
+    """The mean of ``now - before`` over pairs of 0 or 1 (n,), null where a verdict failed.
+
+    ``one_sided``: only a rise of the mean is tested. ``level``: confidence of the interval.
+    """
+    first, second = (one.astype("Float64").to_numpy(dtype=float, na_value=np.nan) for one in (before, now))
+    texts = clusters.to_numpy()
+    least = np.nan_to_num(second, nan=0.0) - np.nan_to_num(first, nan=1.0)
+    most = np.nan_to_num(second, nan=1.0) - np.nan_to_num(first, nan=0.0)
+    difference = second - first
+    scored = ~np.isnan(difference)
+    value = float(difference[scored].mean()) if scored.any() else np.nan
+    low, high = (difference_interval(one, clusters=texts, level=level) for one in (least, most))
+    p_scored = flip_p(difference[scored], texts[scored], one_sided=one_sided)
+    ends = [flip_p(one, texts, one_sided=one_sided) for one in (least, most)]
+    disagree = not one_sided and least.sum() * most.sum() <= 0
+    p = 1.0 if disagree else ends[0] if one_sided else max(ends)
+    count = int(scored.sum())
+    reached = len(np.unique(texts[scored])) if count else 0
+    return Compared((value, low[1], high[2]), count, len(scored) - count, reached, p, p_scored)
+
+
+def right(rows: pd.DataFrame, column: str = "judged") -> pd.Series:
+    """Whether each verdict is right, null where it failed."""
+    return rows[column].astype("boolean").eq(rows["truth"].astype("boolean")).astype("Float64")
+
+
+@dataclass(frozen=True)
+class Board:
+    """Verdicts of several judges on the same cases: ``votes`` (cases, judges), nullable booleans.
+
+    ``clusters``: the text of each case. ``truth``: the right answers, None where nobody knows them.
+    """
+
+    item: str
+    votes: pd.DataFrame
+    clusters: pd.Series
+    truth: pd.Series | None = None
+
+
+def agreement_rows(boards: Sequence[Board]) -> list[Row]:
+    """Rows on every pair of judges: Cohen's kappa, and the difference of their answers with its p-values.
+
+    System: the first judge; condition: "against" the other; item: the board's. Differences are first less other, of
+    right answers, or of yes answers where the truth is not known; their intervals and p-values hold for all boards
+    together. Cases that one of them failed on count as in `compared`.
+    """
+    pairs = [(board, str(a), str(b)) for board in boards for a, b in combinations(board.votes.columns, 2)]
+    level = family_level(len(pairs))
+    found = []
+    for board, first, second in pairs:
+        one, other = (_answers(board, name) for name in (first, second))
+        found.append(compared(other, one, board.clusters, level=level))
+    adjusted, scored = (holm([getattr(one, name) for one in found]) for name in ("p", "p_scored"))
+    rows = []
+    for (board, first, second), one, p, p_scored in zip(pairs, found, adjusted, scored, strict=True):
+        keys: Row = {"system": first, "condition": f"against {second}", "item": board.item, "unscored": one.unscored}
+        keys["provenance"] = f"judges: {first}, {second}"
+        known = board.votes[[first, second]].dropna()
+        one_says, other_says = known[first].to_numpy(bool), known[second].to_numpy(bool)
+        texts = board.clusters.loc[known.index].to_numpy()
+        kappa = kappa_interval(one_says, other_says, clusters=texts)
+        metric = "yes_difference" if board.truth is None else "accuracy_difference"
+        rows.append(metric_row("kappa", *kappa, n=len(known), **keys))
+        rows += tested_rows(metric, one, p, p_scored, **keys)
+    return rows
+
+
+def tested_rows(metric: str, one: Compared, p: float, p_scored: float, **keys: Any) -> list[Row]:
+    """Rows of a difference and of its p-values, adjusted for the other tests of its family."""
+    return [
+        metric_row(metric, *one.interval, n=one.n, **keys),
+        metric_row("p_value_adjusted", float(p), n=one.n, **keys),
+        metric_row("p_value_scored", float(p_scored), n=one.n, **keys),
+    ]
+
+
+def _answers(board: Board, judge: str) -> pd.Series:
+    """Right answers of a judge as 0 and 1, or yes answers where the truth is not known."""
+    given = board.votes[judge].astype("boolean")
+    return (given if board.truth is None else given.eq(board.truth.astype("boolean"))).astype("Float64")

@@ -1,0 +1,93 @@
+"""Reads documents of Word and sheets of Excel, of untrusted origin."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile, ZipFile
+
+from schemas.errors import SourceError
+from tasks.transport.untrusted import LARGEST, read_bytes
+
+LARGEST_PART = 20_000_000
+"""Most bytes of a part of an Office document that is read as a whole."""
+_STREAMED = ("xl/worksheets/", "xl/sharedStrings.xml", "xl/media/", "word/media/")
+"""Parts of Office documents that are not."""
+
+
+def sheet_rows(path: Path) -> Iterator[tuple[int, list[Any]]]:
+    """The numbers, as Excel shows them, and cells of the first sheet's rows that are not empty; last cells may lack."""
+    import openpyxl
+
+    with _office(path) as file:
+        sheet = openpyxl.load_workbook(file, read_only=True, data_only=True).worksheets[0]
+        sheet.reset_dimensions()  # programs record a range smaller than the sheet, of which openpyxl reads no more
+        for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+            if any(value is not None for value in row):
+                yield number, [_cell(value) for value in row]
+
+
+def _cell(value: Any) -> Any:
+    """A cell's value; Excel keeps whole numbers as fractions, and dates as such."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+_WRAPPERS = ("ins", "moveTo", "sdt", "sdtContent", "smartTag", "customXml", "fldSimple", "dir", "bdo")
+_DROPPED = ("del", "moveFrom", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr", "fldData")
+"""Elements of Word that hold text which python-docx passes over, and those without text of the final document."""
+
+
+def document_text(path: Path) -> str:
+    """The paragraphs and the cells of tables of a Word document, in order, a line each.
+
+    The text is that after all tracked changes are accepted, with what is in content controls, fields and smart tags.
+    """
+    import docx
+    from docx.table import Table as WordTable
+
+    with _office(path) as file:
+        document = docx.Document(file)
+        _unwrap(document.element.body)
+        lines = []
+        for block in document.iter_inner_content():
+            if isinstance(block, WordTable):
+                lines += ["\t".join(cell.text for cell in row.cells) for row in block.rows]
+            else:
+                lines.append(block.text)
+    return "\n".join(lines).strip()
+
+
+def _unwrap(body: Any) -> None:
+    """Replace the elements that wrap text by what they hold, and remove what is not in the final document."""
+    from docx.oxml.ns import qn
+
+    deleted_rows = [
+        mark.getparent().getparent() for mark in body.iter(qn("w:del")) if mark.getparent().tag == qn("w:trPr")
+    ]
+    for element in [*deleted_rows, *body.iter(*(qn(f"w:{name}") for name in _DROPPED))]:
+        element.getparent().remove(element)
+    for wrapper in list(body.iter(*(qn(f"w:{name}") for name in _WRAPPERS))):
+        for child in list(wrapper):
+            wrapper.addprevious(child)
+        wrapper.getparent().remove(wrapper)
+
+
+@contextmanager
+def _office(path: Path) -> Iterator[io.BytesIO]:
+    """The file for a reader of Office documents, whose errors become SourceError; too large ones are refused."""
+    raw = read_bytes(path)
+    try:
+        with ZipFile(io.BytesIO(raw)) as packed:
+            parts = packed.infolist()
+        whole = [entry.file_size for entry in parts if not entry.filename.startswith(_STREAMED)]
+        for size, most in ((sum(entry.file_size for entry in parts), LARGEST), (sum(whole), LARGEST_PART)):
+            if size > most:
+                raise SourceError(f"{path}: unpacks to {size:,} bytes; expected at most {most:,}; divide the file")
+        yield io.BytesIO(raw)
+    except (BadZipFile, KeyError, ValueError, OSError, SyntaxError) as error:
+        raise SourceError(
+            f"{path}: not a readable {path.suffix} file ({' '.join(str(error).split())[:120]})"
+        ) from error

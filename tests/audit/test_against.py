@@ -1,0 +1,45 @@
+"""A card against an earlier one: a fall of one rate that a rise of the other hides, and its false alarms."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from schemas.tables.evaluate import VERDICTS
+from tasks.audit.comparisons import against, change_lines
+
+KINDS = 4
+"""Kinds of true claims, and as many of false ones."""
+
+
+def card(random: np.random.Generator, sensitivity: float, specificity: float, *, texts: int = 250) -> pd.DataFrame:
+    """Two true and two false claims of each text, judged rightly with these probabilities."""
+    cases = [
+        {"case": f"{truth}{text}.{place}", "document": f"d{text}", "truth": truth, "place": place,
+         "kind": f"{'true' if truth else 'false'} {(2 * text + place) % KINDS}"}
+        for text in range(texts) for truth in (True, False) for place in range(2)
+    ]  # fmt: skip
+    table = pd.DataFrame(cases).assign(judge="j", task="claims", factor="", text="t")
+    rates = np.where(table["truth"], sensitivity, specificity)
+    judged = np.where(random.random(len(table)) < rates, table["truth"], ~table["truth"])
+    return VERDICTS.validate(table.assign(judged=pd.array(judged, dtype="boolean"))[list(VERDICTS.columns)])
+
+
+def worse(seed: int, before: tuple[float, float], now: tuple[float, float]) -> list[str]:
+    random = np.random.default_rng(seed)
+    earlier = card(random, *before)
+    return change_lines(against(card(random, *now), earlier))[0]
+
+
+@pytest.mark.parametrize(("fallen", "now"), [("specificity", (0.95, 0.8)), ("sensitivity", (0.75, 1.0))])
+def test_a_fall_of_ten_points_is_found_though_the_other_rate_rises_by_ten(
+    fallen: str, now: tuple[float, float]
+) -> None:
+    before = (0.85, 0.9)
+    found = [worse(seed, before, now) for seed in range(12)]
+    said = f"worse than the earlier card: j, claims, {fallen}: "
+    assert sum(any(line.startswith(said) for line in lines) for lines in found) >= 11
+
+
+def test_a_judge_that_errs_anew_at_the_same_rates_is_rarely_worse() -> None:
+    alarms = sum(bool(worse(seed, (0.9, 0.9), (0.9, 0.9))) for seed in range(20))
+    assert alarms <= 3

@@ -1,0 +1,80 @@
+"""What an audit says first: what each judge found and rejected, why its replies fail, and that rules are a dry run."""
+
+import asyncio
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from flows.commands.audit import _require_answers
+from flows.commands.cli import run
+from schemas.errors import UnscoredError
+from schemas.tables.columns import typed
+from schemas.tables.evaluate import VERDICTS
+from tasks.audit.card import card_table, verdict_lines, weaknesses
+from tasks.audit.practice import Practice
+from tasks.llm.calls import Call, Message
+from tasks.llm.costs import CountedAsk, Used
+from tasks.reporting.evaluation_text import DRY_RUN, RULES
+from tests.support.scripted import ScriptedAsk
+
+
+def verdicts(judged: dict[bool, list[bool | None]], judge: str = "j") -> pd.DataFrame:
+    known = {"judge": judge, "task": "claims", "kind": "k", "text": "t", "place": 0, "factor": ""}
+    rows = [
+        {**known, "case": f"{truth}{n}", "document": f"d{n}", "truth": truth, "judged": one}
+        for truth, given in judged.items()
+        for n, one in enumerate(given)
+    ]
+    return VERDICTS.validate(typed(rows, VERDICTS))
+
+
+YES_SAYER = {True: [True] * 48 + [None] * 2, False: [True] * 50}
+
+
+def test_a_judge_that_says_yes_to_everything_rejects_no_false_claim() -> None:
+    (line,) = verdict_lines(card_table(verdicts(YES_SAYER), seed=1))
+    assert line == "j: claims: finds 48 of 48 true claims, rejects 0 of 50 false claims; no verdict on 2 more"
+
+
+def test_a_card_of_rules_is_a_dry_run_of_which_no_weakness_is_told() -> None:
+    halves = {True: [True] * 40, False: [False] * 40}
+    weak = verdicts(halves), verdicts({True: [False] * 40, False: [True] * 40}).assign(kind="weak", case="w")
+    weak[1]["case"] += weak[1].index.astype(str)
+    table = pd.concat(weak, ignore_index=True)
+    assert weaknesses(card_table(table, seed=1))
+    rules = card_table(table.assign(judge=f"x, {RULES}"), seed=1)
+    assert verdict_lines(rules)[0] == DRY_RUN and weaknesses(rules) == []
+    assert rules["provenance"].str.startswith(DRY_RUN).all()
+
+
+def test_replies_that_fail_are_told_with_their_reasons() -> None:
+    counted = CountedAsk(ScriptedAsk(lambda _: ValueError("no JSON")))
+    asyncio.run(counted([Call(str(n), (Message("user", "?"),)) for n in range(3)]))
+    (reason,) = counted.failures
+    took = {"j": Practice(100, 3, Used(), 1.0, counted.failures)}
+    some = verdicts({True: [True] * 44 + [None] * 6, False: [False] * 50})
+    with pytest.raises(UnscoredError) as raised:
+        _require_answers(some, took, 0.05)
+    said = str(raised.value)
+    assert "j: 6 of 100 cases have no verdict, more than runtime.max_unscored_share 0.05; why: " in said
+    assert f"{reason} (3 calls)" in said
+    _require_answers(some, took, 0.06)
+    _require_answers(some.assign(judge=f"x, {RULES}"), {}, 0.0)
+    _require_answers(some, {}, 0.05)  # verdicts from elsewhere may have gaps
+    with pytest.raises(UnscoredError, match="j: 100 of 100 cases have no verdict"):
+        _require_answers(some.assign(judged=pd.array([None] * 100, dtype="boolean")), {}, 0.05)
+
+
+def test_an_audit_of_the_simulator_is_headed_as_a_dry_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "card"
+    given = ["audit", "--cases", "40", "--tasks", "claims", "--takes", "1", "--out", str(out)]
+    assert run(given) == 0
+    printed = capsys.readouterr().out.splitlines()
+    first = printed.index(DRY_RUN)
+    assert printed[0].startswith("judge: the simulator's rules") and first <= 1
+    assert "true claims, rejects " in printed[first + 1]
+    assert run([*given, "--against", str(out)]) == 0
+    assert "beyond chance" not in "\n".join([*printed, capsys.readouterr().out])
+    page = (out / "card.html").read_text()
+    assert f"<h1>{DRY_RUN.capitalize()}. Report card" in page and "beyond chance" not in page

@@ -1,0 +1,52 @@
+"""A new domain has no defects; words of the writer that are missing or not used are named."""
+
+import re
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from flows.commands import domain
+from schemas.errors import DomainError
+from tasks.domains import in_use
+from tests.support.cases import from_table
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("_skeleton", "respiratory"):
+        copytree(in_use.FOLDER / name, tmp_path / name)
+    monkeypatch.setattr(in_use, "FOLDER", tmp_path)
+    monkeypatch.setattr(domain, "FOLDER", tmp_path)
+    monkeypatch.setattr(domain, "SKELETON", tmp_path / "_skeleton")
+    return tmp_path
+
+
+def test_a_new_domain_has_no_defects(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    domain.new("ears")
+    domain.check("ears")
+    assert capsys.readouterr().out.endswith("ears: no defects\n")
+
+
+def change(elsewhere: Path, name: str, old: str, new: str) -> None:
+    """Make the domain `ears` with a replaced text in one of the writer's files."""
+    domain.new("ears")
+    file = elsewhere / "ears" / "writer" / f"{name}.yaml"
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+@from_table
+def test_words_that_are_missing_or_not_used_are_named(
+    elsewhere: Path, file: str, old: str, new: str, message: str
+) -> None:
+    change(elsewhere, file, old, new)
+    with pytest.raises(DomainError, match=re.escape(message)):
+        domain.check("ears")
+
+
+def test_a_domain_is_not_overwritten(elsewhere: Path) -> None:
+    domain.new("ears")
+    with pytest.raises(DomainError, match="exists already"):
+        domain.new("ears")

@@ -1,0 +1,41 @@
+"""An evaluation by the simulator is a dry run in the terminal, on the page and in the tables."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from flows.commands.cli import run
+from tasks.reporting.evaluation_text import DRY_RUN
+from tests.audit.test_first_lines import YES_SAYER, verdicts
+
+FINDINGS = ("a dry cough", "a sore knee", "a headache", "back pain", "a rash", "nausea")
+
+
+def test_an_evaluation_by_the_rules_tells_and_corrects_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = [f"The patient has had {FINDINGS[n % 6]} for {n + 2} days. She denies fever." for n in range(12)]
+    rows = [
+        {"id": f"d{n}", "source": text, "reference": text, "outputs": {"copy": text, "short": "The family was there."}}
+        for n, text in enumerate(texts)
+    ]
+    data, card, out = tmp_path / "data.jsonl", tmp_path / "card", tmp_path / "out"
+    data.write_text("\n".join(map(json.dumps, rows)))
+    card.mkdir()
+    verdicts(YES_SAYER).to_parquet(card / "verdicts.parquet")
+    given = ["evaluate", str(data), "--metrics", "doclens,overlap", "--card", str(card), "--out", str(out)]
+    assert run([*given, "--no-mlflow"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[0] == DRY_RUN and "beyond chance" not in printed.out
+    assert f"scores are not corrected by {card}: {DRY_RUN}" in printed.err
+    metrics, found = (pd.read_csv(out / "tables" / f"{name}.csv") for name in ("metrics", "comparisons"))
+    assert not metrics["metric"].str.endswith("_corrected").any()
+    assert metrics.loc[metrics["stage"] == "doclens", "provenance"].str.startswith(DRY_RUN).all()
+    judged = found["stage"] != "overlap"
+    assert found.loc[judged, "p"].isna().all() and not found.loc[judged, "changed"].any()
+    assert found.loc[judged, "note"].eq(DRY_RUN).all() and found.loc[~judged, "p"].notna().any()
+    assert json.loads((out / "manifest.json").read_text())["remark"] == DRY_RUN
+    page = (out / "report.html").read_text()
+    assert f"<h1>{DRY_RUN.capitalize()}. data.jsonl" in page and "larger than chance explains" not in page

@@ -254,22 +254,20 @@ def _walk(node: ast.AST, parts: list[str], found: Statement) -> None:
         value = getattr(node, name, None)
         if name in _IGNORED or (value is None and name != "value"):
             continue
-        if not isinstance(value, list):
+        if isinstance(value, ast.AST):
             parts.append(name)
-            _value(value, parts, found)
+            _walk(value, parts, found)
+        elif not isinstance(value, list):
+            parts.append(f"{name} {value!r}")
         elif kept := [one for one in value if not _is_dropped(one, node)]:
             parts.append(f"{name}[")
             for one in kept:
-                _value(one, parts, found)
+                if isinstance(one, ast.AST):
+                    _walk(one, parts, found)
+                else:
+                    parts.append(repr(one))
             parts.append("]")
     parts.append(")")
-
-
-def _value(value: object, parts: list[str], found: Statement) -> None:
-    if isinstance(value, ast.AST):
-        _walk(value, parts, found)
-    else:
-        parts.append(repr(value))
 
 
 def _is_dropped(node: object, within: ast.AST) -> bool:

@@ -4,6 +4,7 @@ import os
 import shlex
 import sys
 import tomllib
+from functools import lru_cache
 from pathlib import Path
 
 from platformdirs import user_cache_path
@@ -81,10 +82,16 @@ def is_own(folder: Path) -> bool:
 
 
 def _is_vignette(folder: Path) -> bool:
+    file = folder / "pyproject.toml"
     try:
-        project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8")).get("project", {})
+        return _names_vignette(file, file.stat().st_mtime_ns)
     except (OSError, ValueError):
         return False
+
+
+@lru_cache
+def _names_vignette(file: Path, changed: int) -> bool:
+    project = tomllib.loads(file.read_text(encoding="utf-8")).get("project")
     return isinstance(project, dict) and project.get("name") == "vignette"
 
 
@@ -136,7 +143,7 @@ def workspace() -> Path:
     folder = Path(named or own)
     folder.mkdir(_PRIVATE, parents=found is None, exist_ok=True)
     if not named and folder.stat().st_uid == os.geteuid() and folder.stat().st_mode & 0o077:
-        folder.chmod(_PRIVATE)  # made by an earlier version; notes and replies may be confidential
+        folder.chmod(folder.stat().st_mode & _PRIVATE)  # made by an earlier version; replies may be confidential
     return folder
 
 

@@ -148,6 +148,9 @@ JUDGE_VERDICTS = table(
     description="Verdicts of several judges on the same claims and facts.",
 )
 
+NO_OUTPUT = "the data has no output"
+"""Reason of a row of UNSCORED_OUTPUTS on an output that the data lacks, which no judge can score."""
+
 UNSCORED_OUTPUTS = table(
     {
         "document": text(),

@@ -82,10 +82,6 @@ Asks = Callable[[RoleName], Ask]
 """The client of a role."""
 
 
-NO_OUTPUT = "the data has no output"
-"""Reason of an unscored row on an output that the data lacks, which no judge can score."""
-
-
 def unscored_row(record: int | str, step: str, reason: str, detail: str | None = None) -> dict[str, str | None]:
     """One row; ``detail`` is the raw reply, when there was one."""
     return {"record": str(record), "step": step, "reason": reason, "detail": detail}

@@ -18,9 +18,9 @@ import pandas as pd
 from schemas.params import Params
 from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
-from schemas.tables.evaluate import DOCUMENT_SCORES, EVALUATED, OMITTED_FACTS, UNSCORED_OUTPUTS
+from schemas.tables.evaluate import DOCUMENT_SCORES, EVALUATED, NO_OUTPUT, OMITTED_FACTS, UNSCORED_OUTPUTS
 from tasks.llm.ask_all import Unscored
-from tasks.llm.calls import NO_OUTPUT, Asks, unscored_row, unscored_table
+from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures import overlap
 from tasks.measures.doclens import judging as doclens
 from tasks.measures.doclens import metrics as claim_scores

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from tasks.llm.calls import NO_OUTPUT
+from schemas.tables.evaluate import NO_OUTPUT
 from tasks.reporting.display import number, percent, probability, settings
 from tasks.statistics.misclassification import TURNS
 
@@ -28,6 +28,8 @@ CORRECTED = "_corrected"
 """Ending of a metric that is corrected for the judge's errors."""
 _RATES = ("sensitivity", "specificity")
 _SHOWN, _NAMED = 12, 5
+_LEVEL = 0.05
+"""Family-wise level of the comparisons' p values."""
 _LABEL, _CELL = 20, 22
 
 
@@ -207,7 +209,7 @@ def _differences(tables: Mapping[str, pd.DataFrame], fewest: int, *, dry_run: bo
         return ["", f"{counted}; not tested, as this takes at least {fewest} documents"]
     untested = int((comparisons.loc[~failing, "n"] < fewest).sum())
     counted += f"; {untested} not tested, as this takes at least {fewest} documents" if untested else ""
-    beyond = comparisons[(comparisons["p"] < LEVEL) & (comparisons["item"] == "all")]
+    beyond = comparisons[(comparisons["p"] < _LEVEL) & (comparisons["item"] == "all")]
     lines = ["", f"{counted}; beyond chance (5% family-wise) on whole texts: {len(beyond)}"]
     for row in beyond.sort_values(["p", "system_a", "system_b", "metric"]).head(_SHOWN).itertuples():
         lines.append(

@@ -202,7 +202,7 @@ def _open(url: sa.URL) -> sa.Connection:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.touch(0o600)  # the files that sqlite puts beside it get its mode
     if file.stat().st_uid == os.geteuid() and file.stat().st_mode & 0o077:
-        file.chmod(0o600)
+        file.chmod(file.stat().st_mode & 0o600)
     waits = {"timeout": BUSY_S, "check_same_thread": False}
     engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool, connect_args=waits)
     connection = engine.connect()

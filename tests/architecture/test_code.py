@@ -14,7 +14,6 @@ from tasks.tracking.lineage import record_is_behind
 
 BY_NAME = {
     "flows.commands.cli": "commands",
-    "flows.reference.site": "schemas, for their descriptions",
     "flows.repository.pipeline": "a stage, whose code begins with its function",
     "tasks.measures.own": "a user's file, which dvc.yaml lists",
     "tasks.simulator.dispatch": "handlers, which it names",

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tasks.llm.calls import NO_OUTPUT
+from schemas.tables.evaluate import NO_OUTPUT
 from tasks.reporting.evaluation_page import align, aligned_segments
 from tasks.reporting.evaluation_text import DRY_RUN, main_table, shown, summary_text
 from tasks.tracking.comparison import DIRECTED, UNDECIDED

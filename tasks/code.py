@@ -94,7 +94,7 @@ class Code:
 
     def imported(self, module: str, statements: Iterable[Statement]) -> set[Place]:
         """What statements of a module import of the project."""
-        found = set()
+        found = set[Place]()
         for base, name in {place for statement in statements for place in statement.imports}:
             inner = f"{base}.{name}"
             found |= {(inner, None)} if inner in self.modules else {(base, name)} if base in self.modules else set()
@@ -150,7 +150,7 @@ class Code:
         rendering = [module for module, found in modules.items() if any(_RENDER in one.imports for one in found)]
         packages = {module.rpartition(".")[0] for module in modules} | {*modules}
         asking = packages.union(*(strings[module] for module in rendering))
-        found = set()
+        found = set[str]()
         for path, package in self.files.items():
             if Path(path).parent.name == "prompts":
                 found |= {path} if package in asking else set()

@@ -92,7 +92,7 @@ class StageCode:
             value = getattr(node, "value", None)
             if isinstance(value, ast.Dict) and any(isinstance(one, ast.Name) and one.id == name for one in targets):
                 pairs = zip(value.keys, value.values, strict=True)
-                return {key.value: ast.unparse(one) for key, one in pairs if isinstance(key, ast.Constant)}
+                return {ast.literal_eval(key): ast.unparse(one) for key, one in pairs if key is not None}
         raise KeyError(f"{module} defines no dictionary {name}")
 
     @cached_property

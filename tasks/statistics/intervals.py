@@ -2,7 +2,7 @@
 
 A unit is what varies independently: an item, or all items of a cluster (the questions of a patient, the claims of a
 note). No interval is printed for fewer than `FEWEST` units; beyond that, whether one is printed depends on the method
-only, never on the data. docs/statistics.md has the simulated coverage of each method.
+only, never on the data. docs/coverage.md has the simulated coverage of each method.
 
 - Shares of independent items: Wilson's interval, modified near 0 and 1 (Brown, Cai and DasGupta 2001, "Interval
   Estimation for a Binomial Proportion", Sections 3.1.1 and 4.1.1); Clopper and Pearson's at 0 and 1.

@@ -9,7 +9,7 @@ import pytest
 from flows.repository.code import COUNTS, EXEMPT, FOLDER, PIPELINES, StageCode
 from flows.repository.lock import parse_lock
 from flows.repository.pipeline import declared_outputs, paths_of, read_pipeline
-from tasks.code import ROOT, Code
+from tasks.code import ROOT
 from tasks.tracking.lineage import record_is_behind
 
 BY_NAME = {
@@ -20,7 +20,8 @@ BY_NAME = {
     "tasks.simulator.server": "a module that the handlers import as well",
 }
 """The modules that import others by name, and what."""
-CODE = Code()
+STAGES = StageCode(ROOT)
+CODE = STAGES.code
 
 
 def lock_of(pipeline: Path) -> dict[str, Any]:
@@ -29,7 +30,7 @@ def lock_of(pipeline: Path) -> dict[str, Any]:
 
 
 def test_committed_fingerprints_are_those_of_the_code() -> None:
-    behind = [str(path) for path in StageCode(ROOT).changed()]
+    behind = [str(path) for path in STAGES.changed()]
     assert not behind, "run `vignette repro`, or `vignette code` where no stage is to be run yet"
     files = {path.relative_to(ROOT) for path in (ROOT / FOLDER).iterdir()}
     assert files == {*map(Path, declared_outputs(read_pipeline(ROOT / "dvc.yaml")["code"]))}, "run `vignette code`"
@@ -37,7 +38,7 @@ def test_committed_fingerprints_are_those_of_the_code() -> None:
 
 def test_a_file_is_written_for_each_stage_of_all_pipelines() -> None:
     stages = {name.partition("@")[0] for file in PIPELINES[:2] for name in read_pipeline(ROOT / file)} | {"evaluate"}
-    assert {path.stem for path in StageCode(ROOT).contents} == stages - {"code"}
+    assert {path.stem for path in STAGES.contents} == stages - {"code"}
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES[:2], ids=str)
@@ -73,7 +74,7 @@ def test_modules_that_are_imported_by_name_are_known() -> None:
     assert found == {*BY_NAME}
     handlers = {name for name, _ in CODE.imported_by_name("tasks.simulator.dispatch")}
     assert {"tasks.simulator.writer.notes", "tasks.simulator.judge.verdicts"} <= handlers
-    assert handlers <= {*StageCode(ROOT).of("probe")}
+    assert handlers <= {*STAGES.of("probe")}
 
 
 @pytest.mark.parametrize("path", CODE.files)

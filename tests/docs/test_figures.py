@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
+from tests.statistics.coverage import STUDIES
+from tests.statistics.coverage_table import MEASURED, PAGE, with_table
 from tests.support.imports import ROOT
 
 TABLES, PUBLISHED = ROOT / "reports" / "tables", ROOT / "reports" / "published" / "tables"
@@ -59,12 +61,6 @@ def test_agreement_with_people(judge: str, system: str, name: str) -> None:
     cells = [correlation(system, score, part, METRICS[name]) for score, part in scores]
     by = "none" if name.startswith("ROUGE") else judge
     assert f"| {' | '.join([name, by, *cells])} |" in quoted("docs/agreement.md")
-
-
-def test_the_metrics_that_the_readme_compares() -> None:
-    places = (MODEL, "FactualRecall", "all summaries")
-    graded, rouge = (correlation(*places, item).split(",")[0] for item in ("claim_recall_graded", "rouge1_r"))
-    assert f"factual recall at {graded}, ROUGE-1 recall at {rouge}," in quoted("README.md")
 
 
 @pytest.mark.parametrize("reading", ["present", "absent", "possible", "past", "other person"])
@@ -129,3 +125,11 @@ def test_the_comparison_of_predictors_in_words() -> None:
         f"where BN-text has {pain['value'].min():.3f} to {pain['value'].max():.3f}, or {needed:,.0f} test records",
     ):
         assert words in page
+
+
+def test_the_page_of_coverage_shows_the_measurements_of_every_interval_that_is_simulated() -> None:
+    measured = pd.read_csv(MEASURED)
+    assert set(measured["interval"]) == set(STUDIES)
+    page = PAGE.read_text(encoding="utf-8")
+    assert with_table(page, measured) == page
+    assert measured["covered"].min() >= 0.9 and measured.groupby(["interval", "n"])["covered"].mean().min() >= 0.94

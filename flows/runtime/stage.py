@@ -194,7 +194,7 @@ class Stage:
         return self._opened[0].used(self._opened[1:]) if self._opened else (set(), Used())
 
     async def close(self) -> None:
-        """Close the clients and stop the simulator."""
+        """Close the clients."""
         for clients in self._opened:
             await clients.close()
 

@@ -111,6 +111,7 @@ class Export(Section):
     """The dataset: its validation split, and the metadata in its card."""
 
     name: str = Field(default="vignette-notes", pattern=NAME)
+    """Of the dataset."""
     license: str = "CC-BY-4.0"
     """SPDX identifier."""
     version: str = Field(default="1.0.0", pattern=NAME)

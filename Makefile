@@ -25,8 +25,9 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export SOURCES
 
 # uv installs in a third of pip's time; if it cannot be installed or fails, pip is used. uv does not read pip's settings,
-# so pip's folder of wheels is passed on. TORCH_INDEX adds an index of torch builds, whose
-# CPU builds (version 2.x.y+cpu) rank above the plain ones and need no CUDA packages.
+# so pip's folder of wheels is passed on. Both compile the packages, which the first run would do otherwise.
+# TORCH_INDEX adds an index of torch builds, whose CPU builds (version 2.x.y+cpu) rank above the plain ones and need no
+# CUDA packages.
 TORCH_INDEX ?=
 _index := $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)")
 export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
@@ -36,9 +37,10 @@ unexport UV_SYSTEM_PYTHON
 export PIP_USER :=
 define install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv \
-		&& $(BIN)/uv pip install --python $(BIN)/python --quiet --index-strategy unsafe-best-match $(_index) \
-			-c constraints.txt -e "$(1)" \
-		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check $(_index) -c constraints.txt -e "$(1)"
+		&& $(BIN)/uv pip install --python $(BIN)/python --quiet --compile-bytecode \
+			--index-strategy unsafe-best-match $(_index) -c constraints.txt -e "$(1)" \
+		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --compile $(_index) \
+			-c constraints.txt -e "$(1)"
 endef
 
 .PHONY: repro demo test check setup lock published bench soak local-llm test-llm exchange docs stop lint style clean

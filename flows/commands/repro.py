@@ -16,7 +16,6 @@ import typer
 
 from flows.commands.probe import probe_roles, roles_to_probe, would_change
 from flows.lineage.lineage import current_lineage, is_recorded, recorded_lineages
-from flows.lineage.report import write_report
 from flows.rebuild.plan import require_as_locked, stages_to_run
 from flows.rebuild.server import stop_if_unused, use_server
 from flows.repository.code import StageCode
@@ -114,6 +113,8 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
             return 1
         require_as_locked(pipeline, stages)
     if pipeline == MAIN:
+        from flows.lineage.report import write_report  # loads Jinja
+
         write_report()
         backfill()
         if stages:

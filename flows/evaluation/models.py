@@ -71,7 +71,7 @@ class CommandRun:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close the clients and stop the simulator."""
+        """Close the clients."""
         await self._clients.close()
 
     def require_answers(self) -> None:

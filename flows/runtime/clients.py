@@ -1,8 +1,6 @@
-"""Opens model clients lazily, with the simulator where a role is served by it, and closes them with the stage."""
+"""Opens model clients lazily and closes them with the stage. The simulator answers within this process."""
 
 import asyncio
-import os
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
@@ -22,10 +20,6 @@ from tasks.transport.inspection import sum_used
 from tasks.transport.roles import open_role
 from tasks.transport.store import ResponseStore
 
-PROJECT = Path(__file__).resolve().parents[2]
-STOP_SECONDS = 30  # a worker that is still loading its libraries notices the end after them
-
-
 Confirm = Callable[[Params], None]
 """Raises BudgetError for a run that may cost too much; called, in a thread, before the first paid call."""
 
@@ -34,8 +28,7 @@ class Clients:
     """The model clients of one run of one stage, one per role.
 
     ``fingerprints`` holds the recorded identities of the models. Each worker process of a stage makes its own
-    ``Clients``; ``simulator_url`` is then the address of the simulator that the parent process started. ``quiet``:
-    calls are not counted.
+    ``Clients``. ``quiet``: calls are not counted.
     """
 
     def __init__(
@@ -44,12 +37,11 @@ class Clients:
         params: Params,
         confirm: Confirm | None = None,
         *,
-        simulator_url: str | None = None,
         fingerprints: Path = FINGERPRINTS,
         quiet: bool = False,
     ) -> None:
         self.stage, self.params, self.confirm = stage, params, confirm
-        self.simulator_url, self.fingerprints, self.quiet = simulator_url, fingerprints, quiet
+        self.fingerprints, self.quiet = fingerprints, quiet
         self._open = AsyncExitStack()
         self._store: ResponseStore | None = None
         self._clients: dict[RoleName, LazyClient] = {}
@@ -93,7 +85,7 @@ class Clients:
             )
 
     async def close(self) -> None:
-        """Close the clients and the store, and stop the simulator if this object started it."""
+        """Close the clients and the store."""
         await self._open.aclose()
         if dropped := sum(keeper.dropped for keeper in self._keepers):
             print(f"{self.stage}: {dropped} kept replies could not be read and were asked for again", file=sys.stderr)
@@ -109,15 +101,13 @@ class Clients:
         if self.confirm is not None:
             await asyncio.to_thread(self.confirm, self.params)
 
-    def start_simulator(self) -> str:
-        """Address of the simulator, which is started on first use unless ``simulator_url`` was given."""
-        if self.simulator_url is None:
-            self.simulator_url = self._open.enter_context(SimulatorServer()).base_url
-        return self.simulator_url
-
     async def open(self, role: RoleName, fingerprint: Fingerprint) -> RoleAsk:
         """Open the connection of a role."""
-        settings = self.params.roles[role]
+        settings, app = self.params.roles[role], None
+        if settings.is_simulator:
+            from tasks.simulator.app import make_app  # loads Starlette, which other endpoints do not need
+
+            app = make_app()
         client = open_role(
             role,
             settings,
@@ -127,8 +117,8 @@ class Clients:
             sending=self.params.runtime.sending.get(role, Sending()),
             budget=run_budget(self.params),
             prices=self.params.prices,
-            base_url=self.start_simulator() if settings.is_simulator else None,
-            before_first=None if settings.is_simulator else self._confirm,
+            app=app,
+            before_first=self._confirm if app is None else None,
             collect=is_collecting(),
             progress=None if self.quiet else self._open.enter_context(progress(self.stage, 0, CALL)),
         )
@@ -154,47 +144,3 @@ class LazyClient:
         for answer in answers:
             self._clients.note(self._role, answer)
         return answers
-
-
-class SimulatorServer:
-    """The simulator as a subprocess on a free loopback port.
-
-    Its standard input is a pipe whose write end only this process has, so the simulator ends however this process does.
-    """
-
-    def __init__(self, arguments: Sequence[str] = (), *, workers: int | None = None) -> None:
-        count = workers or min(os.cpu_count() or 1, 4)
-        command = [sys.executable, "-m", "tasks.simulator.server", "--with-parent", "--workers", str(count)]
-        self._process = subprocess.Popen(
-            [*command, *arguments], cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        assert self._process.stdout is not None
-        self.base_url = self._process.stdout.readline().strip()
-        if not self.base_url:
-            self.stop()
-            raise EndpointError(
-                f"the simulator did not start (exit status {self._process.returncode}); "
-                "its message is printed above; try: python -m tasks.simulator.server"
-            )
-
-    @property
-    def pid(self) -> int:
-        """Process id of its first worker."""
-        return self._process.pid
-
-    def stop(self) -> None:
-        """Stop the simulator; all its workers exit when their standard input closes."""
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                stream.close()
-        try:
-            self._process.wait(timeout=STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-
-    def __enter__(self) -> "SimulatorServer":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()

@@ -28,12 +28,13 @@ from flows.repository.params import run_budget
 from flows.repository.pipeline import CODE
 from flows.repository.workspace import be_quiet, workspace
 from flows.runtime.chunks import ChunkWork, Frames, worth_retrying
-from flows.runtime.clients import PROJECT, Clients, Confirm, SimulatorServer
+from flows.runtime.clients import Clients, Confirm
 from schemas.errors import IdentityError, StoreError
 from schemas.params import Params
 from tasks.domains.in_use import use_domain
 from tasks.progress import CHUNK, progress
 
+PROJECT = Path(__file__).resolve().parents[2]
 LOCAL = "local"
 USED = "used"
 """The table with the response store's keys of the replies that a chunk used, next to its results."""
@@ -44,7 +45,6 @@ class Job:
     """Everything but its tables that a worker needs for a chunk.
 
     ``params`` are those that dvc.yaml lists for the stage, ``fingerprints`` holds the recorded identities by file name.
-    ``simulator_url`` is None on a cluster elsewhere, whose workers start simulators of their own.
     """
 
     work: ChunkWork
@@ -52,7 +52,6 @@ class Job:
     params: Params
     fingerprints: dict[str, str]
     code: str
-    simulator_url: str | None
     confirm: Confirm | None
 
 
@@ -84,7 +83,6 @@ async def run_on_dask(clients: Clients, work: ChunkWork, chunks: Sequence[Frames
 
 
 def _job(clients: Clients, work: ChunkWork, params: Params) -> Job:
-    is_simulated = any(role.is_simulator for role in params.roles.values())
     return Job(
         work,
         clients.stage,
@@ -92,7 +90,6 @@ def _job(clients: Clients, work: ChunkWork, params: Params) -> Job:
         params.model_copy(update={"budget": run_budget(params)}),
         {file.name: file.read_text(encoding="utf-8") for file in sorted(clients.fingerprints.glob("*.json"))},
         code_hash(),
-        clients.start_simulator() if is_simulated and params.runtime.dask == LOCAL else None,
         clients.confirm,
     )
 
@@ -118,22 +115,13 @@ def remote_chunk(url: str, job: Job) -> None:
 
 async def _process(url: str, job: Job, fingerprints: Path) -> None:
     params = job.params
-    simulator = job.simulator_url
-    if simulator is None and any(role.is_simulator for role in params.roles.values()):
-        simulator = _own_simulator(params.domain).base_url
-    clients = Clients(job.stage, params, job.confirm, simulator_url=simulator, fingerprints=fingerprints)
+    clients = Clients(job.stage, params, job.confirm, fingerprints=fingerprints)
     try:
         done: Frames = await job.work(read_frames(f"{url}/in"), clients.of, params)
         clients.require_answers()
         write_frames(f"{url}/out", {**done, USED: pd.DataFrame({"key": sorted(clients.used_keys())})})
     finally:
         await clients.close()
-
-
-@lru_cache(maxsize=1)
-def _own_simulator(domain: str) -> SimulatorServer:
-    """The simulator of this worker process in ``domain``, which ends with the process."""
-    return SimulatorServer(workers=1)
 
 
 def write_frames(url: str, frames: Frames) -> None:

@@ -27,8 +27,6 @@ from schemas.tables.registry import schema_of
 from tasks.llm.calls import Ask
 from tasks.llm.costs import Used
 from tasks.network.definition import NetworkDefinition, load_definition
-from tasks.people.forms import read_returned, split_by_form
-from tasks.statistics.metric_rows import COMPUTED
 
 if TYPE_CHECKING:
     from flows.runtime.clients import Clients
@@ -118,6 +116,8 @@ class Stage:
 
         Files of another form belong to an earlier lineage, whose commit holds them. They are skipped with a message.
         """
+        from tasks.people.forms import read_returned, split_by_form  # loads Jinja, which few stages need
+
         folder = self.files.dep(stem)
         files = {file.name: read_returned(file) for file in sorted(folder.glob("*.json"))}
         current, older = split_by_form(files, form)
@@ -194,13 +194,17 @@ class Stage:
         return self._opened[0].used(self._opened[1:]) if self._opened else (set(), Used())
 
     async def close(self) -> None:
-        """Close the clients and stop the simulator."""
+        """Close the clients."""
         for clients in self._opened:
             await clients.close()
 
     def provenance(self, roles: Sequence[RoleName]) -> str:
         """The models behind the numbers, for the provenance column of metric tables."""
-        return ", ".join(f"{role}: {self.ask(role).label}" for role in roles) or COMPUTED
+        if roles:
+            return ", ".join(f"{role}: {self.ask(role).label}" for role in roles)
+        from tasks.statistics.metric_rows import COMPUTED  # loads SciPy's statistics, which many stages never use
+
+        return COMPUTED
 
 
 def require_scored(unscored: pd.DataFrame, of: int, allowed: float, where: str, see: str = "") -> None:

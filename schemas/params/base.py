@@ -16,10 +16,10 @@ Device = Literal["cpu", "cuda", "auto"]
 class Section(BaseModel):
     """A frozen section of params.yaml; an unknown key is an error, never ignored.
 
-    The string below a field is its description in the reference.
+    The string below a field is its description in the reference, which is read from the source.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     def declared_only(self, declared: Collection[str], prefix: str = "") -> Self:
         """A copy that has the params named in ``declared`` (``doclens`` or ``doclens.notes``), and no other.

@@ -2,7 +2,7 @@
 
 A function gets the domain or its rules as an argument. Only the simulator reads the domain in use: it runs in a process
 that works in one domain. Its name is kept in an environment variable, so that processes started by this one
-(the simulator's workers, pools of a baseline) work in the same domain.
+(pools of a baseline) work in the same domain.
 """
 
 import os

@@ -86,7 +86,7 @@ class Direct:
             self._watch.check()
             if self._stopped:
                 raise self._stopped
-            async with asyncio.timeout(self.sending.timeout_s):
+            async with asyncio.timeout(self.endpoint.timeout_s):
                 body = await self.endpoint.chat(request.content)
             completion = read_completion(body)
         except TimeoutError:

@@ -8,7 +8,7 @@ import email.utils
 import json
 import os
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, TypeVar
 from urllib.request import getproxies, proxy_bypass
 
@@ -47,21 +47,30 @@ PACKING = (b"content-encoding", b"content-length", b"transfer-encoding")
 ACCEPTED = {"Accept": "application/json", "Accept-Encoding": "gzip, deflate"}
 CONNECTIONS = httpx.Limits(max_connections=None, max_keepalive_connections=100)
 
+App = Callable[[MutableMapping[str, Any], Any, Any], Awaitable[None]]
+"""An ASGI application."""
+IN_PROCESS = "http://simulator/v1"
+"""The address under which an application in this process is asked."""
+
 R = TypeVar("R")
 
 
 class Endpoint:
-    """The endpoint of a role. ``base_url`` replaces the role's own (the address of the simulator).
+    """The endpoint of a role. ``base_url`` replaces the role's own. ``app`` answers in its place within this process.
 
     The key is read from the environment and used for nothing but the request header.
     """
 
-    def __init__(self, name: RoleName, role: Role, sending: Sending, base_url: str | None = None) -> None:
-        url = httpx.URL(base_url or role.base_url)
+    def __init__(
+        self, name: RoleName, role: Role, sending: Sending, base_url: str | None = None, app: App | None = None
+    ) -> None:
+        url = httpx.URL(IN_PROCESS if app else base_url or role.base_url)
         variable = key_variable(role, sending)
         key = os.environ.get(variable) if variable else None
         self.address = public_url(str(url))
         self._missing_key = None if key else _missing_key(name, variable)
+        self.timeout_s = None if app else sending.timeout_s
+        """Of one attempt. There is none within this process, where all requests wait while one is worked on."""
         self._secrets = [key or "", *url_secrets(str(url)), *role.query.values(), *role.headers.values()]
         self._client = openai.AsyncOpenAI(
             base_url=url.copy_with(query=None),
@@ -71,7 +80,9 @@ class Endpoint:
             default_query={**url_query(str(url)), **role.query},
             default_headers={**ACCEPTED, **_account_headers(role), **role.headers},
             http_client=httpx.AsyncClient(
-                transport=_Bounded(url, self._missing_key if variable else None),
+                transport=httpx.ASGITransport(app, raise_app_exceptions=False)
+                if app
+                else _Bounded(url, self._missing_key if variable else None),
                 timeout=sending.timeout_s,
                 follow_redirects=False,
                 trust_env=False,

@@ -12,7 +12,7 @@ from tasks.progress import Count
 from tasks.transport.budget import Account, role_prices
 from tasks.transport.client import Keeper, RoleAsk
 from tasks.transport.direct import Direct
-from tasks.transport.endpoint import Endpoint
+from tasks.transport.endpoint import App, Endpoint
 from tasks.transport.fingerprint import Fingerprint, simulator_identity
 from tasks.transport.missing import Collector
 from tasks.transport.probing import Send, Sighting, greet, probe
@@ -35,6 +35,7 @@ async def open_role(
     budget: Budget | None = None,
     prices: Mapping[str, Price] | None = None,
     base_url: str | None = None,
+    app: App | None = None,
     progress: Count | None = None,
     before_first: Callable[[], Awaitable[None]] | None = None,
     collect: bool = False,
@@ -42,12 +43,12 @@ async def open_role(
     """The client of a role, for as long as the context lasts.
 
     ``fingerprint`` is the recorded one; the endpoint must still match it when the first request is sent. ``base_url``
-    replaces the role's own (the address of the simulator). ``before_first`` is awaited before the first request; its
-    error stops the stage. ``collect``: requests without a stored reply are noted and not sent. Raises ParamsError when
-    a cap in dollars is set and the model has no price.
+    replaces the role's own; ``app`` answers in its place within this process. ``before_first`` is awaited before the
+    first request; its error stops the stage. ``collect``: requests without a stored reply are noted and not sent.
+    Raises ParamsError when a cap in dollars is set and the model has no price.
     """
     sending, budget = sending or Sending(), budget or Budget()
-    endpoint = Endpoint(name, role, sending, base_url)
+    endpoint = Endpoint(name, role, sending, base_url, app)
     known = role_prices(name, role, fingerprint, budget, prices or {})
     account = Account(store, budget, known)
     direct, keeper = Direct(endpoint, sending, account), Keeper(name, fingerprint, account, stage)

@@ -17,7 +17,6 @@ BY_NAME = {
     "flows.repository.pipeline": "a stage, whose code begins with its function",
     "tasks.measures.own": "a user's file, which dvc.yaml lists",
     "tasks.simulator.dispatch": "handlers, which it names",
-    "tasks.simulator.server": "a module that the handlers import as well",
 }
 """The modules that import others by name, and what."""
 STAGES = StageCode(ROOT)

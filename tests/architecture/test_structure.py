@@ -13,6 +13,7 @@ KNOW_THE_SIMULATOR = (
     "tasks.judges",  # measures judges, the annotator and the writer's rules on planted truth
     "tasks.measures.doclens.evaluators",  # the evaluator without a model
     "tasks.transport.simulator_code",
+    "flows.runtime.clients",  # asks it within the process
     "flows.commands.domain",  # checks the files that the simulator reads
 )
 

@@ -20,7 +20,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from flows.repository.workspace import FOLDER, STORE
-from flows.runtime.clients import SimulatorServer
 from schemas.params.llm import Role, Sending
 from tasks.domains.rules import rules_of
 from tasks.llm.calls import Call
@@ -31,15 +30,16 @@ from tasks.transport.roles import open_role
 from tasks.transport.store import ResponseStore
 from tests.benchmarks.rows import Row, row, seconds
 from tests.support.clone import Clone
+from tests.support.endpoints import SimulatorServer, simulator
 from tests.support.hosted import serving
 from tests.support.records import NETWORK, random_records
 from tests.support.stored import forget
 
 
 @contextmanager
-def delayed(simulator: SimulatorServer, seconds: float) -> Iterator[str]:
-    """Serve the models of ``simulator``, each chat reply at least ``seconds`` after its request; yields the address."""
-    client = httpx.AsyncClient(base_url=simulator.base_url, timeout=60)
+def delayed(server: SimulatorServer, seconds: float) -> Iterator[str]:
+    """Serve the models of ``server``, each chat reply at least ``seconds`` after its request; yields the address."""
+    client = httpx.AsyncClient(base_url=server.base_url, timeout=60)
 
     async def pass_on(request: Request) -> Response:
         path = request.path_params["path"]
@@ -87,8 +87,8 @@ def calls() -> Iterator[Row]:
     """Notes a second through the store, and from the store, against a bare loop over the same client."""
     prompts = build_prompts(random_records(CALLS), NETWORK, rules_of("respiratory"), seed=7)["single_prompt"]
     asked = [Call(f"{n}/write", note_messages(text), sample=n) for n, text in enumerate(prompts)]
-    with SimulatorServer() as server:
-        asyncio.run(_bare(server.base_url, asked))  # the workers load their rules
+    with simulator() as server:
+        asyncio.run(_bare(server.base_url, asked))  # it loads its rules
         rounds = [(asyncio.run(_bare(server.base_url, asked)), *_stored(server.base_url, asked)) for _ in range(ROUNDS)]
     bare, ours, kept = (CALLS / statistics.median(taken) for taken in zip(*rounds, strict=True))
     yield row("notes written a second through the store", ours, bare, "bare AsyncOpenAI loop", "calls/s", CALLS)
@@ -130,7 +130,7 @@ async def _bare(base_url: str, asked: list[Call]) -> float:
 
 def dask() -> Iterator[Row]:
     """Seconds of a stage's work on two workers, against one; the start of cluster and process is left out."""
-    with TemporaryDirectory() as folder, SimulatorServer(workers=1) as simulator, delayed(simulator, LATENCY_S) as url:
+    with TemporaryDirectory() as folder, simulator() as server, delayed(server, LATENCY_S) as url:
         clone = Clone(Path(folder))
         clone.set_params(sample__records=RECORDS, runtime__chunk_rows=CHUNK)
         clone.vignette("probe")

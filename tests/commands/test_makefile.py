@@ -33,5 +33,6 @@ def test_packages_go_into_the_environment_of_a_clone_whose_path_has_blanks(tmp_p
     uv = [(arguments, system) for program, arguments, system, _ in ran if program == ".venv/bin/uv"]
     place = f"--python {Path(target).parent}/bin/python "
     assert uv and place in uv[-1][0] and {system for _, system in uv} == {""}
+    assert "--compile-bytecode" in uv[0][0], "the first run does not compile the packages"
     pip = [(arguments.endswith(" uv"), user) for program, arguments, _, user in ran if program.endswith("/python")]
     assert pip == [(True, "")], "pip installs uv, and nothing where uv succeeds"

@@ -1,15 +1,17 @@
 """The site has every page, and the table of docs/scale.md follows from the measurements in docs/scale.csv."""
 
+import ast
+import inspect
 import re
 from collections.abc import Iterator
 from html import unescape
+from itertools import pairwise
 from pathlib import Path
 from typing import get_args
 
 import pandas as pd
 import pytest
 from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 from flows.commands.cli import COMMANDS
 from flows.repository.pipeline import MAIN, read_pipeline
@@ -51,24 +53,32 @@ def test_no_page_loads_anything_from_another_host(site: Path) -> None:
 def test_the_reference_lists_every_param_stage_and_command(site: Path) -> None:
     reference = {name: text(site / "reference" / f"{name}.html") for name in ("params", "stages", "commands", "tables")}
     words = set(reference["params"].split())
-    assert [name for name, _ in params(Params) if name not in words] == []
+    assert [name for name, _ in params(Params) if name.rpartition(".")[2] not in words] == []
     assert all(f"\n  {name}:" in reference["stages"] for name in read_pipeline(ROOT / MAIN))
     assert all(f"vignette {name}" in reference["commands"] for name in COMMANDS)
     assert "characters into the note, 0-based" in reference["tables"] and "RELIABILITY" in reference["tables"]
 
 
-def params(section: type[BaseModel]) -> Iterator[tuple[str, FieldInfo]]:
-    """Name and field of each param; sections, also those in mappings, are replaced by their params."""
+def params(section: type[BaseModel]) -> Iterator[tuple[str, bool]]:
+    """Each param, and whether a string below it describes it; sections are replaced by their params."""
+    described = set[str]()
+    for kind in section.__mro__[: section.__mro__.index(BaseModel)]:
+        body = ast.parse(inspect.getsource(kind)).body[0].body  # type: ignore[attr-defined]
+        described |= {ast.unparse(one.target) for one, below in pairwise(body) if is_described(one, below)}
     for name, field in section.model_fields.items():
         held = [part for part in (field.annotation, *get_args(field.annotation)) if isinstance(part, type)]
         inner = [part for part in held if issubclass(part, BaseModel)]
-        yield from params(inner[0]) if inner else [(name, field)]
+        yield from params(inner[0]) if inner else [(f"{section.__name__}.{name}", name in described)]
+
+
+def is_described(one: ast.stmt, below: ast.stmt) -> bool:
+    return isinstance(one, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
 
 
 def test_every_param_has_a_description() -> None:
     found = list(params(Params))
     assert len(found) > 100
-    assert [name for name, field in found if not field.description] == [], "add a string below it in schemas/params"
+    assert [name for name, described in found if not described] == [], "add a string below it in schemas/params"
 
 
 @pytest.mark.parametrize("folder", ["reports/tables", "reports/published/tables"])

@@ -1,73 +1,86 @@
-"""The simulator's server ends with the process that started it."""
+"""The simulator answers within the process of a stage, and the same on a port."""
 
-import os
-import signal
-import subprocess
+import asyncio
+import json
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import httpx
 import psutil
 import pytest
 
+from flows.runtime.clients import Clients
+from schemas.params.llm import Sending
+from tasks.llm.calls import Answer, Call, Message
+from tasks.simulator import dispatch
 from tasks.simulator.faults import Faults, spoil
-from tests.support.endpoints import simulator
+from tasks.transport.fingerprint import Fingerprint, simulator_identity
+from tasks.transport.store import ResponseStore, unpack
+from tests.support.endpoints import WRITER, answers, chat, simulator
 from tests.support.hosted import completion
+from tests.support.params import shipped
+from tests.support.stored import sql
 
 CLIENT = httpx.Client(timeout=60)
 
-STARTER = """
-from flows.runtime.clients import SimulatorServer
-import time
-server = SimulatorServer(workers=3)
-print(server.pid, flush=True)
-time.sleep(60)
-"""
+
+def asked_in_process(folder: Path, calls: list[Call], **sending: float) -> list[Answer]:
+    """The writer's answers to a stage's calls."""
+    fingerprint = Fingerprint("writer", simulator_identity(WRITER))
+    (folder / "writer.json").write_text(fingerprint.to_json())
+    runtime = {"store": str(folder / "responses.sqlite"), "sending": {"writer": Sending(**sending)}}
+    params = shipped(roles={"writer": WRITER}, runtime=runtime)
+
+    async def run() -> list[Answer]:
+        clients = Clients("test", params, fingerprints=folder)
+        try:
+            return await clients.of("writer")(calls)
+        finally:
+            await clients.close()
+
+    return asyncio.run(run())
 
 
-def processes(pid: int) -> list[psutil.Process]:
-    """The server's processes: the one that was started, and its workers."""
-    first = psutil.Process(pid)
-    return [first, *first.children()]
+def kept(folder: Path) -> list[tuple[bytes, str, dict[str, Any]]]:
+    """Key, request and reply without its time of all calls that are stored."""
+    with ResponseStore(folder / "responses.sqlite") as store:
+        rows = sql(store, "SELECT key, request, reply FROM responses ORDER BY key")
+    return [(key, unpack(request), json.loads(unpack(reply)) | {"created": 0}) for key, request, reply in rows]
 
 
-def wait_for_workers(pid: int, workers: int, seconds: float = 60) -> list[psutil.Process]:
-    """The server's processes once it has forked its workers, for which it first loads libraries."""
-    deadline = time.monotonic() + seconds
-    while len(running := processes(pid)) <= workers:
-        assert time.monotonic() < deadline, f"{len(running) - 1} of {workers} workers"
-        time.sleep(0.05)
-    return running
+def test_a_stage_asks_the_simulator_without_a_port_or_process(tmp_path: Path, server: str) -> None:
+    tasks = ("write a clinical note\n\nThe note must mention:\n- cough", "guess")
+    calls = [Call(f"{n}", (Message("user", f"Task: {tasks[n % 2]}"),), sample=n) for n in range(20)]
+    for folder in (tmp_path / "within", tmp_path / "port"):
+        folder.mkdir()
+    this = psutil.Process()
+    before = this.net_connections(), this.children()
+    within = asked_in_process(tmp_path / "within", calls)
+    assert (this.net_connections(), this.children()) == before
+    assert within == answers(server, tmp_path / "port", calls) and all(answer.ok for answer in within)
+    assert kept(tmp_path / "within") == kept(tmp_path / "port") and len(kept(tmp_path / "port")) == 20
 
 
-def wait_gone(running: list[psutil.Process], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in running):
-            return True
-        time.sleep(0.05)
-    return False
+def test_no_request_times_out_while_a_slow_rule_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    module = ModuleType("tasks.simulator.writer.testing")
 
+    def slow(request: object) -> str:
+        asked.append(request)
+        time.sleep(0.3)
+        return "done"
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_the_server_ends_with_the_process_that_started_it(how: signal.Signals) -> None:
-    starter = subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, text=True, cwd=Path.cwd())
-    running = wait_for_workers(int(starter.stdout.readline()), 2)
-    os.kill(starter.pid, how)
-    starter.wait()
-    assert wait_gone(running, 3)
-
-
-def test_the_server_ends_when_stopped_and_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    with simulator(workers=2) as server:
-        running = wait_for_workers(server.pid, 1)
-        assert len(list(tmp_path.glob("vignette-endpoint-*"))) == 1
-    assert wait_gone(running, 3)
-    assert list(tmp_path.iterdir()) == []
+    module.slow = slow  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(dispatch._HANDLERS, "slow", "writer.testing:slow")
+    calls = [chat(n, "Task: slow\n\n") for n in range(6)]
+    found = asked_in_process(tmp_path, calls, timeout_s=0.1, backoff_s=0.01)
+    assert [answer.text for answer in found] == ["done"] * 6 and len(asked) == 6
 
 
 @pytest.fixture(scope="module")

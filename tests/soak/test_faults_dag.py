@@ -27,7 +27,7 @@ class Faulty(Outcome):
 def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Faulty]:
     folder = tmp_path_factory.mktemp("faults")
     clone, journal = Clone(folder / "clone"), folder / "journal"
-    with simulator("--journal", str(journal), "--faults", FAULTS, "--retry-after", "0.2", workers=2) as server:
+    with simulator("--journal", str(journal), "--faults", FAULTS, "--retry-after", "0.2") as server:
         roles = clone.roles_at(server.base_url)
         clone.set_params(
             roles=roles,

@@ -15,7 +15,7 @@ STAGES = ("write", "filter", "compact", "review", "note_qa")
 
 def test_imported_replies_rebuild_a_lineage_without_its_endpoint(tmp_path: Path) -> None:
     first, journal, replies = Clone(tmp_path / "first"), tmp_path / "journal", tmp_path / "replies.jsonl"
-    with simulator("--journal", str(journal), workers=2) as server:
+    with simulator("--journal", str(journal)) as server:
         roles = first.roles_at(server.base_url)
         first.set_params(**SMALL | {"roles": roles, "sample__records": 30})
         first.vignette("repro", *STAGES)

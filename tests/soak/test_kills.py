@@ -28,10 +28,9 @@ import pytest
 
 from flows.repository.pipeline import model_stages, stage_files
 from flows.repository.workspace import FOLDER, STORE
-from flows.runtime.clients import SimulatorServer
 from tasks.transport.processes import STAGE_RUNNER
 from tests.support.clone import SMALL, Clone
-from tests.support.endpoints import journal_lines
+from tests.support.endpoints import SimulatorServer, journal_lines
 from tests.support.killing import BOUNDARIES
 from tests.support.stored import forget
 
@@ -51,14 +50,13 @@ class Endpoint:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self._arguments = ("--journal", str(journal), "--port", str(probe.getsockname()[1]))
-        self.server = SimulatorServer(self._arguments, workers=2)
+        self.server = SimulatorServer(*self._arguments)
 
     def restart(self) -> None:
-        """Kill its first process and start it again; the others end with the first."""
-        os.kill(self.server.pid, signal.SIGKILL)
-        self.server.stop()
+        """Kill it and start it again."""
+        self.server.kill()
         time.sleep(1.0)
-        self.server = SimulatorServer(self._arguments, workers=2)
+        self.server = SimulatorServer(*self._arguments)
 
 
 @dataclass
@@ -182,7 +180,7 @@ def benched(folder: Path, stages: list[str]) -> Iterator[Bench]:
         yield found
         clone.vignette("server", "stop")
     finally:
-        endpoint.server.stop()
+        endpoint.server.kill()
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,7 @@ asyncio.run(run())
 
 
 def test_a_hundred_thousand_calls_take_no_more_memory_than_ten_thousand(tmp_path: Path) -> None:
-    with simulator(workers=2) as server:
+    with simulator() as server:
         command = [sys.executable, "-c", ASKER, server.base_url, str(tmp_path / "s.sqlite")]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     few, many = json.loads(done.stdout).values()

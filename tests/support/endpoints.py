@@ -1,28 +1,54 @@
 """Endpoints and roles for tests of the language-model layer."""
 
 import asyncio
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from flows.runtime.clients import SimulatorServer
 from schemas.params.llm import Role, Sending
 from tasks.llm.calls import Answer, Call, Message, Reply
 from tasks.transport.client import RoleAsk
 from tasks.transport.fingerprint import Fingerprint, simulator_identity
+from tasks.transport.processes import die_with
 from tasks.transport.roles import open_role
 from tasks.transport.store import ResponseStore
+from tests.support.imports import ROOT
 
 WRITER = Role(base_url="simulator", model="vignette-writer")
 QUICK = Sending(timeout_s=2.0, backoff_s=0.01, breaker_failures=10_000, concurrency=16)
 
 
+class SimulatorServer:
+    """The simulator as a process on a port, with further arguments (faults, journal)."""
+
+    def __init__(self, *arguments: str) -> None:
+        command, parent = [sys.executable, "-m", "tasks.simulator.server", *arguments], os.getpid()
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: die_with(parent, signal.SIGKILL)
+        )
+        assert self.process.stdout is not None
+        self.base_url = self.process.stdout.readline().strip()
+        assert self.base_url, "the simulator did not start; its message is printed above"
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.process.kill()
+        self.process.communicate()
+
+
 @contextmanager
-def simulator(*arguments: str, workers: int = 1) -> Iterator[SimulatorServer]:
-    """The simulator's server with further arguments (faults, journal)."""
-    with SimulatorServer(arguments, workers=workers) as server:
+def simulator(*arguments: str) -> Iterator[SimulatorServer]:
+    """The simulator on a port for as long as the context lasts."""
+    server = SimulatorServer(*arguments)
+    try:
         yield server
+    finally:
+        server.kill()
 
 
 @asynccontextmanager

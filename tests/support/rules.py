@@ -11,9 +11,9 @@ import pytest
 
 from tasks.llm.calls import Answer, Call, Message, Reply
 from tasks.simulator import dispatch
+from tasks.simulator.app import Journal, make_app
 from tasks.simulator.faults import Faults
 from tasks.simulator.request import ChatRequest
-from tasks.simulator.server import Journal, make_app
 from tests.support.hosted import serving
 
 

@@ -157,7 +157,7 @@ def watching(folder: Path) -> Iterator[Watched]:
         watched = Watched(Clone(disk / "clone"), folder)
         watched.exchange("writer", "vignette-writer")
         arguments = ("--aliases", str(folder / "aliases.json"), "--journal", str(folder / "journal"))
-        with simulator(*arguments, workers=2) as server:
+        with simulator(*arguments) as server:
             roles = {name: role | {"model": name} for name, role in watched.clone.roles_at(server.base_url).items()}
             watched.clone.set_params(roles=roles, watch__every_seconds=INTERVAL, **SMALL)
             with _served(watched):

@@ -19,7 +19,6 @@ from tasks.transport.shown import escaped_output
 COMMANDS = {
     "repro": ("flows.commands.repro", "Probe the models, rebuild what changed, record the lineage."),
     "stage": ("flows.commands.stage", "Run one stage of a pipeline, as dvc.yaml does."),
-    "code": ("flows.commands.code", "Name the stages whose code changed; update fingerprints/code/."),
     "probe": ("flows.commands.probe", "Identify the model of each role; update fingerprints/."),
     "trial": ("flows.commands.trial", "Run every stage on a few records, and estimate the whole run."),
     "watch": ("flows.commands.watch", "Probe on a schedule; rebuild what a changed model affects."),

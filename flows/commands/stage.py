@@ -18,11 +18,13 @@ import typer
 from flows.rebuild.dvc_stage import NO_MORE_CALLS
 from flows.rebuild.server import use_server
 from flows.repository.cache import restore_outputs
+from flows.repository.code import FOLDER, StageCode
 from flows.repository.kept_runs import keep_run
 from flows.repository.lock import keep_lock
 from flows.repository.params import is_collecting, load_params
 from flows.repository.pipeline import stage_files, stage_function
 from flows.repository.processes import stage_lease
+from flows.repository.terminal import fitted, terminal_width
 from flows.repository.workspace import LOGGER
 from schemas.errors import (
     BudgetError,
@@ -35,7 +37,7 @@ from schemas.errors import (
     first_cause,
 )
 from schemas.params import Params
-from tasks.tracking.lineage import StageRun
+from tasks.tracking.lineage import CODE_STAGE, StageRun
 from tasks.transport.instructions import use_instruction_set
 from tasks.transport.processes import RUN, end_with_parent
 
@@ -56,7 +58,14 @@ def main(
     params: Path = Path("params.yaml"),
     show_traceback: Annotated[bool, typer.Option("--traceback", help="Show where an error was raised.")] = False,
 ) -> None:
-    """Run one stage as a Prefect flow. When it fails, its previous outputs are restored."""
+    """Run one stage as a Prefect flow. When it fails, its previous outputs are restored.
+
+    Stage `code` names the stages whose code changed, and writes fingerprints/code/.
+    """
+    if name == CODE_STAGE:  # it reads all code and runs none of it: no params, no flow
+        changed = StageCode().write()
+        print(fitted(f"{FOLDER}: {'changed: ' + ', '.join(changed) if changed else 'unchanged'}", terminal_width()))
+        return
     end_with_parent()
     try:
         with stage_lease(pipeline, name):

@@ -18,7 +18,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     found = Clone(folder)
     names = ("sample", "doclens")
     written = [{FILE.format(name): {"cache": False, "persist": True}} for name in names]
-    stages = {"code": {"cmd": "vignette code", "deps": ["flows", "tasks", "schemas"], "outs": written}} | {
+    stages = {"code": {"cmd": "vignette stage code", "deps": ["flows", "tasks", "schemas"], "outs": written}} | {
         name: {"cmd": f"cp {FILE.format(name)} {name}.json", "deps": [FILE.format(name)], "outs": [f"{name}.json"]}
         for name in names
     }

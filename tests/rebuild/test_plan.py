@@ -29,7 +29,7 @@ def status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     stages: dict[str, Any] = {
         name: {"cmd": "true", "deps": [files[name], *deps], "outs": [f"data/{name}"]} for name, deps in DEPS.items()
     }
-    stages = {"code": {"cmd": "vignette code", "deps": ["tasks"], "outs": list(files.values())}, **stages}
+    stages = {"code": {"cmd": "vignette stage code", "deps": ["tasks"], "outs": list(files.values())}, **stages}
     MAIN.write_text(yaml.safe_dump({"stages": stages}, sort_keys=False))
     found: dict[str, Any] = {}
     monkeypatch.setattr(plan, "_status", lambda *_: found)

@@ -39,7 +39,7 @@ def content(model: str, code: Code) -> dict[str, str]:
 def _domain(package: str) -> dict[str, str]:
     """Hashes of files of the domain in use: the writer's words or, for the other models, the lexicon that they read."""
     folder = domain_folder()
-    within = [folder / name for name in (("writer", "second") if package == "writer" else ("lexicon",))]
+    within = [folder / name for name in ("writer" if package == "writer" else "lexicon",)]
     files = [folder / f"{name}.yaml" for name in ("network", "wording", "history")]
     files += [path for one in within for path in sorted(one.rglob("*"))]
     return {

@@ -36,7 +36,6 @@ def private() -> Params:
     roles = dict.fromkeys(("writer", "annotator", "judge", "answerer"), ROLE)
     return shipped(
         roles=roles,
-        judges={"second": {**ROLE, "model": "other"}, "third": "small@https://models.test/v1?key=query-key"},
         note_qa_outside={"answerers": {"another": ROLE}},
         runtime={"store": "postgresql+psycopg://some-one:store-key@base.test/replies"},
     )
@@ -71,7 +70,7 @@ def lineage_of(params: Params) -> dict:
         "all": values,
         "role": {"roles.judge": values["roles"]["judge"]},
         "key": {f"roles.judge.{name}": values["roles"]["judge"][name] for name in ROLE},
-        "given": {"judges": {"third": "small@https://models.test/v1?key=query-key"}},
+        "given": {"evaluate": {"judge": "small@https://models.test/v1?key=query-key"}},
     }
     return {"stages": {name: {"params": {"params.yaml": of_stage}} for name, of_stage in listed.items()}}
 

@@ -55,8 +55,7 @@ def test_the_reference_lists_every_param_stage_and_command(site: Path) -> None:
     words = set(reference["params"].split())
     assert [name for name, _ in params(Params) if name.rpartition(".")[2] not in words] == []
     stages = {name.partition("@")[0] for name in read_pipeline(ROOT / MAIN)}  # probe@judge is of probe
-    assert [name for name in sorted(stages) if f"
-  {name}:" not in reference["stages"]] == []
+    assert [name for name in sorted(stages) if f"\n  {name}:" not in reference["stages"]] == []
     assert all(f"vignette {name}" in reference["commands"] for name in COMMANDS)
     assert "characters into the note, 0-based" in reference["tables"] and "RELIABILITY" in reference["tables"]
 

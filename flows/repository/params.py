@@ -126,7 +126,8 @@ def _explain(path: Path, problem: object) -> str:
     if problem["type"] == "missing":
         return f"{path}: key {key} is missing"
     found = problem["input"]
-    shown = public_url(found) if isinstance(found, str) and "@" in found else found  # an address may hold a password
+    private = isinstance(found, str) and "@" in found and ":" in found.partition("@")[0]  # perhaps user:password@host
+    shown = public_url(found) if private else found
     return f"{path}: {key} is {shown!r}; {expectation(problem)}"
 
 

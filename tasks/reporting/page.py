@@ -138,7 +138,7 @@ def tiles(
         (len(spans), "symptom spans"),
     ]
     listed: list[dict[str, Any]] = [{"value": f"{count:,}", "label": label} for count, label in counted]
-    for basis, (met, told) in class_counts(reproduction).items():
+    for basis, (met, told) in (class_counts(reproduction) if len(reproduction) else {}).items():
         listed.append({"value": f"{met:,} of {told:,}", "label": CLASSES[basis], "printed": True})
     if absent := int((reproduction["verdict"] == "absent").sum()):
         listed.append({"value": f"{absent:,}", "label": ABSENT_TABLES, "printed": True})

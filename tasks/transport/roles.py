@@ -50,8 +50,9 @@ async def open_role(
     sending, budget = sending or Sending(), budget or Budget()
     endpoint = Endpoint(name, role, sending, base_url, app)
     known = role_prices(name, role, fingerprint, budget, prices or {})
+    direct = Direct(endpoint, sending, Account(store, budget, known))  # whose checks of identity are no calls
     account = Account(store, budget, known)
-    direct, keeper = Direct(endpoint, sending, account), Keeper(name, fingerprint, account, stage)
+    keeper = Keeper(name, fingerprint, account, stage)
     collector = Collector(store, name, fingerprint, stage) if collect and not role.is_simulator else None
 
     async def identify() -> dict[str, str]:

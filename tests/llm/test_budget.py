@@ -109,7 +109,7 @@ def test_requests_in_flight_of_a_killed_process_count_as_spent(tmp_path: Path) -
         me = this_process()[0]
         sql(
             store,
-            "INSERT INTO reservations VALUES (:key, 'default', 4.0, 100, :me, 4194305, 1.0, 0)",
+            "INSERT INTO reservations VALUES (:key, 'default', 4.0, 100, :me, 4194305, 1.0)",
             key=b"k" * 32,
             me=me,
         )

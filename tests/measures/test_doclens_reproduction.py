@@ -135,6 +135,7 @@ def test_figures_that_the_mean_of_the_others_meets_are_left_out() -> None:
     table = judged((True, False), (True,), metric="claim_precision", item="all")
     every = pd.concat([table.assign(system=name) for name in OPEN_SYSTEMS])
     rows = reproduction_rows(precision_rows(GPT_4, SECTIONS_GPT_4, every, "gpt-4o"))
-    assert rows["published"].tolist() == [48.11, 26.10] and rows["tolerance"].tolist() == pytest.approx([11.3533] * 2)
+    assert rows["published"].tolist() == [48.11, 26.10]
+    assert rows["tolerance"].tolist() == pytest.approx([11.3533] * 2, abs=1e-4)
     two = every[every["system"].isin(OPEN_SYSTEMS[1:3])]  # the two that were left out; alone, they have no such mean
     assert reproduction_rows(precision_rows(GPT_4, SECTIONS_GPT_4, two, "m"))["published"].tolist() == [30.38, 42.43]

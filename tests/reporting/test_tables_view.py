@@ -7,7 +7,7 @@ from tests.support.report_page import metric_table, reproduction_rows
 
 NAMES = {
     "sources": {"simsum": "SimSUM"},
-    "bases": {"recomputed": "from released data"},
+    "bases": {"recomputed": "from released data", "stand-in": "by another model"},
     "tables": {"simsum": {"Table 5": "F1"}},
 }
 

@@ -189,7 +189,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 NAMING_A_FILE = (
     "exchange read corrected.json label-studio --out FILE",
     "store export FILE",
-    "plan evaluate --components note=0.02 --half-width 0.05 --csv FILE",
     "agreement scores.csv --human score --out FILE",
 )
 

@@ -79,7 +79,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clone]:
     captions.write_text(captions.read_text() + CAPTION)
     notes = pd.DataFrame({"record": [0, 1], "attempt": 0, "note": ["four", "sixsix"], "consistent": True})
     write_table(notes.assign(provenance="by hand"), folder / "data" / "filter" / "notes.parquet", NOTES)
-    clone.vignette("code")
+    clone.vignette("stage", "code")
     clone.vignette("stage", "note_length")
     yield clone
     clone.vignette("server", "stop")

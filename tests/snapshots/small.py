@@ -22,6 +22,7 @@ from tests.support.imports import ROOT
 from tests.support.one_process import ABOUT_THE_RUN, like_the_root, run_stages
 from tests.support.params import shipped
 from tests.support.sources import sources_folder
+from tests.support.thin_encoder import thin_encoder
 
 KEPT = Path(__file__).parent
 DEFAULT: Mapping[str, Any] = {
@@ -42,7 +43,7 @@ DEFAULT: Mapping[str, Any] = {
     "med_omit": {"notes": 12},
     "note_qa": {"patients_by_notes": [2, 2, 2], "judge_takes": 2, "planted_questions": 6},
     "history_qa": {"questions": 3, "long_questions": 4, "planted_questions": 6},
-    "summarise": {"patients": 3, "judged": 2, "visits": [3, 5], "words": [60, 240], "doses": [0, 2]},
+    "summarise": {"patients": 3, "judged": 1, "visits": [3, 5], "words": [60, 240], "doses": [0, 2]},
     "review": {"with_symptoms": 6, "without_symptoms": 3, "practice": 1},
     "span_review": {"notes": 8},
     "calibrate": {"notes": 12, "rounds": 1},
@@ -70,6 +71,7 @@ def default_run(folder: Path, targets: Collection[str] = (), **changes: Any) -> 
     Its report is tested in tests/reporting.
     """
     with like_the_root(folder), patch.dict(GRIDS, {"quick": GRID}):
+        changes |= {"embed": {"encoder": thin_encoder(folder / "encoder")}}
         stages = read_pipeline(MAIN)
         left_out = {*ABOUT_THE_RUN, "report", *(set(stages) - with_needed(stages, targets))}
         run_stages(shipped(**DEFAULT, **changes), left_out=left_out, kind=Returned)

@@ -1,6 +1,7 @@
 """Tables as snapshots: three significant digits in CSV, and what differs from them, by table, row and column."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from io import StringIO
@@ -67,11 +68,14 @@ def _names(table: pd.DataFrame) -> list[str]:
 
 
 def _rows(table: pd.DataFrame, names: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-    """Cells of each row by its name: its words, or its number."""
-    cells = list(table.itertuples(index=False, name=None))
-    if not names:
-        return {str(number): row for number, row in enumerate(cells, 1)}
-    return {" / ".join(row[: len(names)]): row for row in cells}
+    """Cells of each row by its name: its words, with a number from the second time on, or its number."""
+    found: dict[str, tuple[str, ...]] = {}
+    times = Counter[str]()
+    for number, cells in enumerate(table.itertuples(index=False, name=None), 1):
+        name = " / ".join(cells[: len(names)]) or str(number)
+        times[name] += 1
+        found[name if times[name] == 1 else f"{name} ({times[name]})"] = cells
+    return found
 
 
 def _close(found: str, expected: str) -> bool:
@@ -110,10 +114,8 @@ def summary(files: Sequence[Path]) -> pd.DataFrame:
     for file in sorted(file for file in files if file.suffix == ".parquet"):
         table = pd.read_parquet(file)
         for name, column in table.items():
-            numbers = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-            values = column.dropna() if numbers else column.dropna().map(lambda value: float(len(str(value))))
-            if pd.api.types.is_bool_dtype(column):
-                values = column.dropna().astype(float)
-            found = {"rows": len(column), "missing": int(column.isna().sum()), "distinct": column.astype(str).nunique()}
-            rows.append({"table": file.stem, "column": str(name)} | found | {"mean": float(values.mean())})
+            values = column.dropna()
+            numbers = values if pd.api.types.is_numeric_dtype(column) else values.map(lambda value: len(str(value)))
+            found = {"rows": len(column), "missing": len(column) - len(values), "distinct": column.map(str).nunique()}
+            rows.append({"table": file.stem, "column": name} | found | {"mean": numbers.astype(float).mean()})
     return pd.DataFrame(rows)

@@ -25,10 +25,12 @@ from tests.support.sources import sources_folder
 from tests.support.thin_encoder import thin_encoder
 
 KEPT = Path(__file__).parent
+ENCODER = "encoder"
+"""Its folder in that of the run; provenance columns have this name."""
 DEFAULT: Mapping[str, Any] = {
+    "embed": {"encoder": ENCODER},
     "sample": {"records": 40},
     "visits": {"patients": 8, "most": 5, "long_visits": [12]},
-    "visit_notes": {"max_attempts": 2},
     "network": {"draws": 100, "held_out": 200},
     "baselines": {
         "seeds": [0],
@@ -54,6 +56,7 @@ GRID = {name: options[:2] if name in ("max_depth", "learning_rate") else options
 
 
 PUBLISHED: Mapping[str, Any] = {
+    "embed": DEFAULT["embed"],
     "network": DEFAULT["network"],
     "network_published": {"records": 200, "replicates": 100},
     "baselines": DEFAULT["baselines"],
@@ -71,7 +74,7 @@ def default_run(folder: Path, targets: Collection[str] = (), **changes: Any) -> 
     Its report is tested in tests/reporting.
     """
     with like_the_root(folder), patch.dict(GRIDS, {"quick": GRID}):
-        changes |= {"embed": {"encoder": thin_encoder(folder / "encoder")}}
+        thin_encoder(Path(ENCODER))
         stages = read_pipeline(MAIN)
         left_out = {*ABOUT_THE_RUN, "report", *(set(stages) - with_needed(stages, targets))}
         run_stages(shipped(**DEFAULT, **changes), left_out=left_out, kind=Returned)
@@ -84,6 +87,7 @@ def published_run(folder: Path) -> dict[str, pd.DataFrame]:
     _first_texts(sources_at_hand(), sources)
     grids = patch.dict(GRIDS, {"published": GRID})
     with like_the_root(folder), grids, patch.dict(os.environ, {VARIABLE: str(sources)}):
+        thin_encoder(Path(ENCODER))
         run_stages(shipped(**PUBLISHED), PUBLISHED_PIPELINE)
         return _made(PUBLISHED_PIPELINE)
 

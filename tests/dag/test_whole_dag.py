@@ -1,35 +1,22 @@
-"""The whole DAG, on few records in a scratch clone, as a user runs it."""
+"""The whole DAG, on few records in a scratch clone, as a user runs it: what processes, DVC, git and servers do.
 
+What the stages compute is in tests/snapshots.
+"""
+
+import json
+import os
+import signal
 import sqlite3
-from pathlib import Path
+import subprocess
+import sys
+from collections.abc import Iterator
 
-import pandas as pd
 import pytest
 
-from flows.repository.pipeline import declared_outputs, read_pipeline
-from schemas.tables.metrics import METRICS
+from flows.repository.pipeline import declared_outputs, read_pipeline, with_dependents
 from tests.support.clone import Clone
 
 pytestmark = pytest.mark.dag
-
-
-def outputs(clone: Clone) -> dict[str, list[Path]]:
-    stages = read_pipeline(clone.folder / "dvc.yaml").items()
-    return {name: [clone.folder / out for out in declared_outputs(stage)] for name, stage in stages}
-
-
-def test_every_stage_wrote_its_declared_outputs(built: Clone) -> None:
-    for name, files in outputs(built).items():
-        for file in files:
-            assert file.exists(), f"{name} did not write {file}"
-
-
-def test_every_metric_table_names_writer_and_judge(built: Clone) -> None:
-    tables = [pd.read_csv(f) for files in outputs(built).values() for f in files if f.suffix == ".csv"]
-    metrics = [table for table in tables if list(table.columns) == list(METRICS.columns)]
-    assert metrics
-    assert any(table["provenance"].str.contains("simulator's rules").any() for table in metrics)
-    assert all(table["provenance"].notna().all() for table in metrics)
 
 
 def test_a_second_run_changes_nothing_and_leaves_no_process_behind(built: Clone) -> None:
@@ -62,7 +49,7 @@ def test_prefect_shows_a_rebuild_as_one_run_with_its_stages_beneath_it(built: Cl
     run = {n for n, s in stages.items() if any(out.get("cache", True) for out in declared_outputs(s).values())}
     assert len(run) > 20 and run <= shown <= set(stages)
     assert {stage.replace("_", "-") for stage in shown} <= tables
-    assert "notes: 60 rows written" in logged
+    assert "notes: 12 rows written" in logged
 
 
 def test_the_report_names_the_rules_and_asks_nothing_from_outside(built: Clone) -> None:
@@ -70,3 +57,63 @@ def test_the_report_names_the_rules_and_asks_nothing_from_outside(built: Clone) 
     assert "Rules, not a language model" in page
     outside = [word for word in ('src="http', 'href="http', "url(http", "@import") if word in page]
     assert outside == []
+
+
+@pytest.fixture(scope="module")
+def lived(built: Clone, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clone]:
+    """A copy of the built clone that goes on: the tests below are its history, in their order."""
+    clone = built.copied_to(tmp_path_factory.mktemp("lived") / "vignette")
+    yield clone
+    clone.vignette("server", "stop")
+
+
+def would_rebuild(clone: Clone) -> set[str]:
+    said = clone.vignette("repro", "--no-probe", "--dry-run").stdout
+    return set(said.partition("would rebuild: ")[2].strip().split(", ")) - {""}
+
+
+def depending(clone: Clone, name: str) -> set[str]:
+    return set(with_dependents(read_pipeline(clone.folder / "dvc.yaml"), [name]))
+
+
+def test_another_fingerprint_makes_stale_what_asks_that_model_and_what_follows(lived: Clone) -> None:
+    file = lived.folder / "fingerprints" / "answerer.json"
+    before = file.read_text()
+    assert would_rebuild(lived) == set()
+    file.write_text(json.dumps(json.loads(before) | {"epoch": 1}, indent=2) + "\n")
+    stale = would_rebuild(lived)
+    file.write_text(before)
+    assert {"note_qa", "history_qa", "report"} <= stale <= depending(lived, "probe@answerer")
+
+
+def begin_round(clone: Clone) -> "subprocess.Popen[str]":
+    """A round of the watch, in a process group of its own."""
+    command = [sys.executable, "-m", "flows.commands.cli", "watch", "once"]
+    environment = clone.environment | {"PYTHONUNBUFFERED": "1"}
+    return subprocess.Popen(
+        command, cwd=clone.folder, env=environment, start_new_session=True, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+
+
+def test_a_round_of_the_watch_that_is_killed_is_finished_by_the_next(lived: Clone) -> None:
+    lived.set_params(history_qa__questions=3)
+    killed = begin_round(lived)
+    assert killed.stdout is not None
+    begun = any("Running stage 'history_qa'" in line for line in killed.stdout)  # reads no further than that line
+    assert begun, "the round ended before it ran the stage"
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait()
+    assert lived.git("branch", "--list", "lineages") == ""
+    done = lived.vignette("watch", "once")
+    assert "watch: rebuilt (branch HEAD)" in done.stdout, done.stdout[-3000:]
+    assert lived.git("status", "--porcelain", "--untracked-files=no") == ""
+
+
+def test_the_lineage_of_the_watch_differs_by_the_edit_and_what_follows_from_it(lived: Clone) -> None:
+    changed = lived.git("diff", "--name-only", "HEAD", "lineages", "--", "reports/tables").split()
+    assert changed == ["reports/tables/history_qa.csv"]
+    lived.vignette("compare", "HEAD~1", "lineages", "--out", "compared")
+    (page,) = (lived.folder / "compared").glob("*.html")
+    text = page.read_text()
+    assert "history_qa.questions" in text and "note_qa.judge_takes" not in text

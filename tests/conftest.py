@@ -27,6 +27,7 @@ HANGS_S = 300
 """A test that runs no DAG and takes longer hangs; on two cores shared by three processes the slowest takes 45 s."""
 FEW_RECORDS: dict[str, Any] = {
     **SMALL,
+    "baselines__neural__least_rows": 200,
     "baselines__processes": 1,
     "baselines__calibration_folds": 2,
     "baselines__xgboost__folds": 2,

@@ -4,6 +4,7 @@ SimSUM, Section 3.2.1 and Appendices F.3 and F.4: one hidden layer with ReLU, si
 loss, Adam.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -11,7 +12,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from schemas.params.learning import Baselines, Neural
+from schemas.params.learning import Baselines, Neural, Schedule
 from schemas.tables.columns import NOTE_VERSIONS
 from tasks.baselines.note_vectors import EMBEDDINGS, NoteVectors
 from tasks.baselines.targets import (
@@ -31,8 +32,6 @@ from tasks.baselines.workers import run_jobs
 from tasks.network.evidence import EVIDENCE_SETTINGS, evidence_columns
 
 WEIGHT_STREAM, BATCH_STREAM = 41, 42
-MOST = 3.0
-"""Times the schedule's learning rate, at most, on few rows."""
 FIRST, SECOND, EPSILON = 0.9, 0.999, 1e-8
 """Of Adam: the shares that its moments keep, and what is added to the root of the second."""
 
@@ -69,9 +68,9 @@ def batch_order(rows: int, epochs: int, seed: int) -> list[Integers]:
     return [random.permutation(rows) for _ in range(epochs)]
 
 
-def learning_rate(rows: int, rate: float, params: Neural) -> float:
-    """The schedule's ``rate``, raised on fewer than ``least_rows`` rows, whose steps are too few to train at it."""
-    return rate * min(max(params.least_rows / rows, 1.0), MOST)
+def epochs_for(rows: int, schedule: Schedule, params: Neural) -> int:
+    """The schedule's epochs, raised on fewer than ``least_rows`` rows to keep the number of steps of whole batches."""
+    return math.ceil(schedule.epochs * max(1.0, params.least_rows / max(rows, params.batch_size)))
 
 
 class Network:
@@ -140,10 +139,10 @@ def train_and_predict(classifier: Classifier, others: Singles, params: Neural, s
     """Train ``classifier``; return its probabilities (k, values) on ``others`` (k, d)."""
     schedule = params.two_values if classifier.values == 2 else params.more_values
     rows, size = len(classifier.labels), params.batch_size
-    rate = learning_rate(rows, schedule.learning_rate, params)
-    network = Network(initial_weights(classifier, params.hidden, seed), rate, params.weight_decay)
+    weights = initial_weights(classifier, params.hidden, seed)
+    network = Network(weights, schedule.learning_rate, params.weight_decay)
     truth = np.eye(classifier.values)[classifier.labels]
-    for order in batch_order(rows, schedule.epochs, seed):
+    for order in batch_order(rows, epochs_for(rows, schedule, params), seed):
         for batch in np.split(order, range(size, rows, size)):
             network.train(classifier.inputs[batch], truth[batch])
     return network.probabilities(network.hidden(others))

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from schemas.params.learning import Neural, Schedule
-from tasks.baselines.neural_text import Classifier, batch_order, initial_weights, learning_rate, train_and_predict
+from tasks.baselines.neural_text import Classifier, batch_order, epochs_for, initial_weights, train_and_predict
 
 PARAMS = Neural(
     hidden=16,
@@ -24,8 +24,8 @@ def _classifier(values: int, rows: int = 110) -> tuple[Classifier, np.ndarray]:
     return Classifier(inputs, random.integers(0, values, size=rows), values, stream=2), inputs[:30] * 0.5
 
 
-def _plain_loop(classifier: Classifier, others: np.ndarray, times: float, seed: int) -> np.ndarray:
-    """The probabilities of the classifier as a plain torch training loop, at so many ``times`` the learning rate."""
+def _plain_loop(classifier: Classifier, others: np.ndarray, epochs: int, seed: int) -> np.ndarray:
+    """The probabilities of the classifier as a plain torch training loop."""
     schedule = PARAMS.two_values if classifier.values == 2 else PARAMS.more_values
     outputs = 1 if classifier.values == 2 else classifier.values
     layers = torch.nn.Linear(12, PARAMS.hidden), torch.nn.Linear(PARAMS.hidden, outputs)
@@ -33,10 +33,9 @@ def _plain_loop(classifier: Classifier, others: np.ndarray, times: float, seed: 
     with torch.no_grad():
         for parameter, start in zip(model.parameters(), initial_weights(classifier, PARAMS.hidden, seed), strict=True):
             parameter.copy_(torch.from_numpy(start))
-    rate = schedule.learning_rate * times
-    adam = torch.optim.Adam(model.parameters(), lr=rate, weight_decay=PARAMS.weight_decay)
+    adam = torch.optim.Adam(model.parameters(), lr=schedule.learning_rate, weight_decay=PARAMS.weight_decay)
     inputs, labels = torch.from_numpy(classifier.inputs), torch.from_numpy(classifier.labels)
-    for order in batch_order(len(inputs), schedule.epochs, seed):
+    for order in batch_order(len(inputs), epochs, seed):
         for start in range(0, len(order), PARAMS.batch_size):
             rows = order[start : start + PARAMS.batch_size]
             adam.zero_grad()
@@ -55,13 +54,13 @@ def _plain_loop(classifier: Classifier, others: np.ndarray, times: float, seed: 
     return found.softmax(dim=1).numpy()
 
 
-@pytest.mark.parametrize(("values", "rows", "times"), [(2, 110, 1), (3, 110, 1), (2, 50, 2), (3, 10, 3)])
+@pytest.mark.parametrize(("values", "rows", "epochs"), [(2, 110, 4), (3, 110, 5), (2, 50, 8), (3, 10, 25)])
 def test_a_classifier_equals_a_plain_loop_with_the_same_weights_and_batches(
-    values: int, rows: int, times: float
+    values: int, rows: int, epochs: int
 ) -> None:
     classifier, others = _classifier(values, rows)
     found = train_and_predict(classifier, others, PARAMS, seed=5)
-    np.testing.assert_allclose(found, _plain_loop(classifier, others, times, 5), atol=2e-5)
+    np.testing.assert_allclose(found, _plain_loop(classifier, others, epochs, 5), atol=2e-5)
     np.testing.assert_allclose(found.sum(axis=-1), 1)
 
 
@@ -78,6 +77,9 @@ def test_outputs_beyond_the_range_of_exp_are_probabilities() -> None:
     assert np.isin(certain, (0, 1)).all() and (certain.sum(axis=1) == 1).all()
 
 
-def test_small_training_sets_are_trained_at_a_higher_rate_of_at_most_three_times() -> None:
-    rates = [learning_rate(rows, 0.5, PARAMS) for rows in (8000, 100, 80, 50, 20, 1)]
-    assert rates == [0.5, 0.5, 0.625, 1.0, 1.5, 1.5]
+def test_small_training_sets_get_more_epochs_for_the_same_number_of_steps() -> None:
+    schedule = PARAMS.two_values
+    assert epochs_for(100, schedule, PARAMS) == epochs_for(8000, schedule, PARAMS) == schedule.epochs
+    assert epochs_for(25, schedule, PARAMS) == 4 * schedule.epochs
+    assert epochs_for(3, schedule, PARAMS) == epochs_for(20, schedule, PARAMS) == 20  # a batch has 20 rows
+    assert epochs_for(30, schedule, PARAMS) == 14  # 4 epochs of 100 rows, rounded up

@@ -72,7 +72,7 @@ SECTIONS = {
     "planted_errors": {"each": 2, "rounds": 2, "assertions": 2},
     "calibrate": {"rounds": 1},
     "summarise": {"patients": 2, "judged": 1, "doses": [0, 1]},
-    "baselines": {"seeds": [0], "processes": 1, "draws": 100, "neural": Neural(hidden=16)},
+    "baselines": {"seeds": [0], "processes": 1, "draws": 100, "neural": Neural(hidden=16, least_rows=100)},
 }
 SYSTEMS = ("BN-tab", "XGBoost-tab", "neural-text", "neural-text-tab", "BN-text")
 

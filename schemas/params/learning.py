@@ -53,8 +53,6 @@ class Neural(Section):
     """Rows of a step."""
     weight_decay: float = Field(default=1e-5, ge=0)
     """L2 penalty of Adam."""
-    precision: Literal["float32", "bfloat16"] = "float32"
-    """Of large matrix products; bfloat16 if the processor supports it."""
     least_rows: int = Field(default=2400, gt=0)
     """With fewer train rows, more epochs for the same number of steps."""
     two_values: Schedule = Schedule(epochs=15, learning_rate=1e-3)
@@ -73,8 +71,6 @@ class Baselines(Section):
     """Training seeds of the neural classifiers."""
     processes: int = Field(default=2, gt=0)
     """Train at once; changes no result."""
-    device: Device = "cpu"
-    """Of the neural classifiers; auto: a GPU if there is one, with other last bits."""
     draws: int = Field(default=1000, ge=100)
     """Random swaps of predictions behind each p-value."""
     bins: int = Field(default=10, gt=1)

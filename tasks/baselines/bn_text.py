@@ -25,7 +25,7 @@ from schemas.params.records import Fit
 from schemas.tables.columns import NOTE_VERSIONS
 from tasks.baselines import calibration
 from tasks.baselines.bn_tab import posteriors
-from tasks.baselines.neural_text import MEAN, joint_targets, make_job, train_job
+from tasks.baselines.neural_text import MEAN, make_job, train_job
 from tasks.baselines.note_vectors import NoteVectors
 from tasks.baselines.scoring import models_in
 from tasks.baselines.targets import (
@@ -113,16 +113,15 @@ def held_out_text(
     vectors = vectors.as_released(params.neural.as_released)
     jobs, held_out = [], []
     for version in NOTE_VERSIONS:
-        inputs = vectors.inputs(MEAN, version, train["record"].to_numpy())[0][None]
-        for (kept, fold), group in product(folds, joint_targets(targets)):
+        inputs = vectors.inputs(MEAN, version, train["record"].to_numpy())[0]
+        for (kept, fold), target in product(folds, targets):
             of_fold = Parts(parts.definition, train.iloc[kept], train.iloc[fold])
-            jobs.append(make_job(version, group, of_fold, [inputs[:, kept], inputs[:, fold]], one_seed))
+            jobs.append(make_job(version, target, of_fold, [inputs[kept], inputs[fold]], one_seed))
             held_out.append(fold)
     found: dict[str, BySymptom] = {version: {} for version in NOTE_VERSIONS}
-    for job, fold, (by_target,) in zip(jobs, held_out, run_jobs(train_job, jobs, params.processes), strict=True):
-        of_version = found[job.condition]
-        for target, probabilities in zip(job.targets, by_target, strict=True):
-            of_version.setdefault(target.symptom, np.zeros((len(train), len(target.values))))[fold] = probabilities
+    for job, fold, (probabilities,) in zip(jobs, held_out, run_jobs(train_job, jobs, params.processes), strict=True):
+        empty = np.zeros((len(train), len(job.target.values)))
+        found[job.condition].setdefault(job.target.symptom, empty)[fold] = probabilities
     return found
 
 

@@ -155,13 +155,12 @@ def ordinal_features(records: pd.DataFrame, columns: Sequence[str], definition: 
     return np.stack(indices, axis=1).astype(np.float32) if indices else np.zeros((len(records), 0), np.float32)
 
 
-def tabular_features(columns: Sequence[str], parts: Parts) -> tuple[list[Singles], list[str]]:
-    """Features of Appendix F.4 of the train and the test records, (n, width) each, and the variable of each column.
+def tabular_features(columns: Sequence[str], parts: Parts) -> list[Singles]:
+    """Features of Appendix F.4 of the train and the test records, (n, width) each.
 
     Variables of two values are 0 and 1, those of more one-hot; counts are standardised by the train records.
     """
     blocks: list[list[Singles]] = [[np.zeros((len(part), 0), np.float32)] for part in (parts.train, parts.test)]
-    owner: list[str] = []
     for name in columns:
         train, test = (_indices(part, name, parts.definition) for part in (parts.train, parts.test))
         values = len(parts.definition.values(name))
@@ -169,8 +168,7 @@ def tabular_features(columns: Sequence[str], parts: Parts) -> tuple[list[Singles
         for found, indices in zip(blocks, (train, test), strict=True):
             one_hot = np.eye(values, dtype=np.float32)[indices.astype(np.int64)] if values > 2 else None
             found.append(((indices - mean) / deviation).astype(np.float32)[:, None] if one_hot is None else one_hot)
-        owner += [name] * (values if values > 2 else 1)
-    return [np.concatenate(found, axis=1) for found in blocks], owner
+    return [np.concatenate(found, axis=1) for found in blocks]
 
 
 def _indices(records: pd.DataFrame, name: str, definition: NetworkDefinition) -> Floats:

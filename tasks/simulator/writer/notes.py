@@ -10,7 +10,7 @@ from tasks.simulator.resources import load
 from tasks.simulator.writer import history, unrelated
 from tasks.simulator.writer.exam import related_findings, write_exam
 from tasks.simulator.writer.grammar import Draft, Finding, Mark, Node
-from tasks.simulator.writer.instructions import NOTE_TASKS, read_instructions
+from tasks.simulator.writer.instructions import NOTE_TASKS, Instructions, read_instructions
 from tasks.simulator.writer.plan import levels, plan
 from tasks.simulator.writer.planting import Plan, plant
 from tasks.simulator.writer.rules import ErrorRates, rates_of
@@ -107,19 +107,30 @@ def write_note(request: ChatRequest) -> str:
 
 def write_notes(request: ChatRequest, rates: ErrorRates | None = None) -> list[WrittenNote]:
     """Return the requested notes: one, or three for three visits."""
-    task, prompt = request.task or NOTE_TASKS[0], request.last
-    instructions = read_instructions(task, prompt)
-    rates = rates or rates_of(request.model)
-    texts = tuple(text for _, text in request.messages)
+    instructions = _instructions(request)
     if instructions.related:
-        rng = seeded(request, texts)
-        return [_related(rng, plant(rng, instructions, rates))]
+        return [_related(*_planted_plan(request, instructions, rates))]
+    texts = tuple(text for _, text in request.messages)
     drawn = unrelated.draw_complaints(Draft(seeded(request, texts, 99)), instructions.count)
-    notes = []
-    for slot, complaint in enumerate(drawn):
-        rng = seeded(request, texts, slot)
-        notes.append(_unrelated(rng, plant(rng, instructions, rates), complaint))
-    return notes
+    plans = (_planted_plan(request, instructions, rates, slot) for slot in range(instructions.count))
+    return [_unrelated(*planned, complaint) for planned, complaint in zip(plans, drawn, strict=True)]
+
+
+def planned_error(request: ChatRequest, rates: ErrorRates | None = None) -> str | None:
+    """Return the kind of error in the first of the requested notes, which is drawn before the note is written."""
+    return _planted_plan(request, _instructions(request), rates)[1].kind
+
+
+def _instructions(request: ChatRequest) -> Instructions:
+    return read_instructions(request.task or NOTE_TASKS[0], request.last)
+
+
+def _planted_plan(
+    request: ChatRequest, instructions: Instructions, rates: ErrorRates | None, slot: int = 0
+) -> tuple[random.Random, Plan]:
+    """The generator of a note's draws, and its plan, drawn from it."""
+    rng = seeded(request, tuple(text for _, text in request.messages), slot)
+    return rng, plant(rng, instructions, rates or rates_of(request.model))
 
 
 def _related(rng: random.Random, planned: Plan) -> WrittenNote:

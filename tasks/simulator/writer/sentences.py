@@ -234,15 +234,24 @@ def _inside(draft: Draft, node: Node) -> None:
             draft.parts[index] = part[0].lower() + part[1:]
 
 
+_TOPICS = {
+    section: [re.compile(pattern, re.IGNORECASE) for pattern in patterns.values()]
+    for section, patterns in _SETTINGS["topics"].items()
+}
+_APART = {
+    section: [(re.compile(one, re.IGNORECASE), re.compile(other, re.IGNORECASE)) for one, other in pairs]
+    for section, pairs in _SETTINGS["apart"].items()
+}
+
+
 def repeats(new: str, said: str, section: str) -> bool:
     """Whether ``new`` covers a topic that ``said`` covers."""
-    topics = (re.compile(pattern, re.IGNORECASE) for pattern in _SETTINGS["topics"][section].values())
-    return any(topic.search(new) and topic.search(said) for topic in topics)
+    return any(topic.search(new) and topic.search(said) for topic in _TOPICS[section])
 
 
 def contradicts(new: str, said: str, section: str) -> bool:
     """Whether ``new`` and ``said`` match the two patterns of a pair that excludes each other."""
-    pairs = ([re.compile(one, re.IGNORECASE) for one in pair] for pair in _SETTINGS["apart"][section])
+    pairs = _APART[section]
     return any((a.search(new) and b.search(said)) or (b.search(new) and a.search(said)) for a, b in pairs)
 
 

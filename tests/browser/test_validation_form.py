@@ -10,7 +10,7 @@ from schemas.params.measures import FormSample
 from tasks.people.omission_form import OmissionForm
 from tests.support.browser import downloaded, needs_chromium, opened, reload_kept
 
-pytestmark = [pytest.mark.browser, needs_chromium]
+pytestmark = [pytest.mark.browser, pytest.mark.soak, needs_chromium]
 
 COUNT = 400
 """More facts than a strip of buttons holds."""

@@ -16,6 +16,8 @@ from tests.dataset.test_export import FILES
 from tests.support.imports import ROOT
 from tests.support.repository import write_files
 
+pytestmark = pytest.mark.soak
+
 SHIPPED = ("params.yaml", "CITATION.cff", "reports/published/tables/human_agreement.csv")
 PACKAGED = ("flows", "tasks", "schemas", *SHIPPED, "pyproject.toml", "README.md", "vignette.py", "LICENSE")
 ROWS = [
@@ -77,7 +79,6 @@ def test_it_works_from_an_empty_folder(installed: Path, tmp_path: Path) -> None:
     try_from_empty_folder(installed, tmp_path)
 
 
-@pytest.mark.soak
 def test_it_works_with_the_dependencies_that_an_installer_resolves(resolved: Path, tmp_path: Path) -> None:
     try_from_empty_folder(resolved, tmp_path)
 

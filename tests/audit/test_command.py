@@ -27,7 +27,7 @@ def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
 ) -> None:
     source = tmp_path / "texts.jsonl"
     source.write_text("".join(json.dumps({"id": name, "source": text}) + "\n" for name, text in texts.items()))
-    common = ["--texts", str(source), "--cases", "400", "--seed", "5"]
+    common = ["--texts", str(source), "--cases", "200", "--seed", "5"]
     assert run(["audit", *common, "--export", str(tmp_path / "cases.jsonl")]) == 0
     asked = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
     truth = [json.loads(line) for line in (tmp_path / "cases-truth.jsonl").read_text().splitlines()]

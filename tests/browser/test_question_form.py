@@ -1,12 +1,18 @@
 """The question form in a real browser, opened from a file."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import pandas as pd
 import pytest
-from playwright.sync_api import Browser
 
 from tasks.people.question_form import QuestionForm, count_revisions, revise
 from tests.support.browser import downloaded, needs_chromium, opened, reload_kept
 from tests.support.qa import questions_by_hand
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak, needs_chromium]
 

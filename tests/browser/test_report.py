@@ -1,14 +1,19 @@
 """The report page in a real browser, opened from a file: display of notes and tables, and escaping of their content."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser
 
 from tasks.people.rating_form import RatingForm
 from tests.support.browser import fresh_profile, needs_chromium, opened
 from tests.support.report_page import metric_table, page_of, shown_note
 from tests.support.review import REVIEW, RUBRIC, drawn
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = [pytest.mark.browser, needs_chromium]
 

@@ -1,14 +1,19 @@
 """The form for checking extracted phrases in a real browser, opened from a file."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
-from playwright.sync_api import Browser
 
 from tasks.people.span_form import SpanForm, draw_notes
 from tests.support.browser import downloaded, needs_chromium, opened, reload_kept
 from tests.support.span_review import COMPACT, NOTES, SPAN_TABLE, SYMPTOMS, drawn
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak, needs_chromium]
 

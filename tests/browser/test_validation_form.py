@@ -1,14 +1,19 @@
 """The form for validating omissions in a real browser, opened from a file."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
-from playwright.sync_api import Browser
 
 from schemas.params.measures import FormSample
 from tasks.people.omission_form import OmissionForm
 from tests.support.browser import downloaded, needs_chromium, opened, reload_kept
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak, needs_chromium]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.dataset.test_export import FILES
+from tests.dataset.test_export import export_files
 from tests.support.imports import ROOT
 from tests.support.repository import write_files
 
@@ -90,7 +90,7 @@ def try_from_empty_folder(environment: Path, tmp_path: Path) -> None:
     (here / "cases.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
     (here / "pilot.csv").write_text("document,score\n" + "".join(f"d{n},{n % 4 / 4}\n" for n in range(12)))
     (here / "scores.csv").write_text("id,human,metric\n" + "".join(f"d{n},{n % 4},{n % 3}\n" for n in range(12)))
-    write_files(here / "dataset", FILES)
+    write_files(here / "dataset", export_files())
     variables = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "XDG_CACHE_HOME": str(cache)}
 
     def run(command: str) -> "subprocess.CompletedProcess[str]":

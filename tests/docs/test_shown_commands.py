@@ -37,7 +37,7 @@ def test_pages_show_commands_of_known_programs_only() -> None:
     assert [str(shown) for shown in SHOWN if shown.words[0] not in PROGRAMS] == []
 
 
-@pytest.mark.parametrize("shown", of("vignette"), ids=str)
+@each("shown", of("vignette"))
 def test_a_shown_vignette_command_is_accepted_by_its_parser(
     shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,7 +90,7 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", MALFORMED)
+@each("case", MALFORMED)
 def test_a_defect_is_one_line_that_names_the_place(tmp_path: Path, case: str) -> None:
     name, content, said = MALFORMED[case]
     (tmp_path / name).write_bytes(content)

@@ -66,13 +66,6 @@ def opened(browser: Browser, file: Path, html: str, **viewport: int) -> Iterator
         assert complaints == []
 
 
-def downloaded(page: Page) -> str:
-    """The file that a form gives when it is sent."""
-    with page.expect_download() as download:
-        page.click("#download")
-    return Path(download.value.path()).read_text(encoding="utf-8")
-
-
 @contextmanager
 def fresh_profile(browser: Browser) -> Iterator[BrowserContext]:
     """A fresh profile that can only open files: any other request fails the test."""

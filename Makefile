@@ -87,7 +87,9 @@ style: $(DEV)
 # mypy runs on one core, so it runs during the tests. Its messages follow theirs; the status is that of both.
 define with_types
 	@echo '$(1)'; $(BIN)/mypy >$(VENV)/types.txt 2>&1 & types=$$!; trap "kill $$types 2>/dev/null" EXIT; \
-		$(1); tests=$$?; wait $$types; status=$$?; cat $(VENV)/types.txt; exit $$((tests ? tests : status))
+		$(1); tests=$$?; wait $$types; status=$$?; cat $(VENV)/types.txt; \
+		printf 'tests and types took %d:%02d on %d cores\n' $$((SECONDS / 60)) $$((SECONDS % 60)) $$(getconf _NPROCESSORS_ONLN); \
+		exit $$((tests ? tests : status))
 endef
 
 test: $(DEV) $(EXCHANGE) style

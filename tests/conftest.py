@@ -6,7 +6,9 @@ use_instruction_set("avx2")  # before NumPy is imported: some tests recompute co
 
 import gc
 import shutil
+import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +85,16 @@ def pytest_collection_finish() -> None:
     """Collect garbage again, but never visit what was imported."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_encoder() -> Iterator[None]:
+    """Load each encoder once for all tests that only use its vectors."""
+    module = sys.modules.get("tasks.encoder.encoder")
+    with pytest.MonkeyPatch.context() as patch:
+        if module is not None:
+            patch.setattr(module, "load_encoder", cache(module.load_encoder))
+        yield
 
 
 @pytest.fixture(scope="session")

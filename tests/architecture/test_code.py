@@ -4,13 +4,12 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from flows.repository.code import COUNTS, EXEMPT, FOLDER, PIPELINES, StageCode
 from flows.repository.lock import parse_lock
 from flows.repository.pipeline import declared_outputs, paths_of, read_pipeline
 from tasks.code import ROOT
 from tasks.tracking.lineage import record_is_behind
+from tests.support.cases import each
 
 BY_NAME = {
     "flows.commands.cli": "commands",
@@ -40,7 +39,7 @@ def test_a_file_is_written_for_each_stage_of_all_pipelines() -> None:
     assert {path.stem for path in STAGES.contents} == stages - {"code"}
 
 
-@pytest.mark.parametrize("pipeline", PIPELINES[:2], ids=str)
+@each("pipeline", PIPELINES[:2])
 def test_a_lock_was_written_with_the_code_as_it_is(pipeline: Path) -> None:
     locked = lock_of(pipeline)["stages"]
     behind = []
@@ -76,11 +75,10 @@ def test_modules_that_are_imported_by_name_are_known() -> None:
     assert handlers <= {*STAGES.of("probe")}
 
 
-@pytest.mark.parametrize("path", CODE.files)
-def test_a_packaged_file_has_a_reader(path: str) -> None:
+def test_a_packaged_file_has_a_reader() -> None:
     """Each would otherwise belong to no stage and to no command."""
-    everything = {module: CODE.statements(module) for module in CODE.modules}
-    assert path in CODE.packaged(everything)
+    read = CODE.packaged({module: CODE.statements(module) for module in CODE.modules})
+    assert [path for path in CODE.files if path not in read] == []
 
 
 def test_decorators_of_stages_and_schemas_register_nothing() -> None:

@@ -4,14 +4,13 @@ import ast
 from pathlib import Path
 from typing import get_args
 
-import pytest
-
 from flows.repository.code import FOLDER
 from flows.repository.pipeline import declared_outputs, is_code, place_of, read_pipeline, with_needed
 from schemas.params.llm import RoleName
 from schemas.tables.records import BY_NETWORK
 from schemas.tables.registry import schema_of
 from tasks.code import DECLARED, ROOT, Code
+from tests.support.cases import each
 
 CODE = Code()
 PIPELINES = [Path("dvc.yaml"), Path("reports/published/dvc.yaml")]
@@ -31,7 +30,7 @@ def functions(module: str) -> dict[str, str]:
     return {node.name: ast.get_source_segment(text, node) or "" for node in nodes}
 
 
-@pytest.mark.parametrize(("file", "name", "stage"), STAGES, ids=IDS)
+@each("file, name, stage", STAGES)
 def test_stage_has_its_flow(file: Path, name: str, stage: dict) -> None:
     assert place_of(name)[1] in functions(place_of(name)[0])
     extra = "" if file == PIPELINES[0] else f" --pipeline {file}"
@@ -48,7 +47,7 @@ def test_a_stage_identifies_the_model_of_each_role_and_writes_its_fingerprint() 
         assert probe["outs"] == [{f"fingerprints/{role}.json": {"cache": False, "persist": True}}]
 
 
-@pytest.mark.parametrize(("file", "name", "stage"), STAGES, ids=IDS)
+@each("file, name, stage", STAGES)
 def test_a_table_that_a_stage_writes_has_a_schema(file: Path, name: str, stage: dict) -> None:
     stems = {path.stem for path in map(Path, declared_outputs(stage)) if path.suffix == ".parquet"}
     for stem in stems - set(BY_NETWORK):  # whose columns are those of the domain's network
@@ -62,7 +61,7 @@ def test_every_flow_is_a_stage() -> None:
     assert flows == places, f"no dvc.yaml has {flows - places}"
 
 
-@pytest.mark.parametrize(("file", "name", "stage"), STAGES, ids=IDS)
+@each("file, name, stage", STAGES)
 def test_a_stage_depends_on_what_its_own_code_means_and_on_no_code_besides(file: Path, name: str, stage: dict) -> None:
     code = [dep for dep in dependencies(stage) if is_code(Path(dep)) and not dep.startswith(DECLARED)]
     assert code == [f"{FOLDER}/{name}.json"]
@@ -86,7 +85,7 @@ def test_no_output_of_the_second_pipeline_is_in_the_cache() -> None:
     assert cached == []
 
 
-@pytest.mark.parametrize(("file", "name", "stage"), STAGES, ids=IDS)
+@each("file, name, stage", STAGES)
 def test_paths_of_deps_and_outs_exist(file: Path, name: str, stage: dict) -> None:
     outs = {out for other in read_pipeline(ROOT / file).values() for out in declared_outputs(other)}
     for dep in dependencies(stage):
@@ -96,7 +95,7 @@ def test_paths_of_deps_and_outs_exist(file: Path, name: str, stage: dict) -> Non
     assert not cycles, f"{name} depends on the folder {cycles} that it writes into"
 
 
-@pytest.mark.parametrize(("file", "name", "stage"), STAGES, ids=IDS)
+@each("file, name, stage", STAGES)
 def test_stages_that_read_outside_data_depend_on_its_content(file: Path, name: str, stage: dict) -> None:
     module, run = place_of(name)
     own = functions(module) if run == "run" else {run: functions(module)[run]}

@@ -1,10 +1,10 @@
 """Imports go in one direction, and each heavy framework has one importer."""
 
 import ast
-
-import pytest
+from functools import cache
 
 from tasks.code import Code, room
+from tests.support.cases import each
 
 CODE = Code()
 LEAVES = {
@@ -45,6 +45,7 @@ SOLE_IMPORTERS = {
 }
 
 
+@cache
 def imports_of(module: str) -> set[str]:
     """Modules and names that a module imports, at any depth of its code, as dotted paths; type-only imports too."""
     found = set()
@@ -60,7 +61,7 @@ def project_imports(module: str) -> set[str]:
     return imports_of(module) & {*CODE.modules}
 
 
-@pytest.mark.parametrize("module", sorted(CODE.modules))
+@each("module", sorted(CODE.modules))
 def test_module_imports_only_packages_allowed_for_its_layer(module: str) -> None:
     for imported in project_imports(module):
         if module.startswith("schemas"):
@@ -72,7 +73,7 @@ def test_module_imports_only_packages_allowed_for_its_layer(module: str) -> None
                 assert room(imported) in allowed, f"{module} imports {imported}, another stage room"
 
 
-@pytest.mark.parametrize(("framework", "home"), SOLE_IMPORTERS.items())
+@each("framework, home", SOLE_IMPORTERS.items())
 def test_heavy_framework_has_one_importer(framework: str, home: str) -> None:
     importers = [m for m in CODE.modules if any(n.split(".")[0] == framework for n in imports_of(m))]
     assert importers, f"{framework} is a fixed package and nobody imports it"

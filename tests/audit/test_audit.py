@@ -2,13 +2,14 @@
 
 import asyncio
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import hypergeom
 
-from flows.evaluation.audit import answers_of, cases_of, make_audit
+from flows.evaluation.audit import Audit, answers_of, cases_of, make_audit
 from flows.repository.params import load_params
 from schemas.errors import SourceError
 from schemas.tables.columns import typed
@@ -40,9 +41,14 @@ SEED = 3
 
 
 @pytest.fixture(scope="module")
-def texts() -> dict[str, str]:
-    params = load_params().model_copy(update={"seed": SEED})
-    return dict(list(make_audit(None, params, cases=1).texts.items())[:12])
+def small() -> Audit:
+    """The audit of 30 notes of the simulator."""
+    return make_audit(None, load_params().model_copy(update={"seed": SEED}), cases=20)
+
+
+@pytest.fixture(scope="module")
+def texts(small: Audit) -> dict[str, str]:
+    return dict(list(small.texts.items())[:12])
 
 
 @pytest.fixture(scope="module")
@@ -205,9 +211,8 @@ def test_scores_are_corrected_by_the_rates_of_the_card() -> None:
     assert none.empty and "sensitivity + specificity is 1.00" in why[0]
 
 
-def test_answers_have_the_records_truth_and_every_wording_of_a_question_is_one_cluster() -> None:
-    params = load_params()
-    audit = make_audit(None, params, cases=400, tasks=["answers"])
+def test_answers_have_the_records_truth_and_every_wording_of_a_question_is_one_cluster(small: Audit) -> None:
+    params, audit = load_params(), replace(small, tasks=["answers"], size=0.2)
     always = ScriptedAsk(lambda _: "Yes")
     for ask in (DirectAsk("vignette-judge"), always):
         rows = pd.DataFrame(asyncio.run(answers_of(audit, params, ask, ask)))
@@ -246,21 +251,19 @@ def test_p_values_by_hand() -> None:
     assert holm([0.01, 0.04, 0.03]).tolist() == pytest.approx([0.03, 0.06, 0.06])
 
 
-def test_requests_do_not_name_the_case_its_document_or_the_change() -> None:
-    params = load_params()
+def test_requests_do_not_name_the_case_its_document_or_the_change(small: Audit) -> None:
     ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
-    audit = make_audit(None, params, cases=20)
-    cases = pd.DataFrame(asyncio.run(answers_of(audit, params, ask, ask)))
+    cases = pd.DataFrame(asyncio.run(answers_of(small, load_params(), ask, ask)))
     said = "\n".join({message.content for call in ask.calls for message in call.messages})
     names = {*cases["id"], *cases["case"], *cases["call"], *FACTORS} | {call.key for call in ask.calls}
     assert len(ask.calls) > 100 and not [name for name in names if re.search(rf"\b{re.escape(name)}(?!\w)", said)]
 
 
 @pytest.mark.parametrize("limit", [3, 20])
-def test_the_calls_of_a_card_keep_the_limit_of_claims(limit: int) -> None:
+def test_the_calls_of_a_card_keep_the_limit_of_claims(limit: int, small: Audit) -> None:
     params = shipped(doclens={"claims_a_call": limit})
     ask = DirectAsk("vignette-judge")
-    audit = make_audit(None, params, cases=20, tasks=["claims", "grounding"])
+    audit = replace(small, tasks=["claims", "grounding"])
     rows = asyncio.run(answers_of(audit, params, ask, ask))
     held = [len(re.findall(r"^\d+\. ", call.messages[-1].content.split("<claims>")[1], re.M)) for call in ask.calls]
     assert max(held) == limit and all(row["judged"] is not None for row in rows)

@@ -6,17 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.evaluation.audit import CLAIMS, make_audit
+from flows.evaluation.audit import make_audit
 from flows.repository.params import load_params
 
-SEED = 1
+SEED, CASES = 1, 300
 CEILING = 0.75
 
 
 @pytest.fixture(scope="module")
 def plain() -> pd.DataFrame:
-    """The claims of the default card, without their variants."""
-    cases = make_audit(None, load_params().model_copy(update={"seed": SEED}), cases=CLAIMS).cases
+    """The claims of a card, without their variants."""
+    cases = make_audit(None, load_params().model_copy(update={"seed": SEED}), cases=CASES, tasks=["claims"]).cases
     return cases[(cases["factor"] == "") & (cases["task"] == "claims")]
 
 

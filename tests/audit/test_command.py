@@ -27,7 +27,7 @@ def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
 ) -> None:
     source = tmp_path / "texts.jsonl"
     source.write_text("".join(json.dumps({"id": name, "source": text}) + "\n" for name, text in texts.items()))
-    common = ["--texts", str(source), "--cases", "400", "--seed", "5"]
+    common = ["--texts", str(source), "--cases", "200", "--seed", "5"]
     assert run(["audit", *common, "--export", str(tmp_path / "cases.jsonl")]) == 0
     asked = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
     truth = [json.loads(line) for line in (tmp_path / "cases-truth.jsonl").read_text().splitlines()]
@@ -169,7 +169,7 @@ def test_bad_input_is_one_clear_line(
         file.write_bytes(content.replace(b"KNOWN", short[1]))
     given = [str(file) if word == "FILE" else word for word in options.split()]
     to = [] if "--export" in given else ["--out", str(tmp_path / "card")]
-    small = short[0] if options.startswith("--verdicts FILE") else ["--cases", "20"]
+    small = ["--cases", "20"] if "--tasks" in options or "--texts" in options else short[0]
     assert run(["audit", *small, *given, *to]) == 1
     error = capsys.readouterr().err
     assert said in error and "Traceback" not in error and not (tmp_path / "card").exists()

@@ -30,6 +30,8 @@ from tasks.audit.comparisons import KIND_LEVEL, LEVEL
 from tasks.audit.errors import VERSION
 from tasks.statistics.metric_rows import metric_row, metric_table
 
+pytestmark = pytest.mark.soak
+
 ERRORS, TAKES, TEXTS = 0.1, 3, 319
 LONGEST = max(LONGER, key=lambda name: LONGER[name])
 CARELESS_AFTER = 15
@@ -149,7 +151,6 @@ def test_defects_are_flagged_and_independent_errors_are_not() -> None:
     assert false_alarms(2, 100, anew=True) + false_alarms(2, 100, anew=False) <= 1 / 2
 
 
-@pytest.mark.soak
 @pytest.mark.timeout(7200)
 def test_power_and_false_alarms_over_many_seeds() -> None:
     found = found_in(100, 1000)

@@ -1,14 +1,19 @@
 """The report page in a real browser, opened from a file: display of notes and tables, and escaping of their content."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser
 
 from tasks.people.rating_form import RatingForm
 from tests.support.browser import fresh_profile, needs_chromium, opened
 from tests.support.report_page import metric_table, page_of, shown_note
 from tests.support.review import REVIEW, RUBRIC, drawn
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = [pytest.mark.browser, needs_chromium]
 
@@ -99,16 +104,3 @@ def test_a_table_is_sorted_by_number_and_filtered(browser: Browser, tmp_path: Pa
         assert shown[:4] == ["item -2.0", "item 0.1", "item 0.9", "item 10.5"]
         page.fill("#table-note_qa input.filter", "other 11")
         assert page.locator("#table-note_qa tbody tr:visible").count() == 1
-
-
-@pytest.mark.parametrize("width", [390, 820, 1440])
-def test_the_page_fits_windows_of_any_width(browser: Browser, tmp_path: Path, width: int) -> None:
-    rows = [{"metric": f"claim_recall_{i}", "system": "a long system name " * 3} for i in range(14)]
-    with opened(
-        browser,
-        tmp_path / "index.html",
-        page_of([shown_note()], {"doclens": metric_table(*rows)}),
-        width=width,
-        height=800,
-    ) as page:
-        assert page.evaluate("document.documentElement.scrollWidth") <= width

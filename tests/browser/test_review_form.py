@@ -1,15 +1,20 @@
 """The rating form in a real browser, opened from a file."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
-from playwright.sync_api import Browser
 
 from tasks.people.rating_form import RatingForm
 from tests.support.browser import needs_chromium, opened, reload_kept
 from tests.support.review import REVIEW, RUBRIC, drawn
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = [pytest.mark.browser, needs_chromium]
 

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.dataset.test_export import FILES
+from tests.dataset.test_export import export_files
 from tests.support.imports import ROOT
 from tests.support.repository import write_files
+
+pytestmark = pytest.mark.soak
 
 SHIPPED = ("params.yaml", "CITATION.cff", "reports/published/tables/human_agreement.csv")
 PACKAGED = ("flows", "tasks", "schemas", *SHIPPED, "pyproject.toml", "README.md", "vignette.py", "LICENSE")
@@ -77,7 +79,6 @@ def test_it_works_from_an_empty_folder(installed: Path, tmp_path: Path) -> None:
     try_from_empty_folder(installed, tmp_path)
 
 
-@pytest.mark.soak
 def test_it_works_with_the_dependencies_that_an_installer_resolves(resolved: Path, tmp_path: Path) -> None:
     try_from_empty_folder(resolved, tmp_path)
 
@@ -89,7 +90,7 @@ def try_from_empty_folder(environment: Path, tmp_path: Path) -> None:
     (here / "cases.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
     (here / "pilot.csv").write_text("document,score\n" + "".join(f"d{n},{n % 4 / 4}\n" for n in range(12)))
     (here / "scores.csv").write_text("id,human,metric\n" + "".join(f"d{n},{n % 4},{n % 3}\n" for n in range(12)))
-    write_files(here / "dataset", FILES)
+    write_files(here / "dataset", export_files())
     variables = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "XDG_CACHE_HOME": str(cache)}
 
     def run(command: str) -> "subprocess.CompletedProcess[str]":

@@ -1,6 +1,7 @@
 """The exported dataset: its files are consistent, described and carry their provenance."""
 
 import subprocess
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 
@@ -31,11 +32,13 @@ def exported(kept: pd.DataFrame = KEPT, by: str = SIMULATOR) -> dict[str, bytes]
     return dataset_files(*tables, EXPORT, annotated_by=annotators, seed=7, domain="respiratory")
 
 
-FILES = exported()
+@cache
+def export_files() -> dict[str, bytes]:
+    return exported()
 
 
 def test_the_splits_hold_each_complete_record_once_with_its_spans():
-    tables = {split: pq.read_table(BytesIO(FILES[f"data/{split}.parquet"])) for split in SPLITS}
+    tables = {split: pq.read_table(BytesIO(export_files()[f"data/{split}.parquet"])) for split in SPLITS}
     assert all(table.schema.names == list(columns_of("respiratory")) for table in tables.values())
     assert {split: table.num_rows for split, table in tables.items()} == {"train": 3, "validation": 1, "test": 1}
     rows = {row["record"]: row for table in tables.values() for row in table.to_pylist()}
@@ -62,14 +65,14 @@ def test_parquet_keeps_what_each_span_asserts():
 
 
 def test_the_bytes_are_the_same_each_time():
-    assert exported() == FILES
+    assert exported() == export_files()
 
 
 def test_the_card_has_front_matter_and_says_that_rules_wrote_the_notes():
-    card = FILES["README.md"].decode()
+    card = export_files()["README.md"].decode()
     front = yaml.safe_load(card.split("---\n")[1])
     listed = {entry["split"]: entry["path"] for entry in front["configs"][0]["data_files"]}
-    assert list(listed) == list(SPLITS) and set(listed.values()) <= set(FILES)
+    assert list(listed) == list(SPLITS) and set(listed.values()) <= set(export_files())
     assert front["license"] == "cc-by-4.0"
     assert "**All texts and spans of this dataset were made by rules" in card and SIMULATOR in card
     assert "could not be written: 1." in card and "| train | 3 | `data/train.parquet` |" in card
@@ -84,7 +87,7 @@ def test_a_dataset_of_a_model_does_not_claim_rules_and_one_of_both_claims_a_part
 
 
 def test_the_card_gives_each_column_its_values_meaning_and_source_and_a_citation():
-    card = FILES["README.md"].decode()
+    card = export_files()["README.md"].decode()
     rows = [line.split(" | ") for line in card.splitlines() if line.startswith("| `") and line.count(" | ") == 4]
     assert [row[0].strip("| `") for row in rows] == list(columns_of("respiratory"))
     assert all(row[3] and row[4].strip("| ") for row in rows)
@@ -93,7 +96,7 @@ def test_the_card_gives_each_column_its_values_meaning_and_source_and_a_citation
 
 
 def test_the_checksums_are_of_all_files(tmp_path: Path):
-    write_files(tmp_path, FILES)
+    write_files(tmp_path, export_files())
     run = ["sha256sum", "--check", "--strict", "--quiet", CHECKSUMS]
     assert subprocess.run(run, cwd=tmp_path, check=False).returncode == 0
-    assert len(FILES[CHECKSUMS].splitlines()) == len(FILES) - 1
+    assert len(export_files()[CHECKSUMS].splitlines()) == len(export_files()) - 1

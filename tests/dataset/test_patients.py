@@ -10,7 +10,7 @@ import yaml
 
 from tasks.dataset.patients import SPLITS, VisitSplits, split_path, split_patients, visit_splits, with_visits
 from tasks.network.visits import visit_dates
-from tests.dataset.test_export import FILES
+from tests.dataset.test_export import export_files
 from tests.support.histories import random_visits
 
 
@@ -29,7 +29,7 @@ def made(patients: int = 20) -> VisitSplits:
 
 @cache
 def dataset() -> dict[str, bytes]:
-    return with_visits(FILES, made())
+    return with_visits(export_files(), made())
 
 
 def test_all_visits_of_a_patient_are_in_one_split() -> None:
@@ -63,9 +63,11 @@ def test_the_card_describes_the_visits() -> None:
     held = made().tables["train"]
     assert f"| train | 13 | {len(held)} | `visits/train.parquet` |" in card and "could not be written: 1." in card
     assert card.index("## Patients over time") < card.index("## Use and limits")
-    assert {name: FILES[name] for name in FILES if name.startswith("data/")}.items() <= dataset().items()
+    assert {
+        name: export_files()[name] for name in export_files() if name.startswith("data/")
+    }.items() <= dataset().items()
 
 
 def test_a_dataset_without_visits_is_as_before_but_for_its_checksums() -> None:
-    found = with_visits(FILES, VisitSplits({}, 0))
-    assert found == {name: contents for name, contents in FILES.items() if name != "SHA256SUMS"}
+    found = with_visits(export_files(), VisitSplits({}, 0))
+    assert found == {name: contents for name, contents in export_files().items() if name != "SHA256SUMS"}

@@ -15,7 +15,7 @@ from huggingface_hub.errors import HfHubHTTPError
 from flows.commands.exchange import publish as main
 from schemas.errors import SourceError
 from tasks.dataset.export import CHECKSUMS, checksums
-from tests.dataset.test_export import EXPORT, FILES, KEPT, exported
+from tests.dataset.test_export import EXPORT, KEPT, export_files, exported
 from tests.support.imports import ROOT
 from tests.support.repository import write_files
 
@@ -29,7 +29,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     Path("params.yaml").write_text(yaml.safe_dump(params | {"export": EXPORT.model_dump()}))
     shutil.copy2(ROOT / "dvc.yaml", "dvc.yaml")
-    write_files(Path("data/export/dataset"), FILES)
+    write_files(Path("data/export/dataset"), export_files())
     return tmp_path
 
 
@@ -60,7 +60,9 @@ def test_a_push_commits_every_file_to_a_repository_that_is_public_on_request_onl
     main("someone/notes", public=public)
     hub.create_repo.assert_called_once_with("someone/notes", repo_type="dataset", private=not public, exist_ok=True)
     ((repository, operations), settings) = hub.create_commit.call_args
-    assert {one.path_in_repo: one.path_or_fileobj for one in operations} == FILES and repository == "someone/notes"
+    assert {
+        one.path_in_repo: one.path_or_fileobj for one in operations
+    } == export_files() and repository == "someone/notes"
     assert settings == {"commit_message": "vignette-notes 1.0.0", "repo_type": "dataset"}
     printed = capsys.readouterr()
     assert f"pushed: {COMMIT}" in printed.out and "export.url is the placeholder" in printed.out
@@ -79,7 +81,7 @@ def test_a_changed_file_and_outdated_metadata_are_refused(hub: Any) -> None:
     Path("data/export/dataset/SimSUM.csv").write_text("edited")
     with pytest.raises(SourceError, match=r"the exported SimSUM\.csv is .*dvc checkout"):
         main("someone/notes")
-    write_files(Path("data/export/dataset"), FILES)
+    write_files(Path("data/export/dataset"), export_files())
     Path("params.yaml").write_text(Path("params.yaml").read_text().replace("version: 1.0.0", "version: 1.1.0"))
     with pytest.raises(
         SourceError, match=r"citation '.* version 1\.1\.0 .*', the card .* says '.* version 1\.0\.0 .*repro"

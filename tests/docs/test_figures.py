@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pandas as pd
-import pytest
 from scipy.stats import norm
 
 from tests.statistics.coverage import STUDIES
 from tests.statistics.coverage_table import MEASURED, PAGE, with_table
+from tests.support.cases import each
 from tests.support.imports import ROOT
 
 TABLES, PUBLISHED = ROOT / "reports" / "tables", ROOT / "reports" / "published" / "tables"
@@ -52,8 +52,8 @@ PARTS = ("all summaries", "3 claims or more")
 ABSENT = {(MODEL, "omission weight"), (RULES, "claim recall in degrees")}
 
 
-@pytest.mark.parametrize(("judge", "system"), [("strong model", MODEL), ("rules", RULES)])
-@pytest.mark.parametrize("name", METRICS)
+@each("judge, system", [("strong model", MODEL), ("rules", RULES)])
+@each("name", METRICS)
 def test_agreement_with_people(judge: str, system: str, name: str) -> None:
     if (system, name) in ABSENT:
         return
@@ -63,7 +63,7 @@ def test_agreement_with_people(judge: str, system: str, name: str) -> None:
     assert f"| {' | '.join([name, by, *cells])} |" in quoted("docs/agreement.md")
 
 
-@pytest.mark.parametrize("reading", ["present", "absent", "possible", "past", "other person"])
+@each("reading", ["present", "absent", "possible", "past", "other person"])
 def test_phrases_that_the_rules_read_rightly(reading: str) -> None:
     where = {"item": reading, "metric": "right"}
     planted = row(TABLES, "planted_errors", condition="planted assertion, normal", **where)
@@ -74,8 +74,8 @@ def test_phrases_that_the_rules_read_rightly(reading: str) -> None:
     assert line in quoted("docs/exchange.md")
 
 
-@pytest.mark.parametrize(
-    ("name", "system"),
+@each(
+    "name, system",
     [
         ("nothing", "unadjusted"),
         ("tables without symptoms",) * 2,
@@ -101,7 +101,7 @@ def compared() -> pd.DataFrame:
     return found.assign(half=half, expected=norm.cdf(1.96 * (0.01 / half - 1)), met=found["low"] >= -0.01)
 
 
-@pytest.mark.parametrize("symptom", ["cough", "dyspnea", "fever", "nasal", "pain"])
+@each("symptom", ["cough", "dyspnea", "fever", "nasal", "pain"])
 def test_widths_of_the_comparison_of_predictors(symptom: str) -> None:
     own = compared().query("item == @symptom")
     widths = f"{own['half'].min():.3f}-{own['half'].max():.3f} | {(own['half'] > 0.01).sum()} of {len(own)}"

@@ -9,6 +9,7 @@ import pytest
 
 from flows.commands import cli
 from flows.commands.cli import COMMANDS, load_command
+from tests.support.cases import each
 from tests.support.imports import ROOT
 from tests.support.shown import PROGRAMS, Shown, shown_commands
 
@@ -36,7 +37,7 @@ def test_pages_show_commands_of_known_programs_only() -> None:
     assert [str(shown) for shown in SHOWN if shown.words[0] not in PROGRAMS] == []
 
 
-@pytest.mark.parametrize("shown", of("vignette"), ids=str)
+@each("shown", of("vignette"))
 def test_a_shown_vignette_command_is_accepted_by_its_parser(
     shown: Shown, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -66,7 +67,7 @@ def test_the_small_example_prints_what_the_page_shows(tmp_path: Path, capsys: py
     assert capsys.readouterr().out.replace(f"{tmp_path}/", "") == printed
 
 
-@pytest.mark.parametrize("shown", of("make"), ids=str)
+@each("shown", of("make"))
 def test_a_shown_make_target_exists_and_its_variables_are_used(shown: Shown) -> None:
     makefile = (ROOT / "Makefile").read_text()
     words = shown.words[1:]
@@ -76,7 +77,7 @@ def test_a_shown_make_target_exists_and_its_variables_are_used(shown: Shown) -> 
         assert f"$({variable})" in makefile, f"{shown}: {variable} is not read"
 
 
-@pytest.mark.parametrize("shown", of("dvc"), ids=str)
+@each("shown", of("dvc"))
 def test_a_shown_dvc_command_is_accepted_by_its_parser(shown: Shown) -> None:
     from dvc.cli.parser import get_main_parser
 
@@ -86,13 +87,13 @@ def test_a_shown_dvc_command_is_accepted_by_its_parser(shown: Shown) -> None:
     get_main_parser().parse_args(given)
 
 
-@pytest.mark.parametrize("shown", of("python"), ids=str)
+@each("shown", of("python"))
 def test_a_shown_module_exists(shown: Shown) -> None:
     assert shown.words[1] == "-m"
     assert importlib.util.find_spec(shown.words[2]) is not None, shown
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each("name", COMMANDS)
 def test_a_test_runs_each_command_of_vignette(name: str) -> None:
     module, _, function = COMMANDS[name][0].rpartition(".")[2].partition(":")
     imported = rf"\.{module} import [\w, ]*{function}" if function else rf"(\.| import [\w, ]*){module}\b"

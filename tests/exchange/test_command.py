@@ -10,7 +10,7 @@ from flows.commands.exchange import Version, read, write
 from flows.runtime.tables import read_table, write_table
 from schemas.errors import SourceError
 from schemas.tables.records import COMPACT_NOTES, CORRECTED_SPANS, NOTES, SPANS
-from tests.dataset.test_export import FILES
+from tests.dataset.test_export import export_files
 from tests.support.repository import write_files
 
 NORMAL = ["**History**\nDry cough.\n\n**Physical Examination**\nNo fever.", "**History**\nFalls asleep."]
@@ -97,7 +97,7 @@ def test_a_note_of_another_run_is_refused_and_nothing_written() -> None:
 @pytest.fixture
 def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An exported dataset, in a working directory that is no clone."""
-    write_files(tmp_path / "dataset", FILES)
+    write_files(tmp_path / "dataset", export_files())
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     return tmp_path / "dataset"

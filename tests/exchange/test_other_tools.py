@@ -20,7 +20,7 @@ from tasks.statistics.agreement import cohen_kappa
 from tasks.statistics.intervals import _wilson
 from tasks.statistics.misclassification import corrected_share
 from tasks.statistics.prediction_powered import powered_share
-from tests.dataset.test_export import FILES
+from tests.dataset.test_export import export_files
 from tests.exchange.test_formats import EXAMPLE, LABELS
 from tests.support.imports import ROOT
 from tests.support.repository import write_files
@@ -118,7 +118,7 @@ def test_ppi_python_and_truescore_compute_the_same_figures_of_a_judge(seed: int,
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder: Path = tmp_path_factory.mktemp("dataset")
-    write_files(folder, FILES)
+    write_files(folder, export_files())
     return folder
 
 

@@ -3,12 +3,11 @@
 import re
 
 import numpy as np
-import pytest
 
 from tasks.domains.rules import rules_of
 from tasks.judges.changes import OUTSIDE, change
 from tasks.judges.subtle import change_detail, graded_pairs, subtle_claims
-from tests.support.cases import from_table
+from tests.support.cases import each, from_table
 
 SYMPTOMS = rules_of("respiratory").symptom_labels
 
@@ -26,8 +25,8 @@ def test_another_number_differs_clearly_and_is_possible(claim: str, numbers: str
     assert sorted(found, key=float) == numbers.split()
 
 
-@pytest.mark.parametrize(
-    ("kind", "claim"),
+@each(
+    "kind, claim",
     [("number", "Cough for 3 weeks."), ("body part", "Pain in the knee."), ("drug", "Takes ibuprofen.")],
 )
 def test_swaps_always_differ(kind: str, claim: str) -> None:

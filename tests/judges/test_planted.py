@@ -45,6 +45,7 @@ from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.statistics.misclassification import SHIFTS
 from tasks.texts.aci_bench import read_encounters
+from tests.support.cases import each
 from tests.support.records import NETWORK
 from tests.support.scripted import DirectAsk, ScriptedAsk
 from tests.support.sources import needs_sources, sources_folder
@@ -310,8 +311,8 @@ def prompt_recalls(value: float) -> pd.DataFrame:
 COPIES = planted_table([("entailment", "own sentence", str(i), "t", True, True) for i in range(500)], "rules")
 
 
-@pytest.mark.parametrize(
-    ("recall", "planted", "corrected", "possible"),
+@each(
+    "recall, planted, corrected, possible",
     [  # sensitivity 0.9, specificity 0.8
         (0.62, pd.concat([claims_of_prompts(45), COPIES], ignore_index=True), 0.6, 1),
         (0.95, claims_of_prompts(45), 0.75 / 0.7, 0),  # above 1: flagged and not cut
@@ -371,8 +372,8 @@ def test_a_sentence_is_gone_if_most_of_its_words_are_and_one_without_words_never
     assert not is_gone("...", "She coughs.")
 
 
-@pytest.mark.parametrize(
-    ("sentence", "rest"),
+@each(
+    "sentence, rest",
     [
         ("The patient is afebrile.", "There has been no accompanying fever, coughing, or dyspnea."),
         ("The patient is afebrile.", "Vital signs: temperature 36.8°C. Patient alert."),

@@ -18,7 +18,7 @@ from tasks.transport import endpoint, limits
 from tasks.transport.limits import CUT_EVERY_S, FIRST_WIDTH, Breaker, Pause, Rate, Width
 from tasks.transport.rejections import REPEATS, Rejections, of_structure, setting_at_fault
 from tasks.transport.store import ResponseStore
-from tests.support.cases import from_table
+from tests.support.cases import each, from_table
 from tests.support.children import start
 from tests.support.endpoints import chat
 from tests.support.hosted import completion, hosted
@@ -166,8 +166,8 @@ def rejected(reason: str, kind: str = "rejected", **fields: str) -> SendFailure:
     return SendFailure(kind, reason, **fields)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("failure", "expected"),
+@each(
+    "failure, expected",
     [
         (rejected("json_schema is not supported"), True),
         (rejected("bad value", param="response_format.type"), True),
@@ -180,8 +180,8 @@ def test_only_a_rejection_of_the_way_of_asking_is_of_structure(failure: SendFail
     assert of_structure(failure) is expected
 
 
-@pytest.mark.parametrize(
-    ("failure", "setting"),
+@each(
+    "failure, setting",
     [
         (rejected("bad", param="temperature"), "temperature: null"),
         (rejected("Unsupported parameter: seed"), "send_seed: false"),

@@ -7,7 +7,6 @@ import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from pydantic import create_model
 
 import tasks
@@ -18,6 +17,7 @@ from tasks.llm.prompts import render
 from tasks.llm.recorded import RecordedAsk, digest
 from tasks.llm.requests import ask_again, make_request, tokens_needed
 from tasks.measures.doclens.subclaims import Subclaims
+from tests.support.cases import each
 
 ROOMS = {"judges", "measures", "notes", "people", "spans", "texts"}
 """The rooms that ask models."""
@@ -49,14 +49,14 @@ def sent_schema(kind: type[Reply], structured: str) -> dict:
     return json.loads(text[text.index("\n{") :])
 
 
-@pytest.mark.parametrize("structured", ["json_schema", "json_object", "prompt"])
-@pytest.mark.parametrize("kind", replies(), ids=lambda kind: kind.__name__)
+@each("structured", ["json_schema", "json_object", "prompt"])
+@each("kind", replies())
 def test_the_schema_is_sent_with_the_fields_in_their_order(kind: type[Reply], structured: str) -> None:
     schema = sent_schema(kind, structured)
     assert list(schema["properties"]) == list(kind.model_fields) == schema["required"]
 
 
-@pytest.mark.parametrize("kind", replies(), ids=lambda kind: kind.__name__)
+@each("kind", replies())
 def test_a_reply_gives_its_reason_before_its_verdict(kind: type[Reply]) -> None:
     fields = list(kind.model_fields)
     reasons = [fields.index(name) for name in REASONS & set(fields)]

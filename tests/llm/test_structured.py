@@ -24,7 +24,7 @@ from tasks.llm.replies import (
 )
 from tasks.llm.requests import instruction, response_format
 from tasks.simulator import dispatch
-from tests.support.cases import from_table
+from tests.support.cases import each, from_table
 
 
 class Pair(BaseModel):
@@ -136,7 +136,7 @@ def test_the_first_object_or_list_of_the_text_is_read() -> None:
     assert read_reply(reply_to("```\n{'pairs': ['a', 'b'],}\n```\n{}"), Optional) == read
 
 
-@pytest.mark.parametrize("kind", [Optional, None])
+@each("kind", [Optional, None])
 def test_a_reply_of_a_model_that_did_not_stop_is_refused_before_it_is_parsed(kind: type[Reply] | None) -> None:
     began = time.monotonic()
     assert problem(reply_to("```json {" + " " * 60_000), kind) == "it holds 60,000 blanks in a row"
@@ -160,7 +160,7 @@ def test_long_json_is_read_and_repaired_only_up_to_a_length() -> None:
     assert problem(reply_to(long[:-1] + ",}"), Optional) == said
 
 
-@pytest.mark.parametrize("filler", ["```", "```json\n", "{[", "`` ", "[ ", "<think>", "</think>", '{"a": '])
+@each("filler", ["```", "```json\n", "{[", "`` ", "[ ", "<think>", "</think>", '{"a": '])
 def test_fences_and_marks_are_found_in_linear_time(filler: str) -> None:
     began = time.monotonic()
     text = f"Here: {filler * (300_000 // len(filler))}"
@@ -202,7 +202,7 @@ REASONED = {
 }
 
 
-@pytest.mark.parametrize("model", REASONED)
+@each("model", REASONED)
 def test_reasoning_before_a_note_is_no_part_of_it(model: str) -> None:
     def text(content: str) -> str:
         body = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
@@ -215,14 +215,12 @@ def test_reasoning_before_a_note_is_no_part_of_it(model: str) -> None:
     assert text(note) == note
 
 
-@pytest.mark.parametrize(
-    ("finish", "said"), [("max_tokens", "cut off"), ("MODEL_LENGTH", "cut off"), ("SAFETY", "filter")]
-)
+@each("finish, said", [("max_tokens", "cut off"), ("MODEL_LENGTH", "cut off"), ("SAFETY", "filter")])
 def test_a_reply_that_is_not_whole_is_refused_by_whatever_name(finish: str, said: str) -> None:
     assert said in problem(reply_to(WHOLE, finish), Pairs)
 
 
-@pytest.mark.parametrize("finish", ["error", "abort", "insufficient_system_resource"])
+@each("finish", ["error", "abort", "insufficient_system_resource"])
 def test_a_reply_that_the_endpoint_broke_off_is_lost(finish: str) -> None:
     body = {"choices": [{"message": {"content": WHOLE}, "finish_reason": finish}], "usage": {"completion_tokens": 3}}
     with pytest.raises(SendFailure, match=f"finish_reason {finish}") as caught:

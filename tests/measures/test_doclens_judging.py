@@ -43,6 +43,7 @@ from tasks.measures.doclens.metrics import document_scores, metric_rows
 from tasks.measures.doclens.subclaims import Limits, list_subclaims
 from tasks.measures.doclens.writing import write_outputs, writer
 from tasks.texts.document import Document, Tables, documents_of
+from tests.support.cases import each
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 from tests.support.nli import save_classifier, save_true_style
@@ -99,7 +100,7 @@ def test_a_claim_found_in_part_counts_half_in_degrees_and_not_at_all_otherwise()
     assert rows.loc[("a", "claim_precision_graded_pooled"), ["value", "n"]].tolist() == [0.5, 3]
 
 
-@pytest.mark.parametrize("examples", [0, 1, 2])
+@each("examples", [0, 1, 2])
 def test_examples_are_in_the_prompt(examples: int) -> None:
     ask = replies("1: 1\n2: 0\n3: 1\n4: 0")
     run(InstructionEvaluator(ask, "plain", examples)([QUESTION]))
@@ -122,8 +123,8 @@ def test_missing_verdict_and_failed_call_are_none_with_a_reason() -> None:
     assert (none.judgements, none.failure) == ((None,) * 4, "refused")
 
 
-@pytest.mark.parametrize(
-    ("style", "size", "held"),
+@each(
+    "style, size, held",
     [
         ("plain", 20, [4]),
         ("json", 20, [4]),
@@ -199,8 +200,8 @@ def test_claims_beyond_the_limit_are_counted_with_the_metric() -> None:
     assert "doclens.claim_rounds" in made["unscored"]["reason"][0]
 
 
-@pytest.mark.parametrize(
-    ("document", "expected"),
+@each(
+    "document, expected",
     [
         (
             Document("1", ("x",), NOTE, claims={"all": ("The patient has a cough.",)}, outputs={"s": ""}),
@@ -279,7 +280,7 @@ def test_one_call_names_the_supporting_citations() -> None:
     assert failures == [("a", "refused", "raw reply")]
 
 
-@pytest.mark.parametrize("one_call", [True, False])
+@each("one_call", [True, False])
 def test_a_text_without_citations_has_recall_0_and_no_precision(one_call: bool) -> None:
     document = Document("1", ("The patient has a cough.",), outputs={"s": "The patient has a cough."})
     params = DocLens(evaluator="simulator", citations="one_call" if one_call else "definition")
@@ -289,8 +290,8 @@ def test_a_text_without_citations_has_recall_0_and_no_precision(one_call: bool) 
 # texts of the writer
 
 
-@pytest.mark.parametrize("count", [0, 1, 2])
-@pytest.mark.parametrize("prompt", ["cited_compact", "cited_note", "cited_question"])
+@each("count", [0, 1, 2])
+@each("prompt", ["cited_compact", "cited_note", "cited_question"])
 def test_in_context_examples_of_the_writer(prompt: str, count: int) -> None:
     shown = writer(prompt, count).examples
     assert len(shown) == count and all("[0]" in one.source and "[" in one.output for one in shown)
@@ -324,8 +325,8 @@ def _notes(examples: int = 0, **evaluator: Any) -> Tables:
     return run(judge_notes(WRITER, JUDGE, *frames, RULES, DocLens(**evaluator, writer_examples=examples)))
 
 
-@pytest.mark.parametrize(
-    ("evaluator", "name"),
+@each(
+    "evaluator, name",
     [
         ({"style": "plain"}, "plain"),
         ({"style": "cot", "citations": "one_call"}, "cot"),
@@ -469,7 +470,7 @@ def test_without_outside_data_a_stage_writes_empty_tables(tmp_path: Path, name: 
     assert len(metrics) == 1 and check(metrics[0], METRICS, name).empty
 
 
-@pytest.mark.parametrize(("kind", "claims"), [("one", 1), ("listed", 2)])
+@each("kind, claims", [("one", 1), ("listed", 2)])
 def test_a_question_counts_as_one_claim_or_by_its_listed_claims(sources: Path, kind: str, claims: int) -> None:
     (sources / "questions.jsonl").write_text('{"id": "7", "text": "May I take ibuprofen? How much of it is safe?"}')
     settings = {"examples": [], "question_outputs": {"outside": "questions.jsonl"}, "question_claims": kind}

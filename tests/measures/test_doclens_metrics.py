@@ -14,7 +14,7 @@ from tasks.simulator.judge.lexicon import lexicon, stem
 from tasks.simulator.judge.verdicts import align, entails
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document
-from tests.support.cases import from_table
+from tests.support.cases import each, from_table
 from tests.support.sources import needs_sources, sources_folder
 
 
@@ -29,8 +29,8 @@ def judged(*texts: tuple[Judgement, ...], metric: str = "claim_recall", item: st
     return pd.DataFrame(rows, columns=columns).astype({"judged": "boolean"})
 
 
-@pytest.mark.parametrize(
-    ("judgements", "score"),
+@each(
+    "judgements, score",
     [((True, True, False), 2 / 3), ((), None), ((True, None), 1), ((None, None), None)],
 )
 def test_a_score_is_the_share_of_judgements_that_did_not_fail(judgements: tuple, score: float | None) -> None:

@@ -34,7 +34,7 @@ from tasks.measures.evaluation import plan_of, record_number
 from tasks.measures.note_qa.judging import source_notes
 from tasks.measures.overlap import overlap_scores
 from tasks.texts.document import SOURCE, WHOLE, Document, documents_table
-from tests.support.cases import from_table
+from tests.support.cases import each, from_table
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 from tests.support.scripted import DirectAsk
@@ -210,7 +210,7 @@ def test_labels_of_some_verdicts_estimate_the_true_share(made: Evaluation, tmp_p
     assert rows.loc["judged_share", "value"] == pytest.approx(judged["judged"].mean())
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)"])
+@each("text", ["=1+1", "+1", "-1", "@SUM(A1)"])
 def test_a_spreadsheet_takes_no_text_for_a_formula(made: Evaluation, text: str) -> None:
     documents = [document.with_outputs({"cites": text}) for document in made.documents]
     sheet = pd.read_csv(

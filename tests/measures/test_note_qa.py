@@ -55,7 +55,7 @@ from tasks.measures.note_qa.questions import (
 )
 from tasks.measures.note_qa.truth_questions import UNKNOWN, truth_questions
 from tests.golden.requests import CHOICES, LAYOUTS, PATIENT, printed_layout
-from tests.support.cases import from_table
+from tests.support.cases import each, from_table
 from tests.support.params import shipped
 from tests.support.qa import LABELS, PARAMS, lineage
 from tests.support.scripted import DirectAsk, ScriptedAsk
@@ -453,7 +453,7 @@ def test_a_reply_in_another_layout_is_unscored_and_costs_no_second_step():
     assert [row["reason"] for row in unscored] == ["no question in the printed layout"]
 
 
-@pytest.mark.parametrize(
+@each(
     "reply",
     [
         LAYOUTS["choices"],
@@ -474,7 +474,7 @@ def test_four_choices_or_no_letter_are_no_choices():
     assert read_question("- Question: Why?") is None
 
 
-@pytest.mark.parametrize(("form", "shown"), [("multiple_choice", True), ("free_text", False)])
+@each("form, shown", [("multiple_choice", True), ("free_text", False)])
 def test_the_judge_sees_output_and_right_answer_but_no_question_and_choices_only_for_multiple_choice(form, shown):
     output = {"question": "q", "form": form, "version": "normal", "variant": "answer", "output": "It was dry."}
     question = {"wording": "What cough?", "choices": '["Dry", "Wet", "None", "Croup", "Fever"]', "answer": "A"}

@@ -181,14 +181,6 @@ def test_the_main_pipeline_scores_the_judged_notes_by_the_metric_that_ships(tmp_
     assert made["unscored_own_metrics"]["record"].tolist() == ["1"]
 
 
-def test_the_main_pipeline_scores_them_by_the_metric_of_the_docs(folder: Path) -> None:
-    made = in_the_main_pipeline(folder, folder / "shown.py").tables
-    (row,) = made["own_metrics"].to_dict("records")
-    assert (row["metric"], row["n"], row["unscored"]) == ("kept words", 3, 0)
-    scores = made["own_metrics_scores"].set_index("record")["value"]
-    assert scores.to_dict() == {0: pytest.approx(1 / 3), 1: 1.0, 2: pytest.approx(3 / 5)}
-
-
 def test_a_failed_call_is_unscored_in_the_main_pipeline(folder: Path) -> None:
     (folder / "asks.py").write_text(SHOWN[1])
     made = in_the_main_pipeline(folder, folder / "asks.py").tables  # the simulator answers its own requests only

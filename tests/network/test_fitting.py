@@ -93,7 +93,7 @@ def test_a_cause_nobody_has_stays_finite_and_without_effect() -> None:
 
 
 def test_few_records_give_finite_parameters() -> None:
-    for n in (1, 2, 5, 20):
+    for n in (1, 5):
         for optimiser in ("newton", "adam"):
             learned = fit(RESPIRATORY, sample(RESPIRATORY, n, 3), Fit(optimiser=optimiser))
             for name in parametric(RESPIRATORY):
@@ -103,7 +103,7 @@ def test_few_records_give_finite_parameters() -> None:
 
 @pytest.mark.parametrize("n", [1, 5, 16, 64])
 def test_a_network_fitted_to_few_records_holds_no_other_record_for_impossible(n: int) -> None:
-    for seed in range(20):
+    for seed in range(6):
         learned = fit(GUT, sample(GUT, n, seed), NEWTON)
         assert np.isfinite(log_likelihood(learned, sample(GUT, 300, seed + 100))).all(), seed
 

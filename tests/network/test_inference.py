@@ -27,7 +27,7 @@ from tasks.network.inference import (
 )
 from tasks.network.sampling import sample
 from tests.network.networks import GUT, RESPIRATORY
-from tests.support.cases import from_table
+from tests.support.cases import each, from_table
 
 
 def enumerate_all(network: NetworkDefinition) -> pd.DataFrame:
@@ -215,7 +215,7 @@ def test_contradictory_evidence_leaves_a_uniform_distribution() -> None:
     np.testing.assert_allclose(updated(np.array([[0.0, 1.0]]), factors), [[0.5, 0.5]])
 
 
-@pytest.mark.parametrize("setting", ["no-sympt", "realistic"])
+@each("setting", ["no-sympt", "realistic"])
 def test_a_reader_that_infers_symptoms_from_each_other_is_not_counted_twice(setting: str) -> None:
     """A reader sees each symptom with errors and reports P(symptom | all it saw), as a classifier of notes does.
 

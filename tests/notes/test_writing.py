@@ -3,7 +3,6 @@
 import asyncio
 
 import pandas as pd
-import pytest
 
 from schemas.tables.metrics import UNSCORED
 from schemas.tables.records import COMPACT_NOTES, FIRST_NOTES
@@ -11,6 +10,7 @@ from tasks.domains.rules import load_rules
 from tasks.llm.calls import Call
 from tasks.notes.prompting import build_prompts
 from tasks.notes.writing import MAX_TRIES, compact_notes, read_note, read_notes, sample_index, write_first_notes
+from tests.support.cases import each
 from tests.support.records import NETWORK, random_records, records_of
 from tests.support.scripted import Said, ScriptedAsk
 
@@ -146,13 +146,13 @@ REPLIES = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "notes"), REPLIES)
+@each("reply, notes", REPLIES)
 def test_the_whole_notes_of_a_reply_are_read(reply: str, notes: list[str]):
     assert read_notes(reply) == notes
     assert read_note(reply) == (notes[0] if len(notes) == 1 else None)
 
 
-@pytest.mark.parametrize(
+@each(
     "form",
     [
         "History: {}\nPE: {}",

@@ -21,6 +21,7 @@ from tasks.people.rating_agreement import (
     review_scores,
 )
 from tasks.people.rating_form import RatingForm, consistency_score, draw_notes, rater_order
+from tests.support.cases import each
 from tests.support.returned import file_of, rated
 from tests.support.review import PRACTISED, REVIEW, RUBRIC, drawn, prompts
 from tests.support.sources import needs_sources, sources_folder
@@ -92,7 +93,7 @@ def test_a_form_is_one_file_that_names_no_outside_address():
     assert FORM.filled("rater_1", RUBRIC, seed=7) == html
 
 
-@pytest.mark.parametrize(("penalties", "score"), [(0, 5), (1, 4), (2, 3), (3, 2), (4, 1), (9, 1)])
+@each("penalties, score", [(0, 5), (1, 4), (2, 3), (3, 2), (4, 1), (9, 1)])
 def test_penalties_become_the_published_scores(penalties, score):
     assert consistency_score(penalties) == score
 
@@ -107,8 +108,8 @@ def test_a_good_file_gives_ratings_and_penalties():
     assert ratings.set_index(["record", "aspect"]).loc[(4, "consistency"), "rating"] == 2
 
 
-@pytest.mark.parametrize(
-    ("damage", "message"),
+@each(
+    "damage, message",
     [
         (lambda f: f["notes"][0].update(record=77), "unknown note 77"),
         (lambda f: f["notes"].pop(), "note 12 is missing"),

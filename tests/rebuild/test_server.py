@@ -24,6 +24,7 @@ from websockets.typing import Subprotocol
 from flows.rebuild import server
 from flows.repository.workspace import WORKSPACE
 from schemas.errors import VignetteError
+from tests.support.cases import each
 from tests.support.imports import ROOT
 
 EVIL = "https://evil.example"
@@ -150,14 +151,14 @@ def test_the_files_with_the_token_can_be_read_by_their_owner_only(workplace: Pat
         assert server.access() in file.read_text()
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:42000", "127.0.0.1.evil.example", ""])
-@pytest.mark.parametrize("path", ["/health", "/deployments/filter", "/../"])
+@each("host", ["evil.example", "evil.example:42000", "127.0.0.1.evil.example", ""])
+@each("path", ["/health", "/deployments/filter", "/../"])
 def test_another_host_is_refused_with_and_without_the_token(attacker: Attacker, host: str, path: str) -> None:
     assert attacker.send("GET", path, Host=host).status_code == 400
     assert attacker.send("GET", path, Host=host, Authorization=attacker.token).status_code == 400
 
 
-@pytest.mark.parametrize("token", [None, "Basic", "Basic dmlnbmV0dGU6", "Bearer x"])
+@each("token", [None, "Basic", "Basic dmlnbmV0dGU6", "Bearer x"])
 def test_without_the_token_nothing_is_told_but_that_the_server_lives(attacker: Attacker, token: str | None) -> None:
     headers = {} if token is None else {"Authorization": token}
     for path in ("/deployments/filter", "/flow_runs/filter", "/automations/filter"):
@@ -192,15 +193,15 @@ def test_a_deployment_is_not_changed_or_deleted_without_the_token(attacker: Atta
     assert attacker.send("PATCH", f"/deployments/{deployment}", {"description": "mine"}, **own).status_code == 204
 
 
-@pytest.mark.parametrize(
-    ("first", "host"),
+@each(
+    "first, host",
     [
         ({"type": "auth", "token": "guessed"}, "127.0.0.1"),
         ({"type": "event"}, "127.0.0.1"),
         ({"type": "auth", "token": "own"}, "evil.example"),
     ],
 )
-@pytest.mark.parametrize("channel", ["events/in", "events/out", "logs/out"])
+@each("channel", ["events/in", "events/out", "logs/out"])
 def test_no_channel_of_events_opens_to_a_stranger(
     attacker: Attacker, channel: str, first: dict[str, str], host: str
 ) -> None:

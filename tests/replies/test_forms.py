@@ -17,7 +17,7 @@ from tasks.measures.med_omit.replies import fact_id
 from tasks.measures.note_qa.answering import judge_outputs
 from tasks.text.final_answer import final_letter
 from tests.replies.meant import FACTS, MEANT, Meant
-from tests.support.cases import from_table
+from tests.support.cases import each, from_table
 from tests.support.memory import growth_below
 from tests.support.scripted import ScriptedAsk
 
@@ -151,12 +151,12 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "meant"), READ)
+@each("name, content, meant", READ)
 def test_replies_that_are_read_as_meant(name: str, content: dict, meant: dict) -> None:
     assert read(BY_NAME[name], content) == meant
 
 
-@pytest.mark.parametrize(("name", "content", "reason"), REFUSED)
+@each("name, content, reason", REFUSED)
 def test_replies_that_are_refused_with_their_reason(name: str, content: dict, reason: str) -> None:
     with pytest.raises(Unusable, match=reason):
         read(BY_NAME[name], content)
@@ -178,7 +178,7 @@ def test_prediction_on_one_claim(reply: str, verdict: bool | None, reason: str |
     assert (found.failure is None) == (verdict is not None)
 
 
-@pytest.mark.parametrize("filler", ["\n", "-\n", "2\n", "is\n", "claim ", "1: ", "explanation\n", "- ", "f ", "facts "])
+@each("filler", ["\n", "-\n", "2\n", "is\n", "claim ", "1: ", "explanation\n", "- ", "f ", "facts "])
 def test_replies_in_text_are_read_in_linear_time(filler: str) -> None:
     began = time.monotonic()
     reply = filler * (60_000 // len(filler)) + "x"
@@ -230,7 +230,7 @@ def test_a_range_that_the_source_cannot_have_is_no_citation() -> None:
     assert not cites("Platelets [210000].", 3) and cites("Cough [2].", 3)
 
 
-@pytest.mark.parametrize("mark", ["[1-8005551234]", "[0-999999999999]", f"[{'9' * 6000}]", f"[1-{'9' * 6000}]"])
+@each("mark", ["[1-8005551234]", "[0-999999999999]", f"[{'9' * 6000}]", f"[1-{'9' * 6000}]"])
 def test_no_range_of_a_citation_fills_the_memory(mark: str) -> None:
     text = f"Call the clinic {mark}."
     with growth_below(50_000_000):

@@ -10,6 +10,7 @@ from tasks.llm.calls import Reply
 from tasks.llm.replies import Completion, Unusable, read_completion, read_reply
 from tests.llm.test_requests import replies
 from tests.replies.meant import MEANT, Meant
+from tests.support.cases import each
 
 
 def read(text: str, meant: Meant, finish: str = "stop") -> Reply | None:
@@ -92,14 +93,14 @@ REFUSED: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("meant", MEANT, ids=lambda meant: meant.kind.__name__)
-@pytest.mark.parametrize("form", READ)
+@each("meant", MEANT)
+@each("form", READ)
 def test_a_reply_in_another_form_is_read_as_meant(form: str, meant: Meant) -> None:
     assert read(READ[form](meant.text), meant) == meant.kind.model_validate(meant.content, context=meant.context)
 
 
-@pytest.mark.parametrize("meant", MEANT, ids=lambda meant: meant.kind.__name__)
-@pytest.mark.parametrize("form", READ_OR_REFUSED)
+@each("meant", MEANT)
+@each("form", READ_OR_REFUSED)
 def test_a_broken_reply_is_read_as_meant_or_refused(form: str, meant: Meant) -> None:
     try:
         found = read(READ_OR_REFUSED[form](meant.text), meant)
@@ -109,15 +110,15 @@ def test_a_broken_reply_is_read_as_meant_or_refused(form: str, meant: Meant) -> 
         assert found == meant.kind.model_validate(meant.content, context=meant.context)
 
 
-@pytest.mark.parametrize("meant", MEANT, ids=lambda meant: meant.kind.__name__)
-@pytest.mark.parametrize("form", REFUSED)
+@each("meant", MEANT)
+@each("form", REFUSED)
 def test_a_reply_without_its_content_is_refused_with_a_reason(form: str, meant: Meant) -> None:
     with pytest.raises(Unusable) as problem:
         read(REFUSED[form](meant.text), meant)
     assert str(problem.value)
 
 
-@pytest.mark.parametrize("meant", MEANT, ids=lambda meant: meant.kind.__name__)
+@each("meant", MEANT)
 def test_a_whole_reply_that_was_cut_off_or_filtered_is_refused(meant: Meant) -> None:
     for finish in ("length", "content_filter"):
         with pytest.raises(Unusable):

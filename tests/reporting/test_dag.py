@@ -34,14 +34,6 @@ def test_boxes_of_a_row_do_not_overlap_in_the_graph_of_dvc_yaml() -> None:
             assert abs(layout.x[a] - layout.x[b]) >= needed - 1e-9, (a, b)
 
 
-def test_a_long_edge_has_a_dummy_node_in_each_row_that_it_passes() -> None:
-    layout = layered(nx.DiGraph([("a", "b"), ("b", "c"), ("c", "d"), ("x", "d"), ("a", "y"), ("y", "d")]))
-    level = {node: place for place, row in enumerate(layout.rows) for node in row}
-    path = layout.paths["y", "d"]
-    assert [level[node] for node in path] == list(range(level["y"], level["d"] + 1))
-    assert level["x"] == level["d"] - 1  # a source is placed directly above its reader
-
-
 def test_stages_link_to_their_results_and_implied_edges_are_not_drawn() -> None:
     graph = nx.DiGraph([("a", "b"), ("b", "c"), ("a", "c")])
     picture = draw(graph, {"a": "data"}, {"b": "table-b"})
@@ -56,14 +48,6 @@ def test_names_are_escaped_and_an_empty_graph_gives_no_svg() -> None:
     assert draw(graph, {}, {}) == ""
     graph.add_node("<b>&")
     assert "<b>" not in draw(graph, {}, {})
-
-
-def test_a_chain_is_straight_and_two_readers_lie_on_both_sides() -> None:
-    chain = layered(nx.DiGraph([("a", "a stage with a long name"), ("a stage with a long name", "c")]))
-    assert list(chain.x.values()) == [0, 0, 0]
-    fork = layered(nx.DiGraph([("a", "b"), ("a", "c")]))
-    assert fork.x["b"] == -fork.x["c"] != 0
-    assert fork.x["a"] == 0
 
 
 def test_two_stages_are_drawn_below_each_other_with_a_curve_from_box_to_box() -> None:

@@ -1,12 +1,8 @@
 """Figures show the values of their tables: positions, intervals, labels and colours of what is drawn."""
 
-from itertools import pairwise
-
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
-from matplotlib.transforms import Bbox
 
 from tasks.reporting.figures import (
     COLOURS,
@@ -154,53 +150,11 @@ def test_equal_tables_give_equal_bytes_and_an_unknown_table_no_figure() -> None:
     assert svg(embedding_types(TEXT)) == first[0]["svg"]  # type: ignore[arg-type]
 
 
-def panels(figure: Figure | None) -> list[Bbox]:
-    return [axes.get_position() for axes in figure.axes]
-
-
-def test_up_to_three_panels_lie_in_one_row_of_growing_width() -> None:
-    systems = [("BN-tab", "all"), ("XGBoost-tab", "all")]
-    rows = [f1(system, condition, "cough", 0.7, 0.6, 0.8) for system, condition in systems]
-    bases = [{"basis": basis} for basis in ("recomputed", "stand-in: gpt-4o", "sampled")]
-    curves = [(*key, "cough", "yes", 0, 0.1, 0.0, 30) for key in (systems[0], systems[1])]
-    figures = [
-        evidence_settings(metric_table(*rows)),
-        evidence_settings(metric_table(*rows[:1])),
-        reliability(pd.DataFrame(curves, columns=BINS)),
-        agreement(reproduction_rows(*bases)),
-    ]
-    for figure in figures:
-        boxes = panels(figure)
-        assert len({round(box.y0, 2) for box in boxes}) == len({round(box.height, 2) for box in boxes}) == 1
-        assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
-        assert boxes[0].height > 0.5
-    sizes = [figure.get_size_inches().tolist() for figure in figures if figure is not None]
-    assert sizes == [pytest.approx(size) for size in ([6, 2.7], [4.5, 2.7], [5, 2.6], [7.5, 2.6])]
-
-
-def test_one_size_of_small_type_and_a_legend_outside_the_panels() -> None:
-    figure = embedding_types(TEXT)
-    (axes,), legend = figure.axes, figure.axes[0].get_legend()
-    sizes = {text.get_fontsize() for text in (*axes.get_xticklabels(), *legend.get_texts())}
-    assert len(sizes) == 1 and min(sizes) >= 7
-    figure.draw_without_rendering()
-    assert legend.get_window_extent().x0 >= axes.get_window_extent().x1
-
-
 def test_a_bin_at_zero_or_one_is_not_cut() -> None:
     row = ("BN-tab", "all", "cough", "yes", 0, 0.0, 1.0, 30)
     figure = reliability(pd.DataFrame([row], columns=BINS))
     (left, right), (bottom, top) = figure.axes[0].get_xlim(), figure.axes[0].get_ylim()
     assert (left, right) == (bottom, top) == pytest.approx((-0.05, 1.05))
-
-
-def test_each_row_of_a_forest_takes_the_same_height() -> None:
-    def height(rows: int) -> float:
-        figure = forest("m")(metric_table(*({"metric": "m", "item": str(n)} for n in range(rows))))
-        return float(figure.get_size_inches()[1])
-
-    assert height(12) - height(11) == pytest.approx(height(3) - height(2)) == pytest.approx(0.24)
-    assert height(2) > 1, "room for the axis and its label"
 
 
 def test_an_interval_that_ends_at_zero_has_no_line_at_zero() -> None:

@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tasks.domains.rules import load_rules
 from tasks.llm.prompts import render
 from tasks.simulator.annotator import comparison, consistency, instructions, mapping
@@ -21,7 +19,7 @@ from tasks.simulator.judge.verdicts import entails
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.writer.compact_version import shorten
 from tests.simulator.test_writer import written
-from tests.support.cases import read_cases
+from tests.support.cases import each, read_cases
 
 NOTE = (
     "**History**\nThe patient presents with a dry cough that has lasted a week, worse at night. The patient denies "
@@ -135,7 +133,7 @@ FORMS: dict[str, Callable[..., object]] = {
 }
 
 
-@pytest.mark.parametrize(("form", "given", "expected"), read_cases(Path(__file__).with_name("cases.yaml")))
+@each("form, given, expected", read_cases(Path(__file__).with_name("cases.yaml")))
 def test_a_rule(form: str, given: list[object], expected: object) -> None:
     assert FORMS[form](*given) == expected
 
@@ -181,7 +179,7 @@ def test_a_second_question_empties_pairs_that_differ() -> None:
     assert json.loads(complete(ChatRequest("vignette-annotator", (asked,))))["pairs"] == []
 
 
-@pytest.mark.parametrize("text", ["", "**History**", "....", "é☃" * 50, "no " * 500, "(", "denies " * 200 + "cough"])
+@each("text", ["", "**History**", "....", "é☃" * 50, "no " * 500, "(", "denies " * 200 + "cough"])
 def test_odd_notes_are_answered(text: str) -> None:
     tags = {"note": text, "compact": text, "instructions": prompt(mention=["cough: yes"], avoid=[], conditions=[])}
     for task in (

@@ -23,6 +23,7 @@ from tasks.simulator.writer.instructions import Mention, read_instructions
 from tasks.simulator.writer.rules import ErrorRates, grammar, writer_rates
 from tasks.simulator.writer.sentences import contradicts
 from tasks.simulator.writer.unrelated import complaints
+from tests.support.cases import each
 from tests.support.imports import ROOT
 from tests.support.records import NETWORK, random_records
 
@@ -53,7 +54,7 @@ def symptom_prompt(*lines: str, avoid: tuple[str, ...] = ()) -> str:
     )
 
 
-def written(*lines: str, avoid: tuple[str, ...] = (), seeds: int = 80) -> list[Truth]:
+def written(*lines: str, avoid: tuple[str, ...] = (), seeds: int = 40) -> list[Truth]:
     """Notes without errors for one prompt."""
     return [truth(request(symptom_prompt(*lines, avoid=avoid), seed), NO_ERRORS)[0] for seed in range(seeds)]
 
@@ -83,7 +84,7 @@ def test_every_reply_is_a_note_with_both_sections(prompts: pd.DataFrame, notes: 
     assert len(read_notes(dispatch.complete(request(shared, seed=8)))) == 3
 
 
-@pytest.mark.parametrize("version", ["normal", "compact"])
+@each("version", ["normal", "compact"])
 def test_texts_are_free_of_known_defects(notes: GoldNotes, version: str) -> None:
     for known in notes[version].values():
         found = [f"{name}: {re.search(p, known.text)}" for name, p in (DEFECTS[version] | DEFECTS["both"]).items()
@@ -134,7 +135,7 @@ def celsius(known: Truth) -> list[float]:
     return [float(number) if unit == "C" else (float(number) - 32) / 1.8 for number, unit in read]
 
 
-@pytest.mark.parametrize(("level", "low", "high"), [("high", 38.5, 40.5), ("low", 37.4, 38.5), ("none", 36.0, 37.2)])
+@each("level, low, high", [("high", 38.5, 40.5), ("low", 37.4, 38.5), ("none", 36.0, 37.2)])
 def test_temperatures_agree_with_the_fever(level: str, low: float, high: float) -> None:
     found = [value for known in written(f"fever: {level}", "cough: yes") for value in celsius(known)]
     assert found and all(low <= value <= high for value in found), sorted(found)[:: len(found) - 1]
@@ -167,7 +168,7 @@ def test_truth_belongs_to_the_reply_of_the_handler(prompts: pd.DataFrame) -> Non
 
 def test_three_notes_have_three_complaints_whose_examinations_contradict_no_finding(prompts: pd.DataFrame) -> None:
     shared = prompts.loc[prompts["kind"] == "unrelated", "prompt"].iloc[0]
-    for seed in range(150):
+    for seed in range(50):
         three = truth(request(shared, seed), NO_ERRORS)
         assert len({known.text.splitlines()[1] for known in three}) == 3
         for examined in (parts(known.text)[1] for known in three):
@@ -179,7 +180,7 @@ def test_three_notes_have_three_complaints_whose_examinations_contradict_no_find
 def unrelated_notes(prompts: pd.DataFrame) -> list[tuple[str, str]]:
     """History and examination of notes for complaints outside the domain."""
     prompt = prompts.loc[prompts["kind"] == "unrelated", "prompt"].iloc[0]
-    written = (known for seed in range(300) for known in truth(request(prompt, seed), NO_ERRORS))
+    written = (known for seed in range(150) for known in truth(request(prompt, seed), NO_ERRORS))
     return [parts(known.text.removeprefix("**History**\n")) for known in written]
 
 
@@ -207,8 +208,8 @@ def test_an_acute_complaint_does_not_last_for_months(unrelated_notes: list[tuple
     assert acute and not [text for text in acute if re.search(r"\b(?:month|year)s?\b", text)]
 
 
-@pytest.mark.parametrize(
-    ("new", "said", "apart"),
+@each(
+    "new, said, apart",
     [
         ("with considerable impact on work", "a mild cough", True),
         ("especially during exertion", "dyspnea at night", True),
@@ -274,7 +275,7 @@ def test_calibration_model_reaches_every_kind(prompts: pd.DataFrame) -> None:
         assert sum(counts.values()) > 0.4 * len(prompts)
 
 
-@pytest.mark.parametrize("kind", ["symptom_dropped", "contradicted", "descriptor_lost", "forbidden_mentioned"])
+@each("kind", ["symptom_dropped", "contradicted", "descriptor_lost", "forbidden_mentioned"])
 def test_an_error_of_content_shows_in_the_spans(kind: str) -> None:
     truly = {"cough": True, "dyspnea": False, "fever": True}
     for known in planted(kind):
@@ -301,8 +302,8 @@ def test_a_forbidden_symptom_is_examined_as_often_as_in_the_published_notes() ->
         assert shown and all(s.section == "physical_examination" and not s.present for s in shown), known.text
 
 
-@pytest.mark.parametrize(
-    ("kind", "words"),
+@each(
+    "kind, words",
     [
         ("extra_condition", "asthma|smok|copd|pulmonary disease|hay fever"),
         ("diagnosis_named", "pneumonia|cold|bronchitis|infection|influenza|sinusitis|pleurisy"),

@@ -5,14 +5,13 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import pytest
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.spans.matching import ELISION, Match, match_phrases
 from tasks.spans.search import forms, tokenize
-from tests.support.cases import read_cases
+from tests.support.cases import each, read_cases
 from tests.support.corrupt import LIGHT, change_case, corrupt_lightly, elide, inflect
 from tests.support.records import match_phrase
 from tests.support.sources import needs_sources, real_notes
@@ -32,7 +31,7 @@ def found(phrase: str, note: str = NOTE, *, sure: bool = False) -> str | None:
 FORMS = {"in_note": found, "found": lambda note, phrase: found(phrase, note)}
 
 
-@pytest.mark.parametrize(("form", "given", "stretch"), read_cases(Path(__file__).with_name("cases.yaml")))
+@each("form, given, stretch", read_cases(Path(__file__).with_name("cases.yaml")))
 def test_a_phrase_is_found_at_its_stretch_or_not(form: str, given: list[str], stretch: str | None):
     assert FORMS[form](*given) == stretch
 
@@ -84,14 +83,14 @@ def test_of_several_stretches_the_only_one_within_a_sentence_is_meant_if_no_othe
     assert found("the cough ... sleep", "The cough is dry. At night the cough disrupts sleep.") is None
 
 
-@pytest.mark.parametrize("phrase", ["dry" + " " * 50_000 + "cough", "(" * 50_000 + "...", ". " * 50_000, " (" * 50_000])
+@each("phrase", ["dry" + " " * 50_000 + "cough", "(" * 50_000 + "...", ". " * 50_000, " (" * 50_000])
 def test_a_phrase_of_blanks_and_marks_is_read_in_no_time(phrase: str):
     start = time.process_time()
     match_phrase("dry cough", phrase)
     assert time.process_time() - start < 2
 
 
-@pytest.mark.parametrize("unit", ["a ", "no cough ", "x", "(a+)+$ ", "🤒 ", "… ", ". . . ", "\u0301", "a\u200d"])
+@each("unit", ["a ", "no cough ", "x", "(a+)+$ ", "🤒 ", "… ", ". . . ", "\u0301", "a\u200d"])
 def test_a_note_of_one_hundred_kilobytes_on_one_line_is_searched_in_seconds(unit: str):
     note = "dry cough " + unit * (100_000 // len(unit)) + " severe pain"
     phrases = ["SEVERE, pain", "dry cough", "severe pain", f"{unit * 60}b", "a ... a", "no ... severe", unit * 500]
@@ -116,15 +115,15 @@ def measure(corrupt, seed: int) -> Counter:
 
 
 @needs_sources
-@pytest.mark.parametrize("name", [*LIGHT, "two of them"])
-@pytest.mark.parametrize("seed", range(3))
+@each("name", [*LIGHT, "two of them"])
+@each("seed", range(3))
 def test_light_corruption_of_published_spans(name: str, seed: int):
     counts = measure(LIGHT.get(name, corrupt_lightly), seed)
     assert counts["wrong"] == 0 and counts["right"] / counts.total() >= 0.99, counts
 
 
 @needs_sources
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_elision_of_published_spans(seed: int):
     counts = measure(lambda phrase, draw: change_case(elide(phrase, draw), draw), seed)
     assert counts["wrong"] == 0 and counts["right"] / counts.total() >= 0.97, counts

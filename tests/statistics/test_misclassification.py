@@ -13,7 +13,7 @@ from tasks.statistics.misclassification import (
 )
 
 NOTES, CLAIMS, CASES = 200, 12, 5000  # notes that are scored, claims of each, known cases of each truth
-RUNS = 500
+RUNS = 200
 KINDS = (0.6, 0.4)  # shares of two kinds among the judged items: paraphrased and compacted claims
 
 
@@ -52,9 +52,9 @@ def run(seed: int, truth: float, yes: Sequence[float], no: Sequence[float]) -> t
 @pytest.mark.parametrize(
     ("truth", "yes", "no", "most"),
     [
-        (0.80, (0.95, 0.80), (0.03, 0.10), 0.98),
-        (0.30, (0.90, 0.85), (0.10, 0.05), 0.98),
-        (0.92, (0.90, 0.75), (0.15, 0.08), 0.98),
+        (0.80, (0.95, 0.80), (0.03, 0.10), 0.99),
+        (0.30, (0.90, 0.85), (0.10, 0.05), 0.99),
+        (0.92, (0.90, 0.75), (0.15, 0.08), 0.99),
         (0.80, (1.00, 0.80), (0.00, 0.10), 1.0),  # perfect strata
         (0.80, (1.00, 1.00), (0.00, 0.00), 1.0),
     ],
@@ -64,9 +64,9 @@ def test_intervals_cover_the_truth_and_are_not_wide(
 ) -> None:
     runs = np.array([run(seed, truth, yes, no) for seed in range(RUNS)])
     covered = ((runs[:, 1] <= truth) & (truth <= runs[:, 2])).mean()
-    assert 0.93 <= covered <= most
+    assert 0.91 <= covered <= most
     assert (runs[:, 2] - runs[:, 1]).mean() <= 1.3 * runs[:, 3].mean()
-    assert runs[:, 0].mean() == pytest.approx(truth, abs=0.005)
+    assert runs[:, 0].mean() == pytest.approx(truth, abs=0.01)
 
 
 @pytest.mark.parametrize("all_answers", [0.0, 0.5, 1.0])

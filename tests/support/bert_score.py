@@ -7,7 +7,6 @@ but do not count themselves; all other tokens count equally (no idf weights, no 
 from collections.abc import Sequence
 
 import torch
-from transformers import AutoModel, AutoTokenizer
 
 Scores = tuple[float, float, float]
 """Precision, recall and F1."""
@@ -15,6 +14,8 @@ Scores = tuple[float, float, float]
 
 def bert_scores(references: Sequence[str], outputs: Sequence[str], *, model: str, layer: int) -> list[Scores]:
     """Scores of each output against its reference, by the hidden states of ``layer`` (1 for the first)."""
+    from transformers import AutoModel, AutoTokenizer  # two seconds, for one test
+
     tokenizer, encoder = AutoTokenizer.from_pretrained(model), AutoModel.from_pretrained(model).eval()
 
     def vectors(text: str) -> tuple[torch.Tensor, torch.Tensor]:

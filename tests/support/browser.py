@@ -1,12 +1,20 @@
-"""A headless Chromium for tests of pages; without one, they are skipped with a reason."""
+"""A headless Chromium for tests of pages; without one, they are skipped with a reason.
+
+Playwright is imported where a browser starts: each worker collects the tests, and it takes a second.
+"""
+
+from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _ARGS = (
@@ -31,6 +39,8 @@ needs_chromium = pytest.mark.skipif(chromium_path() is None, reason=f"none of {'
 @contextmanager
 def launched() -> Iterator[Browser]:
     """A running browser. Playwright occupies the thread's event loop until it is closed."""
+    from playwright.sync_api import sync_playwright
+
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=list(_ARGS))
         try:
@@ -54,13 +64,6 @@ def opened(browser: Browser, file: Path, html: str, **viewport: int) -> Iterator
         page.goto(file.as_uri())
         yield page
         assert complaints == []
-
-
-def downloaded(page: Page) -> str:
-    """The file that a form gives when it is sent."""
-    with page.expect_download() as download:
-        page.click("#download")
-    return Path(download.value.path()).read_text(encoding="utf-8")
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +15,7 @@ from tasks.text.sections import (
 )
 from tasks.text.sentences import sentence_spans, sentences
 from tasks.text.soap import is_heading, split_soap
-from tests.support.cases import read_cases
+from tests.support.cases import each, read_cases
 
 
 def two_sections(history: str, examination: str) -> bool:
@@ -42,7 +41,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize(("form", "given", "expected"), read_cases(Path(__file__).with_name("cases.yaml")))
+@each("form, given, expected", read_cases(Path(__file__).with_name("cases.yaml")))
 def test_a_text_is_read(form: str, given: list, expected: object) -> None:
     assert FORMS[form](*given) == expected
     assert heading_key("## Assessment & Plan:") == "assessment and plan"

@@ -20,7 +20,7 @@ from tasks.texts.document import Document, documents_of, documents_table
 from tasks.texts.fields import Row, documents_from, guessed, renamed
 from tasks.texts.files import read_rows
 from tasks.texts.reading import add_claims, output_files, read_documents
-from tests.support.cases import from_table
+from tests.support.cases import each, from_table
 from tests.support.sources import needs_sources, sources_folder
 
 GOOD = {"id": "a", "source": "Dry cough. No fever.", "reference": "Cough.", "output": "Cough [0]."}
@@ -90,7 +90,7 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", MALFORMED)
+@each("case", MALFORMED)
 def test_a_defect_is_one_line_that_names_the_place(tmp_path: Path, case: str) -> None:
     name, content, said = MALFORMED[case]
     (tmp_path / name).write_bytes(content)
@@ -126,14 +126,14 @@ WITHIN: list[tuple[dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "read"), WITHIN)
+@each("given, read", WITHIN)
 def test_rows_just_within_the_rules_are_read(given: dict[str, Any], read: dict[str, Any]) -> None:
     (document,) = documents_from([Row("f: row 1", {"id": "a", "source": "x"} | given)], "f")
     assert {name: getattr(document, name) for name in read} == read
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
+@each(
+    "given, said",
     [
         ({"id": True}, "id is True; expected a text or a whole number"),
         ({"id": "a\nb"}, "id 'a\\nb' holds a line break or half of a character; replace it"),
@@ -292,8 +292,8 @@ def test_an_eval_log_gives_sources_references_and_outputs_of_its_model(tmp_path:
     assert second == Document("2", ("Ill.",), "Ill")
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@each(
+    "text, expected",
     [
         ("Doctor: How are you?\nFine.\nPatient: I cough.", True),
         ("Doctor: How are you?\nFine.", False),  # half of the lines are not most

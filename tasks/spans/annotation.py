@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -19,6 +20,7 @@ from schemas.tables.records import SPANS
 from tasks.domains.rules import PromptingRules
 from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Message, Reply, unscored_row, unscored_table
+from tasks.llm.printed import PrintedReply, in_printed_form, pairs_of
 from tasks.llm.prompts import render
 from tasks.spans.matching import Match, match_phrases
 from tasks.text.sections import section_at
@@ -147,7 +149,7 @@ async def extract_phrases(
         calls[record] = Call(f"{record}/extract", messages, reply=reply)
     symptoms = {name.casefold(): symptom for symptom, name in labels.items()} | {s.casefold(): s for s in labels}
     phrases: list[Phrase] = []
-    replies, failures = await ask_all(ask, calls, ExtractReply, "extract")
+    replies, failures = await ask_all(in_printed_form(ask, "tasks.spans", "extract"), calls, ExtractReply, "extract")
     for record, extracted in replies.items():
         for span in extracted.spans:
             symptom = symptoms.get(span.symptom.strip().casefold())
@@ -167,10 +169,16 @@ class Correction(BaseModel):
     correction: str = Field(description="exact phrase of the note; empty when there is none")
 
 
-class CorrectReply(Reply):
+class CorrectReply(PrintedReply):
     """Phrases that were not word for word, each with the note's own words."""
 
     corrections: list[Correction]
+
+    @classmethod
+    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> Any:
+        """Appendix D: ``{original phrase: corrected phrase}``."""
+        pairs = pairs_of(printed)
+        return printed if pairs is None else {"corrections": [{"phrase": p, "correction": c} for p, c in pairs]}
 
 
 async def locate_phrases(
@@ -231,7 +239,7 @@ async def _correct(
     for record in sorted(wanted):
         prompt = render("tasks.spans", "correct", note=notes[record], phrases=list(dict.fromkeys(wanted[record])))
         calls[record] = Call(f"{record}/{step}", prompt, reply=CorrectReply)
-    replies, failed = await ask_all(ask, calls, CorrectReply, step)
+    replies, failed = await ask_all(in_printed_form(ask, "tasks.spans", "correct"), calls, CorrectReply, step)
     corrections: dict[int, dict[str, str]] = {}
     for record, reply in replies.items():
         given = {c.phrase: c.correction for c in reply.corrections}
@@ -258,10 +266,16 @@ class Pair(BaseModel):
     match: str = Field(description="phrase of the compact note; empty when there is none")
 
 
-class MapReply(Reply):
+class MapReply(PrintedReply):
     """A pair for every phrase that was asked about."""
 
     pairs: list[Pair]
+
+    @classmethod
+    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> Any:
+        """Appendix D: ``{phrase of the full note: phrase of the compact note}``."""
+        pairs = pairs_of(printed)
+        return printed if pairs is None else {"pairs": [{"phrase": phrase, "match": match} for phrase, match in pairs]}
 
 
 async def map_phrases(
@@ -303,7 +317,9 @@ async def _ask(
     calls = [Call(f"{record}/{step}", said, reply=MapReply) for record, said in messages.items()]
     replies: dict[int, tuple[MapReply, str]] = {}
     failures: Unscored = []
-    for record, answer in zip(messages, await ask(calls), strict=True):
+    prompts = ("map", "same_meaning") if step == "same_meaning" else ("map",)
+    answers = await in_printed_form(ask, "tasks.spans", *prompts)(calls)
+    for record, answer in zip(messages, answers, strict=True):
         if isinstance(answer.value, MapReply):
             replies[record] = (answer.value, answer.text or "")
         else:

@@ -7,11 +7,11 @@ and has a reason.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Literal, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar
 
 from pydantic import Field, ValidationInfo, model_validator
 
@@ -19,6 +19,7 @@ from schemas.errors import ParamsError
 from schemas.params.base import Device
 from schemas.params.measures import DocLens
 from tasks.llm.calls import Answer, Ask, Call, Reply
+from tasks.llm.printed import PrintedReply, in_printed_form
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
 from tasks.measures.doclens.metrics import Judgement
@@ -116,8 +117,26 @@ class Evaluator(Protocol):
     async def __call__(self, questions: Sequence[Question]) -> list[Verdicts]: ...
 
 
-class _NumberedVerdicts(Reply):
-    """Base of verdicts on numbered claims; the context's ``claims`` is their number."""
+class _NumberedVerdicts(PrintedReply):
+    """Base of verdicts on numbered claims; the context's ``claims`` is their number, ``texts`` has the claims."""
+
+    @classmethod
+    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> Any:
+        """Tables 13 and 15: ``[{"claim": text, "explanation": reason, "entailment prediction": 1 or 0}, ...]``."""
+        entries = printed.get("verdicts") if isinstance(printed, dict) else printed
+        if not isinstance(entries, list) or not all(isinstance(one, dict) and set(one) >= _PRINTED for one in entries):
+            return printed
+        claims = [" ".join(text.split()) for text in context["texts"]]
+        verdicts = []
+        for one in entries:
+            given = " ".join(str(one["claim"]).split())
+            same = [n for n, claim in enumerate(claims, 1) if claim == given]
+            same = same or [n for n, claim in enumerate(claims, 1) if _words(claim) == _words(given)]
+            if len(same) != 1:
+                raise ValueError(f"{given[:80]!r} is not one of the claims, word for word")
+            reason = {"explanation": str(one.get("explanation") or "")}
+            verdicts.append({"claim": same[0], **reason, "entailed": one[_PREDICTED]})
+        return {"verdicts": verdicts}
 
     @model_validator(mode="after")
     def _are_on_the_claims(self, info: ValidationInfo) -> Self:
@@ -125,6 +144,14 @@ class _NumberedVerdicts(Reply):
         if info.context and (problem := _problem(given, info.context["claims"])):
             raise ValueError(problem)
         return self
+
+
+_PREDICTED = "entailment prediction"
+_PRINTED = {"claim", _PREDICTED}
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def _problem(given: Sequence[tuple[int, float]], claims: int) -> str | None:
@@ -222,7 +249,8 @@ class InstructionEvaluator:
         found = {at: verdicts for at, question in enumerate(distinct) if (verdicts := self._without_call(question))}
         asked = [at for at in range(len(distinct)) if at not in found]
         chosen = [distinct[at] for at in asked]
-        read = await ask_in_parts(self._ask, chosen, self.claims_a_call, self._call, self._read)
+        ask = in_printed_form(self._ask, __package__, f"entail_{self.style}")
+        read = await ask_in_parts(ask, chosen, self.claims_a_call, self._call, self._read)
         found |= dict(zip(asked, read, strict=True))
         return [_repeated(found[at], question) for at, question in enumerate(questions)]
 
@@ -251,7 +279,7 @@ class InstructionEvaluator:
             examples=self.examples,
             comparison=COMPARISON,
         )
-        context = {"claims": len(question.claims)}
+        context = {"claims": len(question.claims), "texts": question.claims}
         least = tokens_needed("".join(question.claims), times=2) + VERDICT_TOKENS * len(question.claims)
         return Call(question.key, messages, reply=_REPLIES[self.style], context=context, least_tokens=least)
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Reply, unscored_row
+from tasks.llm.printed import in_printed_form
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
 from tasks.measures.med_omit.fact_score import (
@@ -115,7 +116,7 @@ async def _ask_about(
         for case in cases
         if case.failure is None
     }
-    values, unscored = await ask_all(ask, calls, reply, prompt)
+    values, unscored = await ask_all(in_printed_form(ask, __package__, prompt), calls, reply, prompt)
     return values, {str(row["record"]): row for row in unscored}
 
 

@@ -24,7 +24,8 @@ from schemas.tables.columns import typed
 from schemas.tables.evaluate import DIFFERENTIALS
 from schemas.tables.evaluation import FACTS, OMITTED
 from tasks.llm.ask_all import Unscored, ask_all, ask_texts
-from tasks.llm.calls import Ask, Call, Reply, unscored_row, unscored_table
+from tasks.llm.calls import Ask, Call, unscored_row, unscored_table
+from tasks.llm.printed import PrintedReply, in_printed_form
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
 from tasks.measures.med_omit.cases import Case, Verdicts, add_differential, build_cases, cases_of, find_omissions
@@ -140,10 +141,16 @@ def output_parts(documents: Iterable[Document], scope: str) -> Texts:
     return found
 
 
-class EndOfHistory(Reply):
+class EndOfHistory(PrintedReply):
     """The number of the last line on the patient's report."""
 
     last_line: int
+
+    @classmethod
+    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> Any:
+        """Prompt 5: ``{line number: line}``."""
+        is_printed = isinstance(printed, dict) and len(printed) == 1 and next(iter(printed)) != "last_line"
+        return {"last_line": next(iter(printed))} if is_printed else printed
 
     @field_validator("last_line")
     @classmethod
@@ -169,7 +176,7 @@ async def truncate_dialogues(ask: Ask, dialogues: Mapping[str, str], least: int)
         )
         for key, listed in lines.items()
     }
-    found, unscored = await ask_all(ask, calls, EndOfHistory, "truncate")
+    found, unscored = await ask_all(in_printed_form(ask, __package__, "truncate"), calls, EndOfHistory, "truncate")
     cut = {key: lines[key][: value.last_line + 1] for key, value in found.items()}
     reason = f"fewer lines up to the end of the history than med_omit.least_lines, {least}"
     unscored += [

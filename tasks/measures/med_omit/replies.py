@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator, model_validator
 
 from tasks.llm.calls import Reply
+from tasks.llm.printed import PrintedReply
 from tasks.measures.med_omit.fact_score import Category, DiagnosisNames, Likelihood
 
 _ID = re.compile(
@@ -66,6 +67,18 @@ def fact_id(given: str, facts: Mapping[str, str]) -> str:
 def _by_text(facts: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
     """The id of each fact by its words; a reply names all facts of a text, each of which is looked up."""
     return {_plain(text): name for name, text in facts}
+
+
+_CATEGORY = re.compile(r"category\s*\|\W*(?P<name>\w+)\W*", re.IGNORECASE)
+"""The line of Prompt 3 that begins a category."""
+
+
+def _id_with_text(given: str, text: str, facts: Mapping[str, str]) -> str:
+    """The id of a fact that a reply names by id and text. Raises ValueError where the text is that of another fact."""
+    name = fact_id(given, facts)
+    if (other := _by_text(tuple(facts.items())).get(_plain(text), name)) != name:
+        raise ValueError(f"{given[:80]!r} is given with the text of {other}")
+    return name
 
 
 def _plain(text: str) -> str:
@@ -133,10 +146,27 @@ class IncludedFact(Reply):
     included: Annotated[Literal["yes", "partly", "no"], AnyCase]
 
 
-class Omissions(Reply):
+class Omissions(PrintedReply):
     """A verdict for every fact."""
 
     facts: list[IncludedFact]
+
+    @classmethod
+    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> Any:
+        """Prompt 2: ``{id: [fact, explanation]}`` of the omitted facts; ``{}`` where there are none."""
+        if not isinstance(printed, dict) or "facts" in printed:
+            return printed
+        facts: Mapping[str, str] = context["facts"]
+        omitted = {}
+        for given, said in printed.items():
+            text, *explanation = map(str, said if isinstance(said, list) and said else [said or ""])
+            omitted[_id_with_text(given, text, facts)] = " ".join(explanation)
+        return {
+            "facts": [
+                {"fact": fact, "explanation": omitted.get(fact, ""), "included": "no" if fact in omitted else "yes"}
+                for fact in facts
+            ]
+        }
 
     @model_validator(mode="after")
     def _judges_no_fact_twice(self) -> Self:
@@ -152,10 +182,28 @@ class FactCategory(Reply):
     category: Annotated[Category, AnyCase]
 
 
-class Importances(Reply):
+class Importances(PrintedReply):
     """A category for every fact."""
 
     facts: list[FactCategory]
+
+    @classmethod
+    def from_lines(cls, text: str, context: Mapping[str, Any]) -> Any:
+        """Prompt 3: a line ``Category|name``, then a line ``rank|id|fact`` for each of its facts."""
+        lines = [line.strip(" \t*-`|") for line in text.splitlines() if "|" in line]
+        if not any(_CATEGORY.fullmatch(line) for line in lines):
+            return None
+        category, grades = None, []
+        for line in lines:
+            if found := _CATEGORY.fullmatch(line):
+                category = found["name"]
+                continue
+            parts = [part.strip(" []") for part in line.split("|", 2)]
+            if category is None or len(parts) < 2:
+                raise ValueError(f"line {line[:80]!r} is no 'rank|id|fact' under a line 'Category|name'")
+            fact = _id_with_text(parts[1], "".join(parts[2:]), context["facts"])
+            grades.append({"fact": fact, "category": category})
+        return {"facts": grades}
 
     @model_validator(mode="after")
     def _grades_every_fact_once(self, info: ValidationInfo) -> Self:
@@ -185,10 +233,27 @@ class Evidence(Reply):
         return given if names is None else names.known(given)
 
 
-class EvidenceClusters(Reply):
+class EvidenceClusters(PrintedReply):
     """The facts that are evidence for every diagnosis, or against it, as asked."""
 
     clusters: list[Evidence]
+
+    @classmethod
+    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> Any:
+        """Prompt 4: ``{diagnosis: {id: explanation}}``; an empty list where no fact is evidence."""
+        if not isinstance(printed, dict) or "clusters" in printed:
+            return printed
+        return {
+            "clusters": [
+                {
+                    "diagnosis": diagnosis,
+                    "facts": [{"fact": fact, "explanation": str(why or "")} for fact, why in facts.items()]
+                    if isinstance(facts, dict)
+                    else facts,
+                }
+                for diagnosis, facts in printed.items()
+            ]
+        }
 
     @model_validator(mode="after")
     def _has_every_diagnosis_once(self, info: ValidationInfo) -> Self:

@@ -41,25 +41,30 @@ class PrintedReply(Reply):
     @classmethod
     def _in_our_form(cls, data: Any, info: ValidationInfo) -> Any:
         context = info.context or {}
-        return cls.from_printed(data, context) if context.get(_KEY) else data
+        ours = cls.from_printed(data, context) if context.get(_KEY) else data
+        if ours is not data:
+            cls._from_ours(ours, context)
+        return ours
+
+    @classmethod
+    def _from_ours(cls, ours: Any, context: Mapping[str, Any]) -> Self:
+        """The reply. Raises ValueError without the places of pydantic's errors, which the model's JSON does not have."""
+        try:
+            return cls.model_validate(ours, context={**context, _KEY: False})
+        except ValidationError as error:
+            raise ValueError("; ".join(problem["msg"] for problem in error.errors()[:5])) from error
 
     @classmethod
     def model_validate_json(cls, json_data: str | bytes | bytearray, **settings: Any) -> Self:
         """As pydantic's; a printed form that is no JSON is read too. Raises Unusable where its lines are not."""
         context = settings.get("context") or {}
         try:
-            data = cls.from_lines(str(json_data), context) if context.get(_KEY) else None
-            return (
-                super().model_validate_json(json_data, **settings)
-                if data is None
-                else cls.model_validate(data, **settings)
-            )
-        except ValidationError as error:
-            if data is None:
-                raise
-            raise Unusable("; ".join(problem["msg"] for problem in error.errors()[:5])) from error
+            ours = cls.from_lines(str(json_data), context) if context.get(_KEY) else None
+            if ours is not None:
+                return cls._from_ours(ours, context)
         except ValueError as error:
             raise Unusable(str(error)) from error
+        return super().model_validate_json(json_data, **settings)
 
 
 def pairs_of(data: Any) -> list[tuple[str, str]] | None:

@@ -134,7 +134,7 @@ class _NumberedVerdicts(PrintedReply):
             same = same or [n for n, claim in enumerate(claims, 1) if _words(claim) == _words(given)]
             if len(same) != 1:
                 raise ValueError(f"{given[:80]!r} is not one of the claims, word for word")
-            reason = {"explanation": str(one.get("explanation") or "")}
+            reason = {} if cls is ClaimVerdicts else {"explanation": str(one.get("explanation") or "")}
             verdicts.append({"claim": same[0], **reason, "entailed": one[_PREDICTED]})
         return {"verdicts": verdicts}
 

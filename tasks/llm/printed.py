@@ -48,7 +48,7 @@ class PrintedReply(Reply):
 
     @classmethod
     def _from_ours(cls, ours: Any, context: Mapping[str, Any]) -> Self:
-        """The reply. Raises ValueError without the places of pydantic's errors, which the model's JSON does not have."""
+        """The reply. Raises ValueError without pydantic's places, which are not those of the model's JSON."""
         try:
             return cls.model_validate(ours, context={**context, _KEY: False})
         except ValidationError as error:

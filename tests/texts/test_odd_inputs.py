@@ -106,9 +106,8 @@ def written(folder: Path, kind: str, rows: list[dict[str, Any]]) -> Path:
     elif kind == "jsonl":
         file.write_text("\n".join(json.dumps(row) for row in rows))
     elif kind == "csv":
-        file.write_text(
-            "\n".join(",".join("" if v is None else str(v) for v in r) for r in [rows[0], *(r.values() for r in rows)])
-        )
+        table = [list(rows[0]), *(list(row.values()) for row in rows)]
+        file.write_text("\n".join(",".join("" if cell is None else str(cell) for cell in row) for row in table))
     else:
         book = openpyxl.Workbook()
         for row in [list(rows[0]), *(list(row.values()) for row in rows)]:

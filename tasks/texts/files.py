@@ -170,15 +170,12 @@ def _csv(path: Path, encoding: str | None) -> list[Row]:
     blanks = re.search(rf'{re.escape(separator)} +"', _HEADER.match(text)[0]) is not None  # type: ignore[index]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=blanks)
     found: list[tuple[str, list[str | None]]] = []
-    number = 0  # of the row, the header being 0
     try:
         for cells in filter(None, reader):
-            if any(cell.strip() for cell in cells):
-                found.append((f"{path}: row {number}", [cell or None for cell in cells]))
-                _limit(path, len(found) * (ROW + len(found[0][1])))
-            number += 1
+            found.append((f"{path}: row {len(found)}", [cell or None for cell in cells]))
+            _limit(path, len(found) * (ROW + len(found[0][1])))
     except csv.Error as error:
-        named = f"row {number}" if found else "header"
+        named = f"row {len(found)}" if found else "header"
         raise SourceError(f"{path}: {named}: not CSV ({error}); is a quote not doubled?") from error
     return _below_header(path, found)
 
@@ -196,11 +193,13 @@ def _separator(text: str) -> str:
 
 
 def _below_header(path: Path, found: Sequence[tuple[str, Sequence[Any]]]) -> list[Row]:
-    """The rows below the first, by its names; ``found``: place and cells of each row that is not empty.
+    """The rows below the first, by its names; ``found``: place and cells of each row.
 
-    A column without a name that holds a value is called by its number; one that holds none, at the end of the rows as
-    between them, is left out. Raises SourceError for a name that two columns have, and a row that lacks cells of CSV.
+    Empty rows are left out. A column without a name that holds a value is called by its number; one that holds none, at
+    the end of the rows as between them, is left out. Raises SourceError for a name that two columns have, and a row
+    that lacks cells of CSV.
     """
+    found = [one for one in found if not all(map(_is_blank, one[1]))]
     if not found:
         return []
     header = [" ".join(str(name).split()) if name is not None else "" for name in found[0][1]]

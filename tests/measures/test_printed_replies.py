@@ -8,6 +8,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -42,10 +43,11 @@ from tests.support.scripted import ScriptedAsk
 
 FACTS = {"F0": "Dry cough.", "F1": "Fever for 3 days.", "F2": "Owns a dog."}
 CLAIMS = ("He coughs.", "Temperature < 38.", "Temperature > 38.")
+NAMES = DiagnosisNames(("influenza", "asthma"), lambda names: np.zeros((len(names), 2), dtype=np.float32), 0.9)
 CONTEXTS: dict[type[Reply], dict] = {
     Omissions: {"facts": FACTS},
     Importances: {"facts": FACTS},
-    EvidenceClusters: {"facts": FACTS, "diagnoses": DiagnosisNames(("influenza", "asthma"), lambda names: None)},  # type: ignore[arg-type,return-value]
+    EvidenceClusters: {"facts": FACTS, "diagnoses": NAMES},
     ClaimVerdicts: {"claims": 3, "texts": CLAIMS},
     ExplainedVerdicts: {"claims": 3, "texts": CLAIMS},
     EndOfHistory: {"lines": 9},

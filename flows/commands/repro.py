@@ -16,6 +16,7 @@ import typer
 
 from flows.commands.probe import probe_roles, roles_to_probe, would_change
 from flows.lineage.lineage import current_lineage, is_recorded, recorded_lineages
+from flows.rebuild.forks import stages_forked
 from flows.rebuild.plan import require_as_locked, stages_to_run
 from flows.rebuild.server import stop_if_unused, use_server
 from flows.repository.code import StageCode
@@ -102,9 +103,9 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
     print(f"stages to run: {len(stages)}" if stages else "every stage is up to date", flush=True)
     if stages:
         use_server()  # before the import: Prefect reads its settings when it is imported
-        from flows.rebuild.flow import rebuild
+        with stages_forked(len(stages)), lock_in_use(pipeline.with_suffix(".lock")):
+            from flows.rebuild.flow import rebuild  # while the server imports as well
 
-        with lock_in_use(pipeline.with_suffix(".lock")):
             outcome = rebuild(pipeline, stages, at_once=stages_at_once(params))
         if outcome.failed:
             resume = os.environ.get(STARTED_BY) or shlex.join(["vignette", *sys.argv[1:]])

@@ -13,7 +13,7 @@ from schemas.errors import SourceError, UnscoredError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.params.measures import Evaluate
-from schemas.tables.columns import typed
+from schemas.tables.columns import COMPUTED, typed
 from schemas.tables.evaluate import CLAIMS, DOCUMENT_SCORES, UNSCORED_OUTPUTS
 from tasks.domains.rules import rules_of
 from tasks.judges.judging import judge_planted, numbered
@@ -38,7 +38,6 @@ from tasks.measures.evaluation import (
 from tasks.measures.own import load_metrics, score_own
 from tasks.reporting.evaluation_text import DRY_RUN, METRICS, OWN, RULES
 from tasks.statistics.bootstrap import sample_records
-from tasks.statistics.metric_rows import COMPUTED
 from tasks.texts.document import Document, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet, output_files, read_documents
 from tasks.tracking.comparison import COMPARED, compare_systems

@@ -30,6 +30,10 @@ RUN = "VIGNETTE_RUN"
 """Environment variable with the process of `vignette repro` that a stage belongs to, as ``id:start time``."""
 STAGE_RUNNER = "flows.rebuild.dvc_stage"
 """The module that runs one stage through DVC, in the place of the command ``dvc``."""
+_RUNNERS = (STAGE_RUNNER, "flows.rebuild.forks")
+"""That module, and the one whose forks do the same."""
+_stands_for: int | None = None
+"""The process that waits for this one, which a server forked for it."""
 
 Process = tuple[str, int, float]
 """Host, process id and start time in seconds since 1970."""
@@ -42,9 +46,18 @@ def this_process() -> Process:
     return socket.gethostname(), os.getpid(), psutil.Process().create_time()
 
 
+def stand_for(pid: int) -> None:
+    """From now on, take the process ``pid`` and its ancestors for those of this one."""
+    global _stands_for
+    _stands_for = pid
+
+
 def ancestors() -> list[psutil.Process]:
     """The parent of this process, its parent and so on; empty where the system does not tell."""
     try:
+        if _stands_for is not None:
+            client = psutil.Process(_stands_for)
+            return [client, *client.parents()]
         return psutil.Process().parents()
     except psutil.Error:
         return []
@@ -170,4 +183,6 @@ def _is_dvc(process: psutil.Process) -> bool:
         words = process.cmdline()
     except psutil.Error:
         return False
-    return any(Path(word).stem == "dvc" for word in words[:2]) or words[1:3] in (["-m", "dvc"], ["-m", STAGE_RUNNER])
+    return any(Path(word).stem == "dvc" for word in words[:2]) or words[1:3] in [
+        ["-m", name] for name in ("dvc", *_RUNNERS)
+    ]

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from flows.repository.params import load_params
 from flows.stages.human_labels import RECORDED, judge_recorded
 from tasks.judges.human_scores import (

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from flows.evaluation.api import evaluate as evaluate_rows
 from flows.evaluation.folder import evaluation_files, page, write_evaluation
 from flows.evaluation.forms import clinicians_agreement, form_files, label_files

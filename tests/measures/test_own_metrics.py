@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from flows.evaluation.folder import evaluation_files
 from flows.evaluation.work import evaluate_data, read_data
 from flows.repository.params import load_params

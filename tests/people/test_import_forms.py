@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from flows.commands.cli import run
 from flows.commands.import_forms import import_files
+from flows.commands.parser import run
 from flows.repository.params import load_params
 from flows.runtime.tables import write_table
 from schemas.errors import SourceError

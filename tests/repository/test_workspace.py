@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from flows.repository import workspace as places
 from flows.repository.params import load_params
 from flows.repository.workspace import FOLDER, STORE, WORKSPACE, clone, is_own, params_file, root, workspace
@@ -44,7 +44,7 @@ def give(folder: Path, user: int = OTHER) -> None:
 def ran(folder: Path) -> str:
     """What the installed command prints in a folder; as a script, it does not look there for modules."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": "1"}
-    command = [sys.executable, "-c", "from flows.commands.cli import main; main()", "--version"]
+    command = [sys.executable, "-c", "from flows.commands.parser import main; main()", "--version"]
     return subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 

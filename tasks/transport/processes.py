@@ -30,8 +30,8 @@ RUN = "VIGNETTE_RUN"
 """Environment variable with the process of `vignette repro` that a stage belongs to, as ``id:start time``."""
 STAGE_RUNNER = "flows.rebuild.dvc_stage"
 """The module that runs one stage through DVC, in the place of the command ``dvc``."""
-_RUNNERS = (STAGE_RUNNER, "flows.rebuild.forks")
-"""That module, and the one whose forks do the same."""
+_RUNNERS = [["-m", name] for name in ("dvc", STAGE_RUNNER, "flows.rebuild.forks")]
+"""Command lines of DVC, of that module, and of the one whose forks do the same."""
 _stands_for: int | None = None
 """The process that waits for this one, which a server forked for it."""
 
@@ -183,6 +183,4 @@ def _is_dvc(process: psutil.Process) -> bool:
         words = process.cmdline()
     except psutil.Error:
         return False
-    return any(Path(word).stem == "dvc" for word in words[:2]) or words[1:3] in [
-        ["-m", name] for name in ("dvc", *_RUNNERS)
-    ]
+    return any(Path(word).stem == "dvc" for word in words[:2]) or words[1:3] in _RUNNERS

@@ -319,9 +319,9 @@ def test_a_hostile_file_is_one_printable_line_in_little_memory(
 ) -> None:
     case = FILES[kind]
     case.write(tmp_path)
-    app = typer.Typer(**cli.SETTINGS)
+    app = typer.Typer(**parser.SETTINGS)
     app.command()(lambda: case.read(tmp_path))
-    monkeypatch.setattr(cli, "load_command", lambda _: typer.main.get_command(app))
+    monkeypatch.setattr(parser, "load_command", lambda _: typer.main.get_command(app))
     with growth_below(MOST_OF_REPLIES if case.name.startswith("r.jsonl") else MOST):
         assert parser.run(["evaluate"]) == 1
     said = capsys.readouterr().err.rstrip("\n")

@@ -53,7 +53,8 @@ def hand_over(work: str, arguments: Sequence[str]) -> int | None:
         socket.send_fds(connection, [len(sent).to_bytes(8, "big")], [0, 1, 2])
         connection.sendall(sent)
         replies = connection.makefile("r")
-        if not (fork := replies.readline()):
+        answer, _, fork = replies.readline().partition(" ")
+        if answer != "fork":
             return None
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda number, _: _send(int(fork), number))
@@ -148,7 +149,9 @@ class _Server:
     """Forks for each connection, as long as it has a single thread; a fork ends with its client."""
 
     def __init__(self, listener: socket.socket) -> None:
-        self._environment = dict(os.environ)  # before the imports, some of which set variables
+        self._environment = dict(os.environ)
+        self._set = dict[str, str]()
+        """Variables set by the imports, here as in any process that imports the same."""
         self._listener, self._forks = listener, dict[int, socket.socket]()
 
     def load(self) -> None:
@@ -159,6 +162,7 @@ class _Server:
         gc.disable()
         for name in _MODULES:
             import_module(name)
+        self._set = {name: value for name, value in os.environ.items() if self._environment.get(name) != value}
         gc.freeze()
         gc.enable()
 
@@ -234,7 +238,7 @@ class _Server:
         head, streams, *_ = socket.recv_fds(connection, 8, 3)
         with connection.makefile("rb") as sent:
             request = json.loads(sent.read(int.from_bytes(head, "big")))
-        if request["runs_on"] != _runs_on() or _kept(request["environment"]) != _kept(self._environment):
+        if request["runs_on"] != _runs_on() or self._read(request["environment"]) != self._read(self._environment):
             os._exit(0)  # without an answer: the client does it
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
@@ -242,19 +246,19 @@ class _Server:
         for output in (sys.stdout, sys.stderr):
             output.reconfigure(line_buffering=output is sys.stderr or output.isatty())  # type: ignore[union-attr]
         os.environ.clear()
-        os.environ.update(request["environment"])
+        os.environ.update(self._set | request["environment"])
         os.chdir(request["folder"])
         os.umask(request["umask"])
         stand_for(request["pid"])
         sys.argv = ["vignette", *request["arguments"]]
-        connection.sendall(f"{os.getpid()}\n".encode())
+        connection.sendall(f"fork {os.getpid()}\n".encode())
         connection.close()
         return request["work"], request["arguments"]
 
-
-def _kept(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that libraries may have read when the server imported them."""
-    return {k: v for k, v in environment.items() if k not in _DIFFERS and not k.startswith("VIGNETTE_")}
+    def _read(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """The variables that libraries may have read when they were imported."""
+        free = {*_DIFFERS, *self._set}
+        return {k: v for k, v in environment.items() if k not in free and not k.startswith("VIGNETTE_")}
 
 
 def _do(work: str, arguments: list[str]) -> int:

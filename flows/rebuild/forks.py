@@ -18,12 +18,21 @@ from typing import Any
 
 SOCKET = "VIGNETTE_FORKS"
 """Environment variable with the path of the server's socket."""
-MODULE = "flows.rebuild.forks"
+COMMAND = (sys.executable, "-m", "flows.rebuild.forks")
+"""Starts the server."""
 FEWEST = 2
 """Stages of a rebuild for which a server is started: for a single one its start takes what it saves."""
 KILLED = 128 + signal.SIGKILL
 _MODULES = (
+    "anyio._backends._asyncio",
+    "dvc.cachemgr",
+    "dvc.data_cloud",
+    "dvc.lock",
     "dvc.repo.reproduce",
+    "dvc.rwlock",
+    "dvc.scm",
+    "dvc_render",
+    "flatten_dict",
     "flows.commands.probe",
     "flows.commands.stage",
     "flows.rebuild.dvc_stage",
@@ -31,7 +40,12 @@ _MODULES = (
     "flows.runtime.clients",
     "flows.runtime.domain",
     "flows.runtime.stage",
+    "pandera.backends.pandas.register",
+    "pandera.strategies.pandas_strategies",
     "prefect.flow_engine",
+    "pyarrow.pandas_compat",
+    "ruamel.yaml",
+    "scmrepo.git",
 )
 """What every stage imports, with all that it imports in turn."""
 _STARTS_NO_THREAD = {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
@@ -122,7 +136,7 @@ def stages_forked(count: int) -> Iterator[None]:
     path.unlink(missing_ok=True)  # of a killed process with the same id
     with socket.socket(socket.AF_UNIX) as listener:
         _bind(listener, path)
-        command = [sys.executable, "-m", MODULE, str(listener.fileno())]
+        command = [*COMMAND, str(listener.fileno())]
         server = start_group(command, _STARTS_NO_THREAD, passed=[listener.fileno()])
     os.environ[SOCKET] = str(path)
     try:
@@ -271,11 +285,16 @@ def _do(work: str, arguments: list[str]) -> int:
     return run(arguments)
 
 
-if __name__ == "__main__":
-    server = _Server(socket.socket(fileno=int(sys.argv[1])))
+def main(listener: int) -> None:
+    """Serve on an open socket until the process is ended; each fork does its work and exits."""
+    server = _Server(socket.socket(fileno=listener))
     server.load()
     status = _do(*server.serve())
     import gc
 
     gc.freeze()  # see flows/commands/cli.py
     sys.exit(status)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

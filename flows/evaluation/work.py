@@ -35,6 +35,7 @@ from tasks.measures.evaluation import (
     record_number,
     writer_prompt,
 )
+from tasks.measures.grounding.grounding import NAME as GROUNDING
 from tasks.measures.own import load_metrics, score_own
 from tasks.reporting.evaluation_text import DRY_RUN, METRICS, OWN, RULES
 from tasks.statistics.bootstrap import sample_records
@@ -231,8 +232,8 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     tables = {"metrics": metrics, "comparisons": comparisons, "scores": scores, "unscored": unscored}
     if "judged" in made:
         tables["claims"] = typed(made["judged"], CLAIMS)
-    if "grounded" in made:
-        tables["grounded"] = made["grounded"]
+    if GROUNDING in made:
+        tables["grounded"] = made[GROUNDING]
     if "facts" in made:
         tables |= {"facts": omitted_facts(made), "differentials": made["differentials"]}
     if "answered" in made:

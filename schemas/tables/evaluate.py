@@ -2,6 +2,7 @@
 
 import pandera.pandas as pa
 
+from schemas.tables import verdicts
 from schemas.tables.columns import category, count, flag, number, table, text
 from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS
@@ -48,21 +49,6 @@ CLAIMS = table(
     key=["document", "system", "condition", "item", "metric", "position"],
     name="claims",
     description="JUDGED with reasons.",
-)
-
-GROUNDED = table(
-    {
-        "document": text(),
-        "system": text(),
-        "item": text(description='section, or "all" for texts judged as a whole'),
-        "position": count(),
-        "text": text(),
-        "verdict": category("supported", "contradicted", "absent", nullable=True),
-        "reason": text(nullable=True, description="the judge's explanation"),
-    },
-    key=["document", "system", "item", "position"],
-    name="grounded",
-    description="Claims of the outputs, and whether their source has them.",
 )
 
 OMITTED_FACTS = table(
@@ -171,7 +157,7 @@ EVALUATION = {
     "comparisons": SYSTEM_COMPARISONS,
     "scores": DOCUMENT_SCORES,
     "claims": CLAIMS,
-    "grounded": GROUNDED,
+    "grounded": verdicts.VERDICTS,
     "facts": OMITTED_FACTS,
     "differentials": DIFFERENTIALS,
     "answers": ANSWERED,

@@ -7,7 +7,7 @@ and ``visits`` come from the domain's network (`schemas.tables.records.BY_NETWOR
 import pandera.pandas as pa
 
 from schemas.errors import TableError
-from schemas.tables import baselines, evaluate, evaluation, metrics, note_qa, people, records, visits
+from schemas.tables import baselines, evaluate, evaluation, metrics, note_qa, people, records, verdicts, visits
 from schemas.tables.stems import entry_of
 
 TABLES: dict[str, pa.DataFrameSchema] = {
@@ -55,7 +55,7 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "history_summaries": visits.HISTORY_SUMMARIES,
     "summary_truth": visits.SUMMARY_TRUTH,
     "facts_stated": evaluate.CLAIMS,
-    "statements_checked": evaluate.GROUNDED,
+    "statements_checked": verdicts.VERDICTS,
     # judges and people
     "evaluate/planted": evaluation.PLANTED,
     "planted_claims": evaluation.PLANTED,
@@ -73,7 +73,7 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "comparisons": evaluate.SYSTEM_COMPARISONS,
     "evaluated": evaluate.EVALUATED,
     "evaluate/claims": evaluate.CLAIMS,
-    "evaluate/grounded": evaluate.GROUNDED,
+    "evaluate/grounded": verdicts.VERDICTS,
     "evaluate/facts": evaluate.OMITTED_FACTS,
     "evaluate/answers": evaluate.ANSWERED,
     # printed tables and their comparison

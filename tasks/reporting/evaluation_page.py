@@ -92,7 +92,7 @@ def document_data(
 ) -> dict[str, Any]:
     """Texts in segments, claims with verdict and segment, facts with their omissions, and answered questions.
 
-    ``claims``, ``grounded``, ``facts`` and ``answers`` are the document's rows of CLAIMS, GROUNDED, OMITTED_FACTS and
+    ``claims``, ``grounded``, ``facts`` and ``answers`` are the document's rows of CLAIMS, VERDICTS, OMITTED_FACTS and
     ANSWERED.
     """
     reference = aligned_segments(document.reference or "")

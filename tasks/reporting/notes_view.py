@@ -99,8 +99,8 @@ def history_view(
 ) -> list[dict[str, Any]]:
     """The ``patients`` judged patients with the most facts lost: visits, and summaries with facts and statements.
 
-    ``notes``: VISIT_NOTES. ``stated`` (CLAIMS): whether summaries state each fact. ``checked`` (GROUNDED): their
-    statements. Summaries are those of the tables' systems that ``summaries`` has.
+    ``notes``: VISIT_NOTES. ``stated`` (CLAIMS): whether summaries state each fact. ``checked`` (VERDICTS): their
+    statements, in order. Summaries are those of the tables' systems that ``summaries`` has.
     """  # fmt: skip
     recall = stated[stated["metric"] == "claim_recall"]
     order = recall[recall["judged"] == False].groupby("document").size()  # noqa: E712
@@ -132,7 +132,7 @@ def _summary(
     name = f"{row['system']}, {row['purpose']}, {row['words']} words"
     degrees = recall[(recall["document"] == document) & (recall["system"] == name)].set_index("position")["degree"]
     fates = [FATES.get(degrees.get(at, float("nan")), "unscored") for at in range(len(claims))]
-    said = checked[(checked["document"] == document) & (checked["system"] == name)].sort_values("position")
+    said = checked[(checked["document"] == document) & (checked["system"] == name)]
     verdicts = [
         (text, VERDICTS.get(str(verdict), "unscored"))
         for text, verdict in zip(said["text"], said["verdict"], strict=True)

@@ -16,9 +16,10 @@ import pandas as pd
 
 from schemas.params.history import Summarise
 from tasks.measures.doclens import metrics as doclens
-from tasks.measures.grounding import grounding
+from tasks.measures.grounding.grounding import METRICS as OF_SOURCE
 from tasks.measures.history.doses import DAMAGES
 from tasks.measures.history.summarising import names_of, not_citing
+from tasks.measures.measure import scores as scores_of
 from tasks.measures.med_omit import metrics as med_omit
 from tasks.measures.med_omit.fact_score import CATEGORIES, IMPORTANCE
 from tasks.measures.note_qa import judging as note_qa
@@ -46,7 +47,7 @@ def summary_scores(made: Tables, params: Summarise) -> pd.DataFrame:
     omissions = med_omit.document_scores(made["facts"], made["omitted"])
     parts = [
         doclens.document_scores(made["recalled"]).replace({"metric": _OF_FACTS}),
-        grounding.document_scores(made["errors"]).replace({"metric": _OF_STATEMENTS}),
+        scores_of(made["errors"], OF_SOURCE).replace({"metric": _OF_STATEMENTS}),
         doclens.document_scores(made["judged"]),
         med_omit.long_scores(omissions, condition="").query("metric != 'omission_count'"),
         graded_weights(made["facts"], made["omitted"], params.part_weight),

@@ -5,8 +5,6 @@ from functools import partial
 import pandas as pd
 
 from flows.runtime.stage import Stage
-from schemas.tables.columns import typed
-from schemas.tables.evaluate import CLAIMS
 from tasks.domains.history import history_words
 from tasks.domains.rules import rules_of
 from tasks.measures.doclens.judging import Plan
@@ -37,9 +35,8 @@ async def run(stage: Stage) -> None:
         partial(judge_summaries, plan), {"documents": documents_table(documents)}, by="document"
     )
     made |= {"truth": truth, "history_facts": frames["history_facts"]}
-    claims = typed(made["recalled"], CLAIMS).sort_values(list(CLAIMS.unique or []), ignore_index=True)
     stage.save("summary_truth", truth)
-    stage.save("facts_stated", claims)
+    stage.save("facts_stated", in_order(made["recalled"]))
     stage.save("statements_checked", in_order(made["errors"]))
     judged = sum(len(made[name]) for name in ("recalled", "errors", "judged", "omitted", "answered"))
     unscored = pd.concat([lacking, made["unscored"]], ignore_index=True)

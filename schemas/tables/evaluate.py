@@ -33,24 +33,6 @@ DOCUMENT_SCORES = table(
     name="document_scores",
 )
 
-CLAIMS = table(
-    {
-        "document": text(),
-        "system": text(),
-        "condition": text(),
-        "item": text(),
-        "metric": text(),
-        "position": count(),
-        "text": text(),
-        "judged": pa.Column("boolean", nullable=True),
-        "degree": number(nullable=True, description="how much of a claim is found: 1, 0.5 or 0; only of style graded"),
-        "reason": text(nullable=True, description="the judge's explanation, if it gave one"),
-    },
-    key=["document", "system", "condition", "item", "metric", "position"],
-    name="claims",
-    description="JUDGED with reasons.",
-)
-
 OMITTED_FACTS = table(
     {
         "document": text(),
@@ -156,7 +138,7 @@ EVALUATION = {
     "clinicians": METRICS,
     "comparisons": SYSTEM_COMPARISONS,
     "scores": DOCUMENT_SCORES,
-    "claims": CLAIMS,
+    "claims": verdicts.VERDICTS,
     "grounded": verdicts.VERDICTS,
     "facts": OMITTED_FACTS,
     "differentials": DIFFERENTIALS,

@@ -24,8 +24,7 @@ from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures import overlap
 from tasks.measures.doclens import judging as doclens
-from tasks.measures.doclens import metrics as claim_scores
-from tasks.measures.doclens.judging import output_texts
+from tasks.measures.doclens.judging import metrics_of, output_texts
 from tasks.measures.doclens.writing import Writer, write_outputs, writer
 from tasks.measures.grounding.grounding import Grounding
 from tasks.measures.measure import Measure, figures
@@ -120,9 +119,6 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
         )
     made: Tables = {}
     plain = plan.plain(documents)
-    if "doclens" in plan.metrics:
-        made |= await doclens.judge(ask("judge"), documents, plan.claims, params.doclens)
-        unscored[claim_scores.STAGE] = made.pop("unscored")
     for measure in measures(plan, params):
         found = await measure.judge(ask, documents)
         made[measure.name], unscored[measure.name] = found["verdicts"], found["unscored"]
@@ -139,7 +135,10 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
 
 def measures(plan: Plan, params: Params) -> list[Measure]:
     """The measures that the plan chooses."""
-    every = [Grounding(plan.claims, params.doclens)]
+    every: list[Measure] = [
+        doclens.DocLensMeasure(plan.claims, params.doclens),
+        Grounding(plan.claims, params.doclens),
+    ]
     return [measure for measure in every if measure.name in plan.metrics]
 
 
@@ -158,7 +157,6 @@ def _split_step(step: str, systems: Sequence[str]) -> tuple[str, str | None]:
 
 
 SORTED: Mapping[str, Sequence[str]] = {
-    "judged": ["document", "system", "condition", "item", "metric", "position"],
     "facts": ["document", "fact"],
     "omitted": ["document", "system", "fact"],
     "differences": ["document", "system"],
@@ -180,7 +178,7 @@ def in_order(made: Mapping[str, Any]) -> Tables:
 
 
 JUDGED: Mapping[str, str] = {
-    "judged": "judged",
+    "doclens": "value",
     "grounding": "value",
     "omitted": "omitted",
     "answered": "score",
@@ -208,11 +206,8 @@ def evaluation_tables(
     """
     shared: dict[str, Any] = {"seed": params.seed, "provenance": provenance}
     metrics, scores = [metric_table([])], [pd.DataFrame(columns=list(DOCUMENT_SCORES.columns))]
-    claims = claim_scores.document_scores(made["judged"]) if "judged" in made else None
+    claims = scores_of(made[doclens.NAME], metrics_of(params.doclens)) if doclens.NAME in made else None
     referenced = [document for document in documents if document.reference is not None]
-    if claims is not None and len(made["judged"]):
-        metrics.append(claim_scores.metric_rows(made["judged"], **shared))
-        scores.append(claims.assign(stage=claim_scores.STAGE))
     for measure in measures(plan, params):
         if len(verdicts := made.get(measure.name, pd.DataFrame())):
             metrics.append(figures(verdicts, measure.metrics, stage=measure.name, **shared))

@@ -66,8 +66,8 @@ def _truth(patient: int, dose: Dose) -> dict[str, object]:
 async def judge_summaries(plan: doclens.Plan, frames: Frames, ask: Asks, params: Params) -> Tables:
     """Judge all summaries of a chunk of ``frames["documents"]`` (DOCUMENTS), with the plan's citing and glossary.
 
-    Tables recalled (CLAIMS: is each fact of the record stated?), errors (VERDICTS: does the record contradict a
-    statement?), judged (CLAIMS, against the notes), facts, omitted (MED-OMIT), answered, unscored.
+    Tables recalled (VERDICTS: is each fact of the record stated?), errors (VERDICTS: does the record contradict a
+    statement?), judged (VERDICTS, against the notes), facts, omitted (MED-OMIT), answered, unscored.
     """
     documents, judge = documents_of(frames["documents"]), ask("judge")
     plain = doclens.plain_documents(documents, plan.citing)
@@ -84,9 +84,9 @@ async def judge_summaries(plan: doclens.Plan, frames: Frames, ask: Asks, params:
     parts = {"truth": recalled, "errors": errors, "notes": notes, "omissions": omissions, "questions": answers}
     unscored = [part["unscored"].assign(step=name + ": " + part["unscored"]["step"]) for name, part in parts.items()]
     return {
-        "recalled": recalled["judged"],
+        "recalled": recalled["verdicts"],
         "errors": errors["verdicts"],
-        "judged": notes["judged"],
+        "judged": notes["verdicts"],
         "facts": omissions["facts"],
         "omitted": omissions["omitted"],
         "answered": answers["answered"],

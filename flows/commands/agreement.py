@@ -45,9 +45,8 @@ def main(
 
     Of a sheet with the columns item, judged, label and cluster, print the share that is true and the judge's errors.
     """
-    from schemas.tables.columns import COMPUTED
     from tasks.judges.human_scores import ALL, correlation_rows, difference_rows, rank_rows
-    from tasks.statistics.metric_rows import metric_table
+    from tasks.statistics.metric_rows import COMPUTED, metric_table
 
     require_new_file(out, "vignette agreement")
     if not human:

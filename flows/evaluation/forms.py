@@ -95,7 +95,7 @@ def label_files(evaluation: Evaluation, *, seed: int) -> dict[str, bytes]:
     """
     if "claims" not in evaluation.tables:
         raise SourceError("sheets for labels list the claims of DocLens; add doclens to --metrics")
-    claims = evaluation.table("claims").dropna(subset=["judged"])
+    claims = evaluation.table("claims").dropna(subset=["value"])
     files = {}
     for number, system in enumerate(evaluation.systems, 1):
         for metric in LABELLED:
@@ -114,7 +114,7 @@ def _compared(document: Document, metric: str, system: str) -> str:
 
 def _sheet(claims: pd.DataFrame, texts: Mapping[str, str], seed: list[int]) -> bytes:
     shuffled = claims.iloc[np.random.default_rng(seed).permutation(len(claims))]
-    item = shuffled["document"] + "/" + shuffled["item"] + "/" + shuffled["position"].astype(str)
-    columns = {"item": item, "judged": shuffled["judged"].astype(int), "label": "", "cluster": shuffled["document"]}
+    item = shuffled["document"] + "/" + shuffled["item"] + "/" + shuffled["unit"]
+    columns = {"item": item, "judged": shuffled["value"].astype(int), "label": "", "cluster": shuffled["document"]}
     shown = {"claim": shuffled["text"], "text": shuffled["document"].map(texts)}
     return table_bytes(defused(pd.DataFrame({**columns, **shown})))

@@ -13,14 +13,15 @@ from schemas.errors import SourceError, UnscoredError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.params.measures import Evaluate
-from schemas.tables.columns import COMPUTED, typed
-from schemas.tables.evaluate import CLAIMS, DOCUMENT_SCORES, UNSCORED_OUTPUTS
+from schemas.tables.columns import typed
+from schemas.tables.evaluate import DOCUMENT_SCORES, UNSCORED_OUTPUTS
 from tasks.domains.rules import rules_of
 from tasks.judges.judging import judge_planted, numbered
 from tasks.judges.planted import plant
 from tasks.judges.rates import rate_rows
 from tasks.llm.calls import Ask, Asks
 from tasks.measures.doclens.evaluators import make_evaluator
+from tasks.measures.doclens.judging import NAME as DOCLENS
 from tasks.measures.evaluation import (
     OVERLAP,
     WRITING,
@@ -35,9 +36,11 @@ from tasks.measures.evaluation import (
     record_number,
     writer_prompt,
 )
+from tasks.measures.grounding.grounding import NAME as GROUNDING
 from tasks.measures.own import load_metrics, score_own
 from tasks.reporting.evaluation_text import DRY_RUN, METRICS, OWN, RULES
 from tasks.statistics.bootstrap import sample_records
+from tasks.statistics.metric_rows import COMPUTED
 from tasks.texts.document import Document, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet, output_files, read_documents
 from tasks.tracking.comparison import COMPARED, compare_systems
@@ -228,10 +231,10 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     if dry_run:
         comparisons = untested(comparisons, [one.name for one in load_metrics(files_of_own) if one.asks])
     tables = {"metrics": metrics, "comparisons": comparisons, "scores": scores, "unscored": unscored}
-    if "judged" in made:
-        tables["claims"] = typed(made["judged"], CLAIMS)
-    if "grounded" in made:
-        tables["grounded"] = made["grounded"]
+    if DOCLENS in made:
+        tables["claims"] = made[DOCLENS]
+    if GROUNDING in made:
+        tables["grounded"] = made[GROUNDING]
     if "facts" in made:
         tables |= {"facts": omitted_facts(made), "differentials": made["differentials"]}
     if "answered" in made:

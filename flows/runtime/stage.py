@@ -20,7 +20,7 @@ from flows.runtime.tables import read_table, write_table, write_text
 from schemas.errors import UnscoredError, VignetteError
 from schemas.params import Params
 from schemas.params.llm import RoleName
-from schemas.tables.columns import COMPUTED, typed
+from schemas.tables.columns import typed
 from schemas.tables.metrics import METRICS
 from schemas.tables.records import BY_NETWORK
 from schemas.tables.registry import schema_of
@@ -202,6 +202,8 @@ class Stage:
         """The models behind the numbers, for the provenance column of metric tables."""
         if roles:
             return ", ".join(f"{role}: {self.ask(role).label}" for role in roles)
+        from tasks.statistics.metric_rows import COMPUTED  # loads SciPy's statistics, which many stages never use
+
         return COMPUTED
 
 

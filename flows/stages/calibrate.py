@@ -15,9 +15,11 @@ from tasks.judges.rates import corrected_rows, rate_rows
 from tasks.judges.written_cases import plant_compacted, plant_written
 from tasks.llm.calls import Asks, unscored_table
 from tasks.llm.costs import FREE, CountedAsk
-from tasks.measures.doclens import metrics as doclens
 from tasks.measures.doclens.evaluators import Evaluator, make_evaluator, other_evaluators
+from tasks.measures.doclens.judging import METRICS
 from tasks.measures.doclens.subclaims import Limits
+from tasks.measures.measure import scores as scores_of
+from tasks.measures.measure import unscored_documents as unscored_of
 from tasks.measures.med_omit.metrics import omission_ceilings, unscored_documents
 from tasks.statistics.bootstrap import sample_records
 
@@ -43,9 +45,9 @@ async def run(stage: Stage) -> None:
     made_by = stage.provenance(["judge"])
     stage.save_metrics("calibration", rate_rows(planted, seed=seed, provenance=made_by))
     omissions = omission_ceilings(stage.load("facts"), stage.load("omitted"))
-    shares = doclens.document_scores(verdicts).assign(ceiling=1.0)
+    shares = scores_of(verdicts, METRICS).assign(ceiling=1.0)
     scores = pd.concat([shares, omissions], ignore_index=True)
-    unscored = pd.concat([doclens.unscored_documents(verdicts), unscored_documents(omissions, stage.load("omitted"))])
+    unscored = pd.concat([unscored_of(verdicts, METRICS), unscored_documents(omissions, stage.load("omitted"))])
     others = sorted({name for name in notes.loc[judged, "provenance"] if not name.endswith(BY_RULES)})
     writer = ", ".join(others) or None
     rows = corrected_rows(scores, planted, unscored, seed=seed, provenance=made_by, other_writer=writer)

@@ -5,8 +5,6 @@ from functools import partial
 import pandas as pd
 
 from flows.runtime.stage import Stage
-from schemas.tables.columns import typed
-from schemas.tables.evaluate import CLAIMS, GROUNDED
 from tasks.domains.history import history_words
 from tasks.domains.rules import rules_of
 from tasks.measures.doclens.judging import Plan
@@ -14,6 +12,7 @@ from tasks.measures.history.judging import judge_summaries, summary_documents
 from tasks.measures.history.metrics import metric_rows
 from tasks.measures.history.questions import summary_questions
 from tasks.measures.history.summarising import names_of, not_citing
+from tasks.measures.measure import in_order
 from tasks.statistics.bootstrap import sample_records
 from tasks.texts.document import documents_table, system_names
 from tasks.visits.facts import Worder
@@ -36,11 +35,9 @@ async def run(stage: Stage) -> None:
         partial(judge_summaries, plan), {"documents": documents_table(documents)}, by="document"
     )
     made |= {"truth": truth, "history_facts": frames["history_facts"]}
-    claims = typed(made["recalled"], CLAIMS).sort_values(list(CLAIMS.unique or []), ignore_index=True)
-    errors = typed(made["errors"], GROUNDED).sort_values(list(GROUNDED.unique or []), ignore_index=True)
     stage.save("summary_truth", truth)
-    stage.save("facts_stated", claims)
-    stage.save("statements_checked", errors)
+    stage.save("facts_stated", in_order(made["recalled"]))
+    stage.save("statements_checked", in_order(made["errors"]))
     judged = sum(len(made[name]) for name in ("recalled", "errors", "judged", "omitted", "answered"))
     unscored = pd.concat([lacking, made["unscored"]], ignore_index=True)
     stage.save_unscored("unscored_judge_summaries", unscored, of=judged + len(unscored))

@@ -9,7 +9,8 @@ from schemas.tables.columns import typed
 from schemas.tables.metrics import SCORES
 from tasks.llm.calls import unscored_row, unscored_table
 from tasks.measures.doclens.documents import COMPACT, note_documents
-from tasks.measures.doclens.metrics import document_scores
+from tasks.measures.doclens.judging import METRICS
+from tasks.measures.measure import scores as scores_of
 from tasks.measures.med_omit.metrics import document_scores as omission_scores
 from tasks.measures.overlap import (
     PRECISION,
@@ -30,7 +31,7 @@ CONDITION = "against notes"
 async def run_overlap(stage: Stage) -> None:
     """Score the notes that were judged, and correlate."""
     params, seed = stage.params.overlap, stage.params.seed
-    judged = document_scores(stage.load("doclens_judged"))
+    judged = scores_of(stage.load("doclens_judged"), METRICS)
     known = set(judged["document"])
     documents = [one for one in note_documents(stage.load("notes"), stage.load("compact_notes")) if one.id in known]
     texts = {COMPACT: {one.id: one.outputs[COMPACT] for one in documents}}

@@ -57,8 +57,6 @@ SYMPTOM = text(description="A symptom's name as the network definition spells it
 NOTE_VERSION = category(*NOTE_VERSIONS)
 SECTION = category(*SECTIONS)
 PROVENANCE = text(description="What made the text or number: the model asked, or the simulator's rules.")
-COMPUTED = "computed, no model"
-"""Provenance of figures that need no model."""
 ATTEMPT = count(description="0 for the first note of a record; 1, 2, ... for regenerated ones.")
 PATIENT = count(description="Number of a simulated patient with several visits, 0-based.")
 VISIT = pa.Column("int64", pa.Check.in_range(1, 99), description="Number of the patient's visit, from 1 to 99.")

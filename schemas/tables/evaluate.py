@@ -2,6 +2,7 @@
 
 import pandera.pandas as pa
 
+from schemas.tables import verdicts
 from schemas.tables.columns import category, count, flag, number, table, text
 from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS
@@ -30,39 +31,6 @@ DOCUMENT_SCORES = table(
     },
     key=["stage", "document", "system", "condition", "item", "metric"],
     name="document_scores",
-)
-
-CLAIMS = table(
-    {
-        "document": text(),
-        "system": text(),
-        "condition": text(),
-        "item": text(),
-        "metric": text(),
-        "position": count(),
-        "text": text(),
-        "judged": pa.Column("boolean", nullable=True),
-        "degree": number(nullable=True, description="how much of a claim is found: 1, 0.5 or 0; only of style graded"),
-        "reason": text(nullable=True, description="the judge's explanation, if it gave one"),
-    },
-    key=["document", "system", "condition", "item", "metric", "position"],
-    name="claims",
-    description="JUDGED with reasons.",
-)
-
-GROUNDED = table(
-    {
-        "document": text(),
-        "system": text(),
-        "item": text(description='section, or "all" for texts judged as a whole'),
-        "position": count(),
-        "text": text(),
-        "verdict": category("supported", "contradicted", "absent", nullable=True),
-        "reason": text(nullable=True, description="the judge's explanation"),
-    },
-    key=["document", "system", "item", "position"],
-    name="grounded",
-    description="Claims of the outputs, and whether their source has them.",
 )
 
 OMITTED_FACTS = table(
@@ -170,8 +138,8 @@ EVALUATION = {
     "clinicians": METRICS,
     "comparisons": SYSTEM_COMPARISONS,
     "scores": DOCUMENT_SCORES,
-    "claims": CLAIMS,
-    "grounded": GROUNDED,
+    "claims": verdicts.VERDICTS,
+    "grounded": verdicts.VERDICTS,
     "facts": OMITTED_FACTS,
     "differentials": DIFFERENTIALS,
     "answers": ANSWERED,

@@ -7,31 +7,21 @@ from schemas.tables.records import ASSERTIONS, SPANS
 
 JUDGED_METRICS = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
 
-JUDGED = table(
+RECORDED_CLAIMS = table(
     {
-        "document": text(description="record id, or the id of an outside document"),
+        "document": text(),
         "system": text(description="the model that wrote the judged text"),
-        "condition": text(description="evaluator and citation variant"),
         "item": text(description='section, or "all" for texts judged as a whole'),
         "metric": category(*JUDGED_METRICS),
         "position": count(),
         "text": text(description="claim, statement, or statement with the number of the citation"),
         "judged": pa.Column("boolean", nullable=True, description="null: the judgement failed"),
-    },
-    key=["document", "system", "condition", "item", "metric", "position"],
-    name="judged",
-    description="One judgement of entailment a row; every DocLens score is computed from these.",
-)
-
-RECORDED_CLAIMS = table(
-    {
-        **{name: column for name, column in JUDGED.columns.items() if name != "condition"},
         "reason": text(nullable=True, description="the model's explanation"),
         "judged_rules": pa.Column("boolean", nullable=True, description="verdict of the rules; claims only"),
     },
     key=["document", "system", "item", "metric", "position"],
     name="recorded_claims",
-    description="JUDGED of the recorded strong model with its reasons. Texts: ACI-BENCH (Yim et al. 2023, CC BY 4.0), "
+    description="The recorded strong model's verdicts and reasons. Texts: ACI-BENCH (Yim et al. 2023, CC BY 4.0), "
     "claims of references: DocLens.",
 )
 

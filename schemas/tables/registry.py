@@ -7,7 +7,7 @@ and ``visits`` come from the domain's network (`schemas.tables.records.BY_NETWOR
 import pandera.pandas as pa
 
 from schemas.errors import TableError
-from schemas.tables import baselines, evaluate, evaluation, metrics, note_qa, people, records, visits
+from schemas.tables import baselines, evaluate, evaluation, metrics, note_qa, people, records, verdicts, visits
 from schemas.tables.stems import entry_of
 
 TABLES: dict[str, pa.DataFrameSchema] = {
@@ -27,10 +27,10 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "baselines_reliability": baselines.RELIABILITY,
     # DocLens and MED-OMIT
     "cited_compact": evaluation.CITED_OUTPUTS,
-    "doclens_judged": evaluation.JUDGED,
-    "doclens_aci_judged": evaluation.JUDGED,
+    "doclens_judged": verdicts.VERDICTS,
+    "doclens_aci_judged": verdicts.VERDICTS,
     "recorded_claims": evaluation.RECORDED_CLAIMS,
-    "doclens_summaries_judged": evaluation.JUDGED,
+    "doclens_summaries_judged": verdicts.VERDICTS,
     "facts": evaluation.FACTS,
     "facts_aci": evaluation.FACTS,
     "omitted": evaluation.OMITTED,
@@ -54,8 +54,8 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "history_judgements": note_qa.JUDGEMENTS,
     "history_summaries": visits.HISTORY_SUMMARIES,
     "summary_truth": visits.SUMMARY_TRUTH,
-    "facts_stated": evaluate.CLAIMS,
-    "statements_checked": evaluate.GROUNDED,
+    "facts_stated": verdicts.VERDICTS,
+    "statements_checked": verdicts.VERDICTS,
     # judges and people
     "evaluate/planted": evaluation.PLANTED,
     "planted_claims": evaluation.PLANTED,
@@ -72,8 +72,8 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "document_scores": evaluate.DOCUMENT_SCORES,
     "comparisons": evaluate.SYSTEM_COMPARISONS,
     "evaluated": evaluate.EVALUATED,
-    "evaluate/claims": evaluate.CLAIMS,
-    "evaluate/grounded": evaluate.GROUNDED,
+    "evaluate/claims": verdicts.VERDICTS,
+    "evaluate/grounded": verdicts.VERDICTS,
     "evaluate/facts": evaluate.OMITTED_FACTS,
     "evaluate/answers": evaluate.ANSWERED,
     # printed tables and their comparison

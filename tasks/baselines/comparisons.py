@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from schemas.params.learning import Baselines, TextDeviation
-from schemas.tables.columns import COMPUTED, NOTE_VERSIONS, typed
+from schemas.tables.columns import NOTE_VERSIONS, typed
 from schemas.tables.metrics import UNSCORED
 from tasks.baselines import bn_tab, bn_text, neural_text, xgboost_tab
 from tasks.baselines.note_vectors import NoteVectors
@@ -24,7 +24,7 @@ from tasks.baselines.scoring import STAGE, Scored, influence_of, models_in, rati
 from tasks.baselines.targets import Flags, Floats, Integers, Parts, Target, decide, lacking
 from tasks.network.evidence import EVIDENCE_SETTINGS
 from tasks.statistics.intervals import linearised_interval, mean_interval
-from tasks.statistics.metric_rows import Row, metric_row, metric_table
+from tasks.statistics.metric_rows import COMPUTED, Row, metric_row, metric_table
 
 TABULAR = (bn_tab.SYSTEM, xgboost_tab.SYSTEM)
 TEXTUAL = (neural_text.TEXT, neural_text.TEXT_TAB, bn_text.SYSTEM, bn_text.CALIBRATED)

@@ -5,7 +5,7 @@ import pandas as pd
 from scipy.stats import t
 
 from schemas.params.learning import Baselines, BaselinesPublished
-from schemas.tables.columns import COMPUTED, typed
+from schemas.tables.columns import typed
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.baselines import bn_tab, xgboost_tab
 from tasks.baselines.scoring import STAGE, models_in, ratio_mean
@@ -15,7 +15,7 @@ from tasks.network.graph import NetworkDefinition
 from tasks.network.sampling import sample
 from tasks.progress import progress
 from tasks.reproduction.published import printed_cells
-from tasks.statistics.metric_rows import metric_row, metric_table
+from tasks.statistics.metric_rows import COMPUTED, metric_row, metric_table
 
 TUNING_STREAM, REPLICATE_STREAM = 51, 52
 

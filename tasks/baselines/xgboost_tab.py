@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from schemas.params.learning import Baselines, GridName
 from schemas.tables.baselines import TUNED
-from schemas.tables.columns import COMPUTED, typed
+from schemas.tables.columns import typed
 from tasks.baselines.scoring import STAGE
 from tasks.baselines.targets import (
     Floats,
@@ -32,7 +32,7 @@ from tasks.baselines.workers import run_jobs
 from tasks.baselines.xgboost_lockstep import Lockstep, TrainingSet, TreeSettings, balance_of
 from tasks.network.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
 from tasks.network.graph import NetworkDefinition
-from tasks.statistics.metric_rows import metric_row, metric_table
+from tasks.statistics.metric_rows import COMPUTED, metric_row, metric_table
 
 
 @dataclass(frozen=True)

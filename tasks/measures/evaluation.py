@@ -19,14 +19,17 @@ from schemas.params import Params
 from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import DOCUMENT_SCORES, EVALUATED, NO_OUTPUT, OMITTED_FACTS, UNSCORED_OUTPUTS
+from schemas.tables.verdicts import VERDICTS
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures import overlap
 from tasks.measures.doclens import judging as doclens
-from tasks.measures.doclens import metrics as claim_scores
-from tasks.measures.doclens.judging import output_texts
+from tasks.measures.doclens.judging import metrics_of, output_texts
 from tasks.measures.doclens.writing import Writer, write_outputs, writer
-from tasks.measures.grounding import grounding
+from tasks.measures.grounding.grounding import Grounding
+from tasks.measures.measure import Measure, figures
+from tasks.measures.measure import in_order as verdicts_in_order
+from tasks.measures.measure import scores as scores_of
 from tasks.measures.med_omit import judging as med_omit
 from tasks.measures.med_omit import metrics as omission_scores
 from tasks.measures.note_qa import judging as note_qa
@@ -116,12 +119,9 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
         )
     made: Tables = {}
     plain = plan.plain(documents)
-    if "doclens" in plan.metrics:
-        made |= await doclens.judge(ask("judge"), documents, plan.claims, params.doclens)
-        unscored[claim_scores.STAGE] = made.pop("unscored")
-    if "grounding" in plan.metrics:
-        made |= await grounding.judge(ask("judge"), documents, plan.claims, params.doclens)
-        unscored[grounding.STAGE] = made.pop("unscored")
+    for measure in measures(plan, params):
+        found = await measure.judge(ask, documents)
+        made[measure.name], unscored[measure.name] = found["verdicts"], found["unscored"]
     if "med_omit" in plan.metrics:
         encode = med_omit.name_encoder(params.embed)
         made |= await med_omit.judge(ask("judge"), plain, plan.omissions, params.med_omit, encode)
@@ -131,6 +131,15 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
         unscored[note_qa.STAGE] = made.pop("unscored")
     failed = [_unscored(rows, method, plan.systems) for method, rows in unscored.items()]
     return {**made, "documents": documents_table(documents), "unscored": pd.concat(failed, ignore_index=True)}
+
+
+def measures(plan: Plan, params: Params) -> list[Measure]:
+    """The measures that the plan chooses."""
+    every: list[Measure] = [
+        doclens.DocLensMeasure(plan.claims, params.doclens),
+        Grounding(plan.claims, params.doclens),
+    ]
+    return [measure for measure in every if measure.name in plan.metrics]
 
 
 def _unscored(rows: pd.DataFrame, method: str, systems: Sequence[str]) -> pd.DataFrame:
@@ -148,8 +157,6 @@ def _split_step(step: str, systems: Sequence[str]) -> tuple[str, str | None]:
 
 
 SORTED: Mapping[str, Sequence[str]] = {
-    "judged": ["document", "system", "condition", "item", "metric", "position"],
-    "grounded": ["document", "system", "item", "position"],
     "facts": ["document", "fact"],
     "omitted": ["document", "system", "fact"],
     "differences": ["document", "system"],
@@ -161,15 +168,18 @@ SORTED: Mapping[str, Sequence[str]] = {
 
 def in_order(made: Mapping[str, Any]) -> Tables:
     """The tables of all chunks in an order that does not depend on the chunks."""
-    return {
-        name: table.sort_values(SORTED[name], ignore_index=True, kind="stable") if name in SORTED else table
-        for name, table in made.items()
-    }
+    found = dict(made)
+    for name, table in made.items():
+        if name in SORTED:
+            found[name] = table.sort_values(SORTED[name], ignore_index=True, kind="stable")
+        elif list(table) == list(VERDICTS.columns):
+            found[name] = verdicts_in_order(table)
+    return found
 
 
 JUDGED: Mapping[str, str] = {
-    "judged": "judged",
-    "grounded": "verdict",
+    "doclens": "value",
+    "grounding": "value",
     "omitted": "omitted",
     "answered": "score",
     "planted": "judged",
@@ -196,14 +206,12 @@ def evaluation_tables(
     """
     shared: dict[str, Any] = {"seed": params.seed, "provenance": provenance}
     metrics, scores = [metric_table([])], [pd.DataFrame(columns=list(DOCUMENT_SCORES.columns))]
-    claims = claim_scores.document_scores(made["judged"]) if "judged" in made else None
+    claims = scores_of(made[doclens.NAME], metrics_of(params.doclens)) if doclens.NAME in made else None
     referenced = [document for document in documents if document.reference is not None]
-    if claims is not None and len(made["judged"]):
-        metrics.append(claim_scores.metric_rows(made["judged"], **shared))
-        scores.append(claims.assign(stage=claim_scores.STAGE))
-    if "grounded" in made and len(made["grounded"]):
-        metrics.append(grounding.metric_rows(made["grounded"], **shared))
-        scores.append(grounding.document_scores(made["grounded"]).assign(stage=grounding.STAGE))
+    for measure in measures(plan, params):
+        if len(verdicts := made.get(measure.name, pd.DataFrame())):
+            metrics.append(figures(verdicts, measure.metrics, stage=measure.name, **shared))
+            scores.append(scores_of(verdicts, measure.metrics).assign(stage=measure.name))
     if "overlap" in plan.metrics and any(one.outputs for one in referenced):
         rows, found = _overlap(referenced, plan, claims, params, **shared)
         metrics.append(rows)

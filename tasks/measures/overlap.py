@@ -23,10 +23,9 @@ from rouge_score import rouge_scorer, tokenizers
 from scipy import stats
 
 from schemas.params.measures import Overlap
-from schemas.tables.columns import COMPUTED
 from tasks.statistics.agreement import correlation_interval
 from tasks.statistics.intervals import COUNT, SHARE
-from tasks.statistics.metric_rows import NAN, Row, mean_row, metric_row, metric_table
+from tasks.statistics.metric_rows import COMPUTED, NAN, Row, mean_row, metric_row, metric_table
 from tasks.text.soap import PARTS, split_soap
 from tasks.texts.document import WHOLE, Document, Sectioning, compared_sections
 

@@ -11,10 +11,13 @@ from schemas.params import Params
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import JUDGE_VERDICTS
 from tasks.llm.calls import Answer, Ask, Call
-from tasks.measures.doclens import metrics as doclens
+from tasks.measures.doclens.judging import METRICS as OF_REFERENCE
+from tasks.measures.doclens.judging import NAME as DOCLENS
 from tasks.measures.doclens.subclaims import Subclaims
 from tasks.measures.evaluation import Plan, evaluation_tables
-from tasks.measures.grounding import grounding
+from tasks.measures.grounding.grounding import METRICS as OF_SOURCE
+from tasks.measures.grounding.grounding import NAME as GROUNDING
+from tasks.measures.measure import unit_values
 from tasks.measures.med_omit import metrics as med_omit
 from tasks.measures.med_omit.judging import EndOfHistory
 from tasks.measures.med_omit.replies import Differential, EvidenceClusters, Facts, Importances, Mechanisms
@@ -79,12 +82,11 @@ def verdicts_of(made: Mapping[str, pd.DataFrame], judge: str) -> pd.DataFrame:
     judge's takes accept it.
     """
     parts = []
-    if "judged" in made:
-        claims = made["judged"]
-        parts.append(claims.assign(stage=doclens.STAGE, case=claims["position"].astype(str)))
-    if "grounded" in made:
-        claims = grounding.judged_shares(made["grounded"])
-        parts.append(claims.assign(stage=grounding.STAGE, case=claims["position"].astype(str)))
+    for stage, metrics in ((DOCLENS, OF_REFERENCE), (GROUNDING, OF_SOURCE)):
+        if stage in made:
+            claims = unit_values(made[stage], metrics)
+            judged = claims["value"].eq(1).astype("boolean").mask(claims["value"].isna())
+            parts.append(claims.assign(stage=stage, judged=judged, case=claims["unit"]))
     if "omitted" in made:
         facts = made["omitted"].merge(made["facts"][["document", "fact", "text"]], on=["document", "fact"])
         facts = facts.rename(columns={"fact": "case", "omitted": "judged"})

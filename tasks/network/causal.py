@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from schemas.tables.columns import COMPUTED
 from tasks.network.coding import Codes, combine, encode, make_design
 from tasks.network.evidence import evidence_columns
 from tasks.network.fitting import LOGISTIC, POISSON, maximise, totals
@@ -20,7 +19,7 @@ from tasks.network.inference import joint
 from tasks.network.recovery import FEWEST_IN_ALL
 from tasks.network.sampling import resampled_totals
 from tasks.statistics.bootstrap import bias_corrected_interval
-from tasks.statistics.metric_rows import metric_row, metric_table
+from tasks.statistics.metric_rows import COMPUTED, metric_row, metric_table
 
 CAUSAL_STREAM = 5
 MAX_STRATA = 4096

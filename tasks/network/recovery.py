@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.stats import beta
 
 from schemas.params.records import Network
-from schemas.tables.columns import COMPUTED, typed
+from schemas.tables.columns import typed
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.network.coding import Codes, combine, design_of, encode, label, parameters
 from tasks.network.fitting import fit, likelihood_of, maximise
@@ -22,7 +22,7 @@ from tasks.network.inference import log_likelihood, reduced
 from tasks.network.sampling import resampled_totals, sample
 from tasks.reproduction.published import SIMSUM, printed_cells
 from tasks.statistics.bootstrap import LEVEL, bias_corrected_interval
-from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table
+from tasks.statistics.metric_rows import COMPUTED, Row, mean_row, metric_row, metric_table
 
 TRUE, TABLES = "true", "K2 counts"
 FEWEST = 20

@@ -92,7 +92,7 @@ def document_data(
 ) -> dict[str, Any]:
     """Texts in segments, claims with verdict and segment, facts with their omissions, and answered questions.
 
-    ``claims``, ``grounded``, ``facts`` and ``answers`` are the document's rows of CLAIMS, GROUNDED, OMITTED_FACTS and
+    ``claims``, ``grounded``, ``facts`` and ``answers`` are the document's rows of VERDICTS, of OMITTED_FACTS and
     ANSWERED.
     """
     reference = aligned_segments(document.reference or "")
@@ -160,9 +160,7 @@ def _grounded(text: str, rows: pd.DataFrame | None) -> dict[str, Any]:
         return {}
     stated = [row for row in _rows(rows) if row["text"]]
     return {
-        "grounded": _claims(
-            [{**row, "judged": _GROUNDED.get(row["verdict"])} for row in stated], aligned_segments(text)
-        )
+        "grounded": _claims([{**row, "value": _GROUNDED.get(row["verdict"])} for row in stated], aligned_segments(text))
     }
 
 
@@ -174,7 +172,7 @@ def _claims(rows: Sequence[Mapping[str, Any]], parts: Segments) -> list[list[Any
     """[text, verdict (1, 0 or null), segment or null, section, reason or null] of each claim, in order of the text."""
     places = align([row["text"] for row in rows], parts)
     found = [
-        [row["text"], _verdict(row["judged"]), at, row["item"], row["reason"]]
+        [row["text"], _verdict(row["value"]), at, row["item"], row["reason"]]
         for row, at in zip(rows, places, strict=True)
     ]
     return sorted(found, key=lambda claim: len(parts) if claim[2] is None else claim[2])
@@ -185,12 +183,12 @@ def _marks(rows: Sequence[Mapping[str, Any]], parts: Segments) -> list[list[Any]
     split = [str(row["text"]).rpartition(" [") for row in rows]
     places = align([statement for statement, _, _ in split], parts)
     return [
-        [at, int(number.rstrip("]")), _verdict(row["judged"])]
+        [at, int(number.rstrip("]")), _verdict(row["value"])]
         for row, at, (_, _, number) in zip(rows, places, split, strict=True)
     ]
 
 
-def _verdict(judged: bool | None) -> Verdict:
+def _verdict(judged: float | None) -> Verdict:
     return None if judged is None else int(judged)
 
 
@@ -267,7 +265,7 @@ def _documents(
     tables: Mapping[str, pd.DataFrame],
 ) -> list[dict[str, Any]]:
     columns = {
-        "claims": ["system", "metric", "text", "judged", "item", "reason"],
+        "claims": ["system", "metric", "text", "value", "item", "reason"],
         "grounded": ["system", "text", "verdict", "item", "reason"],
         "facts": ["fact", "system"],
         "answers": ["question", "system"],

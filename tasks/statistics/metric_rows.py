@@ -28,6 +28,8 @@ from tasks.statistics.prediction_powered import DRAWS, correlated_draws, drawn_l
 
 Row = dict[str, Any]
 NAN = float("nan")
+COMPUTED = "computed, no model"
+"""Provenance of figures that need no model."""
 _ENDS, _TINY = [(1 - LEVEL) / 2, (1 + LEVEL) / 2], 1e-12
 _DEFAULTS: Row = {"low": NAN, "high": NAN, "unscored": 0, "seed": None}
 

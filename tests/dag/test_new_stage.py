@@ -20,8 +20,7 @@ FORMULA = '''"""Length of the notes."""
 import pandas as pd
 
 from tasks.statistics.intervals import COUNT
-from schemas.tables.columns import COMPUTED
-from tasks.statistics.metric_rows import mean_row, metric_table
+from tasks.statistics.metric_rows import COMPUTED, mean_row, metric_table
 
 
 def note_length(notes: pd.DataFrame, *, seed: int) -> pd.DataFrame:

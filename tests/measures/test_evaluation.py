@@ -207,7 +207,7 @@ def test_labels_of_some_verdicts_estimate_the_true_share(made: Evaluation, tmp_p
     found = read_labels(tmp_path / "mine.csv")
     rows = label_rows(found, system="mine", seed=7, provenance="p").set_index("metric")
     assert rows.loc["labelled_share", ["value", "n"]].tolist() == [1, 4]
-    assert rows.loc["judged_share", "value"] == pytest.approx(judged["judged"].mean())
+    assert rows.loc["judged_share", "value"] == pytest.approx(judged["value"].mean())
 
 
 @each("text", ["=1+1", "+1", "-1", "@SUM(A1)"])

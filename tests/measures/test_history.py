@@ -344,14 +344,14 @@ def test_the_judge_agrees_with_what_the_simulators_summaries_state(judged) -> No
         if not system.startswith("writer"):
             continue
         written = truths()[int(row.document), system.split(", ")[1], int(limit.split()[0])]
-        fact = facts[int(row.document)][row.position]
+        fact = facts[int(row.document)][int(row.unit)]
         item = WORDER.rules.labels[fact.item] if fact.kind == "trait" else fact.item
         whole = any(
             (one.kind, one.item, one.end) == (fact.kind, item, date_of(int(row.document), fact.end))
             and (fact.kind == "trait" or one.start == date_of(int(row.document), fact.start))
             for one in written.stated
         )
-        agreements.append((whole, bool(row.judged)))
+        agreements.append((whole, bool(row.value)))
     table = pd.crosstab(*map(pd.Series, zip(*agreements, strict=True)))
     assert table.loc[True, True] > 0.85 * table.loc[True].sum()
     assert table.to_numpy().trace() > 0.8 * table.to_numpy().sum()

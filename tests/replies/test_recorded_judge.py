@@ -33,7 +33,7 @@ def test_every_request_has_its_reply_and_every_reply_its_request(encounters: lis
     assert claims["unscored"].empty and omissions["unscored"]["reason"].str.contains("least_lines|no fact").all()
     assert ask.used == set(read_recorded(FILE))
 
-    judged = claims["judged"]
+    judged = claims["verdicts"]
     documents = judged.groupby(["system", "metric"])["document"].nunique()
     for system in (*OPEN_SYSTEMS, *ACI_BENCH.values()):
         assert documents[system].to_dict() == {"claim_precision": PRECISE, "claim_recall": len(encounters)}
@@ -50,5 +50,5 @@ def test_other_prompts_find_no_reply_and_nothing_is_found(encounters: list[Docum
     """Claims on sections that an output lacks are not recalled, without a question."""
     ask = RecordedAsk(STRONG, {})
     claims = asyncio.run(judge_claims(encounters[:2], ask, ask, PARAMS.doclens))
-    assert not claims["judged"]["judged"].eq(True).any() and claims["judged"]["judged"].isna().any()
+    assert not claims["verdicts"]["value"].eq(True).any() and claims["verdicts"]["value"].isna().any()
     assert claims["unscored"]["reason"].str.contains("no recorded reply").any()

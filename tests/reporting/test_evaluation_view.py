@@ -18,8 +18,8 @@ CLAIMS = pd.DataFrame(
         ("b", "citation_precision", "Dry cough. [2]", False, None, "all"),
         ("b", "citation_precision", "She flew to Rome. [0]", True, None, "all"),
     ],
-    columns=["system", "metric", "text", "judged", "reason", "item"],
-).astype({"judged": "boolean"})
+    columns=["system", "metric", "text", "value", "reason", "item"],
+).astype({"value": float})
 GROUNDED = pd.DataFrame(
     [
         ("b", "There is no fever.", "contradicted", "all", "It says 38.5."),

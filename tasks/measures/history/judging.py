@@ -15,7 +15,7 @@ from schemas.tables.columns import typed
 from schemas.tables.visits import SUMMARY_TRUTH
 from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures.doclens import judging as doclens
-from tasks.measures.grounding import grounding
+from tasks.measures.grounding.grounding import Grounding
 from tasks.measures.history.doses import Dose, dosed_summaries
 from tasks.measures.history.summarising import notes_by_patient, system_name
 from tasks.measures.med_omit import judging as med_omit
@@ -66,8 +66,8 @@ def _truth(patient: int, dose: Dose) -> dict[str, object]:
 async def judge_summaries(plan: doclens.Plan, frames: Frames, ask: Asks, params: Params) -> Tables:
     """Judge all summaries of a chunk of ``frames["documents"]`` (DOCUMENTS), with the plan's citing and glossary.
 
-    Tables recalled (CLAIMS: is each fact of the record stated?), errors (GROUNDED: does the record contradict a
-    statement?), judged (CLAIMS, against the notes), facts, omitted (MED-OMIT), answered, unscored.
+    Tables recalled (VERDICTS: is each fact of the record stated?), errors (VERDICTS: does the record contradict a
+    statement?), judged (VERDICTS, against the notes), facts, omitted (MED-OMIT), answered, unscored.
     """
     documents, judge = documents_of(frames["documents"]), ask("judge")
     plain = doclens.plain_documents(documents, plan.citing)
@@ -75,7 +75,7 @@ async def judge_summaries(plan: doclens.Plan, frames: Frames, ask: Asks, params:
     graded = rounds.model_copy(update={"style": "graded"})
     recalled = await doclens.judge(judge, plain, doclens.Plan(precision=False, glossary=plan.glossary), graded)
     record = [replace(one, source=(str(one.reference),)) for one in plain]
-    errors = await grounding.judge(judge, record, doclens.Plan(), rounds)
+    errors = await Grounding(doclens.Plan(), rounds).judge(ask, record)
     against = [replace(one, reference=one.text, claims=None) for one in documents]
     notes = await doclens.judge(judge, against, doclens.Plan(citing=plan.citing), rounds)
     compared = params.med_omit.model_copy(update={"compare_differentials": False})
@@ -84,9 +84,9 @@ async def judge_summaries(plan: doclens.Plan, frames: Frames, ask: Asks, params:
     parts = {"truth": recalled, "errors": errors, "notes": notes, "omissions": omissions, "questions": answers}
     unscored = [part["unscored"].assign(step=name + ": " + part["unscored"]["step"]) for name, part in parts.items()]
     return {
-        "recalled": recalled["judged"],
-        "errors": errors["grounded"],
-        "judged": notes["judged"],
+        "recalled": recalled["verdicts"],
+        "errors": errors["verdicts"],
+        "judged": notes["verdicts"],
         "facts": omissions["facts"],
         "omitted": omissions["omitted"],
         "answered": answers["answered"],

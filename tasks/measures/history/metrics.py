@@ -15,10 +15,11 @@ import numpy as np
 import pandas as pd
 
 from schemas.params.history import Summarise
-from tasks.measures.doclens import metrics as doclens
-from tasks.measures.grounding import grounding
+from tasks.measures.doclens.judging import GRADED, METRICS
+from tasks.measures.grounding.grounding import METRICS as OF_SOURCE
 from tasks.measures.history.doses import DAMAGES
 from tasks.measures.history.summarising import names_of, not_citing
+from tasks.measures.measure import scores as scores_of
 from tasks.measures.med_omit import metrics as med_omit
 from tasks.measures.med_omit.fact_score import CATEGORIES, IMPORTANCE
 from tasks.measures.note_qa import judging as note_qa
@@ -44,10 +45,11 @@ LOWER_IS_BETTER = frozenset({ERRORS, *OMISSIONS})
 def summary_scores(made: Tables, params: Summarise) -> pd.DataFrame:
     """One row for each patient, system and metric (`SCORES`), from the tables of `judge_summaries`."""
     omissions = med_omit.document_scores(made["facts"], made["omitted"])
+    graded = GRADED if made["judged"]["verdict"].notna().any() else {}
     parts = [
-        doclens.document_scores(made["recalled"]).replace({"metric": _OF_FACTS}),
-        grounding.document_scores(made["errors"]).replace({"metric": _OF_STATEMENTS}),
-        doclens.document_scores(made["judged"]),
+        scores_of(made["recalled"], {**METRICS, **GRADED}).replace({"metric": _OF_FACTS}),
+        scores_of(made["errors"], OF_SOURCE).replace({"metric": _OF_STATEMENTS}),
+        scores_of(made["judged"], {**METRICS, **graded}),
         med_omit.long_scores(omissions, condition="").query("metric != 'omission_count'"),
         graded_weights(made["facts"], made["omitted"], params.part_weight),
         note_qa.document_scores(made["answered"][made["answered"]["system"] != SOURCE]),
@@ -219,7 +221,7 @@ def _judge_rows(recalled: pd.DataFrame, truth: pd.DataFrame, facts: pd.DataFrame
     judged = recalled[recalled["metric"] == "claim_recall"].merge(truth, on=["document", "system"])
     if judged.empty:
         return []
-    names = [keys[int(row.document)][int(row.position)] for row in judged.itertuples()]
+    names = [keys[int(row.document)][int(row.unit)] for row in judged.itertuples()]
     stated = [f'"{name}"' in kept for name, kept in zip(names, judged["kept"], strict=True)]
     about: Row = {"system": DAMAGED, "condition": "judge of the facts that a summary states"}
-    return detection_rows(stated, judged["judged"], judged["document"], seed=seed, **about)
+    return detection_rows(stated, judged["value"].astype("boolean"), judged["document"], seed=seed, **about)

@@ -30,10 +30,8 @@ RUN = "VIGNETTE_RUN"
 """Environment variable with the process of `vignette repro` that a stage belongs to, as ``id:start time``."""
 STAGE_RUNNER = "flows.rebuild.dvc_stage"
 """The module that runs one stage through DVC, in the place of the command ``dvc``."""
-_RUNNERS = [["-m", name] for name in ("dvc", STAGE_RUNNER, "flows.rebuild.forks")]
-"""Command lines of DVC, of that module, and of the one whose forks do the same."""
-_stands_for: int | None = None
-"""The process that waits for this one, which a server forked for it."""
+FORKS = "flows.rebuild.forks"
+"""The module whose forks do the same, or run the stage; each is the child of a guard that ends with its command."""
 
 Process = tuple[str, int, float]
 """Host, process id and start time in seconds since 1970."""
@@ -46,18 +44,9 @@ def this_process() -> Process:
     return socket.gethostname(), os.getpid(), psutil.Process().create_time()
 
 
-def stand_for(pid: int) -> None:
-    """From now on, take the process ``pid`` and its ancestors for those of this one."""
-    global _stands_for
-    _stands_for = pid
-
-
 def ancestors() -> list[psutil.Process]:
     """The parent of this process, its parent and so on; empty where the system does not tell."""
     try:
-        if _stands_for is not None:
-            client = psutil.Process(_stands_for)
-            return [client, *client.parents()]
         return psutil.Process().parents()
     except psutil.Error:
         return []
@@ -183,4 +172,6 @@ def _is_dvc(process: psutil.Process) -> bool:
         words = process.cmdline()
     except psutil.Error:
         return False
-    return any(Path(word).stem == "dvc" for word in words[:2]) or words[1:3] in _RUNNERS
+    if any(Path(word).stem == "dvc" for word in words[:2]):
+        return True
+    return words[1:3] in (["-m", "dvc"], ["-m", STAGE_RUNNER], ["-m", FORKS])

@@ -129,10 +129,11 @@ def main(listener: socket.socket) -> None:
     import gc
     from importlib import import_module
 
-    environment, server = dict(os.environ), os.getpid()
+    before, server = dict(os.environ), os.getpid()
     gc.disable()
     for name in _MODULES:
         import_module(name)
+    added = {name: value for name, value in os.environ.items() if name not in before}
     gc.freeze()
     gc.enable()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the guards
@@ -143,14 +144,17 @@ def main(listener: socket.socket) -> None:
             break
         connection.close()
     listener.close()
-    request = _guard(connection, environment, server)
+    request = _guard(connection, added, server)
     status = _do(request["work"], request["arguments"])
     gc.freeze()  # see flows/commands/cli.py
     sys.exit(status)
 
 
-def _guard(connection: socket.socket, environment: Mapping[str, str], server: int) -> dict[str, Any]:
-    """Fork for a command and wait for the end of either; returns the command's request, in the fork."""
+def _guard(connection: socket.socket, added: Mapping[str, str], server: int) -> dict[str, Any]:
+    """Fork for a command and wait for the end of either; returns the command's request, in the fork.
+
+    ``added`` are variables that imports add to the environment, which the command may not have.
+    """
     import select
 
     from tasks.transport.processes import die_with
@@ -159,7 +163,7 @@ def _guard(connection: socket.socket, environment: Mapping[str, str], server: in
     die_with(server, signal.SIGTERM)
     _, streams, *_ = socket.recv_fds(connection, 1, 3)
     request: dict[str, Any] = json.loads(connection.makefile("rb").readline())
-    if request["code"] != _code() or _read(request["environment"]) != _read(environment):
+    if request["code"] != _code() or _read({**added, **request["environment"]}) != _read(os.environ):
         os._exit(0)  # without an answer: the command does its work itself
     guard = os.getpid()
     if (pid := os.fork()) == 0:

@@ -41,7 +41,8 @@ def do(work, arguments):
         os.kill(os.getpid(), -int(what))
     return int(what) if what.isdigit() else 0
 
-forks._MODULES, forks._do = ("json",), do
+Path("sets_a_variable.py").write_text("import os; os.environ['SET_BY_AN_IMPORT'] = '1'")
+forks._MODULES, forks._do = ("sets_a_variable",), do
 forks.main(socket.socket(fileno=int(sys.argv[1])))
 """
 CLIENT = """

@@ -18,40 +18,14 @@ from typing import Any
 
 SOCKET = "VIGNETTE_FORKS"
 """Environment variable with the path of the server's socket."""
-COMMAND = (sys.executable, "-m", "flows.rebuild.forks")
+COMMAND = (sys.executable, "-m", "flows.commands.forks")
 """Starts the server."""
 FEWEST = 2
 """Stages of a rebuild for which a server is started: for a single one its start takes what it saves."""
 KILLED = 128 + signal.SIGKILL
-_MODULES = (
-    "anyio._backends._asyncio",
-    "dvc.cachemgr",
-    "dvc.data_cloud",
-    "dvc.lock",
-    "dvc.repo.reproduce",
-    "dvc.rwlock",
-    "dvc.scm",
-    "dvc_render",
-    "flatten_dict",
-    "flows.commands.probe",
-    "flows.commands.stage",
-    "flows.rebuild.dvc_stage",
-    "flows.rebuild.flow_run",
-    "flows.runtime.clients",
-    "flows.runtime.domain",
-    "flows.runtime.stage",
-    "pandera.backends.pandas.register",
-    "pandera.strategies.pandas_strategies",
-    "prefect.flow_engine",
-    "pyarrow.pandas_compat",
-    "ruamel.yaml",
-    "scmrepo.git",
-    "tasks.statistics.metric_rows",
-)
-"""What most stages import, and what libraries import when first used."""
 _DIFFERS = {"DVC_ROOT", "DVC_STAGE", "OLDPWD", "PWD", "SHLVL", "_"}
 """Environment variables that no library reads when it is imported, and that differ between stages; and VIGNETTE_*."""
-_NO_THREAD = {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
+NO_THREAD = {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
 """Keeps an allocator of Arrow, which is not its default, from starting a thread when it is loaded."""
 
 
@@ -112,7 +86,7 @@ def stages_forked(count: int) -> Iterator[None]:
             yield
             return
         listener.listen(128)
-        added = {SOCKET: path, **_NO_THREAD}
+        added = {SOCKET: path, **NO_THREAD}
         os.environ.update(added)
         server = start_group([*COMMAND, str(listener.fileno())], {}, passed=[listener.fileno()])
         listener.close()  # a command is refused once the server is gone
@@ -124,14 +98,14 @@ def stages_forked(count: int) -> Iterator[None]:
             end_group(server)
 
 
-def main(listener: socket.socket) -> None:
-    """Serve until the process is ended; returns only in forks, each of which does its work and exits."""
+def serve(listener: socket.socket, modules: Sequence[str]) -> tuple[str, list[str]]:
+    """Import ``modules`` and serve until this process is ended; returns only in forks, with the work and arguments."""
     import gc
     from importlib import import_module
 
     before, server = dict(os.environ), os.getpid()
     gc.disable()
-    for name in _MODULES:
+    for name in modules:
         import_module(name)
     added = {name: value for name, value in os.environ.items() if name not in before}
     gc.freeze()
@@ -145,9 +119,7 @@ def main(listener: socket.socket) -> None:
         connection.close()
     listener.close()
     request = _guard(connection, added, server)
-    status = _do(request["work"], request["arguments"])
-    gc.freeze()  # see flows/commands/cli.py
-    sys.exit(status)
+    return request["work"], request["arguments"]
 
 
 def _guard(connection: socket.socket, added: Mapping[str, str], server: int) -> dict[str, Any]:
@@ -208,17 +180,3 @@ def _become(request: Mapping[str, Any], streams: Sequence[int]) -> None:
 def _read(environment: Mapping[str, str]) -> dict[str, str]:
     """The variables that libraries may have read when they were imported."""
     return {k: v for k, v in environment.items() if k not in _DIFFERS and not k.startswith("VIGNETTE_")}
-
-
-def _do(work: str, arguments: list[str]) -> int:
-    if work == "dvc":
-        from flows.rebuild.dvc_stage import main
-
-        return main(*arguments)
-    from flows.commands.parser import run
-
-    return run(arguments)
-
-
-if __name__ == "__main__":
-    main(socket.socket(fileno=int(sys.argv[1])))

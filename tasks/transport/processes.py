@@ -30,7 +30,7 @@ RUN = "VIGNETTE_RUN"
 """Environment variable with the process of `vignette repro` that a stage belongs to, as ``id:start time``."""
 STAGE_RUNNER = "flows.rebuild.dvc_stage"
 """The module that runs one stage through DVC, in the place of the command ``dvc``."""
-FORKS = "flows.rebuild.forks"
+FORKS = "flows.commands.forks"
 """The module whose forks do the same, or run the stage; each is the child of a guard that ends with its command."""
 
 Process = tuple[str, int, float]

@@ -26,24 +26,20 @@ PYTHON = ("env", "-u", "PYTEST_CURRENT_TEST", sys.executable)
 SERVER = """
 import json, os, signal, socket, subprocess, sys, time
 from pathlib import Path
-from flows.rebuild import forks
-
-def do(work, arguments):
-    file, what = arguments
-    mask = os.umask(0)
-    said = {"work": work, "folder": os.getcwd(), "pid": os.getpid(), "read": sys.stdin.read(), "umask": mask,
-            "environment": dict(os.environ), "left": subprocess.Popen(["sleep", "100"]).pid}
-    Path(file).write_text(json.dumps(said))
-    print("said by the fork", flush=True)
-    while what == "wait" or (what == "meet" and len([*Path().glob("meet-*")]) < 2):
-        time.sleep(0.02)
-    if what.startswith("-"):
-        os.kill(os.getpid(), -int(what))
-    return int(what) if what.isdigit() else 0
+from flows.rebuild.forks import serve
 
 Path("sets_a_variable.py").write_text("import os; os.environ['SET_BY_AN_IMPORT'] = '1'")
-forks._MODULES, forks._do = ("sets_a_variable",), do
-forks.main(socket.socket(fileno=int(sys.argv[1])))
+work, (file, what) = serve(socket.socket(fileno=int(sys.argv[1])), ["sets_a_variable"])
+mask = os.umask(0)
+said = {"work": work, "folder": os.getcwd(), "pid": os.getpid(), "read": sys.stdin.read(), "umask": mask,
+        "environment": dict(os.environ), "left": subprocess.Popen(["sleep", "100"]).pid}
+Path(file).write_text(json.dumps(said))
+print("said by the fork", flush=True)
+while what == "wait" or (what == "meet" and len([*Path().glob("meet-*")]) < 2):
+    time.sleep(0.02)
+if what.startswith("-"):
+    os.kill(os.getpid(), -int(what))
+sys.exit(int(what) if what.isdigit() else 0)
 """
 CLIENT = """
 import sys
@@ -171,7 +167,8 @@ def test_without_a_server_a_command_runs_itself(monkeypatch: pytest.MonkeyPatch,
 
 LOADED = """
 import os, socket, sys
-from flows.rebuild import forks
+from flows.commands.forks import main
+from flows.rebuild.forks import NO_THREAD
 
 class Accepts(socket.socket):
     def accept(self):
@@ -185,8 +182,8 @@ class Accepts(socket.socket):
         assert own and not filled, f"a fork would find results of another process: {filled}"
         sys.exit(7)
 
-os.environ.update(forks._NO_THREAD)
-forks.main(Accepts())
+os.environ.update(NO_THREAD)
+main(Accepts())
 """
 
 

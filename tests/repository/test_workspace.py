@@ -44,7 +44,7 @@ def give(folder: Path, user: int = OTHER) -> None:
 def ran(folder: Path) -> str:
     """What the installed command prints in a folder; as a script, it does not look there for modules."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": "1"}
-    command = [sys.executable, "-c", "from flows.commands.parser import main; main()", "--version"]
+    command = [sys.executable, "-c", "from flows.commands.cli import main; main()", "--version"]
     return subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 

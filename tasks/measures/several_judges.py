@@ -18,8 +18,8 @@ from tasks.measures.evaluation import Plan, evaluation_tables
 from tasks.measures.grounding.grounding import METRICS as OF_SOURCE
 from tasks.measures.grounding.grounding import NAME as GROUNDING
 from tasks.measures.measure import unit_values
-from tasks.measures.med_omit import metrics as med_omit
-from tasks.measures.med_omit.judging import EndOfHistory
+from tasks.measures.med_omit.judging import NAME as MED_OMIT
+from tasks.measures.med_omit.judging import OMISSIONS, EndOfHistory
 from tasks.measures.med_omit.replies import Differential, EvidenceClusters, Facts, Importances, Mechanisms
 from tasks.measures.note_qa import judging as note_qa
 from tasks.statistics.metric_rows import metric_table
@@ -82,15 +82,12 @@ def verdicts_of(made: Mapping[str, pd.DataFrame], judge: str) -> pd.DataFrame:
     judge's takes accept it.
     """
     parts = []
-    for stage, metrics in ((DOCLENS, OF_REFERENCE), (GROUNDING, OF_SOURCE)):
+    omitted = {"omission_share": OMISSIONS["omission_share"]}
+    for stage, metrics in ((DOCLENS, OF_REFERENCE), (GROUNDING, OF_SOURCE), (MED_OMIT, omitted)):
         if stage in made:
             claims = unit_values(made[stage], metrics)
             judged = claims["value"].eq(1).astype("boolean").mask(claims["value"].isna())
             parts.append(claims.assign(stage=stage, judged=judged, case=claims["unit"]))
-    if "omitted" in made:
-        facts = made["omitted"].merge(made["facts"][["document", "fact", "text"]], on=["document", "fact"])
-        facts = facts.rename(columns={"fact": "case", "omitted": "judged"})
-        parts.append(facts.assign(stage=med_omit.STAGE, item=WHOLE, metric="omission_share"))
     if "answered" in made:
         asked = made["answered"][made["answered"]["form"] == "free_text"]
         accepted = (asked["score"] > 0.5).astype("boolean").mask(asked["score"].isna())

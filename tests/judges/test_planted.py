@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 import pytest
+from tasks.measures.med_omit.metrics import omission_ceilings
 
 from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS
@@ -39,7 +40,6 @@ from tasks.judges.simulated_notes import gold_tables, write_gold
 from tasks.judges.subtle import graded_pairs
 from tasks.judges.written_cases import plant_compacted, plant_written
 from tasks.measures.doclens.evaluators import InstructionEvaluator, SimulatorEvaluator
-from tasks.measures.med_omit.metrics import omission_ceilings
 from tasks.measures.med_omit.replies import IncludedFact, Omissions
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts

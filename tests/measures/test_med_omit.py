@@ -9,6 +9,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tasks.measures.med_omit.metrics import (
+    difference_rows,
+    document_scores,
+    extent_rows,
+    metric_rows,
+    omission_rows,
+    overlap_correlations,
+    unscored_texts,
+)
 
 from schemas.errors import MissingSourceError, SourceError
 from schemas.params.measures import MedOmit, Overlap
@@ -25,15 +34,6 @@ from tasks.measures.med_omit.fact_score import (
     uniqueness,
 )
 from tasks.measures.med_omit.judging import Plan, corrupt_summaries, corruption_rows, judge, output_parts
-from tasks.measures.med_omit.metrics import (
-    difference_rows,
-    document_scores,
-    extent_rows,
-    metric_rows,
-    omission_rows,
-    overlap_correlations,
-    unscored_texts,
-)
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
 from tasks.measures.med_omit.replies import IncludedFact, Omissions, fact_id, fact_lines, number_facts
 from tasks.network.inference import posterior

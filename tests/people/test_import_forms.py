@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from tasks.measures.med_omit.metrics import SYSTEM
 
 from flows.commands.cli import run
 from flows.commands.import_forms import import_files
@@ -15,7 +16,6 @@ from flows.runtime.tables import write_table
 from schemas.errors import SourceError
 from schemas.tables.evaluation import FACTS, OMITTED
 from schemas.tables.people import REVIEW_NOTES
-from tasks.measures.med_omit.metrics import SYSTEM
 from tasks.people.omission_form import OmissionForm, omission_form
 from tasks.people.rating_form import RatingForm
 from tests.support.imports import ROOT

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from tasks.measures.med_omit.metrics import SYSTEMS
 
 from flows.repository.params import load_params
 from flows.stages.doclens import CITED, CITING, PRECISE, claims_table, judge_claims
@@ -11,7 +12,6 @@ from flows.stages.recorded_judge import FILE, STRONG, recorded
 from schemas.tables.evaluation import RECORDED_CLAIMS
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.measures.doclens.reproduction import ACI_BENCH, OPEN_SYSTEMS, judged_by_rules
-from tasks.measures.med_omit.metrics import SYSTEMS
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document
 from tests.support.sources import needs_sources, sources_folder

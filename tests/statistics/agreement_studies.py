@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from scipy import stats
+from tasks.measures.med_omit.metrics import _deviation_row
 
 from tasks.audit import card
 from tasks.judges import human_scores
-from tasks.measures.med_omit.metrics import _deviation_row
 from tasks.measures.note_qa.metrics import effect_rows
 from tasks.reproduction import conclusions
 from tasks.statistics.agreement import Correlation, correlation_interval, kappa_interval

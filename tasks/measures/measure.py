@@ -3,7 +3,7 @@
 A verdict has a value from 0 to 1; a failed one has none, is left out of the score of its text, and is counted.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -41,21 +41,21 @@ class Metric:
     judge's words count, others nothing; by default the values count. ``among``: only units with these words.
     ``kind``: the mean of the units' values; their sum, to which failed verdicts add the mean of the others; the sum of
     the weights of the units that count, to which they add alike; or no score of a text, as the units of all are pooled.
-    ``beside`` the mean: that over the units of all texts, or the standard deviation over texts, with which texts of
-    which no unit is known are left out of bounds; None: neither, nor bounds. ``weights``: the range of an unknown one.
+    ``bounds``: the least and the largest value of a text. ``pooled``: the units of all sections and of all texts are
+    also put together. ``ranged``: a failed verdict may have been anything, rather than undefined. ``deviation``: with
+    the standard deviation over texts, where texts of which no unit is known are left out of the range. ``weights``:
+    the least and the largest weight of a unit whose weight is unknown.
     """
 
     of: str | None = None
     words: Mapping[str, float] | None = None
     among: Sequence[str] | None = None
     kind: Literal["mean", "sum", "weight", "pooled"] = "mean"
-    beside: Literal["pooled", "deviation"] | None = "pooled"
+    bounds: Bounds | None = SHARE
+    pooled: bool = True
+    ranged: bool = True
+    deviation: bool = False
     weights: Bounds = SHARE
-
-    @property
-    def bounds(self) -> Bounds:
-        """The least and the largest value of a text."""
-        return COUNT if self.kind in ("sum", "weight") else SHARE
 
 
 Metrics = Mapping[str, Metric]
@@ -135,47 +135,59 @@ def unscored_documents(verdicts: pd.DataFrame, metrics: Metrics) -> pd.Series:
     return texts[["value", "ceiling"]].isna().any(axis=1).groupby(KEY).sum()
 
 
-def figures(verdicts: pd.DataFrame, metrics: Metrics, *, stage: str, seed: int, provenance: str) -> pd.DataFrame:
+def figures(
+    verdicts: pd.DataFrame,
+    metrics: Metrics,
+    *,
+    stage: str,
+    seed: int,
+    provenance: str,
+    clusters: Callable[[str], str] | None = None,
+) -> pd.DataFrame:
     """METRICS of every metric by system, condition and item, with 95% intervals over texts.
 
-    The mean over texts, and what stands beside it: pooled over their units (``..._pooled``), or their standard
-    deviation (``..._std``). Texts without a score are left out and counted as unscored, as pooled are verdicts. Where
-    verdicts failed, ``..._bounds`` has the range over all that they may be, texts without a score included; unscored
-    are all texts with a failed verdict.
+    The mean over texts, pooled over their units (``..._pooled``), and their standard deviation (``..._std``). Texts
+    without a score are left out and counted as unscored, as pooled are verdicts. Where verdicts failed, ``..._bounds``
+    has the range over all that they may be, texts without a score included; unscored are all texts with a failed
+    verdict. ``clusters`` names the cluster of a document, whose scores vary together; by default each is its own.
     """
     rows = list[Row]()
     for key, own in _texts(verdicts, metrics).groupby(KEY, sort=True):
         named: Row = dict(zip(KEY, key, strict=True))
-        rows += _figures(named.pop("metric"), own, metrics[key[-1]], named)
+        rows += _figures(named.pop("metric"), own, metrics[key[-1]], named, clusters)
     return metric_table(rows, stage=stage, seed=seed, provenance=provenance)
+
+
+def _figures(
+    name: str, texts: pd.DataFrame, metric: Metric, named: Row, clusters: Callable[[str], str] | None
+) -> list[Row]:
+    failed, scored = int(texts["failed"].sum()), texts.dropna(subset=["value"])
+    if metric.kind == "pooled":
+        return [ratio_row(name, texts["sum"], texts["known"], unscored=failed, **named)]
+    of = None if clusters is None else scored["document"].map(clusters)
+    lost = len(texts) - len(scored)
+    mean = mean_row(name, scored["value"], bounds=metric.bounds, clusters=of, unscored=lost, **named)
+    rows = [mean]
+    pooled = ratio_row(f"{name}_pooled", texts["sum"], texts["known"], unscored=failed, **named)
+    if metric.pooled:
+        rows += [pooled, *(bounds_rows(pooled) if metric.ranged else [])]
+    if metric.deviation:
+        rows.append(deviation_row(f"{name}_std", scored["value"], unscored=lost, **named))
+    uncertain = texts["most"] > texts["least"]
+    within = texts[~texts["lost"]] if metric.deviation else texts
+    if metric.ranged and uncertain[within.index].any():
+        partly = {**mean, "unscored": int((texts["value"].isna() | uncertain).sum())}
+        rows += bounds_rows(partly, within["least"], within["most"])
+    return rows
 
 
 def differences(verdicts: pd.DataFrame, metrics: Metrics, *, stage: str, seed: int, provenance: str) -> pd.DataFrame:
     """METRICS of the differences of every two systems on the same documents, by condition and item."""
     rows = list[Row]()
     for (condition, item, name), own in scores(verdicts, metrics).groupby(KEY[1:], sort=True):
-        found = system_difference_rows(own, reach=metrics[name].bounds[1])
+        found = system_difference_rows(own, reach=(metrics[name].bounds or COUNT)[1])
         rows += [{"condition": condition, "item": item, **row} for row in found]
     return metric_table(rows, stage=stage, seed=seed, provenance=provenance)
-
-
-def _figures(name: str, texts: pd.DataFrame, metric: Metric, named: Row) -> list[Row]:
-    failed = int(texts["failed"].sum())
-    if metric.kind == "pooled":
-        return [ratio_row(name, texts["sum"], texts["known"], unscored=failed, **named)]
-    lost, uncertain = texts["value"].isna(), texts["most"] > texts["least"]
-    mean = mean_row(name, texts["value"].dropna(), bounds=metric.bounds, unscored=int(lost.sum()), **named)
-    partly = {**mean, "unscored": int((lost | uncertain).sum())}
-    if metric.beside == "deviation":
-        rows = [mean, deviation_row(f"{name}_std", texts["value"].dropna(), unscored=mean["unscored"], **named)]
-        texts = texts[~texts["lost"]]
-        ends = {"low": float(texts["least"].mean()), "high": float(texts["most"].mean()), "n": len(texts)}
-        return [*rows, *([{**partly, "metric": f"{name}_bounds", **ends}] if ends["high"] > ends["low"] else [])]
-    if metric.beside is None:
-        return [mean]
-    bounds = bounds_rows(partly, texts["least"], texts["most"])
-    pooled = ratio_row(f"{name}_pooled", texts["sum"], texts["known"], unscored=failed, **named)
-    return [mean, pooled, *bounds, *bounds_rows(pooled)]
 
 
 def _texts(verdicts: pd.DataFrame, metrics: Metrics) -> pd.DataFrame:
@@ -198,7 +210,8 @@ def _by_text(rows: pd.DataFrame, metric: Metric) -> pd.DataFrame:
     found["lost"] = rows["unit"].eq(LOST).groupby(groups).any()
     found["value"], found["ceiling"] = value.groupby(groups).mean(), (size > 0).astype(float)
     weights = [rows["weight"].fillna(end) if metric.kind == "weight" else 1.0 for end in metric.weights]
-    for name, end, weight in zip(("least", "most"), SHARE, weights, strict=True):
+    ends = metric.bounds if metric.bounds is not None and metric.kind == "mean" else SHARE
+    for name, end, weight in zip(("least", "most"), ends, weights, strict=True):
         of_units = (value.fillna(end) * weight).groupby(groups)
         found[name] = of_units.mean() if metric.kind == "mean" else of_units.sum()
     if metric.kind in ("sum", "weight"):
@@ -213,7 +226,9 @@ def _by_text(rows: pd.DataFrame, metric: Metric) -> pd.DataFrame:
 
 
 def _values(verdicts: pd.DataFrame, metrics: Metrics) -> pd.DataFrame:
-    """`unit_values`, with those of texts judged by section repeated under item "all"."""
+    """`unit_values`, with those that are pooled of texts judged by section repeated under item "all"."""
     rows = unit_values(verdicts, metrics)
     whole = rows["item"].eq(WHOLE).groupby([rows[name] for name in ("document", "system", "condition", "metric")])
-    return pd.concat([rows, rows[~whole.transform("any").astype(bool)].assign(item=WHOLE)], ignore_index=True)
+    pooled = rows["metric"].isin([name for name, metric in metrics.items() if metric.pooled])
+    together = rows[pooled & ~whole.transform("any").astype(bool)]
+    return pd.concat([rows, together.assign(item=WHOLE)], ignore_index=True)

@@ -38,6 +38,7 @@ from tasks.measures.med_omit.fact_score import (
     uniqueness,
 )
 from tasks.measures.med_omit.replies import fact_lines
+from tasks.statistics.intervals import COUNT
 from tasks.text.soap import split_soap
 from tasks.texts.document import SOURCE, WHOLE, Document, Tables
 
@@ -47,17 +48,18 @@ WRITER = "writer"
 OMITTED, GRADED, UNIQUE, DIAGNOSES = "omitted", "importance", "uniqueness", "differential"
 """Metrics of the verdicts: of each output's facts; of the source's, by category (truth: by the network); its facts in
 sub-clusters; its diagnoses, the most likely first. The weight of a fact is what its omission counts."""
-_OF_FACTS: dict[str, Any] = {"of": OMITTED, "beside": "deviation"}
+_OF_FACTS: dict[str, Any] = {"of": OMITTED, "pooled": False, "deviation": True}
 OMISSIONS: Metrics = {
-    "omission_count": Metric(**_OF_FACTS, kind="sum"),
-    "omission_weight": Metric(**_OF_FACTS, kind="weight", weights=(min(IMPORTANCE.values()), 1.0)),
+    "omission_count": Metric(**_OF_FACTS, kind="sum", bounds=COUNT),
+    "omission_weight": Metric(**_OF_FACTS, kind="weight", bounds=COUNT, weights=(min(IMPORTANCE.values()), 1.0)),
     "omission_share": Metric(**_OF_FACTS),
 }
 """Omissions of an output: their number, the sum of their weights, and their share of the facts (Table 3)."""
+_ALONE = Metric(pooled=False, ranged=False)
 METRICS: Metrics = {
     **OMISSIONS,
     "omitted_in_part": Metric(OMITTED, {"part": 1.0}, among=("whole", "part"), kind="pooled"),
-    **{f"differential_{name}": Metric(beside=None) for name in ("lost", "added", "shifted")},
+    **{f"differential_{name}": _ALONE for name in ("lost", "added", "shifted")},
 }
 """Also the share of omissions that leave out only a part of the fact, which the paper counts in full (Section 3), and
 how the diagnoses that the output suggests differ from the source's."""
@@ -120,7 +122,7 @@ async def judge(
     if plan.summarised and write is not None:
         written, failed = await _summarise(write, sources)
         summaries, unscored = {WRITER: written} | summaries, [*unscored, *failed]
-        due[WRITER] = tuple(one.id for one in documents)
+        due = {WRITER: tuple(one.id for one in documents)} | due
 
     def naming(diagnoses: Iterable[str]) -> DiagnosisNames:
         return DiagnosisNames(tuple(diagnoses), encode, params.same_diagnosis)
@@ -285,7 +287,7 @@ def _omitted_rows(case: Case, found: Extents, variant: Variant) -> list[Row]:
 
 
 REMOVAL_STREAM = 97
-REMOVED: Metrics = {name: Metric(beside=None) for name in ("removed_found", "kept_not_found")}
+REMOVED: Metrics = dict.fromkeys(("removed_found", "kept_not_found"), _ALONE)
 """Shares of the facts that were taken out of summaries and are found omitted, and of those left in that are not."""
 
 

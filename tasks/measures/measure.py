@@ -45,6 +45,9 @@ class Metric:
     also put together. ``ranged``: a failed verdict may have been anything, rather than undefined. ``deviation``: with
     the standard deviation over texts, where texts of which no unit is known are left out of the range. ``weights``:
     the least and the largest weight of a unit whose weight is unknown.
+
+    ``meaning``: what it says, for people; ``label``: its name on the page of an evaluation, which shows it first.
+    ``compared``: it is tested between systems and between lineages.
     """
 
     of: str | None = None
@@ -56,6 +59,9 @@ class Metric:
     ranged: bool = True
     deviation: bool = False
     weights: Bounds = SHARE
+    meaning: str = ""
+    label: str = ""
+    compared: bool = False
 
 
 Metrics = Mapping[str, Metric]

@@ -11,6 +11,7 @@ from schemas.params import Params
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import JUDGE_VERDICTS
 from tasks.llm.calls import Answer, Ask, Call
+from tasks.measures.described import COMPARED
 from tasks.measures.doclens.judging import METRICS as OF_REFERENCE
 from tasks.measures.doclens.judging import NAME as DOCLENS
 from tasks.measures.doclens.subclaims import Subclaims
@@ -31,7 +32,7 @@ LISTS = (Subclaims, Facts, Differential, Importances, EvidenceClusters, Mechanis
 """Replies that say what is judged and what it weighs, rather than judge it."""
 _SHARES = (
     *("claim_recall", "claim_precision", "citation_recall", "citation_precision", "claims_supported"),
-    *("claims_contradicted", "omission_share", "qa_free_text", "omission_count", "omission_weight"),
+    *("claims_contradicted", "qa_free_text", *COMPARED),
 )
 _JUDGED = re.compile(rf"(?:{'|'.join(_SHARES)})(?:_graded)?(?:_pooled)?(?:_bounds)?")
 _CASE = ["stage", "document", "system", "item", "metric", "case"]

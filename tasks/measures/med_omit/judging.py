@@ -48,21 +48,49 @@ WRITER = "writer"
 OMITTED, GRADED, UNIQUE, DIAGNOSES = "omitted", "importance", "uniqueness", "differential"
 """Metrics of the verdicts: of each output's facts; of the source's, by category (truth: by the network); its facts in
 sub-clusters; its diagnoses, the most likely first. The weight of a fact is what its omission counts."""
-_OF_FACTS: dict[str, Any] = {"of": OMITTED, "pooled": False, "deviation": True}
+_OF_FACTS: dict[str, Any] = {"of": OMITTED, "pooled": False, "deviation": True, "compared": True}
 OMISSIONS: Metrics = {
-    "omission_count": Metric(**_OF_FACTS, kind="sum", bounds=COUNT),
-    "omission_weight": Metric(**_OF_FACTS, kind="weight", bounds=COUNT, weights=(min(IMPORTANCE.values()), 1.0)),
-    "omission_share": Metric(**_OF_FACTS),
+    "omission_count": Metric(
+        **_OF_FACTS,
+        kind="sum",
+        bounds=COUNT,
+        meaning="number of the source's facts that an output omits",
+    ),
+    "omission_share": Metric(
+        **_OF_FACTS,
+        label="facts omitted",
+        meaning="share of the source's facts that the output leaves out; lower is better",
+    ),
+    "omission_weight": Metric(
+        **_OF_FACTS,
+        kind="weight",
+        bounds=COUNT,
+        weights=(min(IMPORTANCE.values()), 1.0),
+        label="omission weight",
+        meaning="sum of the weights of the facts left out; lower is better",
+    ),
 }
-"""Omissions of an output: their number, the sum of their weights, and their share of the facts (Table 3)."""
-_ALONE = Metric(pooled=False, ranged=False)
+"""Omissions of an output (Table 3)."""
+
+
+def _alone(meaning: str) -> Metric:
+    return Metric(pooled=False, ranged=False, meaning=meaning)
+
+
 METRICS: Metrics = {
     **OMISSIONS,
-    "omitted_in_part": Metric(OMITTED, {"part": 1.0}, among=("whole", "part"), kind="pooled"),
-    **{f"differential_{name}": _ALONE for name in ("lost", "added", "shifted")},
+    "omitted_in_part": Metric(
+        OMITTED,
+        {"part": 1.0},
+        among=("whole", "part"),
+        kind="pooled",
+        meaning="share of omissions that leave out only a part of the fact",
+    ),
+    "differential_lost": _alone("share of the diagnoses suggested by the source that the output no longer suggests"),
+    "differential_added": _alone("share of the diagnoses suggested by the output that the source does not suggest"),
+    "differential_shifted": _alone("difference of the likelihood categories of shared diagnoses"),
 }
-"""Also the share of omissions that leave out only a part of the fact, which the paper counts in full (Section 3), and
-how the diagnoses that the output suggests differ from the source's."""
+"""Also partial omissions, which the paper counts in full (Section 3), and how differentials differ."""
 SYSTEM = "compact notes"
 """The summaries of the generated notes."""
 Texts = dict[str, dict[str, str]]
@@ -287,8 +315,10 @@ def _omitted_rows(case: Case, found: Extents, variant: Variant) -> list[Row]:
 
 
 REMOVAL_STREAM = 97
-REMOVED: Metrics = dict.fromkeys(("removed_found", "kept_not_found"), _ALONE)
-"""Shares of the facts that were taken out of summaries and are found omitted, and of those left in that are not."""
+REMOVED: Metrics = {
+    "removed_found": _alone("share of the facts removed from a summary that the judge then finds omitted"),
+    "kept_not_found": _alone("share of the facts kept in it that the judge still finds stated"),
+}
 
 
 async def corrupt_summaries(

@@ -23,6 +23,7 @@ from schemas.tables.verdicts import VERDICTS
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures import overlap
+from tasks.measures.described import MEASURES
 from tasks.measures.doclens import judging as doclens
 from tasks.measures.doclens.judging import metrics_of, output_texts
 from tasks.measures.doclens.writing import Writer, write_outputs, writer
@@ -175,9 +176,7 @@ def in_order(made: Mapping[str, Any]) -> Tables:
 
 
 JUDGED: Mapping[str, str] = {
-    doclens.NAME: "value",
-    GROUNDING: "value",
-    med_omit.NAME: "value",
+    **dict.fromkeys(MEASURES, "value"),
     "answered": "score",
     "planted": "judged",
     "own_scores": "value",

@@ -19,8 +19,7 @@ _PREDICTION_KEY = ["system", "condition", "symptom"]
 
 SHARES = frozenset(
     {
-        *("claim_recall", "claim_precision", "claims_supported", "claims_contradicted", "citation_recall"),
-        *("citation_precision", "qa_free_text", "qa_multiple_choice", "score", "bleu"),
+        *("qa_free_text", "qa_multiple_choice", "score", "bleu"),
         *(name for name in described.COMPARED if name in described.SHARES),
         *(f"rouge{kind}_{part}" for kind in ("1", "2", "L", "Lsum") for part in "fpr"),
     }

@@ -50,7 +50,7 @@ none."""
 CITATION_METRICS = ("citation_recall", "citation_precision")
 """Share of the output's statements that their citations together entail, and share of its citations that are necessary
 (Section 3.3). A statement without citations is not supported; an output without citations has no precision."""
-METRICS: Metrics = {name: Metric() for name in (*CLAIM_METRICS, *CITATION_METRICS)}
+METRICS: Metrics = {name: Metric(compared=True) for name in (*CLAIM_METRICS, *CITATION_METRICS)}
 GRADED: Metrics = {f"{name}_graded": Metric(of=name, words=DEGREES) for name in CLAIM_METRICS}
 """The claim metrics in which a claim that is found in part counts half (evaluator style ``graded``)."""
 _WORDS = {degree: word for word, degree in DEGREES.items()}

@@ -24,8 +24,8 @@ from tasks.texts.document import Document, Tables, split
 
 NAME = "grounding"
 METRICS: Metrics = {
-    "claims_supported": Metric(),
-    "claims_contradicted": Metric(of="claims_supported", words={"contradicted": 1.0}),
+    "claims_supported": Metric(compared=True),
+    "claims_contradicted": Metric(of="claims_supported", words={"contradicted": 1.0}, compared=True),
 }
 """The rest of the claims are absent from the source."""
 Verdict = Literal["supported", "contradicted", "absent"]

@@ -151,7 +151,8 @@ def visits_drawn(documents: Sequence[Document]) -> list[Document]:
 
 def metric_tables(made: Frames, documents: Sequence[Document], params: Params, made_by: str) -> pd.DataFrame:
     """METRICS of the judged summaries of ``documents``: the tables of `judge_encounters`."""
-    verdicts, shared = made["verdicts"], {"seed": params.seed, "provenance": made_by}
+    verdicts = made["verdicts"]
+    shared: dict[str, Any] = {"seed": params.seed, "provenance": made_by}
     references = {one.id: split_soap(one.reference or "").get("subjective", "") for one in documents}
     about: dict[str, Any] = {**shared, "condition": verdicts["condition"].iloc[0]}
     rows = [

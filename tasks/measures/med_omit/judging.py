@@ -48,6 +48,7 @@ WRITER = "writer"
 OMITTED, GRADED, UNIQUE, DIAGNOSES = "omitted", "importance", "uniqueness", "differential"
 """Metrics of the verdicts: of each output's facts; of the source's, by category (truth: by the network); its facts in
 sub-clusters; its diagnoses, the most likely first. The weight of a fact is what its omission counts."""
+# --8<-- [start:metrics]
 _OF_FACTS: dict[str, Any] = {"of": OMITTED, "pooled": False, "deviation": True, "compared": True}
 OMISSIONS: Metrics = {
     "omission_count": Metric(
@@ -90,6 +91,7 @@ METRICS: Metrics = {
     "differential_added": _alone("share of the diagnoses suggested by the output that the source does not suggest"),
     "differential_shifted": _alone("difference of the likelihood categories of shared diagnoses"),
 }
+# --8<-- [end:metrics]
 """Also partial omissions, which the paper counts in full (Section 3), and how differentials differ."""
 SYSTEM = "compact notes"
 """The summaries of the generated notes."""

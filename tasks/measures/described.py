@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from tasks.measures.doclens.judging import GRADED
 from tasks.measures.doclens.judging import METRICS as OF_REFERENCE
 from tasks.measures.doclens.judging import NAME as DOCLENS
 from tasks.measures.grounding.grounding import METRICS as OF_SOURCE
@@ -14,7 +15,11 @@ from tasks.measures.med_omit.judging import REMOVED
 from tasks.measures.med_omit.network_importance import MEANINGS as IMPORTANCE
 from tasks.statistics.intervals import SHARE
 
-MEASURES: Mapping[str, Metrics] = {DOCLENS: OF_REFERENCE, GROUNDING: OF_SOURCE, MED_OMIT: {**OF_FACTS, **REMOVED}}
+MEASURES: Mapping[str, Metrics] = {
+    DOCLENS: {**OF_REFERENCE, **GRADED},
+    GROUNDING: OF_SOURCE,
+    MED_OMIT: {**OF_FACTS, **REMOVED},
+}
 """The metrics of each measure that judges units of outputs, by its name."""
 OTHERS: Mapping[str, str] = {**IMPORTANCE}
 """Meanings of what is computed otherwise than from a `Metric`."""
@@ -38,13 +43,12 @@ _PERCENT = ("", "_pooled", "_std", "_corrected")
 
 def meanings() -> dict[str, str]:
     """What each metric and each figure that is made of it says, by name."""
-    described = {name: metric for name, metric in METRICS.items() if metric.meaning}
     figures = {
         f"{name}{ending}": said.format(label=metric.label or name.replace("_", " "))
-        for name, metric in described.items()
+        for name, metric in METRICS.items()
         for ending, said in _FIGURES.items()
     }
-    return {name: metric.meaning for name, metric in described.items()} | figures | dict(OTHERS)
+    return {name: metric.meaning for name, metric in METRICS.items()} | figures | dict(OTHERS)
 
 
 def percent() -> set[str]:

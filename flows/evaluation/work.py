@@ -31,12 +31,12 @@ from tasks.measures.evaluation import (
     failed_documents,
     in_order,
     judgements,
-    omitted_facts,
     plan_of,
     record_number,
     writer_prompt,
 )
 from tasks.measures.grounding.grounding import NAME as GROUNDING
+from tasks.measures.med_omit.judging import NAME as MED_OMIT
 from tasks.measures.own import load_metrics, score_own
 from tasks.reporting.evaluation_text import DRY_RUN, METRICS, OWN, RULES
 from tasks.statistics.bootstrap import sample_records
@@ -235,8 +235,8 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
         tables["claims"] = made[DOCLENS]
     if GROUNDING in made:
         tables["grounded"] = made[GROUNDING]
-    if "facts" in made:
-        tables |= {"facts": omitted_facts(made), "differentials": made["differentials"]}
+    if MED_OMIT in made:
+        tables["facts"] = made[MED_OMIT]
     if "answered" in made:
         tables["answers"] = made["answered"]
     if "planted" in made:

@@ -38,7 +38,7 @@ async def run(stage: Stage) -> None:
     stage.save("summary_truth", truth)
     stage.save("facts_stated", in_order(made["recalled"]))
     stage.save("statements_checked", in_order(made["errors"]))
-    judged = sum(len(made[name]) for name in ("recalled", "errors", "judged", "omitted", "answered"))
+    judged = sum(len(made[name]) for name in ("recalled", "errors", "judged", "omissions", "answered"))
     unscored = pd.concat([lacking, made["unscored"]], ignore_index=True)
     stage.save_unscored("unscored_judge_summaries", unscored, of=judged + len(unscored))
     rows = metric_rows(

@@ -11,15 +11,16 @@ from tasks.llm.calls import unscored_row, unscored_table
 from tasks.measures.doclens.documents import COMPACT, note_documents
 from tasks.measures.doclens.judging import METRICS
 from tasks.measures.measure import scores as scores_of
-from tasks.measures.med_omit.metrics import document_scores as omission_scores
+from tasks.measures.med_omit.judging import OMISSIONS
+from tasks.measures.med_omit.reproduction import CORRELATED
 from tasks.measures.overlap import (
     PRECISION,
     RECALL,
     agreement_rows,
     beside_claims,
     long_scores,
-    omission_correlations,
     overlap_rows,
+    score_correlations,
     score_outputs,
 )
 from tasks.measures.own import load_metrics, score_own
@@ -38,14 +39,14 @@ async def run_overlap(stage: Stage) -> None:
     found, absent = score_outputs(texts, documents, params)
     scored = score_table(long_scores(found).rename(columns={"document": "record"}).assign(condition=CONDITION))
     stage.save("overlap_scores", scored)
-    omissions = omission_scores(stage.load("facts"), stage.load("omitted"))[["document", "system", "count", "weight"]]
-    together = beside_claims(found, judged).merge(omissions, on=["document", "system"], how="left")
+    omissions = scores_of(stage.load("med_omit_judged"), OMISSIONS)
+    together = beside_claims(found, pd.concat([judged, omissions], ignore_index=True))
     shared: dict[str, Any] = {"stage": "overlap", "seed": seed}
     computed = {**shared, "condition": COMPACT, "provenance": "computed"}
     rows = [
         overlap_rows(scored, absent, condition=CONDITION, of=COMPACT, **shared),
         agreement_rows(together, **computed),
-        omission_correlations(together, [*RECALL, *PRECISION], **computed),
+        score_correlations(together, CORRELATED, [*RECALL, *PRECISION], **computed),
     ]
     stage.save_metrics("overlap", pd.concat(rows, ignore_index=True))
 

@@ -33,35 +33,6 @@ DOCUMENT_SCORES = table(
     name="document_scores",
 )
 
-OMITTED_FACTS = table(
-    {
-        "document": text(),
-        "system": text(),
-        "fact": text(),
-        "kind": text(),
-        "text": text(),
-        "category": text(nullable=True),
-        "score": number(nullable=True),
-        "supports": text(),
-        "refutes": text(),
-        "omitted": pa.Column("boolean", nullable=True),
-    },
-    key=["document", "system", "fact"],
-    name="omitted_facts",
-    description="Every fact of a source, and whether a system's output omits it.",
-)
-
-DIFFERENTIALS = table(
-    {
-        "document": text(),
-        "diagnosis": text(),
-        "likelihood": category("probable", "possible", "unlikely"),
-    },
-    key=["document", "diagnosis"],
-    name="differentials",
-    description="Possible diagnoses given the source, from which MED-OMIT weighs its facts.",
-)
-
 ANSWERED = table(
     {
         "document": text(),
@@ -140,8 +111,7 @@ EVALUATION = {
     "scores": DOCUMENT_SCORES,
     "claims": verdicts.VERDICTS,
     "grounded": verdicts.VERDICTS,
-    "facts": OMITTED_FACTS,
-    "differentials": DIFFERENTIALS,
+    "facts": verdicts.VERDICTS,
     "answers": ANSWERED,
     "planted": PLANTED,
     "unscored": UNSCORED_OUTPUTS,

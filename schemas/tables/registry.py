@@ -31,10 +31,8 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "doclens_aci_judged": verdicts.VERDICTS,
     "recorded_claims": evaluation.RECORDED_CLAIMS,
     "doclens_summaries_judged": verdicts.VERDICTS,
-    "facts": evaluation.FACTS,
-    "facts_aci": evaluation.FACTS,
-    "omitted": evaluation.OMITTED,
-    "omitted_aci": evaluation.OMITTED,
+    "med_omit_judged": verdicts.VERDICTS,
+    "med_omit_aci_judged": verdicts.VERDICTS,
     # questions over notes
     "patient_notes": note_qa.PATIENT_NOTES,
     "generated_questions": note_qa.QUESTIONS,
@@ -74,7 +72,7 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "evaluated": evaluate.EVALUATED,
     "evaluate/claims": verdicts.VERDICTS,
     "evaluate/grounded": verdicts.VERDICTS,
-    "evaluate/facts": evaluate.OMITTED_FACTS,
+    "evaluate/facts": verdicts.VERDICTS,
     "evaluate/answers": evaluate.ANSWERED,
     # printed tables and their comparison
     "simsum_table5_f1": records.PRINTED_TABLE_5,

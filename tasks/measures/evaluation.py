@@ -18,28 +18,32 @@ import pandas as pd
 from schemas.params import Params
 from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
-from schemas.tables.evaluate import DOCUMENT_SCORES, EVALUATED, NO_OUTPUT, OMITTED_FACTS, UNSCORED_OUTPUTS
+from schemas.tables.evaluate import DOCUMENT_SCORES, EVALUATED, NO_OUTPUT, UNSCORED_OUTPUTS
 from schemas.tables.verdicts import VERDICTS
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures import overlap
+from tasks.measures.described import MEASURES
 from tasks.measures.doclens import judging as doclens
 from tasks.measures.doclens.judging import metrics_of, output_texts
 from tasks.measures.doclens.writing import Writer, write_outputs, writer
+from tasks.measures.grounding.grounding import NAME as GROUNDING
 from tasks.measures.grounding.grounding import Grounding
 from tasks.measures.measure import Measure, figures
 from tasks.measures.measure import in_order as verdicts_in_order
 from tasks.measures.measure import scores as scores_of
 from tasks.measures.med_omit import judging as med_omit
-from tasks.measures.med_omit import metrics as omission_scores
+from tasks.measures.med_omit.reproduction import overlap_correlations
 from tasks.measures.note_qa import judging as note_qa
-from tasks.statistics.metric_rows import metric_table
+from tasks.statistics.metric_rows import FEWEST_OF_DEVIATION, metric_table
 from tasks.text.soap import split_soap
 from tasks.texts.document import Document, Tables, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet
 
 OVERLAP = "overlap"
 """Method of unscored rows of references without words."""
+MARKED = (doclens.NAME, GROUNDING)
+"""Measures that read outputs with their citation marks, and take them out themselves."""
 WRITING = "writing"
 """Method of unscored rows of outputs that are missing or could not be written."""
 
@@ -84,7 +88,7 @@ def plan_of(chosen: Evaluate, data: DataSet) -> Plan:
         citing,
         writers,
         doclens.Plan(sections, citing=citing, expected=systems),
-        med_omit.Plan("history" if history else "whole"),
+        med_omit.Plan("history" if history else "whole", expected=systems),
     )
 
 
@@ -120,12 +124,8 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
     made: Tables = {}
     plain = plan.plain(documents)
     for measure in measures(plan, params):
-        found = await measure.judge(ask, documents)
+        found = await measure.judge(ask, documents if measure.name in MARKED else plain)
         made[measure.name], unscored[measure.name] = found["verdicts"], found["unscored"]
-    if "med_omit" in plan.metrics:
-        encode = med_omit.name_encoder(params.embed)
-        made |= await med_omit.judge(ask("judge"), plain, plan.omissions, params.med_omit, encode)
-        unscored[omission_scores.STAGE] = made.pop("unscored")
     if "qa" in plan.metrics:
         made |= await note_qa.judge(ask, plain, plan.systems, params.note_qa, seed=params.seed)
         unscored[note_qa.STAGE] = made.pop("unscored")
@@ -138,6 +138,7 @@ def measures(plan: Plan, params: Params) -> list[Measure]:
     every: list[Measure] = [
         doclens.DocLensMeasure(plan.claims, params.doclens),
         Grounding(plan.claims, params.doclens),
+        med_omit.MedOmitMeasure(plan.omissions, params.med_omit, med_omit.name_encoder(params.embed)),
     ]
     return [measure for measure in every if measure.name in plan.metrics]
 
@@ -157,9 +158,6 @@ def _split_step(step: str, systems: Sequence[str]) -> tuple[str, str | None]:
 
 
 SORTED: Mapping[str, Sequence[str]] = {
-    "facts": ["document", "fact"],
-    "omitted": ["document", "system", "fact"],
-    "differences": ["document", "system"],
     "answered": note_qa.KEY,
     "unscored": ["document", "system", "method", "step"],
 }
@@ -178,9 +176,7 @@ def in_order(made: Mapping[str, Any]) -> Tables:
 
 
 JUDGED: Mapping[str, str] = {
-    "doclens": "value",
-    "grounding": "value",
-    "omitted": "omitted",
+    **dict.fromkeys(MEASURES, "value"),
     "answered": "score",
     "planted": "judged",
     "own_scores": "value",
@@ -216,10 +212,8 @@ def evaluation_tables(
         rows, found = _overlap(referenced, plan, claims, params, **shared)
         metrics.append(rows)
         scores.append(found)
-    if "facts" in made:
-        rows, found = _omissions(documents, plan, made, params, **shared)
-        metrics.append(rows)
-        scores.append(found)
+    if med_omit.NAME in made and "overlap" in plan.metrics:
+        metrics.append(_omission_correlations(documents, plan, made[med_omit.NAME], params, **shared))
     if "answered" in made:
         metrics.append(note_qa.metric_rows(made["answered"], made["unasked"], **shared))
         scores.append(note_qa.score_rows(made["answered"]))
@@ -258,30 +252,20 @@ def _overlap(
     return pd.concat(parts, ignore_index=True), found.assign(condition="overlap", stage="overlap")
 
 
-def _omissions(
-    documents: Sequence[Document], plan: Plan, made: Tables, params: Params, *, seed: int, provenance: str
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    variant, size = params.med_omit.variant, dict.fromkeys(plan.systems, len(documents))
-    shared: dict[str, Any] = {"seed": seed, "provenance": provenance, "condition": variant}
-    scores = omission_scores.document_scores(made["facts"], made["omitted"])
-    extents = omission_scores.extent_rows(made["omitted"], **shared)
-    judged = made["omitted"].dropna(subset=["omitted"]).groupby("system")["document"].nunique()
-    parts = [
-        omission_scores.metric_rows(scores, documents=size, **shared),
-        extents.assign(unscored=len(documents) - extents["system"].map(judged).astype(int)),
-        omission_scores.difference_rows(made["differences"], documents=size, **shared),
-    ]
+def _omission_correlations(
+    documents: Sequence[Document], plan: Plan, verdicts: pd.DataFrame, params: Params, *, seed: int, provenance: str
+) -> pd.DataFrame:
+    """METRICS of the correlation of omissions with overlap; p values of few documents are left out."""
     references = {one.id: str(one.reference) for one in documents if one.reference is not None}
+    texts = med_omit.output_parts(plan.plain(documents), plan.omissions.scope)
     if plan.omissions.scope == "history":
         references = {name: split_soap(text).get("subjective", "") for name, text in references.items()}
-    known = scores[scores["document"].isin(references)]
-    if "overlap" in plan.metrics and len(known):
-        about = (known, made["summaries"], references, params.overlap)
-        correlations = omission_scores.overlap_correlations(*about, **shared)
-        untested = correlations["metric"].str.endswith("_p") & (correlations["n"] < omission_scores.FEWEST_DOCUMENTS)
-        correlations = correlations.assign(unscored=len(references) - correlations["n"])
-        parts.append(correlations.assign(value=correlations["value"].mask(untested)))
-    return pd.concat(parts, ignore_index=True), omission_scores.long_scores(scores, condition=variant)
+    shown = [(key, system, text) for system, own in texts.items() for key, text in own.items()]
+    summaries = pd.DataFrame(shown, columns=["document", "system", "summary"], dtype="str")
+    about = {"seed": seed, "provenance": provenance, "condition": params.med_omit.variant}
+    rows = overlap_correlations(verdicts, summaries, references, params.overlap, **about)
+    untested = rows["metric"].str.endswith("_p") & (rows["n"] < FEWEST_OF_DEVIATION)
+    return rows.assign(unscored=len(references) - rows["n"], value=rows["value"].mask(untested))
 
 
 def record_number(document: str) -> int:
@@ -297,12 +281,6 @@ def evaluated(documents: Sequence[Document]) -> pd.DataFrame:
 
 def _content(document: Document) -> str:
     return hashlib.sha256(json.dumps([document.source, document.reference]).encode()).hexdigest()
-
-
-def omitted_facts(made: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Facts of the sources with the judgement of each system's output (OMITTED_FACTS)."""
-    joined = made["omitted"].merge(made["facts"], on=["document", "fact"])
-    return typed(joined, OMITTED_FACTS).sort_values(list(OMITTED_FACTS.unique or []), ignore_index=True)
 
 
 def failed_documents(unscored: pd.DataFrame, systems: Sequence[str]) -> dict[str, npt.NDArray[np.int64]]:

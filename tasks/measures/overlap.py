@@ -296,7 +296,7 @@ def beside_claims(scored: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
 
 
 def correlated(overlap: pd.DataFrame) -> list[str]:
-    """The overlap metrics of a table that are correlated with omissions: F values, BLEU and BERTScore."""
+    """The overlap metrics of a table that are correlated with other scores: F values, BLEU and BERTScore."""
     return [name for name in overlap if name.endswith("_f") or name == "bleu" or name.startswith("bertscore")]
 
 
@@ -318,17 +318,19 @@ def agreement_rows(scores: pd.DataFrame, **about: Any) -> pd.DataFrame:
     return metric_table(rows, **about)
 
 
-def omission_correlations(scores: pd.DataFrame, overlap: Sequence[str], **about: Any) -> pd.DataFrame:
-    """Spearman and Pearson of MED-OMIT's weight and count with overlap metrics, with two-sided p values (Table 5).
+def score_correlations(
+    scores: pd.DataFrame, named: Mapping[str, str], overlap: Sequence[str], **about: Any
+) -> pd.DataFrame:
+    """Spearman and Pearson of other scores with overlap metrics, with two-sided p values.
 
-    ``scores`` has one row per document and system: ``weight``, ``count`` and a column per overlap metric.
+    ``scores`` has one row per document and system, and a column per metric; ``named``: the other ones by their names.
     """
     rows = []
     for system, group in scores.groupby("system", sort=True):
-        for omission in ("weight", "count"):
+        for other, column in ((other, column) for other, column in named.items() if column in scores):
             for name in (name for name in overlap if name in scores):
-                pair = group[[omission, name]].dropna()
-                rows.extend(_correlated(pair[omission], pair[name], f"{omission} and {name}", str(system)))
+                pair = group[[column, name]].dropna()
+                rows.extend(_correlated(pair[column], pair[name], f"{other} and {name}", str(system)))
     return metric_table(rows, **about)
 
 

@@ -11,14 +11,10 @@ from schemas.params import Params
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import JUDGE_VERDICTS
 from tasks.llm.calls import Answer, Ask, Call
-from tasks.measures.doclens.judging import METRICS as OF_REFERENCE
-from tasks.measures.doclens.judging import NAME as DOCLENS
+from tasks.measures.described import COMPARED, MEASURES
 from tasks.measures.doclens.subclaims import Subclaims
 from tasks.measures.evaluation import Plan, evaluation_tables
-from tasks.measures.grounding.grounding import METRICS as OF_SOURCE
-from tasks.measures.grounding.grounding import NAME as GROUNDING
 from tasks.measures.measure import unit_values
-from tasks.measures.med_omit import metrics as med_omit
 from tasks.measures.med_omit.judging import EndOfHistory
 from tasks.measures.med_omit.replies import Differential, EvidenceClusters, Facts, Importances, Mechanisms
 from tasks.measures.note_qa import judging as note_qa
@@ -29,11 +25,7 @@ from tasks.texts.document import WHOLE, Document, Tables
 STAGE = "judges"
 LISTS = (Subclaims, Facts, Differential, Importances, EvidenceClusters, Mechanisms, EndOfHistory)
 """Replies that say what is judged and what it weighs, rather than judge it."""
-_SHARES = (
-    *("claim_recall", "claim_precision", "citation_recall", "citation_precision", "claims_supported"),
-    *("claims_contradicted", "omission_share", "qa_free_text", "omission_count", "omission_weight"),
-)
-_JUDGED = re.compile(rf"(?:{'|'.join(_SHARES)})(?:_graded)?(?:_pooled)?(?:_bounds)?")
+_JUDGED = re.compile(rf"(?:{'|'.join((*COMPARED, 'qa_free_text'))})(?:_graded)?(?:_pooled)?(?:_bounds)?")
 _CASE = ["stage", "document", "system", "item", "metric", "case"]
 
 
@@ -82,15 +74,12 @@ def verdicts_of(made: Mapping[str, pd.DataFrame], judge: str) -> pd.DataFrame:
     judge's takes accept it.
     """
     parts = []
-    for stage, metrics in ((DOCLENS, OF_REFERENCE), (GROUNDING, OF_SOURCE)):
+    for stage, every in MEASURES.items():
         if stage in made:
+            metrics = {name: metric for name, metric in every.items() if metric.compared and metric.kind == "mean"}
             claims = unit_values(made[stage], metrics)
             judged = claims["value"].eq(1).astype("boolean").mask(claims["value"].isna())
             parts.append(claims.assign(stage=stage, judged=judged, case=claims["unit"]))
-    if "omitted" in made:
-        facts = made["omitted"].merge(made["facts"][["document", "fact", "text"]], on=["document", "fact"])
-        facts = facts.rename(columns={"fact": "case", "omitted": "judged"})
-        parts.append(facts.assign(stage=med_omit.STAGE, item=WHOLE, metric="omission_share"))
     if "answered" in made:
         asked = made["answered"][made["answered"]["form"] == "free_text"]
         accepted = (asked["score"] > 0.5).astype("boolean").mask(asked["score"].isna())

@@ -33,6 +33,7 @@ from tasks.measures import overlap
 from tasks.measures.evaluation import plan_of, record_number
 from tasks.measures.note_qa.judging import source_notes
 from tasks.measures.overlap import overlap_scores
+from tasks.people.omission_form import judged_facts
 from tasks.texts.document import SOURCE, WHOLE, Document, documents_table
 from tests.support.cases import each, from_table
 from tests.support.imports import ROOT
@@ -174,7 +175,7 @@ def test_clinicians_check_the_omissions_of_each_system(made: Evaluation, tmp_pat
     assert sorted(files) == [f"forms/omissions_{number}.html" for number in (1, 2, 3)]
     form = re.search(r'"form": ?"(\w+)"', files["forms/omissions_3.html"].decode())
     assert form is not None
-    facts = made.table("facts").query("system == 'short'")
+    facts = judged_facts(made.table("facts"), "short")
     answers = [
         {
             "record": f"{row.document}/{row.fact}",
@@ -234,7 +235,7 @@ def test_the_published_stage_scores_summaries_of_the_writer_and_of_systems(tmp_p
     documents = [Document("a", (dialogue,), outputs={"good": note, "poor": "HISTORY\nNo fever."}, reference=note)]
     ask = MemoryStage(params, tmp_path).ask
     made = asyncio.run(stages.judge_encounters({"documents": documents_table(documents)}, ask, params))
-    table = stages.metric_tables(made, documents, {"writer": 1}, params, made_by="p", condition="c")
+    table = stages.metric_tables(made, documents, params, "p")
     rows = table.set_index(["system", "metric"])
     counts = {system: rows.loc[(system, "omission_count"), "value"] for system in ("good", "poor")}
     assert counts["good"] < counts["poor"]
@@ -347,7 +348,8 @@ def test_every_figure_of_a_system_counts_its_missing_output(tmp_path: Path) -> N
     of_cites = metrics[metrics["system"].eq("cites") & metrics["item"].ne("history")]
     assert {"omitted_in_part", "spearman", "pearson_p", "claim_recall", "rouge1_f"} <= set(of_cites["metric"])
     other = of_cites["metric"].str.contains("pooled|_in_part|_bounds")  # n are claims, omissions, all documents
-    assert of_cites["unscored"].eq(1).all() and (of_cites["n"] + of_cites["unscored"])[~other].eq(3).all()
+    of_documents = of_cites[of_cites["metric"].ne("omitted_in_part")]  # which is of omissions, none of them unscored
+    assert of_documents["unscored"].eq(1).all() and (of_cites["n"] + of_cites["unscored"])[~other].eq(3).all()
     p_values = of_cites[of_cites["metric"].isin(["spearman_p", "pearson_p"])]
     assert p_values["value"].isna().all(), "two documents are too few to test"
     over = metrics[metrics["condition"].eq("agreement of metrics")].drop_duplicates("system").set_index("system")

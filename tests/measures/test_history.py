@@ -31,6 +31,7 @@ from tasks.texts.reading import Row
 from tasks.visits.facts import Fact, facts_of, history_facts
 from tasks.visits.prompting import visit_prompts
 from tasks.visits.writing import write_visit_notes
+from tests.support.fact_verdicts import facts_judged
 from tests.support.histories import facts_by_patient, random_visits, worder_of
 from tests.support.scripted import DirectAsk, ScriptedAsk
 
@@ -250,38 +251,27 @@ def test_errors_fall_with_precision_and_are_not_tested_on_removals() -> None:
     assert ("removed", "follows_truth") not in errors.index
 
 
-def omissions() -> tuple[pd.DataFrame, pd.DataFrame]:
-    facts = pd.DataFrame(
-        {"document": "1", "fact": ["F0", "F1", "F2"], "score": [1.0, 0.5, 0.1], "uniqueness": [0.0, 0.0, np.nan],
-         "category": ["critical", "important", "other"]}
-    )  # fmt: skip
-    rows = [("a", [True, False, False], ["part", None, None]), ("b", [False, True, True], [None, "whole", "whole"])]
-    omitted = pd.concat(
-        pd.DataFrame(
-            {"document": "1", "system": s, "fact": facts["fact"], "omitted": pd.array(o, "boolean"), "extent": e}
-        )
-        for s, o, e in rows
-    )
-    return facts, omitted.reset_index(drop=True)
+def omissions(*weights: float | None, third: object = False) -> pd.DataFrame:
+    """VERDICTS on three facts with weights, by default 1, 0.5 and 0.1, in two summaries."""
+    facts = [
+        {"fact": "F0", "category": "critical", "uniqueness": 0.0, "omitted": {"a": "part", "b": False}},
+        {"fact": "F1", "category": "important", "uniqueness": 0.0, "omitted": {"a": third, "b": True}},
+        {"fact": "F2", "category": "other", "omitted": {"a": False, "b": True}},
+    ]
+    return facts_judged({**one, "weight": w} for one, w in zip(facts, weights or (1.0, 0.5, 0.1), strict=True))
 
 
 def test_an_omission_in_part_counts_by_its_weight() -> None:
-    facts, omitted = omissions()
-    whole = metrics.graded_weights(facts, omitted, 1.0).set_index("system")["value"]
-    half = metrics.graded_weights(facts, omitted, 0.5).set_index("system")["value"]
+    whole = metrics.graded_weights(omissions(), 1.0).set_index("system")["value"]
+    half = metrics.graded_weights(omissions(), 0.5).set_index("system")["value"]
     assert whole.round(9).to_dict() == {"a": 1.0, "b": 0.6}
     assert half.round(9).to_dict() == {"a": 0.5, "b": 0.6}
 
 
 def test_a_weight_that_depends_on_a_failure_is_unscored() -> None:
-    facts, omitted = omissions()
-    ungraded = facts.assign(score=[1.0, np.nan, 0.1])
-    assert metrics.graded_weights(ungraded, omitted, 0.5).set_index("system")["value"].isna().to_dict() == {
-        "a": False,
-        "b": True,
-    }
-    omitted.loc[1, "omitted"] = pd.NA
-    assert metrics.graded_weights(facts, omitted, 0.5)["value"].isna().tolist() == [True, False]
+    ungraded = metrics.graded_weights(omissions(1.0, None, 0.1), 0.5).set_index("system")["value"]
+    assert ungraded.isna().to_dict() == {"a": False, "b": True}
+    assert metrics.graded_weights(omissions(third=None), 0.5)["value"].isna().tolist() == [True, False]
 
 
 def test_metrics_of_written_summaries_are_correlated_with_their_true_recall_but_not_recall_with_itself() -> None:
@@ -303,8 +293,7 @@ def test_metrics_of_written_summaries_are_correlated_with_their_true_recall_but_
 
 
 def test_ranks_under_other_weights_agree_or_turn() -> None:
-    facts, omitted = omissions()
-    rows = metrics._rank_stability({"facts": facts, "omitted": omitted}, set(), [[1.0, 0.2, 0.05], [0.5, 0.5, 0.5]])
+    rows = metrics._rank_stability({"omissions": omissions()}, set(), [[1.0, 0.2, 0.05], [0.5, 0.5, 0.5]])
     assert [row["value"] for row in rows] == [1.0, -1.0]
 
 

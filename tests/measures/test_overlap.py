@@ -19,11 +19,11 @@ from tasks.measures.overlap import (
     beside_claims,
     has_words,
     long_scores,
-    omission_correlations,
     overlap_rows,
     overlap_scores,
     part_texts,
     rouge,
+    score_correlations,
     score_outputs,
     score_texts,
     section_rouge,
@@ -139,11 +139,12 @@ def test_kendalls_tau_over_notes_and_over_systems(monkeypatch: pytest.MonkeyPatc
     assert found.loc[("systems", "kendall"), "n"] == 2
 
 
-def test_correlations_with_omissions_have_p_values() -> None:
+def test_correlations_with_other_scores_have_p_values() -> None:
     scores = pd.DataFrame(
         {"system": "s", "weight": [1.0, 2.0, 3.0, 4.0], "count": [1, 1, 1, 1], "rouge1_f": [4.0, 3.0, 2.0, 1.0]}
     )
-    rows = omission_correlations(scores, ["rouge1_f", "absent"], **SHARED)
+    named = {"weight": "weight", "count": "count", "other": "absent"}
+    rows = score_correlations(scores, named, ["rouge1_f", "absent"], **SHARED)
     found = METRICS.validate(rows).set_index(["item", "metric"])["value"]
     assert found["weight and rouge1_f", "spearman"] == pytest.approx(-1)
     assert found["weight and rouge1_f", "pearson"] == pytest.approx(-1)

@@ -23,10 +23,17 @@ from tasks.text.sentences import COMPARISON
 from tasks.texts.document import Document, Tables, split
 
 NAME = "grounding"
+# --8<-- [start:metrics]
 METRICS: Metrics = {
-    "claims_supported": Metric(),
-    "claims_contradicted": Metric(of="claims_supported", words={"contradicted": 1.0}),
+    "claims_supported": Metric(compared=True, meaning="share of the output's claims that its source supports"),
+    "claims_contradicted": Metric(
+        of="claims_supported",
+        words={"contradicted": 1.0},
+        compared=True,
+        meaning="share of the output's claims that its source contradicts; lower is better",
+    ),
 }
+# --8<-- [end:metrics]
 """The rest of the claims are absent from the source."""
 Verdict = Literal["supported", "contradicted", "absent"]
 _ASKED = {"condition": "source", "metric": "claims_supported"}

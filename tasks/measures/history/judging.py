@@ -67,7 +67,7 @@ async def judge_summaries(plan: doclens.Plan, frames: Frames, ask: Asks, params:
     """Judge all summaries of a chunk of ``frames["documents"]`` (DOCUMENTS), with the plan's citing and glossary.
 
     Tables recalled (VERDICTS: is each fact of the record stated?), errors (VERDICTS: does the record contradict a
-    statement?), judged (VERDICTS, against the notes), facts, omitted (MED-OMIT), answered, unscored.
+    statement?), judged (VERDICTS, against the notes), omissions (VERDICTS of MED-OMIT), answered, unscored.
     """
     documents, judge = documents_of(frames["documents"]), ask("judge")
     plain = doclens.plain_documents(documents, plan.citing)
@@ -87,8 +87,7 @@ async def judge_summaries(plan: doclens.Plan, frames: Frames, ask: Asks, params:
         "recalled": recalled["verdicts"],
         "errors": errors["verdicts"],
         "judged": notes["verdicts"],
-        "facts": omissions["facts"],
-        "omitted": omissions["omitted"],
+        "omissions": omissions["verdicts"],
         "answered": answers["answered"],
         "unscored": pd.concat(unscored, ignore_index=True),
     }

@@ -20,8 +20,10 @@ from tasks.measures.grounding.grounding import METRICS as OF_SOURCE
 from tasks.measures.history.doses import DAMAGES
 from tasks.measures.history.summarising import names_of, not_citing
 from tasks.measures.measure import scores as scores_of
-from tasks.measures.med_omit import metrics as med_omit
 from tasks.measures.med_omit.fact_score import CATEGORIES, IMPORTANCE
+from tasks.measures.med_omit.judging import GRADED as GRADES
+from tasks.measures.med_omit.judging import OMISSIONS as OF_FACTS
+from tasks.measures.med_omit.judging import OMITTED, UNIQUE
 from tasks.measures.note_qa import judging as note_qa
 from tasks.statistics.agreement import correlation, correlation_interval
 from tasks.statistics.intervals import COUNT, SHARE
@@ -44,31 +46,29 @@ LOWER_IS_BETTER = frozenset({ERRORS, *OMISSIONS})
 
 def summary_scores(made: Tables, params: Summarise) -> pd.DataFrame:
     """One row for each patient, system and metric (`SCORES`), from the tables of `judge_summaries`."""
-    omissions = med_omit.document_scores(made["facts"], made["omitted"])
     graded = GRADED if made["judged"]["verdict"].notna().any() else {}
     parts = [
         scores_of(made["recalled"], {**METRICS, **GRADED}).replace({"metric": _OF_FACTS}),
         scores_of(made["errors"], OF_SOURCE).replace({"metric": _OF_STATEMENTS}),
         scores_of(made["judged"], {**METRICS, **graded}),
-        med_omit.long_scores(omissions, condition="").query("metric != 'omission_count'"),
-        graded_weights(made["facts"], made["omitted"], params.part_weight),
+        scores_of(made["omissions"], OF_FACTS).query("metric != 'omission_count'"),
+        graded_weights(made["omissions"], params.part_weight),
         note_qa.document_scores(made["answered"][made["answered"]["system"] != SOURCE]),
     ]
     scores = pd.concat([part[SCORES] for part in parts], ignore_index=True).dropna(subset="value")
     return scores.sort_values(SCORES[:3], ignore_index=True)
 
 
-def graded_weights(facts: pd.DataFrame, omitted: pd.DataFrame, part_weight: float) -> pd.DataFrame:
+def graded_weights(omissions: pd.DataFrame, part_weight: float) -> pd.DataFrame:
     """MED-OMIT's weight of each summary, in which a fact that is omitted in part counts ``part_weight`` of its score.
 
     MED-OMIT counts every omission in full and leaves degrees to future work (Section 3). The weight is nan where a fact
     without a judgement or an omitted fact without a score may add to it.
     """
-    merged = omitted.merge(facts[["document", "fact", "score"]], on=["document", "fact"])
-    degree = merged["extent"].eq("part").map({True: part_weight, False: 1.0})
-    gone = merged["omitted"].astype("boolean")
-    values = (merged["score"] * degree).mask(gone.eq(False).fillna(False), 0.0).mask(gone.isna())
-    sums = values.groupby([merged["document"], merged["system"]]).sum(skipna=False)
+    facts = omissions[omissions["metric"] == OMITTED]
+    degree = facts["verdict"].eq("part").map({True: part_weight, False: 1.0})
+    values = (facts["weight"] * degree).mask(facts["value"].eq(0), 0.0).mask(facts["value"].isna())
+    sums = values.groupby([facts["document"], facts["system"]]).sum(skipna=False)
     return sums.reset_index(name="value").assign(metric="omission_weight_graded")
 
 
@@ -198,21 +198,25 @@ def _agreement(written: pd.DataFrame) -> list[Row]:
 
 def _rank_stability(made: Tables, damaged: set[str], weights: Sequence[Sequence[float]]) -> list[Row]:
     """Kendall's tau of the systems by mean omission weight between the paper's weights of categories and others."""
-    omitted = made["omitted"][~made["omitted"]["system"].isin(damaged)]
-    papers = _mean_weights(made["facts"], omitted, IMPORTANCE)
+    omissions = made["omissions"][~made["omissions"]["system"].isin(damaged)]
+    papers = _mean_weights(omissions, IMPORTANCE)
     rows = []
     for given in weights:
-        other = _mean_weights(made["facts"], omitted, dict(zip(reversed(CATEGORIES), given, strict=True)))
+        other = _mean_weights(omissions, dict(zip(reversed(CATEGORIES), given, strict=True)))
         tau = correlation(papers, other.reindex(papers.index), "kendall")
         about: Row = {"condition": "other weights of facts", "item": ", ".join(f"{w:g}" for w in given)}
         rows.append(metric_row("kendall_of_systems", tau, n=len(papers), system=WRITTEN, **about))
     return rows
 
 
-def _mean_weights(facts: pd.DataFrame, omitted: pd.DataFrame, importance: Mapping[Any, float]) -> pd.Series:
-    grades = facts["category"].map(importance)
-    scored = facts.assign(score=np.fmax(grades, facts["uniqueness"]).where(facts["category"].notna()))
-    return med_omit.document_scores(scored, omitted).groupby("system")["weight"].mean()
+def _mean_weights(omissions: pd.DataFrame, importance: Mapping[Any, float]) -> pd.Series:
+    of = {name: omissions[omissions["metric"] == name].set_index(["document", "unit"]) for name in (GRADES, UNIQUE)}
+    grades = of[GRADES]["verdict"].map(importance).astype(float)
+    weights = np.fmax(grades, of[UNIQUE]["value"].reindex(grades.index)).where(grades.notna())
+    facts = omissions[omissions["metric"] == OMITTED]
+    weighed = facts.assign(weight=weights.reindex(pd.MultiIndex.from_frame(facts[["document", "unit"]])).to_numpy())
+    found = scores_of(weighed, {"omission_weight": OF_FACTS["omission_weight"]})
+    return found.groupby("system")["value"].mean()
 
 
 def _judge_rows(recalled: pd.DataFrame, truth: pd.DataFrame, facts: pd.DataFrame, seed: int) -> list[Row]:

@@ -37,6 +37,7 @@ from tasks.measures.evaluation import (
     writer_prompt,
 )
 from tasks.measures.grounding.grounding import NAME as GROUNDING
+from tasks.measures.note_qa.judging import NAME as NOTE_QA
 from tasks.measures.own import load_metrics, score_own
 from tasks.reporting.evaluation_text import DRY_RUN, METRICS, OWN, RULES
 from tasks.statistics.bootstrap import sample_records
@@ -237,8 +238,8 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
         tables["grounded"] = made[GROUNDING]
     if "facts" in made:
         tables |= {"facts": omitted_facts(made), "differentials": made["differentials"]}
-    if "answered" in made:
-        tables["answers"] = made["answered"]
+    if NOTE_QA in made:
+        tables |= {"answers": made[NOTE_QA], "questions": made["questions"]}
     if "planted" in made:
         rates = rate_rows(made["planted"], seed=params.seed, provenance=made_by)
         tables |= {"judge": rates, "planted": made["planted"]}

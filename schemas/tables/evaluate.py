@@ -6,7 +6,7 @@ from schemas.tables import verdicts
 from schemas.tables.columns import category, count, flag, number, table, text
 from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS
-from schemas.tables.note_qa import FORMS
+from schemas.tables.note_qa import QUESTIONS
 
 EVALUATED = table(
     {
@@ -60,22 +60,6 @@ DIFFERENTIALS = table(
     key=["document", "diagnosis"],
     name="differentials",
     description="Possible diagnoses given the source, from which MED-OMIT weighs its facts.",
-)
-
-ANSWERED = table(
-    {
-        "document": text(),
-        "system": text(description='whose output was answered from, or "(source)"'),
-        "question": text(description="id"),
-        "form": category(*FORMS),
-        "wording": text(),
-        "right": text(),
-        "answer": text(nullable=True),
-        "score": number(nullable=True, description="share of the judge's takes that accept the answer"),
-    },
-    key=["document", "system", "question", "form"],
-    name="answered",
-    description="Every question about a source, its answer from each system's output, and the judge's verdict.",
 )
 
 SYSTEM_COMPARISONS = table(
@@ -142,7 +126,8 @@ EVALUATION = {
     "grounded": verdicts.VERDICTS,
     "facts": OMITTED_FACTS,
     "differentials": DIFFERENTIALS,
-    "answers": ANSWERED,
+    "answers": verdicts.VERDICTS,
+    "questions": QUESTIONS,
     "planted": PLANTED,
     "unscored": UNSCORED_OUTPUTS,
     "judges": METRICS,

@@ -32,10 +32,10 @@ from tasks.measures.measure import in_order as verdicts_in_order
 from tasks.measures.measure import scores as scores_of
 from tasks.measures.med_omit import judging as med_omit
 from tasks.measures.med_omit import metrics as omission_scores
-from tasks.measures.note_qa import judging as note_qa
+from tasks.measures.note_qa.judging import Questions
 from tasks.statistics.metric_rows import metric_table
 from tasks.text.soap import split_soap
-from tasks.texts.document import Document, Tables, documents_of, documents_table, system_names
+from tasks.texts.document import SOURCE, Document, Tables, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet
 
 OVERLAP = "overlap"
@@ -120,26 +120,25 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
     made: Tables = {}
     plain = plan.plain(documents)
     for measure in measures(plan, params):
-        found = await measure.judge(ask, documents)
-        made[measure.name], unscored[measure.name] = found["verdicts"], found["unscored"]
+        found = dict(await measure.judge(ask, documents))
+        made[measure.name], unscored[measure.name] = found.pop("verdicts"), found.pop("unscored")
+        made |= found
     if "med_omit" in plan.metrics:
         encode = med_omit.name_encoder(params.embed)
         made |= await med_omit.judge(ask("judge"), plain, plan.omissions, params.med_omit, encode)
         unscored[omission_scores.STAGE] = made.pop("unscored")
-    if "qa" in plan.metrics:
-        made |= await note_qa.judge(ask, plain, plan.systems, params.note_qa, seed=params.seed)
-        unscored[note_qa.STAGE] = made.pop("unscored")
     failed = [_unscored(rows, method, plan.systems) for method, rows in unscored.items()]
     return {**made, "documents": documents_table(documents), "unscored": pd.concat(failed, ignore_index=True)}
 
 
 def measures(plan: Plan, params: Params) -> list[Measure]:
     """The measures that the plan chooses."""
-    every: list[Measure] = [
-        doclens.DocLensMeasure(plan.claims, params.doclens),
-        Grounding(plan.claims, params.doclens),
-    ]
-    return [measure for measure in every if measure.name in plan.metrics]
+    every: Mapping[str, Measure] = {
+        "doclens": doclens.DocLensMeasure(plan.claims, params.doclens),
+        "grounding": Grounding(plan.claims, params.doclens),
+        "qa": Questions(plan.systems, params.note_qa, params.seed, plan.citing),
+    }
+    return [measure for chosen, measure in every.items() if chosen in plan.metrics]
 
 
 def _unscored(rows: pd.DataFrame, method: str, systems: Sequence[str]) -> pd.DataFrame:
@@ -160,7 +159,7 @@ SORTED: Mapping[str, Sequence[str]] = {
     "facts": ["document", "fact"],
     "omitted": ["document", "system", "fact"],
     "differences": ["document", "system"],
-    "answered": note_qa.KEY,
+    "questions": ["question"],
     "unscored": ["document", "system", "method", "step"],
 }
 """Order of tables before scores are computed: sums of floats depend on it."""
@@ -181,7 +180,7 @@ JUDGED: Mapping[str, str] = {
     "doclens": "value",
     "grounding": "value",
     "omitted": "omitted",
-    "answered": "score",
+    "note_qa": "value",
     "planted": "judged",
     "own_scores": "value",
 }
@@ -211,7 +210,8 @@ def evaluation_tables(
     for measure in measures(plan, params):
         if len(verdicts := made.get(measure.name, pd.DataFrame())):
             metrics.append(figures(verdicts, measure.metrics, stage=measure.name, **shared))
-            scores.append(scores_of(verdicts, measure.metrics).assign(stage=measure.name))
+            found = scores_of(verdicts, measure.metrics).assign(stage=measure.name)
+            scores.append(found[found["system"] != SOURCE])
     if "overlap" in plan.metrics and any(one.outputs for one in referenced):
         rows, found = _overlap(referenced, plan, claims, params, **shared)
         metrics.append(rows)
@@ -220,9 +220,6 @@ def evaluation_tables(
         rows, found = _omissions(documents, plan, made, params, **shared)
         metrics.append(rows)
         scores.append(found)
-    if "answered" in made:
-        metrics.append(note_qa.metric_rows(made["answered"], made["unasked"], **shared))
-        scores.append(note_qa.score_rows(made["answered"]))
     joined = pd.concat(scores, ignore_index=True)
     joined = typed(joined.assign(record=[record_number(name) for name in joined["document"]]), DOCUMENT_SCORES)
     table = pd.concat(metrics, ignore_index=True).sort_values(KEY, ignore_index=True)

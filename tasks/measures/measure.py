@@ -3,7 +3,7 @@
 A verdict has a value from 0 to 1; a failed one has none, is left out of the score of its text, and is counted.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,7 +12,7 @@ import pandas as pd
 from schemas.tables.columns import typed
 from schemas.tables.verdicts import VERDICTS
 from tasks.llm.calls import Asks
-from tasks.statistics.intervals import SHARE
+from tasks.statistics.intervals import SHARE, Bounds
 from tasks.statistics.metric_rows import bounds_rows, mean_row, metric_table, ratio_row, score_table
 from tasks.texts.document import WHOLE, Document, Tables
 
@@ -29,11 +29,16 @@ class Metric:
     """A share of the units of a text, of which figures are means over texts.
 
     ``of``: the metric of the verdicts that it is computed from, by default that of its own name. ``words``: what the
-    judge's words count, others nothing; by default the values count.
+    judge's words count, others nothing; by default the values count. ``bounds``: the least and the largest value.
+    ``pooled``: the units of all sections and of all texts are also put together. ``ranged``: a failed verdict may have
+    been anything within the bounds, rather than undefined.
     """
 
     of: str | None = None
     words: Mapping[str, float] | None = None
+    bounds: Bounds | None = SHARE
+    pooled: bool = True
+    ranged: bool = True
 
 
 Metrics = Mapping[str, Metric]
@@ -105,30 +110,47 @@ def unscored_documents(verdicts: pd.DataFrame, metrics: Metrics) -> pd.Series:
     return lost.groupby(KEY).sum()
 
 
-def figures(verdicts: pd.DataFrame, metrics: Metrics, *, stage: str, seed: int, provenance: str) -> pd.DataFrame:
+def figures(
+    verdicts: pd.DataFrame,
+    metrics: Metrics,
+    *,
+    stage: str,
+    seed: int,
+    provenance: str,
+    clusters: Callable[[str], str] | None = None,
+) -> pd.DataFrame:
     """METRICS of every metric by system, condition and item, with 95% intervals over texts.
 
     The mean over texts, and pooled over their units (``..._pooled``). Texts without a score are left out and counted as
     unscored, as pooled are verdicts. Where verdicts failed, ``..._bounds`` has the range over all that they may be,
-    texts without a score included; unscored are all texts with a failed verdict.
+    texts without a score included; unscored are all texts with a failed verdict. ``clusters`` names the cluster of a
+    document, whose scores vary together; by default each is its own.
     """
     rows = []
     for key, group in _values(verdicts, metrics).groupby(KEY, sort=True):
         named = dict(zip(KEY, key, strict=True))
         metric, failed = named.pop("metric"), group["value"].isna()
+        kind = metrics[metric]
         by_text = failed.groupby(group["document"])
         texts = group.dropna(subset=["value"]).groupby("document", sort=True)["value"]
         sums, sizes = texts.sum().to_numpy(), texts.size().to_numpy()
-        mean = mean_row(metric, sums / sizes, unscored=int(by_text.all().sum()), **named)
-        pooled = ratio_row(f"{metric}_pooled", sums, sizes, unscored=int(failed.sum()), **named)
-        least, most = (group["value"].fillna(end).groupby(group["document"]).mean() for end in SHARE)
-        uncertain = {**mean, "unscored": int(by_text.any().sum())}
-        rows += [mean, pooled, *bounds_rows(uncertain, least, most), *bounds_rows(pooled)]
+        of = None if clusters is None else [clusters(str(document)) for document in texts.groups]
+        mean = mean_row(
+            metric, sums / sizes, bounds=kind.bounds, clusters=of, unscored=int(by_text.all().sum()), **named
+        )
+        pooled = [ratio_row(f"{metric}_pooled", sums, sizes, unscored=int(failed.sum()), **named)] * kind.pooled
+        rows += [mean, *pooled]
+        if kind.ranged and kind.bounds is not None:
+            least, most = (group["value"].fillna(end).groupby(group["document"]).mean() for end in kind.bounds)
+            rows += bounds_rows({**mean, "unscored": int(by_text.any().sum())}, least, most)
+            rows += [bound for row in pooled for bound in bounds_rows(row)]
     return metric_table(rows, stage=stage, seed=seed, provenance=provenance)
 
 
 def _values(verdicts: pd.DataFrame, metrics: Metrics) -> pd.DataFrame:
-    """`unit_values`, with those of texts judged by section repeated under item "all"."""
+    """`unit_values`, with those that are pooled of texts judged by section repeated under item "all"."""
     rows = unit_values(verdicts, metrics)
     whole = rows["item"].eq(WHOLE).groupby([rows[name] for name in ("document", "system", "condition", "metric")])
-    return pd.concat([rows, rows[~whole.transform("any").astype(bool)].assign(item=WHOLE)], ignore_index=True)
+    pooled = rows["metric"].isin([name for name, metric in metrics.items() if metric.pooled])
+    together = rows[pooled & ~whole.transform("any").astype(bool)]
+    return pd.concat([rows, together.assign(item=WHOLE)], ignore_index=True)

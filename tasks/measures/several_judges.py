@@ -17,11 +17,13 @@ from tasks.measures.doclens.subclaims import Subclaims
 from tasks.measures.evaluation import Plan, evaluation_tables
 from tasks.measures.grounding.grounding import METRICS as OF_SOURCE
 from tasks.measures.grounding.grounding import NAME as GROUNDING
-from tasks.measures.measure import unit_values
+from tasks.measures.measure import LOST, unit_values
 from tasks.measures.med_omit import metrics as med_omit
 from tasks.measures.med_omit.judging import EndOfHistory
 from tasks.measures.med_omit.replies import Differential, EvidenceClusters, Facts, Importances, Mechanisms
-from tasks.measures.note_qa import judging as note_qa
+from tasks.measures.note_qa.judging import METRICS as OF_QUESTIONS
+from tasks.measures.note_qa.judging import NAME as NOTE_QA
+from tasks.measures.note_qa.judging import QA
 from tasks.statistics.metric_rows import metric_table
 from tasks.statistics.paired_verdicts import Board, agreement_rows
 from tasks.texts.document import WHOLE, Document, Tables
@@ -82,24 +84,20 @@ def verdicts_of(made: Mapping[str, pd.DataFrame], judge: str) -> pd.DataFrame:
     judge's takes accept it.
     """
     parts = []
-    for stage, metrics in ((DOCLENS, OF_REFERENCE), (GROUNDING, OF_SOURCE)):
+    free = {name: metric for name, metric in OF_QUESTIONS.items() if name == QA["free_text"]}
+    for stage, metrics in ((DOCLENS, OF_REFERENCE), (GROUNDING, OF_SOURCE), (NOTE_QA, free)):
         if stage in made:
-            claims = unit_values(made[stage], metrics)
-            judged = claims["value"].eq(1).astype("boolean").mask(claims["value"].isna())
-            parts.append(claims.assign(stage=stage, judged=judged, case=claims["unit"]))
+            units = unit_values(made[stage], metrics)
+            judged = units["value"].gt(0.5).astype("boolean").mask(units["value"].isna())
+            listed = units["unit"].ne(LOST) & (units["text"].ne("") | (stage == NOTE_QA))
+            parts.append(units.assign(stage=stage, judged=judged, case=units["unit"])[listed])
     if "omitted" in made:
         facts = made["omitted"].merge(made["facts"][["document", "fact", "text"]], on=["document", "fact"])
         facts = facts.rename(columns={"fact": "case", "omitted": "judged"})
         parts.append(facts.assign(stage=med_omit.STAGE, item=WHOLE, metric="omission_share"))
-    if "answered" in made:
-        asked = made["answered"][made["answered"]["form"] == "free_text"]
-        accepted = (asked["score"] > 0.5).astype("boolean").mask(asked["score"].isna())
-        about = {"stage": note_qa.STAGE, "item": WHOLE, "metric": note_qa.METRICS["free_text"]}
-        parts.append(asked.assign(judged=accepted, case=asked["question"], text=asked["answer"].fillna(""), **about))
     columns = [name for name in JUDGE_VERDICTS.columns if name != "judge"]
     rows = pd.concat([part[columns] for part in parts], ignore_index=True) if parts else pd.DataFrame(columns=columns)
-    listed = (rows["text"] != "") | (rows["stage"] == note_qa.STAGE)
-    found = typed(rows[listed].assign(judge=judge), JUDGE_VERDICTS)
+    found = typed(rows.assign(judge=judge), JUDGE_VERDICTS)
     return found.sort_values(list(JUDGE_VERDICTS.unique or []), ignore_index=True)
 
 

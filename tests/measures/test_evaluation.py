@@ -292,10 +292,11 @@ def test_questions_are_answered_from_each_output_and_compared(tmp_path: Path) ->
     value = found.table("metrics").set_index(["system", "metric"])["value"]
     assert value["copy", "qa_free_text"] == value[SOURCE, "qa_free_text"] == 1
     assert value["weather", "qa_free_text"] == 0
-    answers = found.table("answers").set_index(["document", "system", "form"])
-    assert answers.loc[("d0", "copy", "free_text"), "wording"] == OWN[0]["question"]
-    assert ("d0", "copy", "multiple_choice") not in answers.index  # the own question comes without choices
-    assert ("d1", "copy", "multiple_choice") in answers.index
+    answers = found.table("answers").set_index(["document", "system", "metric"])
+    asked = found.table("questions").set_index("question")
+    assert asked.loc[answers.loc[("d0", "copy", "qa_free_text"), "unit"], "wording"] == OWN[0]["question"]
+    assert ("d0", "copy", "qa_multiple_choice") not in answers.index  # the own question comes without choices
+    assert ("d1", "copy", "qa_multiple_choice") in answers.index
     pairs = found.table("comparisons").set_index(["system_a", "system_b", "metric"])
     assert pairs.loc[("copy", "weather", "qa_free_text"), "difference"] == -1
     assert SOURCE not in {name for pair in pairs.index for name in pair[:2]}

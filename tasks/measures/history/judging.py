@@ -19,7 +19,7 @@ from tasks.measures.grounding.grounding import Grounding
 from tasks.measures.history.doses import Dose, dosed_summaries
 from tasks.measures.history.summarising import notes_by_patient, system_name
 from tasks.measures.med_omit import judging as med_omit
-from tasks.measures.note_qa import judging as note_qa
+from tasks.measures.note_qa.judging import Questions
 from tasks.texts.document import WHOLE, Document, Tables, documents_of, system_names
 from tasks.visits.facts import Worder, visits_in_sentences
 
@@ -67,7 +67,7 @@ async def judge_summaries(plan: doclens.Plan, frames: Frames, ask: Asks, params:
     """Judge all summaries of a chunk of ``frames["documents"]`` (DOCUMENTS), with the plan's citing and glossary.
 
     Tables recalled (VERDICTS: is each fact of the record stated?), errors (VERDICTS: does the record contradict a
-    statement?), judged (VERDICTS, against the notes), facts, omitted (MED-OMIT), answered, unscored.
+    statement?), judged (VERDICTS, against the notes), facts, omitted (MED-OMIT), answered (VERDICTS), unscored.
     """
     documents, judge = documents_of(frames["documents"]), ask("judge")
     plain = doclens.plain_documents(documents, plan.citing)
@@ -80,7 +80,7 @@ async def judge_summaries(plan: doclens.Plan, frames: Frames, ask: Asks, params:
     notes = await doclens.judge(judge, against, doclens.Plan(citing=plan.citing), rounds)
     compared = params.med_omit.model_copy(update={"compare_differentials": False})
     omissions = await med_omit.judge(judge, plain, med_omit.Plan(), compared, med_omit.name_encoder(params.embed))
-    answers = await note_qa.judge(ask, plain, system_names(documents), params.note_qa, seed=params.seed)
+    answers = await Questions(system_names(documents), params.note_qa, params.seed).judge(ask, plain)
     parts = {"truth": recalled, "errors": errors, "notes": notes, "omissions": omissions, "questions": answers}
     unscored = [part["unscored"].assign(step=name + ": " + part["unscored"]["step"]) for name, part in parts.items()]
     return {
@@ -89,6 +89,6 @@ async def judge_summaries(plan: doclens.Plan, frames: Frames, ask: Asks, params:
         "judged": notes["verdicts"],
         "facts": omissions["facts"],
         "omitted": omissions["omitted"],
-        "answered": answers["answered"],
+        "answered": answers["verdicts"],
         "unscored": pd.concat(unscored, ignore_index=True),
     }

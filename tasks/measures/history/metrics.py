@@ -22,7 +22,7 @@ from tasks.measures.history.summarising import names_of, not_citing
 from tasks.measures.measure import scores as scores_of
 from tasks.measures.med_omit import metrics as med_omit
 from tasks.measures.med_omit.fact_score import CATEGORIES, IMPORTANCE
-from tasks.measures.note_qa import judging as note_qa
+from tasks.measures.note_qa.judging import METRICS as OF_QUESTIONS
 from tasks.statistics.agreement import correlation, correlation_interval
 from tasks.statistics.intervals import COUNT, SHARE
 from tasks.statistics.metric_rows import Row, detection_rows, mean_row, metric_row, metric_table
@@ -33,11 +33,10 @@ WRITTEN, DAMAGED = "written summaries", "damaged summaries"
 """Rows over all systems."""
 RECALL, ERRORS = "true_recall", "true_errors"
 SCORES = ["document", "system", "metric", "value"]
-QA = tuple(note_qa.METRICS.values())
 _OF_FACTS = {"claim_recall": RECALL, "claim_recall_graded": f"{RECALL}_graded"}
 _OF_STATEMENTS = {"claims_contradicted": ERRORS, "claims_supported": "true_precision"}
 OMISSIONS = frozenset({"omission_share", "omission_weight", "omission_weight_graded"})
-OF_RECALL = frozenset({RECALL, f"{RECALL}_graded", "claim_recall", *OMISSIONS, *QA})
+OF_RECALL = frozenset({RECALL, f"{RECALL}_graded", "claim_recall", *OMISSIONS, *OF_QUESTIONS})
 """Metrics that have to get worse as facts are removed; the others as false statements are added."""
 LOWER_IS_BETTER = frozenset({ERRORS, *OMISSIONS})
 
@@ -52,7 +51,7 @@ def summary_scores(made: Tables, params: Summarise) -> pd.DataFrame:
         scores_of(made["judged"], {**METRICS, **graded}),
         med_omit.long_scores(omissions, condition="").query("metric != 'omission_count'"),
         graded_weights(made["facts"], made["omitted"], params.part_weight),
-        note_qa.document_scores(made["answered"][made["answered"]["system"] != SOURCE]),
+        scores_of(made["answered"][made["answered"]["system"] != SOURCE], OF_QUESTIONS),
     ]
     scores = pd.concat([part[SCORES] for part in parts], ignore_index=True).dropna(subset="value")
     return scores.sort_values(SCORES[:3], ignore_index=True)

@@ -9,6 +9,7 @@ facts left) or false statements are added (the share of statements that are true
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from tasks.measures.doclens.judging import GRADED, METRICS
 from tasks.measures.grounding.grounding import METRICS as OF_SOURCE
 from tasks.measures.history.doses import DAMAGES
 from tasks.measures.history.summarising import names_of, not_citing
+from tasks.measures.measure import Metrics
 from tasks.measures.measure import scores as scores_of
 from tasks.measures.med_omit import metrics as med_omit
 from tasks.measures.med_omit.fact_score import CATEGORIES, IMPORTANCE
@@ -33,8 +35,16 @@ WRITTEN, DAMAGED = "written summaries", "damaged summaries"
 """Rows over all systems."""
 RECALL, ERRORS = "true_recall", "true_errors"
 SCORES = ["document", "system", "metric", "value"]
-_OF_FACTS = {"claim_recall": RECALL, "claim_recall_graded": f"{RECALL}_graded"}
-_OF_STATEMENTS = {"claims_contradicted": ERRORS, "claims_supported": "true_precision"}
+OF_FACTS: Metrics = {
+    RECALL: replace(METRICS["claim_recall"], of="claim_recall"),
+    f"{RECALL}_graded": GRADED["claim_recall_graded"],
+}
+"""Share of the facts of the record that a summary states; graded: one that is stated in part counts half."""
+OF_STATEMENTS: Metrics = {
+    ERRORS: OF_SOURCE["claims_contradicted"],
+    "true_precision": replace(OF_SOURCE["claims_supported"], of="claims_supported"),
+}
+"""Shares of a summary's statements that the record contradicts, and that it supports."""
 OMISSIONS = frozenset({"omission_share", "omission_weight", "omission_weight_graded"})
 OF_RECALL = frozenset({RECALL, f"{RECALL}_graded", "claim_recall", *OMISSIONS, *OF_QUESTIONS})
 """Metrics that have to get worse as facts are removed; the others as false statements are added."""
@@ -45,13 +55,14 @@ def summary_scores(made: Tables, params: Summarise) -> pd.DataFrame:
     """One row for each patient, system and metric (`SCORES`), from the tables of `judge_summaries`."""
     omissions = med_omit.document_scores(made["facts"], made["omitted"])
     graded = GRADED if made["judged"]["verdict"].notna().any() else {}
+    answered = made["answered"][made["answered"]["system"] != SOURCE]
     parts = [
-        scores_of(made["recalled"], {**METRICS, **GRADED}).replace({"metric": _OF_FACTS}),
-        scores_of(made["errors"], OF_SOURCE).replace({"metric": _OF_STATEMENTS}),
+        scores_of(made["recalled"], OF_FACTS),
+        scores_of(made["errors"], OF_STATEMENTS),
         scores_of(made["judged"], {**METRICS, **graded}),
+        scores_of(answered, OF_QUESTIONS),
         med_omit.long_scores(omissions, condition="").query("metric != 'omission_count'"),
         graded_weights(made["facts"], made["omitted"], params.part_weight),
-        scores_of(made["answered"][made["answered"]["system"] != SOURCE], OF_QUESTIONS),
     ]
     scores = pd.concat([part[SCORES] for part in parts], ignore_index=True).dropna(subset="value")
     return scores.sort_values(SCORES[:3], ignore_index=True)
@@ -72,21 +83,31 @@ def graded_weights(facts: pd.DataFrame, omitted: pd.DataFrame, part_weight: floa
 
 
 def metric_rows(
-    made: Tables, summaries: pd.DataFrame, params: Summarise, *, seed: int, provenance: str
+    made: Tables,
+    truth: pd.DataFrame,
+    summaries: pd.DataFrame,
+    params: Summarise,
+    *,
+    patients: int,
+    seed: int,
+    provenance: str,
 ) -> pd.DataFrame:
-    """METRICS: means by system, dose and response, agreement with the truth, ranks under other weights, the judge."""
-    scores, truth = summary_scores(made, params), made["truth"]
+    """METRICS: means by system, dose and response, agreement with the truth, ranks under other weights, the judge.
+
+    ``truth``: SUMMARY_TRUTH; ``patients``: how many should have summaries.
+    """
+    scores = summary_scores(made, params)
     damaged = set(truth["system"])
     written = scores[~scores["system"].isin(damaged)]
     rows = [
-        *_means(scores, truth, made["history_facts"]["patient"].nunique()),
+        *_means(scores, truth, patients),
         *_known(truth),
         *_lengths(summaries),
         *_gains(written, summaries),
         *dose_rows(scores, truth),
         *_agreement(written),
         *_rank_stability(made, damaged, params.weights),
-        *_judge_rows(made["recalled"], truth, made["history_facts"], seed),
+        *_judge_rows(made["recalled"], seed),
     ]
     return metric_table(rows, stage=STAGE, item=WHOLE, seed=seed, provenance=provenance)
 
@@ -214,13 +235,11 @@ def _mean_weights(facts: pd.DataFrame, omitted: pd.DataFrame, importance: Mappin
     return med_omit.document_scores(scored, omitted).groupby("system")["weight"].mean()
 
 
-def _judge_rows(recalled: pd.DataFrame, truth: pd.DataFrame, facts: pd.DataFrame, seed: int) -> list[Row]:
+def _judge_rows(recalled: pd.DataFrame, seed: int) -> list[Row]:
     """Sensitivity and specificity of the judge that decides which facts are stated, on damaged summaries."""
-    keys = facts.groupby("patient")["fact"].agg(list)
-    judged = recalled[recalled["metric"] == "claim_recall"].merge(truth, on=["document", "system"])
-    if judged.empty:
+    cases = recalled[recalled["truth"].notna()]
+    if cases.empty:
         return []
-    names = [keys[int(row.document)][int(row.unit)] for row in judged.itertuples()]
-    stated = [f'"{name}"' in kept for name, kept in zip(names, judged["kept"], strict=True)]
     about: Row = {"system": DAMAGED, "condition": "judge of the facts that a summary states"}
-    return detection_rows(stated, judged["value"].astype("boolean"), judged["document"], seed=seed, **about)
+    judged = cases["value"].astype("boolean")
+    return detection_rows(cases["truth"] == 1, judged, cases["document"], seed=seed, **about)

@@ -127,7 +127,7 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
         encode = med_omit.name_encoder(params.embed)
         made |= await med_omit.judge(ask("judge"), plain, plan.omissions, params.med_omit, encode)
         unscored[omission_scores.STAGE] = made.pop("unscored")
-    failed = [_unscored(rows, method, plan.systems) for method, rows in unscored.items()]
+    failed = [unscored_outputs(rows, method, plan.systems) for method, rows in unscored.items()]
     return {**made, "documents": documents_table(documents), "unscored": pd.concat(failed, ignore_index=True)}
 
 
@@ -141,7 +141,7 @@ def measures(plan: Plan, params: Params) -> list[Measure]:
     return [measure for chosen, measure in every.items() if chosen in plan.metrics]
 
 
-def _unscored(rows: pd.DataFrame, method: str, systems: Sequence[str]) -> pd.DataFrame:
+def unscored_outputs(rows: pd.DataFrame, method: str, systems: Sequence[str]) -> pd.DataFrame:
     """UNSCORED rows of a method as UNSCORED_OUTPUTS: a step ``... of SYSTEM`` concerns that system, others all."""
     named = [_split_step(step, systems) for step in rows["step"]]
     steps, owners = [step for step, _ in named], [system for _, system in named]
@@ -182,7 +182,7 @@ JUDGED: Mapping[str, str] = {
     "omitted": "omitted",
     "note_qa": "value",
     "planted": "judged",
-    "own_scores": "value",
+    "own": "value",
 }
 """Column of each table of judgements that is null where a judgement failed."""
 
@@ -204,26 +204,35 @@ def evaluation_tables(
     ``unscored`` of a metric that is a mean over documents counts those without a score.
     """
     shared: dict[str, Any] = {"seed": params.seed, "provenance": provenance}
-    metrics, scores = [metric_table([])], [pd.DataFrame(columns=list(DOCUMENT_SCORES.columns))]
+    metrics, scores = [metric_table([])], [typed([], DOCUMENT_SCORES)]
     claims = scores_of(made[doclens.NAME], metrics_of(params.doclens)) if doclens.NAME in made else None
     referenced = [document for document in documents if document.reference is not None]
     for measure in measures(plan, params):
         if len(verdicts := made.get(measure.name, pd.DataFrame())):
             metrics.append(figures(verdicts, measure.metrics, stage=measure.name, **shared))
-            found = scores_of(verdicts, measure.metrics).assign(stage=measure.name)
-            scores.append(found[found["system"] != SOURCE])
+            scores.append(document_scores(verdicts, measure))
     if "overlap" in plan.metrics and any(one.outputs for one in referenced):
         rows, found = _overlap(referenced, plan, claims, params, **shared)
         metrics.append(rows)
-        scores.append(found)
+        scores.append(with_numbers(found))
     if "facts" in made:
         rows, found = _omissions(documents, plan, made, params, **shared)
         metrics.append(rows)
-        scores.append(found)
-    joined = pd.concat(scores, ignore_index=True)
-    joined = typed(joined.assign(record=[record_number(name) for name in joined["document"]]), DOCUMENT_SCORES)
+        scores.append(with_numbers(found))
     table = pd.concat(metrics, ignore_index=True).sort_values(KEY, ignore_index=True)
+    joined = pd.concat(scores, ignore_index=True)
     return table, joined.sort_values(list(DOCUMENT_SCORES.unique or []), ignore_index=True)
+
+
+def document_scores(verdicts: pd.DataFrame, measure: Measure) -> pd.DataFrame:
+    """DOCUMENT_SCORES of the systems by a measure."""
+    found = scores_of(verdicts, measure.metrics)
+    return with_numbers(found[found["system"] != SOURCE].assign(stage=measure.name))
+
+
+def with_numbers(scores: pd.DataFrame) -> pd.DataFrame:
+    """Scores of single documents with the documents' numbers, as DOCUMENT_SCORES."""
+    return typed(scores.assign(record=[record_number(name) for name in scores["document"]]), DOCUMENT_SCORES)
 
 
 def _overlap(

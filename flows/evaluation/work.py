@@ -23,7 +23,6 @@ from tasks.llm.calls import Ask, Asks
 from tasks.measures.doclens.evaluators import make_evaluator
 from tasks.measures.doclens.judging import NAME as DOCLENS
 from tasks.measures.evaluation import (
-    OVERLAP,
     WRITING,
     Plan,
     document_scores,
@@ -40,6 +39,7 @@ from tasks.measures.evaluation import (
 from tasks.measures.grounding.grounding import NAME as GROUNDING
 from tasks.measures.measure import figures
 from tasks.measures.note_qa.judging import NAME as NOTE_QA
+from tasks.measures.overlap import NAME as OVERLAP
 from tasks.measures.own import Own, load_metrics
 from tasks.reporting.evaluation_text import DRY_RUN, METRICS, OWN, RULES
 from tasks.statistics.bootstrap import sample_records

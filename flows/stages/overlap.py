@@ -10,18 +10,18 @@ from tasks.measures.doclens.judging import METRICS
 from tasks.measures.measure import figures, record_scores
 from tasks.measures.measure import scores as scores_of
 from tasks.measures.med_omit.metrics import document_scores as omission_scores
+from tasks.measures.overlap import METRICS as OF_OVERLAP
 from tasks.measures.overlap import (
     PRECISION,
     RECALL,
     agreement_rows,
     beside_claims,
-    long_scores,
     omission_correlations,
     overlap_rows,
     score_outputs,
+    verdicts_of,
 )
 from tasks.measures.own import Own, load_metrics
-from tasks.statistics.metric_rows import score_table
 
 CONDITION = "against notes"
 
@@ -34,14 +34,14 @@ async def run_overlap(stage: Stage) -> None:
     documents = [one for one in note_documents(stage.load("notes"), stage.load("compact_notes")) if one.id in known]
     texts = {COMPACT: {one.id: one.outputs[COMPACT] for one in documents}}
     found, absent = score_outputs(texts, documents, params)
-    scored = score_table(long_scores(found).rename(columns={"document": "record"}).assign(condition=CONDITION))
-    stage.save("overlap_scores", scored)
+    verdicts = verdicts_of(found, condition=CONDITION)
+    stage.save("overlap_scores", record_scores(verdicts, OF_OVERLAP))
     omissions = omission_scores(stage.load("facts"), stage.load("omitted"))[["document", "system", "count", "weight"]]
     together = beside_claims(found, judged).merge(omissions, on=["document", "system"], how="left")
     shared: dict[str, Any] = {"stage": "overlap", "seed": seed}
     computed = {**shared, "condition": COMPACT, "provenance": "computed"}
     rows = [
-        overlap_rows(scored, absent, condition=CONDITION, of=COMPACT, **shared),
+        overlap_rows(verdicts, absent, condition=CONDITION, of=COMPACT, **shared),
         agreement_rows(together, **computed),
         omission_correlations(together, [*RECALL, *PRECISION], **computed),
     ]

@@ -24,8 +24,9 @@ from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures import overlap
 from tasks.measures.doclens import judging as doclens
-from tasks.measures.doclens.judging import metrics_of, output_texts
+from tasks.measures.doclens.judging import metrics_of
 from tasks.measures.doclens.writing import Writer, write_outputs, writer
+from tasks.measures.grounding.grounding import NAME as GROUNDING
 from tasks.measures.grounding.grounding import Grounding
 from tasks.measures.measure import Measure, figures
 from tasks.measures.measure import in_order as verdicts_in_order
@@ -35,11 +36,11 @@ from tasks.measures.med_omit import metrics as omission_scores
 from tasks.measures.note_qa.judging import Questions
 from tasks.statistics.metric_rows import metric_table
 from tasks.text.soap import split_soap
-from tasks.texts.document import SOURCE, Document, Tables, documents_of, documents_table, system_names
+from tasks.texts.document import SOURCE, WHOLE, Document, Tables, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet
 
-OVERLAP = "overlap"
-"""Method of unscored rows of references without words."""
+MARKED = (doclens.NAME, GROUNDING)
+"""Measures that read outputs with their citation marks, and take them out themselves."""
 WRITING = "writing"
 """Method of unscored rows of outputs that are missing or could not be written."""
 
@@ -112,15 +113,10 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
         if system in given and system not in one.outputs
     ]
     unscored = {WRITING: unscored_table([*unwritten, *missing])}
-    if "overlap" in plan.metrics:
-        wordless = [one.id for one in documents if one.reference is not None and not overlap.has_words(one.reference)]
-        unscored[OVERLAP] = unscored_table(
-            unscored_row(name, "ROUGE", "the reference has no word") for name in wordless
-        )
     made: Tables = {}
     plain = plan.plain(documents)
     for measure in measures(plan, params):
-        found = dict(await measure.judge(ask, documents))
+        found = dict(await measure.judge(ask, documents if measure.name in MARKED else plain))
         made[measure.name], unscored[measure.name] = found.pop("verdicts"), found.pop("unscored")
         made |= found
     if "med_omit" in plan.metrics:
@@ -136,7 +132,8 @@ def measures(plan: Plan, params: Params) -> list[Measure]:
     every: Mapping[str, Measure] = {
         "doclens": doclens.DocLensMeasure(plan.claims, params.doclens),
         "grounding": Grounding(plan.claims, params.doclens),
-        "qa": Questions(plan.systems, params.note_qa, params.seed, plan.citing),
+        "qa": Questions(plan.systems, params.note_qa, params.seed),
+        "overlap": overlap.OverlapMeasure(plan.systems, plan.claims.sections, params.overlap),
     }
     return [measure for chosen, measure in every.items() if chosen in plan.metrics]
 
@@ -205,16 +202,13 @@ def evaluation_tables(
     """
     shared: dict[str, Any] = {"seed": params.seed, "provenance": provenance}
     metrics, scores = [metric_table([])], [typed([], DOCUMENT_SCORES)]
-    claims = scores_of(made[doclens.NAME], metrics_of(params.doclens)) if doclens.NAME in made else None
-    referenced = [document for document in documents if document.reference is not None]
     for measure in measures(plan, params):
         if len(verdicts := made.get(measure.name, pd.DataFrame())):
-            metrics.append(figures(verdicts, measure.metrics, stage=measure.name, **shared))
+            if measure.name == overlap.NAME:
+                metrics.append(_overlap(documents, plan, made, params, **shared))
+            else:
+                metrics.append(figures(verdicts, measure.metrics, stage=measure.name, **shared))
             scores.append(document_scores(verdicts, measure))
-    if "overlap" in plan.metrics and any(one.outputs for one in referenced):
-        rows, found = _overlap(referenced, plan, claims, params, **shared)
-        metrics.append(rows)
-        scores.append(with_numbers(found))
     if "facts" in made:
         rows, found = _omissions(documents, plan, made, params, **shared)
         metrics.append(rows)
@@ -236,32 +230,23 @@ def with_numbers(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _overlap(
-    documents: Sequence[Document],
-    plan: Plan,
-    claims: pd.DataFrame | None,
-    params: Params,
-    *,
-    seed: int,
-    provenance: str,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Overlap of whole outputs and of sections with the references, and its agreement with judged scores."""
-    texts = output_texts(documents, plan.citing)
-    scored, absent = overlap.score_outputs(texts, documents, params.overlap)
-    whole = overlap.long_scores(scored)
-    sections = overlap.section_rouge(texts, documents, plan.claims.sections)
-    rows = overlap.overlap_rows(whole, absent, stage="overlap", seed=seed)
-    of_systems = rows["system"].isin(plan.systems)
-    together = scored if claims is None else overlap.beside_claims(scored, claims)
-    shared: dict[str, Any] = {"stage": "overlap", "seed": seed, "provenance": provenance}
+    documents: Sequence[Document], plan: Plan, made: Tables, params: Params, *, seed: int, provenance: str
+) -> pd.DataFrame:
+    """METRICS of overlap with the references, and of its agreement with judged scores."""
+    verdicts, referenced = made[overlap.NAME], sum(document.reference is not None for document in documents)
+    absent = dict(made["absent"].drop_duplicates().itertuples(index=False, name=None))
+    whole = verdicts[verdicts["item"] == WHOLE].pivot(index=["document", "system"], columns="metric", values="value")
+    together = whole.reset_index()
+    if doclens.NAME in made:
+        together = overlap.beside_claims(together, scores_of(made[doclens.NAME], metrics_of(params.doclens)))
+    shared: dict[str, Any] = {"stage": overlap.NAME, "seed": seed, "provenance": provenance}
     agreement = overlap.agreement_rows(together, condition="agreement of metrics", **shared)
-    whole_of = {"notes": len(documents) * len(plan.systems), "systems": len(plan.systems)}
+    whole_of = {"notes": referenced * len(plan.systems), "systems": len(plan.systems)}
     parts = [
-        rows.assign(unscored=rows["unscored"].where(~of_systems, len(documents) - rows["n"])),
-        overlap.overlap_rows(sections, {}, stage="overlap", seed=seed),
+        overlap.overlap_rows(verdicts, absent, stage=overlap.NAME, seed=seed),
         agreement.assign(unscored=agreement["system"].map(whole_of).astype(int) - agreement["n"]),
     ]
-    found = pd.concat([whole, sections], ignore_index=True).dropna(subset=["value"])
-    return pd.concat(parts, ignore_index=True), found.assign(condition="overlap", stage="overlap")
+    return pd.concat(parts, ignore_index=True)
 
 
 def _omissions(

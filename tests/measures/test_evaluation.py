@@ -164,6 +164,7 @@ def test_a_column_added_to_the_overlap_scores_is_a_metric(tmp_path: Path, monkey
         return overlap_scores(references, outputs).assign(digits=pd.Series(found, dtype=float))
 
     monkeypatch.setattr(overlap, "overlap_scores", with_digits)
+    monkeypatch.setitem(overlap.METRICS, "digits", overlap.METRICS["bleu"])  # type: ignore[arg-type]
     made = _evaluated(tmp_path, _rows(), metrics=["overlap"])
     rows = made.table("metrics").query("metric == 'digits' and system == 'copy'")
     assert rows[["value", "n"]].to_numpy().tolist() == [[0, 2]]  # one reference has no value

@@ -11,7 +11,6 @@ from schemas.params.measures import NoteQa
 from schemas.tables.columns import typed
 from schemas.tables.note_qa import LETTERS, PATIENT_NOTES
 from tasks.llm.calls import Asks, unscored_table
-from tasks.measures.doclens.judging import plain_documents
 from tasks.measures.measure import LOST, Metric, Metrics, verdict_table
 from tasks.measures.note_qa.answering import SCORE, answer_from, forms, judge_outputs
 from tasks.measures.note_qa.patients import notes_text, token_counter
@@ -30,23 +29,21 @@ class Questions:
     """The measure: answers from the outputs of ``systems``, which every document should have, and from the sources.
 
     The annotator generates questions from the sources of documents that have none of their own. The answerer sees an
-    output without citation marks, or the source, whose score is what a complete output can reach. The judge compares
-    its answers with the right ones, ``judge_takes`` times: the value of a verdict is the share of takes that accept the
-    answer. Questions without choices are asked in free text. A document whose questions could not be generated has
-    failed verdicts of all systems.
+    output as it is (citation marks have to be taken out before), or the source, whose score is what a complete output
+    can reach. The judge compares its answers with the right ones, ``judge_takes`` times: the value of a verdict is the
+    share of takes that accept the answer. Questions without choices are asked in free text. A document whose questions
+    could not be generated has failed verdicts of all systems.
     """
 
     systems: Sequence[str]
     params: NoteQa
     seed: int
-    citing: Sequence[str] = ()
     name: str = NAME
     metrics: Metrics = field(default_factory=lambda: METRICS)
 
     async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
         """Ask, answer and judge: the tables verdicts (unit: the question's id), questions (QUESTIONS) and unscored."""
-        params, documents = self.params, plain_documents(documents, self.citing)
-        notes = source_notes(documents, params)
+        params, notes = self.params, source_notes(documents, self.params)
         lacking = {document.id for document in documents if document.questions is None}
         own = own_questions(documents, notes, params)
         generated, unasked = question_table([]), list[Row]()

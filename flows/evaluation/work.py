@@ -216,8 +216,9 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     own = own_metrics(chosen, plan)
     metrics, scores = evaluation_tables(documents, plan, made, params, provenance=made_by)
     if own.functions:
-        about = {"seed": params.seed, "provenance": own.made_by(runner.ask("judge").label)}
-        metrics = pd.concat([metrics, figures(made[OWN], own.metrics, stage=OWN, **about)], ignore_index=True)
+        of_own = own.made_by(runner.ask("judge").label)
+        rows = figures(made[OWN], own.metrics, stage=OWN, seed=params.seed, provenance=of_own)
+        metrics = pd.concat([metrics, rows], ignore_index=True)
         scores = pd.concat([scores, document_scores(made[OWN], own)], ignore_index=True)
     unscored, systems = made["unscored"], list(plan.systems)
     judged = unscored[unscored["method"] != "planted"]

@@ -146,13 +146,13 @@ def _with_truth(row: dict[Any, Any], question: Mapping, answerer: str) -> dict[A
 
     Whether an answer is right is certain for the letter of a question whose right answer follows from the record.
     """
-    variant = row.get("variant")
+    name, variant = row["question"], row.get("variant")
     if variant is not None:
-        about = {"document": f"{row['question']} {variant}", "system": PLANTED, "version": PLANTED}
-        return {**row, **about, "kind": variant, "truth": row["right"]}
+        planted = {"document": f"{name} {variant}", "system": PLANTED, "version": PLANTED, "kind": variant}
+        return {**row, **planted, "truth": row["right"]}
     right = None if row["letter"] is None else row["letter"] == question["answer"]
-    about = {"document": row["question"], "system": answerer, "variant": "answer", "kind": None}
-    return {**row, **about, "right": right, "truth": right if question["origin"] == "truth" else None}
+    known = {"right": right, "truth": right if question["origin"] == "truth" else None, "kind": None}
+    return {**row, **known, "document": name, "system": answerer, "variant": "answer"}
 
 
 def _judge_step(key: tuple[object, ...]) -> str:

@@ -54,11 +54,8 @@ class Questions:
         versions = list(dict.fromkeys([SOURCE, *(version for _, version in texts)]))
         chosen, failed = await answer_from(generated, texts, versions, forms(params), ask("answerer"))
         free, more = await answer_from(own, texts, versions, ["free_text"], ask("answerer"))
-        answers, questions = (
-            pd.concat([chosen, free], ignore_index=True),
-            pd.concat([generated, own], ignore_index=True),
-        )
-        judge = ask("judge")
+        answers = pd.concat([chosen, free], ignore_index=True)
+        questions, judge = pd.concat([generated, own], ignore_index=True), ask("judge")
         judged, unjudged = await judge_outputs(answers, questions, params.judge_takes, judge)
         rows = self._rows(questions, answers, judged)
         for document in dict.fromkeys(_of_document(row)["record"] for row in unasked):

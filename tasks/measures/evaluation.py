@@ -7,7 +7,7 @@ computed on, and those that it lacks, are the same in all of them.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -128,14 +128,14 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
 
 
 def measures(plan: Plan, params: Params) -> list[Measure]:
-    """The measures that the plan chooses."""
-    every: Mapping[str, Measure] = {
-        "doclens": doclens.DocLensMeasure(plan.claims, params.doclens),
-        "grounding": Grounding(plan.claims, params.doclens),
-        "qa": Questions(plan.systems, params.note_qa, params.seed),
-        "overlap": overlap.OverlapMeasure(plan.systems, plan.claims.sections, params.overlap),
+    """The measures that the plan chooses; a stage has the params of these only."""
+    every: Mapping[str, Callable[[], Measure]] = {
+        "doclens": lambda: doclens.DocLensMeasure(plan.claims, params.doclens),
+        "grounding": lambda: Grounding(plan.claims, params.doclens),
+        "qa": lambda: Questions(plan.systems, params.note_qa, params.seed),
+        "overlap": lambda: overlap.OverlapMeasure(plan.systems, plan.claims.sections, params.overlap),
     }
-    return [measure for chosen, measure in every.items() if chosen in plan.metrics]
+    return [measure() for chosen, measure in every.items() if chosen in plan.metrics]
 
 
 def unscored_outputs(rows: pd.DataFrame, method: str, systems: Sequence[str]) -> pd.DataFrame:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -24,13 +25,13 @@ from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
 from flows.stages import med_omit as stages
 from schemas.errors import ParamsError, SourceError
-from schemas.params.measures import Evaluate, FormSample, NoteQa
+from schemas.params.measures import Evaluate, FormSample, NoteQa, Overlap
 from schemas.tables.evaluate import EVALUATION
 from schemas.tables.metrics import METRICS
 from tasks.judges.human_labels import label_rows, read_labels
 from tasks.llm.calls import Answer, Call
 from tasks.measures import overlap
-from tasks.measures.evaluation import plan_of, record_number
+from tasks.measures.evaluation import Plan, measures, plan_of, record_number
 from tasks.measures.note_qa.judging import source_notes
 from tasks.measures.overlap import overlap_scores
 from tasks.texts.document import SOURCE, WHOLE, Document, documents_table
@@ -156,6 +157,11 @@ def test_the_page_holds_all_texts_and_none_as_markup(made: Evaluation, tmp_path:
     assert write_evaluation(tmp_path / "out", other) == "a.csv by qa", "whose evaluation is replaced is said"
     assert write_evaluation(tmp_path / "out", other) is None
     assert evaluation_files(made, {"models": {}}, "a <b> title") == files
+
+
+def test_a_measure_that_is_not_chosen_needs_no_params() -> None:
+    plan, params = Plan(("overlap",), ("a",), ()), SimpleNamespace(overlap=Overlap())
+    assert [measure.name for measure in measures(plan, params)] == ["overlap"]  # type: ignore[arg-type]
 
 
 def test_a_column_added_to_the_overlap_scores_is_a_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,10 +3,10 @@
 import pandera.pandas as pa
 
 from schemas.tables import verdicts
-from schemas.tables.columns import category, count, flag, number, table, text
+from schemas.tables.columns import count, flag, number, table, text
 from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS
-from schemas.tables.note_qa import FORMS
+from schemas.tables.note_qa import QUESTIONS
 
 EVALUATED = table(
     {
@@ -31,22 +31,6 @@ DOCUMENT_SCORES = table(
     },
     key=["stage", "document", "system", "condition", "item", "metric"],
     name="document_scores",
-)
-
-ANSWERED = table(
-    {
-        "document": text(),
-        "system": text(description='whose output was answered from, or "(source)"'),
-        "question": text(description="id"),
-        "form": category(*FORMS),
-        "wording": text(),
-        "right": text(),
-        "answer": text(nullable=True),
-        "score": number(nullable=True, description="share of the judge's takes that accept the answer"),
-    },
-    key=["document", "system", "question", "form"],
-    name="answered",
-    description="Every question about a source, its answer from each system's output, and the judge's verdict.",
 )
 
 SYSTEM_COMPARISONS = table(
@@ -112,7 +96,8 @@ EVALUATION = {
     "claims": verdicts.VERDICTS,
     "grounded": verdicts.VERDICTS,
     "facts": verdicts.VERDICTS,
-    "answers": ANSWERED,
+    "answers": verdicts.VERDICTS,
+    "questions": QUESTIONS,
     "planted": PLANTED,
     "unscored": UNSCORED_OUTPUTS,
     "judges": METRICS,

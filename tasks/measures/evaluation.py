@@ -7,7 +7,7 @@ computed on, and those that it lacks, are the same in all of them.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,7 @@ from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures import overlap
 from tasks.measures.described import MEASURES
 from tasks.measures.doclens import judging as doclens
-from tasks.measures.doclens.judging import metrics_of, output_texts
+from tasks.measures.doclens.judging import metrics_of
 from tasks.measures.doclens.writing import Writer, write_outputs, writer
 from tasks.measures.grounding.grounding import NAME as GROUNDING
 from tasks.measures.grounding.grounding import Grounding
@@ -34,14 +34,12 @@ from tasks.measures.measure import in_order as verdicts_in_order
 from tasks.measures.measure import scores as scores_of
 from tasks.measures.med_omit import judging as med_omit
 from tasks.measures.med_omit.reproduction import overlap_correlations
-from tasks.measures.note_qa import judging as note_qa
+from tasks.measures.note_qa.judging import Questions
 from tasks.statistics.metric_rows import FEWEST_OF_DEVIATION, metric_table
 from tasks.text.soap import split_soap
-from tasks.texts.document import Document, Tables, documents_of, documents_table, system_names
+from tasks.texts.document import SOURCE, WHOLE, Document, Tables, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet
 
-OVERLAP = "overlap"
-"""Method of unscored rows of references without words."""
 MARKED = (doclens.NAME, GROUNDING)
 """Measures that read outputs with their citation marks, and take them out themselves."""
 WRITING = "writing"
@@ -116,34 +114,31 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
         if system in given and system not in one.outputs
     ]
     unscored = {WRITING: unscored_table([*unwritten, *missing])}
-    if "overlap" in plan.metrics:
-        wordless = [one.id for one in documents if one.reference is not None and not overlap.has_words(one.reference)]
-        unscored[OVERLAP] = unscored_table(
-            unscored_row(name, "ROUGE", "the reference has no word") for name in wordless
-        )
     made: Tables = {}
     plain = plan.plain(documents)
     for measure in measures(plan, params):
-        found = await measure.judge(ask, documents if measure.name in MARKED else plain)
-        made[measure.name], unscored[measure.name] = found["verdicts"], found["unscored"]
-    if "qa" in plan.metrics:
-        made |= await note_qa.judge(ask, plain, plan.systems, params.note_qa, seed=params.seed)
-        unscored[note_qa.STAGE] = made.pop("unscored")
-    failed = [_unscored(rows, method, plan.systems) for method, rows in unscored.items()]
+        found = dict(await measure.judge(ask, documents if measure.name in MARKED else plain))
+        made[measure.name], unscored[measure.name] = found.pop("verdicts"), found.pop("unscored")
+        made |= found
+    failed = [unscored_outputs(rows, method, plan.systems) for method, rows in unscored.items()]
     return {**made, "documents": documents_table(documents), "unscored": pd.concat(failed, ignore_index=True)}
 
 
 def measures(plan: Plan, params: Params) -> list[Measure]:
-    """The measures that the plan chooses."""
-    every: list[Measure] = [
-        doclens.DocLensMeasure(plan.claims, params.doclens),
-        Grounding(plan.claims, params.doclens),
-        med_omit.MedOmitMeasure(plan.omissions, params.med_omit, med_omit.name_encoder(params.embed)),
-    ]
-    return [measure for measure in every if measure.name in plan.metrics]
+    """The measures that the plan chooses; a stage has the params of these only."""
+    every: Mapping[str, Callable[[], Measure]] = {
+        "doclens": lambda: doclens.DocLensMeasure(plan.claims, params.doclens),
+        "grounding": lambda: Grounding(plan.claims, params.doclens),
+        "med_omit": lambda: med_omit.MedOmitMeasure(
+            plan.omissions, params.med_omit, med_omit.name_encoder(params.embed)
+        ),
+        "qa": lambda: Questions(plan.systems, params.note_qa, params.seed),
+        "overlap": lambda: overlap.OverlapMeasure(plan.systems, plan.claims.sections, params.overlap),
+    }
+    return [measure() for chosen, measure in every.items() if chosen in plan.metrics]
 
 
-def _unscored(rows: pd.DataFrame, method: str, systems: Sequence[str]) -> pd.DataFrame:
+def unscored_outputs(rows: pd.DataFrame, method: str, systems: Sequence[str]) -> pd.DataFrame:
     """UNSCORED rows of a method as UNSCORED_OUTPUTS: a step ``... of SYSTEM`` concerns that system, others all."""
     named = [_split_step(step, systems) for step in rows["step"]]
     steps, owners = [step for step, _ in named], [system for _, system in named]
@@ -158,7 +153,7 @@ def _split_step(step: str, systems: Sequence[str]) -> tuple[str, str | None]:
 
 
 SORTED: Mapping[str, Sequence[str]] = {
-    "answered": note_qa.KEY,
+    "questions": ["question"],
     "unscored": ["document", "system", "method", "step"],
 }
 """Order of tables before scores are computed: sums of floats depend on it."""
@@ -177,9 +172,9 @@ def in_order(made: Mapping[str, Any]) -> Tables:
 
 JUDGED: Mapping[str, str] = {
     **dict.fromkeys(MEASURES, "value"),
-    "answered": "score",
+    "note_qa": "value",
     "planted": "judged",
-    "own_scores": "value",
+    "own": "value",
 }
 """Column of each table of judgements that is null where a judgement failed."""
 
@@ -201,55 +196,50 @@ def evaluation_tables(
     ``unscored`` of a metric that is a mean over documents counts those without a score.
     """
     shared: dict[str, Any] = {"seed": params.seed, "provenance": provenance}
-    metrics, scores = [metric_table([])], [pd.DataFrame(columns=list(DOCUMENT_SCORES.columns))]
-    claims = scores_of(made[doclens.NAME], metrics_of(params.doclens)) if doclens.NAME in made else None
-    referenced = [document for document in documents if document.reference is not None]
+    metrics, scores = [metric_table([])], [typed([], DOCUMENT_SCORES)]
     for measure in measures(plan, params):
         if len(verdicts := made.get(measure.name, pd.DataFrame())):
-            metrics.append(figures(verdicts, measure.metrics, stage=measure.name, **shared))
-            scores.append(scores_of(verdicts, measure.metrics).assign(stage=measure.name))
-    if "overlap" in plan.metrics and any(one.outputs for one in referenced):
-        rows, found = _overlap(referenced, plan, claims, params, **shared)
-        metrics.append(rows)
-        scores.append(found)
+            if measure.name == overlap.NAME:
+                metrics.append(_overlap(documents, plan, made, params, **shared))
+            else:
+                metrics.append(figures(verdicts, measure.metrics, stage=measure.name, **shared))
+            scores.append(document_scores(verdicts, measure))
     if med_omit.NAME in made and "overlap" in plan.metrics:
         metrics.append(_omission_correlations(documents, plan, made[med_omit.NAME], params, **shared))
-    if "answered" in made:
-        metrics.append(note_qa.metric_rows(made["answered"], made["unasked"], **shared))
-        scores.append(note_qa.score_rows(made["answered"]))
-    joined = pd.concat(scores, ignore_index=True)
-    joined = typed(joined.assign(record=[record_number(name) for name in joined["document"]]), DOCUMENT_SCORES)
     table = pd.concat(metrics, ignore_index=True).sort_values(KEY, ignore_index=True)
+    joined = pd.concat(scores, ignore_index=True)
     return table, joined.sort_values(list(DOCUMENT_SCORES.unique or []), ignore_index=True)
 
 
+def document_scores(verdicts: pd.DataFrame, measure: Measure) -> pd.DataFrame:
+    """DOCUMENT_SCORES of the systems by a measure."""
+    found = scores_of(verdicts, measure.metrics)
+    return with_numbers(found[found["system"] != SOURCE].assign(stage=measure.name))
+
+
+def with_numbers(scores: pd.DataFrame) -> pd.DataFrame:
+    """Scores of single documents with the documents' numbers, as DOCUMENT_SCORES."""
+    return typed(scores.assign(record=[record_number(name) for name in scores["document"]]), DOCUMENT_SCORES)
+
+
 def _overlap(
-    documents: Sequence[Document],
-    plan: Plan,
-    claims: pd.DataFrame | None,
-    params: Params,
-    *,
-    seed: int,
-    provenance: str,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Overlap of whole outputs and of sections with the references, and its agreement with judged scores."""
-    texts = output_texts(documents, plan.citing)
-    scored, absent = overlap.score_outputs(texts, documents, params.overlap)
-    whole = overlap.long_scores(scored)
-    sections = overlap.section_rouge(texts, documents, plan.claims.sections)
-    rows = overlap.overlap_rows(whole, absent, stage="overlap", seed=seed)
-    of_systems = rows["system"].isin(plan.systems)
-    together = scored if claims is None else overlap.beside_claims(scored, claims)
-    shared: dict[str, Any] = {"stage": "overlap", "seed": seed, "provenance": provenance}
+    documents: Sequence[Document], plan: Plan, made: Tables, params: Params, *, seed: int, provenance: str
+) -> pd.DataFrame:
+    """METRICS of overlap with the references, and of its agreement with judged scores."""
+    verdicts, referenced = made[overlap.NAME], sum(document.reference is not None for document in documents)
+    absent = dict(made["absent"].drop_duplicates().itertuples(index=False, name=None))
+    whole = verdicts[verdicts["item"] == WHOLE].pivot(index=["document", "system"], columns="metric", values="value")
+    together = whole.reset_index()
+    if doclens.NAME in made:
+        together = overlap.beside_claims(together, scores_of(made[doclens.NAME], metrics_of(params.doclens)))
+    shared: dict[str, Any] = {"stage": overlap.NAME, "seed": seed, "provenance": provenance}
     agreement = overlap.agreement_rows(together, condition="agreement of metrics", **shared)
-    whole_of = {"notes": len(documents) * len(plan.systems), "systems": len(plan.systems)}
+    whole_of = {"notes": referenced * len(plan.systems), "systems": len(plan.systems)}
     parts = [
-        rows.assign(unscored=rows["unscored"].where(~of_systems, len(documents) - rows["n"])),
-        overlap.overlap_rows(sections, {}, stage="overlap", seed=seed),
+        overlap.overlap_rows(verdicts, absent, stage=overlap.NAME, seed=seed),
         agreement.assign(unscored=agreement["system"].map(whole_of).astype(int) - agreement["n"]),
     ]
-    found = pd.concat([whole, sections], ignore_index=True).dropna(subset=["value"])
-    return pd.concat(parts, ignore_index=True), found.assign(condition="overlap", stage="overlap")
+    return pd.concat(parts, ignore_index=True)
 
 
 def _omission_correlations(

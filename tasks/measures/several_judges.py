@@ -14,13 +14,15 @@ from tasks.llm.calls import Answer, Ask, Call
 from tasks.measures.described import COMPARED, MEASURES
 from tasks.measures.doclens.subclaims import Subclaims
 from tasks.measures.evaluation import Plan, evaluation_tables
-from tasks.measures.measure import unit_values
+from tasks.measures.measure import LOST, unit_values
 from tasks.measures.med_omit.judging import EndOfHistory
 from tasks.measures.med_omit.replies import Differential, EvidenceClusters, Facts, Importances, Mechanisms
-from tasks.measures.note_qa import judging as note_qa
+from tasks.measures.note_qa.judging import METRICS as OF_QUESTIONS
+from tasks.measures.note_qa.judging import NAME as NOTE_QA
+from tasks.measures.note_qa.judging import QA
 from tasks.statistics.metric_rows import metric_table
 from tasks.statistics.paired_verdicts import Board, agreement_rows
-from tasks.texts.document import WHOLE, Document, Tables
+from tasks.texts.document import Document, Tables
 
 STAGE = "judges"
 LISTS = (Subclaims, Facts, Differential, Importances, EvidenceClusters, Mechanisms, EndOfHistory)
@@ -74,21 +76,20 @@ def verdicts_of(made: Mapping[str, pd.DataFrame], judge: str) -> pd.DataFrame:
     judge's takes accept it.
     """
     parts = []
-    for stage, every in MEASURES.items():
+    free = {name: metric for name, metric in OF_QUESTIONS.items() if name == QA["free_text"]}
+    shares = {
+        stage: {name: one for name, one in metrics.items() if one.compared and one.kind == "mean"}
+        for stage, metrics in MEASURES.items()
+    }
+    for stage, metrics in {**shares, NOTE_QA: free}.items():
         if stage in made:
-            metrics = {name: metric for name, metric in every.items() if metric.compared and metric.kind == "mean"}
-            claims = unit_values(made[stage], metrics)
-            judged = claims["value"].eq(1).astype("boolean").mask(claims["value"].isna())
-            parts.append(claims.assign(stage=stage, judged=judged, case=claims["unit"]))
-    if "answered" in made:
-        asked = made["answered"][made["answered"]["form"] == "free_text"]
-        accepted = (asked["score"] > 0.5).astype("boolean").mask(asked["score"].isna())
-        about = {"stage": note_qa.STAGE, "item": WHOLE, "metric": note_qa.METRICS["free_text"]}
-        parts.append(asked.assign(judged=accepted, case=asked["question"], text=asked["answer"].fillna(""), **about))
+            units = unit_values(made[stage], metrics)
+            judged = units["value"].gt(0.5).astype("boolean").mask(units["value"].isna())
+            listed = units["unit"].ne(LOST) & (units["text"].ne("") | (stage == NOTE_QA))
+            parts.append(units.assign(stage=stage, judged=judged, case=units["unit"])[listed])
     columns = [name for name in JUDGE_VERDICTS.columns if name != "judge"]
     rows = pd.concat([part[columns] for part in parts], ignore_index=True) if parts else pd.DataFrame(columns=columns)
-    listed = (rows["text"] != "") | (rows["stage"] == note_qa.STAGE)
-    found = typed(rows[listed].assign(judge=judge), JUDGE_VERDICTS)
+    found = typed(rows.assign(judge=judge), JUDGE_VERDICTS)
     return found.sort_values(list(JUDGE_VERDICTS.unique or []), ignore_index=True)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from schemas.tables.evaluation import JUDGED_METRICS
+from schemas.tables.note_qa import LETTERS
 from tasks.measures.med_omit.judging import GRADED, IMPORTANCE, OMITTED
 from tasks.reporting.display import read_template, render, script_json
 from tasks.reporting.evaluation_text import DRY_RUN, METRICS, RULES, SHARES, foreign_line
@@ -93,7 +94,8 @@ def document_data(
 ) -> dict[str, Any]:
     """Texts in segments, claims with verdict and segment, facts with their omissions, and answered questions.
 
-    ``claims``, ``grounded``, ``facts`` and ``answers`` are the document's rows of VERDICTS, and of ANSWERED.
+    ``claims``, ``grounded``, ``facts`` and ``answers`` are the document's rows of VERDICTS, the last with their
+    questions (QUESTIONS).
     """
     reference = aligned_segments(document.reference or "")
     by_system = {str(system): rows for system, rows in claims.groupby("system", sort=False)}
@@ -128,11 +130,13 @@ def _questions(rows: pd.DataFrame, systems: Sequence[str]) -> list[dict[str, Any
     numbers = {system: number for number, system in enumerate(systems)}
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for row in _rows(rows):
-        asked = {"text": row["wording"], "right": row["right"], "form": row["form"].replace("_", " "), "answers": {}}
-        question = found.setdefault((row["question"], row["form"]), asked)
-        score = _rounded(row["score"], 2)
+        right = json.loads(row["choices"])[LETTERS.index(row["answer"])]
+        form = row["metric"].removeprefix("qa_").replace("_", " ")
+        asked = {"text": row["wording"], "right": right, "form": form, "answers": {}}
+        question = found.setdefault((row["unit"], form), asked)
+        score = _rounded(row["value"], 2)
         verdict = None if score is None else int(score > 0.5)
-        question["answers"][numbers.get(row["system"], -1)] = [row["answer"], verdict, score]
+        question["answers"][numbers.get(row["system"], -1)] = [row["text"] or None, verdict, score]
     return list(found.values())
 
 
@@ -269,8 +273,11 @@ def _documents(
         "claims": ["system", "metric", "text", "value", "item", "reason"],
         "grounded": ["system", "text", "verdict", "item", "reason"],
         "facts": ["metric", "unit", "system", "value"],
-        "answers": ["question", "system"],
+        "answers": ["unit", "system"],
     }
+    if "answers" in tables:
+        asked = tables["questions"].set_index("question")[["wording", "choices", "answer"]]
+        tables = {**tables, "answers": tables["answers"].join(asked, on="unit", how="inner")}
     empty = {name: pd.DataFrame(columns=listed) for name, listed in columns.items()}
     grouped = {
         name: dict(iter(tables[name].groupby("document", sort=False))) if name in tables else {} for name in columns

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -24,13 +25,13 @@ from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
 from flows.stages import med_omit as stages
 from schemas.errors import ParamsError, SourceError
-from schemas.params.measures import Evaluate, FormSample, NoteQa
+from schemas.params.measures import Evaluate, FormSample, NoteQa, Overlap
 from schemas.tables.evaluate import EVALUATION
 from schemas.tables.metrics import METRICS
 from tasks.judges.human_labels import label_rows, read_labels
 from tasks.llm.calls import Answer, Call
 from tasks.measures import overlap
-from tasks.measures.evaluation import plan_of, record_number
+from tasks.measures.evaluation import Plan, measures, plan_of, record_number
 from tasks.measures.note_qa.judging import source_notes
 from tasks.measures.overlap import overlap_scores
 from tasks.people.omission_form import judged_facts
@@ -159,12 +160,18 @@ def test_the_page_holds_all_texts_and_none_as_markup(made: Evaluation, tmp_path:
     assert evaluation_files(made, {"models": {}}, "a <b> title") == files
 
 
+def test_a_measure_that_is_not_chosen_needs_no_params() -> None:
+    plan, params = Plan(("overlap",), ("a",), ()), SimpleNamespace(overlap=Overlap())
+    assert [measure.name for measure in measures(plan, params)] == ["overlap"]  # type: ignore[arg-type]
+
+
 def test_a_column_added_to_the_overlap_scores_is_a_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def with_digits(references: list[str], outputs: list[str]) -> pd.DataFrame:
         found = [None if "cough" in text else float("2" in text) for text in references]
         return overlap_scores(references, outputs).assign(digits=pd.Series(found, dtype=float))
 
     monkeypatch.setattr(overlap, "overlap_scores", with_digits)
+    monkeypatch.setitem(overlap.METRICS, "digits", overlap.METRICS["bleu"])  # type: ignore[arg-type]
     made = _evaluated(tmp_path, _rows(), metrics=["overlap"])
     rows = made.table("metrics").query("metric == 'digits' and system == 'copy'")
     assert rows[["value", "n"]].to_numpy().tolist() == [[0, 2]]  # one reference has no value
@@ -293,10 +300,11 @@ def test_questions_are_answered_from_each_output_and_compared(tmp_path: Path) ->
     value = found.table("metrics").set_index(["system", "metric"])["value"]
     assert value["copy", "qa_free_text"] == value[SOURCE, "qa_free_text"] == 1
     assert value["weather", "qa_free_text"] == 0
-    answers = found.table("answers").set_index(["document", "system", "form"])
-    assert answers.loc[("d0", "copy", "free_text"), "wording"] == OWN[0]["question"]
-    assert ("d0", "copy", "multiple_choice") not in answers.index  # the own question comes without choices
-    assert ("d1", "copy", "multiple_choice") in answers.index
+    answers = found.table("answers").set_index(["document", "system", "metric"])
+    asked = found.table("questions").set_index("question")
+    assert asked.loc[answers.loc[("d0", "copy", "qa_free_text"), "unit"], "wording"] == OWN[0]["question"]
+    assert ("d0", "copy", "qa_multiple_choice") not in answers.index  # the own question comes without choices
+    assert ("d1", "copy", "qa_multiple_choice") in answers.index
     pairs = found.table("comparisons").set_index(["system_a", "system_b", "metric"])
     assert pairs.loc[("copy", "weather", "qa_free_text"), "difference"] == -1
     assert SOURCE not in {name for pair in pairs.index for name in pair[:2]}

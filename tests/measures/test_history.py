@@ -3,6 +3,7 @@
 import asyncio
 from functools import cache, partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from tasks.measures.doclens.judging import Plan
 from tasks.measures.grounding.grounding import ground
 from tasks.measures.history import metrics
 from tasks.measures.history.doses import DAMAGES, UNDAMAGED, dosed_summaries, invented_facts
-from tasks.measures.history.judging import judge_summaries, summary_documents
+from tasks.measures.history.judging import judge_summaries, summary_documents, with_truth
 from tasks.measures.history.questions import summary_questions
 from tasks.measures.history.summarising import names_of, not_citing, outside_summaries, sample_patients, summarise
 from tasks.network.visits import date_of
@@ -203,7 +204,7 @@ def scores_of(value, damages: tuple[str, ...] = DAMAGES) -> tuple[pd.DataFrame, 
     """Scores of a metric that is ``value(recall, precision)``, and the truth, for 12 patients."""
     truth = [
         {"document": str(p), "system": one.system, "damage": one.damage, "dose": one.dose,
-         "recall": one.recall, "precision": one.precision, "kept": "[]"}
+         "recall": one.recall, "precision": one.precision}
         for p in range(12)
         for one in dosed_summaries(patient_visits(p), WORDER, [0, 1, 2, 4], 7)
     ]  # fmt: skip
@@ -304,8 +305,8 @@ def test_weights_and_limits_out_of_range_are_refused() -> None:
 
 
 @pytest.fixture(scope="module")
-def judged() -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
-    """Judgements of the first patients' summaries, and the summaries; system "plain" does not cite."""
+def judged() -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
+    """Judgements of the first patients' summaries, and their tables; system "plain" does not cite."""
     frames = {name: frame[frame["patient"] < 6] for name, frame in histories().items()}
     written = frames["history_summaries"]
     short = written.query("purpose == 'referral' and words == 60")
@@ -320,13 +321,13 @@ def judged() -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
         asks = {role: DirectAsk(f"vignette-{role}") for role in ("judge", "answerer", "annotator")}
         made = asyncio.run(work({"documents": documents_table(documents)}, asks.__getitem__, params))
     assert [one.claims[WHOLE] for one in documents if one.claims]
-    made |= {"truth": truth, "history_facts": frames["history_facts"]}
-    return made, frames["history_summaries"]
+    made["recalled"] = with_truth(made["recalled"], truth, frames["history_facts"])
+    return made, frames | {"truth": truth}
 
 
 def test_the_judge_agrees_with_what_the_simulators_summaries_state(judged) -> None:
-    made, _ = judged
-    facts = facts_by_patient(made["history_facts"])
+    made, frames = judged
+    facts = facts_by_patient(frames["history_facts"])
     agreements = []
     for row in made["recalled"].query("metric == 'claim_recall'").itertuples():
         system, _, limit = row.system.rpartition(", ")
@@ -346,9 +347,22 @@ def test_the_judge_agrees_with_what_the_simulators_summaries_state(judged) -> No
     assert table.to_numpy().trace() > 0.8 * table.to_numpy().sum()
 
 
+def summary_metrics(made: dict[str, pd.DataFrame], frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    about: dict[str, Any] = {"patients": 6, "seed": 7, "provenance": "test"}
+    return metrics.metric_rows(made, frames["truth"], frames["history_summaries"], PARAMS, **about)
+
+
+def test_the_judge_of_stated_facts_is_measured_where_their_truth_is_known(judged) -> None:
+    recalled = judged[0]["recalled"]
+    undamaged = recalled[recalled["system"] == UNDAMAGED]
+    assert undamaged["truth"].eq(1).all() and set(recalled["truth"].dropna()) == {0, 1}
+    assert recalled.loc[recalled["system"].str.startswith("writer"), "truth"].isna().all()
+    rows = summary_metrics(*judged).query("condition.str.startswith('judge')").set_index("metric")
+    assert rows.loc["sensitivity", "n"] + rows.loc["specificity", "n"] == recalled["truth"].notna().sum()
+
+
 def test_the_metric_table_holds_truth_doses_and_what_follows_it(judged) -> None:
-    made, summaries = judged
-    table = metrics.metric_rows(made, summaries, PARAMS, seed=7, provenance="test")
+    table = summary_metrics(*judged)
     METRICS.validate(table)
     rows = table.set_index(["system", "condition", "item", "metric"])["value"]
     assert 0.3 < rows[metrics.DAMAGED, "removed", "true_recall", "slope"] <= 1.2
@@ -360,8 +374,7 @@ def test_the_metric_table_holds_truth_doses_and_what_follows_it(judged) -> None:
 
 
 def test_a_system_that_never_cites_is_named_and_has_no_citation_scores(judged) -> None:
-    made, summaries = judged
-    rows = metrics.metric_rows(made, summaries, PARAMS, seed=7, provenance="test").set_index(["system", "metric"])
+    rows, summaries = summary_metrics(*judged).set_index(["system", "metric"]), judged[1]["history_summaries"]
     own = rows.loc["plain, referral, 60 words"]
     assert not {"citation_recall", "citation_precision"} & set(own.index) and own.loc["claim_precision", "n"] == 6
     assert own.loc["summaries_not_citing", ["value", "n"]].tolist() == [6, 6]

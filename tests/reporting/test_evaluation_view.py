@@ -41,12 +41,12 @@ FACTS = facts_judged(
 )
 ANSWERS = pd.DataFrame(
     [
-        ("q1", "free_text", "Cough?", "yes", "(source)", "Yes.", 1.0),
-        ("q1", "free_text", "Cough?", "yes", "b", "No.", 0.5),
-        ("q1", "multiple_choice", "Cough?", "A", "b", None, None),
+        ("q1", "qa_free_text", "(source)", "Yes.", 1.0),
+        ("q1", "qa_free_text", "b", "No.", 0.5),
+        ("q1", "qa_multiple_choice", "b", "", None),
     ],
-    columns=["question", "form", "wording", "right", "system", "answer", "score"],
-)
+    columns=["unit", "metric", "system", "text", "value"],
+).assign(wording="Cough?", choices='["no", "yes"]', answer="B")
 OUTPUT = "Dry cough. No fever."
 
 

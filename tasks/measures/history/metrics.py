@@ -9,6 +9,7 @@ facts left) or false statements are added (the share of statements that are true
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,13 @@ from tasks.measures.doclens.judging import GRADED, METRICS
 from tasks.measures.grounding.grounding import METRICS as OF_SOURCE
 from tasks.measures.history.doses import DAMAGES
 from tasks.measures.history.summarising import names_of, not_citing
+from tasks.measures.measure import Metrics
 from tasks.measures.measure import scores as scores_of
 from tasks.measures.med_omit.fact_score import CATEGORIES, IMPORTANCE
 from tasks.measures.med_omit.judging import GRADED as GRADES
-from tasks.measures.med_omit.judging import OMISSIONS as OF_FACTS
+from tasks.measures.med_omit.judging import OMISSIONS as OF_OMISSIONS
 from tasks.measures.med_omit.judging import OMITTED, UNIQUE
-from tasks.measures.note_qa import judging as note_qa
+from tasks.measures.note_qa.judging import METRICS as OF_QUESTIONS
 from tasks.statistics.agreement import correlation, correlation_interval
 from tasks.statistics.intervals import COUNT, SHARE
 from tasks.statistics.metric_rows import Row, detection_rows, mean_row, metric_row, metric_table
@@ -35,11 +37,18 @@ WRITTEN, DAMAGED = "written summaries", "damaged summaries"
 """Rows over all systems."""
 RECALL, ERRORS = "true_recall", "true_errors"
 SCORES = ["document", "system", "metric", "value"]
-QA = tuple(note_qa.METRICS.values())
-_OF_FACTS = {"claim_recall": RECALL, "claim_recall_graded": f"{RECALL}_graded"}
-_OF_STATEMENTS = {"claims_contradicted": ERRORS, "claims_supported": "true_precision"}
+OF_FACTS: Metrics = {
+    RECALL: replace(METRICS["claim_recall"], of="claim_recall"),
+    f"{RECALL}_graded": GRADED["claim_recall_graded"],
+}
+"""Share of the facts of the record that a summary states; graded: one that is stated in part counts half."""
+OF_STATEMENTS: Metrics = {
+    ERRORS: OF_SOURCE["claims_contradicted"],
+    "true_precision": replace(OF_SOURCE["claims_supported"], of="claims_supported"),
+}
+"""Shares of a summary's statements that the record contradicts, and that it supports."""
 OMISSIONS = frozenset({"omission_share", "omission_weight", "omission_weight_graded"})
-OF_RECALL = frozenset({RECALL, f"{RECALL}_graded", "claim_recall", *OMISSIONS, *QA})
+OF_RECALL = frozenset({RECALL, f"{RECALL}_graded", "claim_recall", *OMISSIONS, *OF_QUESTIONS})
 """Metrics that have to get worse as facts are removed; the others as false statements are added."""
 LOWER_IS_BETTER = frozenset({ERRORS, *OMISSIONS})
 
@@ -47,13 +56,14 @@ LOWER_IS_BETTER = frozenset({ERRORS, *OMISSIONS})
 def summary_scores(made: Tables, params: Summarise) -> pd.DataFrame:
     """One row for each patient, system and metric (`SCORES`), from the tables of `judge_summaries`."""
     graded = GRADED if made["judged"]["verdict"].notna().any() else {}
+    answered = made["answered"][made["answered"]["system"] != SOURCE]
     parts = [
-        scores_of(made["recalled"], {**METRICS, **GRADED}).replace({"metric": _OF_FACTS}),
-        scores_of(made["errors"], OF_SOURCE).replace({"metric": _OF_STATEMENTS}),
+        scores_of(made["recalled"], OF_FACTS),
+        scores_of(made["errors"], OF_STATEMENTS),
         scores_of(made["judged"], {**METRICS, **graded}),
-        scores_of(made["omissions"], OF_FACTS).query("metric != 'omission_count'"),
+        scores_of(answered, OF_QUESTIONS),
+        scores_of(made["omissions"], OF_OMISSIONS).query("metric != 'omission_count'"),
         graded_weights(made["omissions"], params.part_weight),
-        note_qa.document_scores(made["answered"][made["answered"]["system"] != SOURCE]),
     ]
     scores = pd.concat([part[SCORES] for part in parts], ignore_index=True).dropna(subset="value")
     return scores.sort_values(SCORES[:3], ignore_index=True)
@@ -73,21 +83,31 @@ def graded_weights(omissions: pd.DataFrame, part_weight: float) -> pd.DataFrame:
 
 
 def metric_rows(
-    made: Tables, summaries: pd.DataFrame, params: Summarise, *, seed: int, provenance: str
+    made: Tables,
+    truth: pd.DataFrame,
+    summaries: pd.DataFrame,
+    params: Summarise,
+    *,
+    patients: int,
+    seed: int,
+    provenance: str,
 ) -> pd.DataFrame:
-    """METRICS: means by system, dose and response, agreement with the truth, ranks under other weights, the judge."""
-    scores, truth = summary_scores(made, params), made["truth"]
+    """METRICS: means by system, dose and response, agreement with the truth, ranks under other weights, the judge.
+
+    ``truth``: SUMMARY_TRUTH; ``patients``: how many should have summaries.
+    """
+    scores = summary_scores(made, params)
     damaged = set(truth["system"])
     written = scores[~scores["system"].isin(damaged)]
     rows = [
-        *_means(scores, truth, made["history_facts"]["patient"].nunique()),
+        *_means(scores, truth, patients),
         *_known(truth),
         *_lengths(summaries),
         *_gains(written, summaries),
         *dose_rows(scores, truth),
         *_agreement(written),
         *_rank_stability(made, damaged, params.weights),
-        *_judge_rows(made["recalled"], truth, made["history_facts"], seed),
+        *_judge_rows(made["recalled"], seed),
     ]
     return metric_table(rows, stage=STAGE, item=WHOLE, seed=seed, provenance=provenance)
 
@@ -215,17 +235,15 @@ def _mean_weights(omissions: pd.DataFrame, importance: Mapping[Any, float]) -> p
     weights = np.fmax(grades, of[UNIQUE]["value"].reindex(grades.index)).where(grades.notna())
     facts = omissions[omissions["metric"] == OMITTED]
     weighed = facts.assign(weight=weights.reindex(pd.MultiIndex.from_frame(facts[["document", "unit"]])).to_numpy())
-    found = scores_of(weighed, {"omission_weight": OF_FACTS["omission_weight"]})
+    found = scores_of(weighed, {"omission_weight": OF_OMISSIONS["omission_weight"]})
     return found.groupby("system")["value"].mean()
 
 
-def _judge_rows(recalled: pd.DataFrame, truth: pd.DataFrame, facts: pd.DataFrame, seed: int) -> list[Row]:
+def _judge_rows(recalled: pd.DataFrame, seed: int) -> list[Row]:
     """Sensitivity and specificity of the judge that decides which facts are stated, on damaged summaries."""
-    keys = facts.groupby("patient")["fact"].agg(list)
-    judged = recalled[recalled["metric"] == "claim_recall"].merge(truth, on=["document", "system"])
-    if judged.empty:
+    cases = recalled[recalled["truth"].notna()]
+    if cases.empty:
         return []
-    names = [keys[int(row.document)][int(row.unit)] for row in judged.itertuples()]
-    stated = [f'"{name}"' in kept for name, kept in zip(names, judged["kept"], strict=True)]
     about: Row = {"system": DAMAGED, "condition": "judge of the facts that a summary states"}
-    return detection_rows(stated, judged["value"].astype("boolean"), judged["document"], seed=seed, **about)
+    judged = cases["value"].astype("boolean")
+    return detection_rows(cases["truth"] == 1, judged, cases["document"], seed=seed, **about)

@@ -35,7 +35,8 @@ from tasks.measures.measure import scores as scores_of
 from tasks.measures.med_omit import judging as med_omit
 from tasks.measures.med_omit.reproduction import overlap_correlations
 from tasks.measures.note_qa.judging import Questions
-from tasks.statistics.metric_rows import FEWEST_OF_DEVIATION, metric_table
+from tasks.statistics.deviation import FEWEST_OF_DEVIATION
+from tasks.statistics.metric_rows import metric_table
 from tasks.text.soap import split_soap
 from tasks.texts.document import SOURCE, WHOLE, Document, Tables, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet

@@ -14,8 +14,9 @@ from tasks.judges import human_scores
 from tasks.measures.note_qa.metrics import effect_rows
 from tasks.reproduction import conclusions
 from tasks.statistics.agreement import Correlation, correlation_interval, kappa_interval
+from tasks.statistics.deviation import deviation_row
 from tasks.statistics.intervals import Interval, difference_interval, mean_interval
-from tasks.statistics.metric_rows import Row, balanced_accuracy, detection_rows, deviation_row
+from tasks.statistics.metric_rows import Row, balanced_accuracy, detection_rows
 from tasks.statistics.misclassification import corrected_mean
 from tasks.tracking import comparison
 from tasks.tracking.measures import Measure

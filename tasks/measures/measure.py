@@ -47,7 +47,8 @@ class Metric:
     the least and the largest weight of a unit whose weight is unknown.
 
     ``meaning``: what it says, for people; ``label``: its name on the page of an evaluation, which shows it first.
-    ``compared``: it is tested between systems and between lineages.
+    ``compared``: it is tested between systems and between lineages. ``task``: of a judge's card, whose cases are judged
+    as its units are.
     """
 
     of: str | None = None
@@ -62,6 +63,7 @@ class Metric:
     meaning: str = ""
     label: str = ""
     compared: bool = False
+    task: str | None = None
 
 
 Metrics = Mapping[str, Metric]

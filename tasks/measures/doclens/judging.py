@@ -51,13 +51,20 @@ CITATION_METRICS = ("citation_recall", "citation_precision")
 """Share of the output's statements that their citations together entail, and share of its citations that are necessary
 (Section 3.3). A statement without citations is not supported; an output without citations has no precision."""
 # --8<-- [start:metrics]
-_MEANINGS = {
-    "claim_recall": "share of the reference's claims that the text entails",
-    "claim_precision": "share of the text's claims that the reference entails",
-    "citation_recall": "share of sentences fully supported by their citations",
-    "citation_precision": "share of citations that are necessary for their sentence",
+METRICS: Metrics = {
+    "claim_recall": Metric(
+        compared=True, task="claims", meaning="share of the reference's claims that the text entails"
+    ),
+    "claim_precision": Metric(
+        compared=True, task="claims", meaning="share of the text's claims that the reference entails"
+    ),
+    "citation_recall": Metric(
+        compared=True, task="citation recall", meaning="share of sentences fully supported by their citations"
+    ),
+    "citation_precision": Metric(
+        compared=True, task="citation precision", meaning="share of citations that are necessary for their sentence"
+    ),
 }
-METRICS: Metrics = {name: Metric(compared=True, meaning=meaning) for name, meaning in _MEANINGS.items()}
 _IN_PART = "{} in which a claim that is found in part counts half"
 GRADED: Metrics = {
     f"{name}_graded": Metric(of=name, words=DEGREES, meaning=_IN_PART.format(name.replace("_", " ")))

@@ -25,7 +25,9 @@ from tasks.texts.document import Document, Tables, split
 NAME = "grounding"
 # --8<-- [start:metrics]
 METRICS: Metrics = {
-    "claims_supported": Metric(compared=True, meaning="share of the output's claims that its source supports"),
+    "claims_supported": Metric(
+        compared=True, task="grounding", meaning="share of the output's claims that its source supports"
+    ),
     "claims_contradicted": Metric(
         of="claims_supported",
         words={"contradicted": 1.0},

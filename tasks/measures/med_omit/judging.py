@@ -59,6 +59,7 @@ OMISSIONS: Metrics = {
     ),
     "omission_share": Metric(
         **_OF_FACTS,
+        task="omissions",
         label="facts omitted",
         meaning="share of the source's facts that the output leaves out; lower is better",
     ),

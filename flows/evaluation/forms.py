@@ -26,8 +26,8 @@ def form_files(evaluation: Evaluation, size: FormSample, *, seed: int) -> dict[s
     summaries = _summaries(evaluation)
     files = {}
     for number, system in enumerate(evaluation.systems, 1):
-        form, differentials = _form(evaluation, system, size, seed), evaluation.table("differentials")
-        html = form.filled(_facts(evaluation), differentials, summaries.get(system, {}), "clinician")
+        form = _form(evaluation, system, size, seed)
+        html = form.filled(evaluation.table("facts"), summaries.get(system, {}), "clinician")
         files[f"forms/omissions_{number}.html"] = html.encode()
     return files
 
@@ -67,15 +67,10 @@ def _agreement(
     return pd.concat(parts, ignore_index=True).assign(condition=system)
 
 
-def _facts(evaluation: Evaluation) -> pd.DataFrame:
+def _form(evaluation: Evaluation, system: str, size: FormSample, seed: int) -> OmissionForm:
     if "facts" not in evaluation.tables:
         raise SourceError("forms show the facts of MED-OMIT; add med_omit to --metrics")
-    table = evaluation.table("facts").drop(columns=["system", "omitted"])
-    return table.drop_duplicates(["document", "fact"], ignore_index=True)
-
-
-def _form(evaluation: Evaluation, system: str, size: FormSample, seed: int) -> OmissionForm:
-    return omission_form(_facts(evaluation), evaluation.table("facts"), system, size, seed=seed)
+    return omission_form(evaluation.table("facts"), system, size, seed=seed)
 
 
 def _summaries(evaluation: Evaluation) -> dict[str, dict[str, str]]:
@@ -95,7 +90,7 @@ def label_files(evaluation: Evaluation, *, seed: int) -> dict[str, bytes]:
     """
     if "claims" not in evaluation.tables:
         raise SourceError("sheets for labels list the claims of DocLens; add doclens to --metrics")
-    claims = evaluation.table("claims").dropna(subset=["judged"])
+    claims = evaluation.table("claims").dropna(subset=["value"])
     files = {}
     for number, system in enumerate(evaluation.systems, 1):
         for metric in LABELLED:
@@ -114,7 +109,7 @@ def _compared(document: Document, metric: str, system: str) -> str:
 
 def _sheet(claims: pd.DataFrame, texts: Mapping[str, str], seed: list[int]) -> bytes:
     shuffled = claims.iloc[np.random.default_rng(seed).permutation(len(claims))]
-    item = shuffled["document"] + "/" + shuffled["item"] + "/" + shuffled["position"].astype(str)
-    columns = {"item": item, "judged": shuffled["judged"].astype(int), "label": "", "cluster": shuffled["document"]}
+    item = shuffled["document"] + "/" + shuffled["item"] + "/" + shuffled["unit"]
+    columns = {"item": item, "judged": shuffled["value"].astype(int), "label": "", "cluster": shuffled["document"]}
     shown = {"claim": shuffled["text"], "text": shuffled["document"].map(texts)}
     return table_bytes(defused(pd.DataFrame({**columns, **shown})))

@@ -16,8 +16,9 @@ from schemas.errors import MissingSourceError
 from schemas.params import Params
 from schemas.params.measures import DocLens
 from schemas.tables.columns import typed
-from schemas.tables.evaluation import JUDGED, RECORDED_CLAIMS
+from schemas.tables.evaluation import RECORDED_CLAIMS
 from schemas.tables.metrics import UNSCORED
+from schemas.tables.verdicts import VERDICTS
 from tasks.domains.rules import rules_of
 from tasks.llm.calls import Ask, Asks, unscored_table
 from tasks.measures.doclens.agreement import (
@@ -29,8 +30,7 @@ from tasks.measures.doclens.agreement import (
     system_rows,
 )
 from tasks.measures.doclens.documents import MEQSUM, judge_notes, read_tasks
-from tasks.measures.doclens.judging import Plan, judge, write_and_judge
-from tasks.measures.doclens.metrics import metric_rows, record_scores
+from tasks.measures.doclens.judging import METRICS, NAME, Plan, judge, write_and_judge
 from tasks.measures.doclens.reproduction import (
     KEYS,
     distance_metrics,
@@ -45,6 +45,7 @@ from tasks.measures.doclens.reproduction import (
     word_rows,
 )
 from tasks.measures.doclens.writing import Writer, writer
+from tasks.measures.measure import LOST, figures, in_order, record_scores
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import metric_table
 from tasks.texts.aci_bench import SUBCLAIMS, encounter_files, read_encounters
@@ -58,17 +59,13 @@ async def run_doclens(stage: Stage) -> None:
     frames = {"notes": stage.load("notes"), "compact": compact, "prompts": stage.load("prompts")}
     frames = {name: frame[frame["record"].isin(sampled)].reset_index(drop=True) for name, frame in frames.items()}
     made = await stage.in_chunks(judge_note_chunk, frames)
-    judged = _in_order(made["judged"])
+    judged = in_order(made["verdicts"])
     stage.save("cited_compact", made["cited"].sort_values("record", ignore_index=True))
     stage.save("doclens_judged", judged)
-    stage.save("doclens_scores", record_scores(judged))
+    stage.save("doclens_scores", record_scores(judged, METRICS))
     stage.save_unscored("unscored_doclens", made["unscored"], of=len(judged) + len(made["unscored"]))
     provenance = stage.provenance(["writer", "judge"])
-    stage.save_metrics("doclens", metric_rows(judged, seed=seed, provenance=provenance))
-
-
-def _in_order(judged: pd.DataFrame) -> pd.DataFrame:
-    return typed(judged, JUDGED).sort_values(list(JUDGED.unique), ignore_index=True)
+    stage.save_metrics("doclens", figures(judged, METRICS, stage=NAME, seed=seed, provenance=provenance))
 
 
 async def judge_note_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
@@ -120,13 +117,13 @@ async def run_doclens_published(stage: Stage) -> None:
         return
 
     made = await stage.in_chunks(judge_encounters, {"documents": documents_table(documents)}, by="document")
-    judged = _in_order(made["judged"])
+    judged = in_order(made["verdicts"])
     stage.save("doclens_aci_judged", judged)
     strong = await judge_claims(documents, ask := recorded(), ask, params.doclens)
     known = len(judged) + len(made["unscored"])
     stage.save_unscored("unscored_doclens_aci", made["unscored"], of=known, uncounted=strong["unscored"])
 
-    claims, made_by = strong["judged"], stage.provenance(["writer", "judge"])
+    claims, made_by = strong["verdicts"], stage.provenance(["writer", "judge"])
     rules, complete = await judged_by_rules(claims, documents), documents_of(made["documents"])
     stage.save("recorded_claims", claims_table(claims, rules))
     judges = {"simulator's rules": rules, STRONG: claims}
@@ -160,7 +157,7 @@ _AS_RECORDED: dict[str, Any] = {
 
 
 async def judge_claims(documents: Sequence[Document], ask: Ask, write: Ask, params: DocLens) -> Frames:
-    """DocLens's tables `judged` and `unscored`: recall of all outputs, precision of those drawn, own citations."""
+    """DocLens's tables `verdicts` and `unscored`: recall of all outputs, precision of those drawn, own citations."""
     params = params.model_copy(update=_AS_RECORDED)
     precise = {one.id for one in drawn(documents, PRECISE)}
     others, both = ([one for one in documents if (one.id in precise) is chosen] for chosen in (False, True))
@@ -172,12 +169,19 @@ async def judge_claims(documents: Sequence[Document], ask: Ask, write: Ask, para
         judge(ask, both, Plan(sections="soap"), params),
         write_and_judge(write, ask, cited, [own], citing, params),
     )
-    return {name: pd.concat([one[name] for one in made], ignore_index=True) for name in ("judged", "unscored")}
+    return {name: pd.concat([one[name] for one in made], ignore_index=True) for name in ("verdicts", "unscored")}
 
 
 def claims_table(judged: pd.DataFrame, rules: pd.DataFrame) -> pd.DataFrame:
     """RECORDED_CLAIMS: every judgement with its reason, and the verdict of the simulator's rules on the same claim."""
-    return typed(judged.merge(rules[[*KEYS, "judged"]], on=KEYS, how="left", suffixes=("", "_rules")), RECORDED_CLAIMS)
+    both = judged.merge(rules[[*KEYS, "value"]], on=KEYS, how="left", suffixes=("", "_rules"))
+    at = both["unit"].replace(LOST, str(_LAST)).astype("int64")
+    said = {"judged": both["value"].astype("boolean"), "judged_rules": both["value_rules"].astype("boolean")}
+    return typed(both.assign(position=at, **said), RECORDED_CLAIMS)
+
+
+_LAST = 1_000_000
+"""Position after all claims of a text."""
 
 
 async def judge_encounters(frames: Frames, ask: Asks, params: Params) -> Frames:
@@ -197,18 +201,18 @@ def reads_doclens_summaries(params: Params) -> list[str]:
 async def run_doclens_summaries(stage: Stage) -> None:
     """Have the documents summarised, judge all summaries and add overlap metrics; empty without sources."""
     params, seed, made_by = stage.params, stage.params.seed, stage.provenance(["writer", "judge"])
-    judged, unscored, metrics = [typed([], JUDGED)], [typed([], UNSCORED)], [metric_table([])]
+    judged, unscored, metrics = [typed([], VERDICTS)], [typed([], UNSCORED)], [metric_table([])]
     for task in read_tasks(stage.sources, params.summaries, seed=seed):
         frames = {"documents": documents_table(task.documents)}
         made = await stage.in_chunks(partial(judge_summaries, task.writers, task.plan), frames, by="document")
-        own = _in_order(made["judged"])
+        own = in_order(made["verdicts"])
         about: dict[str, Any] = {"stage": f"doclens_{task.name}", "seed": seed, "provenance": made_by}
         documents = documents_of(made["documents"])
         metrics.append(system_rows(own, documents, list(task.plan.citing), params.overlap, **about))
         judged.append(own.assign(item=task.name))
         unscored.append(made["unscored"])
     joined, failed = pd.concat(judged, ignore_index=True), pd.concat(unscored, ignore_index=True)
-    stage.save("doclens_summaries_judged", _in_order(joined))
+    stage.save("doclens_summaries_judged", in_order(joined))
     stage.save_unscored("unscored_doclens_summaries", failed, of=len(joined) + len(failed))
     stage.save_metrics("doclens_summaries", pd.concat(metrics, ignore_index=True))
 

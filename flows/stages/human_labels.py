@@ -75,7 +75,7 @@ async def run_human_agreement(stage: Stage) -> None:
     scores = _scores(plan, made, stage.params, stage.provenance(["judge"]))
     own = wide_scores(scores, human)
     nothing = nothing_to_judge(own, made["unscored"])
-    rows = agreement_rows(own, claims_of_references(made["judged"]), nothing=nothing, **_by(stage.ask("judge").label))
+    rows = agreement_rows(own, claims_of_references(made["doclens"]), nothing=nothing, **_by(stage.ask("judge").label))
     rows += await _recorded_rows(documents, human, scores, stage.params)
     _save_unscored(stage, made)
     stage.save_metrics(STAGE, metric_table(rows, stage=STAGE))
@@ -105,7 +105,7 @@ async def _recorded_rows(
     made = await judge_recorded(documents, ask, params)
     judged = _scores(_graded_plan(documents), made, _graded(params), STRONG)
     together = wide_scores(pd.concat([judged, scores[scores["stage"] == "overlap"]]), human)
-    nothing, claims = nothing_to_judge(together, made["unscored"]), claims_of_references(made["judged"])
+    nothing, claims = nothing_to_judge(together, made["unscored"]), claims_of_references(made["doclens"])
     was_read = human["document"].isin(READ).to_numpy()
     rows: list[Row] = []
     for name, chosen in (("dialogues not read", ~was_read), ("dialogues read", was_read)):
@@ -130,4 +130,4 @@ def _save_unscored(stage: Stage, made: Frames) -> None:
     steps = found["step"] + found["system"].map(lambda name: f" of {name}" if isinstance(name, str) else "")
     rows = typed(found.rename(columns={"document": "record"}).assign(step=steps), UNSCORED)
     read = rows["reason"].str.contains(NOTHING)
-    stage.save_unscored("unscored_human_agreement", rows[~read], of=len(made["judged"]), uncounted=rows[read])
+    stage.save_unscored("unscored_human_agreement", rows[~read], of=len(made["doclens"]), uncounted=rows[read])

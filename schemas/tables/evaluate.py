@@ -2,10 +2,11 @@
 
 import pandera.pandas as pa
 
-from schemas.tables.columns import category, count, flag, number, table, text
+from schemas.tables import verdicts
+from schemas.tables.columns import count, flag, number, table, text
 from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS
-from schemas.tables.note_qa import FORMS
+from schemas.tables.note_qa import QUESTIONS
 
 EVALUATED = table(
     {
@@ -30,84 +31,6 @@ DOCUMENT_SCORES = table(
     },
     key=["stage", "document", "system", "condition", "item", "metric"],
     name="document_scores",
-)
-
-CLAIMS = table(
-    {
-        "document": text(),
-        "system": text(),
-        "condition": text(),
-        "item": text(),
-        "metric": text(),
-        "position": count(),
-        "text": text(),
-        "judged": pa.Column("boolean", nullable=True),
-        "degree": number(nullable=True, description="how much of a claim is found: 1, 0.5 or 0; only of style graded"),
-        "reason": text(nullable=True, description="the judge's explanation, if it gave one"),
-    },
-    key=["document", "system", "condition", "item", "metric", "position"],
-    name="claims",
-    description="JUDGED with reasons.",
-)
-
-GROUNDED = table(
-    {
-        "document": text(),
-        "system": text(),
-        "item": text(description='section, or "all" for texts judged as a whole'),
-        "position": count(),
-        "text": text(),
-        "verdict": category("supported", "contradicted", "absent", nullable=True),
-        "reason": text(nullable=True, description="the judge's explanation"),
-    },
-    key=["document", "system", "item", "position"],
-    name="grounded",
-    description="Claims of the outputs, and whether their source has them.",
-)
-
-OMITTED_FACTS = table(
-    {
-        "document": text(),
-        "system": text(),
-        "fact": text(),
-        "kind": text(),
-        "text": text(),
-        "category": text(nullable=True),
-        "score": number(nullable=True),
-        "supports": text(),
-        "refutes": text(),
-        "omitted": pa.Column("boolean", nullable=True),
-    },
-    key=["document", "system", "fact"],
-    name="omitted_facts",
-    description="Every fact of a source, and whether a system's output omits it.",
-)
-
-DIFFERENTIALS = table(
-    {
-        "document": text(),
-        "diagnosis": text(),
-        "likelihood": category("probable", "possible", "unlikely"),
-    },
-    key=["document", "diagnosis"],
-    name="differentials",
-    description="Possible diagnoses given the source, from which MED-OMIT weighs its facts.",
-)
-
-ANSWERED = table(
-    {
-        "document": text(),
-        "system": text(description='whose output was answered from, or "(source)"'),
-        "question": text(description="id"),
-        "form": category(*FORMS),
-        "wording": text(),
-        "right": text(),
-        "answer": text(nullable=True),
-        "score": number(nullable=True, description="share of the judge's takes that accept the answer"),
-    },
-    key=["document", "system", "question", "form"],
-    name="answered",
-    description="Every question about a source, its answer from each system's output, and the judge's verdict.",
 )
 
 SYSTEM_COMPARISONS = table(
@@ -170,11 +93,11 @@ EVALUATION = {
     "clinicians": METRICS,
     "comparisons": SYSTEM_COMPARISONS,
     "scores": DOCUMENT_SCORES,
-    "claims": CLAIMS,
-    "grounded": GROUNDED,
-    "facts": OMITTED_FACTS,
-    "differentials": DIFFERENTIALS,
-    "answers": ANSWERED,
+    "claims": verdicts.VERDICTS,
+    "grounded": verdicts.VERDICTS,
+    "facts": verdicts.VERDICTS,
+    "answers": verdicts.VERDICTS,
+    "questions": QUESTIONS,
     "planted": PLANTED,
     "unscored": UNSCORED_OUTPUTS,
     "judges": METRICS,

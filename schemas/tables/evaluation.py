@@ -2,68 +2,27 @@
 
 import pandera.pandas as pa
 
-from schemas.tables.columns import PROVENANCE, RECORD, category, count, number, table, text
+from schemas.tables.columns import PROVENANCE, RECORD, category, count, table, text
 from schemas.tables.records import ASSERTIONS, SPANS
 
 JUDGED_METRICS = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
 
-JUDGED = table(
+RECORDED_CLAIMS = table(
     {
-        "document": text(description="record id, or the id of an outside document"),
+        "document": text(),
         "system": text(description="the model that wrote the judged text"),
-        "condition": text(description="evaluator and citation variant"),
         "item": text(description='section, or "all" for texts judged as a whole'),
         "metric": category(*JUDGED_METRICS),
         "position": count(),
         "text": text(description="claim, statement, or statement with the number of the citation"),
         "judged": pa.Column("boolean", nullable=True, description="null: the judgement failed"),
-    },
-    key=["document", "system", "condition", "item", "metric", "position"],
-    name="judged",
-    description="One judgement of entailment a row; every DocLens score is computed from these.",
-)
-
-RECORDED_CLAIMS = table(
-    {
-        **{name: column for name, column in JUDGED.columns.items() if name != "condition"},
         "reason": text(nullable=True, description="the model's explanation"),
         "judged_rules": pa.Column("boolean", nullable=True, description="verdict of the rules; claims only"),
     },
     key=["document", "system", "item", "metric", "position"],
     name="recorded_claims",
-    description="JUDGED of the recorded strong model with its reasons. Texts: ACI-BENCH (Yim et al. 2023, CC BY 4.0), "
+    description="The recorded strong model's verdicts and reasons. Texts: ACI-BENCH (Yim et al. 2023, CC BY 4.0), "
     "claims of references: DocLens.",
-)
-
-FACTS = table(
-    {
-        "document": text(),
-        "fact": text(description="F0, F1, ..."),
-        "kind": category("medical", "access_and_social", "other"),
-        "text": text(),
-        "category": category("critical", "important", "other", nullable=True),
-        "supports": text(description="JSON list of diagnoses"),
-        "refutes": text(description="JSON list of diagnoses"),
-        "uniqueness": number(low=0, high=1, nullable=True, description="the largest; null for a fact in no cluster"),
-        "score": number(low=0, high=1, nullable=True, description="weight of its omission, by med_omit.variant"),
-        "posterior_shift": number(
-            low=0, high=1, nullable=True, description="by the network; null if it states no symptom"
-        ),
-    },
-    key=["document", "fact"],
-    name="facts",
-)
-
-OMITTED = table(
-    {
-        "document": text(),
-        "system": text(),
-        "fact": text(),
-        "omitted": pa.Column("boolean", nullable=True),
-        "extent": category("whole", "part", nullable=True, description="of an omission; null where there is none"),
-    },
-    key=["document", "system", "fact"],
-    name="omitted",
 )
 
 PLANTED = table(

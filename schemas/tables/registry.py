@@ -7,7 +7,7 @@ and ``visits`` come from the domain's network (`schemas.tables.records.BY_NETWOR
 import pandera.pandas as pa
 
 from schemas.errors import TableError
-from schemas.tables import baselines, evaluate, evaluation, metrics, note_qa, people, records, visits
+from schemas.tables import baselines, evaluate, evaluation, metrics, note_qa, people, records, verdicts, visits
 from schemas.tables.stems import entry_of
 
 TABLES: dict[str, pa.DataFrameSchema] = {
@@ -27,35 +27,28 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "baselines_reliability": baselines.RELIABILITY,
     # DocLens and MED-OMIT
     "cited_compact": evaluation.CITED_OUTPUTS,
-    "doclens_judged": evaluation.JUDGED,
-    "doclens_aci_judged": evaluation.JUDGED,
+    "doclens_judged": verdicts.VERDICTS,
+    "doclens_aci_judged": verdicts.VERDICTS,
     "recorded_claims": evaluation.RECORDED_CLAIMS,
-    "doclens_summaries_judged": evaluation.JUDGED,
-    "facts": evaluation.FACTS,
-    "facts_aci": evaluation.FACTS,
-    "omitted": evaluation.OMITTED,
-    "omitted_aci": evaluation.OMITTED,
+    "doclens_summaries_judged": verdicts.VERDICTS,
+    "med_omit_judged": verdicts.VERDICTS,
+    "med_omit_aci_judged": verdicts.VERDICTS,
     # questions over notes
     "patient_notes": note_qa.PATIENT_NOTES,
     "generated_questions": note_qa.QUESTIONS,
     "questions": note_qa.QUESTIONS,
-    "answers": note_qa.ANSWERS,
-    "judgements": note_qa.JUDGEMENTS,
-    "note_qa/planted": note_qa.PLANTED,
+    "note_qa_judged": verdicts.VERDICTS,
     "written_questions": note_qa.QUESTIONS,
-    "note_qa_outside/answers": note_qa.SYSTEM_ANSWERS,
-    "note_qa_outside/judgements": note_qa.SYSTEM_JUDGEMENTS,
+    "note_qa_outside_judged": verdicts.VERDICTS,
     # patients over several visits
     "visit_notes": visits.VISIT_NOTES,
     "history_facts": visits.HISTORY_FACTS,
     "history_questions": visits.HISTORY_QUESTIONS,
-    "history_answers": note_qa.ANSWERS,
-    "history_planted": note_qa.PLANTED,
-    "history_judgements": note_qa.JUDGEMENTS,
+    "history_qa_judged": verdicts.VERDICTS,
     "history_summaries": visits.HISTORY_SUMMARIES,
     "summary_truth": visits.SUMMARY_TRUTH,
-    "facts_stated": evaluate.CLAIMS,
-    "statements_checked": evaluate.GROUNDED,
+    "facts_stated": verdicts.VERDICTS,
+    "statements_checked": verdicts.VERDICTS,
     # judges and people
     "evaluate/planted": evaluation.PLANTED,
     "planted_claims": evaluation.PLANTED,
@@ -72,10 +65,10 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "document_scores": evaluate.DOCUMENT_SCORES,
     "comparisons": evaluate.SYSTEM_COMPARISONS,
     "evaluated": evaluate.EVALUATED,
-    "evaluate/claims": evaluate.CLAIMS,
-    "evaluate/grounded": evaluate.GROUNDED,
-    "evaluate/facts": evaluate.OMITTED_FACTS,
-    "evaluate/answers": evaluate.ANSWERED,
+    "evaluate/claims": verdicts.VERDICTS,
+    "evaluate/grounded": verdicts.VERDICTS,
+    "evaluate/facts": verdicts.VERDICTS,
+    "evaluate/answers": verdicts.VERDICTS,
     # printed tables and their comparison
     "simsum_table5_f1": records.PRINTED_TABLE_5,
     "simsum_table7_antibiotics": records.PRINTED_ANTIBIOTICS,

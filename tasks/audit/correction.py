@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tasks.audit.card import ALL
+from tasks.measures.described import METRICS
 from tasks.statistics.intervals import mean_interval
 from tasks.statistics.metric_rows import Row, metric_row, metric_table
 from tasks.statistics.misclassification import (
@@ -24,14 +25,7 @@ from tasks.statistics.misclassification import (
 )
 from tasks.statistics.prediction_powered import powered_share
 
-TASKS: Mapping[str, str] = {
-    "claim_recall": "claims",
-    "claim_precision": "claims",
-    "claims_supported": "grounding",
-    "omission_share": "omissions",
-    "citation_recall": "citation recall",
-    "citation_precision": "citation precision",
-}
+TASKS: Mapping[str, str] = {name: metric.task for name, metric in METRICS.items() if metric.task is not None}
 """Task of the card whose cases are judged as the score's items are; other scores are not corrected."""
 TRUE_SHARES = (0.5, 0.8, 0.95)
 """Shares of yes in the texts to be scored, for which labels are planned."""

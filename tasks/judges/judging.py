@@ -12,8 +12,8 @@ from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask, unscored_row
 from tasks.measures.doclens.citations import Statement, judge_citations, necessary_citations
 from tasks.measures.doclens.evaluators import Evaluator, Question
-from tasks.measures.doclens.metrics import Judgement
 from tasks.measures.doclens.subclaims import LIMITS, Limits, list_subclaims
+from tasks.measures.measure import Judgement
 from tasks.measures.med_omit.cases import Case, add_facts, find_omissions
 
 Row = tuple[str, str, str, str, bool, Judgement]  # step, kind, document, text, truth, judged

@@ -7,7 +7,7 @@ computed on, and those that it lacks, are the same in all of them.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,25 +18,31 @@ import pandas as pd
 from schemas.params import Params
 from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
-from schemas.tables.evaluate import DOCUMENT_SCORES, EVALUATED, NO_OUTPUT, OMITTED_FACTS, UNSCORED_OUTPUTS
+from schemas.tables.evaluate import DOCUMENT_SCORES, EVALUATED, NO_OUTPUT, UNSCORED_OUTPUTS
+from schemas.tables.verdicts import VERDICTS
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures import overlap
+from tasks.measures.described import MEASURES
 from tasks.measures.doclens import judging as doclens
-from tasks.measures.doclens import metrics as claim_scores
-from tasks.measures.doclens.judging import output_texts
+from tasks.measures.doclens.judging import metrics_of
 from tasks.measures.doclens.writing import Writer, write_outputs, writer
-from tasks.measures.grounding import grounding
+from tasks.measures.grounding.grounding import NAME as GROUNDING
+from tasks.measures.grounding.grounding import Grounding
+from tasks.measures.measure import Measure, figures
+from tasks.measures.measure import in_order as verdicts_in_order
+from tasks.measures.measure import scores as scores_of
 from tasks.measures.med_omit import judging as med_omit
-from tasks.measures.med_omit import metrics as omission_scores
-from tasks.measures.note_qa import judging as note_qa
+from tasks.measures.med_omit.reproduction import overlap_correlations
+from tasks.measures.note_qa.judging import Questions
+from tasks.statistics.deviation import FEWEST_OF_DEVIATION
 from tasks.statistics.metric_rows import metric_table
 from tasks.text.soap import split_soap
-from tasks.texts.document import Document, Tables, documents_of, documents_table, system_names
+from tasks.texts.document import SOURCE, WHOLE, Document, Tables, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet
 
-OVERLAP = "overlap"
-"""Method of unscored rows of references without words."""
+MARKED = (doclens.NAME, GROUNDING)
+"""Measures that read outputs with their citation marks, and take them out themselves."""
 WRITING = "writing"
 """Method of unscored rows of outputs that are missing or could not be written."""
 
@@ -81,7 +87,7 @@ def plan_of(chosen: Evaluate, data: DataSet) -> Plan:
         citing,
         writers,
         doclens.Plan(sections, citing=citing, expected=systems),
-        med_omit.Plan("history" if history else "whole"),
+        med_omit.Plan("history" if history else "whole", expected=systems),
     )
 
 
@@ -109,31 +115,31 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
         if system in given and system not in one.outputs
     ]
     unscored = {WRITING: unscored_table([*unwritten, *missing])}
-    if "overlap" in plan.metrics:
-        wordless = [one.id for one in documents if one.reference is not None and not overlap.has_words(one.reference)]
-        unscored[OVERLAP] = unscored_table(
-            unscored_row(name, "ROUGE", "the reference has no word") for name in wordless
-        )
     made: Tables = {}
     plain = plan.plain(documents)
-    if "doclens" in plan.metrics:
-        made |= await doclens.judge(ask("judge"), documents, plan.claims, params.doclens)
-        unscored[claim_scores.STAGE] = made.pop("unscored")
-    if "grounding" in plan.metrics:
-        made |= await grounding.judge(ask("judge"), documents, plan.claims, params.doclens)
-        unscored[grounding.STAGE] = made.pop("unscored")
-    if "med_omit" in plan.metrics:
-        encode = med_omit.name_encoder(params.embed)
-        made |= await med_omit.judge(ask("judge"), plain, plan.omissions, params.med_omit, encode)
-        unscored[omission_scores.STAGE] = made.pop("unscored")
-    if "qa" in plan.metrics:
-        made |= await note_qa.judge(ask, plain, plan.systems, params.note_qa, seed=params.seed)
-        unscored[note_qa.STAGE] = made.pop("unscored")
-    failed = [_unscored(rows, method, plan.systems) for method, rows in unscored.items()]
+    for measure in measures(plan, params):
+        found = dict(await measure.judge(ask, documents if measure.name in MARKED else plain))
+        made[measure.name], unscored[measure.name] = found.pop("verdicts"), found.pop("unscored")
+        made |= found
+    failed = [unscored_outputs(rows, method, plan.systems) for method, rows in unscored.items()]
     return {**made, "documents": documents_table(documents), "unscored": pd.concat(failed, ignore_index=True)}
 
 
-def _unscored(rows: pd.DataFrame, method: str, systems: Sequence[str]) -> pd.DataFrame:
+def measures(plan: Plan, params: Params) -> list[Measure]:
+    """The measures that the plan chooses; a stage has the params of these only."""
+    every: Mapping[str, Callable[[], Measure]] = {
+        "doclens": lambda: doclens.DocLensMeasure(plan.claims, params.doclens),
+        "grounding": lambda: Grounding(plan.claims, params.doclens),
+        "med_omit": lambda: med_omit.MedOmitMeasure(
+            plan.omissions, params.med_omit, med_omit.name_encoder(params.embed)
+        ),
+        "qa": lambda: Questions(plan.systems, params.note_qa, params.seed),
+        "overlap": lambda: overlap.OverlapMeasure(plan.systems, plan.claims.sections, params.overlap),
+    }
+    return [measure() for chosen, measure in every.items() if chosen in plan.metrics]
+
+
+def unscored_outputs(rows: pd.DataFrame, method: str, systems: Sequence[str]) -> pd.DataFrame:
     """UNSCORED rows of a method as UNSCORED_OUTPUTS: a step ``... of SYSTEM`` concerns that system, others all."""
     named = [_split_step(step, systems) for step in rows["step"]]
     steps, owners = [step for step, _ in named], [system for _, system in named]
@@ -148,12 +154,7 @@ def _split_step(step: str, systems: Sequence[str]) -> tuple[str, str | None]:
 
 
 SORTED: Mapping[str, Sequence[str]] = {
-    "judged": ["document", "system", "condition", "item", "metric", "position"],
-    "grounded": ["document", "system", "item", "position"],
-    "facts": ["document", "fact"],
-    "omitted": ["document", "system", "fact"],
-    "differences": ["document", "system"],
-    "answered": note_qa.KEY,
+    "questions": ["question"],
     "unscored": ["document", "system", "method", "step"],
 }
 """Order of tables before scores are computed: sums of floats depend on it."""
@@ -161,19 +162,20 @@ SORTED: Mapping[str, Sequence[str]] = {
 
 def in_order(made: Mapping[str, Any]) -> Tables:
     """The tables of all chunks in an order that does not depend on the chunks."""
-    return {
-        name: table.sort_values(SORTED[name], ignore_index=True, kind="stable") if name in SORTED else table
-        for name, table in made.items()
-    }
+    found = dict(made)
+    for name, table in made.items():
+        if name in SORTED:
+            found[name] = table.sort_values(SORTED[name], ignore_index=True, kind="stable")
+        elif list(table) == list(VERDICTS.columns):
+            found[name] = verdicts_in_order(table)
+    return found
 
 
 JUDGED: Mapping[str, str] = {
-    "judged": "judged",
-    "grounded": "verdict",
-    "omitted": "omitted",
-    "answered": "score",
+    **dict.fromkeys(MEASURES, "value"),
+    "note_qa": "value",
     "planted": "judged",
-    "own_scores": "value",
+    "own": "value",
 }
 """Column of each table of judgements that is null where a judgement failed."""
 
@@ -195,85 +197,66 @@ def evaluation_tables(
     ``unscored`` of a metric that is a mean over documents counts those without a score.
     """
     shared: dict[str, Any] = {"seed": params.seed, "provenance": provenance}
-    metrics, scores = [metric_table([])], [pd.DataFrame(columns=list(DOCUMENT_SCORES.columns))]
-    claims = claim_scores.document_scores(made["judged"]) if "judged" in made else None
-    referenced = [document for document in documents if document.reference is not None]
-    if claims is not None and len(made["judged"]):
-        metrics.append(claim_scores.metric_rows(made["judged"], **shared))
-        scores.append(claims.assign(stage=claim_scores.STAGE))
-    if "grounded" in made and len(made["grounded"]):
-        metrics.append(grounding.metric_rows(made["grounded"], **shared))
-        scores.append(grounding.document_scores(made["grounded"]).assign(stage=grounding.STAGE))
-    if "overlap" in plan.metrics and any(one.outputs for one in referenced):
-        rows, found = _overlap(referenced, plan, claims, params, **shared)
-        metrics.append(rows)
-        scores.append(found)
-    if "facts" in made:
-        rows, found = _omissions(documents, plan, made, params, **shared)
-        metrics.append(rows)
-        scores.append(found)
-    if "answered" in made:
-        metrics.append(note_qa.metric_rows(made["answered"], made["unasked"], **shared))
-        scores.append(note_qa.score_rows(made["answered"]))
-    joined = pd.concat(scores, ignore_index=True)
-    joined = typed(joined.assign(record=[record_number(name) for name in joined["document"]]), DOCUMENT_SCORES)
+    metrics, scores = [metric_table([])], [typed([], DOCUMENT_SCORES)]
+    for measure in measures(plan, params):
+        if len(verdicts := made.get(measure.name, pd.DataFrame())):
+            if measure.name == overlap.NAME:
+                metrics.append(_overlap(documents, plan, made, params, **shared))
+            else:
+                metrics.append(figures(verdicts, measure.metrics, stage=measure.name, **shared))
+            scores.append(document_scores(verdicts, measure))
+    if med_omit.NAME in made and "overlap" in plan.metrics:
+        metrics.append(_omission_correlations(documents, plan, made[med_omit.NAME], params, **shared))
     table = pd.concat(metrics, ignore_index=True).sort_values(KEY, ignore_index=True)
+    joined = pd.concat(scores, ignore_index=True)
     return table, joined.sort_values(list(DOCUMENT_SCORES.unique or []), ignore_index=True)
 
 
+def document_scores(verdicts: pd.DataFrame, measure: Measure) -> pd.DataFrame:
+    """DOCUMENT_SCORES of the systems by a measure."""
+    found = scores_of(verdicts, measure.metrics)
+    return with_numbers(found[found["system"] != SOURCE].assign(stage=measure.name))
+
+
+def with_numbers(scores: pd.DataFrame) -> pd.DataFrame:
+    """Scores of single documents with the documents' numbers, as DOCUMENT_SCORES."""
+    return typed(scores.assign(record=[record_number(name) for name in scores["document"]]), DOCUMENT_SCORES)
+
+
 def _overlap(
-    documents: Sequence[Document],
-    plan: Plan,
-    claims: pd.DataFrame | None,
-    params: Params,
-    *,
-    seed: int,
-    provenance: str,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Overlap of whole outputs and of sections with the references, and its agreement with judged scores."""
-    texts = output_texts(documents, plan.citing)
-    scored, absent = overlap.score_outputs(texts, documents, params.overlap)
-    whole = overlap.long_scores(scored)
-    sections = overlap.section_rouge(texts, documents, plan.claims.sections)
-    rows = overlap.overlap_rows(whole, absent, stage="overlap", seed=seed)
-    of_systems = rows["system"].isin(plan.systems)
-    together = scored if claims is None else overlap.beside_claims(scored, claims)
-    shared: dict[str, Any] = {"stage": "overlap", "seed": seed, "provenance": provenance}
+    documents: Sequence[Document], plan: Plan, made: Tables, params: Params, *, seed: int, provenance: str
+) -> pd.DataFrame:
+    """METRICS of overlap with the references, and of its agreement with judged scores."""
+    verdicts, referenced = made[overlap.NAME], sum(document.reference is not None for document in documents)
+    absent = dict(made["absent"].drop_duplicates().itertuples(index=False, name=None))
+    whole = verdicts[verdicts["item"] == WHOLE].pivot(index=["document", "system"], columns="metric", values="value")
+    together = whole.reset_index()
+    if doclens.NAME in made:
+        together = overlap.beside_claims(together, scores_of(made[doclens.NAME], metrics_of(params.doclens)))
+    shared: dict[str, Any] = {"stage": overlap.NAME, "seed": seed, "provenance": provenance}
     agreement = overlap.agreement_rows(together, condition="agreement of metrics", **shared)
-    whole_of = {"notes": len(documents) * len(plan.systems), "systems": len(plan.systems)}
+    whole_of = {"notes": referenced * len(plan.systems), "systems": len(plan.systems)}
     parts = [
-        rows.assign(unscored=rows["unscored"].where(~of_systems, len(documents) - rows["n"])),
-        overlap.overlap_rows(sections, {}, stage="overlap", seed=seed),
+        overlap.overlap_rows(verdicts, absent, stage=overlap.NAME, seed=seed),
         agreement.assign(unscored=agreement["system"].map(whole_of).astype(int) - agreement["n"]),
     ]
-    found = pd.concat([whole, sections], ignore_index=True).dropna(subset=["value"])
-    return pd.concat(parts, ignore_index=True), found.assign(condition="overlap", stage="overlap")
+    return pd.concat(parts, ignore_index=True)
 
 
-def _omissions(
-    documents: Sequence[Document], plan: Plan, made: Tables, params: Params, *, seed: int, provenance: str
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    variant, size = params.med_omit.variant, dict.fromkeys(plan.systems, len(documents))
-    shared: dict[str, Any] = {"seed": seed, "provenance": provenance, "condition": variant}
-    scores = omission_scores.document_scores(made["facts"], made["omitted"])
-    extents = omission_scores.extent_rows(made["omitted"], **shared)
-    judged = made["omitted"].dropna(subset=["omitted"]).groupby("system")["document"].nunique()
-    parts = [
-        omission_scores.metric_rows(scores, documents=size, **shared),
-        extents.assign(unscored=len(documents) - extents["system"].map(judged).astype(int)),
-        omission_scores.difference_rows(made["differences"], documents=size, **shared),
-    ]
+def _omission_correlations(
+    documents: Sequence[Document], plan: Plan, verdicts: pd.DataFrame, params: Params, *, seed: int, provenance: str
+) -> pd.DataFrame:
+    """METRICS of the correlation of omissions with overlap; p values of few documents are left out."""
     references = {one.id: str(one.reference) for one in documents if one.reference is not None}
+    texts = med_omit.output_parts(plan.plain(documents), plan.omissions.scope)
     if plan.omissions.scope == "history":
         references = {name: split_soap(text).get("subjective", "") for name, text in references.items()}
-    known = scores[scores["document"].isin(references)]
-    if "overlap" in plan.metrics and len(known):
-        about = (known, made["summaries"], references, params.overlap)
-        correlations = omission_scores.overlap_correlations(*about, **shared)
-        untested = correlations["metric"].str.endswith("_p") & (correlations["n"] < omission_scores.FEWEST_DOCUMENTS)
-        correlations = correlations.assign(unscored=len(references) - correlations["n"])
-        parts.append(correlations.assign(value=correlations["value"].mask(untested)))
-    return pd.concat(parts, ignore_index=True), omission_scores.long_scores(scores, condition=variant)
+    shown = [(key, system, text) for system, own in texts.items() for key, text in own.items()]
+    summaries = pd.DataFrame(shown, columns=["document", "system", "summary"], dtype="str")
+    about = {"seed": seed, "provenance": provenance, "condition": params.med_omit.variant}
+    rows = overlap_correlations(verdicts, summaries, references, params.overlap, **about)
+    untested = rows["metric"].str.endswith("_p") & (rows["n"] < FEWEST_OF_DEVIATION)
+    return rows.assign(unscored=len(references) - rows["n"], value=rows["value"].mask(untested))
 
 
 def record_number(document: str) -> int:
@@ -289,12 +272,6 @@ def evaluated(documents: Sequence[Document]) -> pd.DataFrame:
 
 def _content(document: Document) -> str:
     return hashlib.sha256(json.dumps([document.source, document.reference]).encode()).hexdigest()
-
-
-def omitted_facts(made: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Facts of the sources with the judgement of each system's output (OMITTED_FACTS)."""
-    joined = made["omitted"].merge(made["facts"], on=["document", "fact"])
-    return typed(joined, OMITTED_FACTS).sort_values(list(OMITTED_FACTS.unique or []), ignore_index=True)
 
 
 def failed_documents(unscored: pd.DataFrame, systems: Sequence[str]) -> dict[str, npt.NDArray[np.int64]]:

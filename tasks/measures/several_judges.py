@@ -11,26 +11,23 @@ from schemas.params import Params
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import JUDGE_VERDICTS
 from tasks.llm.calls import Answer, Ask, Call
-from tasks.measures.doclens import metrics as doclens
+from tasks.measures.described import COMPARED, MEASURES
 from tasks.measures.doclens.subclaims import Subclaims
 from tasks.measures.evaluation import Plan, evaluation_tables
-from tasks.measures.grounding import grounding
-from tasks.measures.med_omit import metrics as med_omit
+from tasks.measures.measure import LOST, unit_values
 from tasks.measures.med_omit.judging import EndOfHistory
 from tasks.measures.med_omit.replies import Differential, EvidenceClusters, Facts, Importances, Mechanisms
-from tasks.measures.note_qa import judging as note_qa
+from tasks.measures.note_qa.judging import METRICS as OF_QUESTIONS
+from tasks.measures.note_qa.judging import NAME as NOTE_QA
+from tasks.measures.note_qa.judging import QA
 from tasks.statistics.metric_rows import metric_table
 from tasks.statistics.paired_verdicts import Board, agreement_rows
-from tasks.texts.document import WHOLE, Document, Tables
+from tasks.texts.document import Document, Tables
 
 STAGE = "judges"
 LISTS = (Subclaims, Facts, Differential, Importances, EvidenceClusters, Mechanisms, EndOfHistory)
 """Replies that say what is judged and what it weighs, rather than judge it."""
-_SHARES = (
-    *("claim_recall", "claim_precision", "citation_recall", "citation_precision", "claims_supported"),
-    *("claims_contradicted", "omission_share", "qa_free_text", "omission_count", "omission_weight"),
-)
-_JUDGED = re.compile(rf"(?:{'|'.join(_SHARES)})(?:_graded)?(?:_pooled)?(?:_bounds)?")
+_JUDGED = re.compile(rf"(?:{'|'.join((*COMPARED, 'qa_free_text'))})(?:_graded)?(?:_pooled)?(?:_bounds)?")
 _CASE = ["stage", "document", "system", "item", "metric", "case"]
 
 
@@ -79,25 +76,20 @@ def verdicts_of(made: Mapping[str, pd.DataFrame], judge: str) -> pd.DataFrame:
     judge's takes accept it.
     """
     parts = []
-    if "judged" in made:
-        claims = made["judged"]
-        parts.append(claims.assign(stage=doclens.STAGE, case=claims["position"].astype(str)))
-    if "grounded" in made:
-        claims = grounding.judged_shares(made["grounded"])
-        parts.append(claims.assign(stage=grounding.STAGE, case=claims["position"].astype(str)))
-    if "omitted" in made:
-        facts = made["omitted"].merge(made["facts"][["document", "fact", "text"]], on=["document", "fact"])
-        facts = facts.rename(columns={"fact": "case", "omitted": "judged"})
-        parts.append(facts.assign(stage=med_omit.STAGE, item=WHOLE, metric="omission_share"))
-    if "answered" in made:
-        asked = made["answered"][made["answered"]["form"] == "free_text"]
-        accepted = (asked["score"] > 0.5).astype("boolean").mask(asked["score"].isna())
-        about = {"stage": note_qa.STAGE, "item": WHOLE, "metric": note_qa.METRICS["free_text"]}
-        parts.append(asked.assign(judged=accepted, case=asked["question"], text=asked["answer"].fillna(""), **about))
+    free = {name: metric for name, metric in OF_QUESTIONS.items() if name == QA["free_text"]}
+    shares = {
+        stage: {name: one for name, one in metrics.items() if one.compared and one.kind == "mean"}
+        for stage, metrics in MEASURES.items()
+    }
+    for stage, metrics in {**shares, NOTE_QA: free}.items():
+        if stage in made:
+            units = unit_values(made[stage], metrics)
+            judged = units["value"].gt(0.5).astype("boolean").mask(units["value"].isna())
+            listed = units["unit"].ne(LOST) & (units["text"].ne("") | (stage == NOTE_QA))
+            parts.append(units.assign(stage=stage, judged=judged, case=units["unit"])[listed])
     columns = [name for name in JUDGE_VERDICTS.columns if name != "judge"]
     rows = pd.concat([part[columns] for part in parts], ignore_index=True) if parts else pd.DataFrame(columns=columns)
-    listed = (rows["text"] != "") | (rows["stage"] == note_qa.STAGE)
-    found = typed(rows[listed].assign(judge=judge), JUDGE_VERDICTS)
+    found = typed(rows.assign(judge=judge), JUDGE_VERDICTS)
     return found.sort_values(list(JUDGE_VERDICTS.unique or []), ignore_index=True)
 
 

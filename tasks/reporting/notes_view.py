@@ -79,8 +79,8 @@ def _earlier_attempts(attempts: pd.DataFrame, record: int, kept: int) -> list[di
     return [{"note": note, "explanation": str(said)} for note, said in zip(earlier["note"], explained, strict=True)]
 
 
-FATES = {1.0: "kept", 0.5: "part", 0.0: "lost"}
-"""What became of a fact of the record, by the judged degree; null where the judgement failed."""
+FATES = {"whole": "kept", "part": "part", "none": "lost"}
+"""What became of a fact of the record, by the judge's word; none where the judgement failed."""
 VERDICTS = {"supported": "right", "contradicted": "wrong", "absent": "unfounded"}
 """What a statement of a summary is, by its verdict against the record."""
 UNSCORED = {"unscored": "unscored"}
@@ -99,11 +99,11 @@ def history_view(
 ) -> list[dict[str, Any]]:
     """The ``patients`` judged patients with the most facts lost: visits, and summaries with facts and statements.
 
-    ``notes``: VISIT_NOTES. ``stated`` (CLAIMS): whether summaries state each fact. ``checked`` (GROUNDED): their
-    statements. Summaries are those of the tables' systems that ``summaries`` has.
+    ``notes``: VISIT_NOTES. ``stated`` (VERDICTS): whether summaries state each fact. ``checked`` (VERDICTS): their
+    statements, in order. Summaries are those of the tables' systems that ``summaries`` has.
     """  # fmt: skip
     recall = stated[stated["metric"] == "claim_recall"]
-    order = recall[recall["judged"] == False].groupby("document").size()  # noqa: E712
+    order = recall[recall["value"] == 0].groupby("document").size()
     order = order.sort_values(ascending=False, kind="stable")  # ties in the same order on every machine
     shown = []
     for document in [*order.index, *sorted(set(recall["document"]) - set(order.index))][:patients]:
@@ -130,9 +130,9 @@ def _summary(
     row: dict[Any, Any], document: str, claims: Sequence[str], recall: pd.DataFrame, checked: pd.DataFrame
 ) -> dict[str, Any]:
     name = f"{row['system']}, {row['purpose']}, {row['words']} words"
-    degrees = recall[(recall["document"] == document) & (recall["system"] == name)].set_index("position")["degree"]
-    fates = [FATES.get(degrees.get(at, float("nan")), "unscored") for at in range(len(claims))]
-    said = checked[(checked["document"] == document) & (checked["system"] == name)].sort_values("position")
+    found = recall[(recall["document"] == document) & (recall["system"] == name)].set_index("unit")["verdict"]
+    fates = [FATES.get(str(found.get(str(at))), "unscored") for at in range(len(claims))]
+    said = checked[(checked["document"] == document) & (checked["system"] == name)]
     verdicts = [
         (text, VERDICTS.get(str(verdict), "unscored"))
         for text, verdict in zip(said["text"], said["verdict"], strict=True)

@@ -18,6 +18,7 @@ from scipy.stats import beta, t
 
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import SYSTEM_COMPARISONS
+from tasks.measures import described
 from tasks.statistics.intervals import difference_interval, joined, linearised_interval, mean_interval
 from tasks.tracking.measures import Ids, Measure
 from tasks.tracking.pairing import PairedMeasure, failure_rates, pair
@@ -203,9 +204,8 @@ def _note(p: PairedMeasure) -> str:
 UNVERIFIED = "the content of the records is not in both lineages, so equal ids may be other texts"
 _KEY = ["stage", "condition", "item", "metric"]
 COMPARED = (
-    *("claim_recall", "claim_precision", "claims_supported", "claims_contradicted", "citation_recall"),
-    *("citation_precision", "omission_count", "omission_share", "omission_weight", "qa_free_text"),
-    *("qa_multiple_choice", "rouge1_f", "rouge2_f", "rougeL_f", "rougeLsum_f", "bleu", "bertscore_f1", "words"),
+    *(*described.COMPARED, "qa_free_text", "qa_multiple_choice"),
+    *("rouge1_f", "rouge2_f", "rougeL_f", "rougeLsum_f", "bleu", "bertscore_f1", "words"),
 )
 """Metrics of the family that is tested; precision and recall of ROUGE would add tests of nearly the same difference."""
 

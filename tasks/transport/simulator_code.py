@@ -1,5 +1,6 @@
 """Hashes what shapes the replies of a model of the simulator: the meaning of its rules, their data, and the domain."""
 
+import functools
 import hashlib
 import json
 
@@ -17,7 +18,13 @@ BEYOND = ("schemas", "tasks.transport", "tasks.domains.in_use")
 @domain_cache(maxsize=16)
 def content_hash(model: str) -> str:
     """Hash of all that shapes the replies of ``model``. Raises IdentityError for a model that is not served."""
-    return hashlib.sha256(json.dumps(content(model, Code())).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(content(model, _code())).encode()).hexdigest()
+
+
+@functools.cache
+def _code() -> Code:
+    """The code of this process, read once for all models: its hashes do not change while it runs."""
+    return Code()
 
 
 def content(model: str, code: Code) -> dict[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from flows.evaluation.audit import make_audit
 from flows.repository.params import load_params
 from tasks.audit.cases import FACTORS

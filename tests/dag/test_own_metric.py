@@ -7,8 +7,9 @@ import pytest
 
 from flows.runtime.tables import write_table
 from schemas.tables.columns import typed
-from schemas.tables.evaluation import JUDGED
 from schemas.tables.records import COMPACT_NOTES, NOTES
+from schemas.tables.verdicts import VERDICTS
+from tasks.measures.measure import verdict_table
 from tests.measures.test_own_metrics import SHOWN
 from tests.support.clone import Clone
 
@@ -25,9 +26,9 @@ def test_dvc_runs_the_metric_of_the_docs_in_place_of_the_one_that_ships(tmp_path
     for name, (schema, table) in TABLES.items():
         table = table.assign(provenance="by hand", **({"consistent": True} if schema is NOTES else {}))
         write_table(typed(table, schema), clone.folder / "data" / f"{name}.parquet", schema)
-    about = {"system": "w", "condition": "c", "item": "all", "metric": "claim_recall", "position": 0, "text": "t"}
-    judged = typed([{"document": name, **about, "judged": True} for name in ("0", "1")], JUDGED)
-    write_table(judged, clone.folder / "data" / "doclens" / "doclens_judged.parquet", JUDGED)
+    about = {"system": "w", "condition": "c", "item": "all", "metric": "claim_recall", "unit": "0", "text": "t"}
+    judged = verdict_table([{"document": name, **about, "value": 1.0} for name in ("0", "1")], judge="j")
+    write_table(judged, clone.folder / "data" / "doclens" / "doclens_judged.parquet", VERDICTS)
     try:
         found = {}
         for name in ("ships", "docs"):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from schemas.tables.metrics import METRICS
 from tasks.judges.human_labels import label_rows, read_labels
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from flows.repository.params import load_params
 from flows.stages.human_labels import RECORDED, judge_recorded
 from tasks.judges.human_scores import (
@@ -149,9 +149,9 @@ def test_every_recorded_request_about_the_study_is_asked_for_and_answered() -> N
     ask = RecordedAsk("recorded", read_recorded(ROOT / RECORDED))
     made = asyncio.run(judge_recorded(documents, ask, load_params(ROOT / "params.yaml")))
     assert (
-        made["unscored"].empty and made["judged"]["judged"].notna().all() and made["grounded"]["verdict"].notna().all()
+        made["unscored"].empty and made["doclens"]["value"].notna().all() and made["grounding"]["value"].notna().all()
     )
-    assert made["judged"].groupby(["document", "system"]).ngroups == len(human) == 400
+    assert made["doclens"].groupby(["document", "system"]).ngroups == len(human) == 400
     assert ask.used == set(read_recorded(ROOT / RECORDED)), "a reply to a prompt that no longer exists is of no use"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from flows.commands import cli
+from flows.commands import parser
 from flows.repository.params import COLLECT
 from flows.repository.workspace import STORE
 from flows.runtime.clients import Clients
@@ -142,7 +142,7 @@ def test_results_imported_twice_are_booked_once(
         failed = {**lines[0], "response": None, "error": {"code": "batch_expired"}}
         file = written(tmp_path, failed, *lines[1:])
     command = ["store", "import", str(file), "--store", str(tmp_path / STORE)]
-    assert cli.run(command) == 0 and cli.run(command) == 0
+    assert parser.run(command) == 0 and parser.run(command) == 0
     said = capsys.readouterr()
     assert "2 replies added, booked at" in said.out and "0 replies added, booked at" in said.out
     assert said.err.count("results.jsonl: line 1: doclens") == 2

@@ -17,9 +17,9 @@ from flows.runtime.tables import check
 from flows.stages import doclens
 from schemas.errors import ParamsError, SourceError
 from schemas.params.measures import DocLens, Overlap, Summaries
-from schemas.tables.evaluate import CLAIMS
 from schemas.tables.evaluation import CITED_OUTPUTS
 from schemas.tables.metrics import METRICS
+from schemas.tables.verdicts import VERDICTS
 from tasks.domains.rules import rules_of
 from tasks.measures.doclens.agreement import system_rows
 from tasks.measures.doclens.citations import (
@@ -38,10 +38,12 @@ from tasks.measures.doclens.evaluators import (
     SimulatorEvaluator,
     make_evaluator,
 )
-from tasks.measures.doclens.judging import Plan, judge, write_and_judge
-from tasks.measures.doclens.metrics import document_scores, metric_rows
+from tasks.measures.doclens.judging import GRADED, NAME, Plan, judge, write_and_judge
+from tasks.measures.doclens.judging import METRICS as SHARES
 from tasks.measures.doclens.subclaims import Limits, list_subclaims
 from tasks.measures.doclens.writing import write_outputs, writer
+from tasks.measures.measure import Metrics, figures
+from tasks.measures.measure import scores as verdict_scores
 from tasks.texts.document import Document, Tables, documents_of
 from tests.support.cases import each
 from tests.support.imports import ROOT
@@ -77,8 +79,8 @@ def run(work: Awaitable[Any]) -> Any:
     return asyncio.run(wait())
 
 
-def scores(judged: pd.DataFrame) -> dict[tuple[str, str], float]:
-    found = document_scores(judged)
+def scores(judged: pd.DataFrame, metrics: Metrics = SHARES) -> dict[tuple[str, str], float]:
+    found = verdict_scores(judged, metrics)
     return dict(zip(zip(found["system"], found["metric"], strict=True), found["value"], strict=True))
 
 
@@ -93,10 +95,10 @@ def test_a_claim_found_in_part_counts_half_in_degrees_and_not_at_all_otherwise()
     document = Document("1", ("A source.",), "A reference.", outputs={"a": NOTE, "empty": ""}, heading="Lungs")
     made = run(judge(ask, [document], Plan(), DocLens(style="graded")))
     assert all('under the heading "Lungs"' in call.messages[-1].content for call in ask.calls)
-    found = scores(made["judged"])
+    found = scores(made["verdicts"], {**SHARES, **GRADED})
     assert found["a", "claim_recall"] == pytest.approx(1 / 3) and found["a", "claim_recall_graded"] == 0.5
     assert found["empty", "claim_recall"] == found["empty", "claim_recall_graded"] == 0, "asked of nobody"
-    rows = metric_rows(made["judged"], seed=0, provenance="x").set_index(["system", "metric"])
+    rows = figures(made["verdicts"], GRADED, stage=NAME, seed=0, provenance="x").set_index(["system", "metric"])
     assert rows.loc[("a", "claim_precision_graded_pooled"), ["value", "n"]].tolist() == [0.5, 3]
 
 
@@ -194,7 +196,7 @@ def test_claims_beyond_the_limit_are_counted_with_the_metric() -> None:
     document = Document("1", (PAINS,), PAINS, outputs={"s": "He has pain number 1."})
     params = DocLens(evaluator="simulator", claims_a_reply=3, claim_rounds=2)
     made = run(judge(DirectAsk(), [document], Plan(precision=False), params))
-    rows = metric_rows(made["judged"], seed=1, provenance="p").set_index("metric")
+    rows = figures(made["verdicts"], SHARES, stage=NAME, seed=1, provenance="p").set_index("metric")
     assert rows.loc[["claim_recall", "claim_recall_bounds"], "unscored"].tolist() == [0, 1], "scored in part"
     assert rows.loc["claim_recall_pooled", "unscored"] == 1 and rows.loc["claim_recall_pooled", "n"] == 6
     assert "doclens.claim_rounds" in made["unscored"]["reason"][0]
@@ -216,14 +218,14 @@ def test_claims_beyond_the_limit_are_counted_with_the_metric() -> None:
 )
 def test_empty_and_missing_texts(document: Document, expected: dict) -> None:
     made = run(judge(JUDGE, [document], Plan(), DocLens(evaluator="simulator")))
-    assert made["unscored"].empty and scores(made["judged"]) == expected
+    assert made["unscored"].empty and scores(made["verdicts"]) == expected
 
 
 def test_an_expected_output_that_is_missing_leaves_null_judgements() -> None:
     document = Document("1", ("x",), "He coughs.", outputs={"s": "He coughs."})
     made = run(judge(JUDGE, [document], Plan(expected=["s", "t"], citing=["t"]), DocLens(evaluator="simulator")))
-    lost = made["judged"][made["judged"]["system"] == "t"]
-    assert lost["judged"].isna().all()
+    lost = made["verdicts"][made["verdicts"]["system"] == "t"]
+    assert lost["value"].isna().all()
     assert set(lost["metric"]) == {"claim_recall", "claim_precision", "citation_recall", "citation_precision"}
 
 
@@ -284,7 +286,9 @@ def test_one_call_names_the_supporting_citations() -> None:
 def test_a_text_without_citations_has_recall_0_and_no_precision(one_call: bool) -> None:
     document = Document("1", ("The patient has a cough.",), outputs={"s": "The patient has a cough."})
     params = DocLens(evaluator="simulator", citations="one_call" if one_call else "definition")
-    assert scores(run(judge(JUDGE, [document], Plan(citing=["s"]), params))["judged"]) == {("s", "citation_recall"): 0}
+    assert scores(run(judge(JUDGE, [document], Plan(citing=["s"]), params))["verdicts"]) == {
+        ("s", "citation_recall"): 0
+    }
 
 
 # texts of the writer
@@ -306,9 +310,9 @@ def test_sections_without_text_are_left_out_and_lost_ones_are_unscored() -> None
     step = f"cited_note/objective_results of {by_section.name}"
     assert [(row["record"], row["step"], row["reason"]) for row in unscored] == [("a", step, "refused")]
     plan = Plan("soap", citing=[by_section.name])
-    judged = run(judge(JUDGE, [document], plan, DocLens(evaluator="simulator")))["judged"]
-    lost = judged[judged["position"] == judged["position"].max()]
-    assert set(lost["item"]) == {"objective_results"} and len(lost) == 4 and lost["judged"].isna().all()
+    judged = run(judge(JUDGE, [document], plan, DocLens(evaluator="simulator")))["verdicts"]
+    lost = judged[judged["unit"] == "lost"]
+    assert set(lost["item"]) == {"objective_results"} and len(lost) == 4 and lost["value"].isna().all()
 
 
 # generated notes
@@ -335,7 +339,7 @@ def _notes(examples: int = 0, **evaluator: Any) -> Tables:
 )
 def test_generated_notes_by_evaluator(evaluator: dict, name: str) -> None:
     made = _notes(**evaluator)
-    judged, cited = check(made["judged"], CLAIMS, "judged"), check(made["cited"], CITED_OUTPUTS, "cited")
+    judged, cited = check(made["verdicts"], VERDICTS, "verdicts"), check(made["cited"], CITED_OUTPUTS, "cited")
     assert made["unscored"].empty and "[1]" in cited["cited"].iloc[0]
     assert set(judged["system"]) == {"compact notes", "notes against prompts", "cited compact notes"}
     assert scores(judged)["notes against prompts", "claim_recall"] == 1
@@ -349,9 +353,11 @@ def test_an_nli_model_judges_by_its_folder_alike_in_any_batch(tmp_path: Path, sa
     model = str(save(tmp_path / "model"))
     one, many = (_notes(evaluator="nli", nli_model=model, nli_batch=batch) for batch in (1, 16))
     assert (
-        one["unscored"].empty and set(one["judged"]["condition"]) == {model} and one["judged"]["judged"].notna().all()
+        one["unscored"].empty
+        and set(one["verdicts"]["condition"]) == {model}
+        and one["verdicts"]["value"].notna().all()
     )
-    pd.testing.assert_frame_equal(one["judged"], many["judged"])
+    pd.testing.assert_frame_equal(one["verdicts"], many["verdicts"])
 
 
 def test_prompt_facts_are_claims_of_value_and_descriptor() -> None:
@@ -395,8 +401,8 @@ def test_dialogues_are_judged_by_section_cited_whole_and_by_section_and_correlat
     writers = [writer("cited_note", 0, name="full"), writer("cited_note", 0, name="parts", by_section=True)]
     plan = Plan("soap", citing=("full", "parts"), expected=("full", "parts"))
     made = run(write_and_judge(WRITER, JUDGE, documents, writers, plan, DocLens()))
-    judged = made["judged"]
-    found = document_scores(judged).set_index(["system", "item", "metric", "document"])["value"]
+    judged = made["verdicts"]
+    found = verdict_scores(judged, SHARES).set_index(["system", "item", "metric", "document"])["value"]
     assert made["unscored"].empty
     assert found["copy", "subjective", "claim_recall", "e"] == 1 and found["empty", "all", "claim_recall", "f"] == 0
     cites = judged[judged["metric"] == "citation_recall"]
@@ -474,7 +480,7 @@ def test_without_outside_data_a_stage_writes_empty_tables(tmp_path: Path, name: 
 def test_a_question_counts_as_one_claim_or_by_its_listed_claims(sources: Path, kind: str, claims: int) -> None:
     (sources / "questions.jsonl").write_text('{"id": "7", "text": "May I take ibuprofen? How much of it is safe?"}')
     settings = {"examples": [], "question_outputs": {"outside": "questions.jsonl"}, "question_claims": kind}
-    judged = _summaries(_tasks(sources, **settings)["questions"])["judged"]
+    judged = _summaries(_tasks(sources, **settings)["questions"])["verdicts"]
     assert judged.groupby("metric").size().to_dict() == {"claim_precision": claims, "claim_recall": 1}
 
 
@@ -486,7 +492,7 @@ def test_impressions_are_asked_with_examples_of_each_category_with_and_without_c
     (sources / "radiology" / "examples.jsonl").write_text("\n".join(map(json.dumps, shown)))
     task = _tasks(sources, examples=[0, 2], without_citations=True, reports=1)["impressions"]
     write = ScriptedAsk(lambda _: "The lungs are clear [0].")
-    judged = _summaries(task, write)["judged"]
+    judged = _summaries(task, write)["verdicts"]
     cited, plain = (call.messages[-1].content for call in write.calls[2:])
     assert [one["id"] for one in shown if str(one["impression"]) in cited] == ["CT1", "CT2", "MR1"]
     assert "Impression CT1." in plain and "square brackets" not in plain and "[0]." not in plain
@@ -511,7 +517,7 @@ def test_an_example_without_citations_is_named(sources: Path) -> None:
 
 def test_a_failed_writer_leaves_summaries_unscored(sources: Path) -> None:
     made = _summaries(_tasks(sources, examples=[0])["impressions"], ScriptedAsk(lambda _: ValueError("refused")))
-    rows = metric_rows(made["judged"], seed=1, provenance="p")
+    rows = figures(made["verdicts"], SHARES, stage=NAME, seed=1, provenance="p")
     bounds = rows["metric"].str.endswith("_bounds")
     assert rows.loc[~bounds, "n"].eq(0).all() and rows["unscored"].eq(2).all()  # of every metric, two impressions
     assert rows.loc[bounds, ["low", "high"]].to_numpy().tolist() == [[0.0, 1.0]] * bounds.sum()

@@ -9,56 +9,24 @@ from schemas.tables.metrics import METRICS
 from tasks.judges.changes import KINDS, change
 from tasks.measures.doclens.agreement import disagreements, recorded_rows, rules_agreement, section_preferences
 from tasks.measures.doclens.citations import CitedStatement, necessary_citations
-from tasks.measures.doclens.metrics import Judgement, document_scores, metric_rows, share, unscored_documents
+from tasks.measures.measure import Judgement, verdict_table
 from tasks.simulator.judge.lexicon import lexicon, stem
 from tasks.simulator.judge.verdicts import align, entails
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document
-from tests.support.cases import each, from_table
+from tests.support.cases import from_table
 from tests.support.sources import needs_sources, sources_folder
 
 
 def judged(*texts: tuple[Judgement, ...], metric: str = "claim_recall", item: str = "all") -> pd.DataFrame:
-    """JUDGED of one system: the judgements of each document."""
+    """VERDICTS of one system: the judgements of each document."""
+    about = {"system": "s", "condition": "c", "item": item, "metric": metric, "text": ""}
     rows = [
-        (f"d{at}", "s", "c", item, metric, place, "", one)
+        {"document": f"d{at}", "unit": str(place), "value": None if one is None else float(one), **about}
         for at, judgements in enumerate(texts)
         for place, one in enumerate(judgements)
     ]
-    columns = ["document", "system", "condition", "item", "metric", "position", "text", "judged"]
-    return pd.DataFrame(rows, columns=columns).astype({"judged": "boolean"})
-
-
-@each(
-    "judgements, score",
-    [((True, True, False), 2 / 3), ((), None), ((True, None), 1), ((None, None), None)],
-)
-def test_a_score_is_the_share_of_judgements_that_did_not_fail(judgements: tuple, score: float | None) -> None:
-    assert share(judgements) == (None if score is None else pytest.approx(score))
-    assert document_scores(judged(judgements))["value"].tolist() == ([] if score is None else [pytest.approx(score)])
-
-
-def test_mean_over_texts_and_pooled_over_claims_differ() -> None:
-    # One text with 1 of 1, one with 1 of 4: mean (1 + 0.25) / 2, pooled 2 / 5; a failed one counts nowhere.
-    table = judged((True,), (True, False, False, False), (None,), (None, True))
-    every = metric_rows(table.iloc[:-2], seed=1, provenance="p").set_index("metric")
-    rows, bounds = every[~every.index.str.endswith("_bounds")], every[every.index.str.endswith("_bounds")]
-    assert bounds[["low", "high"]].to_numpy().ravel().tolist() == pytest.approx([1.25 / 3, 2.25 / 3, 2 / 6, 3 / 6])
-    assert rows["value"].tolist() == [0.625, 0.4]
-    assert rows[["n", "unscored"]].to_numpy().tolist() == [[2, 1], [5, 1]]
-    assert (rows["low"] <= rows["value"]).all() and (rows["value"] <= rows["high"]).all()
-    assert unscored_documents(table).tolist() == [1], "the last text has a judgement"
-    partly = metric_rows(table, seed=1, provenance="p")
-    assert partly[["n", "unscored"]].to_numpy().tolist() == [[3, 1], [6, 2], [4, 2], [8, 2]], "texts; pooled: claims"
-    nothing = metric_rows(judged((None,)), seed=1, provenance="p")
-    assert nothing["value"].isna().all() and nothing["n"].tolist() == [0, 0, 1, 1]
-    assert nothing[["low", "high"]].dropna().to_numpy().tolist() == [[0, 1], [0, 1]], "all that is known of one claim"
-
-
-def test_sections_are_joined_for_the_whole_text() -> None:
-    table = pd.concat([judged((True, False), item="plan"), judged((True, True), item="exam")])
-    scores = document_scores(table).set_index("item")["value"]
-    assert scores.to_dict() == {"all": 0.75, "exam": 1, "plan": 0.5}
+    return verdict_table(rows, judge="j")
 
 
 def test_redundant_citation_of_figure_3() -> None:

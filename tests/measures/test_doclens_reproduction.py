@@ -11,7 +11,6 @@ from tasks.measures.doclens.judging import Plan
 from tasks.measures.doclens.judging import judge as judge_claims
 from tasks.measures.doclens.reproduction import (
     ACI_BENCH,
-    KEYS,
     OPEN_SYSTEMS,
     distance_metrics,
     judged_by_rules,
@@ -24,6 +23,7 @@ from tasks.measures.doclens.reproduction import (
     whole_note_rows,
     word_rows,
 )
+from tasks.measures.measure import in_order
 from tasks.reproduction.published import judge, load_published
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document
@@ -88,10 +88,10 @@ def test_rouge_of_published_outputs_to_the_last_digit(aci: list[Document]) -> No
 @needs_sources
 def test_sixteen_cells_lie_near_gpt_4(aci: list[Document]) -> None:
     plan, by = Plan(sections="soap", precision=False), DocLens(evaluator="simulator")
-    by_rules = asyncio.run(judge_claims(ScriptedAsk(lambda _: "unasked"), aci, plan, by))["judged"]
+    by_rules = asyncio.run(judge_claims(ScriptedAsk(lambda _: "unasked"), aci, plan, by))["verdicts"]
     recalls = section_recalls(by_rules, aci)
-    again = asyncio.run(judged_by_rules(by_rules.assign(judged=pd.NA), aci))
-    pd.testing.assert_frame_equal(again, by_rules.sort_values(KEYS, ignore_index=True))
+    again = asyncio.run(judged_by_rules(by_rules.assign(value=np.nan), aci))
+    pd.testing.assert_frame_equal(again, in_order(by_rules))
     rows = reproduction_rows(recall_rows(SECTIONS_GPT_4, recalls, "rules")).set_index(["row", "column"])
     assert rows.loc[("16 cells", "mean absolute difference"), "reproduced"] <= 4
     assert rows.loc[("16 cells", "correlation"), "reproduced"] >= 0.97

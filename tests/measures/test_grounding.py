@@ -9,11 +9,13 @@ import pytest
 
 from flows.repository.params import load_params
 from schemas.params.measures import DocLens, Evaluate
+from schemas.tables.verdicts import VERDICTS as VERDICTS_TABLE
 from tasks.llm.calls import Call
 from tasks.measures.doclens.evaluators import Question
 from tasks.measures.doclens.judging import Plan
 from tasks.measures.evaluation import evaluate_chunk, evaluation_tables, plan_of
-from tasks.measures.grounding.grounding import document_scores, ground, judge, metric_rows
+from tasks.measures.grounding.grounding import METRICS, Grounding, ground
+from tasks.measures.measure import figures, scores
 from tasks.texts.document import Document, documents_table
 from tasks.texts.reading import DataSet
 from tests.support.imports import ROOT
@@ -41,8 +43,8 @@ def scripted(*, claims: list[str], reply: str | None) -> ScriptedAsk:
 
 
 def grounded(ask: Any, document: Document, plan: Plan | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
-    made = asyncio.run(judge(ask, [document], plan or Plan(), DocLens()))
-    return made["grounded"], made["unscored"]
+    made = asyncio.run(Grounding(plan or Plan(), DocLens()).judge(lambda _: ask, [document]))
+    return VERDICTS_TABLE.validate(made["verdicts"]), made["unscored"]
 
 
 def test_the_rules_tell_a_contradiction_from_an_addition() -> None:
@@ -62,8 +64,8 @@ def test_an_output_is_scored_without_a_reference() -> None:
     ask = scripted(claims=list(CLAIMS), reply=verdicts(*VERDICTS))
     table, unscored = grounded(ask, document)
     assert table["verdict"].tolist() == [*VERDICTS, *VERDICTS] and unscored.empty
-    scores = document_scores(table).set_index(["system", "metric"])["value"]
-    assert scores["a", "claims_supported"] == scores["a", "claims_contradicted"] == pytest.approx(1 / 3)
+    found = scores(table, METRICS).set_index(["system", "metric"])["value"]
+    assert found["a", "claims_supported"] == found["a", "claims_contradicted"] == pytest.approx(1 / 3)
 
 
 def test_the_prompt_shows_source_and_heading() -> None:
@@ -93,7 +95,7 @@ def test_a_failed_verdict_is_null_listed_and_no_score(reply: str | None, known: 
     assert table["verdict"].astype(object).where(table["verdict"].notna(), None).tolist() == known
     (row,) = unscored.to_dict("records")
     assert said in row["reason"] and row["step"] == "claims of a" and row["record"] == "d"
-    rows = metric_rows(table, seed=0, provenance="judge").set_index("metric")
+    rows = figures(table, METRICS, stage="grounding", seed=0, provenance="judge").set_index("metric")
     assert rows.loc["claims_supported_pooled", "n"] == 3 - known.count(None)
 
 
@@ -103,7 +105,7 @@ def test_sections_are_judged_apart_and_a_lost_one_has_no_verdict() -> None:
     ask = scripted(claims=["One claim."], reply=verdicts("supported"))
     table, _ = grounded(ask, document, Plan(sections="given"))
     by = table.set_index("item")["verdict"]
-    assert by["HISTORY"] == "supported" and pd.isna(by["EXAM"]) and len(table) == 2
+    assert by["HISTORY"] == "supported" and pd.isna(by["EXAM"]) and table["unit"].tolist() == ["0", "lost"]
 
 
 def test_an_evaluation_counts_a_document_without_any_verdict_once() -> None:
@@ -118,8 +120,8 @@ def test_an_evaluation_counts_a_document_without_any_verdict_once() -> None:
     plan = plan_of(Evaluate(data="x", metrics=["grounding"]), DataSet(documents, "own", ()))
     ask = ScriptedAsk(answer)
     made = asyncio.run(evaluate_chunk(plan, {"documents": documents_table(documents)}, lambda _: ask, params))
-    metrics, scores = evaluation_tables(documents, plan, made, params, provenance="judge")
+    metrics, found = evaluation_tables(documents, plan, made, params, provenance="judge")
     rows = metrics[metrics["stage"] == "grounding"].set_index("metric")
     assert rows.loc["claims_contradicted", ["n", "unscored"]].tolist() == [1, 1]
     assert rows.loc["claims_contradicted", "value"] == pytest.approx(1 / 3)
-    assert scores["document"].tolist() == ["x", "x"] and made["unscored"]["method"].tolist() == ["grounding"]
+    assert found["document"].tolist() == ["x", "x"] and made["unscored"]["method"].tolist() == ["grounding"]

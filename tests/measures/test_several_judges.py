@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from flows.evaluation.folder import page
 from flows.evaluation.several_judges import judge_by_each, share_lists
 from flows.evaluation.work import Evaluation, read_data

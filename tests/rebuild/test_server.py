@@ -135,11 +135,10 @@ def test_a_server_whose_port_is_taken_in_the_meantime_starts_on_another(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port, free_port = taken.getsockname()[1], server._free_port
         monkeypatch.setattr(server, "_free_port", lambda *, own: port if own else free_port(own=False))
-        begun = time.monotonic()
+        monkeypatch.setattr(server, "START_SECONDS", 36_000)  # if it waited for a process that has ended, for ever
         url = server.ensure_server()
     try:
         assert server._answers(url) and str(port) not in url
-        assert time.monotonic() - begun < server.START_SECONDS / 3, "it waits for no process that has ended"
     finally:
         assert server.stop_server()
 

@@ -11,9 +11,9 @@ from flows.stages.recorded_judge import FILE, STRONG, recorded
 from schemas.tables.evaluation import RECORDED_CLAIMS
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.measures.doclens.reproduction import ACI_BENCH, OPEN_SYSTEMS, judged_by_rules
-from tasks.measures.med_omit.metrics import SYSTEMS
+from tasks.measures.med_omit.reproduction import SYSTEMS
 from tasks.texts.aci_bench import read_encounters
-from tasks.texts.document import Document
+from tasks.texts.document import SOURCE, Document
 from tests.support.sources import needs_sources, sources_folder
 
 PARAMS = load_params()
@@ -33,12 +33,13 @@ def test_every_request_has_its_reply_and_every_reply_its_request(encounters: lis
     assert claims["unscored"].empty and omissions["unscored"]["reason"].str.contains("least_lines|no fact").all()
     assert ask.used == set(read_recorded(FILE))
 
-    judged = claims["judged"]
+    judged = claims["verdicts"]
     documents = judged.groupby(["system", "metric"])["document"].nunique()
     for system in (*OPEN_SYSTEMS, *ACI_BENCH.values()):
         assert documents[system].to_dict() == {"claim_precision": PRECISE, "claim_recall": len(encounters)}
     assert documents[CITING, "citation_recall"] == CITED and judged["reason"].notna().mean() > 0.75
-    assert omissions["omitted"].groupby("system")["document"].nunique().to_dict().keys() == set(SYSTEMS.values())
+    judged_systems = set(omissions["verdicts"].dropna(subset="value")["system"])
+    assert judged_systems == {SOURCE, *SYSTEMS.values()}
     assert len(visits_drawn(encounters)) == JUDGED_ENCOUNTERS
 
     shown = RECORDED_CLAIMS.validate(claims_table(judged, asyncio.run(judged_by_rules(judged, encounters))))
@@ -50,5 +51,5 @@ def test_other_prompts_find_no_reply_and_nothing_is_found(encounters: list[Docum
     """Claims on sections that an output lacks are not recalled, without a question."""
     ask = RecordedAsk(STRONG, {})
     claims = asyncio.run(judge_claims(encounters[:2], ask, ask, PARAMS.doclens))
-    assert not claims["judged"]["judged"].eq(True).any() and claims["judged"]["judged"].isna().any()
+    assert not claims["verdicts"]["value"].eq(True).any() and claims["verdicts"]["value"].isna().any()
     assert claims["unscored"]["reason"].str.contains("no recorded reply").any()

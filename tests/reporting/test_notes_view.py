@@ -90,15 +90,16 @@ def test_the_patient_with_the_most_facts_lost_is_shown_with_what_became_of_each_
         {"patient": [1, 2], "system": "writer", "purpose": "referral", "words": 60, "length": [3, 4], "text": "Text."}
     )
     stated = pd.DataFrame(
-        [("1", 0, 1.0), ("2", 0, 1.0), ("2", 1, 0.5), ("2", 2, 0.0)], columns=["document", "position", "degree"]
-    ).assign(metric="claim_recall", system=name, judged=lambda table: table["degree"] > 0)
+        [("1", "0", "whole"), ("2", "0", "whole"), ("2", "1", "part"), ("2", "2", "none")],
+        columns=["document", "unit", "verdict"],
+    ).assign(metric="claim_recall", system=name, value=lambda table: table["verdict"].eq("whole").astype(float))
     said = [
-        ("2", 1, "supported", "Right."),
-        ("2", 0, "contradicted", "Wrong."),
-        ("2", 3, None, "Unread."),
-        ("2", 2, None, ""),
+        ("2", "0", "contradicted", "Wrong."),
+        ("2", "1", "supported", "Right."),
+        ("2", "2", None, ""),
+        ("2", "3", None, "Unread."),
     ]
-    checked = pd.DataFrame(said, columns=["document", "position", "verdict", "text"]).assign(system=name)
+    checked = pd.DataFrame(said, columns=["document", "unit", "verdict", "text"]).assign(system=name)
     shown, other = history_view(notes, facts, summaries, stated, checked, patients=5)
     assert (shown["patient"], other["patient"]) == (2, 1)
     assert shown["visits"] == [{"title": "Day 0", "text": "Fever."}, {"title": "Day 9", "text": "Well."}]

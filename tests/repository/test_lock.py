@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from flows.lineage.lineage import current_lineage
 from flows.repository.cache import restore_outputs
 from flows.repository.lock import keep_lock, lock_in_use, parse_lock, read_lock, restore_lock

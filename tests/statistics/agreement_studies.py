@@ -11,10 +11,10 @@ from scipy import stats
 
 from tasks.audit import card
 from tasks.judges import human_scores
-from tasks.measures.med_omit.metrics import _deviation_row
 from tasks.measures.note_qa.metrics import effect_rows
 from tasks.reproduction import conclusions
 from tasks.statistics.agreement import Correlation, correlation_interval, kappa_interval
+from tasks.statistics.deviation import deviation_row
 from tasks.statistics.intervals import Interval, difference_interval, mean_interval
 from tasks.statistics.metric_rows import Row, balanced_accuracy, detection_rows
 from tasks.statistics.misclassification import corrected_mean
@@ -188,7 +188,7 @@ def deviation_of_counts(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     """Standard deviation of Poisson counts with mean 10 (1 - p) + 1 over documents."""
     mean = 10 * (1 - p) + 1
     counts = draw.poisson(mean, n).astype(float)
-    return float(np.sqrt(mean)), _of(_deviation_row("omission_count_std", counts, {}))
+    return float(np.sqrt(mean)), _of(deviation_row("omission_count_std", counts))
 
 
 def corrected_by_clusters(draw: Draw, n: int, p: float) -> tuple[float, Interval]:

@@ -14,16 +14,18 @@ import numpy as np
 import pandas as pd
 
 from schemas.params.measures import Overlap
-from tasks.measures.doclens.judging import output_texts
-from tasks.measures.doclens.metrics import CITATION_METRICS, CLAIM_METRICS, STAGE, document_scores, metric_rows
+from tasks.measures.doclens.judging import CITATION_METRICS, CLAIM_METRICS, METRICS, output_texts
+from tasks.measures.doclens.judging import NAME as STAGE
 from tasks.measures.doclens.reproduction import ACI_BENCH, KEYS, SECTIONS
+from tasks.measures.measure import figures
+from tasks.measures.measure import scores as scores_of
 from tasks.measures.overlap import (
     agreement_rows,
     beside_claims,
-    long_scores,
     overlap_rows,
     score_outputs,
     section_rouge,
+    verdicts_of,
 )
 from tasks.statistics.agreement import correlation, correlation_interval, kappa_interval
 from tasks.statistics.intervals import mean_interval
@@ -49,9 +51,9 @@ def system_rows(
     made_by: dict[str, Any] = {"stage": stage, "seed": seed, "provenance": provenance}
     scored, absent = score_outputs(output_texts(documents, citing), documents, params)
     parts = [
-        metric_rows(judged, **made_by),
-        overlap_rows(long_scores(scored), absent, stage=stage, seed=seed),
-        agreement_rows(beside_claims(scored, document_scores(judged)), condition="agreement of metrics", **made_by),
+        figures(judged, METRICS, **made_by),
+        overlap_rows(verdicts_of(scored), absent, stage=stage, seed=seed),
+        agreement_rows(beside_claims(scored, scores_of(judged, METRICS)), condition="agreement of metrics", **made_by),
     ]
     return pd.concat(parts, ignore_index=True)
 
@@ -60,14 +62,14 @@ def recorded_rows(
     judged: pd.DataFrame, documents: Sequence[Document], params: Overlap, judge: str, *, seed: int
 ) -> pd.DataFrame:
     """METRICS of a recorded ``judge``, whose name is in each condition: scores, paired differences of systems, and
-    agreement with overlap metrics. ``judged`` is JUDGED by section.
+    agreement with overlap metrics. ``judged`` is VERDICTS by section.
     """
     made_by: dict[str, Any] = {"stage": STAGE, "seed": seed, "provenance": judge}
     claims = judged[judged["metric"].isin(CLAIM_METRICS)]
-    means = document_scores(claims.assign(condition=judge))
+    means = scores_of(claims.assign(condition=judge), METRICS)
     scored, _ = score_outputs(output_texts(documents, ()), documents, params)
     parts = [
-        metric_rows(judged.assign(condition=judge), **made_by),
+        figures(judged.assign(condition=judge), METRICS, **made_by),
         metric_table(system_difference_rows(means[means["item"] == WHOLE]), condition=judge, item=WHOLE, **made_by),
         agreement_rows(beside_claims(scored, means), condition=f"agreement of metrics, {judge}", **made_by),
         section_preferences(claims, documents, (), seed=seed, provenance=judge).assign(
@@ -82,7 +84,7 @@ def section_preferences(
 ) -> pd.DataFrame:
     """METRICS of condition "preferences of metrics": `disagreement` of claim recall with ROUGE recall by section."""
     keys = ["document", "system", "item"]
-    scores = document_scores(judged[judged["metric"] == "claim_recall"])
+    scores = scores_of(judged[judged["metric"] == "claim_recall"], METRICS)
     rouge = section_rouge(output_texts(documents, citing), documents, "soap")
     wide = rouge[rouge["metric"].isin(OTHERS)].pivot_table(index=keys, columns="metric", values="value").reset_index()
     both = scores.rename(columns={"value": "claim_recall"}).merge(wide, on=keys)
@@ -128,9 +130,9 @@ def evaluator_agreement(
 ) -> pd.DataFrame:
     """METRICS of `CONDITION`: Kendall's tau-b and the share of pairs of systems with the same order.
 
-    ``whole`` and ``sections`` are printed tables by evaluator; ``judges`` JUDGED by judge, each compared on the systems
-    that the paper has, too. Item: the score of whole notes or of sections; systems are compared within a section, and
-    tau is the mean over the sections, without an interval.
+    ``whole`` and ``sections`` are printed tables by evaluator; ``judges`` VERDICTS by judge, each compared on the
+    systems that the paper has, too. Item: the score of whole notes or of sections; systems are compared within a
+    section, and tau is the mean over the sections, without an interval.
     """
     scores = {name: _printed(whole[name], sections[name]) for name in whole}
     scores |= {name: _judge_means(judged) for name, judged in judges.items()}
@@ -156,7 +158,7 @@ def _judge_means(judged: pd.DataFrame) -> pd.DataFrame:
     ACI-BENCH's outputs stand for those of the same models in the paper.
     """
     judged = judged.assign(system=judged["system"].replace({own: printed for printed, own in ACI_BENCH.items()}))
-    found = document_scores(judged[judged["metric"].isin(CLAIM_METRICS)])
+    found = scores_of(judged[judged["metric"].isin(CLAIM_METRICS)], METRICS)
     return 100 * found.pivot_table(index=_KEYS, columns="metric", values="value").reindex(columns=list(SCORES))
 
 
@@ -184,12 +186,13 @@ def _made_by(one: str, other: str, judges: Mapping[str, Any]) -> str:
 def rules_agreement(judged: pd.DataFrame, rules: pd.DataFrame, judge: str, *, seed: int) -> pd.DataFrame:
     """METRICS of the simulator's rules against ``judge`` on the same claims, with intervals over documents.
 
-    ``judged`` and ``rules`` are JUDGED; ``rules`` as of `judged_by_rules`. Share of equal verdicts, and Cohen's kappa.
+    ``judged`` and ``rules`` are VERDICTS; ``rules`` as of `judged_by_rules`. Share of equal verdicts, and Cohen's
+    kappa.
     """
-    both = judged.merge(rules[[*KEYS, "judged"]], on=KEYS, suffixes=("", "_rules")).dropna(subset="judged")
+    both = judged.merge(rules[[*KEYS, "value"]], on=KEYS, suffixes=("", "_rules")).dropna(subset="value")
     rows = []
     for metric, part in both.groupby("metric", sort=True):
-        model, own, texts = part["judged"].astype(bool), part["judged_rules"].astype(bool), part["document"]
+        model, own, texts = part["value"].astype(bool), part["value_rules"].astype(bool), part["document"]
         about: dict[str, Any] = {"system": f"simulator's rules and {judge}", "item": str(metric)}
         rows.append(mean_row("agreement", model == own, clusters=texts, **about))
         rows.append(metric_row("kappa", *kappa_interval(model, own, clusters=texts), n=len(part), **about))

@@ -15,7 +15,7 @@ from tasks.llm.ask_all import ask_all
 from tasks.llm.calls import Ask, Call, Reply
 from tasks.llm.prompts import render
 from tasks.measures.doclens.evaluators import Evaluator, Question
-from tasks.measures.doclens.metrics import Judgement
+from tasks.measures.measure import Judgement
 from tasks.text import sections, soap
 from tasks.text.sentences import COMPARISON, sentences
 

@@ -82,7 +82,7 @@ async def judge_notes(
     rules: PromptingRules,
     params: DocLens,
 ) -> Tables:
-    """Tables judged (CLAIMS), unscored, and cited (CITED_OUTPUTS): compact notes that cite the notes' sentences."""
+    """Tables verdicts, unscored, and cited (CITED_OUTPUTS): compact notes that cite the notes' sentences."""
     citing = writer("cited_compact", params.writer_examples, name=CITED)
     documents, unwritten = await write_outputs(write, note_documents(notes, compact), [citing])
     made = await judge_written(ask, documents, prompted_documents(notes, prompts, rules), rules, params)
@@ -92,7 +92,7 @@ async def judge_notes(
         if CITED in one.outputs
     ]
     return {
-        "judged": made["judged"],
+        "verdicts": made["verdicts"],
         "cited": typed(cited, CITED_OUTPUTS),
         "unscored": pd.concat([unscored_table(unwritten), made["unscored"]], ignore_index=True),
     }
@@ -101,10 +101,10 @@ async def judge_notes(
 async def judge_written(
     ask: Ask, documents: Sequence[Document], prompted: Sequence[Document], rules: PromptingRules, params: DocLens
 ) -> Tables:
-    """Tables judged (CLAIMS) and unscored of compact notes, some of which cite, and of notes against their prompts."""
+    """Tables verdicts and unscored of compact notes, some of which cite, and of notes against their prompts."""
     own = await judge(ask, documents, Plan(citing=[CITED], claimed=[COMPACT], expected=[CITED]), params)
     asked = await judge(ask, prompted, Plan(precision=False, glossary=rules.glossary), params)
-    return {name: pd.concat([own[name], asked[name]], ignore_index=True) for name in ("judged", "unscored")}
+    return {name: pd.concat([own[name], asked[name]], ignore_index=True) for name in ("verdicts", "unscored")}
 
 
 MEQSUM = "doclens/meqsum_test.json"

@@ -8,10 +8,8 @@ from typing import Any
 import pandas as pd
 
 from schemas.params.measures import DocLens
-from schemas.tables.columns import typed
-from schemas.tables.evaluate import CLAIMS
 from tasks.llm.ask_all import Unscored
-from tasks.llm.calls import Ask, unscored_row, unscored_table
+from tasks.llm.calls import Ask, Asks, unscored_row, unscored_table
 from tasks.measures.doclens.citations import (
     MOST_UNITS,
     Statement,
@@ -22,6 +20,7 @@ from tasks.measures.doclens.citations import (
     without_citations,
 )
 from tasks.measures.doclens.evaluators import (
+    DEGREES,
     Definitions,
     Evaluator,
     Question,
@@ -29,9 +28,9 @@ from tasks.measures.doclens.evaluators import (
     condition,
     make_evaluator,
 )
-from tasks.measures.doclens.metrics import CITATION_METRICS, CLAIM_METRICS, Judgement
 from tasks.measures.doclens.subclaims import Claims, Limits, incomplete, list_subclaims
 from tasks.measures.doclens.writing import Writer, write_outputs
+from tasks.measures.measure import LOST, Judgement, Metric, Metrics, verdict_table
 from tasks.texts.document import (
     WHOLE,
     Document,
@@ -43,8 +42,37 @@ from tasks.texts.document import (
     system_names,
 )
 
-_LAST = 1_000_000
-"""Position after all claims and citations of a text."""
+NAME = "doclens"
+CLAIM_METRICS = ("claim_recall", "claim_precision")
+"""Share of the reference's claims that the output entails, (1/|L_y|) sum of I[y' => l] (Section 3.1), and share of the
+output's claims that the reference entails (Section 3.2). A text without claims has no score; an empty output recalls
+none."""
+CITATION_METRICS = ("citation_recall", "citation_precision")
+"""Share of the output's statements that their citations together entail, and share of its citations that are necessary
+(Section 3.3). A statement without citations is not supported; an output without citations has no precision."""
+# --8<-- [start:metrics]
+METRICS: Metrics = {
+    "claim_recall": Metric(
+        compared=True, task="claims", meaning="share of the reference's claims that the text entails"
+    ),
+    "claim_precision": Metric(
+        compared=True, task="claims", meaning="share of the text's claims that the reference entails"
+    ),
+    "citation_recall": Metric(
+        compared=True, task="citation recall", meaning="share of sentences fully supported by their citations"
+    ),
+    "citation_precision": Metric(
+        compared=True, task="citation precision", meaning="share of citations that are necessary for their sentence"
+    ),
+}
+_IN_PART = "{} in which a claim that is found in part counts half"
+GRADED: Metrics = {
+    f"{name}_graded": Metric(of=name, words=DEGREES, meaning=_IN_PART.format(name.replace("_", " ")))
+    for name in CLAIM_METRICS
+}
+# --8<-- [end:metrics]
+"""The claim metrics in which a claim that is found in part counts half (evaluator style ``graded``)."""
+_WORDS = {degree: word for word, degree in DEGREES.items()}
 Row = dict[str, Any]
 
 
@@ -74,10 +102,10 @@ class Plan:
 
 
 async def judge(ask: Ask, documents: Sequence[Document], plan: Plan, params: DocLens) -> Tables:
-    """Judge every system's outputs: the tables judged (CLAIMS) and unscored (UNSCORED).
+    """Judge every system's outputs: the tables verdicts (VERDICTS) and unscored (UNSCORED).
 
-    A text whose claims could not be listed, or has more of them than ``params`` allow, leaves one null judgement and an
-    unscored row; an output or section that could not be written leaves a null judgement for each metric.
+    A text whose claims could not be listed, or has more of them than ``params`` allow, leaves one failed verdict and an
+    unscored row; an output or section that could not be written leaves a failed verdict for each metric.
     """
     evaluator, limits = make_evaluator(params, ask), Limits.of(params)
     claims, unscored = await _judge_claims(ask, evaluator, documents, plan, limits)
@@ -85,8 +113,31 @@ async def judge(ask: Ask, documents: Sequence[Document], plan: Plan, params: Doc
     named = {metric: condition(params) for metric in CLAIM_METRICS}
     named |= {metric: citation_condition(params) for metric in CITATION_METRICS}
     rows = [*claims, *citations, *_lost_rows(documents, plan)]
-    judged = typed([{**row, "condition": named[row["metric"]]} for row in rows], CLAIMS)
-    return {"judged": judged, "unscored": unscored_table([*unscored, *failed])}
+    verdicts = verdict_table([{**row, "condition": named[row["metric"]]} for row in rows], judge=evaluator.label)
+    return {"verdicts": verdicts, "unscored": unscored_table([*unscored, *failed])}
+
+
+@dataclass(frozen=True)
+class DocLensMeasure:
+    """The measure: claims of outputs and references against each other, and citations against the source."""
+
+    plan: Plan
+    params: DocLens
+    name: str = NAME
+
+    @property
+    def metrics(self) -> Metrics:
+        """Its metrics, and those in degrees where the judge grades."""
+        return metrics_of(self.params)
+
+    async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
+        """As `judge`."""
+        return await judge(ask("judge"), documents, self.plan, self.params)
+
+
+def metrics_of(params: DocLens) -> Metrics:
+    """The metrics of judgements under ``params``: also in degrees where the judge grades."""
+    return {**METRICS, **(GRADED if params.evaluator == "instruction" and params.style == "graded" else {})}
 
 
 async def write_and_judge(
@@ -104,14 +155,15 @@ def _row(
     system: str,
     item: str,
     metric: str,
-    at: int,
+    at: int | str,
     text: str,
     judged: Judgement,
     reason: str | None = None,
     degree: float | None = None,
 ) -> Row:
     named = {"document": document, "system": system, "item": item, "metric": metric}
-    return {**named, "position": at, "text": text, "judged": judged, "degree": degree, "reason": reason}
+    said = {"value": None if judged is None else float(judged), "verdict": None if degree is None else _WORDS[degree]}
+    return {**named, "unit": str(at), "text": text, **said, "reason": reason}
 
 
 @dataclass(frozen=True)
@@ -238,11 +290,11 @@ def _cited(document: Document, system: str, how: Sectioning) -> list[tuple[str, 
 
 
 def _lost_rows(documents: Sequence[Document], plan: Plan) -> Iterator[Row]:
-    """Null judgements of outputs and sections that could not be written."""
+    """Failed verdicts on outputs and sections that could not be written."""
     by_id = {document.id: document for document in documents}
     for document, system, item in lost_sections(documents, plan):
         for metric in plan.metrics(by_id[document], system):
-            yield _row(document, system, item, metric, _LAST, "", None)
+            yield _row(document, system, item, metric, LOST, "", None)
 
 
 def lost_sections(documents: Sequence[Document], plan: Plan) -> Iterator[tuple[str, str, str]]:

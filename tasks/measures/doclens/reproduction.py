@@ -15,7 +15,9 @@ import pandas as pd
 from schemas.tables.columns import typed
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.measures.doclens.evaluators import Question, SimulatorEvaluator
-from tasks.measures.doclens.metrics import CLAIM_METRICS, document_scores
+from tasks.measures.doclens.judging import CLAIM_METRICS, METRICS
+from tasks.measures.measure import in_order
+from tasks.measures.measure import scores as scores_of
 from tasks.measures.overlap import rouge, section_rouge
 from tasks.reproduction.published import Cell, items, printed_cells, stand_in
 from tasks.statistics.metric_rows import metric_row, metric_table
@@ -35,7 +37,7 @@ SECTIONS = dict(zip(PARTS, ("Subjective", "Objective-Exam", "Objective-Results",
 BASELINE = "section present, no claim read"
 FEWEST_OTHERS = 2
 """Fewest other figures whose mean is a baseline that reads no claim."""
-KEYS = ["document", "system", "item", "metric", "position"]
+KEYS = ["document", "system", "item", "metric", "unit"]
 """Columns that identify a judgement of one judge."""
 ANLI = ["anli_r1", "anli_r2", "anli_r3"]
 _PART = {section: part for part, section in SECTIONS.items()}
@@ -89,8 +91,8 @@ def rouge_rows(table20: pd.DataFrame, table24: pd.DataFrame, documents: Sequence
 def whole_note_rows(table21: pd.DataFrame, judged: pd.DataFrame, model: str) -> Rows:
     """Claim recall of whole notes (Table 21): mean over notes, in percent.
 
-    ``judged``: JUDGED of ``model`` in GPT-4's place, each claim against its section of the output. The tolerance is the
-    mean error of a baseline, the other systems' mean.
+    ``judged``: VERDICTS of ``model`` in GPT-4's place, each claim against its section of the output. The tolerance is
+    the mean error of a baseline, the other systems' mean.
     """
     return _stand_in_rows("Table 21", table21, "claim_recall", _means(judged, "claim_recall"), model, note=_AS_NEAR)
 
@@ -218,13 +220,13 @@ def _distance(values: Mapping[str, float], target: Mapping[str, float]) -> list[
 
 
 async def judged_by_rules(judged: pd.DataFrame, documents: Sequence[Document]) -> pd.DataFrame:
-    """``judged``, claims of JUDGED by section, with the verdicts of the simulator's rules in place of the judge's.
+    """``judged``, claims of VERDICTS by section, with the verdicts of the simulator's rules in place of the judge's.
 
     Claims of the reference are judged against the output's section, claims of the output against the reference's.
     """
     by_id = {one.id: one for one in documents}
     claims = judged[judged["metric"].isin(CLAIM_METRICS) & judged["text"].ne("")]
-    claims = claims.sort_values(KEYS, ignore_index=True)
+    claims = in_order(claims)
     questions = []
     for (document, system, item, metric), group in claims.groupby(KEYS[:-1], sort=False):
         one = by_id[str(document)]
@@ -232,14 +234,14 @@ async def judged_by_rules(judged: pd.DataFrame, documents: Sequence[Document]) -
         premise = output if metric == "claim_recall" else reference
         questions.append(Question(f"{document}/{system}/{item}", premise, tuple(group["text"])))
     found = await SimulatorEvaluator()(questions)
-    return claims.assign(judged=pd.array([one for each in found for one in each.judgements], dtype="boolean"))
+    return claims.assign(value=[float(bool(one)) for each in found for one in each.judgements])
 
 
 def section_recalls(judged: pd.DataFrame, documents: Sequence[Document]) -> pd.DataFrame:
     """Claim recall by system and section: the mean over notes whose reference has claims in it, as in the paper.
 
-    ``judged`` is JUDGED of any judge. Columns system, section, item, value and presence: the share of these notes whose
-    output has the section.
+    ``judged`` is VERDICTS of any judge. Columns system, section, item, value and presence: the share of these notes
+    whose output has the section.
     """
     rows = [
         (system, item, share, SECTIONS[item], _presence(documents, system, item))
@@ -274,7 +276,7 @@ def word_rows(words: pd.DataFrame, documents: Sequence[Document]) -> Rows:
 
 
 def precision_rows(table21: pd.DataFrame, table25: pd.DataFrame, judged: pd.DataFrame, model: str) -> Rows:
-    """Claim precision, a mean over notes, in percent; ``judged`` is JUDGED of ``model`` in GPT-4's place."""
+    """Claim precision, a mean over notes, in percent; ``judged`` is VERDICTS of ``model`` in GPT-4's place."""
     ours = _means(judged, "claim_precision")
     return [
         row
@@ -285,7 +287,7 @@ def precision_rows(table21: pd.DataFrame, table25: pd.DataFrame, judged: pd.Data
 
 def _means(judged: pd.DataFrame, metric: str) -> dict[tuple[str, str], float]:
     """Mean of a claim metric over notes (0-1) by compared system and item: each section, and `WHOLE`."""
-    scores = document_scores(judged[judged["system"].isin([*OPEN_SYSTEMS, *ACI_BENCH.values()])])
+    scores = scores_of(judged[judged["system"].isin([*OPEN_SYSTEMS, *ACI_BENCH.values()])], METRICS)
     means = scores[scores["metric"] == metric].groupby(["system", "item"])["value"].mean()
     return {(str(system), str(item)): float(value) for (system, item), value in means.items()}
 

@@ -19,18 +19,17 @@ from flows.stages.note_qa import write_questions
 from flows.stages.span import span_chunk
 from schemas.errors import ParamsError
 from schemas.params import Params
-from tasks.llm.calls import Asks, Reply
-from tasks.llm.printed import in_printed_form
+from tasks.llm.calls import Asks, Call, Message, Reply
+from tasks.llm.printed import in_users_form
 from tasks.llm.prompt_set import use_folder
 from tasks.llm.replies import Completion, Unusable, read_reply
 from tasks.measures.doclens.evaluators import ClaimVerdicts, ExplainedVerdicts
 from tasks.measures.doclens.judging import Plan
 from tasks.measures.med_omit.fact_score import DiagnosisNames
-from tasks.measures.med_omit.judging import EndOfHistory
+from tasks.measures.med_omit.judging import SOURCE, EndOfHistory
 from tasks.measures.med_omit.replies import EvidenceClusters, Importances, Omissions
 from tasks.spans.annotation import CorrectReply, MapReply
-from tasks.texts.document import Document, documents_table
-from tasks.transport.fingerprint import Fingerprint, named_identity
+from tasks.texts.document import WHOLE, Document, documents_table
 from tasks.transport.store import ResponseStore
 from tests.golden.requests import CHOICES, PATIENT
 from tests.support.cases import each
@@ -38,8 +37,7 @@ from tests.support.endpoints import asker
 from tests.support.hosted import Hosted, completion, hosted
 from tests.support.params import shipped
 from tests.support.records import records_of
-from tests.support.scenarios import ROLE
-from tests.support.scripted import ScriptedAsk
+from tests.support.scenarios import ROLE, fingerprint
 
 FACTS = {"F0": "Dry cough.", "F1": "Fever for 3 days.", "F2": "Owns a dog."}
 CLAIMS = ("He coughs.", "Temperature < 38.", "Temperature > 38.")
@@ -56,8 +54,7 @@ CONTEXTS: dict[type[Reply], dict] = {
 
 def read(text: str, kind: type[Reply], *, printed: bool = True) -> dict:
     """The fields of a reply to a prompt that asks for the printed form, or for ours."""
-    context = {**CONTEXTS.get(kind, {}), "printed": printed}
-    found = read_reply(Completion(text, None, "stop", "m", None), kind, context)
+    found = read_reply(Completion(text, None, "stop", "m", None), kind, CONTEXTS.get(kind), is_printed=printed)
     assert found is not None
     return found.model_dump()
 
@@ -151,12 +148,11 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 def put(folder: Path, **prompts: str) -> None:
-    """Write a prompt to ``ROOM/NAME.txt`` for each ``ROOM__NAME``, and use the folder."""
+    """Write a prompt to ``ROOM/NAME.txt`` for each ``ROOM__NAME``."""
     for name, text in prompts.items():
         file = folder.joinpath(*name.split("__")).with_suffix(".txt")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    use_folder(folder)
 
 
 def scored(work: Work, frames: Frames, params: Params, replies: dict[str, str], folder: Path) -> tuple[Frames, Hosted]:
@@ -167,13 +163,12 @@ def scored(work: Work, frames: Frames, params: Params, replies: dict[str, str], 
         return completion(next((text for words, text in replies.items() if words in last), "ok"), body)
 
     async def run(base_url: str) -> Frames:
-        role = ROLE.model_copy(update={"structured": "json_object", "reasks": 0})
+        role = ROLE.model_copy(update={"base_url": base_url, "structured": "json_object", "reasks": 0})
         with ResponseStore(folder.parent / "responses.sqlite") as store:
-            async with asker(
-                store, base_url, role=role, fingerprint=Fingerprint("writer", named_identity(role))
-            ) as ask:
+            async with asker(store, base_url, role=role, fingerprint=fingerprint(base_url)) as ask:
                 return await work(frames, lambda _: ask, params)
 
+    use_folder(folder)  # only now: loading params.yaml takes its folder
     with hosted(reply) as endpoint:
         made = asyncio.run(run(endpoint.base_url))
     assert made["unscored"].empty, made["unscored"].to_dict("records")
@@ -247,10 +242,12 @@ def test_med_omit_lists_omissions_categories_and_evidence(folder: Path, comment:
     frames = {"documents": documents_table(documents)}
     chosen = {name: replies[name] for name in order}
     made, endpoint = scored(judge_compact, frames, shipped(), chosen, folder)
-    omitted = made["omitted"].set_index(["system", "fact"])["omitted"]
-    assert omitted["short"].tolist() == [False, False, True] and not omitted["long"].any()
-    assert made["facts"].set_index("fact")["category"].to_dict() == {"F0": "critical", "F1": "critical", "F2": "other"}
-    assert made["facts"]["score"].notna().all()
+    values = made["verdicts"].set_index(["metric", "system", "unit"]).sort_index()
+    assert values.loc[("omitted", "short"), "value"].to_dict() == {"F0": 0, "F1": 0, "F2": 1}
+    assert values.loc[("omitted", "long"), "value"].to_dict() == {"F0": 0, "F1": 0, "F2": 0}
+    grades = values.loc[("importance", SOURCE)]
+    assert grades["verdict"].to_dict() == {"F0": "critical", "F1": "critical", "F2": "other"}
+    assert grades["weight"].notna().all(), "supporting and refuting clusters are read"
     assert ("response_format" in sent(endpoint, "RANKED")) is not bool(comment)
 
 
@@ -262,15 +259,15 @@ def test_doclens_judges_claims_by_their_text(folder: Path, style: str) -> None:
     if style == "json_cot":
         verdicts = [{**one, "explanation": "as it says"} for one in verdicts]
     params = shipped(doclens={"style": style})
-    documents = [Document("a", ("Source.",), reference="Ref.", outputs={"m": "Out."}, claims={"whole": CLAIMS})]
+    documents = [Document("a", ("Source.",), reference="Ref.", outputs={"m": "Out."}, claims={WHOLE: CLAIMS})]
 
     async def work(frames: Frames, asks: Asks, params: Params) -> Frames:
         return await judge_summaries([], Plan(precision=False), frames, asks, params)
 
     replies = {"ENTAILED": json.dumps(verdicts)}
     made, endpoint = scored(work, {"documents": documents_table(documents)}, params, replies, folder)
-    judged = made["judged"].sort_values("position")
-    assert judged["judged"].tolist() == [True, True, False]
+    judged = made["verdicts"].sort_values("unit")
+    assert judged["value"].tolist() == [1, 1, 0]
     assert judged["reason"].notna().all() == (style == "json_cot")
     assert "response_format" not in sent(endpoint, "ENTAILED")
 
@@ -286,7 +283,8 @@ def test_ehrnoteqa_writes_questions_in_the_printed_layout(folder: Path) -> None:
         "ASK": "- Question: Which cough does he have?\n- Answer: A dry one\n- Reason: It is charted.",
         "OFFER": f"- Question: Which?\n- Answer Choices:\n{lettered}\n- Correct Answer: A\n- Reason: It is charted.",
     }
-    params = shipped(note_qa={"protocol": "paper"})
+    named = {"base_url": "http://127.0.0.1:8000/v1", "temperature": 0.7}
+    params = shipped(note_qa={"protocol": "paper"}, roles={"annotator": named, "judge": named})
     made, _ = scored(write_questions, {"patients": PATIENT}, params, replies, folder)
     (question,) = made["questions"].to_dict("records")
     right = json.loads(question["choices"])["ABCDE".index(question["answer"])]
@@ -294,8 +292,9 @@ def test_ehrnoteqa_writes_questions_in_the_printed_layout(folder: Path) -> None:
 
 
 def test_a_comment_that_names_another_form_is_an_error_and_prompts_of_ours_are_left_alone(folder: Path) -> None:
-    ask = ScriptedAsk(lambda _: "")
-    assert in_printed_form(ask, "tasks.spans", "map") is ask
+    call = Call("1/map", (Message("user", "?"),), MapReply)
+    assert in_users_form(call, "tasks.spans", "map") is call
     put(folder, spans__map="[user]\n{# reply: print #}{{ note }} {{ compact }} {{ phrases }}")
+    use_folder(folder)
     with pytest.raises(ParamsError, match=r"prompt spans/map: reply: print is no form of a reply; expected"):
-        in_printed_form(ask, "tasks.spans", "map")
+        in_users_form(call, "tasks.spans", "map")

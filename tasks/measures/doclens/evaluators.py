@@ -19,7 +19,7 @@ from schemas.errors import ParamsError
 from schemas.params.base import Device
 from schemas.params.measures import DocLens
 from tasks.llm.calls import Answer, Ask, Call, Reply
-from tasks.llm.printed import PrintedReply, in_printed_form
+from tasks.llm.printed import in_users_form
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
 from tasks.measures.measure import Judgement
@@ -117,15 +117,15 @@ class Evaluator(Protocol):
     async def __call__(self, questions: Sequence[Question]) -> list[Verdicts]: ...
 
 
-class _NumberedVerdicts(PrintedReply):
+class _NumberedVerdicts(Reply):
     """Base of verdicts on numbered claims; the context's ``claims`` is their number, ``texts`` has the claims."""
 
     @classmethod
-    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> Any:
+    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> dict[str, Any] | None:
         """Tables 13 and 15: ``[{"claim": text, "explanation": reason, "entailment prediction": 1 or 0}, ...]``."""
         entries = printed.get("verdicts") if isinstance(printed, dict) else printed
         if not isinstance(entries, list) or not all(isinstance(one, dict) and set(one) >= _PRINTED for one in entries):
-            return printed
+            return None
         claims = [" ".join(text.split()) for text in context["texts"]]
         verdicts = []
         for one in entries:
@@ -249,8 +249,7 @@ class InstructionEvaluator:
         found = {at: verdicts for at, question in enumerate(distinct) if (verdicts := self._without_call(question))}
         asked = [at for at in range(len(distinct)) if at not in found]
         chosen = [distinct[at] for at in asked]
-        ask = in_printed_form(self._ask, __package__, f"entail_{self.style}")
-        read = await ask_in_parts(ask, chosen, self.claims_a_call, self._call, self._read)
+        read = await ask_in_parts(self._ask, chosen, self.claims_a_call, self._call, self._read)
         found |= dict(zip(asked, read, strict=True))
         return [_repeated(found[at], question) for at, question in enumerate(questions)]
 
@@ -269,9 +268,10 @@ class InstructionEvaluator:
         return self.style == "graded"
 
     def _call(self, question: Question) -> Call:
+        prompt = f"entail_{self.style}"
         messages = render(
             __package__,
-            f"entail_{self.style}",
+            prompt,
             premise=question.premise,
             claims=question.claims,
             definitions=question.definitions,
@@ -281,7 +281,8 @@ class InstructionEvaluator:
         )
         context = {"claims": len(question.claims), "texts": question.claims}
         least = tokens_needed("".join(question.claims), times=2) + VERDICT_TOKENS * len(question.claims)
-        return Call(question.key, messages, reply=_REPLIES[self.style], context=context, least_tokens=least)
+        call = Call(question.key, messages, reply=_REPLIES[self.style], context=context, least_tokens=least)
+        return in_users_form(call, __package__, prompt)
 
     def _read(self, question: Question, answer: Answer) -> Verdicts:
         nothing: tuple[Judgement, ...] = (None,) * len(question.claims)

@@ -21,8 +21,8 @@ from pydantic import ValidationInfo, field_validator
 from schemas.params.learning import Embed
 from schemas.params.measures import MedOmit
 from tasks.llm.ask_all import Unscored, ask_all, ask_texts
-from tasks.llm.calls import Ask, Asks, Call, unscored_row, unscored_table
-from tasks.llm.printed import PrintedReply, in_printed_form
+from tasks.llm.calls import Ask, Asks, Call, Reply, unscored_row, unscored_table
+from tasks.llm.printed import in_users_form
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
 from tasks.measures.measure import LOST, Metric, Metrics, verdict_table
@@ -222,16 +222,16 @@ def output_parts(documents: Iterable[Document], scope: str) -> Texts:
     return found
 
 
-class EndOfHistory(PrintedReply):
+class EndOfHistory(Reply):
     """The number of the last line on the patient's report."""
 
     last_line: int
 
     @classmethod
-    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> Any:
+    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> dict[str, Any] | None:
         """Prompt 5: ``{line number: line}``."""
         is_printed = isinstance(printed, dict) and len(printed) == 1 and next(iter(printed)) != "last_line"
-        return {"last_line": next(iter(printed))} if is_printed else printed
+        return {"last_line": next(iter(printed))} if is_printed else None
 
     @field_validator("last_line")
     @classmethod
@@ -248,16 +248,12 @@ async def truncate_dialogues(ask: Ask, dialogues: Mapping[str, str], least: int)
     A dialogue with fewer than ``least`` lines left is unscored.
     """
     lines = {key: [line for line in dialogue.split("\n") if line.strip()] for key, dialogue in dialogues.items()}
-    calls = {
-        key: Call(
-            f"{key}/truncate",
-            render(__package__, "truncate", lines=listed),
-            EndOfHistory,
-            context={"lines": len(listed)},
-        )
-        for key, listed in lines.items()
-    }
-    found, unscored = await ask_all(in_printed_form(ask, __package__, "truncate"), calls, EndOfHistory, "truncate")
+    calls = {}
+    for key, listed in lines.items():
+        messages = render(__package__, "truncate", lines=listed)
+        call = Call(f"{key}/truncate", messages, EndOfHistory, context={"lines": len(listed)})
+        calls[key] = in_users_form(call, __package__, "truncate")
+    found, unscored = await ask_all(ask, calls, EndOfHistory, "truncate")
     cut = {key: lines[key][: value.last_line + 1] for key, value in found.items()}
     reason = f"fewer lines up to the end of the history than med_omit.least_lines, {least}"
     unscored += [

@@ -16,7 +16,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator, model_validator
 
 from tasks.llm.calls import Reply
-from tasks.llm.printed import PrintedReply
 from tasks.measures.med_omit.fact_score import Category, DiagnosisNames, Likelihood
 
 _ID = re.compile(
@@ -146,16 +145,16 @@ class IncludedFact(Reply):
     included: Annotated[Literal["yes", "partly", "no"], AnyCase]
 
 
-class Omissions(PrintedReply):
+class Omissions(Reply):
     """A verdict for every fact."""
 
     facts: list[IncludedFact]
 
     @classmethod
-    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> Any:
+    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> dict[str, Any] | None:
         """Prompt 2: ``{id: [fact, explanation]}`` of the omitted facts; ``{}`` where there are none."""
         if not isinstance(printed, dict) or "facts" in printed:
-            return printed
+            return None
         facts: Mapping[str, str] = context["facts"]
         omitted = {}
         for given, said in printed.items():
@@ -182,14 +181,15 @@ class FactCategory(Reply):
     category: Annotated[Category, AnyCase]
 
 
-class Importances(PrintedReply):
+class Importances(Reply):
     """A category for every fact."""
 
     facts: list[FactCategory]
 
     @classmethod
-    def from_lines(cls, text: str, context: Mapping[str, Any]) -> Any:
+    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> dict[str, Any] | None:
         """Prompt 3: a line ``Category|name``, then a line ``rank|id|fact`` for each of its facts."""
+        text = printed if isinstance(printed, str) else ""
         lines = [line.strip(" \t*-`|") for line in text.splitlines() if "|" in line]
         if not any(_CATEGORY.fullmatch(line) for line in lines):
             return None
@@ -233,16 +233,16 @@ class Evidence(Reply):
         return given if names is None else names.known(given)
 
 
-class EvidenceClusters(PrintedReply):
+class EvidenceClusters(Reply):
     """The facts that are evidence for every diagnosis, or against it, as asked."""
 
     clusters: list[Evidence]
 
     @classmethod
-    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> Any:
+    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> dict[str, Any] | None:
         """Prompt 4: ``{diagnosis: {id: explanation}}``; an empty list where no fact is evidence."""
         if not isinstance(printed, dict) or "clusters" in printed:
-            return printed
+            return None
         return {
             "clusters": [
                 {

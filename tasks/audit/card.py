@@ -31,7 +31,8 @@ from tasks.statistics.metric_rows import (
     metric_row,
     metric_table,
 )
-from tasks.statistics.paired_verdicts import LEVEL, Board, Compared, agreement_rows, compared, holm, right, tested_rows
+from tasks.statistics.paired_verdicts import Board, Compared, agreement_rows, compared, right, tested_rows
+from tasks.statistics.sign_flips import LEVEL, holm
 
 STAGE = "audit"
 UNSTEADY = 0.02

@@ -1,4 +1,4 @@
-"""Two cards on the same cases, and what is required of one; tests as in `tasks.statistics.paired_verdicts`."""
+"""Two cards on the same cases, and what is required of one; tests as in `tasks.statistics.sign_flips`."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import hypergeom
 
-from tasks.statistics.paired_verdicts import LEVEL, compared, holm, right
+from tasks.statistics.paired_verdicts import compared, right
+from tasks.statistics.sign_flips import LEVEL, holm
 
 KIND_LEVEL = 0.01
 """Level of all kinds of cases together, so that a card of a judge without a weakness has a finding in 6% at most."""

@@ -33,7 +33,7 @@ from tasks.audit.cases import (
 )
 from tasks.audit.comparisons import failed_requirements, weaker_kinds
 from tasks.audit.correction import corrected_rows, label_half_width, label_plans
-from tasks.statistics.paired_verdicts import flip_p, holm
+from tasks.statistics.sign_flips import flip_p, holm
 from tests.support.params import shipped
 from tests.support.scripted import DirectAsk, ScriptedAsk
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tasks.audit.card import _ac1, holm
+from tasks.audit.card import _ac1
 from tasks.dataset.splits import SPLITS
 from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
 from tasks.exchange.label_studio import labelling_config, write_tasks
@@ -20,6 +20,7 @@ from tasks.statistics.agreement import cohen_kappa
 from tasks.statistics.intervals import _wilson
 from tasks.statistics.misclassification import corrected_share
 from tasks.statistics.prediction_powered import powered_share
+from tasks.statistics.sign_flips import holm
 from tests.dataset.test_export import export_files
 from tests.exchange.test_formats import EXAMPLE, LABELS
 from tests.support.imports import ROOT

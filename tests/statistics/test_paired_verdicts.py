@@ -5,7 +5,8 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from tasks.statistics.intervals import ratio_interval
-from tasks.statistics.paired_verdicts import Board, agreement_rows, family_level
+from tasks.statistics.paired_verdicts import Board, agreement_rows
+from tasks.statistics.sign_flips import family_level
 
 
 def votes(**by_judge: list[bool | None]) -> pd.DataFrame:

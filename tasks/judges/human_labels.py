@@ -82,8 +82,7 @@ def label_rows(
 ) -> pd.DataFrame:
     """METRICS of one judge: share judged true, both estimates of the share that is true, and the errors it finds.
 
-    ``labels`` has the columns item, judged, label and cluster (`read_labels`). ``effective_labels`` is the number of
-    labels that would be as certain as the powered estimate without a judge.
+    ``labels`` has the columns item, judged, label and cluster (`read_labels`).
     """
     known, other = labels[labels["label"].notna()], labels[labels["label"].isna()]
     truth, judged = known["label"].to_numpy(dtype=bool), known["judged"].to_numpy(dtype=bool)
@@ -97,8 +96,7 @@ def label_rows(
     rows = [
         mean_row("labelled_share", truth, clusters=clusters, seed=seed),
         metric_row("judged_share", float(labels["judged"].mean()) if len(labels) else NAN, n=len(labels)),
-        metric_row("powered_share", powered.value, powered.low, powered.high, n=len(known)),
-        metric_row("effective_labels", powered.effective_labels, n=len(known)),
+        metric_row("powered_share", *powered, n=len(known)),
         metric_row("corrected_share", *shares, n=len(labels)),
         metric_row("corrected_share_possible", float(corrected.inside), n=len(known)),
     ]

@@ -75,11 +75,12 @@ class Board:
 
 
 def agreement_rows(boards: Sequence[Board]) -> list[Row]:
-    """Rows on every pair of judges: Cohen's kappa, and the difference of their answers with its p-values.
+    """Rows on every pair of judges: the difference of their answers with its p-values, and Cohen's kappa.
 
     System: the first judge; condition: "against" the other; item: the board's. Differences are first less other, of
     right answers, or of yes answers where the truth is not known; their intervals and p-values hold for all boards
-    together. Cases that one of them failed on count as in `compared`.
+    together. Cases that one of them failed on count as in `compared`. Kappa depends on how frequent yes is, so that
+    there is none for cases with a known truth, whose mix was chosen.
     """
     pairs = [(board, str(a), str(b)) for board in boards for a, b in combinations(board.votes.columns, 2)]
     level = family_level(len(pairs))
@@ -92,12 +93,12 @@ def agreement_rows(boards: Sequence[Board]) -> list[Row]:
     for (board, first, second), one, p, p_scored in zip(pairs, found, adjusted, scored, strict=True):
         keys: Row = {"system": first, "condition": f"against {second}", "item": board.item, "unscored": one.unscored}
         keys["provenance"] = f"judges: {first}, {second}"
-        known = board.votes[[first, second]].dropna()
-        one_says, other_says = known[first].to_numpy(bool), known[second].to_numpy(bool)
-        texts = board.clusters.loc[known.index].to_numpy()
-        kappa = kappa_interval(one_says, other_says, clusters=texts)
+        if board.truth is None:
+            known = board.votes[[first, second]].dropna()
+            says = (known[name].to_numpy(bool) for name in (first, second))
+            kappa = kappa_interval(*says, clusters=board.clusters.loc[known.index].to_numpy())
+            rows.append(metric_row("kappa", *kappa, n=len(known), **keys))
         metric = "yes_difference" if board.truth is None else "accuracy_difference"
-        rows.append(metric_row("kappa", *kappa, n=len(known), **keys))
         rows += tested_rows(metric, one, p, p_scored, **keys)
     return rows
 

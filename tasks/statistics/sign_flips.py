@@ -24,6 +24,9 @@ from tasks.statistics.intervals import LEVEL as CONFIDENCE
 from tasks.statistics.intervals import Floats
 
 LEVEL = 0.05
+DRAWS = 2000
+FEWEST = 8
+"""Differences of fewer records are not tested."""
 _BLOCK, _CELLS = 250, 10_000_000  # draws, and signs, at once, to bound memory
 _TIE = 1e-6  # relative; rounding must not break ties of draws with the observed value
 _LARGEST = 35.0  # beyond it the tail probability underflows

@@ -19,15 +19,12 @@ from scipy.stats import beta, t
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import SYSTEM_COMPARISONS
 from tasks.statistics.intervals import difference_interval, joined, linearised_interval, mean_interval
-from tasks.statistics.sign_flips import LEVEL, adjusted_p, standard_error
+from tasks.statistics.sign_flips import DRAWS, FEWEST, LEVEL, adjusted_p, standard_error
 from tasks.tracking.contributions import differences_of
 from tasks.tracking.measures import Ids, Measure
 from tasks.tracking.pairing import PairedMeasure, failure_rates, pair
 
-DRAWS = 2000
 POWER = 0.8
-FEWEST = 8
-"""Measures with fewer records are shown, but not tested; those without bounds have no interval."""
 FLIPS = 6
 """Fewest differing records whose signs can all agree with a probability below LEVEL: 2 / 2**6."""
 _TINY = 1e-12
@@ -68,7 +65,8 @@ def compare_all(comparisons: Sequence[Sequence[PairedMeasure]], *, seed: int, dr
     """Compare lineages B with lineage A on a family of measures each and their failure rates, with p adjusted for all.
 
     Returns a table per lineage, one row per measure: its key; ``a``, ``b``; ``difference`` (b - a) with its own 95%
-    interval ``low``, ``high``; ``p``, adjusted, nan for fewer than `FEWEST` records; ``changed``: p < 5%, also with
+    interval ``low``, ``high`` (none for fewer than `FEWEST` records of a measure without bounds); ``p``, adjusted, nan
+    for fewer records; ``changed``: p < 5%, also with
     those scores of failed records that speak most against it; ``n`` records; ``unpaired``: records that only one
     lineage attempted; ``failed_a``, ``failed_b``: records that only this lineage failed to score; ``failed_both``;
     ``bound_low``, ``bound_high``: range of the difference over all possible scores of failed records; ``detectable``:

@@ -27,7 +27,6 @@ def test_both_estimates_contain_the_true_share_and_use_the_verdicts() -> None:
     found = rows.set_index("metric")
     assert found.loc["powered_share", "low"] < 0.6 < found.loc["powered_share", "high"]
     assert found.loc["corrected_share", "low"] < 0.6 < found.loc["corrected_share", "high"]
-    assert found.loc["effective_labels", "value"] > 250  # 200 labels alone
     assert found.loc["corrected_share_possible", "value"] == 1
 
 

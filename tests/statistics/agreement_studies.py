@@ -139,16 +139,6 @@ def pearson_difference(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     return p - 0.5, _of(row)
 
 
-def pearson_within(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
-    """Three systems' outputs for each of n documents; their scores correlate at p within documents, at 0 between."""
-    score, metric = correlated(draw, 3 * n, p)
-    documents = np.repeat(np.arange(n), 3)
-    table = pd.DataFrame({"document": documents, "score": score + draw.normal(size=n)[documents]})
-    table["metric"] = metric + draw.normal(size=n)[documents]
-    (row,) = human_scores.within_rows(table, ["metric"], ["score"])
-    return p, _of(row)
-
-
 def auc(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     """A third of n summaries has a hallucination; their values are lower with probability p."""
     wrong = draw.permutation(np.arange(n) % 3 == 0)
@@ -267,7 +257,6 @@ STUDIES = {
     "Pearson's r": pearson,
     "Pearson's r, three systems a document": partial(correlation_of_clusters, "pearson", 3),
     "Spearman's rho, three systems a document": partial(correlation_of_clusters, "spearman", 3),
-    "Pearson's r within documents, three systems": pearson_within,
     "difference of two Pearson's r": pearson_difference,
     "area under the curve": auc,
     "balanced accuracy, clusters of 4": judge_card,

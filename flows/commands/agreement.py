@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -65,7 +65,7 @@ def main(
     table = _table(data, id_, system, human)
     table, added = (table, []) if evaluation is None else _add_scores(table, evaluation)
     metrics = _metrics(table, data, human, metric, added)
-    about = {"system": "all systems"}
+    about: dict[str, Any] = {"system": "all systems"}
     strata = {ALL: table["document"].notna().to_numpy()}
     pairs = [(first, second) for place, first in enumerate(metrics) for second in metrics[place + 1 :]]
     rows = correlation_rows(table, metrics, human, strata, **about) + within_rows(table, metrics, human, **about)

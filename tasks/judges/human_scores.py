@@ -136,7 +136,7 @@ def adjusted_rows(
                 about: Row = {"item": f"{first} - {second}", "condition": f"{score}, {ALL}", **shared}
                 rows.append({"n": int(kept.sum()), "unscored": int((~kept).sum()), **about})
                 family.append(Differences(records, one - other))
-    p = adjusted_p(family, np.random.default_rng(seed), draws) if family else []
+    p = adjusted_p(family, np.random.default_rng(seed), draws) if family else np.zeros(0)
     return [metric_row("p_value_adjusted", float(one), **row) for row, one in zip(rows, p, strict=True)]
 
 

@@ -95,8 +95,8 @@ def agreement_rows(boards: Sequence[Board]) -> list[Row]:
         keys["provenance"] = f"judges: {first}, {second}"
         if board.truth is None:
             known = board.votes[[first, second]].dropna()
-            says = (known[name].to_numpy(bool) for name in (first, second))
-            kappa = kappa_interval(*says, clusters=board.clusters.loc[known.index].to_numpy())
+            one_says, other_says = (known[name].to_numpy(bool) for name in (first, second))
+            kappa = kappa_interval(one_says, other_says, clusters=board.clusters.loc[known.index].to_numpy())
             rows.append(metric_row("kappa", *kappa, n=len(known), **keys))
         metric = "yes_difference" if board.truth is None else "accuracy_difference"
         rows += tested_rows(metric, one, p, p_scored, **keys)

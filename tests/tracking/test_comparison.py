@@ -9,10 +9,10 @@ from scipy.stats import ttest_ind
 
 from tasks.reporting.comparison_page import Compared, terminal_text
 from tasks.tracking.comparison import DIRECTED, UNDECIDED, compare_all
+from tasks.tracking.contributions import contributions
 from tasks.tracking.differences import cost_table
 from tasks.tracking.measures import Measure, prediction_measures, question_contents, score_measures, unscored_records
 from tasks.tracking.pairing import PairedMeasure, pair, pair_or_split
-from tasks.tracking.sign_flips import contributions
 from tests.support.cases import each
 from tests.support.null_pairs import KINDS, SIZES, UNEQUAL, alarm_rate, compare, failing_pairs, null_pairs
 

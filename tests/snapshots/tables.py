@@ -17,6 +17,23 @@ SHOWN = 8
 """Differences of a table that are listed; the others are counted."""
 
 
+LONG, LISTED = 500, 150
+"""Rows of a table that is not kept whole, and about how many of its rows are."""
+
+
+def shortened(table: pd.DataFrame) -> pd.DataFrame:
+    """A table as it is kept: of a long one, every n-th row, and the sums of all its rows by condition and metric.
+
+    A row that is missing or has another sign, value or denominator changes a sum.
+    """
+    if len(table) <= LONG or "condition" not in table:
+        return table
+    groups = table.groupby(["condition", "metric"])
+    sums = groups[list(table.select_dtypes("number"))].sum().reset_index()
+    sums["item"] = [f"sum of {size} rows" for size in groups.size()]
+    return pd.concat([table.iloc[:: len(table) // LISTED], sums]).reindex(columns=table.columns)
+
+
 def as_text(column: pd.Series, digits: int = DIGITS) -> pd.Series:
     """Cells as a snapshot holds them: counts and words whole, other numbers with that many significant digits."""
     if pd.api.types.is_float_dtype(column):
@@ -34,7 +51,7 @@ def _digits(value: float, digits: int) -> str:
 
 def written(table: pd.DataFrame) -> str:
     """The snapshot of a table."""
-    return table.apply(as_text).to_csv(index=False, lineterminator="\n")
+    return shortened(table).apply(as_text).to_csv(index=False, lineterminator="\n")
 
 
 def differences(name: str, snapshot: str, table: pd.DataFrame) -> list[str]:
@@ -46,6 +63,7 @@ def differences(name: str, snapshot: str, table: pd.DataFrame) -> list[str]:
     if list(expected) != list(table):
         return [f"{name}: columns {', '.join(table)}; expected {', '.join(expected)}"]
     names = _names(expected)
+    table = shortened(table)
     rows, kept = _rows(table.apply(as_text, digits=6), names), _rows(expected, names)
     lines = [f"{name}, row {row}: missing" for row in kept if row not in rows]
     lines += [f"{name}, row {row}: not expected" for row in rows if row not in kept]

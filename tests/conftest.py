@@ -19,18 +19,19 @@ gc.disable()  # while modules are imported, all of which stay: a quarter of the 
 
 FIRST = ("tests/dag", "tests/snapshots/test_published.py", "tests/snapshots/test_default.py", "tests/cassettes")
 """What takes longest, in the order in which it begins."""
+TOGETHER = ("tests/dag/", "tests/browser/", "tests/rebuild/")
 HANGS_S = 300
 """A test that runs no DAG and takes longer hangs; on two cores shared by three processes the slowest takes 45 s."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Deal modules out to the workers, and those that share the built clone as one."""
+    """Deal modules out to the workers; those that share a clone, a browser or a server go to one."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByModule(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "tests/dag" if nodeid.startswith("tests/dag/") else nodeid.split("::")[0]
+            return next((folder for folder in TOGETHER if nodeid.startswith(folder)), nodeid.split("::")[0])
 
     return ByModule(config, log)
 

@@ -17,7 +17,6 @@ FEW_RECORDS: dict[str, Any] = {
     "planted_errors__each": 2,
     "planted_errors__rounds": 2,
     "planted_errors__assertions": 2,
-    "network__draws": 20,
     "network__held_out": 100,
     "baselines__seeds": [0],
     "baselines__neural__least_rows": 100,

@@ -17,23 +17,6 @@ SHOWN = 8
 """Differences of a table that are listed; the others are counted."""
 
 
-LONG, LISTED = 500, 150
-"""Rows of a table that is not kept whole, and about how many of its rows are."""
-
-
-def shortened(table: pd.DataFrame) -> pd.DataFrame:
-    """A table as it is kept: of a long one, every n-th row, and the sums of all its rows by condition and metric.
-
-    A row that is missing or has another sign, value or denominator changes a sum.
-    """
-    if len(table) <= LONG or "condition" not in table:
-        return table
-    groups = table.groupby(["condition", "metric"])
-    sums = groups[list(table.select_dtypes("number"))].sum().reset_index()
-    sums["item"] = [f"sum of {size} rows" for size in groups.size()]
-    return pd.concat([table.iloc[:: len(table) // LISTED], sums]).reindex(columns=table.columns)
-
-
 def as_text(column: pd.Series, digits: int = DIGITS) -> pd.Series:
     """Cells as a snapshot holds them: counts and words whole, other numbers with that many significant digits."""
     if pd.api.types.is_float_dtype(column):
@@ -47,6 +30,27 @@ def _digits(value: float, digits: int) -> str:
         return str(value)
     rounded = 0.0 if abs(value) < NOTHING else float(value)
     return np.format_float_positional(rounded, digits, unique=False, fractional=False, trim="-")
+
+
+LONG, LISTED = 500, 150
+"""Rows of a table that is not kept whole, and about how many of its rows are."""
+
+
+def shortened(table: pd.DataFrame) -> pd.DataFrame:
+    """A table as it is kept: of a long one, every n-th row, and the sums of all its rows.
+
+    They are by condition, metric and, of at most five, system. A row that is missing or has another sign, value or
+    denominator changes a sum. Numbers are added as they are kept.
+    """
+    if len(table) <= LONG or "condition" not in table:
+        return table
+    numbers = table.select_dtypes("number")
+    kept = numbers.apply(as_text).apply(pd.to_numeric).astype(numbers.dtypes)
+    by = ["condition", "metric", *(["system"] if "system" in table and table["system"].nunique() <= 5 else [])]
+    groups = kept.groupby([table[name] for name in by])
+    sums = groups.sum().reset_index()
+    sums["item"] = [f"sum of {size} rows" for size in groups.size()]
+    return pd.concat([table.iloc[:: len(table) // LISTED], sums]).reindex(columns=table.columns)
 
 
 def written(table: pd.DataFrame) -> str:

@@ -17,7 +17,14 @@ import yaml
 yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 gc.disable()  # while modules are imported, all of which stay: a quarter of the time to collect the tests
 
-FIRST = ("tests/dag", "tests/snapshots/test_published.py", "tests/snapshots/test_default.py", "tests/cassettes")
+FIRST = (
+    "tests/dag/test_whole_dag.py",
+    "tests/dag/test_lived.py",  # copies the clone before other tests start its server
+    "tests/dag",
+    "tests/snapshots/test_published.py",
+    "tests/snapshots/test_default.py",
+    "tests/cassettes",
+)
 """What takes longest, in the order in which it begins."""
 TOGETHER = ("tests/dag/", "tests/browser/", "tests/rebuild/")
 HANGS_S = 300

@@ -1,7 +1,5 @@
 """Params that are taken back are no reason to run anything again: DVC's run-cache has the outputs of each stage."""
 
-import multiprocessing
-import os
 import sys
 from pathlib import Path
 
@@ -9,9 +7,11 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
-from flows.rebuild.dvc_stage import UNCHANGED, main
+from flows.rebuild.dvc_stage import UNCHANGED
 from flows.rebuild.plan import stages_to_run
 from flows.repository.pipeline import MAIN
+from flows.repository.processes import start_group
+from tests.support.imports import ROOT
 
 STAGES = {
     "sample": {"params": ["records"], "outs": ["data/sample"]},
@@ -22,14 +22,13 @@ STAGES = {
     },
     "report": {"deps": ["reports/review.csv"], "outs": ["data/report"]},
 }
-PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["flows.rebuild.dvc_stage", "dvc.repo"])
 
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A small pipeline like dvc.yaml, whose stages join what they read and log that they ran."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     Repo.init(no_scm=True).close()
     stages = {}
     for name, stage in STAGES.items():
@@ -42,21 +41,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("returned/forms/.gitkeep").touch()
 
 
-def run_stage(folder: Path, name: str) -> None:
-    """What `flows.rebuild.dvc_stage` does, in a process that has imported DVC."""
-    os.chdir(folder)
-    sys.exit(main(f"{MAIN}:{name}"))
-
-
 def stages_run(records: int) -> list[str]:
     """Rebuild with that many records, as `vignette repro` does; returns the stages whose command ran."""
     Path("params.yaml").write_text(f"records: {records}\n")
     Path("ran").unlink(missing_ok=True)
     for name in stages_to_run(MAIN):
-        process = PROCESSES.Process(target=run_stage, args=(Path.cwd(), name))
-        process.start()
-        process.join()
-        assert process.exitcode in (0, UNCHANGED)
+        command = [sys.executable, "-m", "flows.rebuild.dvc_stage", f"{MAIN}:{name}"]
+        assert start_group(command, {}).wait() in (0, UNCHANGED)
     return sorted(Path("ran").read_text().split()) if Path("ran").exists() else []
 
 

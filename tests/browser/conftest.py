@@ -1,4 +1,4 @@
-"""One browser for the tests of a module; each test opens a fresh profile in it."""
+"""One browser for the tests of this folder; each test opens a fresh profile in it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with launched() as running:
         yield running

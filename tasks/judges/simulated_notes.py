@@ -14,7 +14,6 @@ from tasks.llm.calls import Message
 from tasks.notes.writing import conversation, note_messages, sample_index
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.truth import Truth, compact_truth, truth
-from tasks.simulator.writer.notes import planned_error
 
 WRITER, ERRING = "vignette-writer", "vignette-writer-calibration"
 """Models of the simulator: the usual writer, and one that plants an error in most texts."""
@@ -30,11 +29,6 @@ GoldNotes = dict[str, dict[int, Truth]]
 def written(prompt: str, model: str, number: int) -> tuple[Truth, ...]:
     """The notes of a reply to ``prompt``; ``number`` is the sample index."""
     return truth(_request(note_messages(prompt), model, number))
-
-
-def error_to_be_written(prompt: str, model: str, number: int) -> str | None:
-    """The kind of error in the first of the notes that `written` would return."""
-    return planned_error(_request(note_messages(prompt), model, number))
 
 
 def compacted(prompt: str, note: Truth, model: str, number: int) -> Truth:

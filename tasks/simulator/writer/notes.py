@@ -116,11 +116,6 @@ def write_notes(request: ChatRequest, rates: ErrorRates | None = None) -> list[W
     return [_unrelated(*planned, complaint) for planned, complaint in zip(plans, drawn, strict=True)]
 
 
-def planned_error(request: ChatRequest, rates: ErrorRates | None = None) -> str | None:
-    """Return the kind of error in the first of the requested notes, which is drawn before the note is written."""
-    return _planted_plan(request, _instructions(request), rates)[1].kind
-
-
 def _instructions(request: ChatRequest) -> Instructions:
     return read_instructions(request.task or NOTE_TASKS[0], request.last)
 

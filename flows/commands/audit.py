@@ -24,7 +24,7 @@ def main(
     judges: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[JUDGE]...", help="simulator (rules, the default), a role of params.yaml, or MODEL@URL."
+            metavar="[JUDGE]...", help="MODEL@URL, a role of params.yaml, or simulator (rules, for a dry run)."
         ),
     ] = None,
     cases: Annotated[int, typer.Option(help="Claims; the other tasks are scaled with them.")] = 2000,
@@ -84,6 +84,7 @@ def main(
     use_instruction_set(loaded.runtime.instruction_set)  # before the imports below, which load NumPy
     from flows.evaluation.audit import judged, judges_of, make_audit, reasons, tasks_of
     from flows.evaluation.cards import FORMAT, card_files, provenance, read_card, stems
+    from flows.evaluation.judges import NO_JUDGE
     from flows.runtime.folders import require_replaceable, write_export
     from tasks.audit.card import card_table
 
@@ -103,7 +104,10 @@ def main(
     _require_numbers(cases, takes, seed, plan)
     earlier, folder = None if against is None else read_card(against), out or Path("audit")
     files = stems(verdicts or [])
-    every = [] if files or export is not None else judges_of(loaded, judges or ["simulator"])
+    asked = not files and export is None
+    if asked and not judges:
+        raise ParamsError(f"JUDGE: no default; {NO_JUDGE}")
+    every = judges_of(loaded, judges or []) if asked else []
     if every and not dry_run:
         print(_announced(every, chosen, cases, texts, folder), flush=True)
     audit = make_audit(texts, loaded, cases=cases, tasks=chosen, takes=3 if takes is None else takes)

@@ -8,8 +8,9 @@ from typing import Protocol
 
 import pandas as pd
 
+from flows.evaluation.judges import NO_JUDGE
 from flows.runtime.chunks import ChunkWork, Frames
-from schemas.errors import SourceError, UnscoredError
+from schemas.errors import ParamsError, SourceError, UnscoredError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.params.measures import Evaluate
@@ -157,6 +158,15 @@ def roles_of(chosen: Evaluate, data: DataSet) -> list[RoleName]:
         roles += ["annotator", "answerer"] if lacking else ["answerer"]
     judged = set(chosen.metrics) - {"overlap"} or chosen.planted or chosen.own
     return [*roles, "judge"] if judged else roles
+
+
+def require_judge(chosen: Evaluate, judges: Sequence[str]) -> None:
+    """Raise ParamsError where an evaluation asks a model and no judge is named."""
+    if judges:
+        return
+    own = any(one.asks for one in load_metrics([Path(file) for file in chosen.own]))
+    if set(chosen.metrics) - {"overlap"} or chosen.planted or chosen.write or own:
+        raise ParamsError(f"--judge: no default; {NO_JUDGE}")
 
 
 async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet, plan: Plan | None = None) -> Frames:

@@ -1,7 +1,7 @@
 """Changes a claim by script so that it is no longer true: negation, number, side, body part or drug.
 
 A change that would not yield a possible sentence is not made. Terms and patterns come from the YAML files of this
-package, which no judge reads; drugs and body parts are exchanged for others inside or outside the judge's lexicon.
+package, which no judge reads; drugs and body parts are exchanged for common or uncommon others.
 """
 
 import re
@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 import yaml
-
-from tasks.simulator.judge.lexicon import lexicon, stem
 
 
 @lru_cache(maxsize=4)
@@ -49,23 +47,17 @@ class Terms:
 
     groups: tuple[tuple[tuple[str, ...], ...], ...]
     plurals: dict[str, str]
-    known: frozenset[str]  # stems in the judge's lexicon
-    endings: tuple[str, ...] = ()  # endings that the judge recognises
+    uncommon: list[str]
 
     def plural(self, term: str) -> str:
         """The plural of a term."""
         return self.plurals.get(term, f"{term}s")
 
-    def inside(self, term: str) -> bool:
-        """Whether the judge's lexicon contains the term or recognises its ending."""
-        known = any(stem(lexicon().same.get(word, word)) in self.known for word in term.split())
-        return known or term.endswith(self.endings)
-
 
 @lru_cache(maxsize=1)
 def drug() -> Terms:
     """Drugs by class."""
-    return Terms(_groups("drugs"), {}, lexicon().drugs, lexicon().drug_endings)
+    return Terms(_groups("drugs"), {}, words("terms")["uncommon"]["drugs"])
 
 
 @lru_cache(maxsize=1)
@@ -84,7 +76,9 @@ def plausible_claims() -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def body_part() -> Terms:
     """Body parts by region."""
-    return Terms(_groups("body_parts"), dict(words("terms")["plurals"]), lexicon().body)
+    return Terms(
+        _groups("body_parts"), dict(words("terms")["plurals"]), frozenset(words("terms")["uncommon"]["body_parts"])
+    )
 
 
 def _groups(key: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
@@ -92,7 +86,7 @@ def _groups(key: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
 
 
 def change_term(claim: str, terms: Terms, random: np.random.Generator, *, outside: bool) -> str | None:
-    """``claim`` with its first term exchanged for another of the group, outside or inside the judge's lexicon.
+    """``claim`` with its first term exchanged for another of the group, an uncommon one if ``outside``.
 
     The new term does not occur in the claim. None if the claim has no term, or the group no other such term.
     """
@@ -103,7 +97,7 @@ def change_term(claim: str, terms: Terms, random: np.random.Generator, *, outsid
         match = re.search(either, claim, re.IGNORECASE)
         if match is not None:
             others = [other[0] for other in group if other is not term and other[0] not in claim.lower()]
-            others = [other for other in others if terms.inside(other) is not outside]
+            others = [other for other in others if (other in terms.uncommon) is outside]
             if not others:
                 return None
             other = others[int(random.integers(len(others)))]
@@ -122,7 +116,7 @@ def _replaced(claim: str, match: re.Match[str], other: str) -> str:
 
 KINDS = ("negation", "number", "side", "body part", "drug")
 OUTSIDE = ", outside the lexicon"
-"""Added to the kind of a change whose new term is not in the judge's word lists."""
+"""Added to the kind of a change whose new term is uncommon."""
 
 _SIDES = {"left": "right", "right": "left"}
 _TEMPERATURES = ((35.0, 41.5, (36.6, 37.2, 38.1, 38.9, 39.6)), (95.0, 106.0, (98.1, 99.2, 100.8, 102.1, 103.4)))

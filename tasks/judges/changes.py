@@ -76,9 +76,7 @@ def plausible_claims() -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def body_part() -> Terms:
     """Body parts by region."""
-    return Terms(
-        _groups("body_parts"), dict(words("terms")["plurals"]), frozenset(words("terms")["uncommon"]["body_parts"])
-    )
+    return Terms(_groups("body_parts"), dict(words("terms")["plurals"]), words("terms")["uncommon"]["body_parts"])
 
 
 def _groups(key: str) -> tuple[tuple[tuple[str, ...], ...], ...]:

@@ -41,7 +41,7 @@ from tasks.measures.measure import figures
 from tasks.measures.med_omit.judging import NAME as MED_OMIT
 from tasks.measures.note_qa.judging import NAME as NOTE_QA
 from tasks.measures.overlap import NAME as OVERLAP
-from tasks.measures.own import Own, load_metrics
+from tasks.measures.own import UNDEFINED, Own, load_metrics
 from tasks.reporting.evaluation_text import DRY_RUN, METRICS, OWN, RULES
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import COMPUTED
@@ -262,9 +262,13 @@ def untested(comparisons: pd.DataFrame, asking: Sequence[str]) -> pd.DataFrame:
 
 
 def problem_of(made: Frames, allowed: float) -> str | None:
-    """Why the judgements should not be used: more failed than ``allowed``. What the data lacks does not count."""
+    """Why the judgements should not be used: more failed than ``allowed``.
+
+    What the data lacks does not count, nor do texts for which a metric of the user that computes is not defined.
+    """
     failed = made["unscored"]
     failed = failed[(failed["step"].ne("output") | failed["method"].ne(WRITING)) & failed["method"].ne(OVERLAP)]
+    failed = failed[failed["reason"].ne(UNDEFINED)]
     of = judgements(made) + len(failed)
     if len(failed) <= allowed * max(of, 1):
         return None

@@ -22,7 +22,6 @@ from tasks.judges.planted import plant
 from tasks.judges.rates import rate_rows
 from tasks.llm.calls import Ask, Asks
 from tasks.measures.doclens.evaluators import make_evaluator
-from tasks.measures.doclens.judging import NAME as DOCLENS
 from tasks.measures.evaluation import (
     WRITING,
     Plan,
@@ -32,14 +31,12 @@ from tasks.measures.evaluation import (
     failed_documents,
     in_order,
     judgements,
+    measures,
     plan_of,
     unscored_outputs,
     writer_prompt,
 )
-from tasks.measures.grounding.grounding import NAME as GROUNDING
 from tasks.measures.measure import figures
-from tasks.measures.med_omit.judging import NAME as MED_OMIT
-from tasks.measures.note_qa.judging import NAME as NOTE_QA
 from tasks.measures.overlap import NAME as OVERLAP
 from tasks.measures.own import UNDEFINED, Own, load_metrics
 from tasks.reporting.evaluation_text import DRY_RUN, METRICS, OWN, RULES
@@ -238,14 +235,9 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     if dry_run:
         comparisons = untested(comparisons, [one.name for one in own.functions if one.asks])
     tables = {"metrics": metrics, "comparisons": comparisons, "scores": scores, "unscored": unscored}
-    if DOCLENS in made:
-        tables["claims"] = made[DOCLENS]
-    if GROUNDING in made:
-        tables["grounded"] = made[GROUNDING]
-    if MED_OMIT in made:
-        tables["facts"] = made[MED_OMIT]
-    if NOTE_QA in made:
-        tables |= {"answers": made[NOTE_QA], "questions": made["questions"]}
+    tables |= {one.table: made[one.name] for one in measures(plan, params) if one.table is not None}
+    if "questions" in made:
+        tables["questions"] = made["questions"]
     if "planted" in made:
         rates = rate_rows(made["planted"], seed=params.seed, provenance=made_by)
         tables |= {"judge": rates, "planted": made["planted"]}

@@ -128,6 +128,7 @@ class Own:
     systems: Sequence[str]
     name: str = "own"
     condition: str = "own"
+    table: str | None = None
 
     @property
     def metrics(self) -> Metrics:

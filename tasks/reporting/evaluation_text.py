@@ -10,15 +10,7 @@ from tasks.measures.described import shown_first
 from tasks.reporting.display import number, percent, probability, settings
 from tasks.statistics.misclassification import MIXED
 
-
-def _shown_first() -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for name, entry in settings("evaluation.yaml").items():
-        found |= shown_first() if entry is None else {name: entry}
-    return found
-
-
-METRICS: Mapping[str, Mapping[str, Any]] = _shown_first()
+METRICS: Mapping[str, Mapping[str, Any]] = shown_first() | settings("evaluation.yaml")
 """Label, meaning and ``share`` of the metrics that are shown first, in order."""
 SHARES = frozenset(name for name, entry in METRICS.items() if entry.get("share"))
 LEVEL = 0.05

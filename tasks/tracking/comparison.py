@@ -202,7 +202,7 @@ def _note(p: PairedMeasure) -> str:
 UNVERIFIED = "the content of the records is not in both lineages, so equal ids may be other texts"
 _KEY = ["stage", "condition", "item", "metric"]
 COMPARED = (
-    *(*described.COMPARED, "qa_free_text", "qa_multiple_choice"),
+    *described.COMPARED,
     *("rouge1_f", "rouge2_f", "rougeL_f", "rougeLsum_f", "bleu", "bertscore_f1", "words"),
 )
 """Metrics of the family that is tested; precision and recall of ROUGE would add tests of nearly the same difference."""

@@ -1,4 +1,7 @@
-"""One browser for the tests of this folder; each test opens a fresh profile in it."""
+"""One browser for the tests of a module; each test opens a fresh profile in it.
+
+Playwright keeps an event loop in the worker until it ends, in which no other module may run.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with launched() as running:
         yield running

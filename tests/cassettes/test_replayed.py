@@ -29,6 +29,9 @@ from tests.support.imports import ROOT
 from tests.support.one_process import ABOUT_THE_RUN, like_the_root, run_stages
 
 
+pytestmark = pytest.mark.dag
+
+
 class Replayed(Stage):
     """A stage in process that finds its replies in a store, and notes requests for which there is none."""
 

@@ -28,7 +28,6 @@ from tests.cassettes.refresh import read_replies
 from tests.support.imports import ROOT
 from tests.support.one_process import ABOUT_THE_RUN, like_the_root, run_stages
 
-
 pytestmark = pytest.mark.dag
 
 

@@ -18,7 +18,7 @@ from tasks.measures.note_qa.judging import NAME as NOTE_QA
 from tasks.statistics.intervals import SHARE
 
 MEASURES: Mapping[str, Metrics] = {
-    DOCLENS: dict(
+    DOCLENS: dict(  # each metric in degrees follows the one that it refines
         sorted({**OF_REFERENCE, **GRADED}.items(), key=lambda one: list(OF_REFERENCE).index(one[1].of or one[0]))
     ),
     GROUNDING: OF_SOURCE,

@@ -206,12 +206,9 @@ def evaluation_tables(
 def document_scores(verdicts: pd.DataFrame, measure: Measure) -> pd.DataFrame:
     """DOCUMENT_SCORES of the systems by a measure."""
     found = scores_of(verdicts, measure.metrics)
-    return with_numbers(found[found["system"] != SOURCE].assign(stage=measure.name))
-
-
-def with_numbers(scores: pd.DataFrame) -> pd.DataFrame:
-    """Scores of single documents with the documents' numbers, as DOCUMENT_SCORES."""
-    return typed(scores.assign(record=[record_number(name) for name in scores["document"]]), DOCUMENT_SCORES)
+    found = found[found["system"] != SOURCE]
+    numbers = [record_number(name) for name in found["document"]]
+    return typed(found.assign(stage=measure.name, record=numbers), DOCUMENT_SCORES)
 
 
 def record_number(document: str) -> int:

@@ -1,6 +1,7 @@
 """What all measures share: each judges units of texts, and every figure follows from its table of verdicts (VERDICTS).
 
-A verdict has a value from 0 to 1; a failed one has none, is left out of the score of its text, and is counted.
+A verdict has a value, from 0 to 1 unless its metric has other bounds; a failed one has none, is left out of the score
+of its text, and is counted.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -95,7 +96,7 @@ class Measure(Protocol):
 
 @runtime_checkable
 class Figured(Protocol):
-    """A measure with figures of its own beside those of its metrics (`figures`)."""
+    """A measure that computes figures of its own in addition to those of its metrics (`figures`)."""
 
     def figures(
         self, documents: Sequence[Document], made: Tables, scores: pd.DataFrame, *, seed: int, provenance: str

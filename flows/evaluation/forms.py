@@ -75,7 +75,7 @@ def _form(evaluation: Evaluation, system: str, size: FormSample, seed: int) -> O
 
 def _summaries(evaluation: Evaluation) -> dict[str, dict[str, str]]:
     """What was judged, by system and document."""
-    return output_parts(evaluation.plan.plain(evaluation.documents), evaluation.plan.omissions.scope)
+    return output_parts(evaluation.plan.plain(evaluation.documents), "history" if evaluation.plan.history else "whole")
 
 
 LABELLED = ("claim_recall", "claim_precision")

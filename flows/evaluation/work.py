@@ -8,8 +8,9 @@ from typing import Protocol
 
 import pandas as pd
 
+from flows.evaluation.judges import NO_JUDGE
 from flows.runtime.chunks import ChunkWork, Frames
-from schemas.errors import SourceError, UnscoredError
+from schemas.errors import ParamsError, SourceError, UnscoredError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.params.measures import Evaluate
@@ -21,7 +22,6 @@ from tasks.judges.planted import plant
 from tasks.judges.rates import rate_rows
 from tasks.llm.calls import Ask, Asks
 from tasks.measures.doclens.evaluators import make_evaluator
-from tasks.measures.doclens.judging import NAME as DOCLENS
 from tasks.measures.evaluation import (
     WRITING,
     Plan,
@@ -31,16 +31,14 @@ from tasks.measures.evaluation import (
     failed_documents,
     in_order,
     judgements,
+    measures,
     plan_of,
     unscored_outputs,
     writer_prompt,
 )
-from tasks.measures.grounding.grounding import NAME as GROUNDING
 from tasks.measures.measure import figures
-from tasks.measures.med_omit.judging import NAME as MED_OMIT
-from tasks.measures.note_qa.judging import NAME as NOTE_QA
 from tasks.measures.overlap import NAME as OVERLAP
-from tasks.measures.own import Own, load_metrics
+from tasks.measures.own import UNDEFINED, Own, load_metrics
 from tasks.reporting.evaluation_text import DRY_RUN, METRICS, OWN, RULES
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import COMPUTED
@@ -159,6 +157,15 @@ def roles_of(chosen: Evaluate, data: DataSet) -> list[RoleName]:
     return [*roles, "judge"] if judged else roles
 
 
+def require_judge(chosen: Evaluate, judges: Sequence[str]) -> None:
+    """Raise ParamsError where an evaluation asks a model and no judge is named."""
+    if judges:
+        return
+    own = any(one.asks for one in load_metrics([Path(file) for file in chosen.own]))
+    if set(chosen.metrics) - {"overlap"} or chosen.planted or chosen.write or own:
+        raise ParamsError(f"--judge: no default; {NO_JUDGE}")
+
+
 async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet, plan: Plan | None = None) -> Frames:
     """Have outputs written if asked for, and judge all: the tables of `evaluate_chunk`, and planted (PLANTED).
 
@@ -228,14 +235,9 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     if dry_run:
         comparisons = untested(comparisons, [one.name for one in own.functions if one.asks])
     tables = {"metrics": metrics, "comparisons": comparisons, "scores": scores, "unscored": unscored}
-    if DOCLENS in made:
-        tables["claims"] = made[DOCLENS]
-    if GROUNDING in made:
-        tables["grounded"] = made[GROUNDING]
-    if MED_OMIT in made:
-        tables["facts"] = made[MED_OMIT]
-    if NOTE_QA in made:
-        tables |= {"answers": made[NOTE_QA], "questions": made["questions"]}
+    tables |= {one.table: made[one.name] for one in measures(plan, params) if one.table is not None}
+    if "questions" in made:
+        tables["questions"] = made["questions"]
     if "planted" in made:
         rates = rate_rows(made["planted"], seed=params.seed, provenance=made_by)
         tables |= {"judge": rates, "planted": made["planted"]}
@@ -252,9 +254,13 @@ def untested(comparisons: pd.DataFrame, asking: Sequence[str]) -> pd.DataFrame:
 
 
 def problem_of(made: Frames, allowed: float) -> str | None:
-    """Why the judgements should not be used: more failed than ``allowed``. What the data lacks does not count."""
+    """Why the judgements should not be used: more failed than ``allowed``.
+
+    What the data lacks does not count, nor do texts for which a metric of the user that computes is not defined.
+    """
     failed = made["unscored"]
     failed = failed[(failed["step"].ne("output") | failed["method"].ne(WRITING)) & failed["method"].ne(OVERLAP)]
+    failed = failed[failed["reason"].ne(UNDEFINED)]
     of = judgements(made) + len(failed)
     if len(failed) <= allowed * max(of, 1):
         return None

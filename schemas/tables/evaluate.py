@@ -57,7 +57,7 @@ SYSTEM_COMPARISONS = table(
 JUDGE_VERDICTS = table(
     {
         "judge": text(description="name of the judge"),
-        "stage": text(description="the measure: doclens, grounding, med_omit or note_qa"),
+        "stage": text(description="the measure"),
         "document": text(),
         "system": text(),
         "item": text(description='section, or "all" for texts judged as a whole'),
@@ -78,7 +78,7 @@ UNSCORED_OUTPUTS = table(
     {
         "document": text(),
         "system": text(nullable=True, description="null: the row concerns all systems"),
-        "method": text(description="doclens, grounding, med_omit, note_qa, or writing: the output is missing"),
+        "method": text(description="the measure, or writing: the output is missing"),
         "step": text(),
         "reason": text(),
         "detail": text(nullable=True, description="the raw reply, if any"),

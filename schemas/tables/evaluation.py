@@ -1,4 +1,4 @@
-"""Tables of DocLens and MED-OMIT, of cases with known truth on which judges are measured, and of outside documents."""
+"""Tables of written outputs and judged texts, cases with known truth that measure judges, and outside documents."""
 
 import pandera.pandas as pa
 

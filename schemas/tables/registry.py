@@ -25,26 +25,19 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "tuned": baselines.TUNED,
     "predictions_*": baselines.PREDICTIONS,
     "baselines_reliability": baselines.RELIABILITY,
-    # DocLens and MED-OMIT
+    # judged texts
+    "*_judged": verdicts.VERDICTS,
     "cited_compact": evaluation.CITED_OUTPUTS,
-    "doclens_judged": verdicts.VERDICTS,
-    "doclens_aci_judged": verdicts.VERDICTS,
     "recorded_claims": evaluation.RECORDED_CLAIMS,
-    "doclens_summaries_judged": verdicts.VERDICTS,
-    "med_omit_judged": verdicts.VERDICTS,
-    "med_omit_aci_judged": verdicts.VERDICTS,
     # questions over notes
     "patient_notes": note_qa.PATIENT_NOTES,
     "generated_questions": note_qa.QUESTIONS,
     "questions": note_qa.QUESTIONS,
-    "note_qa_judged": verdicts.VERDICTS,
     "written_questions": note_qa.QUESTIONS,
-    "note_qa_outside_judged": verdicts.VERDICTS,
     # patients over several visits
     "visit_notes": visits.VISIT_NOTES,
     "history_facts": visits.HISTORY_FACTS,
     "history_questions": visits.HISTORY_QUESTIONS,
-    "history_qa_judged": verdicts.VERDICTS,
     "history_summaries": visits.HISTORY_SUMMARIES,
     "summary_truth": visits.SUMMARY_TRUTH,
     "facts_stated": verdicts.VERDICTS,

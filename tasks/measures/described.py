@@ -13,12 +13,17 @@ from tasks.measures.med_omit.judging import METRICS as OF_FACTS
 from tasks.measures.med_omit.judging import NAME as MED_OMIT
 from tasks.measures.med_omit.judging import REMOVED
 from tasks.measures.med_omit.network_importance import MEANINGS as IMPORTANCE
+from tasks.measures.note_qa.judging import METRICS as OF_QUESTIONS
+from tasks.measures.note_qa.judging import NAME as NOTE_QA
 from tasks.statistics.intervals import SHARE
 
 MEASURES: Mapping[str, Metrics] = {
-    DOCLENS: {**OF_REFERENCE, **GRADED},
+    DOCLENS: dict(  # each metric in degrees follows the one that it refines
+        sorted({**OF_REFERENCE, **GRADED}.items(), key=lambda one: list(OF_REFERENCE).index(one[1].of or one[0]))
+    ),
     GROUNDING: OF_SOURCE,
     MED_OMIT: {**OF_FACTS, **REMOVED},
+    NOTE_QA: OF_QUESTIONS,
 }
 """The metrics of each measure that judges units of outputs, by its name."""
 OTHERS: Mapping[str, str] = {**IMPORTANCE}
@@ -29,6 +34,7 @@ SHARES = frozenset(name for name, metric in METRICS.items() if metric.bounds == 
 _FIGURES = {
     "_pooled": "the same, pooled over all units",
     "_std": "standard deviation over texts",
+    "_pooled_bounds": "least and greatest value, whatever the judgements that failed had been",
     "_bounds": "range of the mean over all that failed judgements may be",
     "_difference": "{label} of the first system minus that of the second, on the same documents",
     "_corrected": "{label}, corrected for the judge's error rates",
@@ -44,8 +50,8 @@ _PERCENT = ("", "_pooled", "_std", "_corrected")
 def meanings() -> dict[str, str]:
     """What each metric and each figure that is made of it says, by name."""
     figures = {
-        f"{name}{ending}": said.format(label=metric.label or name.replace("_", " "))
-        for name, metric in METRICS.items()
+        f"{name}{ending}": said.format(label=name.replace("_", " "))
+        for name in METRICS
         for ending, said in _FIGURES.items()
     }
     return {name: metric.meaning for name, metric in METRICS.items()} | figures | dict(OTHERS)
@@ -61,8 +67,8 @@ def shown_first() -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for name, metric in METRICS.items():
         if metric.label:
-            share = name in SHARES
-            found[name] = {"label": metric.label, "meaning": metric.meaning, "share": share}
-            said = f"{metric.label}, corrected for the judge's error rates on its card"
-            found |= {f"{name}_corrected": {"label": "- corrected", "meaning": said, "share": True}} if share else {}
+            found[name] = {"label": metric.label, "meaning": metric.meaning, "share": name in SHARES}
+            if metric.task:
+                said = f"{metric.label}, corrected for the judge's error rates on its card"
+                found[f"{name}_corrected"] = {"label": "- corrected", "meaning": said, "share": True}
     return found

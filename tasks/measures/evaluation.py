@@ -23,22 +23,17 @@ from schemas.tables.verdicts import VERDICTS
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures import overlap
-from tasks.measures.described import MEASURES
 from tasks.measures.doclens import judging as doclens
-from tasks.measures.doclens.judging import metrics_of
 from tasks.measures.doclens.writing import Writer, write_outputs, writer
 from tasks.measures.grounding.grounding import NAME as GROUNDING
 from tasks.measures.grounding.grounding import Grounding
-from tasks.measures.measure import Measure, figures
+from tasks.measures.measure import Figured, Measure, figures
 from tasks.measures.measure import in_order as verdicts_in_order
 from tasks.measures.measure import scores as scores_of
-from tasks.measures.med_omit import judging as med_omit
-from tasks.measures.med_omit.reproduction import overlap_correlations
+from tasks.measures.med_omit.measure import MedOmitMeasure
 from tasks.measures.note_qa.judging import Questions
-from tasks.statistics.deviation import FEWEST_OF_DEVIATION
 from tasks.statistics.metric_rows import metric_table
-from tasks.text.soap import split_soap
-from tasks.texts.document import SOURCE, WHOLE, Document, Tables, documents_of, documents_table, system_names
+from tasks.texts.document import SOURCE, Document, Tables, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet
 
 MARKED = (doclens.NAME, GROUNDING)
@@ -52,7 +47,8 @@ class Plan:
     """What is done with the documents: outputs of the writer, methods, and how each method judges.
 
     ``systems``: all systems, of each of which every document should have an output; ``citing``: those whose citations
-    are judged, and left out where other methods read the outputs.
+    are judged, and left out where other methods read the outputs. ``history``: omissions are those of the subjective
+    parts of outputs, against the history in the dialogue.
     """
 
     metrics: tuple[str, ...]
@@ -60,7 +56,7 @@ class Plan:
     citing: tuple[str, ...]
     writers: tuple[Writer, ...] = ()
     claims: doclens.Plan = field(default_factory=doclens.Plan)
-    omissions: med_omit.Plan = field(default_factory=med_omit.Plan)
+    history: bool = False
 
     def plain(self, documents: Sequence[Document]) -> list[Document]:
         """The documents with outputs without citation marks."""
@@ -87,7 +83,7 @@ def plan_of(chosen: Evaluate, data: DataSet) -> Plan:
         citing,
         writers,
         doclens.Plan(sections, citing=citing, expected=systems),
-        med_omit.Plan("history" if history else "whole", expected=systems),
+        history,
     )
 
 
@@ -130,8 +126,8 @@ def measures(plan: Plan, params: Params) -> list[Measure]:
     every: Mapping[str, Callable[[], Measure]] = {
         "doclens": lambda: doclens.DocLensMeasure(plan.claims, params.doclens),
         "grounding": lambda: Grounding(plan.claims, params.doclens),
-        "med_omit": lambda: med_omit.MedOmitMeasure(
-            plan.omissions, params.med_omit, med_omit.name_encoder(params.embed)
+        "med_omit": lambda: MedOmitMeasure.of(
+            params, plan.systems, history=plan.history, beside_overlap=overlap.NAME in plan.metrics
         ),
         "qa": lambda: Questions(plan.systems, params.note_qa, params.seed),
         "overlap": lambda: overlap.OverlapMeasure(plan.systems, plan.claims.sections, params.overlap),
@@ -166,23 +162,19 @@ def in_order(made: Mapping[str, Any]) -> Tables:
     for name, table in made.items():
         if name in SORTED:
             found[name] = table.sort_values(SORTED[name], ignore_index=True, kind="stable")
-        elif list(table) == list(VERDICTS.columns):
+        elif _is_verdicts(table):
             found[name] = verdicts_in_order(table)
     return found
 
 
-JUDGED: Mapping[str, str] = {
-    **dict.fromkeys(MEASURES, "value"),
-    "note_qa": "value",
-    "planted": "judged",
-    "own": "value",
-}
-"""Column of each table of judgements that is null where a judgement failed."""
-
-
 def judgements(made: Mapping[str, pd.DataFrame]) -> int:
-    """Number of judgements that were made; failed ones are rows of the table ``unscored``."""
-    return sum(int(made[name][column].notna().sum()) for name, column in JUDGED.items() if name in made)
+    """Number of judgements that were made, also on planted errors; failed ones are rows of the table ``unscored``."""
+    values = [table["value"] for name, table in made.items() if name != overlap.NAME and _is_verdicts(table)]
+    return sum(int(one.notna().sum()) for one in [*values, *([made["planted"]["judged"]] if "planted" in made else [])])
+
+
+def _is_verdicts(table: pd.DataFrame) -> bool:
+    return list(table) == list(VERDICTS.columns)
 
 
 RECORD_DIGITS = 15  # hexadecimal digits of a record number, which fits 63 bits
@@ -200,13 +192,12 @@ def evaluation_tables(
     metrics, scores = [metric_table([])], [typed([], DOCUMENT_SCORES)]
     for measure in measures(plan, params):
         if len(verdicts := made.get(measure.name, pd.DataFrame())):
-            if measure.name == overlap.NAME:
-                metrics.append(_overlap(documents, plan, made, params, **shared))
+            if isinstance(measure, Figured):
+                others = pd.concat(scores, ignore_index=True)
+                metrics.append(measure.figures(documents, made, others, **shared))
             else:
                 metrics.append(figures(verdicts, measure.metrics, stage=measure.name, **shared))
             scores.append(document_scores(verdicts, measure))
-    if med_omit.NAME in made and "overlap" in plan.metrics:
-        metrics.append(_omission_correlations(documents, plan, made[med_omit.NAME], params, **shared))
     table = pd.concat(metrics, ignore_index=True).sort_values(KEY, ignore_index=True)
     joined = pd.concat(scores, ignore_index=True)
     return table, joined.sort_values(list(DOCUMENT_SCORES.unique or []), ignore_index=True)
@@ -215,48 +206,9 @@ def evaluation_tables(
 def document_scores(verdicts: pd.DataFrame, measure: Measure) -> pd.DataFrame:
     """DOCUMENT_SCORES of the systems by a measure."""
     found = scores_of(verdicts, measure.metrics)
-    return with_numbers(found[found["system"] != SOURCE].assign(stage=measure.name))
-
-
-def with_numbers(scores: pd.DataFrame) -> pd.DataFrame:
-    """Scores of single documents with the documents' numbers, as DOCUMENT_SCORES."""
-    return typed(scores.assign(record=[record_number(name) for name in scores["document"]]), DOCUMENT_SCORES)
-
-
-def _overlap(
-    documents: Sequence[Document], plan: Plan, made: Tables, params: Params, *, seed: int, provenance: str
-) -> pd.DataFrame:
-    """METRICS of overlap with the references, and of its agreement with judged scores."""
-    verdicts, referenced = made[overlap.NAME], sum(document.reference is not None for document in documents)
-    absent = dict(made["absent"].drop_duplicates().itertuples(index=False, name=None))
-    whole = verdicts[verdicts["item"] == WHOLE].pivot(index=["document", "system"], columns="metric", values="value")
-    together = whole.reset_index()
-    if doclens.NAME in made:
-        together = overlap.beside_claims(together, scores_of(made[doclens.NAME], metrics_of(params.doclens)))
-    shared: dict[str, Any] = {"stage": overlap.NAME, "seed": seed, "provenance": provenance}
-    agreement = overlap.agreement_rows(together, condition="agreement of metrics", **shared)
-    whole_of = {"notes": referenced * len(plan.systems), "systems": len(plan.systems)}
-    parts = [
-        overlap.overlap_rows(verdicts, absent, stage=overlap.NAME, seed=seed),
-        agreement.assign(unscored=agreement["system"].map(whole_of).astype(int) - agreement["n"]),
-    ]
-    return pd.concat(parts, ignore_index=True)
-
-
-def _omission_correlations(
-    documents: Sequence[Document], plan: Plan, verdicts: pd.DataFrame, params: Params, *, seed: int, provenance: str
-) -> pd.DataFrame:
-    """METRICS of the correlation of omissions with overlap; p values of few documents are left out."""
-    references = {one.id: str(one.reference) for one in documents if one.reference is not None}
-    texts = med_omit.output_parts(plan.plain(documents), plan.omissions.scope)
-    if plan.omissions.scope == "history":
-        references = {name: split_soap(text).get("subjective", "") for name, text in references.items()}
-    shown = [(key, system, text) for system, own in texts.items() for key, text in own.items()]
-    summaries = pd.DataFrame(shown, columns=["document", "system", "summary"], dtype="str")
-    about = {"seed": seed, "provenance": provenance, "condition": params.med_omit.variant}
-    rows = overlap_correlations(verdicts, summaries, references, params.overlap, **about)
-    untested = rows["metric"].str.endswith("_p") & (rows["n"] < FEWEST_OF_DEVIATION)
-    return rows.assign(unscored=len(references) - rows["n"], value=rows["value"].mask(untested))
+    found = found[found["system"] != SOURCE]
+    numbers = [record_number(name) for name in found["document"]]
+    return typed(found.assign(stage=measure.name, record=numbers), DOCUMENT_SCORES)
 
 
 def record_number(document: str) -> int:

@@ -1,11 +1,12 @@
 """What all measures share: each judges units of texts, and every figure follows from its table of verdicts (VERDICTS).
 
-A verdict has a value from 0 to 1; a failed one has none, is left out of the score of its text, and is counted.
+A verdict has a value, from 0 to 1 unless its metric has other bounds; a failed one has none, is left out of the score
+of its text, and is counted.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import pandas as pd
 
@@ -47,8 +48,8 @@ class Metric:
     the least and the largest weight of a unit whose weight is unknown.
 
     ``meaning``: what it says, for people; ``label``: its name on the page of an evaluation, which shows it first.
-    ``compared``: it is tested between systems and between lineages. ``task``: of a judge's card, whose cases are judged
-    as its units are.
+    ``compared``: it is tested between systems and between lineages. ``judged``: by a judge. ``task``: of a judge's
+    card, whose cases are judged as its units are.
     """
 
     of: str | None = None
@@ -63,6 +64,7 @@ class Metric:
     meaning: str = ""
     label: str = ""
     compared: bool = False
+    judged: bool = True
     task: str | None = None
 
 
@@ -82,8 +84,24 @@ class Measure(Protocol):
         """Its metrics by name."""
         ...
 
+    @property
+    def table(self) -> str | None:
+        """Name of its verdicts among the tables of an evaluation; None: they are not kept."""
+        ...
+
     async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
-        """Judge all outputs of the documents: the tables verdicts (VERDICTS) and unscored (UNSCORED)."""
+        """Judge all outputs of the documents: the tables verdicts (VERDICTS) and unscored (UNSCORED), and others."""
+        ...
+
+
+@runtime_checkable
+class Figured(Protocol):
+    """A measure that computes figures of its own in addition to those of its metrics (`figures`)."""
+
+    def figures(
+        self, documents: Sequence[Document], made: Tables, scores: pd.DataFrame, *, seed: int, provenance: str
+    ) -> pd.DataFrame:
+        """METRICS. ``made``: all tables, verdicts by measure; ``scores``: DOCUMENT_SCORES of the measures before it."""
         ...
 
 

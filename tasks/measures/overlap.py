@@ -282,6 +282,7 @@ class OverlapMeasure:
     params: Overlap
     name: str = NAME
     metrics: Metrics = field(default_factory=lambda: METRICS)
+    table: str | None = None
 
     async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
         """Score all: the tables verdicts, absent (metrics that are not computed, and why) and unscored."""
@@ -298,6 +299,24 @@ class OverlapMeasure:
             "absent": pd.DataFrame(absent.items(), columns=["metric", "reason"], dtype="str"),
             "unscored": unscored_table(unscored_row(name, "ROUGE", "the reference has no word") for name in wordless),
         }
+
+    def figures(
+        self, documents: Sequence[Document], made: Tables, scores: pd.DataFrame, *, seed: int, provenance: str
+    ) -> pd.DataFrame:
+        """METRICS, absent metrics, and the agreement of overlap with claim recall and precision of whole texts."""
+        verdicts, referenced = made[NAME], sum(document.reference is not None for document in documents)
+        absent = dict(made["absent"].drop_duplicates().itertuples(index=False, name=None))
+        whole = verdicts[verdicts["item"] == WHOLE].pivot(
+            index=["document", "system"], columns="metric", values="value"
+        )
+        shared: dict[str, Any] = {"stage": NAME, "seed": seed}
+        together = beside_claims(whole.reset_index(), scores)
+        agreement = agreement_rows(together, condition="agreement of metrics", provenance=provenance, **shared)
+        of = {"notes": referenced * len(self.systems), "systems": len(self.systems)}
+        unscored = agreement["system"].map(of).astype(int) - agreement["n"]
+        return pd.concat(
+            [overlap_rows(verdicts, absent, **shared), agreement.assign(unscored=unscored)], ignore_index=True
+        )
 
 
 def section_rouge(texts: Texts, documents: Sequence[Document], how: Sectioning) -> pd.DataFrame:

@@ -112,6 +112,10 @@ def _own_metric(function: Callable[..., Any], file: Path) -> OwnMetric:
     return OwnMetric(score=function, asks=takes == 2, file=file, **marked)
 
 
+UNDEFINED = "the metric gave no number"
+"""Reason of a text for which a metric that computes is not defined; nothing failed there."""
+
+
 @dataclass(frozen=True)
 class Own:
     """The measure: outputs of ``systems``, which every document should have, scored by each of the functions.
@@ -124,6 +128,7 @@ class Own:
     systems: Sequence[str]
     name: str = "own"
     condition: str = "own"
+    table: str | None = None
 
     @property
     def metrics(self) -> Metrics:
@@ -195,7 +200,7 @@ def _checked(
     for text in texts:
         value: Any = given.get(text.id)
         if pd.api.types.is_scalar(value) and pd.isna(value):
-            reasons[text.id] = "the metric gave no number"
+            reasons[text.id] = "the metric made no number of the judge's replies" if one.asks else UNDEFINED
             continue
         try:
             number = math.inf if isinstance(value, str) else float(value)

@@ -11,23 +11,18 @@ from schemas.params import Params
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import JUDGE_VERDICTS
 from tasks.llm.calls import Answer, Ask, Call
-from tasks.measures.described import COMPARED, MEASURES
-from tasks.measures.doclens.subclaims import Subclaims
+from tasks.measures.described import COMPARED, MEASURES, METRICS
 from tasks.measures.evaluation import Plan, evaluation_tables
 from tasks.measures.measure import LOST, unit_values
-from tasks.measures.med_omit.judging import EndOfHistory
-from tasks.measures.med_omit.replies import Differential, EvidenceClusters, Facts, Importances, Mechanisms
-from tasks.measures.note_qa.judging import METRICS as OF_QUESTIONS
 from tasks.measures.note_qa.judging import NAME as NOTE_QA
-from tasks.measures.note_qa.judging import QA
 from tasks.statistics.metric_rows import metric_table
 from tasks.statistics.paired_verdicts import Board, agreement_rows
 from tasks.texts.document import Document, Tables
 
 STAGE = "judges"
-LISTS = (Subclaims, Facts, Differential, Importances, EvidenceClusters, Mechanisms, EndOfHistory)
-"""Replies that say what is judged and what it weighs, rather than judge it."""
-_JUDGED = re.compile(rf"(?:{'|'.join((*COMPARED, 'qa_free_text'))})(?:_graded)?(?:_pooled)?(?:_bounds)?")
+_JUDGED = re.compile(
+    rf"(?:{'|'.join(one for one in COMPARED if METRICS[one].judged)})(?:_graded)?(?:_pooled)?(?:_bounds)?"
+)
 _CASE = ["stage", "document", "system", "item", "metric", "case"]
 
 
@@ -39,7 +34,7 @@ class Divided:
 
     async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
         """Answer the calls, in order."""
-        lists = [call.reply in LISTS for call in calls]
+        lists = [call.reply is not None and call.reply.lists for call in calls]
         parts = [[call for call, one in zip(calls, lists, strict=True) if one is side] for side in (False, True)]
         sides = zip((self._judge, self._lister), parts, strict=True)
         found = await asyncio.gather(*(ask(part) if part else _nothing() for ask, part in sides))
@@ -76,14 +71,10 @@ def verdicts_of(made: Mapping[str, pd.DataFrame], judge: str) -> pd.DataFrame:
     judge's takes accept it.
     """
     parts = []
-    free = {name: metric for name, metric in OF_QUESTIONS.items() if name == QA["free_text"]}
-    shares = {
-        stage: {name: one for name, one in metrics.items() if one.compared and one.kind == "mean"}
-        for stage, metrics in MEASURES.items()
-    }
-    for stage, metrics in {**shares, NOTE_QA: free}.items():
+    for stage, metrics in MEASURES.items():
         if stage in made:
-            units = unit_values(made[stage], metrics)
+            shares = {name: one for name, one in metrics.items() if one.compared and one.judged and one.kind == "mean"}
+            units = unit_values(made[stage], shares)
             judged = units["value"].gt(0.5).astype("boolean").mask(units["value"].isna())
             listed = units["unit"].ne(LOST) & (units["text"].ne("") | (stage == NOTE_QA))
             parts.append(units.assign(stage=stage, judged=judged, case=units["unit"])[listed])

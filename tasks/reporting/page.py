@@ -30,7 +30,8 @@ def captions() -> dict[str, dict[str, Any]]:
 
 def meanings(stem: str) -> dict[str, str]:
     """Description of each metric of a table, by metric."""
-    common: dict[str, str] = settings("columns.yaml")["metrics"]
+    columns = settings("columns.yaml")
+    common: dict[str, str] = columns["names"] | columns["metrics"]
     return common | described.meanings() | captions().get(stem, {}).get("metrics", {})
 
 

@@ -19,7 +19,7 @@ _PREDICTION_KEY = ["system", "condition", "symptom"]
 
 SHARES = frozenset(
     {
-        *("qa_free_text", "qa_multiple_choice", "score", "bleu"),
+        *("score", "bleu"),
         *(name for name in described.COMPARED if name in described.SHARES),
         *(f"rouge{kind}_{part}" for kind in ("1", "2", "L", "Lsum") for part in "fpr"),
     }

@@ -18,7 +18,7 @@ TESTS = sorted(set((ROOT / "tests").rglob("test_*.py")) - {Path(__file__)})
 
 LONG = {
     "repro": "tests/dag/test_whole_dag.py",
-    "server": "tests/dag/test_new_stage.py",
+    "server": "tests/dag/conftest.py",
     "stage": "tests/dag/test_bad_input.py",
     "watch": "tests/soak/test_watch.py",
 }

@@ -456,7 +456,7 @@ def test_the_python_function_works_where_an_event_loop_runs(tmp_path: Path) -> N
         rows = [{**row, "outputs": {"copy": row["source"]}} for row in _rows()]
         frame = pd.DataFrame(rows).rename(columns={"reference": "gold"})
         kept = params.model_copy(update={"runtime": stored})
-        return evaluate_rows(frame, metrics=["doclens"], map={"reference": "gold"}, params=kept)
+        return evaluate_rows(frame, metrics=["doclens"], judge="simulator", map={"reference": "gold"}, params=kept)
 
     result = asyncio.run(notebook())
     assert result.facts.empty

@@ -229,6 +229,16 @@ def test_a_metric_that_follows_the_truth_has_its_slope_and_passes_and_a_flat_one
     assert against.loc[("removed", "follows_truth"), "value"] == 0
 
 
+def test_a_metric_whose_slope_may_be_0_does_not_follow_the_truth() -> None:
+    """Half of the patients have a slope of 1, half one of -0.9: the mean is above 0, and its interval is not."""
+    scores, truth = scores_of(lambda recall, precision: recall)
+    against = scores["document"].isin(sorted(truth["document"].unique())[::2])
+    scores["value"] = scores["value"].where(~against, 1 - 0.9 * scores["value"])
+    rows = pd.DataFrame(metrics.dose_rows(scores, truth)).set_index(["condition", "metric"])
+    slope = rows.loc[("removed", "slope")]
+    assert slope["low"] < 0 < slope["value"] and rows.loc[("removed", "follows_truth"), "value"] == 0
+
+
 def test_a_slope_without_an_interval_decides_nothing() -> None:
     scores, truth = (table[table["document"] == "3"] for table in scores_of(lambda recall, precision: recall))
     rows = pd.DataFrame(metrics.dose_rows(scores, truth)).set_index(["condition", "metric"])

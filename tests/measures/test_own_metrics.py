@@ -72,6 +72,21 @@ def test_its_scores_get_intervals_comparisons_and_a_place_on_the_page(folder: Pa
     assert Path(folder / "shown.py") in made.files
 
 
+def test_a_number_that_is_not_defined_does_not_spoil_an_evaluation(folder: Path) -> None:
+    (folder / "shown.py").write_text(
+        "from vignette import metric\n\n@metric('first weeks')\ndef first(texts):\n"
+        "    return {text.id: 1.0 if text.id == 'd0' else None for text in texts}\n"
+    )
+    chosen = Evaluate(data=str(folder / "cases.jsonl"), metrics=["overlap"], own=[str(folder / "shown.py")])
+    stage = MemoryStage(load_params(ROOT / "params.yaml"), folder)
+    made = asyncio.run(evaluate_data(stage, chosen, read_data(chosen)))  # type: ignore[arg-type]
+    unscored = made.table("unscored")
+    assert made.problem is None, "no judge failed"
+    assert len(unscored) == 18 and set(unscored["reason"]) == {"the metric gave no number"}
+    rows = made.table("metrics").set_index(["system", "metric"])
+    assert rows.loc[("one", "first weeks"), ["n", "unscored"]].tolist() == [1, 9]
+
+
 def test_the_command_prints_it(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

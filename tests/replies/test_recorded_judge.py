@@ -42,8 +42,9 @@ def test_every_request_has_its_reply_and_every_reply_its_request(encounters: lis
     assert judged_systems == {SOURCE, *SYSTEMS.values()}
     assert len(visits_drawn(encounters)) == JUDGED_ENCOUNTERS
 
-    shown = RECORDED_CLAIMS.validate(claims_table(judged, asyncio.run(judged_by_rules(judged, encounters))))
-    assert shown["judged_rules"].notna().sum() == judged["metric"].str.startswith("claim").sum()
+    few = judged[judged["document"].isin([one.id for one in encounters[:2]])]
+    shown = RECORDED_CLAIMS.validate(claims_table(few, asyncio.run(judged_by_rules(few, encounters))))
+    assert shown["judged_rules"].notna().sum() == few["metric"].str.startswith("claim").sum() > 0
 
 
 @needs_sources

@@ -53,7 +53,7 @@ def output(code: str, *arguments: str, folder: Path | None = None, **variables: 
     [
         ["stage", "split"],
         ["evaluate", "notes.jsonl", "--metrics", "overlap", "--dry-run"],
-        ["audit", "--cases", "2", "--tasks", "claims", "--dry-run"],
+        ["audit", "simulator", "--cases", "2", "--tasks", "claims", "--dry-run"],
     ],
     ids=lambda arguments: arguments[0],
 )

@@ -1,5 +1,6 @@
 """`vignette plan`: what studies drawn from a pilot find, beside studies drawn from the population."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from flows.commands import parser
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import DOCUMENT_SCORES
 from tasks.statistics.intervals import mean_interval
+from tasks.tracking import planning
 from tasks.tracking.comparison import compare_systems
 from tasks.tracking.planning import half_widths, powers
 
@@ -51,8 +53,9 @@ def test_power_planned_from_small_pilots_promises_no_more_than_studies_find() ->
 
 
 def test_the_command_plans_from_an_evaluation_and_from_a_pilot(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(planning, "powers", partial(powers, studies=5))
     (tmp_path / "tables").mkdir()
     table = drawn(np.random.default_rng(3), 12)
     table.to_parquet(tmp_path / "tables" / "scores.parquet")

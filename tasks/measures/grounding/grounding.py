@@ -26,13 +26,17 @@ NAME = "grounding"
 # --8<-- [start:metrics]
 METRICS: Metrics = {
     "claims_supported": Metric(
-        compared=True, task="grounding", meaning="share of the output's claims that its source supports"
+        compared=True,
+        task="grounding",
+        label="supported claims",
+        meaning="share of the output's claims that the source supports",
     ),
     "claims_contradicted": Metric(
         of="claims_supported",
         words={"contradicted": 1.0},
         compared=True,
-        meaning="share of the output's claims that its source contradicts; lower is better",
+        label="contradicted",
+        meaning="share of the output's claims that the source contradicts; lower is better",
     ),
 }
 # --8<-- [end:metrics]
@@ -94,6 +98,7 @@ class Grounding:
     params: DocLens
     name: str = NAME
     metrics: Metrics = field(default_factory=lambda: METRICS)
+    table: str = "grounded"
 
     async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
         """Judge the claims of all outputs: the tables verdicts and unscored."""

@@ -10,7 +10,7 @@ the paper does not report this test. It needs a writer that follows instructions
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 from zlib import crc32
 
 import numpy as np
@@ -21,7 +21,7 @@ from pydantic import ValidationInfo, field_validator
 from schemas.params.learning import Embed
 from schemas.params.measures import MedOmit
 from tasks.llm.ask_all import Unscored, ask_all, ask_texts
-from tasks.llm.calls import Ask, Asks, Call, Reply, unscored_row, unscored_table
+from tasks.llm.calls import Ask, Call, Reply, unscored_row, unscored_table
 from tasks.llm.printed import in_users_form
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
@@ -117,25 +117,6 @@ class Plan:
     expected: Collection[str] = ()
 
 
-@dataclass(frozen=True)
-class MedOmitMeasure:
-    """The measure: facts of the source that outputs without citation marks omit."""
-
-    plan: Plan
-    params: MedOmit
-    encode: Encode
-    name: str = NAME
-
-    @property
-    def metrics(self) -> Metrics:
-        """`METRICS`."""
-        return METRICS
-
-    async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
-        """As `judge`."""
-        return await judge(ask("judge"), documents, self.plan, self.params, self.encode)
-
-
 async def judge(
     ask: Ask, documents: Sequence[Document], plan: Plan, params: MedOmit, encode: Encode, write: Ask | None = None
 ) -> Tables:
@@ -213,18 +194,23 @@ def name_encoder(params: Embed) -> Encode:
 
 
 def output_parts(documents: Iterable[Document], scope: str) -> Texts:
-    """What is judged of the outputs by system and document: whole texts, or the subjective section (history)."""
+    """What is judged of the outputs (`judged_part`) by system and document."""
     found: Texts = {}
     for document in documents:
         for system, text in document.outputs.items():
-            part = split_soap(text).get("subjective", "") if scope == "history" else text
-            found.setdefault(system, {})[document.id] = part
+            found.setdefault(system, {})[document.id] = judged_part(text, scope)
     return found
+
+
+def judged_part(text: str, scope: str) -> str:
+    """The whole text, or its subjective section (history)."""
+    return split_soap(text).get("subjective", "") if scope == "history" else text
 
 
 class EndOfHistory(Reply):
     """The number of the last line on the patient's report."""
 
+    lists: ClassVar[bool] = True
     last_line: int
 
     @classmethod

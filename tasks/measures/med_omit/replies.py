@@ -11,7 +11,7 @@ which are then unscored.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator, model_validator
 
@@ -118,6 +118,7 @@ AnyCase = BeforeValidator(_lower)
 class Facts(Reply):
     """Single facts of the text: medical ones, ones on access to care or social circumstances, and all others."""
 
+    lists: ClassVar[bool] = True
     medical: list[str]
     access_and_social: list[str]
     other: list[str]
@@ -134,6 +135,7 @@ class Diagnosis(Reply):
 class Differential(Reply):
     """Possible diagnoses, most likely first, at most ten."""
 
+    lists: ClassVar[bool] = True
     diagnoses: list[Diagnosis]
 
 
@@ -184,6 +186,7 @@ class FactCategory(Reply):
 class Importances(Reply):
     """A category for every fact."""
 
+    lists: ClassVar[bool] = True
     facts: list[FactCategory]
 
     @classmethod
@@ -236,6 +239,7 @@ class Evidence(Reply):
 class EvidenceClusters(Reply):
     """The facts that are evidence for every diagnosis, or against it, as asked."""
 
+    lists: ClassVar[bool] = True
     clusters: list[Evidence]
 
     @classmethod
@@ -276,6 +280,7 @@ class Mechanism(Reply):
 class Mechanisms(Reply):
     """The facts grouped by kind and mechanism; every fact in one group or more."""
 
+    lists: ClassVar[bool] = True
     groups: list[Mechanism]
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""MED-OMIT by summary model (Table 3) and beside overlap (Tables 2 and 5), and what is printed of it."""
+"""MED-OMIT by summary model (Table 3), its correlation with overlap (Tables 2 and 5), and the printed figures."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -19,8 +19,18 @@ from tasks.texts.document import SOURCE, WHOLE, Document, Tables
 
 NAME = "note_qa"
 QA = {"free_text": "qa_free_text", "multiple_choice": "qa_multiple_choice"}
-"""Metric by form: share of questions about the source that are answered rightly from the output."""
-METRICS: Metrics = {name: Metric(pooled=False) for name in QA.values()}
+"""Metric by form."""
+METRICS: Metrics = {
+    "qa_free_text": Metric(
+        pooled=False,
+        compared=True,
+        label="questions",
+        meaning="share of questions about the source that are answered rightly from the output, in own words",
+    ),
+    "qa_multiple_choice": Metric(
+        pooled=False, compared=True, judged=False, label="questions, choices", meaning="the same with five choices"
+    ),
+}
 Row = dict[str, str | None]
 
 
@@ -40,6 +50,7 @@ class Questions:
     seed: int
     name: str = NAME
     metrics: Metrics = field(default_factory=lambda: METRICS)
+    table: str = "answers"
 
     async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
         """Ask, answer and judge: the tables verdicts (unit: the question's id), questions (QUESTIONS) and unscored."""

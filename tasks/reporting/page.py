@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 
 from tasks.measures import described
+from tasks.papers.conclusions import FAILS, HOLDS, counts_line, shown, tested, undecided
+from tasks.papers.reproduction import ABSENT_TABLES, CLASSES, class_counts
 from tasks.reporting.display import number, percent, read_template, render, script_json, settings, words
 from tasks.reporting.figures import agreement, draw_all, svg
 from tasks.reporting.tables_view import by_basis, metric_view, reproduction_view
-from tasks.reproduction.conclusions import FAILS, HOLDS, counts_line, shown, tested, undecided
-from tasks.reproduction.published import ABSENT_TABLES, CLASSES, class_counts
 from tasks.transport.shown import public_params
 
 MODEL_RATER = "model"

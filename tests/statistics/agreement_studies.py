@@ -11,7 +11,7 @@ from scipy import stats
 
 from tasks.judges import human_scores
 from tasks.measures.note_qa.metrics import effect_rows
-from tasks.reproduction import conclusions
+from tasks.papers import conclusions
 from tasks.statistics.agreement import Correlation, correlation_interval, kappa_interval
 from tasks.statistics.deviation import deviation_row
 from tasks.statistics.intervals import Interval, difference_interval, mean_interval

@@ -1,23 +1,20 @@
-"""What the papers conclude, and whether it holds here: conclusions.yaml applied to the committed metric tables.
+"""What the papers conclude, and whether it holds here: their files applied to the committed metric tables.
 
 A side of a comparison is rows of a metric table, or figures that a paper prints, with their intervals. The interval of
 their difference is paired where both are measured on the same items and the tables allow it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import yaml
 from scipy import stats
 
 from schemas.tables.columns import typed
 from schemas.tables.metrics import CONCLUSIONS
-from tasks.reproduction.published import load_published, papers
+from tasks.papers.printed import load_printed, papers
 from tasks.statistics.agreement import SIGNED, correlation
 from tasks.statistics.intervals import mean_interval, statistic_difference_interval
 
@@ -39,7 +36,7 @@ class Side(NamedTuple):
 
 
 def side(wanted: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Side:
-    """The value that one side of an entry of conclusions.yaml names. Raises KeyError for rows that are not there."""
+    """The value that one side of a conclusion names. Raises KeyError for rows that are not there."""
     if "value" in wanted:
         return Side(float(wanted["value"]), 0.0, 0.0, 0)
     return _printed(wanted) if "printed" in wanted else _measured(wanted, tables)
@@ -86,7 +83,7 @@ def _printed(wanted: Mapping[str, Any]) -> Side:
 
 def _frame(wanted: Mapping[str, Any]) -> pd.DataFrame:
     """A printed table with the texts of column ``by`` (its first) as index, and only the rows that ``where`` names."""
-    frame = load_published(wanted["printed"])
+    frame = load_printed(wanted["printed"])
     for name, value in wanted.get("where", {}).items():
         frame = frame[frame[name] == value]
     return frame.set_index(wanted.get("by", frame.columns[0]))
@@ -169,22 +166,18 @@ PAIRED = "paired"
 HOLDS, FAILS, UNTOLD = "holds", "does not hold", "cannot be told"
 
 
-@cache
-def _read() -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load(files("tasks.reproduction").joinpath("conclusions.yaml").read_text("utf-8"))
-    return loaded
-
-
 def entries() -> list[dict[str, Any]]:
-    """The conclusions of conclusions.yaml that a test decides."""
-    found: list[dict[str, Any]] = _read()["decided"]
-    return found
+    """The conclusions of the papers' files that a test decides."""
+    return _listed("conclusions")
 
 
 def undecided() -> list[dict[str, Any]]:
-    """The conclusions of conclusions.yaml that nothing here decides: source, conclusion, needs."""
-    found: list[dict[str, Any]] = _read()["undecided"]
-    return found
+    """The conclusions that nothing here decides: source, conclusion, needs."""
+    return _listed("undecided")
+
+
+def _listed(section: str) -> list[dict[str, Any]]:
+    return [{"source": source, **one} for source, paper in papers().items() for one in paper[section]]
 
 
 def tables_needed() -> list[str]:
@@ -196,7 +189,7 @@ def tables_needed() -> list[str]:
 def conclusions(
     tables: Mapping[str, pd.DataFrame], listed: Sequence[Mapping[str, Any]] | None = None, *, strict: bool = True
 ) -> pd.DataFrame:
-    """CONCLUSIONS from METRICS by name, for the ``listed`` entries, by default those of conclusions.yaml.
+    """CONCLUSIONS from METRICS by name, for the ``listed`` entries, by default those of the papers' files.
 
     Raises ValueError naming the conclusion for rows that a table lacks; if not ``strict``, it cannot be told.
     """
@@ -211,7 +204,7 @@ def _row(one: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], strict: boo
     except KeyError as error:
         if strict:
             raise ValueError(
-                f"conclusions.yaml, {one['conclusion']}: no row of table {error}; name one that it has"
+                f"tasks/papers/{one['source']}.yaml, {one['conclusion']}: no row of table {error}; name one that it has"
             ) from error
         difference, low, high, n, interval = np.nan, np.nan, np.nan, 0, "none"
     verdict = verdict_of(one["test"], margin, difference, low, high)
@@ -239,8 +232,8 @@ def _why_unpaired(one: Mapping[str, Any]) -> str:
     if any("value" in one[name] for name in ("first", "second")):
         return "of one value"
     place = "printed" if "printed" in one["first"] else str(one["first"].get("table"))
-    reasons = _read()["unpaired"]
-    return f"independent: {one.get('unpaired') or reasons.get(place, reasons['other'])}"
+    reasons = papers().get(one["source"], {}).get("unpaired", {})
+    return f"independent: {one.get('unpaired') or reasons.get(place, 'the table has no paired differences')}"
 
 
 def verdict_of(test: str, margin: float, difference: float, low: float, high: float) -> str:
@@ -288,7 +281,7 @@ def counts_line(table: pd.DataFrame) -> str:
 
 def short_titles() -> dict[str, str]:
     """Name of each paper by source: its title up to the colon."""
-    return {source: title.partition(":")[0] for source, title in papers().items()}
+    return {source: paper["title"].partition(":")[0] for source, paper in papers().items()}
 
 
 _SAID = {

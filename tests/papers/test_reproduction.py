@@ -8,10 +8,6 @@ import numpy as np
 import pandas as pd
 import pandera.errors
 import pytest
-
-from schemas.tables.columns import typed
-from schemas.tables.metrics import REPRODUCTION_ROWS
-from tasks.reporting.page import tiles
 from tasks.reproduction.published import (
     absent_rows,
     class_counts,
@@ -23,6 +19,10 @@ from tasks.reproduction.published import (
     printed_cells,
     stand_in,
 )
+
+from schemas.tables.columns import typed
+from schemas.tables.metrics import REPRODUCTION_ROWS
+from tasks.reporting.page import tiles
 from tests.reproduction.papers import all_rows, written
 
 

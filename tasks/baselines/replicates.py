@@ -1,12 +1,10 @@
-"""The tabular models of SimSUM's Table 5 beside ours: replicate draws of records and split, and reproduction rows."""
+"""The tabular models of SimSUM's Table 5 on replicate draws of records and split."""
 
 import numpy as np
 import pandas as pd
 from scipy.stats import t
 
 from schemas.params.learning import Baselines, BaselinesPublished
-from schemas.tables.columns import typed
-from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.baselines import bn_tab, xgboost_tab
 from tasks.baselines.scoring import STAGE, models_in, ratio_mean
 from tasks.baselines.targets import Parts, parts_of, split_records
@@ -14,7 +12,6 @@ from tasks.baselines.xgboost_tab import Combination
 from tasks.network.graph import NetworkDefinition
 from tasks.network.sampling import sample
 from tasks.progress import progress
-from tasks.reproduction.published import printed_cells
 from tasks.statistics.metric_rows import COMPUTED, metric_row, metric_table
 
 TUNING_STREAM, REPLICATE_STREAM = 51, 52
@@ -82,37 +79,7 @@ def replicate_rows(replicates: pd.DataFrame, level: float, tests: int, seed: int
     return metric_table(rows, stage=STAGE, seed=seed, provenance=COMPUTED)
 
 
-CONFIDENCE = 0.99
-
-_REPRODUCED = {
-    bn_tab.SYSTEM: (bn_tab.SYSTEM, ""),
-    xgboost_tab.SYSTEM: (
-        xgboost_tab.AS_RELEASED,
-        "; without counts, as in the released code; hyper-parameters tuned with counts",
-    ),
-}
-"""The system that reproduces a printed one, with a remark for the note."""
-
-
-def prediction_tolerance(replicates: pd.Series, level: float = CONFIDENCE) -> float:
+def prediction_tolerance(replicates: pd.Series, level: float) -> float:
     """Half the width of the prediction interval for one more draw, from a normal sample of replicate values (R,)."""
     count = len(replicates)
     return float(t.ppf((1 + level) / 2, count - 1) * replicates.std(ddof=1) * np.sqrt(1 + 1 / count))
-
-
-def tabular_rows(replicates: pd.DataFrame, table_5: pd.DataFrame, level: float) -> pd.DataFrame:
-    """REPRODUCTION_ROWS of Table 5's tabular models: basis ``sampled``.
-
-    ``replicates`` has one row per replicate, system, condition and symptom with its ``f1``. XGBoost-tab is compared as
-    released, once for each printed figure.
-    """
-    groups = replicates.groupby(["system", "condition", "symptom"])["f1"]
-    rows = []
-    for cell in printed_cells("simsum", "Table 5", table_5):
-        if cell.labels["model"] in _REPRODUCED:
-            system, remark = _REPRODUCED[cell.labels["model"]]
-            values = groups.get_group((system, cell.labels["setting"], cell.column))
-            note = f"mean of {len(values)} draws of records and split; {level:.0%} prediction interval{remark}"
-            tolerance = prediction_tolerance(values, level)
-            rows.append(cell.reproduced(values.mean(), "sampled", tolerance=tolerance, note=note))
-    return typed(rows, REPRODUCTION_ROWS)

@@ -8,8 +8,7 @@ import pytest
 
 from flows.repository.pipeline import read_pipeline
 from schemas.tables.metrics import BASES
-from tasks.reporting.page import conclusions_view
-from tasks.reproduction.conclusions import (
+from tasks.papers.conclusions import (
     FAILS,
     HOLDS,
     UNTOLD,
@@ -23,8 +22,9 @@ from tasks.reproduction.conclusions import (
     undecided,
     verdict_of,
 )
-from tasks.reproduction.published import items, papers
-from tests.reproduction.papers import concluded, conclusions_text
+from tasks.papers.printed import items, papers
+from tasks.reporting.page import conclusions_view
+from tests.papers.page import concluded, conclusions_text
 
 COLUMNS = ["system", "condition", "item", "metric", "value", "low", "high", "n"]
 

@@ -1,6 +1,6 @@
 """Writes docs/papers.md, the counts in README.md and reports/conclusions.csv from the committed tables.
 
-``python -m tests.reproduction.papers`` after the results have changed; tests compare the files with what it writes.
+``python -m tests.papers.page`` after the results have changed; tests compare the files with what it writes.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ import pandas as pd
 
 from flows.runtime.tables import read_table
 from schemas.tables.metrics import BASES, REPRODUCTION
-from tasks.reproduction.conclusions import (
+from tasks.papers.conclusions import (
     conclusions,
     counts_line,
     short_titles,
@@ -19,11 +19,12 @@ from tasks.reproduction.conclusions import (
     tested,
     undecided,
 )
-from tasks.reproduction.published import ABSENT_TABLES, CLASSES, Item, class_counts, items, known_rows, papers
+from tasks.papers.printed import Item, items, papers
+from tasks.papers.reproduction import ABSENT_TABLES, CLASSES, class_counts, known_rows
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAD = Path(__file__).with_name("papers_head.md")
-BEGIN, END = "<!-- written by python -m tests.reproduction.papers -->", "<!-- end -->"
+HEAD = Path(__file__).with_name("head.md")
+BEGIN, END = "<!-- written by python -m tests.papers.page -->", "<!-- end -->"
 JUDGED = (Path("reports/reproduction.csv"), Path("reports/published/reproduction.csv"))
 
 
@@ -99,8 +100,11 @@ def papers_page(rows: pd.DataFrame, concluded: str) -> str:
     groups = dict(list(rows.groupby(["source", "table"])))
     parts = [HEAD.read_text(encoding="utf-8"), counts_table(rows)]
     parts.append(f"\n## Conclusions\n\n{_ABOUT}\n\n{concluded}")
-    for source, title in papers().items():
-        parts.append(f"\n## {title}\n\n| item | contents | reproduced | command | requirement, counterpart, remark |")
+    for source, paper in papers().items():
+        parts += [
+            f"\n## {paper['title']}\n",
+            "| item | contents | reproduced | command | requirement, counterpart, remark |",
+        ]
         parts.append("|---|---|---|---|---|")
         parts += [_line(item, groups.get((source, item.name))) for item in items().values() if item.source == source]
     return "\n".join(parts) + "\n"

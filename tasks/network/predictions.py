@@ -38,8 +38,8 @@ def _rows(network: NetworkDefinition, name: str, treatment: str) -> Iterator[Row
         others = [parent for parent in codes if parent not in symptoms]
         if not any(codes[parent] for parent in others if parent != treatment):
             item = " ".join(text for parent, text in said.items() if parent in symptoms)
-            condition = ", ".join(said[parent] for parent in others)
-            yield metric_row(f"mean {name}", float(means[at]), n=0, item=item, condition=condition)
+            condition = f"{name} | {', '.join(said[parent] for parent in others)}"
+            yield metric_row("prediction", float(means[at]), n=0, item=item, condition=condition)
 
 
 def count_table(definition: NetworkDefinition, records: int, replicates: int, seed: int) -> pd.DataFrame:
@@ -51,12 +51,11 @@ def count_table(definition: NetworkDefinition, records: int, replicates: int, se
     counts = np.array(drawn, dtype=float)
     halves = NORMAL_QUANTILE * counts.std(axis=0, ddof=1) * np.sqrt(1 + 1 / replicates)
     items = ("records without symptoms", "of these with an underlying condition")
-    metric = f"records, mean of {replicates} samples with 95% prediction interval"
     rows = [
-        metric_row(metric, mean, mean - half, mean + half, n=records, item=item)
+        metric_row("records", mean, mean - half, mean + half, n=records, item=item)
         for item, mean, half in zip(items, counts.mean(axis=0), halves, strict=True)
     ]
-    shared = {"stage": "network", "system": definition.name, "condition": "all"}
+    shared = {"stage": "network", "system": definition.name, "condition": f"mean of {replicates} samples"}
     return metric_table(rows, **shared, seed=seed, provenance=COMPUTED)
 
 

@@ -96,7 +96,7 @@ def _answered(cells: Sequence[Cell], answer: Answer, tables: Tables) -> list[dic
         for (cell, value), near, error in zip(known, _tolerances(rows, group, known), errors, strict=True):
             if answer.get("within") in (OTHERS, BASELINE) and len(known) >= _FEWEST and error <= near:
                 continue
-            note = answer["note"].format(metric=value.metric) if "note" in answer else cell.note
+            note = answer["note"].format(**value._asdict()) if "note" in answer else cell.note
             basis = f"stand-in: {rows.judge}" if rows.judge else answer.get("basis", cell.basis)
             found.append(cell.reproduced(value.value, tolerance=near, basis=basis, note=note))
     return found
@@ -109,6 +109,7 @@ def _labels(cell: Cell) -> dict[str, str]:
 class Value(NamedTuple):
     """The value that answers a cell, with its interval and n."""
 
+    condition: str
     metric: str
     value: float
     low: float
@@ -125,7 +126,7 @@ class Rows:
         for name in ("n", "provenance"):
             frame = frame[frame[name] == answer[name]] if name in answer else frame
         frame = self._judged(frame) if "judge" in answer else frame
-        values = frame[["metric", "value", "low", "high", "n"]].itertuples(index=False, name=None)
+        values = frame[["condition", "metric", "value", "low", "high", "n"]].itertuples(index=False, name=None)
         places = zip(*(frame[name] if name in answer else [""] * len(frame) for name in _KEYS), strict=True)
         self._rows = dict(zip(places, map(Value._make, values), strict=True))
 

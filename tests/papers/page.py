@@ -95,17 +95,16 @@ about the paper's models.
 - Each conclusion stands for itself: with as many, one or two hold by chance."""
 
 
+_COLUMNS = "| item | contents | reproduced | command | requirement, counterpart, remark |"
+
+
 def papers_page(rows: pd.DataFrame, concluded: str) -> str:
     """The page as Markdown. ``rows``: REPRODUCTION of all pipelines; ``concluded``: the table of conclusions."""
     groups = dict(list(rows.groupby(["source", "table"])))
     parts = [HEAD.read_text(encoding="utf-8"), counts_table(rows)]
     parts.append(f"\n## Conclusions\n\n{_ABOUT}\n\n{concluded}")
     for source, paper in papers().items():
-        parts += [
-            f"\n## {paper['title']}\n",
-            "| item | contents | reproduced | command | requirement, counterpart, remark |",
-        ]
-        parts.append("|---|---|---|---|---|")
+        parts += [f"\n## {paper['title']}\n", _COLUMNS, "|---|---|---|---|---|"]
         parts += [_line(item, groups.get((source, item.name))) for item in items().values() if item.source == source]
     return "\n".join(parts) + "\n"
 

@@ -13,9 +13,9 @@ from schemas.tables.baselines import RELIABILITY
 from schemas.tables.columns import typed
 from schemas.tables.metrics import METRICS
 from tasks.network.definition import NetworkDefinition
-from tasks.papers.conclusions import conclusions, short_titles
+from tasks.papers.conclusions import conclusions
 from tasks.papers.printed import SIMSUM
-from tasks.papers.reproduction import known_rows
+from tasks.papers.wording import known_rows, short_titles
 from tasks.reporting.dag import draw, stage_graph
 from tasks.reporting.figures import reliability, svg
 from tasks.reporting.notes_view import claims_view, history_view, notes_view, untrusted_metrics

@@ -10,20 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
 
 from schemas.tables.columns import typed
 from schemas.tables.metrics import CONCLUSIONS
 from tasks.papers.printed import load_printed, papers
 from tasks.statistics.agreement import SIGNED, correlation
-from tasks.statistics.intervals import mean_interval, statistic_difference_interval
+from tasks.statistics.intervals import statistic_difference_interval
+from tasks.statistics.printed import mean_half, rank_correlation_halves, share_halves, share_of_pairs
 
 _COLUMNS = ("system", "condition", "item", "metric")
-_TAIL = 0.025
-FEWEST_PRINTED = 20
-"""Fewest pairs behind a printed rank correlation that is given an interval."""
-_BONETT_WRIGHT = 0.5
-"""Variance of a Spearman correlation's Fisher transform: (1 + r^2 / 2) / (n - 3) (Bonett and Wright 2000)."""
 
 
 class Side(NamedTuple):
@@ -74,7 +69,7 @@ def _printed(wanted: Mapping[str, Any]) -> Side:
     figures, sizes = (one if isinstance(one, list) else [one] for one in (wanted["figure"], wanted["n"]))
     values = [float(row[name]) / wanted.get("of", 1) for name in figures]
     if "std" in wanted:
-        half = float(stats.t.isf(_TAIL, sizes[0] - 1) * row[wanted["std"]] / np.sqrt(sizes[0]))
+        half = mean_half(float(row[wanted["std"]]), sizes[0])
         return Side(values[0], half, half, sizes[0])
     halves = [_INTERVALS[wanted["interval"]](value, n) for value, n in zip(values, sizes, strict=True)]
     below, above = np.mean(halves, axis=0)
@@ -89,22 +84,7 @@ def _frame(wanted: Mapping[str, Any]) -> pd.DataFrame:
     return frame.set_index(wanted.get("by", frame.columns[0]))
 
 
-def _correlation(value: float, n: int) -> tuple[float, float]:
-    """Half widths of a rank correlation of ``n`` pairs; nan for fewer than `FEWEST_PRINTED`."""
-    if n < FEWEST_PRINTED:
-        return np.nan, np.nan
-    half = stats.norm.isf(_TAIL) * np.sqrt((1 + _BONETT_WRIGHT * value**2) / (n - 3))
-    middle = np.arctanh(value)
-    return float(value - np.tanh(middle - half)), float(np.tanh(middle + half) - value)
-
-
-def _share(value: float, n: int) -> tuple[float, float]:
-    """Half widths of a share of ``n`` independent items."""
-    found, low, high = share_of_pairs(round(value * n), n)
-    return float(found - low), float(high - found)
-
-
-_INTERVALS: dict[str, Callable[[float, int], tuple[float, float]]] = {"correlation": _correlation, "share": _share}
+_INTERVALS = {"correlation": rank_correlation_halves, "share": share_halves}
 
 
 def _paired(wanted: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Side | None:
@@ -155,11 +135,6 @@ def _figures(wanted: Mapping[str, Any]) -> pd.DataFrame:
         return frame
     found = frame.loc[wanted["rows"]]
     return found - frame.loc[wanted["minus"]].to_numpy() if "minus" in wanted else found
-
-
-def share_of_pairs(hits: int, pairs: int) -> tuple[float, float, float]:
-    """The share of pairs with its 95% interval."""
-    return mean_interval(np.repeat([1.0, 0.0], [hits, pairs - hits]))
 
 
 PAIRED = "paired"
@@ -247,46 +222,3 @@ def verdict_of(test: str, margin: float, difference: float, low: float, high: fl
         "same": (-margin < low and high < margin, low > margin or high < -margin),
     }[test]
     return HOLDS if holds else FAILS if fails else UNTOLD
-
-
-def shown(row: Mapping[str, Any]) -> str:
-    """The difference with its interval as text; of pairs, how many of them: "20 of 24 pairs (0.64 to 0.93)"."""
-    if pd.isna(row["difference"]):
-        return "not in these tables"
-    if row["test"] == "pairs":
-        hits = round((row["difference"] + 0.5) * row["n"])
-        return f"{hits} of {row['n']} pairs ({row['low'] + 0.5:.2f} to {row['high'] + 0.5:.2f})"
-    interval = "no interval" if pd.isna(row["low"]) else f"{_signed(row['low'])} to {_signed(row['high'])}"
-    return f"{_signed(row['difference'])} ({interval})"
-
-
-def _signed(value: float) -> str:
-    """Three decimals with a sign, and none for zero; one decimal from 10 up."""
-    text = f"{value:+.1f}" if abs(value) >= 10 else f"{value:+.3f}"
-    return text[1:] if float(text) == 0 else text
-
-
-def tested(row: Mapping[str, Any]) -> str:
-    """The test with its margin: "as much, margin 0.005"."""
-    return f"{row['test']}, margin {row['margin']:g}" if row["margin"] else str(row["test"])
-
-
-def counts_line(table: pd.DataFrame) -> str:
-    """One sentence of how many conclusions hold, of how many; and how many nothing decides."""
-    counts = table["verdict"].value_counts()
-    said = [f"{(n := int(counts.get(verdict, 0)))} {one if n == 1 else more}" for verdict, (one, more) in _SAID.items()]
-    of, left = f"{len(table)} conclusion{'' if len(table) == 1 else 's'}", len(undecided())
-    return f"Of {of} of the papers, {', '.join(said)}; {left} more {'is' if left == 1 else 'are'} not decided."
-
-
-def short_titles() -> dict[str, str]:
-    """Name of each paper by source: its title up to the colon."""
-    return {source: paper["title"].partition(":")[0] for source, paper in papers().items()}
-
-
-_SAID = {
-    HOLDS: ("holds here", "hold here"),
-    FAILS: ("does not", "do not"),
-    UNTOLD: ("cannot be told", "cannot be told"),
-}
-"""What is said of one conclusion, and of several or none."""

@@ -13,15 +13,15 @@ import numpy as np
 import pandas as pd
 
 from schemas.tables.columns import typed
-from schemas.tables.metrics import REPRODUCTION, basis_kind
+from schemas.tables.metrics import REPRODUCTION
 from tasks.measures.note_qa.metrics import mode_ranks, rank_changes, take_ranks
 from tasks.papers.printed import KEY, Cell, Item, items, load_printed
+from tasks.statistics.printed import deviations_error, means_error, others_errors, shares_error
 
 PUBLISHED = "published"
 """The pipeline with outside data, and the folder before the names of its tables."""
 _KEYS = ("system", "condition", "item", "metric")
 _ROUNDING = 1e-9  # a difference of exactly the tolerance passes in floating point
-_NORMAL = 1.96
 _FEWEST = 3
 """Fewest figures of which one may be left out as the mean of the others meets it."""
 
@@ -92,7 +92,7 @@ def _answered(cells: Sequence[Cell], answer: Answer, tables: Tables) -> list[dic
         groups[rows.place(cell)[2:]].append(cell)
     for group in groups.values():
         known = [(cell, value) for cell in group if (value := rows.value(cell))]
-        errors = _others_errors([cell for cell, _ in known])
+        errors = others_errors([cell.published for cell, _ in known])
         for (cell, value), near, error in zip(known, _tolerances(rows, group, known), errors, strict=True):
             if answer.get("within") in (OTHERS, BASELINE) and len(known) >= _FEWEST and error <= near:
                 continue
@@ -164,7 +164,7 @@ def _tolerances(rows: Rows, group: Sequence[Cell], known: Known) -> list[float]:
     """The tolerance of each known cell by the answer's rule ``within``, see the head of ``simsum.yaml``."""
     rule, of = rows.answer.get("within"), rows.answer.get("of", 0)
     if rule == OTHERS:
-        return [float(np.mean(_others_errors(group)))] * len(known)
+        return [float(np.mean(others_errors([cell.published for cell in group])))] * len(known)
     if rule == BASELINE:
         answer = {name: text for name, text in rows.answer.items() if name != "judge"} | rows.answer[BASELINE]
         baseline = Rows(answer, rows.tables)
@@ -173,36 +173,20 @@ def _tolerances(rows: Rows, group: Sequence[Cell], known: Known) -> list[float]:
     of_one: dict[str | None, Callable[[Cell, Value], float]] = {
         None: lambda cell, _: cell.tolerance,
         "interval": lambda _, value: (value.high - value.low) / 2,
-        "deviations": lambda cell, value: _deviation_error(rows, cell, value, of),
-        "shares": lambda cell, value: _share_error(cell.published / 100, of, value.n),
+        "deviations": lambda cell, value: _spreads_error(rows, cell, value, of),
+        "shares": lambda cell, value: 100 * shares_error(cell.published / 100, (of, value.n)),
     }
     return [of_one[rule](cell, value) for cell, value in known]
 
 
-def _others_errors(cells: Sequence[Cell]) -> Sequence[float]:
-    """Distance of each printed figure from the mean of the others; none has others alone."""
-    printed = np.array([cell.published for cell in cells], dtype=float)
-    if len(printed) < 2:
-        return [np.nan] * len(printed)
-    return [float(one) for one in np.abs((printed.sum() - printed) / (len(printed) - 1) - printed)]
-
-
-def _deviation_error(rows: Rows, cell: Cell, value: Value, of: int) -> float:
-    """95% sampling error of the difference of two samples' means, or of standard deviations of normal values.
-
-    ``1.96 sqrt(s_1^2 / n_1 + s_2^2 / n_2)``; of deviations, with ``2 (n - 1)`` for each n. The paper's is ``of``.
-    """
+def _spreads_error(rows: Rows, cell: Cell, value: Value, of: int) -> float:
+    """The sampling error of a mean or a standard deviation, from the printed standard deviation and ours."""
     is_mean = cell.figure.endswith("_mean")
     own = rows.value(cell, metric="{figure}_std") if is_mean else value
     table = load_printed(str(items()[cell.source, cell.table].printed))
-    spreads = float(table.loc[cell.line, cell.figure.replace("_mean", "_std")]), own.value if own else np.nan
-    sizes = [n if is_mean else 2 * (n - 1) for n in (of, value.n)]
-    return float(_NORMAL * np.sqrt(sum(spread**2 / n for spread, n in zip(spreads, sizes, strict=True))))
-
-
-def _share_error(share: float, of: int, n: int) -> float:
-    """95% limits, in percent, of the difference of two shares of one distribution, of ``of`` items and of ``n``."""
-    return float(100 * _NORMAL * np.sqrt(share * (1 - share) * (1 / of + 1 / n)))
+    printed = float(table.loc[cell.line, cell.figure.replace("_mean", "_std")])
+    error = means_error if is_mean else deviations_error
+    return error((printed, own.value if own else np.nan), (of, value.n))
 
 
 _TAKES: dict[str, Callable[[pd.DataFrame, pd.Series], Any]] = {
@@ -243,28 +227,3 @@ def absent_lines(present: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _line(item: Item, row: str, note: str) -> dict[str, Any]:
     return Cell(item.source, item.name, row, "all", np.nan).absent(note)
-
-
-def known_rows(runs: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The judged rows of several pipelines; a table that one of them reproduces is not absent in whole."""
-    rows = pd.concat(runs, ignore_index=True).sort_values("basis", key=lambda basis: basis == "absent", kind="stable")
-    whole = (rows["basis"] == "absent") & (rows["row"] == "all")
-    return rows[~(whole & rows.duplicated(["source", "table"]))].reset_index(drop=True)
-
-
-CLASSES = {
-    "recomputed": "printed figures recomputed from released data",
-    "closed form": "computed from the printed network",
-    "arithmetic": "that follow from other printed figures",
-    "sampled": "met on our own draws of records",
-    "stand-in": "met by another model in place of the paper's",
-}
-"""What is counted, by kind of basis."""
-ABSENT_TABLES = "tables that need data or models which are not at hand, whole or in part"
-
-
-def class_counts(rows: pd.DataFrame) -> dict[str, tuple[int, int]]:
-    """Figures within tolerance and figures compared, by kind of basis; absent tables are left out."""
-    kinds = basis_kind(rows["basis"])
-    counted = {kind: rows.loc[kinds == kind, "verdict"] == "pass" for kind in CLASSES}
-    return {basis: (int(met.sum()), len(met)) for basis, met in counted.items() if len(met)}

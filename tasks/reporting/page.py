@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from tasks.measures import described
-from tasks.papers.conclusions import FAILS, HOLDS, counts_line, shown, tested, undecided
-from tasks.papers.reproduction import ABSENT_TABLES, CLASSES, class_counts
+from tasks.papers.conclusions import FAILS, HOLDS, undecided
+from tasks.papers.wording import ABSENT_TABLES, CLASSES, class_counts, counts_line, shown, tested
 from tasks.reporting.display import number, percent, read_template, render, script_json, settings, words
 from tasks.reporting.figures import agreement, draw_all, svg
 from tasks.reporting.tables_view import by_basis, metric_view, reproduction_view

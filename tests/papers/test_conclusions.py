@@ -13,17 +13,16 @@ from tasks.papers.conclusions import (
     HOLDS,
     UNTOLD,
     conclusions,
-    counts_line,
     entries,
     larger,
-    share_of_pairs,
-    shown,
     side,
     undecided,
     verdict_of,
 )
 from tasks.papers.printed import items, papers
+from tasks.papers.wording import counts_line, shown
 from tasks.reporting.page import conclusions_view
+from tasks.statistics.printed import share_of_pairs
 from tests.papers.page import concluded, conclusions_text
 
 COLUMNS = ["system", "condition", "item", "metric", "value", "low", "high", "n"]

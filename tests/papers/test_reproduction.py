@@ -16,13 +16,12 @@ from tasks.papers.printed import Cell, items, load_printed, papers
 from tasks.papers.reproduction import (
     PUBLISHED,
     absent_lines,
-    class_counts,
     compared,
     judged,
-    known_rows,
     tables_needed,
     verdict_of,
 )
+from tasks.papers.wording import class_counts, known_rows
 from tasks.reporting.page import tiles
 from tasks.statistics.metric_rows import metric_row, metric_table
 from tests.papers.page import all_rows, written

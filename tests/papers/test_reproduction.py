@@ -86,6 +86,20 @@ def test_a_cell_has_the_tolerance_and_the_misprint_that_the_data_file_gives_it()
     assert (absent["basis"], absent["note"]) == ("absent", "needs x") and np.isnan(absent["tolerance"])
 
 
+ANSWER = {
+    *("table", "system", "condition", "item", "metric", "names", "only", "n", "provenance", "judge", "percent"),
+    *("within", "of", "baseline", "basis", "note", "take", "printed", "columns", "by", "from", "pipeline"),
+}
+
+
+def test_every_answer_has_a_row_or_figures_and_only_fields_that_mean_something() -> None:
+    answers = [one for item in items().values() for one in (*item.answers, *(more["answer"] for more in item.further))]
+    assert len(answers) > 40
+    for one in answers:
+        assert set(one) <= ANSWER and ("table" in one) != ("take" in one), one
+        assert {"printed", "columns"} <= set(one) if "take" in one else {"item", "metric"} <= set(one), one
+
+
 ARITHMETIC = ("Section 4.1", "Table 4", "Table 5", "Table 6")
 
 

@@ -25,6 +25,9 @@ _ROUNDING = 1e-9  # a difference of exactly the tolerance passes in floating poi
 _FEWEST = 3
 """Fewest figures of which one may be left out as the mean of the others meets it."""
 
+OTHERS, BASELINE = "others", "baseline"
+"""Tolerances that are errors of a baseline that reads no claim."""
+
 Tables = Mapping[str, pd.DataFrame]
 Answer = Mapping[str, Any]
 
@@ -66,8 +69,8 @@ def pipeline_of(answer: Answer) -> str:
 def tables_needed(pipeline: str = "") -> set[str]:
     """Names of the metric tables that answer printed figures in a pipeline."""
     answers = [answer for item in items().values() for _, answer in _asked(item)]
-    return {one["table"] for answer in answers for one in (answer, answer.get("baseline", {})) if "table" in one
-            and pipeline_of(one) == pipeline}  # fmt: skip
+    parts = [one for answer in answers for one in (answer, answer.get(BASELINE, {})) if "table" in one]
+    return {one["table"] for one in parts if pipeline_of(one) == pipeline}
 
 
 def verdict_of(row: Mapping[str, Any]) -> str:
@@ -156,7 +159,6 @@ class Rows:
         return found._replace(**{name: 100 * getattr(found, name) for name in ("value", "low", "high")})
 
 
-OTHERS, BASELINE = "others", "baseline"
 Known = Sequence[tuple[Cell, Value]]
 
 
@@ -189,7 +191,7 @@ def _spreads_error(rows: Rows, cell: Cell, value: Value, of: int) -> float:
     return error((printed, own.value if own else np.nan), (of, value.n))
 
 
-_TAKES: dict[str, Callable[[pd.DataFrame, pd.Series], Any]] = {
+_TAKES: dict[str, Callable[[pd.DataFrame, Any], Any]] = {
     "mean": lambda figures, _: figures.mean(axis=1),
     "std": lambda figures, _: figures.std(axis=1, ddof=1),
     "mean std": lambda figures, _: figures.std(axis=1, ddof=1).mean(),

@@ -33,7 +33,7 @@ def row(published: float, reproduced: float, tolerance: float, basis: str = "rec
 
 
 def told(*rows: dict[str, Any]) -> pd.DataFrame:
-    return pd.DataFrame([{**one, "verdict": verdict_of(one)} for one in rows])
+    return pd.DataFrame([{**one, "verdict": verdict_of(one)} for one in rows])[list(REPRODUCTION.columns)]
 
 
 @pytest.mark.parametrize(

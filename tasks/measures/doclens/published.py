@@ -54,9 +54,9 @@ def output_table(
 
 def _rouge_rows(texts: Mapping[str, Mapping[str, str]], documents: Sequence[Document]) -> Iterator[Row]:
     found = section_rouge(texts, documents, "soap")
-    means = found[found["metric"].isin(_ROUGE)].groupby(["system", "item", "metric"])["value"].agg(["mean", "count"])
-    for (system, item, metric), (value, n) in means.iterrows():
-        yield metric_row(metric, float(value), n=int(n), system=system, item=item, condition="overlap")
+    chosen = found[found["metric"].isin(_ROUGE)].groupby(["system", "item", "metric"])["value"]
+    for row in chosen.agg(value="mean", n="count").reset_index().itertuples():
+        yield metric_row(row.metric, row.value, n=row.n, system=row.system, item=row.item, condition="overlap")
 
 
 def distance_metrics(

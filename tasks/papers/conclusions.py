@@ -141,34 +141,25 @@ PAIRED = "paired"
 HOLDS, FAILS, UNTOLD = "holds", "does not hold", "cannot be told"
 
 
-def entries() -> list[dict[str, Any]]:
-    """The conclusions of the papers' files that a test decides."""
-    return _listed("conclusions")
-
-
-def undecided() -> list[dict[str, Any]]:
-    """The conclusions that nothing here decides: source, conclusion, needs."""
-    return _listed("undecided")
-
-
-def _listed(section: str) -> list[dict[str, Any]]:
+def stated(section: str = "conclusions") -> list[dict[str, Any]]:
+    """The conclusions of the papers' files that a test decides, or those ``undecided``: source, conclusion, needs."""
     return [{"source": source, **one} for source, paper in papers().items() for one in paper[section]]
 
 
 def tables_needed() -> list[str]:
     """Names of the metric tables, such as ``published/baselines_text``."""
-    sides = [one[name] for one in entries() for name in ("first", "second", "paired") if name in one]
+    sides = [one[name] for one in stated() for name in ("first", "second", "paired") if name in one]
     return sorted({str(side["table"]) for side in sides if "table" in side})
 
 
 def conclusions(
-    tables: Mapping[str, pd.DataFrame], listed: Sequence[Mapping[str, Any]] | None = None, *, strict: bool = True
+    tables: Mapping[str, pd.DataFrame], chosen: Sequence[Mapping[str, Any]] | None = None, *, strict: bool = True
 ) -> pd.DataFrame:
-    """CONCLUSIONS from METRICS by name, for the ``listed`` entries, by default those of the papers' files.
+    """CONCLUSIONS from METRICS by name, for ``chosen`` ones, by default those of the papers' files.
 
     Raises ValueError naming the conclusion for rows that a table lacks; if not ``strict``, it cannot be told.
     """
-    return typed([_row(one, tables, strict) for one in (entries() if listed is None else listed)], CONCLUSIONS)
+    return typed([_row(one, tables, strict) for one in (stated() if chosen is None else chosen)], CONCLUSIONS)
 
 
 def _row(one: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], strict: bool) -> dict[str, Any]:

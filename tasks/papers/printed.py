@@ -14,19 +14,16 @@ import yaml
 SOURCES = ("simsum", "medomit", "ehrnoteqa", "doclens")
 SIMSUM = "SimSUM"
 """``source`` of the network that SimSUM's printed tables are about."""
-KEY = ["source", "table", "row", "column"]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One printed figure; ``tolerance`` is that of an exact reproduction, ``note`` names a misprint or the like.
+    """One printed figure of an item; ``tolerance`` is that of an exact reproduction, ``note`` may name a misprint.
 
     ``line``: number of its line in the printed table; ``labels``: the texts of that line; ``figure``: its column there.
-    ``basis``: of a value that follows from what the paper prints or releases.
     """
 
-    source: str
-    table: str
+    item: "Item"
     row: str
     column: str
     published: float
@@ -35,12 +32,12 @@ class Cell:
     line: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
     figure: str = ""
-    basis: str = "recomputed"
 
     def reproduced(self, value: float, **other: Any) -> dict[str, Any]:
         """A row of REPRODUCTION without its verdict; ``other`` replaces the basis, the tolerance or the note."""
-        kept = {name: getattr(self, name) for name in (*KEY, "published", "tolerance", "basis", "note")}
-        return {**kept, "reproduced": value, **other}
+        kept = {name: getattr(self, name) for name in ("row", "column", "published", "tolerance", "note")}
+        place = {"source": self.item.source, "table": self.item.name, "basis": self.item.basis}
+        return {**place, **kept, "reproduced": value, **other}
 
     def absent(self, note: str) -> dict[str, Any]:
         """The row of a cell that is not reproduced; ``note`` says what is missing."""
@@ -70,11 +67,11 @@ class Item:
 
     def cell(self, row: str, column: str, published: float, **more: Any) -> Cell:
         """A cell of the item with the tolerance and note of all entries of ``cells`` that fit it."""
-        known: dict[str, Any] = {"tolerance": self.tolerance, "basis": self.basis}
+        known: dict[str, Any] = {"tolerance": self.tolerance}
         for entry in self.cells:
             if fnmatchcase(row, entry.get("row", "*")) and fnmatchcase(column, entry.get("column", "*")):
                 known |= {name: value for name, value in entry.items() if name in ("tolerance", "note")}
-        return Cell(self.source, self.name, row, column, float(published), **known, **more)
+        return Cell(self, row, column, float(published), **known, **more)
 
     def printed_cells(self) -> list[Cell]:
         """The figures of the printed table, line by line; none of an item without one."""
@@ -89,9 +86,9 @@ class Item:
         for line, values in enumerate(frame.to_dict("records")):
             labels = {str(name): "" if pd.isna(values[name]) else str(values[name]) for name in texts}
             for figure, column in columns.items():
-                if pd.notna(values[figure]):
-                    place = {"line": line, "labels": labels, "figure": figure}
-                    found.append(self.cell(row.format(**labels), column.format(**labels), values[figure], **place))
+                if pd.notna(value := values[figure]):
+                    names = row.format(**labels), column.format(**labels)
+                    found.append(self.cell(*names, value, line=line, labels=labels, figure=figure))
         return found
 
 

@@ -15,11 +15,12 @@ import pandas as pd
 from schemas.tables.columns import typed
 from schemas.tables.metrics import REPRODUCTION
 from tasks.measures.note_qa.metrics import mode_ranks, rank_changes, take_ranks
-from tasks.papers.printed import KEY, Cell, Item, items, load_printed
+from tasks.papers.printed import Cell, Item, items, load_printed
 from tasks.statistics.printed import deviations_error, means_error, others_errors, shares_error
 
 PUBLISHED = "published"
 """The pipeline with outside data, and the folder before the names of its tables."""
+KEY = ["source", "table", "row", "column"]
 _KEYS = ("system", "condition", "item", "metric")
 _ROUNDING = 1e-9  # a difference of exactly the tolerance passes in floating point
 _FEWEST = 3
@@ -100,7 +101,7 @@ def _answered(cells: Sequence[Cell], answer: Answer, tables: Tables) -> list[dic
             if answer.get("within") in (OTHERS, BASELINE) and len(known) >= _FEWEST and error <= near:
                 continue
             note = answer["note"].format(**value._asdict()) if "note" in answer else cell.note
-            basis = f"stand-in: {rows.judge}" if rows.judge else answer.get("basis", cell.basis)
+            basis = f"stand-in: {rows.judge}" if rows.judge else answer.get("basis", cell.item.basis)
             found.append(cell.reproduced(value.value, tolerance=near, basis=basis, note=note))
     return found
 
@@ -185,7 +186,7 @@ def _spreads_error(rows: Rows, cell: Cell, value: Value, of: int) -> float:
     """The sampling error of a mean or a standard deviation, from the printed standard deviation and ours."""
     is_mean = cell.figure.endswith("_mean")
     own = rows.value(cell, metric="{figure}_std") if is_mean else value
-    table = load_printed(str(items()[cell.source, cell.table].printed))
+    table = load_printed(str(cell.item.printed))
     printed = float(table.loc[cell.line, cell.figure.replace("_mean", "_std")])
     error = means_error if is_mean else deviations_error
     return error((printed, own.value if own else np.nan), (of, value.n))
@@ -220,7 +221,7 @@ def absent_lines(present: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     tables, rows = {key[:2] for key in covered}, []
     for item in items().values():
         cells = [cell for cell in item.printed_cells() if not item.absent or cell.figure in item.absent]
-        complete = cells and all((cell.source, cell.table, cell.row, cell.column) in covered for cell in cells)
+        complete = cells and all((item.source, item.name, cell.row, cell.column) in covered for cell in cells)
         if item.needs and not complete:
             part = item.absent or (item.source, item.name) in tables
             rows.append(_line(item, "others" if part else "all", f"needs {item.needs}"))
@@ -228,4 +229,4 @@ def absent_lines(present: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _line(item: Item, row: str, note: str) -> dict[str, Any]:
-    return Cell(item.source, item.name, row, "all", np.nan).absent(note)
+    return Cell(item, row, "all", np.nan).absent(note)

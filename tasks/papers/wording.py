@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from schemas.tables.metrics import basis_kind
-from tasks.papers.conclusions import FAILS, HOLDS, UNTOLD, undecided
+from tasks.papers.conclusions import FAILS, HOLDS, UNTOLD, stated
 from tasks.papers.printed import papers
 
 
@@ -36,7 +36,7 @@ def counts_line(table: pd.DataFrame) -> str:
     """One sentence of how many conclusions hold, of how many; and how many nothing decides."""
     counts = table["verdict"].value_counts()
     said = [f"{(n := int(counts.get(verdict, 0)))} {one if n == 1 else more}" for verdict, (one, more) in _SAID.items()]
-    of, left = f"{len(table)} conclusion{'' if len(table) == 1 else 's'}", len(undecided())
+    of, left = f"{len(table)} conclusion{'' if len(table) == 1 else 's'}", len(stated("undecided"))
     return f"Of {of} of the papers, {', '.join(said)}; {left} more {'is' if left == 1 else 'are'} not decided."
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from flows.runtime.tables import read_table
 from schemas.tables.metrics import BASES, REPRODUCTION
-from tasks.papers.conclusions import conclusions, tables_needed, undecided
+from tasks.papers.conclusions import conclusions, stated, tables_needed
 from tasks.papers.printed import Item, items, papers
 from tasks.papers.wording import (
     ABSENT_TABLES,
@@ -76,7 +76,7 @@ def conclusions_text(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
             lines.append(f"| {' | '.join([*cells, row['verdict'], row['basis'], row['interval']])} |")
     lines += ["", "Nothing here decides:", "", "| paper | conclusion | what is missing |", "|---|---|---|"]
     for source in titles:
-        found = [one for one in undecided() if one["source"] == source]
+        found = [one for one in stated("undecided") if one["source"] == source]
         lines += [f"| {titles[source]} | {one['conclusion']} | {one['needs']} |" for one in found]
     return "\n".join(lines)
 

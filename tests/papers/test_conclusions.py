@@ -13,10 +13,8 @@ from tasks.papers.conclusions import (
     HOLDS,
     UNTOLD,
     conclusions,
-    entries,
     larger,
     side,
-    undecided,
     verdict_of,
 )
 from tasks.papers.printed import items, papers
@@ -165,10 +163,10 @@ def test_pairs_are_told_from_a_fair_coin() -> None:
 
 def test_each_conclusion_names_a_table_of_its_paper() -> None:
     listed = {(source, name.split(",")[0]) for source, name in items()}
-    for one in [*entries(), *undecided()]:
+    for one in [*stated(), *stated("undecided")]:
         place = one["conclusion"].rpartition("(")[2].rstrip(")").replace(";", ",").split(",")[0]
         assert (one["source"], place) in listed and one["source"] in papers(), one["conclusion"]
-    bases = {one["basis"] for one in entries()}
+    bases = {one["basis"] for one in stated()}
     assert {basis.partition(": ")[0] for basis in bases} <= set(BASES) - {"absent"} and "stand-in" not in bases
 
 

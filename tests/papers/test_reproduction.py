@@ -28,8 +28,7 @@ from tests.papers.page import all_rows, written
 
 
 def row(published: float, reproduced: float, tolerance: float, basis: str = "recomputed") -> dict[str, Any]:
-    cell = Cell("simsum", "Table 7", "r", "c", published, tolerance, basis=basis)
-    return cell.reproduced(reproduced)
+    return Cell(items()["simsum", "Table 7"], "r", "c", published, tolerance).reproduced(reproduced, basis=basis)
 
 
 def told(*rows: dict[str, Any]) -> pd.DataFrame:

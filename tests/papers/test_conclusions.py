@@ -15,6 +15,7 @@ from tasks.papers.conclusions import (
     conclusions,
     larger,
     side,
+    stated,
     verdict_of,
 )
 from tasks.papers.printed import items, papers

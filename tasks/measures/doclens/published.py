@@ -47,8 +47,8 @@ def output_table(
     parts = {section: part for part, section in SECTIONS.items()}
     for row, value in predicted.items():
         section, _, system = row.partition(" / ")
-        about = {"system": BASELINE, "condition": system, "item": parts[section]}
-        rows.append(metric_row("claim_recall", value, n=len(documents), **about))
+        n, part = len(documents), parts[section]
+        rows.append(metric_row("claim_recall", value, n=n, system=BASELINE, condition=system, item=part))
     return metric_table(rows, stage="doclens", seed=seed, provenance=COMPUTED)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 FOLDERS = ("flows", "tasks", "schemas")
 """Folders of code."""
 ROOT = Path(__file__).resolve().parents[1]
-DECLARED = ("tasks/domains/", "tasks/reproduction/published/")
+DECLARED = ("tasks/domains/", "tasks/papers/printed")
 """Folders of data files that a stage lists in dvc.yaml, each for itself: those of a domain, and printed tables."""
 IN_PARTS = ("flows.stages.", "schemas.tables.")
 """Modules of which only the definitions count that are used: they hold several stages, or many tables."""

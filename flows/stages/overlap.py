@@ -9,8 +9,8 @@ from tasks.measures.doclens.documents import COMPACT, note_documents
 from tasks.measures.doclens.judging import METRICS
 from tasks.measures.measure import figures, record_scores
 from tasks.measures.measure import scores as scores_of
+from tasks.measures.med_omit.correlations import CORRELATED
 from tasks.measures.med_omit.judging import OMISSIONS
-from tasks.measures.med_omit.reproduction import CORRELATED
 from tasks.measures.overlap import METRICS as OF_OVERLAP
 from tasks.measures.overlap import (
     PRECISION,

@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 
 from tasks.measures import described
+from tasks.papers.conclusions import FAILS, HOLDS, stated
+from tasks.papers.wording import ABSENT_TABLES, CLASSES, class_counts, counts_line, shown, tested
 from tasks.reporting.display import number, percent, read_template, render, script_json, settings, words
 from tasks.reporting.figures import agreement, draw_all, svg
 from tasks.reporting.tables_view import by_basis, metric_view, reproduction_view
-from tasks.reproduction.conclusions import FAILS, HOLDS, counts_line, shown, tested, undecided
-from tasks.reproduction.published import ABSENT_TABLES, CLASSES, class_counts
 from tasks.transport.shown import public_params
 
 MODEL_RATER = "model"
@@ -104,7 +104,7 @@ def conclusions_view(table: pd.DataFrame, titles: Mapping[str, str]) -> dict[str
     papers = []
     for source, title in titles.items():
         rows = [_conclusion(row) for row in table[table["source"] == source].to_dict("records")]
-        absent = [one for one in undecided() if one["source"] == source]
+        absent = [one for one in stated("undecided") if one["source"] == source]
         papers.append({"title": title, "rows": rows, "absent": absent})
     return {"papers": papers, "counts": counts_line(table)}
 

@@ -10,9 +10,8 @@ from flows.runtime.tables import check
 from schemas.errors import TableError
 from schemas.tables.metrics import METRICS as METRIC_TABLE
 from tasks.baselines.comparisons import Swaps, adjusted_p, compare, regenerated_rows
-from tasks.baselines.reproduction import (
+from tasks.baselines.replicates import (
     replicate_rows,
-    tabular_rows,
 )
 from tasks.baselines.scoring import METRICS, Scored
 from tasks.baselines.targets import Target, decide, parts_of, split_records
@@ -146,23 +145,6 @@ def test_records_outside_the_split_are_refused() -> None:
     frame = pd.DataFrame({"record": np.arange(3)})
     with pytest.raises(TableError, match="record 2 is in no part"):
         parts_of(NETWORK, frame, split_records(frame.head(2), test_share=0.5, seed=0))
-
-
-def test_replicates_become_rows_of_table_5_with_boosting_as_released() -> None:
-    cells = dict.fromkeys(("dyspnea", "cough", "pain", "nasal", "fever"), 0.5)
-    table = pd.DataFrame([{"model": model, "setting": "all", **cells} for model in ("BN-tab", "XGBoost-tab")])
-    replicates = pd.DataFrame(
-        [
-            {"replicate": r, "system": system, "condition": "all", "symptom": symptom, "f1": f1 + r / 100}
-            for system, f1 in (("BN-tab", 0.5), ("XGBoost-tab", 0.6), ("XGBoost-tab as released", 0.4))
-            for r in (-1, 0, 1)
-            for symptom in cells
-        ]
-    )
-    rows = tabular_rows(replicates, table, 0.99)
-    assert (rows["basis"] == "sampled").all()
-    reproduced = rows.groupby("row")["reproduced"].mean().to_dict()
-    assert reproduced == pytest.approx({"BN-tab all": 0.5, "XGBoost-tab all": 0.4})
 
 
 def test_replicates_have_their_mean_and_the_interval_of_one_more_draw() -> None:

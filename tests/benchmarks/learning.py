@@ -15,7 +15,7 @@ from schemas.params.records import Fit
 from tasks.baselines import neural_text, xgboost_tab
 from tasks.baselines.neural_text import batch_order
 from tasks.baselines.note_vectors import NoteVectors, embed
-from tasks.baselines.reproduction import draw
+from tasks.baselines.replicates import draw
 from tasks.baselines.workers import run_jobs
 from tasks.baselines.xgboost_tab import combinations
 from tasks.encoder import load_encoder

@@ -12,7 +12,7 @@ import pandas as pd
 from tasks.domains.rules import rules_of
 from tasks.encoder import load_encoder
 from tasks.llm.calls import Call
-from tasks.measures.doclens.reproduction import OPEN_SYSTEMS, SECTIONS, printed_recalls
+from tasks.measures.doclens.published import OPEN_SYSTEMS, SECTIONS, printed_recalls
 from tasks.notes.prompting import build_prompts
 from tasks.notes.writing import conversation, note_messages
 from tasks.simulator.judge.verdicts import align, entails
@@ -109,7 +109,7 @@ def judge() -> Iterator[Row]:
         for system, model in zip(OPEN_SYSTEMS, models, strict=True)
     }
     documents = read_encounters(folder, files, subclaims=True)
-    table = pd.read_csv("tasks/reproduction/published/doclens_table25_aci_sections_gpt4.csv")
+    table = pd.read_csv("tasks/papers/printed/doclens_table25_aci_sections_gpt4.csv")
     printed = {cell: 100 * share for cell, share in printed_recalls(table).items()}
     pairs = {
         (system, part, one.id): [(split_soap(one.outputs[system]).get(part, ""), claim) for claim in one.claims[part]]

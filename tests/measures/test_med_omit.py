@@ -16,6 +16,7 @@ from schemas.tables.metrics import METRICS
 from schemas.tables.verdicts import VERDICTS
 from tasks.llm.calls import Call
 from tasks.measures.measure import Metrics, figures, scores
+from tasks.measures.med_omit.correlations import overlap_correlations
 from tasks.measures.med_omit.fact_score import (
     Cluster,
     DiagnosisNames,
@@ -41,10 +42,9 @@ from tasks.measures.med_omit.judging import (
 )
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
 from tasks.measures.med_omit.replies import IncludedFact, Omissions, fact_id, fact_lines, number_facts
-from tasks.measures.med_omit.reproduction import omission_rows, overlap_correlations
 from tasks.network.inference import posterior
-from tasks.reproduction.published import judge as judge_rows
-from tasks.reproduction.published import load_published
+from tasks.papers.printed import items
+from tasks.papers.reproduction import PUBLISHED, compared, verdict_of
 from tasks.statistics.metric_rows import metric_row, metric_table
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document, Tables
@@ -531,10 +531,11 @@ def test_printed_omissions_are_compared_with_those_of_the_same_models_even_where
         stage="med_omit",
         item="all",
         condition="paper",
-        provenance="p",
+        provenance="writer: w, judge: gpt-4o",
     )
-    rows = judge_rows(omission_rows(load_published("medomit_table3_llms"), found, "gpt-4o"))
-    rows = rows.set_index(["row", "column"])
+    table_3 = items()["medomit", "Table 3"]
+    judged_rows = compared(table_3, {"published/med_omit_aci": found}, PUBLISHED)
+    rows = pd.DataFrame(judged_rows).assign(verdict=list(map(verdict_of, judged_rows))).set_index(["row", "column"])
     assert set(rows["basis"]) == {"stand-in: gpt-4o"} and set(rows["table"]) == {"Table 3"}
     printed = rows[["published", "reproduced"]].to_dict("index")
     assert printed["gpt-4", "count_mean"] == {"published": 3.72, "reproduced": 6.65}
@@ -545,4 +546,4 @@ def test_printed_omissions_are_compared_with_those_of_the_same_models_even_where
         1.96 * np.sqrt(3.56**2 / 230 + 3.9**2 / 78)
     )
     assert rows.loc[("gpt-4", "count_mean"), "verdict"] == "fail"
-    assert omission_rows(load_published("medomit_table3_llms"), metric_table([]), "gpt-4o").empty
+    assert not compared(table_3, {"published/med_omit_aci": metric_table([])}, PUBLISHED)

@@ -53,7 +53,7 @@ def test_two_readers_of_a_note_are_averaged() -> None:
 
 
 def test_the_published_shares_are_rows_of_the_same_table() -> None:
-    published = pd.read_csv(ROOT / "tasks/reproduction/published/simsum_span_quality.csv")
+    published = pd.read_csv(ROOT / "tasks/papers/printed/simsum_span_quality.csv")
     found = METRICS.validate(published_rows(published)).set_index(["condition", "metric"])["value"]
     assert found["compact", "recall"] == pytest.approx(0.945)
     assert found["normal", "precision"] == pytest.approx(0.9406)

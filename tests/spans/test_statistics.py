@@ -5,19 +5,18 @@ import pandas as pd
 import pytest
 
 from schemas.errors import SourceError
-from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS
+from schemas.tables.metrics import METRICS
 from tasks.domains.rules import load_rules
-from tasks.reproduction.published import judge, load_published
+from tasks.papers.printed import items
+from tasks.papers.reproduction import PUBLISHED, compared, verdict_of
 from tasks.spans.annotation import spans_table
 from tasks.spans.statistics import (
     all_statistics,
     precision,
-    quality_rows,
     read_counts,
     recall,
     span_quality,
     span_statistics,
-    statistics_rows,
 )
 from tests.support.records import records_of, span_row
 from tests.support.sources import needs_sources, real_notes, sources_folder
@@ -95,17 +94,14 @@ def test_no_notes_give_no_figures():
 
 
 BOTH = pd.concat([METRIC_ROWS, METRIC_ROWS.assign(condition="compact")])
-TABLES = load_published("simsum_table3a_spans"), load_published("simsum_table3b_mentions")
 
 
-def test_reproduction_rows_cover_every_cell_of_table_3():
-    rows = REPRODUCTION_ROWS.validate(statistics_rows(BOTH, *TABLES))
-    assert len(rows) == 2 * sum(map(len, TABLES)) + 2  # and the notes without spans of both versions
-    assert set(rows["basis"]) == {"recomputed"} and rows["note"].notna().sum() == 1  # the misprint
-
-
-def test_shares_are_compared_in_percent_and_to_half_of_the_last_printed_digit():
-    rows = statistics_rows(BOTH, *TABLES).set_index(["row", "column"])
+def test_table_3_is_compared_for_released_spans_in_percent_and_to_half_of_the_last_printed_digit():
+    tables = {"span_statistics": BOTH.assign(provenance="published")}
+    names = ("Table 3a", "Table 3b", "Section 2.3, notes without spans")
+    rows = pd.DataFrame([row for name in names for row in compared(items()["simsum", name], tables)])
+    assert set(rows["basis"]) == {"recomputed"}
+    rows = rows.set_index(["row", "column"])
     shown = rows[["published", "reproduced", "tolerance"]]
     expected = {
         ("Total % of spans", "cough, normal"): (24.9, 60, 0.05),
@@ -118,6 +114,7 @@ def test_shares_are_compared_in_percent_and_to_half_of_the_last_printed_digit():
     for key, figures in expected.items():
         assert shown.loc[key].tolist() == pytest.approx(figures), key
     assert rows.index[rows["note"].notna()].tolist() == [("% of spans in hist", "cough, normal")]
+    assert not compared(items()["simsum", "Table 3a"], {"span_statistics": BOTH}), "they are not the released spans"
 
 
 def test_precision_and_recall_count_an_empty_note_as_one():
@@ -129,16 +126,14 @@ def test_precision_and_recall_count_an_empty_note_as_one():
 def test_published_span_quality_to_the_printed_digit():
     metrics = span_quality(read_counts(sources_folder()), seed=7, system="SimSUM", provenance="published")
     METRICS.validate(metrics)
-    rows = judge(quality_rows(metrics, load_published("simsum_span_quality")))
-    assert rows["basis"].tolist() == ["recomputed"] * 4 and rows["verdict"].tolist() == ["pass"] * 4
+    rows = compared(items()["simsum", "Section 2.3, span quality"], {"published/span_quality": metrics}, PUBLISHED)
+    assert [(row["basis"], verdict_of(row)) for row in rows] == [("recomputed", "pass")] * 4
     assert metrics["n"].tolist() == [100] * 4
 
 
 def test_without_the_manual_counts_there_are_no_rows():
     metrics = span_quality(read_counts(None), seed=7, system="SimSUM", provenance="published")
-    rows = quality_rows(metrics, load_published("simsum_span_quality"))
-    REPRODUCTION_ROWS.validate(rows)
-    assert rows.empty
+    assert metrics.empty
 
 
 def test_manual_counts_that_do_not_fit_are_named():

@@ -9,9 +9,9 @@ from schemas.params import Params
 from schemas.params.measures import MedOmit, Overlap
 from tasks.llm.calls import Asks
 from tasks.measures.measure import Metrics, figures
+from tasks.measures.med_omit.correlations import overlap_correlations
 from tasks.measures.med_omit.fact_score import Encode
 from tasks.measures.med_omit.judging import METRICS, NAME, Plan, judge, judged_part, name_encoder
-from tasks.measures.med_omit.reproduction import overlap_correlations
 from tasks.statistics.deviation import FEWEST_OF_DEVIATION
 from tasks.texts.document import Document, Tables
 

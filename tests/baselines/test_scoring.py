@@ -10,10 +10,7 @@ from flows.runtime.tables import check
 from schemas.errors import TableError
 from schemas.tables.metrics import METRICS as METRIC_TABLE
 from tasks.baselines.comparisons import Swaps, adjusted_p, compare, regenerated_rows
-from tasks.baselines.reproduction import (
-    replicate_rows,
-    tabular_rows,
-)
+from tasks.baselines.reproduction import replicate_rows, tabular_rows
 from tasks.baselines.scoring import METRICS, Scored
 from tasks.baselines.targets import Target, decide, parts_of, split_records
 from tests.baselines.samples import random_predictions
@@ -130,16 +127,6 @@ def test_false_alarms_in_a_family_of_correlated_comparisons_keep_the_level() -> 
         drawn = 0.7 * shared + random.normal(size=(60, 201)) * np.linspace(0.2, 5, 60)[:, None]
         alarms += bool((adjusted_p(drawn[:, 0], drawn[:, 1:]) < 0.05).any())
     assert 0.01 < alarms / 300 < 0.08
-
-
-def test_split_is_seeded_and_complete() -> None:
-    frame = pd.DataFrame({"record": np.arange(50)})
-    split = split_records(frame, test_share=0.2, seed=1)
-    parts = parts_of(NETWORK, frame, split)
-    train, test = parts.train["record"].tolist(), parts.test["record"].tolist()
-    assert len(train) == 40 and len(test) == 10 and sorted(train + test) == list(range(50))
-    pd.testing.assert_frame_equal(split, split_records(frame, test_share=0.2, seed=1))
-    assert not split.equals(split_records(frame, test_share=0.2, seed=2))
 
 
 def test_records_outside_the_split_are_refused() -> None:

@@ -31,7 +31,7 @@ from schemas.tables.metrics import METRICS
 from tasks.judges.human_labels import label_rows, read_labels
 from tasks.llm.calls import Answer, Call
 from tasks.measures import overlap
-from tasks.measures.evaluation import Plan, measures, plan_of, record_number
+from tasks.measures.evaluation import Plan, measures, plan_of
 from tasks.measures.note_qa.judging import source_notes
 from tasks.measures.overlap import overlap_scores
 from tasks.people.omission_form import judged_facts
@@ -122,12 +122,6 @@ def test_every_two_systems_are_compared_on_the_same_documents(made: Evaluation) 
     assert (row["a"], row["b"], row["difference"], row["n"]) == (1, 0, -1, 3)
     assert not row["changed"]  # three documents are too few to test
     assert {(a, b) for a, b, _ in found.index} == {("copy", "cites"), ("copy", "short"), ("cites", "short")}
-
-
-def test_claims_come_with_the_reason_of_the_judge(made: Evaluation) -> None:
-    claims = made.table("claims")
-    judged = claims[claims["metric"].isin(["claim_recall", "claim_precision"]) & (claims["system"] == "cites")]
-    assert judged["reason"].notna().any()
 
 
 def test_the_judge_is_measured_on_errors_planted_into_the_references(made: Evaluation) -> None:
@@ -272,13 +266,6 @@ def test_sections_are_found_in_the_headings_that_models_write(tmp_path: Path, se
     assert value["s", "rouge1_f", plan] == 1
 
 
-def test_the_writer_makes_cited_outputs_for_each_number_of_examples(tmp_path: Path) -> None:
-    rows = [{key: value for key, value in row.items() if key != "outputs"} for row in _rows()]
-    found = _evaluated(tmp_path, rows, metrics=["doclens"], write=[0, 1])
-    assert found.systems == ["writer, 0 examples", "writer, 1 example"]
-    assert {"claim_recall", "citation_recall"} <= set(found.table("metrics")["metric"])
-
-
 DIALOGUES = (
     "Doctor: What brings you in?\nPatient: A dry cough. I take ibuprofen.\nDoctor: Any fever?\nPatient: No fever.",
     "Doctor: How are you?\nPatient: I have asthma, and a headache since Monday.\nDoctor: Chest pain?\nPatient: No.",
@@ -372,11 +359,6 @@ def test_notes_of_a_document_are_numbered_from_one_in_their_order() -> None:
         ["a", 1, "2", "visit 2", "No cough."],
     ]
     assert (notes["tokens"] > 0).all()
-
-
-def test_a_document_has_the_same_number_in_every_evaluation() -> None:
-    assert record_number("d1") == 627467345577822460
-    assert record_number("d1") != record_number("d2")
 
 
 @pytest.mark.parametrize("name", ["notes", "systems", "judge", "all"])

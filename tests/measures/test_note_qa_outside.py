@@ -17,7 +17,6 @@ from flows.stages import note_qa
 from schemas.errors import SourceError
 from schemas.params.llm import Role
 from schemas.params.measures import NoteQa, NoteQaOutside
-from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import LETTERS, PATIENT_NOTES, QUESTIONS
 from schemas.tables.verdicts import VERDICTS
 from tasks.measures.note_qa.questions import discharge_file, read_patients, read_questions, sample_patients
@@ -75,12 +74,6 @@ def test_questions_answers_and_verdicts_of_every_answerer_are_saved_as_tables(do
     assert "second" in done.asked
 
 
-def test_the_simulator_answers_questions_on_discharge_summaries_better_with_them_than_without(done):
-    table = check(done.tables["note_qa_outside"], METRICS, "metrics")
-    scores = table[(table["metric"] == "score") & (table["item"] == "all")].set_index(["system", "condition"])["value"]
-    assert scores["second", "multiple_choice/normal"] > scores["second", "multiple_choice/none"]
-
-
 def test_removed_questions_are_not_asked_and_categories_are_compared_with_table_3(done):
     assert len(done.tables["questions"]) == len(done.tables["written_questions"]) - 1
     table = done.tables["note_qa_outside"]
@@ -88,11 +81,6 @@ def test_removed_questions_are_not_asked_and_categories_are_compared_with_table_
     assert shares["n"].eq(8).all() and shares.loc["assessment", "value"] == 0.5
     rows = done.tables["reproduction_note_qa_outside"].set_index("row")
     assert (rows.loc["assessment", "published"], rows.loc["assessment", "reproduced"]) == (20, 50)
-
-
-def test_the_form_holds_the_summaries_and_names_the_outside_format(done):
-    page = (done.folder / "question_form").read_text(encoding="utf-8")
-    assert OutsideQuestionForm.format in page and "Chief Complaint" in page and "sign or symptom" in page
 
 
 def test_without_published_questions_the_annotator_writes_them(tmp_path):

@@ -74,10 +74,6 @@ def test_practice_notes_come_first_are_checked_and_are_not_counted():
         form.ratings({"a.json": json.dumps(wrong)})
 
 
-def test_practice_notes_are_drawn_from_the_notes_that_are_left() -> None:
-    assert not drawn(review=REVIEW.model_copy(update={"practice": 1}))["practice"].any()
-
-
 def test_raters_see_the_notes_in_different_but_reproducible_orders():
     records = list(range(30))
     orders = [rater_order(records, rater, seed=7) for rater in ("rater_1", "rater_2", "rater_3")]
@@ -181,14 +177,3 @@ def test_table_4_the_six_alphas_and_the_46_penalties_come_out_to_the_printed_dig
     digits = {"mean": 2, "std": 2, "krippendorff_alpha_ordinal": 2, "penalties": 0}
     for row in rows.itertuples():
         assert round(row.reproduced, digits[row.column]) == row.published, row
-
-
-def test_without_the_files_there_are_no_rows():
-    assert check(reproduction_rows(pd.read_csv(PUBLISHED), None), REPRODUCTION_ROWS, "rows").empty
-    assert evaluator_files(None) == []
-
-
-def test_evaluators_files_that_do_not_fit_are_refused(tmp_path):
-    (tmp_path / "e.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(SourceError, match="columns"):
-        read_evaluators([tmp_path / "e.csv"])

@@ -1,4 +1,4 @@
-"""All baselines on small tables, on too few records, and in worker processes."""
+"""Small tables: what is fitted, what is too little to fit, and the reasons that are listed."""
 
 import pandas as pd
 import pytest

@@ -52,18 +52,6 @@ def test_calibration_error_by_hand() -> None:
     assert low == 0 and high == pytest.approx(value + t.isf(0.025, 4) * np.sqrt((errors**2).sum()))
 
 
-def test_calibration_error_of_a_calibrated_model_is_near_0_and_its_interval_covers() -> None:
-    random, covered, values = np.random.default_rng(8), [], []
-    for _ in range(200):
-        yes = random.beta(0.5, 4, size=300)
-        labels = (random.random(300) < yes).astype(np.int64)
-        value, low, high = _model(labels, np.stack([1 - yes, yes], axis=1)).interval("calibration_error", 10)
-        covered.append(low <= 0)
-        values.append(value)
-        assert low <= value <= high
-    assert np.mean(covered) > 0.92 and np.mean(values) < 0.03
-
-
 @pytest.mark.parametrize("metric", ["f1", "precision", "brier", "log_loss"])
 def test_intervals_of_metrics_hold_the_metric_of_many_records(metric: str) -> None:
     labels, first = random_predictions(3, 40000)

@@ -23,7 +23,6 @@ from flows.repository.params import load_params
 from flows.repository.pipeline import StageFiles, stage_files
 from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
-from flows.stages import med_omit as stages
 from schemas.errors import ParamsError, SourceError
 from schemas.params.measures import Evaluate, FormSample, NoteQa, Overlap
 from schemas.tables.evaluate import EVALUATION
@@ -35,7 +34,7 @@ from tasks.measures.evaluation import Plan, measures, plan_of
 from tasks.measures.note_qa.judging import source_notes
 from tasks.measures.overlap import overlap_scores
 from tasks.people.omission_form import judged_facts
-from tasks.texts.document import SOURCE, WHOLE, Document, documents_table
+from tasks.texts.document import SOURCE, WHOLE, Document
 from tests.support.cases import each, from_table
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
@@ -226,21 +225,6 @@ def test_a_folder_of_other_files_is_not_replaced(made: Evaluation, tmp_path: Pat
     with pytest.raises(SourceError, match=r"holds thesis\.txt, which no export of kind vignette-evaluation wrote"):
         write_evaluation(tmp_path, {"a": b"x"})
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
-
-
-def test_the_published_stage_scores_summaries_of_the_writer_and_of_systems(tmp_path: Path) -> None:
-    dialogue = "[doctor] any cough ?\n[patient] yes , a dry cough for three weeks .\n[doctor] the lungs are clear ."
-    note = "HISTORY\nDry cough for three weeks.\n\nPHYSICAL EXAM\nThe lungs are clear."
-    params = load_params(ROOT / "params.yaml")
-    params = params.model_copy(update={"med_omit": params.med_omit.model_copy(update={"least_lines": 1})})
-    documents = [Document("a", (dialogue,), outputs={"good": note, "poor": "HISTORY\nNo fever."}, reference=note)]
-    ask = MemoryStage(params, tmp_path).ask
-    made = asyncio.run(stages.judge_encounters({"documents": documents_table(documents)}, ask, params))
-    table = stages.metric_tables(made, documents, params, "p")
-    rows = table.set_index(["system", "metric"])
-    counts = {system: rows.loc[(system, "omission_count"), "value"] for system in ("good", "poor")}
-    assert counts["good"] < counts["poor"]
-    assert {"good", "poor", "writer"} <= set(rows.index.get_level_values("system"))
 
 
 @pytest.mark.parametrize("sections", ["given", "headings"])

@@ -92,15 +92,6 @@ def test_a_cause_nobody_has_stays_finite_and_without_effect() -> None:
     assert np.isfinite(log_likelihood(unbounded(learned), sample(RESPIRATORY, 300, 2))).all()
 
 
-def test_few_records_give_finite_parameters() -> None:
-    for n in (1, 5):
-        for optimiser in ("newton", "adam"):
-            learned = fit(RESPIRATORY, sample(RESPIRATORY, n, 3), Fit(optimiser=optimiser))
-            for name in parametric(RESPIRATORY):
-                values = parameters(learned.variable(name), design_of(RESPIRATORY, name).columns)
-                assert np.isfinite(values).all(), (n, optimiser, name)
-
-
 @pytest.mark.parametrize("n", [1, 5, 16, 64])
 def test_a_network_fitted_to_few_records_holds_no_other_record_for_impossible(n: int) -> None:
     for seed in range(6):

@@ -54,18 +54,6 @@ def test_calibration_error_by_hand() -> None:
     assert low == 0 and high == pytest.approx(value + t.isf(0.025, 4) * np.sqrt((errors**2).sum()))
 
 
-def test_calibration_error_of_a_calibrated_model_is_near_0_and_its_interval_covers() -> None:
-    random, covered, values = np.random.default_rng(8), [], []
-    for _ in range(200):
-        yes = random.beta(0.5, 4, size=300)
-        labels = (random.random(300) < yes).astype(np.int64)
-        value, low, high = _model(labels, np.stack([1 - yes, yes], axis=1)).interval("calibration_error", 10)
-        covered.append(low <= 0)
-        values.append(value)
-        assert low <= value <= high
-    assert np.mean(covered) > 0.92 and np.mean(values) < 0.03
-
-
 @pytest.mark.parametrize("metric", ["f1", "precision", "brier", "log_loss"])
 def test_intervals_of_metrics_hold_the_metric_of_many_records(metric: str) -> None:
     labels, first = random_predictions(3, 40000)
@@ -129,16 +117,6 @@ def test_false_alarms_in_a_family_of_correlated_comparisons_keep_the_level() -> 
         drawn = 0.7 * shared + random.normal(size=(60, 201)) * np.linspace(0.2, 5, 60)[:, None]
         alarms += bool((adjusted_p(drawn[:, 0], drawn[:, 1:]) < 0.05).any())
     assert 0.01 < alarms / 300 < 0.08
-
-
-def test_split_is_seeded_and_complete() -> None:
-    frame = pd.DataFrame({"record": np.arange(50)})
-    split = split_records(frame, test_share=0.2, seed=1)
-    parts = parts_of(NETWORK, frame, split)
-    train, test = parts.train["record"].tolist(), parts.test["record"].tolist()
-    assert len(train) == 40 and len(test) == 10 and sorted(train + test) == list(range(50))
-    pd.testing.assert_frame_equal(split, split_records(frame, test_share=0.2, seed=1))
-    assert not split.equals(split_records(frame, test_share=0.2, seed=2))
 
 
 def test_records_outside_the_split_are_refused() -> None:

@@ -23,7 +23,6 @@ from flows.repository.params import load_params
 from flows.repository.pipeline import StageFiles, stage_files
 from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
-from flows.stages import med_omit as stages
 from schemas.errors import ParamsError, SourceError
 from schemas.params.measures import Evaluate, FormSample, NoteQa, Overlap
 from schemas.tables.evaluate import EVALUATION
@@ -31,11 +30,11 @@ from schemas.tables.metrics import METRICS
 from tasks.judges.human_labels import label_rows, read_labels
 from tasks.llm.calls import Answer, Call
 from tasks.measures import overlap
-from tasks.measures.evaluation import Plan, measures, plan_of, record_number
+from tasks.measures.evaluation import Plan, measures, plan_of
 from tasks.measures.note_qa.judging import source_notes
 from tasks.measures.overlap import overlap_scores
 from tasks.people.omission_form import judged_facts
-from tasks.texts.document import SOURCE, WHOLE, Document, documents_table
+from tasks.texts.document import SOURCE, WHOLE, Document
 from tests.support.cases import each, from_table
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
@@ -122,12 +121,6 @@ def test_every_two_systems_are_compared_on_the_same_documents(made: Evaluation) 
     assert (row["a"], row["b"], row["difference"], row["n"]) == (1, 0, -1, 3)
     assert not row["changed"]  # three documents are too few to test
     assert {(a, b) for a, b, _ in found.index} == {("copy", "cites"), ("copy", "short"), ("cites", "short")}
-
-
-def test_claims_come_with_the_reason_of_the_judge(made: Evaluation) -> None:
-    claims = made.table("claims")
-    judged = claims[claims["metric"].isin(["claim_recall", "claim_precision"]) & (claims["system"] == "cites")]
-    assert judged["reason"].notna().any()
 
 
 def test_the_judge_is_measured_on_errors_planted_into_the_references(made: Evaluation) -> None:
@@ -234,21 +227,6 @@ def test_a_folder_of_other_files_is_not_replaced(made: Evaluation, tmp_path: Pat
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_the_published_stage_scores_summaries_of_the_writer_and_of_systems(tmp_path: Path) -> None:
-    dialogue = "[doctor] any cough ?\n[patient] yes , a dry cough for three weeks .\n[doctor] the lungs are clear ."
-    note = "HISTORY\nDry cough for three weeks.\n\nPHYSICAL EXAM\nThe lungs are clear."
-    params = load_params(ROOT / "params.yaml")
-    params = params.model_copy(update={"med_omit": params.med_omit.model_copy(update={"least_lines": 1})})
-    documents = [Document("a", (dialogue,), outputs={"good": note, "poor": "HISTORY\nNo fever."}, reference=note)]
-    ask = MemoryStage(params, tmp_path).ask
-    made = asyncio.run(stages.judge_encounters({"documents": documents_table(documents)}, ask, params))
-    table = stages.metric_tables(made, documents, params, "p")
-    rows = table.set_index(["system", "metric"])
-    counts = {system: rows.loc[(system, "omission_count"), "value"] for system in ("good", "poor")}
-    assert counts["good"] < counts["poor"]
-    assert {"good", "poor", "writer"} <= set(rows.index.get_level_values("system"))
-
-
 @pytest.mark.parametrize("sections", ["given", "headings"])
 def test_sections_are_found_in_the_headings_that_models_write(tmp_path: Path, sections: str) -> None:
     rows = [
@@ -270,13 +248,6 @@ def test_sections_are_found_in_the_headings_that_models_write(tmp_path: Path, se
     value = found.table("metrics").set_index(["system", "metric", "item"])["value"]
     assert value["s", "claim_recall", plan] == value["t", "claim_recall", plan] == 1
     assert value["s", "rouge1_f", plan] == 1
-
-
-def test_the_writer_makes_cited_outputs_for_each_number_of_examples(tmp_path: Path) -> None:
-    rows = [{key: value for key, value in row.items() if key != "outputs"} for row in _rows()]
-    found = _evaluated(tmp_path, rows, metrics=["doclens"], write=[0, 1])
-    assert found.systems == ["writer, 0 examples", "writer, 1 example"]
-    assert {"claim_recall", "citation_recall"} <= set(found.table("metrics")["metric"])
 
 
 DIALOGUES = (
@@ -372,11 +343,6 @@ def test_notes_of_a_document_are_numbered_from_one_in_their_order() -> None:
         ["a", 1, "2", "visit 2", "No cough."],
     ]
     assert (notes["tokens"] > 0).all()
-
-
-def test_a_document_has_the_same_number_in_every_evaluation() -> None:
-    assert record_number("d1") == 627467345577822460
-    assert record_number("d1") != record_number("d2")
 
 
 @pytest.mark.parametrize("name", ["notes", "systems", "judge", "all"])

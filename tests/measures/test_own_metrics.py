@@ -182,11 +182,6 @@ def test_a_defect_is_one_clear_line_that_names_the_file(tmp_path: Path, body: st
     assert str(raised.value).startswith(str(tmp_path / "own.py")) and "\n" not in str(raised.value)
 
 
-def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"gone\.py: not a Python file"):
-        load_metrics([tmp_path / "gone.py"])
-
-
 NOTES = pd.DataFrame({"record": range(4), "note": ["Cough for 3 days, 39.5 °C.", "Cough.", "38 °C at 9 am", "Day 2"]})
 COMPACT = pd.DataFrame({"record": range(4), "compact": ["Cough 3 days.", "Cough.", "38 °C, 9 am", "Day 2"]})
 

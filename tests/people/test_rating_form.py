@@ -75,10 +75,6 @@ def test_practice_notes_come_first_are_checked_and_are_not_counted():
         form.ratings({"a.json": json.dumps(wrong)})
 
 
-def test_practice_notes_are_drawn_from_the_notes_that_are_left() -> None:
-    assert not drawn(review=REVIEW.model_copy(update={"practice": 1}))["practice"].any()
-
-
 def test_raters_see_the_notes_in_different_but_reproducible_orders():
     records = list(range(30))
     orders = [rater_order(records, rater, seed=7) for rater in ("rater_1", "rater_2", "rater_3")]

@@ -8,7 +8,7 @@ import pytest
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
 from schemas.tables.people import SPAN_REVIEW_NOTES
-from tasks.people.span_form import SpanForm, assertion_rows, counts_by_note, published_rows, symptom_rows
+from tasks.people.span_form import SpanForm, assertion_rows, counts_by_note, symptom_rows
 from tasks.spans.statistics import span_quality
 from tests.support.imports import ROOT
 from tests.support.span_review import FORM, SPAN_TABLE, SYMPTOMS, checked, drawn, returned

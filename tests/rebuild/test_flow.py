@@ -116,11 +116,6 @@ def test_a_stage_that_was_killed_is_run_once_more(pipeline: Path, times: int, ou
     assert begun()[:2] == ["a3", "a3"]
 
 
-def test_stages_that_need_not_run_are_not_waited_for(pipeline: Path) -> None:
-    assert rebuild(pipeline, ["a3", "joined"], at_once=2) == Unfinished()
-    assert Path("log").read_text().splitlines() == ["begin a3", "end a3", "begin joined", "end joined"]
-
-
 def test_the_end_names_the_command_that_resumes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,12 +25,6 @@ def test_a_written_table_is_read_back(tmp_path: Path, ending: str) -> None:
     pd.testing.assert_frame_equal(read_table(path, COMPACT_NOTES), GOOD)
 
 
-def test_same_table_gives_same_bytes(tmp_path: Path) -> None:
-    for name in ("a.parquet", "b.parquet"):
-        write_table(GOOD, tmp_path / name, COMPACT_NOTES)
-    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
-
-
 @pytest.fixture
 def two_rows_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "ROWS", 2)

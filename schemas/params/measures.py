@@ -85,6 +85,8 @@ class MedOmit(Section):
     """Of ACI-BENCH."""
     least_lines: int = Field(default=5, ge=1)
     """A dialogue with fewer lines up to the end of the history is excluded."""
+    scope: Literal["auto", "whole", "history"] = "auto"
+    """Of evaluations; history: subjective parts, against dialogues; auto: for ACI-BENCH's layout, else whole."""
     removed_facts: int = Field(default=0, ge=0)
     """Facts that the writer removes from its summary, to test the judge."""
     form: FormSample = Field(default_factory=FormSample)
@@ -193,7 +195,6 @@ class Summaries(Section):
     """The same for impressions."""
 
 
-MetricName = Literal["doclens", "grounding", "med_omit", "overlap", "qa"]
 WriteBy = Annotated[list[Literal["whole", "section"]], Field(min_length=1)]
 
 
@@ -216,13 +217,12 @@ class Evaluate(Section):
     """Of files that are not UTF-8."""
     allow_empty: bool = False
     """Score an empty output as an empty text, instead of refusing it."""
-    metrics: list[MetricName] = Field(default=["doclens", "grounding", "med_omit", "overlap"], min_length=1)
+    metrics: list[str] | None = Field(default=None, min_length=1)
+    """Names of measures; null: all that need no answerer."""
     own: list[str] = Field(default_factory=list)
     """Python files with metrics of one's own (`tasks.measures.own`)."""
     sections: Literal["auto", "whole", "given", "soap", "headings"] = "auto"
     """auto: soap for ACI-BENCH's layout, given if the data lists sections, else whole."""
-    omissions: Literal["auto", "whole", "history"] = "auto"
-    """history: subjective part against the dialogue's history; auto: history for ACI-BENCH's layout, else whole."""
     planted: int = Field(default=0, ge=0)
     """References into which errors are planted, to measure the judge."""
     write: list[Examples] = Field(default_factory=list)

@@ -138,7 +138,6 @@ class DocLensMeasure:
     plan: Plan
     params: DocLens
     name: str = NAME
-    table: str = "claims"
 
     @property
     def metrics(self) -> Metrics:

@@ -18,7 +18,7 @@ from tasks.measures.doclens.evaluators import Question, SimulatorEvaluator
 from tasks.measures.doclens.judging import CLAIM_METRICS, METRICS
 from tasks.measures.measure import in_order
 from tasks.measures.measure import scores as scores_of
-from tasks.measures.overlap import rouge, section_rouge
+from tasks.measures.overlap.scoring import rouge, section_rouge
 from tasks.reproduction.published import Cell, items, printed_cells, stand_in
 from tasks.statistics.metric_rows import metric_row, metric_table
 from tasks.text.soap import PARTS, split_soap

@@ -2,18 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import pandas as pd
 
 from schemas.params import Params
 from schemas.params.measures import MedOmit, Overlap
 from tasks.llm.calls import Asks
+from tasks.measures.declared import Declared
+from tasks.measures.declared import Plan as Evaluated
 from tasks.measures.measure import Metrics, figures
 from tasks.measures.med_omit.fact_score import Encode
-from tasks.measures.med_omit.judging import METRICS, NAME, Plan, judge, judged_part, name_encoder
+from tasks.measures.med_omit.judging import METRICS, NAME, REMOVED, Plan, judge, judged_part, name_encoder
+from tasks.measures.med_omit.network_importance import MEANINGS
 from tasks.measures.med_omit.reproduction import overlap_correlations
 from tasks.statistics.deviation import FEWEST_OF_DEVIATION
 from tasks.texts.document import Document, Tables
+
+
+def scope_of(params: MedOmit, plan: Evaluated) -> Literal["whole", "history"]:
+    """What is judged in an evaluation: the history of the dialogues of ACI-BENCH, whole texts of other data."""
+    if params.scope == "auto":
+        return "history" if plan.layout == "aci_bench" else "whole"
+    return params.scope
 
 
 @dataclass(frozen=True)
@@ -25,14 +36,6 @@ class MedOmitMeasure:
     encode: Encode
     overlap: Overlap | None = None
     name: str = NAME
-    table: str = "facts"
-
-    @classmethod
-    def of(cls, params: Params, systems: Sequence[str], *, history: bool, beside_overlap: bool) -> "MedOmitMeasure":
-        """The measure of systems of which every document should have an output."""
-        plan = Plan("history" if history else "whole", expected=systems)
-        overlap = params.overlap if beside_overlap else None
-        return cls(plan, params.med_omit, name_encoder(params.embed), overlap)
 
     @property
     def metrics(self) -> Metrics:
@@ -57,3 +60,12 @@ class MedOmitMeasure:
         untested = rows["metric"].str.endswith("_p") & (rows["n"] < FEWEST_OF_DEVIATION)
         rows = rows.assign(unscored=len(references) - rows["n"], value=rows["value"].mask(untested))
         return pd.concat([found, rows], ignore_index=True)
+
+
+def _made(plan: Evaluated, params: Params) -> MedOmitMeasure:
+    own = Plan(scope_of(params.med_omit, plan), expected=plan.systems)
+    overlap = params.overlap if "overlap" in plan.metrics else None
+    return MedOmitMeasure(own, params.med_omit, name_encoder(params.embed), overlap)
+
+
+MEASURE = Declared(NAME, {**METRICS, **REMOVED}, _made, "med_omit", meanings=MEANINGS, table="facts")

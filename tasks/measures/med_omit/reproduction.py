@@ -11,7 +11,7 @@ from schemas.tables.columns import typed
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.measures.measure import scores
 from tasks.measures.med_omit.judging import NAME, OMISSIONS
-from tasks.measures.overlap import correlated, score_correlations, score_texts
+from tasks.measures.overlap.scoring import correlated, score_correlations, score_texts
 from tasks.reproduction.published import printed_cells, stand_in
 from tasks.texts.document import WHOLE
 

@@ -20,6 +20,7 @@ from tasks.texts.document import SOURCE, WHOLE, Document, Tables
 NAME = "note_qa"
 QA = {"free_text": "qa_free_text", "multiple_choice": "qa_multiple_choice"}
 """Metric by form."""
+# --8<-- [start:metrics]
 METRICS: Metrics = {
     "qa_free_text": Metric(
         pooled=False,
@@ -31,6 +32,7 @@ METRICS: Metrics = {
         pooled=False, compared=True, judged=False, label="questions, choices", meaning="the same with five choices"
     ),
 }
+# --8<-- [end:metrics]
 Row = dict[str, str | None]
 
 
@@ -50,7 +52,6 @@ class Questions:
     seed: int
     name: str = NAME
     metrics: Metrics = field(default_factory=lambda: METRICS)
-    table: str = "answers"
 
     async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
         """Ask, answer and judge: the tables verdicts (unit: the question's id), questions (QUESTIONS) and unscored."""

@@ -1,0 +1,69 @@
+"""What a measure says of itself, from which evaluations, comparisons, tables and pages follow."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from schemas.params import Params
+from schemas.params.llm import RoleName
+from tasks.measures.doclens.writing import Writer
+from tasks.measures.measure import Measure, Metrics
+from tasks.texts.document import Document, Sectioning
+from tasks.texts.files import Layout
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is done with the documents of an evaluation, and what measures need to know of it.
+
+    ``metrics``: names of the chosen measures; ``systems``: all systems, of each of which every document should have an
+    output; ``citing``: those whose citations are judged, and left out where other measures read the outputs;
+    ``writers``: whose outputs are written; ``layout``: of the data.
+    """
+
+    metrics: tuple[str, ...]
+    systems: tuple[str, ...]
+    citing: tuple[str, ...] = ()
+    writers: tuple[Writer, ...] = ()
+    sections: Sectioning = "whole"
+    layout: Layout = "own"
+
+
+def _judge(documents: Sequence[Document]) -> Sequence[RoleName]:
+    return ("judge",)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A measure, to all that show, choose, count or compare it.
+
+    ``name``: stage of its rows; ``metrics``: all that it may have, in the order of pages; ``meanings``: of what it
+    computes otherwise; ``of_table``: of what one table has, by its file stem. ``make``: how an evaluation makes it,
+    None for what is no measure of outputs; with ``params``, a section of params.yaml. ``chosen_as``: its name in the
+    list of measures of an evaluation, by default ``name``; ``by_default``: chosen where none is named. ``table``: name
+    of its verdicts among the tables of an evaluation; None: they are not kept. ``roles``: that it asks about documents.
+    ``referenced``: it is left out of an evaluation without any reference. ``marked``: it reads outputs with their
+    citation marks.
+    """
+
+    name: str
+    metrics: Metrics
+    make: Callable[[Plan, Params], Measure] | None = None
+    params: str = ""
+    chosen_as: str = ""
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    of_table: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    by_default: bool = True
+    table: str | None = None
+    roles: Callable[[Sequence[Document]], Sequence[RoleName]] = _judge
+    referenced: bool = False
+    marked: bool = False
+
+    @property
+    def choice(self) -> str:
+        """Its name in the list of measures of an evaluation."""
+        return self.chosen_as or self.name
+
+    @property
+    def judged(self) -> bool:
+        """Whether a judge is asked; others only compute."""
+        return "judge" in self.roles(())

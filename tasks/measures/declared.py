@@ -1,13 +1,13 @@
 """What a measure says of itself, from which evaluations, comparisons, tables and pages follow."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from tasks.measures.doclens.writing import Writer
 from tasks.measures.measure import Measure, Metrics
-from tasks.texts.document import Document, Sectioning
+from tasks.texts.document import Document, Sectioning, Tables
 from tasks.texts.files import Layout
 
 
@@ -28,6 +28,41 @@ class Plan:
     layout: Layout = "own"
 
 
+@dataclass(frozen=True)
+class Unit:
+    """A unit of a text and whether a system's output has it (1), lacks it (0), or was not judged (None), for pages.
+
+    ``section``: how it is classified; ``note``: what is said of it.
+    """
+
+    document: str
+    system: str
+    text: str
+    verdict: int | None
+    section: str = ""
+    note: str = ""
+    weight: float | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """How the page of an evaluation shows a measure's units of a document, beside the texts and in its table of all.
+
+    ``units``: of the tables of an evaluation, in the order of the page. ``kind``: what a unit is called; ``tally``:
+    what is said of those that count; ``verdict``: what a yes means. ``lacking``: those that the output lacks count, and
+    no others are listed beside the texts. ``groups``: sections that are headings there, of which the first is tallied.
+    """
+
+    units: Callable[[Tables], Iterable[Unit]]
+    title: str
+    kind: str
+    tally: str
+    verdict: str
+    hint: str = ""
+    lacking: bool = False
+    groups: tuple[str, ...] = ()
+
+
 def _judge(documents: Sequence[Document]) -> Sequence[RoleName]:
     return ("judge",)
 
@@ -42,7 +77,7 @@ class Declared:
     list of measures of an evaluation, by default ``name``; ``by_default``: chosen where none is named. ``table``: name
     of its verdicts among the tables of an evaluation; None: they are not kept. ``roles``: that it asks about documents.
     ``referenced``: it is left out of an evaluation without any reference. ``marked``: it reads outputs with their
-    citation marks.
+    citation marks. ``panel``: how a page shows its units.
     """
 
     name: str
@@ -57,6 +92,7 @@ class Declared:
     roles: Callable[[Sequence[Document]], Sequence[RoleName]] = _judge
     referenced: bool = False
     marked: bool = False
+    panel: Panel | None = None
 
     @property
     def choice(self) -> str:

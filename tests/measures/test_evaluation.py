@@ -310,7 +310,9 @@ def test_questions_are_answered_from_each_output_and_compared(tmp_path: Path) ->
     assert pairs.loc[("copy", "weather", "qa_free_text"), "difference"] == -1
     assert SOURCE not in {name for pair in pairs.index for name in pair[:2]}
     shown = json.loads(page(found, "t", {}).split('id="data">')[1].split("</script>")[0])
-    assert shown["documents"][0]["questions"][0]["answers"]["1"][1] == 0
+    (panel,) = shown["panels"]
+    units = [(unit[0], unit[2]) for unit in shown["documents"][0]["units"][0]]
+    assert panel["kind"] == "question" and units == [(0, 1), (1, 0)]
 
 
 def test_unanswered_and_ungenerated_questions_are_counted(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The measure: facts of the source that outputs omit, and how the omissions of an output go with its overlap."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,11 +10,21 @@ import pandas as pd
 from schemas.params import Params
 from schemas.params.measures import MedOmit, Overlap
 from tasks.llm.calls import Asks
-from tasks.measures.declared import Declared
+from tasks.measures.declared import Declared, Panel, Unit
 from tasks.measures.declared import Plan as Evaluated
 from tasks.measures.measure import Metrics, figures
-from tasks.measures.med_omit.fact_score import Encode
-from tasks.measures.med_omit.judging import METRICS, NAME, REMOVED, Plan, judge, judged_part, name_encoder
+from tasks.measures.med_omit.fact_score import IMPORTANCE, Encode
+from tasks.measures.med_omit.judging import (
+    GRADED,
+    METRICS,
+    NAME,
+    OMITTED,
+    REMOVED,
+    Plan,
+    judge,
+    judged_part,
+    name_encoder,
+)
 from tasks.measures.med_omit.network_importance import MEANINGS
 from tasks.measures.med_omit.reproduction import overlap_correlations
 from tasks.statistics.deviation import FEWEST_OF_DEVIATION
@@ -68,4 +79,40 @@ def _made(plan: Evaluated, params: Params) -> MedOmitMeasure:
     return MedOmitMeasure(own, params.med_omit, name_encoder(params.embed), overlap)
 
 
-MEASURE = Declared(NAME, {**METRICS, **REMOVED}, _made, "med_omit", meanings=MEANINGS, table="facts")
+def _units(tables: Tables) -> Iterator[Unit]:
+    """The facts of each document, the most important first, for each system."""
+    facts = tables[TABLE]
+    order = [*IMPORTANCE, None]
+    graded = facts[facts["metric"] == GRADED].astype(object)
+    graded = graded.where(graded.notna(), None)
+    rank = graded["verdict"].map(order.index)
+    graded = graded.assign(rank=rank, lightness=-graded["weight"].fillna(0).astype(float))
+    omitted = dict(iter(facts[facts["metric"] == OMITTED].groupby(["document", "unit"], sort=False)))
+    for row in graded.sort_values(["document", "rank", "lightness"], kind="stable").itertuples():
+        evidence = {stance: ", ".join(diagnoses) for stance, diagnoses in json.loads(row.reason).items()}
+        note = "; ".join(f"{stance} {diagnoses}" for stance, diagnoses in evidence.items() if diagnoses)
+        weight = None if row.weight is None else round(row.weight, 3)
+        judged = omitted.get((row.document, row.unit), facts.iloc[:0])
+        for system, value in judged[["system", "value"]].itertuples(index=False):
+            verdict = None if pd.isna(value) else int(value == 0)
+            yield Unit(row.document, system, row.text, verdict, row.verdict or "", note, weight)
+
+
+TABLE = "facts"
+MEASURE = Declared(
+    NAME,
+    {**METRICS, **REMOVED},
+    _made,
+    "med_omit",
+    meanings=MEANINGS,
+    table=TABLE,
+    panel=Panel(
+        _units,
+        title="Facts of the source left out, by importance",
+        kind="fact of the source",
+        tally="facts of the source are left out",
+        verdict="stated by the output; weight: of its omission, 0 to 1",
+        lacking=True,
+        groups=tuple(IMPORTANCE),
+    ),
+)

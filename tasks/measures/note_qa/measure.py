@@ -1,11 +1,15 @@
 """The measure of questions about the source, answered from outputs."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+
+import pandas as pd
 
 from schemas.params.llm import RoleName
-from tasks.measures.declared import Declared
+from schemas.tables.note_qa import LETTERS
+from tasks.measures.declared import Declared, Panel, Unit
 from tasks.measures.note_qa.judging import METRICS, NAME, Questions
-from tasks.texts.document import Document
+from tasks.texts.document import SOURCE, Document, Tables
 
 
 def _roles(documents: Sequence[Document]) -> Sequence[RoleName]:
@@ -14,6 +18,23 @@ def _roles(documents: Sequence[Document]) -> Sequence[RoleName]:
     return ("annotator", "answerer", "judge") if lacking else ("answerer", "judge")
 
 
+def _units(tables: Tables) -> Iterator[Unit]:
+    """Each question in each form with the answer from a system's output."""
+    asked = tables["questions"].set_index("question")[["wording", "choices", "answer"]]
+    rows = tables[TABLE].join(asked, on="unit", how="inner")
+    key = ["document", "unit", "metric"]
+    wrong = rows[(rows["system"] == SOURCE) & rows["value"].le(0.5)]
+    wrong_from_source = set(wrong[key].itertuples(index=False, name=None))
+    for row in rows[rows["system"] != SOURCE].itertuples():
+        form = row.metric.removeprefix("qa_").replace("_", " ")
+        said = f"answer: {row.text}" if row.text else "no answer"
+        right = json.loads(row.choices)[LETTERS.index(row.answer)]
+        also = ", wrong from the source as well" if (row.document, row.unit, row.metric) in wrong_from_source else ""
+        verdict = None if pd.isna(row.value) else int(row.value > 0.5)
+        yield Unit(row.document, row.system, row.wording, verdict, form, f"{said}; right: {right} ({form}{also})")
+
+
+TABLE = "answers"
 MEASURE = Declared(
     NAME,
     METRICS,
@@ -21,6 +42,14 @@ MEASURE = Declared(
     "note_qa",
     "qa",
     by_default=False,
-    table="answers",
+    table=TABLE,
     roles=_roles,
+    panel=Panel(
+        _units,
+        title="Questions about the source",
+        kind="question",
+        tally="answers to questions are right",
+        verdict="answered rightly from the output",
+        hint="Answered from this output alone, and judged against the right answer.",
+    ),
 )

@@ -29,6 +29,7 @@ from schemas.params import Params
 from schemas.params.llm import Role
 from schemas.params.measures import Evaluate
 from tasks.audit.card import card_table
+from tasks.measures.described import OF_OUTPUTS
 from tasks.texts.fields import Row, documents_from, renamed
 from tasks.texts.reading import DataSet, read_documents
 
@@ -84,24 +85,15 @@ class Result:
         return self.table("scores")
 
     @property
-    def claims(self) -> pd.DataFrame:
-        """Judged claims and citations, with the judge's reason if it gave one."""
-        return self.table("claims")
-
-    @property
-    def facts(self) -> pd.DataFrame:
-        """Facts of the sources, and whether each system's output omits them."""
-        return self.table("facts")
-
-    @property
-    def answers(self) -> pd.DataFrame:
-        """Answers to questions about the sources from each system's output, and the judge's verdicts."""
-        return self.table("answers")
-
-    @property
     def unscored(self) -> pd.DataFrame:
         """What could not be scored, and why."""
         return self.table("unscored")
+
+    def __getattr__(self, stem: str) -> pd.DataFrame:
+        """The verdicts of a measure, by the name of its table: claims, facts, answers and others."""
+        if stem not in {one.table for one in OF_OUTPUTS}:
+            raise AttributeError(stem)
+        return self.table(stem)
 
     def table(self, stem: str) -> pd.DataFrame:
         """The table of that stem."""

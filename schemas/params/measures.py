@@ -91,6 +91,17 @@ class MedOmit(Section):
     """Facts that the writer removes from its summary, to test the judge."""
     form: FormSample = Field(default_factory=FormSample)
     """Facts on the clinicians' form."""
+    part_weight: float = Field(default=0.5, ge=0, le=1)
+    """Of a fact that is omitted in part, in metric omission_weight_graded of summaries of patients over time."""
+    weights: list[list[float]] = Field(default=[[1.0, 0.5, 0.25], [1.0, 0.2, 0.05], [1.0, 1.0, 1.0]])
+    """Weights of critical, important and other facts, with which the systems are ranked again."""
+
+    @field_validator("weights")
+    @classmethod
+    def _for_each_category(cls, given: list[list[float]]) -> list[list[float]]:
+        if bad := [one for one in given if len(one) != 3 or not all(0 <= weight <= 1 for weight in one)]:
+            raise ValueError(f"three weights from 0 to 1 each; found {bad[0]}")
+        return given
 
 
 ANSWERER = "answerer"

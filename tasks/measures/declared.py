@@ -3,10 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import pandas as pd
+
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from tasks.measures.doclens.writing import Writer
 from tasks.measures.measure import Measure, Metrics
+from tasks.statistics.metric_rows import Row
 from tasks.texts.document import Document, Sectioning, Tables
 from tasks.texts.files import Layout
 
@@ -78,6 +81,9 @@ class Declared:
     of its verdicts among the tables of an evaluation; None: they are not kept. ``roles``: that it asks about documents.
     ``referenced``: it is left out of an evaluation without any reference. ``marked``: it reads outputs with their
     citation marks. ``panel``: how a page shows its units.
+
+    ``of_summaries``: how it is made to judge outputs of systems that summarise patients over time, where its metrics
+    with a ``removal`` are tested; ``summary_scores`` and ``summary_rows`` are made of its verdicts there beside means.
     """
 
     name: str
@@ -93,6 +99,9 @@ class Declared:
     referenced: bool = False
     marked: bool = False
     panel: Panel | None = None
+    of_summaries: Callable[[Sequence[str], Params], Measure] | None = None
+    summary_scores: Callable[[pd.DataFrame, Params], pd.DataFrame] | None = None
+    summary_rows: Callable[[pd.DataFrame, Params], list[Row]] | None = None
 
     @property
     def choice(self) -> str:

@@ -1,12 +1,9 @@
 """All measures, found by their folders: their metrics, what these mean, which are compared, and which are chosen."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from schemas.errors import ParamsError, did_you_mean
 from tasks.measures.declared import Declared
@@ -39,16 +36,6 @@ _FIGURES = {
 }
 _PERCENT = ("", "_pooled", "_std", "_corrected")
 """Figures of a share that are shown as percent."""
-
-
-@cache
-def report(part: str) -> dict[str, Any]:
-    """A part of report.yaml of each measure by the folder's name: ``tables``, ``headlines`` or ``key_figures``."""
-    found = {}
-    for file in (folder / "report.yaml" for folder in sorted(Path(__file__).parent.iterdir())):
-        if file.is_file() and part in (said := yaml.safe_load(file.read_text(encoding="utf-8"))):
-            found[file.parent.name] = said[part]
-    return found
 
 
 def chosen(names: Sequence[str] | None) -> list[Declared]:

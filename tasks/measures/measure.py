@@ -48,7 +48,8 @@ class Metric:
     the least and the largest weight of a unit whose weight is unknown.
 
     ``meaning``: what it says, for people; ``label``: its name on the page of an evaluation, which shows it first.
-    ``as_percent``: where it is a share, it is shown so.
+    ``as_percent``: where it is a share, it is shown so. ``removal``: what becomes of it as facts are removed from a
+    text, None if it does not tell.
     ``compared``: it is tested between systems and between lineages. ``judged``: by a judge. ``task``: of a judge's
     card, whose cases are judged as its units are.
     """
@@ -65,6 +66,7 @@ class Metric:
     meaning: str = ""
     label: str = ""
     as_percent: bool = True
+    removal: Literal["falls", "rises"] | None = None
     compared: bool = False
     judged: bool = True
     task: str | None = None

@@ -202,9 +202,7 @@ def render_evaluation(
     meanings = {name: entry["meaning"] for name, entry in METRICS.items()}
     panels = [one.panel for one in OF_OUTPUTS if one.panel is not None and one.table in tables]
     shown = {"systems": list(systems), "documents": _documents(documents, systems, citing, tables, panels)}
-    shown["panels"] = [
-        {name: getattr(one, name) for name in ("title", "hint", "kind", "tally", "lacking", "groups")} for one in panels
-    ]
+    shown["panels"] = [{**vars(one), "units": None} for one in panels]
     return render(
         "evaluation.html",
         style=read_template("report.css") + read_template("evaluation.css"),

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from tasks.measures import described
+from tasks.measures.described import SHARES
+from tasks.measures.report import report
 from tasks.reporting.display import settings
 
-FIGURES: Mapping[str, Mapping[str, list[str]]] = settings("headlines.yaml")["figures"] | described.report("headlines")
+FIGURES: Mapping[str, Mapping[str, list[str]]] = settings("headlines.yaml")["figures"] | report("headlines")
 SETTINGS: Mapping[str, str] = settings("headlines.yaml")["settings"]
 
 
@@ -61,8 +62,8 @@ def shares(figures: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
     """Headline figures of measures and of the judge that are shares in 0-1, for a bar chart: columns measure, share."""
     rows = [
         (f"{group} {name}", figures[group][name])
-        for group in (*described.report("headlines"), "judge")
+        for group in (*report("headlines"), "judge")
         for name in figures.get(group, {})
-        if group == "judge" or FIGURES[group][name][-1] in described.SHARES
+        if group == "judge" or FIGURES[group][name][-1] in SHARES
     ]
     return pd.DataFrame(rows, columns=["measure", "share"])

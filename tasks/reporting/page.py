@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from tasks.measures import described
+from tasks.measures.report import report
 from tasks.reporting.display import number, percent, read_template, render, script_json, settings, words
 from tasks.reporting.figures import agreement, draw_all, svg
 from tasks.reporting.tables_view import by_basis, metric_view, reproduction_view
@@ -29,7 +30,7 @@ def captions() -> dict[str, dict[str, Any]]:
     """
     loaded: dict[str, dict[str, Any]] = settings("captions.yaml")
     groups = [entry["group"] for entry in loaded.values()]
-    found = {stem: entry for tables in described.report("tables").values() for stem, entry in tables.items()} | loaded
+    found = {stem: entry for tables in report("tables").values() for stem, entry in tables.items()} | loaded
     return dict(sorted(found.items(), key=lambda one: groups.index(one[1]["group"])))
 
 
@@ -171,7 +172,7 @@ def key_figures(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, str]]:
 
 def key_rows() -> list[dict[str, Any]]:
     """The rows that are key figures: those of key_figures.yaml, then those of measures."""
-    return settings("key_figures.yaml") + [row for rows in described.report("key_figures").values() for row in rows]
+    return settings("key_figures.yaml") + [row for rows in report("key_figures").values() for row in rows]
 
 
 def _key_figure(row: Any, wanted: Mapping[str, Any]) -> dict[str, str]:

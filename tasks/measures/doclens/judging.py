@@ -53,6 +53,7 @@ CITATION_METRICS = ("citation_recall", "citation_precision")
 # --8<-- [start:metrics]
 METRICS: Metrics = {
     "claim_recall": Metric(
+        removal="falls",
         compared=True,
         task="claims",
         label="claim recall",

@@ -27,6 +27,8 @@ from tasks.measures.med_omit.judging import (
 )
 from tasks.measures.med_omit.network_importance import MEANINGS
 from tasks.measures.med_omit.reproduction import overlap_correlations
+from tasks.measures.med_omit.summaries import METRICS as OF_SUMMARIES
+from tasks.measures.med_omit.summaries import graded_weights, rank_rows
 from tasks.statistics.deviation import FEWEST_OF_DEVIATION
 from tasks.texts.document import Document, Tables
 
@@ -79,6 +81,11 @@ def _made(plan: Evaluated, params: Params) -> MedOmitMeasure:
     return MedOmitMeasure(own, params.med_omit, name_encoder(params.embed), overlap)
 
 
+def _of_summaries(_: Sequence[str], params: Params) -> MedOmitMeasure:
+    compared = params.med_omit.model_copy(update={"compare_differentials": False})
+    return MedOmitMeasure(Plan(), compared, name_encoder(params.embed))
+
+
 def _units(tables: Tables) -> Iterator[Unit]:
     """The facts of each document, the most important first, for each system."""
     facts = tables[TABLE]
@@ -101,11 +108,14 @@ def _units(tables: Tables) -> Iterator[Unit]:
 TABLE = "facts"
 MEASURE = Declared(
     NAME,
-    {**METRICS, **REMOVED},
+    {**METRICS, **REMOVED, **OF_SUMMARIES},
     _made,
     "med_omit",
     meanings=MEANINGS,
     table=TABLE,
+    of_summaries=_of_summaries,
+    summary_scores=lambda verdicts, params: graded_weights(verdicts, params.med_omit.part_weight),
+    summary_rows=lambda verdicts, params: rank_rows(verdicts, params.med_omit.weights),
     panel=Panel(
         _units,
         title="Facts of the source left out, by importance",

@@ -24,12 +24,18 @@ QA = {"free_text": "qa_free_text", "multiple_choice": "qa_multiple_choice"}
 METRICS: Metrics = {
     "qa_free_text": Metric(
         pooled=False,
+        removal="falls",
         compared=True,
         label="questions",
         meaning="share of questions about the source that are answered rightly from the output, in own words",
     ),
     "qa_multiple_choice": Metric(
-        pooled=False, compared=True, judged=False, label="questions, choices", meaning="the same with five choices"
+        pooled=False,
+        removal="falls",
+        compared=True,
+        judged=False,
+        label="questions, choices",
+        meaning="the same with five choices",
     ),
 }
 # --8<-- [end:metrics]

@@ -44,6 +44,7 @@ MEASURE = Declared(
     by_default=False,
     table=TABLE,
     roles=_roles,
+    of_summaries=lambda systems, params: Questions(systems, params.note_qa, params.seed),
     panel=Panel(
         _units,
         title="Questions about the source",

@@ -213,25 +213,26 @@ def part_texts(notes: Sequence[str], part: str) -> list[str]:
 NAME = "overlap"
 # --8<-- [start:metrics]
 _MEAN = Metric(pooled=False, ranged=False, judged=False, as_percent=False)
-_SHOWN = {
-    "rouge1_f": ("ROUGE-1", "overlap of words with the reference (F1)"),
-    "rouge2_f": ("ROUGE-2", "overlap of word pairs with the reference (F1)"),
-    "rougeL_f": ("", "longest common subsequence with the reference, line breaks as blanks (F1)"),
-    "rougeLsum_f": ("ROUGE-L", "longest common subsequence with the reference (F1)"),
+_BERT = replace(_MEAN, bounds=None)
+_MEANING = {
+    "rouge1_f": "overlap of words with the reference (F1)",
+    "rouge2_f": "overlap of word pairs with the reference (F1)",
+    "rougeL_f": "longest common subsequence with the reference, line breaks as blanks (F1)",
+    "rougeLsum_f": "longest common subsequence with the reference (F1)",
+    "bleu": "BLEU, 0 to 1",
+    "words": "mean words",
+    "bertscore_f1": "similarity of word vectors with the reference (F1)",
+}
+"""Of the metrics by which systems are compared; the others would add tests of nearly the same difference."""
+_LABEL = {"rouge1_f": "ROUGE-1", "rouge2_f": "ROUGE-2", "rougeLsum_f": "ROUGE-L", "bertscore_f1": "BERTScore"}
+_METRICS: Metrics = {
+    **dict.fromkeys((f"{name}_{part}" for name in ROUGE for part in "fpr"), _MEAN),
+    **{"bleu": _MEAN, "words": replace(_MEAN, bounds=COUNT)},
+    **dict.fromkeys(("bertscore_p", "bertscore_r", "bertscore_f1"), _BERT),
 }
 METRICS: Metrics = {
-    **dict.fromkeys((f"{name}_{part}" for name in ROUGE for part in "fpr"), _MEAN),
-    **{name: replace(_MEAN, compared=True, label=label, meaning=meaning) for name, (label, meaning) in _SHOWN.items()},
-    "bleu": replace(_MEAN, compared=True, meaning="BLEU, 0 to 1"),
-    "words": replace(_MEAN, bounds=COUNT, compared=True, meaning="mean words"),
-    **dict.fromkeys(("bertscore_p", "bertscore_r"), replace(_MEAN, bounds=None)),
-    "bertscore_f1": replace(
-        _MEAN,
-        bounds=None,
-        compared=True,
-        label="BERTScore",
-        meaning="similarity of word vectors with the reference (F1)",
-    ),
+    name: replace(one, compared=name in _MEANING, meaning=_MEANING.get(name, ""), label=_LABEL.get(name, ""))
+    for name, one in _METRICS.items()
 }
 MEANINGS = {
     "bertscore": "BERTScore, absent unless overlap.bert_score_model names a model",

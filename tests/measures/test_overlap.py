@@ -12,9 +12,9 @@ from rouge_score import rouge_scorer
 from schemas.params.measures import Overlap
 from schemas.tables.metrics import METRICS
 from tasks.measures.overlap import scoring
+from tasks.measures.overlap.measure import OverlapMeasure
 from tasks.measures.overlap.scoring import (
     EMPTY_PART,
-    OverlapMeasure,
     Words,
     agreement_rows,
     bert_score,

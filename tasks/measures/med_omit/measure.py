@@ -88,21 +88,17 @@ def _of_summaries(_: Sequence[str], params: Params) -> MedOmitMeasure:
 
 def _units(tables: Tables) -> Iterator[Unit]:
     """The facts of each document, the most important first, for each system."""
-    facts = tables[TABLE]
-    order = [*IMPORTANCE, None]
-    graded = facts[facts["metric"] == GRADED].astype(object)
-    graded = graded.where(graded.notna(), None)
-    rank = graded["verdict"].map(order.index)
-    graded = graded.assign(rank=rank, lightness=-graded["weight"].fillna(0).astype(float))
-    omitted = dict(iter(facts[facts["metric"] == OMITTED].groupby(["document", "unit"], sort=False)))
-    for row in graded.sort_values(["document", "rank", "lightness"], kind="stable").itertuples():
-        evidence = {stance: ", ".join(diagnoses) for stance, diagnoses in json.loads(row.reason).items()}
-        note = "; ".join(f"{stance} {diagnoses}" for stance, diagnoses in evidence.items() if diagnoses)
-        weight = None if row.weight is None else round(row.weight, 3)
-        judged = omitted.get((row.document, row.unit), facts.iloc[:0])
-        for system, value in judged[["system", "value"]].itertuples(index=False):
-            verdict = None if pd.isna(value) else int(value == 0)
-            yield Unit(row.document, system, row.text, verdict, row.verdict or "", note, weight)
+    facts, key = tables[TABLE], ["document", "unit"]
+    graded = facts[facts["metric"] == GRADED].drop(columns=["system", "value"])
+    rows = graded.merge(facts.loc[facts["metric"] == OMITTED, [*key, "system", "value"]], on=key)
+    order = {category: place for place, category in enumerate(IMPORTANCE)}
+    rows = rows.assign(rank=rows["verdict"].map(order).fillna(len(order)))
+    for row in rows.sort_values(["rank", "weight"], ascending=[True, False]).itertuples():
+        note = "; ".join(f"{stance} {', '.join(found)}" for stance, found in json.loads(row.reason).items() if found)
+        verdict = None if pd.isna(row.value) else int(row.value == 0)
+        weight = None if pd.isna(row.weight) else round(row.weight, 3)
+        category = "" if pd.isna(row.verdict) else row.verdict
+        yield Unit(row.document, row.system, row.text, verdict, category, note, weight)
 
 
 TABLE = "facts"

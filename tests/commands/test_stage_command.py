@@ -1,9 +1,12 @@
 """Error reports of failed stages, and the stages that call a model."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
+import yaml
 
+from flows.commands import stage
 from flows.commands.stage import _report
 from flows.repository.workspace import root, workspace
 from schemas.errors import BudgetError, VignetteError
@@ -25,6 +28,17 @@ def test_an_unexpected_error_is_one_line_with_a_hint_on_the_traceback(capsys: py
 def test_an_interrupted_stage_says_that_it_can_be_resumed(capsys: pytest.CaptureFixture[str]) -> None:
     _report(KeyboardInterrupt(), "write", show_traceback=False)
     assert "run again to resume" in capsys.readouterr().err
+
+
+def test_a_stage_without_its_inputs_names_their_maker_before_prefect_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stages = {"sample": {"outs": ["data/records.parquet"]}, "count": {"deps": ["data/records.parquet"]}}
+    Path("dvc.yaml").write_text(yaml.safe_dump({"stages": stages}))
+    monkeypatch.setattr(stage, "use_server", lambda: pytest.fail("Prefect is waited for"))
+    with pytest.raises(VignetteError, match=r"records.parquet: no such file; stage sample makes it; run: vignette"):
+        asyncio.run(stage._run("count", Path("dvc.yaml"), ROOT / "params.yaml"))
 
 
 def test_the_root_is_found_upward_and_dvc_root_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

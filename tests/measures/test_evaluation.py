@@ -24,15 +24,16 @@ from flows.repository.pipeline import StageFiles, stage_files
 from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
 from schemas.errors import ParamsError, SourceError
-from schemas.params.measures import Evaluate, FormSample, NoteQa, Overlap
-from schemas.tables.evaluate import EVALUATION
+from schemas.params.measures import Evaluate, FormSample, MedOmit, NoteQa, Overlap
+from schemas.tables.evaluate import table_schema
 from schemas.tables.metrics import METRICS
 from tasks.judges.human_labels import label_rows, read_labels
 from tasks.llm.calls import Answer, Call
-from tasks.measures import overlap
-from tasks.measures.evaluation import Plan, measures, plan_of
+from tasks.measures.declared import Plan
+from tasks.measures.evaluation import measures, plan_of
 from tasks.measures.note_qa.judging import source_notes
-from tasks.measures.overlap import overlap_scores
+from tasks.measures.overlap import scoring
+from tasks.measures.overlap.scoring import overlap_scores
 from tasks.people.omission_form import judged_facts
 from tasks.texts.document import SOURCE, WHOLE, Document
 from tests.support.cases import each, from_table
@@ -105,7 +106,7 @@ def test_overlap_is_left_out_where_no_document_has_a_reference(tmp_path: Path) -
 
 def test_all_methods_score_every_system_of_plain_notes(made: Evaluation) -> None:
     for stem, table in made.tables.items():
-        check(table, EVALUATION[stem], stem)
+        check(table, table_schema(stem), stem)
     value = made.table("metrics").set_index(["system", "metric", "item"])["value"]
     assert value["copy", "claim_recall", WHOLE] == 1
     assert value["copy", "omission_share", WHOLE] == 0
@@ -163,15 +164,15 @@ def test_a_column_added_to_the_overlap_scores_is_a_metric(tmp_path: Path, monkey
         found = [None if "cough" in text else float("2" in text) for text in references]
         return overlap_scores(references, outputs).assign(digits=pd.Series(found, dtype=float))
 
-    monkeypatch.setattr(overlap, "overlap_scores", with_digits)
-    monkeypatch.setitem(overlap.METRICS, "digits", overlap.METRICS["bleu"])  # type: ignore[arg-type]
+    monkeypatch.setattr(scoring, "overlap_scores", with_digits)
+    monkeypatch.setitem(scoring.METRICS, "digits", scoring.METRICS["bleu"])  # type: ignore[arg-type]
     made = _evaluated(tmp_path, _rows(), metrics=["overlap"])
     rows = made.table("metrics").query("metric == 'digits' and system == 'copy'")
     assert rows[["value", "n"]].to_numpy().tolist() == [[0, 2]]  # one reference has no value
 
 
 def test_clinicians_check_the_omissions_of_each_system(made: Evaluation, tmp_path: Path) -> None:
-    files = form_files(made, FormSample(), seed=7)
+    files = form_files(made, MedOmit(), seed=7)
     assert sorted(files) == [f"forms/omissions_{number}.html" for number in (1, 2, 3)]
     form = re.search(r'"form": ?"(\w+)"', files["forms/omissions_3.html"].decode())
     assert form is not None
@@ -280,7 +281,9 @@ def test_questions_are_answered_from_each_output_and_compared(tmp_path: Path) ->
     assert pairs.loc[("copy", "weather", "qa_free_text"), "difference"] == -1
     assert SOURCE not in {name for pair in pairs.index for name in pair[:2]}
     shown = json.loads(page(found, "t", {}).split('id="data">')[1].split("</script>")[0])
-    assert shown["documents"][0]["questions"][0]["answers"]["1"][1] == 0
+    (panel,) = shown["panels"]
+    units = [(unit[0], unit[2]) for unit in shown["documents"][0]["units"][0]]
+    assert panel["kind"] == "question" and units == [(0, 1), (1, 0)]
 
 
 def test_unanswered_and_ungenerated_questions_are_counted(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from tasks.measures.history.doses import DAMAGES, UNDAMAGED, dosed_summaries, in
 from tasks.measures.history.judging import judge_summaries, summary_documents, with_truth
 from tasks.measures.history.questions import summary_questions
 from tasks.measures.history.summarising import names_of, not_citing, outside_summaries, summarise
+from tasks.measures.med_omit import summaries as of_omissions
 from tasks.network.visits import date_of
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.writer.summaries import Stated, WrittenSummary, written_summary
@@ -260,16 +261,16 @@ def omissions(*weights: float | None, third: object = False) -> pd.DataFrame:
 
 
 def test_an_omission_in_part_counts_by_its_weight() -> None:
-    whole = metrics.graded_weights(omissions(), 1.0).set_index("system")["value"]
-    half = metrics.graded_weights(omissions(), 0.5).set_index("system")["value"]
+    whole = of_omissions.graded_weights(omissions(), 1.0).set_index("system")["value"]
+    half = of_omissions.graded_weights(omissions(), 0.5).set_index("system")["value"]
     assert whole.round(9).to_dict() == {"a": 1.0, "b": 0.6}
     assert half.round(9).to_dict() == {"a": 0.5, "b": 0.6}
 
 
 def test_a_weight_that_depends_on_a_failure_is_unscored() -> None:
-    ungraded = metrics.graded_weights(omissions(1.0, None, 0.1), 0.5).set_index("system")["value"]
+    ungraded = of_omissions.graded_weights(omissions(1.0, None, 0.1), 0.5).set_index("system")["value"]
     assert ungraded.isna().to_dict() == {"a": False, "b": True}
-    assert metrics.graded_weights(omissions(third=None), 0.5)["value"].isna().tolist() == [True, False]
+    assert of_omissions.graded_weights(omissions(third=None), 0.5)["value"].isna().tolist() == [True, False]
 
 
 def test_metrics_of_written_summaries_are_correlated_with_their_true_recall_but_not_recall_with_itself() -> None:
@@ -291,7 +292,7 @@ def test_metrics_of_written_summaries_are_correlated_with_their_true_recall_but_
 
 
 def test_ranks_under_other_weights_agree_or_turn() -> None:
-    rows = metrics._rank_stability({"omissions": omissions()}, set(), [[1.0, 0.2, 0.05], [0.5, 0.5, 0.5]])
+    rows = of_omissions.rank_rows(omissions(), [[1.0, 0.2, 0.05], [0.5, 0.5, 0.5]])
     assert [row["value"] for row in rows] == [1.0, -1.0]
 
 
@@ -318,7 +319,7 @@ def judged() -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
 
 def summary_metrics(made: dict[str, pd.DataFrame], frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
     about: dict[str, Any] = {"patients": 6, "seed": 7, "provenance": "test"}
-    return metrics.metric_rows(made, frames["truth"], frames["history_summaries"], PARAMS, **about)
+    return metrics.metric_rows(made, frames["truth"], frames["history_summaries"], load_params(), **about)
 
 
 def test_the_judge_of_stated_facts_is_measured_where_their_truth_is_known(judged) -> None:

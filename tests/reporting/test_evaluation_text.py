@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from schemas.tables.evaluate import NO_OUTPUT
@@ -109,10 +110,15 @@ def test_documents_that_the_rules_cannot_read_are_named_before_any_figure() -> N
 
 
 def test_an_evaluation_by_the_rules_is_headed_as_a_dry_run_and_tells_nothing_from_chance() -> None:
-    lines = summary(comparisons(13), models={"judge": "v (simulator's rules)"})
+    made, by_rules = comparisons(13), {"judge": "v (simulator's rules)"}
+    lines = summary(made.assign(p=np.nan, note=DRY_RUN), models=by_rules)
     assert lines[0] == DRY_RUN and not any("beyond chance" in line for line in lines)
     said = f"paired comparisons: 14, in tables/comparisons.csv; {DRY_RUN}, so that none is told from chance here"
     assert lines[-1] == said
+    judged = made["metric"] == "m00"
+    made = made.assign(p=made["p"].mask(judged), note=made["note"].mask(judged, DRY_RUN))
+    said = f"paired comparisons: 14; those by the judge are not tested ({DRY_RUN}); beyond chance (5% family-wise) on "
+    assert f"{said}whole texts: 12" in summary(made, models=by_rules)
     assert summary(comparisons(13), models={"writer": "v (simulator's rules)"})[0] != DRY_RUN
 
 

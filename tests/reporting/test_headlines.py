@@ -4,9 +4,8 @@ import pandas as pd
 import pytest
 
 from schemas.tables.metrics import METRICS
-from tasks.reporting.display import settings
 from tasks.reporting.headlines import FIGURES, headlines, reliability_curves, shares
-from tasks.reporting.page import key_figures
+from tasks.reporting.page import key_figures, key_rows
 from tests.support.imports import ROOT
 
 KEYS = ["system", "condition", "item", "metric", "value"]
@@ -54,4 +53,4 @@ def test_each_headline_and_key_figure_is_in_the_committed_tables() -> None:
     shown = {table: rows for table, rows in found.items() if set(METRICS.columns) <= set(rows.columns)}
     figures = headlines(shown)
     assert {group: set(names) for group, names in FIGURES.items()} == {group: set(figures[group]) for group in FIGURES}
-    assert len(key_figures(shown)) == len(settings("key_figures.yaml"))
+    assert len(key_figures(shown)) == len(key_rows())

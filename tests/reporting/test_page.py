@@ -19,7 +19,7 @@ def test_every_committed_metric_table_is_shown_with_a_caption_and_a_group(folder
     tables, not_shown = tables_in(ROOT / folder)
     assert not_shown == []
     missing = {path.stem for path in tables} - set(captions())
-    assert not missing, f"add to tasks/reporting/templates/captions.yaml: {sorted(missing)}"
+    assert not missing, f"add to the report.yaml of the measure or to captions.yaml: {sorted(missing)}"
 
 
 def test_no_two_tables_have_the_same_title() -> None:

@@ -19,7 +19,7 @@ from tasks.measures.doclens.judging import NAME as STAGE
 from tasks.measures.doclens.published import ACI_BENCH, KEYS, SECTIONS
 from tasks.measures.measure import figures
 from tasks.measures.measure import scores as scores_of
-from tasks.measures.overlap import (
+from tasks.measures.overlap.scoring import (
     agreement_rows,
     beside_claims,
     overlap_rows,

@@ -13,7 +13,7 @@ from tasks.measures.doclens.evaluators import Question, SimulatorEvaluator
 from tasks.measures.doclens.judging import CLAIM_METRICS, METRICS
 from tasks.measures.measure import in_order
 from tasks.measures.measure import scores as scores_of
-from tasks.measures.overlap import section_rouge
+from tasks.measures.overlap.scoring import section_rouge
 from tasks.statistics.metric_rows import COMPUTED, Row, metric_row, metric_table
 from tasks.text.soap import PARTS, split_soap
 from tasks.texts.document import Document, compared_sections

@@ -8,7 +8,7 @@ import pandas as pd
 from schemas.params.measures import Overlap
 from tasks.measures.measure import scores
 from tasks.measures.med_omit.judging import NAME, OMISSIONS
-from tasks.measures.overlap import correlated, score_correlations, score_texts
+from tasks.measures.overlap.scoring import correlated, score_correlations, score_texts
 
 CORRELATED = {"weight": "omission_weight", "count": "omission_count"}
 """Scores that are correlated with overlap, by their names in its rows."""

@@ -1,8 +1,7 @@
 """ROUGE, BLEU and BERTScore of outputs with their references: scores, means, and agreement with judged metrics.
 
 The only importer of rouge_score, sacrebleu and bert_score. DocLens's ROUGE figures are `rouge_score` without stemming;
-its Rouge-L of a whole note is rougeLsum. Agreement is that of DocLens (Section 4.4) over notes and systems, and of
-MED-OMIT (its Table 5).
+its Rouge-L of a whole note is rougeLsum. Agreement is that of DocLens (Section 4.4) over notes and systems.
 
 ROUGE-L and ROUGE-Lsum (Lin 2004, Sections 3.1 and 3.2) have the numbers of `rouge_score`, which fills a table of
 lengths in Python. Here, a row of the table is one integer, whose bits mark where the length of the longest common
@@ -12,7 +11,7 @@ subsequence does not grow (Hyyrö 2004), which takes a hundredth of the time on 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 from unicodedata import category, normalize
@@ -24,13 +23,12 @@ from rouge_score import rouge_scorer, tokenizers
 from scipy import stats
 
 from schemas.params.measures import Overlap
-from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures.measure import LOST, Metric, Metrics, figures, verdict_table
 from tasks.statistics.agreement import correlation_interval
 from tasks.statistics.intervals import COUNT
 from tasks.statistics.metric_rows import COMPUTED, NAN, Row, metric_row, metric_table
 from tasks.text.soap import PARTS, split_soap
-from tasks.texts.document import WHOLE, Document, Sectioning, Tables, compared_sections
+from tasks.texts.document import WHOLE, Document, Sectioning, compared_sections
 
 Tokens = Sequence[str]
 Score = tuple[float, float, float]
@@ -213,13 +211,37 @@ def part_texts(notes: Sequence[str], part: str) -> list[str]:
 
 
 NAME = "overlap"
-_MEAN = Metric(pooled=False, ranged=False)
-METRICS: Metrics = {
-    **dict.fromkeys((f"{name}_{part}" for name in ROUGE for part in "fpr"), _MEAN),
-    "bleu": _MEAN,
-    "words": replace(_MEAN, bounds=COUNT),
-    **dict.fromkeys((f"bertscore_{part}" for part in ("p", "r", "f1")), replace(_MEAN, bounds=None)),
+# --8<-- [start:metrics]
+_MEAN = Metric(pooled=False, ranged=False, judged=False, as_percent=False)
+_BERT = replace(_MEAN, bounds=None)
+_MEANING = {
+    "rouge1_f": "overlap of words with the reference (F1)",
+    "rouge2_f": "overlap of word pairs with the reference (F1)",
+    "rougeL_f": "longest common subsequence with the reference, line breaks as blanks (F1)",
+    "rougeLsum_f": "longest common subsequence with the reference (F1)",
+    "bleu": "BLEU, 0 to 1",
+    "words": "mean words",
+    "bertscore_f1": "similarity of word vectors with the reference (F1)",
 }
+"""Of the metrics by which systems are compared; the others would add tests of nearly the same difference."""
+_LABEL = {"rouge1_f": "ROUGE-1", "rouge2_f": "ROUGE-2", "rougeLsum_f": "ROUGE-L", "bertscore_f1": "BERTScore"}
+_METRICS: Metrics = {
+    **dict.fromkeys((f"{name}_{part}" for name in ROUGE for part in "fpr"), _MEAN),
+    **{"bleu": _MEAN, "words": replace(_MEAN, bounds=COUNT)},
+    **dict.fromkeys(("bertscore_p", "bertscore_r", "bertscore_f1"), _BERT),
+}
+METRICS: Metrics = {
+    name: replace(one, compared=name in _MEANING, meaning=_MEANING.get(name, ""), label=_LABEL.get(name, ""))
+    for name, one in _METRICS.items()
+}
+MEANINGS = {
+    "bertscore": "BERTScore, absent unless overlap.bert_score_model names a model",
+    "bleurt": "BLEURT, absent because its package is not on PyPI",
+    "medcon": "MEDCON, absent because it needs a UMLS licence",
+    "f1_radgraph": "RadGraph F1, absent because its model is credentialed",
+}
+"""Of metrics without a value."""
+# --8<-- [end:metrics]
 RECALL = ("rouge1_r", "rouge2_r", "rougeLsum_r", "bertscore_r", "claim_recall")
 PRECISION = ("rouge1_p", "rouge2_p", "rougeLsum_p", "bleu", "bertscore_p", "claim_precision")
 Absent = dict[str, str]
@@ -267,56 +289,6 @@ def overlap_rows(
     ]
     found = figures(verdicts, METRICS, stage=stage, seed=seed, provenance=COMPUTED)
     return pd.concat([found, metric_table(rows, stage=stage)], ignore_index=True)
-
-
-@dataclass(frozen=True)
-class OverlapMeasure:
-    """The measure: outputs of ``systems`` against the reference, as a whole and by section.
-
-    Documents without a reference are left out. An output that is missing, and one whose reference has no word, has no
-    value.
-    """
-
-    systems: Sequence[str]
-    sections: Sectioning
-    params: Overlap
-    name: str = NAME
-    metrics: Metrics = field(default_factory=lambda: METRICS)
-    table: str | None = None
-
-    async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
-        """Score all: the tables verdicts, absent (metrics that are not computed, and why) and unscored."""
-        having = [one for one in documents if one.reference is not None]
-        texts = {
-            system: {one.id: one.outputs[system] for one in having if system in one.outputs} for system in self.systems
-        }
-        scored, absent = score_outputs(texts, having, self.params)
-        every = pd.MultiIndex.from_product([[one.id for one in having], self.systems], names=["document", "system"])
-        whole = scored.set_index(["document", "system"]).reindex(every).reset_index()
-        wordless = [one.id for one in having if not has_words(str(one.reference))]
-        return {
-            "verdicts": verdicts_of(whole, section_rouge(texts, having, self.sections)),
-            "absent": pd.DataFrame(absent.items(), columns=["metric", "reason"], dtype="str"),
-            "unscored": unscored_table(unscored_row(name, "ROUGE", "the reference has no word") for name in wordless),
-        }
-
-    def figures(
-        self, documents: Sequence[Document], made: Tables, scores: pd.DataFrame, *, seed: int, provenance: str
-    ) -> pd.DataFrame:
-        """METRICS, absent metrics, and the agreement of overlap with claim recall and precision of whole texts."""
-        verdicts, referenced = made[NAME], sum(document.reference is not None for document in documents)
-        absent = dict(made["absent"].drop_duplicates().itertuples(index=False, name=None))
-        whole = verdicts[verdicts["item"] == WHOLE].pivot(
-            index=["document", "system"], columns="metric", values="value"
-        )
-        shared: dict[str, Any] = {"stage": NAME, "seed": seed}
-        together = beside_claims(whole.reset_index(), scores)
-        agreement = agreement_rows(together, condition="agreement of metrics", provenance=provenance, **shared)
-        of = {"notes": referenced * len(self.systems), "systems": len(self.systems)}
-        unscored = agreement["system"].map(of).astype(int) - agreement["n"]
-        return pd.concat(
-            [overlap_rows(verdicts, absent, **shared), agreement.assign(unscored=unscored)], ignore_index=True
-        )
 
 
 def section_rouge(texts: Texts, documents: Sequence[Document], how: Sectioning) -> pd.DataFrame:

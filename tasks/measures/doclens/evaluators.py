@@ -22,7 +22,7 @@ from tasks.llm.calls import Answer, Ask, Call, Reply
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
 from tasks.measures.measure import Judgement
-from tasks.simulator.judge.verdicts import entails
+from tasks.simulator.reader.entailment import entails
 from tasks.text.sentences import COMPARISON
 
 if TYPE_CHECKING:

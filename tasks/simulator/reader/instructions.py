@@ -1,11 +1,11 @@
-"""Parse the instructions given to a note's writer."""
+"""Parses the instructions of a note's writer."""
 
 import re
 from dataclasses import dataclass
 
 from tasks.domains.in_use import domain_cache
-from tasks.simulator.clinical import findings
-from tasks.simulator.clinical.lexicon import concepts, reading, symptoms
+from tasks.simulator.reader.findings import find
+from tasks.simulator.reader.lexicon import concepts, reading, symptoms
 
 _NO_DIAGNOSIS = re.compile(r"(?:leave out|do not|without|no)\b[^.\n]*\bdiagnos", re.I)
 _NO_DEMOGRAPHICS = re.compile(r"(?:leave out|do not|without|no)\b[^.\n]*\bsex or age", re.I)
@@ -31,18 +31,15 @@ class Asked:
 
 @dataclass(frozen=True)
 class Instructions:
-    """Required and forbidden items, by the kernel's names; ``absent``: symptoms that no patient has.
+    """Required and forbidden items, by the lexicon's names; ``absent``: symptoms that no patient has."""
 
-    ``no_diagnosis``, ``no_demographics``: whether the text forbids suspected diagnoses, and sex and age.
-    """
-
-    mention: tuple[Asked, ...] = ()
-    avoid: tuple[str, ...] = ()
-    conditions: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
-    forbidden: tuple[str, ...] = ()
-    no_diagnosis: bool = False
-    no_demographics: bool = False
+    mention: tuple[Asked, ...]
+    avoid: tuple[str, ...]
+    conditions: tuple[str, ...]
+    absent: tuple[str, ...]
+    forbidden: tuple[str, ...]
+    no_diagnosis: bool
+    no_demographics: bool
 
     @property
     def unrelated(self) -> bool:
@@ -51,7 +48,7 @@ class Instructions:
 
 
 @domain_cache(maxsize=256)
-def read(text: str) -> Instructions:
+def read_instructions(text: str) -> Instructions:
     """Parse the bullet lists of the instructions; the line above a list determines its meaning."""
     lists: dict[str, list[str]] = {name: [] for name in _HEADS}
     current: str | None = None
@@ -63,37 +60,33 @@ def read(text: str) -> Instructions:
         elif item is not None and current is not None:
             lists[current].append(item.group(1))
     return Instructions(
-        mention=tuple(asked(item) for item in lists["mention"]),
-        avoid=tuple(symptom(item.split(":")[0]) for item in lists["avoid"]),
-        conditions=tuple(condition(item) for item in lists["conditions"]),
-        absent=tuple(symptom(item.split(":")[0]) for item in lists["absent"]),
-        forbidden=tuple(condition(item) for item in lists["forbidden"]),
+        mention=tuple(_asked(item) for item in lists["mention"]),
+        avoid=tuple(symptom_of(item.split(":")[0]) for item in lists["avoid"]),
+        conditions=tuple(_condition(item) for item in lists["conditions"]),
+        absent=tuple(symptom_of(item.split(":")[0]) for item in lists["absent"]),
+        forbidden=tuple(_condition(item) for item in lists["forbidden"]),
         no_diagnosis=_NO_DIAGNOSIS.search(text) is not None,
         no_demographics=_NO_DEMOGRAPHICS.search(text) is not None,
     )
 
 
-def asked(item: str) -> Asked:
+def _asked(item: str) -> Asked:
     """Parse a line such as ``symptom: yes, descriptor`` or ``symptom: level``."""
     name, _, rest = item.partition(":")
     value, _, descriptor = rest.strip().partition(",")
-    return Asked(symptom(name), (value.strip().lower() or "yes"), descriptor.strip().strip("()").lower())
+    return Asked(symptom_of(name), value.strip().lower() or "yes", descriptor.strip().strip("()").lower())
 
 
-def symptom(name: str) -> str:
-    """Return the kernel's name of a symptom; the given name if it is unknown."""
+def symptom_of(name: str) -> str:
+    """The lexicon's name of a symptom; the given name if it is unknown."""
     bare = name.strip().lower()
     if label := {name.lower(): name for name in symptoms()}.get(bare):
         return label
-    for word, label in reading().known_by.items():
-        if word in bare:
-            return label
-    return next((f.concept for f in findings.find(bare) if f.category == "symptom"), bare)
+    known = (label for word, label in reading().known_by.items() if word in bare)
+    return next(known, next((f.concept for f in find(bare) if f.category == "symptom"), bare))
 
 
-def condition(name: str) -> str:
-    """Return the kernel's name of a condition; the given name if it is unknown."""
+def _condition(name: str) -> str:
     bare = name.strip()
-    if known := concepts().get(bare.lower()):
-        return known
-    return next((f.concept for f in findings.find(bare) if f.category == "condition"), bare)
+    known = concepts().get(bare.lower())
+    return known or next((f.concept for f in find(bare) if f.category == "condition"), bare)

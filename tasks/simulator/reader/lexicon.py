@@ -1,21 +1,23 @@
-"""The symptoms and conditions of the domain in use, and the lexicon by which they are read.
+"""The words by which symptoms, conditions, diagnoses and complaints are found.
 
 Symptoms and how they are read come from the domain (``lexicon/*.yaml``), everything else from ``data/concepts.yaml``.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, NamedTuple
+from zlib import crc32
 
 from pydantic import BeforeValidator, Field, TypeAdapter
 
 from schemas.params.base import Section
 from tasks.domains.in_use import domain_cache, domain_data
 from tasks.domains.rules import load_rules
-from tasks.simulator.clinical.words import Matcher
+from tasks.simulator.reader.words import Matcher, stems
 from tasks.simulator.resources import load
 
+HELD_OUT, SEED = 10, 3
+"""One of so many wordings is unknown to the reader; the seed says which."""
 Pair = Annotated[list[str], Field(min_length=2, max_length=2)]
 
 
@@ -29,23 +31,14 @@ class Reading(Section):
     known_by: dict[str, str] = Field(default_factory=dict)
     anaphors: dict[str, list[str]] = Field(default_factory=dict)
     normal_by_last_word: list[str] = Field(default_factory=list)
-    absent_words: list[str] = Field(default_factory=list)
-    normal_endings: list[str] = Field(default_factory=list)
     abnormal_signs: list[str] = Field(default_factory=list)
-    pseudo_negations: list[str] = Field(default_factory=list)
-    modifiers: list[str] = Field(default_factory=list)
-    synonyms: list[str] = Field(default_factory=list)
     signs_state: list[str] = Field(default_factory=list)
-    denied_signs_state: list[str] = Field(default_factory=list)
     treated_alike: list[str] = Field(default_factory=list)
     diagnoses: list[list[str]] = Field(default_factory=list)
     opposites: list[Pair] = Field(default_factory=list)
-    companions: list[str] = Field(default_factory=list)
     elsewhere: str
-    far: list[str] = Field(default_factory=list)
     checks: dict[str, str] = Field(default_factory=dict)
     needed: dict[str, list[str]] = Field(default_factory=dict)
-    odd: str | None = None
 
 
 @domain_cache(maxsize=1)
@@ -69,30 +62,13 @@ def is_absent(value: str) -> bool:
     return value in ("no", "none", "absent", *load_rules().absent_value.values())
 
 
-def diagnoses() -> frozenset[str]:
-    """Acute diseases of the domain, whose mention is a diagnosis."""
-    return frozenset(name for line in reading().diagnoses for name in line)
-
-
 def level_pattern(level: str) -> re.Pattern[str]:
     """The wordings of a level of the temperature symptom; a pattern that never matches for a level without any."""
     return re.compile(reading().level_words.get(level, r"(?!)"), re.IGNORECASE)
 
 
-@domain_cache(maxsize=1)
-def examination_checks() -> Mapping[str, re.Pattern[str]]:
-    """The pattern of each examination that complaints of the domain require."""
-    return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in reading().checks.items()}
-
-
-def odd_examinations() -> re.Pattern[str]:
-    """Examinations that are unusual for the complaints of the domain."""
-    return re.compile(reading().odd or r"(?!)", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """Label of a lexicon match: ``kind`` is the kind of wording (direct, lay, implicit, exam, ...)."""
+class Entry(NamedTuple):
+    """What a term stands for; ``kind`` is the kind of wording (direct, lay, implicit, exam, ...)."""
 
     concept: str
     category: str
@@ -125,16 +101,22 @@ def matcher() -> Matcher[Entry]:
     return compiled
 
 
-@domain_cache(maxsize=1)
-def concepts() -> dict[str, str]:
-    """Return the names of all concepts by their lower-case form."""
-    return {item.concept.lower(): item.concept for item in _items() if item.kind != "blocker"}
+def is_held_out(wording: str) -> bool:
+    """Whether a wording of a symptom is of the tenth that the reader does not know; single words are all known."""
+    words = wording.lower().split()
+    return len(words) > 1 and crc32(f"{SEED} {' '.join(words)}".encode()) % HELD_OUT == 0
 
 
 @domain_cache(maxsize=1)
 def symptom_items() -> tuple[Item, ...]:
     """Entries of ``lexicon/symptoms``. Raises ValidationError for one that is no `Item`."""
     return _ITEMS.validate_python(domain_data("lexicon/symptoms"))
+
+
+@domain_cache(maxsize=1)
+def concepts() -> dict[str, str]:
+    """The names of all concepts by their lower-case form."""
+    return {item.concept.lower(): item.concept for item in _items() if item.kind != "blocker"}
 
 
 def shared_concepts() -> frozenset[str]:
@@ -151,4 +133,28 @@ def _items() -> Iterator[Item]:
 
 
 def _shared(name: str) -> tuple[Item, ...]:
-    return _ITEMS.validate_python(load("clinical", name))
+    return _ITEMS.validate_python(load("reader", name))
+
+
+@domain_cache(maxsize=1)
+def _descriptors() -> dict[str, re.Pattern[str]]:
+    listed = domain_data("lexicon/descriptors").items()
+    return {str(name): re.compile(str(pattern), re.IGNORECASE) for name, pattern in listed}
+
+
+def described(text: str, *, by_name: bool) -> list[tuple[str, tuple[int, int]]]:
+    """Descriptors in ``text`` with their places: by any of their wordings, or ``by_name``."""
+    low = text.lower()
+    if by_name:
+        named = [(name, low.find(name)) for name in _descriptors()]
+        return [(name, (at, at + len(name))) for name, at in named if at >= 0]
+    matches = ((name, pattern.search(text)) for name, pattern in _descriptors().items())
+    return [(name, match.span()) for name, match in matches if match]
+
+
+def says(text: str, descriptor: str) -> bool:
+    """Whether ``text`` states a descriptor: by its known wordings, else by half of its content words."""
+    pattern, wanted = _descriptors().get(descriptor.strip().lower()), stems(descriptor)
+    if pattern is not None:
+        return pattern.search(text) is not None
+    return len(wanted & stems(text)) >= len(wanted) / 2

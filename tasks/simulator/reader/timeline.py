@@ -10,14 +10,33 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 
-from tasks.simulator.answerer.reading import status
-from tasks.simulator.clinical.claims import DATE, symptoms_in
+from tasks.domains.in_use import domain_cache
+from tasks.simulator.reader.findings import level_of, mentions, symptoms_in
+from tasks.simulator.reader.lexicon import level_pattern, reading
 from tasks.simulator.request import ChartedNote
 from tasks.text.language import capitalized
 
+DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _HEADING = re.compile(r"\AVisit \d+, \d{4}-\d{2}-\d{2} \(day \d+\)")
 _COURSE = re.compile(r"^\*\*Course\*\*\s*$.*?(?=^\*\*Plan\*\*|\Z)", re.MULTILINE | re.DOTALL)
 _PLAN = re.compile(r"^\*\*Plan\*\*\s*$", re.MULTILINE)
+
+
+@domain_cache(maxsize=4_000)
+def status(note: str, symptom: str) -> str | None:
+    """Present, absent, a level, or None if the note does not mention the symptom; the history counts first."""
+    found = [f for f in mentions(note, symptom) if f.kind not in ("weak", "feature")]
+    stated = [f for f in found if not f.in_examination]
+    stated = stated or [f for f in found if f.polarity == "present" or f.kind != "exam"]
+    present = [f for f in found if f.polarity == "present"]
+    if not any(f.polarity == "present" for f in stated):
+        return "absent" if stated else None
+    if symptom != reading().temperature:
+        return "present"
+    words = " ".join(note[slice(*f.sentence)] for f in present if f.celsius is None)
+    worded = [level for level in ("high", "low") if level_pattern(level).search(words)]
+    measured = [f.celsius for f in present if f.celsius is not None]
+    return worded[0] if len(worded) == 1 else level_of(max(measured)) if measured else "present"
 
 
 @dataclass(frozen=True)

@@ -57,14 +57,14 @@ def _erring_and_usual(
         return any(wanted[key] for key in keys)
 
     if want(*NOTE_KINDS):
-        erring = written(prompt, ERRING, number)[0]
-        if erring.error is not None and wanted.get(erring.error.kind):
-            yield "consistency", erring.error.kind, erring.text, None
+        for erring in written(prompt, ERRING, number, {kind for kind, left in wanted.items() if left})[:1]:
+            if erring.error is not None:
+                yield "consistency", erring.error.kind, erring.text, None
     if not want("none, consistency", "none, compact", *COMPACT_KINDS):
         return
-    usual = written(prompt, WRITER, number)[0]
-    if usual.error is not None:
+    if not (faultless := written(prompt, WRITER, number, {None})):
         return
+    usual = faultless[0]
     yield "consistency", "none", usual.text, None
     for model, keys in ((ERRING, COMPACT_KINDS), (WRITER, ("none, compact",))):
         if want(*keys):

@@ -4,7 +4,7 @@ They are the notes that the write and compact stages would get from the simulato
 sent.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import pandas as pd
 
@@ -26,9 +26,9 @@ GoldNotes = dict[str, dict[int, Truth]]
 """First notes and compact versions with their truth, by version and record."""
 
 
-def written(prompt: str, model: str, number: int) -> tuple[Truth, ...]:
-    """The notes of a reply to ``prompt``; ``number`` is the sample index."""
-    return truth(_request(note_messages(prompt), model, number))
+def written(prompt: str, model: str, number: int, errors: Container[str | None] | None = None) -> tuple[Truth, ...]:
+    """The notes of a reply to ``prompt``; ``number`` is the sample index. ``errors``: as in `truth`."""
+    return truth(_request(note_messages(prompt), model, number), errors=errors)
 
 
 def compacted(prompt: str, note: Truth, model: str, number: int) -> Truth:

@@ -4,6 +4,7 @@ Two pure functions of the request and the package version, `truth` and `compact_
 writes the text. It is not available over HTTP; only the cases of measures call it (`tasks.judges`), never a judge.
 """
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from tasks.simulator.request import ChatRequest
@@ -46,14 +47,17 @@ class Truth:
     left_out: tuple[tuple[int, int], ...] = ()
 
 
-def truth(request: ChatRequest, rates: ErrorRates | None = None) -> tuple[Truth, ...]:
+def truth(
+    request: ChatRequest, rates: ErrorRates | None = None, errors: Container[str | None] | None = None
+) -> tuple[Truth, ...]:
     """Return the truth of each text in the reply: one, or three for three notes.
 
+    ``errors``: nothing is written unless the error planned for the first note is among these, None being no error.
     Raises ValueError for another task.
     """
     if request.task not in NOTE_TASKS:
         raise ValueError(f"task {request.task!r} writes no note; expected one of {', '.join(NOTE_TASKS)}")
-    return tuple(_of_note(note) for note in write_notes(request, rates))
+    return tuple(_of_note(note) for note in write_notes(request, rates, errors))
 
 
 def compact_truth(request: ChatRequest, note: Truth, rates: ErrorRates | None = None) -> Truth:

@@ -15,7 +15,7 @@ from tasks.llm.calls import Call
 from tasks.measures.doclens.reproduction import OPEN_SYSTEMS, SECTIONS, printed_recalls
 from tasks.notes.prompting import build_prompts
 from tasks.notes.writing import conversation, note_messages
-from tasks.simulator.judge.verdicts import align, entails
+from tasks.simulator.reader.entailment import align, entails
 from tasks.text.sentences import sentence_spans, sentences
 from tasks.text.soap import PARTS, split_soap
 from tasks.texts.aci_bench import read_encounters

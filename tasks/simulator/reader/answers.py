@@ -24,8 +24,11 @@ from tasks.text.sentences import sentences
 
 _WORDS = vocabulary("reader")
 _NOT_STATED = re.compile(rf"\b{_WORDS['not_stated']}\b", re.IGNORECASE)
-_REFUSED = re.compile(r"\b(?:unable to|cannot|can't|could not|won't) (?:answer|say|tell|help|determine)\b", re.IGNORECASE)
-_LETTER = re.compile(r"^\W*(?:the\s+)?(?:correct\s+|right\s+|best\s+)?(?:answer|choice|option)?(?:\s+is)?\s*:?\s*\W*([A-E])(?![\w'’]|\s[a-z])")
+_REFUSED = re.compile(r"\b(?:unable to|cannot|can't|could not|won't) (?:answer|say|tell|help|determine)\b", re.I)
+_LETTER = re.compile(
+    r"^\W*(?:(?i:the\s+)?(?i:correct\s+|right\s+|best\s+)?(?i:answer|choice|option)(?:\s+is)?\s*:?\s*)?\W*"
+    r"([A-E])(?![\w'’]|\s[a-z])"
+)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _BOTH = re.compile(r"\b(?:both|either|unchanged|each|throughout|all|every)\b", re.IGNORECASE)
 _NONE = re.compile(r"\b(?:none|never|neither|no visit|not (?:at|on) any)\b", re.IGNORECASE)
@@ -117,8 +120,9 @@ def _score(question: str, choice: str, notes: list[ChartedNote]) -> float:
         return max((_describes(note.text, symptom, words) for note in about for symptom in asked), default=0.0)
     claimed = [one for one in _in_time(choice) if one]
     if asked and claimed:
-        pairs = zip((about[0], about[-1]), claimed, strict=True) if len(claimed) == 2 else ((n, claimed[0]) for n in about)
-        return sum(_agreement(note.text, one, asked) for note, one in pairs)
+        at = (about[0], about[-1]) if len(claimed) == 2 else about
+        stated = claimed if len(claimed) == 2 else claimed * len(about)
+        return sum(_agreement(note.text, one, asked) for note, one in zip(at, stated, strict=True))
     concepts = {f.concept for f in find(choice)}
     wanted = "absent" if "absent" in question else "present"
     if any(f.concept in concepts and f.polarity == wanted for note in about for f in find(note.text)):
@@ -140,7 +144,8 @@ def _agreement(note: str, claimed: States, asked: Sequence[str]) -> float:
     for symptom in asked:
         known, claim = status(note, symptom), claimed.get(symptom)
         if known is not None and claim is not None:
-            total += 1 if known == claim else -1 if "absent" in (known, claim) else 0.5 if "present" in (known, claim) else -0.5
+            near = 0.5 if "present" in (known, claim) else -0.5
+            total += 1 if known == claim else -1 if "absent" in (known, claim) else near
     return total
 
 
@@ -200,7 +205,7 @@ def _same(output: str, right: str, question: str) -> bool:
         return _days(output, dates) == _days(right, dates)
     given, wanted = _in_time(output), _in_time(right)
     if any(wanted):
-        return len(given) >= len(wanted) and all(_claims(one, all_of) for one, all_of in zip(given, wanted, strict=False))
+        return len(given) >= len(wanted) and all(map(_claims, given, wanted))
     return entails(output, right)
 
 
@@ -245,4 +250,4 @@ def _choices(question: str, listed: list[tuple[str, Finding, str]], seed: int) -
     position = min(shift % len(LETTERS), len(texts))
     texts.insert(position, capitalized(right[0]) if right else "")
     reply = dict(zip(LETTERS, [*texts, *[""] * len(LETTERS)], strict=False))
-    return json.dumps({**reply, "correct": LETTERS[position], "reason": "The notes say it; the others stand elsewhere."})
+    return json.dumps({**reply, "correct": LETTERS[position], "reason": "The notes say this and none of the others."})

@@ -183,7 +183,7 @@ def age_or_sex(note: str) -> str | None:
 
 
 def _visit_departures(note: str, asked: VisitInstructions) -> Iterator[str]:
-    """Today's part as any note; the course against what was known of the last visit; the plan against what is decided."""
+    """Today's part as any note, the course against what was known of the last visit, the plan against the decisions."""
     body, _, plan = note.partition(PLAN)
     today, _, course = body.partition(COURSE)
     yield from departures(today.strip(), read_instructions(asked.symptoms))
@@ -240,4 +240,3 @@ def parts(note: str) -> tuple[str, str]:
     for section in split_sections(note):
         found[section.name == "physical_examination"].append(note[section.start : section.end])
     return "\n".join(found[False]) or note, "\n".join(found[True])
-

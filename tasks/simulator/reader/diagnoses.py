@@ -86,7 +86,7 @@ def _differential(text: str) -> str:
     listed = []
     for name, share in ranked[:10]:
         likelihood = "probable" if share >= PROBABLE else "possible" if share >= POSSIBLE else "unlikely"
-        listed.append({"diagnosis": name, "likelihood": likelihood, "explanation": f"posterior probability {share:.2f}"})
+        listed.append({"diagnosis": name, "likelihood": likelihood, "explanation": f"posterior {share:.2f}"})
     return json.dumps({"diagnoses": listed})
 
 
@@ -101,9 +101,8 @@ def _importance(fact: str, listed: dict[str, str]) -> str:
     own = evidence(listed[fact])
     if not own:
         return "other"
-    every = [one for text in listed.values() for one in evidence(text)]
-    without = tuple(sorted(dict(one for name, text in listed.items() if name != fact for one in evidence(text)).items()))
-    full, less = diagnoses(tuple(sorted(dict(every).items()))), diagnoses(without)
+    others = dict(one for name, text in listed.items() if name != fact for one in evidence(text))
+    full, less = (diagnoses(tuple(sorted(known.items()))) for known in (others | dict(own), others))
     change = max(abs(full[name] - less[name]) for name in full)
     return "critical" if change >= CRITICAL else "important"
 

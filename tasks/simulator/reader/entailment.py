@@ -23,7 +23,9 @@ _WORDS = vocabulary("reader")
 THRESHOLD, SAME_MATTER, IN_PART = 0.62, 0.4, 0.5
 """Least coverage of an entailed claim, of one that is about the same matter, and of one that is found in part."""
 TURN = re.compile(
-    r"^\s*(?:\[\d+\]\s*)?(?:\[(?P<a>doctor|patient|patient_guest)\]|(?P<b>doctor|patient|clinician)\s*:)\s*(?P<said>.*)$", re.I
+    r"^\s*(?:\[\d+\]\s*)?(?:\[(?P<a>doctor|patient|patient_guest)\]|(?P<b>doctor|patient|clinician)\s*:)"
+    r"\s*(?P<said>.*)$",
+    re.IGNORECASE,
 )
 _LABEL = re.compile(r"^\W*(?P<label>[A-Za-z][^:.\n]{0,60}):\s*(?P<rest>.*)$")
 _YES, _NO = (re.compile(rf"^\W*{_WORDS[name]}\b", re.IGNORECASE) for name in ("yes", "no"))
@@ -48,10 +50,15 @@ class Alignment:
 
 @domain_cache(maxsize=50_000)
 def said(sentence: str, answer: str = "", *, claimed: bool = False) -> Said:
-    """The content of a sentence; ``answer``: polarity of a question that is answered. A claim has mentions for words."""
+    """The content of a sentence; ``answer``: polarity of a question that is answered.
+
+    A claim has mentions instead of their words.
+    """
     text = expand(sentence)
     known, words, found = scopes(text), content(text), dict[str, set[str]]()
-    mentions = [f for f in find(text) if f.category != "drug" and f.kind not in ("weak", "anaphor", "feature", "implicit")]
+    mentions = [
+        f for f in find(text) if f.category != "drug" and f.kind not in ("weak", "anaphor", "feature", "implicit")
+    ]
     named = [(f"@{f.concept}", f.start, f.end) for f in mentions]
     named += [(f"#{name}", *span) for name, span in described(text, by_name=claimed)]
     covered = [(start, end) for _, start, end in named if claimed]
@@ -102,7 +109,7 @@ def places(text: str) -> tuple[Said, ...]:
             first = own[0] if own else ""
             answer = "absent" if _NO.match(first) else "present" if _YES.match(first) else ""
             answered = said(asked, answer) if asked else Said()
-            found += [_both(said(one), answered) for one in own] or ([answered] if answered else [])
+            found += [_both(said(one), answered) for one in own if "?" not in one] or ([answered] if answered else [])
             asked = next((one for one in reversed(own) if "?" in one), "")
             continue
         label = _LABEL.match(line)

@@ -21,7 +21,8 @@ _DEGREES = r"(?:°|º|deg(?:rees)?\.?)"
 _NUMBER = r"(?P<value>(?:3[4-9]|4[0-2]|9[4-9]|10[0-8])(?:[.,]\d)?)"
 _MEASURED = re.compile(
     rf"\b(?:temperatures?|temps?|tmax|T)\b[.:\s]*(?:\w+\s+|[=~↑:]\s*){{0,4}}?{_NUMBER}\s*{_DEGREES}?\s*(?P<unit>[CF]\b)?"
-    rf"|(?<![\d./]){_NUMBER.replace('value', 'bare')}\s*(?:{_DEGREES}\s*(?P<scale>[CF]\b|Celsius|Fahrenheit)?|(?P<letter>[CF])\b)",
+    rf"|(?<![\d./]){_NUMBER.replace('value', 'bare')}\s*"
+    rf"(?:{_DEGREES}\s*(?P<scale>[CF]\b|Celsius|Fahrenheit)?|(?P<letter>[CF])\b)",
     re.IGNORECASE,
 )
 
@@ -96,7 +97,7 @@ def _kept(
     blockers = [(a, b) for a, b, entry in listed if entry.category == "none"]
     kept: list[tuple[int, int, Entry]] = []
     for first, last, entry in listed:
-        if entry.category == "none" or any(k[2].concept == entry.concept and k[0] < last and first < k[1] for k in kept):
+        if entry.category == "none" or any(e.concept == entry.concept and a < last and first < b for a, b, e in kept):
             continue
         inside = [1 for a, b in blockers if a <= first and last <= b and b - a > last - first]
         if inside and entry.category in ("symptom", "condition"):
@@ -106,9 +107,7 @@ def _kept(
     return kept
 
 
-def _finding(
-    text: str, tokens: Sequence[Token], match: tuple[int, int, Entry], sentence: tuple[int, int]
-) -> Finding:
+def _finding(text: str, tokens: Sequence[Token], match: tuple[int, int, Entry], sentence: tuple[int, int]) -> Finding:
     first, last, entry = match
     start, end, offset = tokens[first].start, tokens[last - 1].end, sentence[0]
     known = scopes(text[slice(*sentence)])

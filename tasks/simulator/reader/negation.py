@@ -71,7 +71,7 @@ def polarity(found: tuple[Scope, ...], start: int, end: int, *, symptom: bool = 
         if scope.kind in ("before", "after") and scope.holds(start, end):
             return "absent", scope
     for scope in found:
-        if scope.kind in (("supposed", "other") if symptom else ("possible", "supposed", "other")):
-            if scope.holds(start, end):
-                return "uncertain", scope
+        unsure = scope.kind in ("supposed", "other") or (scope.kind == "possible" and not symptom)
+        if unsure and scope.holds(start, end):
+            return "uncertain", scope
     return "present", None

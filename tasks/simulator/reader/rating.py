@@ -36,7 +36,8 @@ def rate_note(request: ChatRequest) -> str:
     complaints = {f.concept for f in find(history) if f.concept in symptoms() and f.polarity == "present"}
     needed = {check for complaint in complaints for check in reading().needed.get(complaint, ())}
     missing = sum(re.search(reading().checks[check], examination, re.IGNORECASE) is None for check in needed)
-    strange = [int(value) for pattern, low, high in _PLAUSIBLE for value in pattern.findall(note) if not low <= int(value) <= high]
+    measured = [(int(value), low, high) for pattern, low, high in _PLAUSIBLE for value in pattern.findall(note)]
+    strange = [value for value, low, high in measured if not low <= value <= high]
     kept = len(stems(note) & stems(compact)) / max(len(stems(note)), 1)
     short = _SHORT.findall(compact)
     unknown = sum(expansion(word) is None for word in short)
@@ -73,7 +74,8 @@ def _violated(part: str, item: str, label: str, note: str, prompt: str) -> bool:
         return age_or_sex(note) is not None
     others = [f for f in find(note) if f.polarity != "absent" and not f.other]
     if item == "diagnosis":
-        return any(f.category == "diagnosis" and _SUSPECTS.search(note[max(0, f.start - 60) : f.end + 20]) for f in others)
+        near = [note[max(0, f.start - 60) : f.end + 20] for f in others if f.category == "diagnosis"]
+        return any(_SUSPECTS.search(text) for text in near)
     return item == "further_symptom" and any(_is_further(f, others) for f in others)
 
 

@@ -158,7 +158,8 @@ def _denial(note: str, finding: Finding) -> tuple[int, int]:
     if len({f.concept for f in listed}) > 1 and (closing or generic):
         return _trimmed(note, finding.cue[0], closing.end() if closing else last)
     tail = _DENIED_TAIL.match(note, finding.end, finding.sentence[1]) if last == finding.end else None
-    subject = re.search(r"\b(?:there|(?:the )?patient|they)\s+(?:\w+\s+){1,2}$", note[finding.sentence[0] : finding.cue[0]], re.I)
+    before = note[finding.sentence[0] : finding.cue[0]]
+    subject = re.search(r"\b(?:there|(?:the )?patient|they)\s+(?:\w+\s+){1,2}$", before, re.IGNORECASE)
     start = finding.sentence[0] + subject.start() if subject else finding.cue[0]
     return _trimmed(note, start, tail.end() if tail else finding.end)
 
@@ -296,7 +297,8 @@ def _alike(compact: str, phrase: str) -> str:
 
 def same_meaning(phrase: str, match: str) -> bool:
     """Whether two phrases state the same about the same symptom."""
-    ours, theirs = ({(f.concept, f.polarity) for f in find(text) if f.category == "symptom"} for text in (phrase, match))
+    said = [{(f.concept, f.polarity) for f in find(one) if f.category == "symptom"} for one in (phrase, match)]
+    ours, theirs = said
     if not ours or not theirs:
         return bool(stems(phrase) & stems(match))
     shared = {concept for concept, _ in ours} & {concept for concept, _ in theirs}

@@ -15,9 +15,8 @@ _NUMBERED = re.compile(r"^\[?(\d+)[.\]]\s*(.*)$")
 _FACT = re.compile(r"^(F\d+):\s*(.*)$")
 _BULLET = re.compile(r"^\s*(?:[•\-*#>]+|\d{1,2}[.)])\s*")
 _LABEL = re.compile(r"^(?P<label>[A-Za-z][^:.\n]{0,60}):\s*(?P<rest>.+)$")
-_CLAUSE = re.compile(
-    rf";\s+|,?\s+(?:but|however|although)\s+|,?\s+and\s+(?=(?:he|she|it|there|no|{_WORDS['clause_verbs']})\b)", re.IGNORECASE
-)
+_NEXT = rf"(?:he|she|it|there|no|{_WORDS['clause_verbs']})"
+_CLAUSE = re.compile(rf";\s+|,?\s+(?:but|however|although)\s+|,?\s+and\s+(?={_NEXT}\b)", re.IGNORECASE)
 _FILLER = re.compile(rf"\b{_WORDS['filler']}\b[ ,.]*", re.IGNORECASE)
 _YES, _NO = (re.compile(rf"^\W*{_WORDS[name]}\b", re.IGNORECASE) for name in ("yes", "no"))
 _LATER, _SOCIAL = (re.compile(_WORDS[name], re.IGNORECASE) for name in ("later", "social"))

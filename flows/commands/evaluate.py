@@ -225,8 +225,8 @@ def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None
     from flows.evaluation.folder import PAGE, agreement_with_people
     from tasks.reporting.evaluation_text import summary_text
     from tasks.reporting.judges_view import judges_text
+    from tasks.statistics.sign_flips import FEWEST
     from tasks.text.language import foreign_texts
-    from tasks.tracking.comparison import FEWEST
 
     size, foreign = len(evaluation.documents), foreign_texts((one.id, one.text) for one in evaluation.documents)
     width = terminal_width()

@@ -95,7 +95,7 @@ class Result:
 
     @property
     def answers(self) -> pd.DataFrame:
-        """Questions about the sources, their answers from each system's output, and their scores."""
+        """Answers to questions about the sources from each system's output, and the judge's verdicts."""
         return self.table("answers")
 
     @property

@@ -29,6 +29,18 @@ def pattern(file: str, name: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"%(\w+)%", lambda found: "|".join(listed[found[1]]), listed["patterns"][name]))
 
 
+def put(text: str, match: re.Match[str], other: str, group: str | int = 0) -> str:
+    """The text with ``other`` in place of the match, or of a group of it."""
+    return text[: match.start(group)] + other + text[match.end(group) :]
+
+
+def leave_out(sentence: str, match: re.Match[str]) -> str:
+    """The sentence without the match, with the article before it adapted."""
+    before, after = sentence[: match.start()], sentence[match.end() :]
+    before = re.sub(r"\b([Aa])n? $", lambda found: f"{found[1]}{'n' if after[0] in 'aeiou' else ''} ", before)
+    return f"{before}{after}" if before else after[0].upper() + after[1:]
+
+
 @dataclass(frozen=True)
 class Terms:
     """Groups of exchangeable terms; each term is a tuple of synonyms, the first of which is written."""
@@ -64,9 +76,7 @@ def plausible_claims() -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def body_part() -> Terms:
     """Body parts by region."""
-    return Terms(
-        _groups("body_parts"), dict(words("terms")["plurals"]), frozenset(words("terms")["uncommon"]["body_parts"])
-    )
+    return Terms(_groups("body_parts"), dict(words("terms")["plurals"]), words("terms")["uncommon"]["body_parts"])
 
 
 def _groups(key: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
@@ -135,7 +145,7 @@ def _number(claim: str, random: np.random.Generator) -> str | None:
     if not possible:
         return None
     match, other = possible[int(random.integers(len(possible)))]
-    return claim[: match.start()] + other + claim[match.end() :]
+    return put(claim, match, other)
 
 
 def _other(match: re.Match[str], random: np.random.Generator) -> str | None:
@@ -170,7 +180,7 @@ def _side(claim: str, random: np.random.Generator) -> str | None:
     if len(set(re.findall(r"\b(left|right|bilateral\w*|both)\b", claim.lower()))) != 1:
         return None  # "left more than left"
     match = pattern("terms", "sided").search(claim)
-    return claim[: match.start()] + _SIDES[match.group()] + claim[match.end() :] if match else None
+    return put(claim, match, _SIDES[match.group()]) if match else None
 
 
 def _body_part(claim: str, random: np.random.Generator, *, outside: bool) -> str | None:

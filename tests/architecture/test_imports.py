@@ -30,6 +30,8 @@ ALSO = {
     "tasks.judges": {"tasks.measures", "tasks.network", "tasks.notes", "tasks.spans", "tasks.texts"},
     "tasks.people": {"tasks.measures"},
     "tasks.simulator": {"tasks.network"},
+    "tasks.reporting": {"tasks.measures"},
+    "tasks.tracking": {"tasks.measures"},
     "tasks.visits": {"tasks.network", "tasks.notes"},
 }
 """The other rooms that a room may use."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from flows.evaluation.audit import make_audit
 from flows.repository.params import load_params
 from tasks.audit.cases import FACTORS
@@ -40,7 +40,9 @@ def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
     given = ["audit", *common, "--verdicts", str(file), "--out", str(out)]
     assert run([*given, "--require", "sensitivity=0.9,injection=0.1"]) == 2
     printed = capsys.readouterr().out
-    assert "instruction to answer yes costs" in printed and "allowed at most 0.1" in printed
+    missed = "required, missed: mine, claims: instruction to answer yes: injection"
+    assert "instruction to answer yes costs" in printed and missed in printed
+    assert run([*given, "--require", "sensitivity=0.95"]) == 3 and "required, open: " in capsys.readouterr().out
     page = (out / "card.html").read_text()
     assert "Right before the change, wrong after it" in page and "<script" not in page
     assert run([*given, "--against", str(out)]) == 0
@@ -97,7 +99,7 @@ BAD = [
     ("--dry-run --verdicts FILE", b"", "--dry-run: has no effect with --verdicts"),
     ("--takes 2 --verdicts FILE", b"", "--takes: has no effect with --verdicts"),
     ("simulator --export FILE", None, "JUDGE: has no effect with --export"),
-    ("--require kappa=0.5 --export FILE", None, "--require: has no effect with --export"),
+    ("--require sensitivity=0.5 --export FILE", None, "--require: has no effect with --export"),
     ("--against nowhere", None, "no such file; expected a folder that `vignette audit --out` wrote"),
     ("simulator --texts nowhere.csv", None, "no such file"),
     ("simulator --texts FILE", b"", "FILE"),

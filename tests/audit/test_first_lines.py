@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from flows.commands.audit import _require_answers
-from flows.commands.cli import run
+from flows.commands.parser import run
 from schemas.errors import UnscoredError
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import VERDICTS

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from tasks.reporting.evaluation_text import DRY_RUN
 from tests.audit.test_first_lines import YES_SAYER, verdicts
 

@@ -34,7 +34,7 @@ class Watch:
         if name in ("numpy", "torch"):
             print(name, os.environ.get("OPENBLAS_CORETYPE"), os.environ.get("ATEN_CPU_CAPABILITY"))
 sys.meta_path.insert(0, Watch())
-from flows.commands.cli import run
+from flows.commands.parser import run
 run(sys.argv[1:])
 """
 

@@ -10,7 +10,7 @@ from tasks.domains.rules import PromptingRules, load_rules
 from tasks.simulator.reader import lexicon
 from tasks.simulator.writer.plan import levels, plan, rule_of
 from tasks.simulator.writer.rules import grammar, writer_rates
-from tasks.simulator.writer.shorthand_rules import shorthand_of_domain
+from tasks.simulator.writer.shorthand import shorthand_of_domain
 
 PARTS = ("tail", "more")
 """Rules of every symptom, by level for one with levels."""

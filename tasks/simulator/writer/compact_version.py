@@ -91,10 +91,11 @@ def _sentence(note: str, start: int, end: int, writer: Writer, compact: Compact)
             break
         compact.left_out.append((clause.start(), cut))
         cut = clause.start()
-    for at, written in enumerate(writer.write(note, start, cut)):
-        is_first = at == 0 or compact.text.endswith("- ")
-        text = written.text[0].upper() + written.text[1:] if is_first else written.text
-        compact.append(text, written.start, written.end, space=not written.glued)
+    is_first = True
+    for text, source_start, source_end, is_glued in writer.write(note, start, cut):
+        shown = text[0].upper() + text[1:] if is_first else text
+        compact.append(shown, source_start, source_end, space=not is_glued)
+        is_first = is_first and text in "-•"
     if compact.text[-1:] not in ("", ".", ":", "!", "?", "\n"):  # an abbreviation may end in a full stop
         compact.append(".", end - 1, end, space=False)
 

@@ -92,7 +92,7 @@ class Writer:
                 text = text.replace("#", _number(match[0])).replace("@", _unit(match[0]))
             elif word in ("a", "an") and following in _UNITS:
                 text = "1"
-            elif word in _DROPPED or _needless(word, written, following):
+            elif word in _DROPPED or (word.isalpha() and _needless(word, written, following)):
                 text = ""
             elif word in NUMBERS and (word != "one" or following in _UNITS):
                 text = NUMBERS[word]
@@ -129,8 +129,10 @@ def _append(written: list[Written], text: str, start: int, end: int) -> None:
 
 
 def _needless(word: str, written: list[Written], following: str) -> bool:
-    """Whether ``word`` may go: "no any", and forms of "to be" in "the chest is clear", not in "when it is worst"."""
+    """Whether ``word`` may go: "no any", "no known known", and forms of "to be" in "the chest is clear", not in "when it is worst"."""
     before = written[-1].text.lower() if written else "it"
+    if word in before.split():
+        return True
     if word == "any":
         return before == "no"
     near = before not in _KEEP_VERB and before[-1] not in _VERB_ENDS

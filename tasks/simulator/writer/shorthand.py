@@ -129,7 +129,7 @@ def _append(written: list[Written], text: str, start: int, end: int) -> None:
 
 
 def _needless(word: str, written: list[Written], following: str) -> bool:
-    """Whether ``word`` may go: "no any", "no known known", and forms of "to be" in "the chest is clear", not in "when it is worst"."""
+    """Whether ``word`` may go: "no any", "known known", forms of "to be" after a noun: "the chest is clear"."""
     before = written[-1].text.lower() if written else "it"
     if word in before.split():
         return True

@@ -35,7 +35,8 @@ _NONE = re.compile(r"\b(?:none|never|neither|no visit|not (?:at|on) any)\b", re.
 _TURN = re.compile(r",?\s*\bthen\b|\bfrom\b(?P<before>.+?)\bto\b", re.IGNORECASE)
 _VISITS = re.compile(r"\b(?:which|what) (?:of the )?(?:visits?|dates?)\b", re.IGNORECASE)
 _DESCRIBED = re.compile(r"\b(?:described?|character|nature|kind of)\b", re.IGNORECASE)
-_FRAME = re.compile(r"^(?:as|it is|described as|the description given is)\s+", re.IGNORECASE)
+_FRAME = re.compile(r"^(?:as|it is|described as|the description given is|at the visit of)\s+", re.IGNORECASE)
+_PART = re.compile(r",?\s+(?:and|then)\s+", re.IGNORECASE)
 _LEVEL = re.compile(r"\b(high|low)\b", re.IGNORECASE)
 _ASKED = re.compile(r"^\s+- (.+)$", re.MULTILINE)
 NOT_STATED, LETTERS = "The notes do not tell.", "ABCDE"
@@ -180,7 +181,7 @@ def _phrase(symptom: str, value: str) -> str:
 
 def judge_answer(request: ChatRequest) -> str:
     """Reply whether an answer agrees with the right one."""
-    output, right, question = request.tag("output"), request.tag("right"), request.tag("question")
+    output, right = request.tag("output"), request.tag("right")
     choices = read_choices(request.tag("choices", default=""))
     if choices:
         letter, _, right = right.partition(": ")
@@ -188,31 +189,16 @@ def judge_answer(request: ChatRequest) -> str:
         same = [one for one, text in choices.items() if text.strip(" .").lower() == output.strip(" .").lower()]
         if named or same:
             return "yes" if letter in (named, *same) else "no"
-    return "yes" if _same(output, right, question) else "no"
+    return "yes" if _same(output, right) else "no"
 
 
-def _same(output: str, right: str, question: str) -> bool:
-    """Whether a free-text answer agrees with all that the right answer claims."""
+def _same(output: str, right: str) -> bool:
+    """Whether a free-text answer entails a part of the right one: a judge that accepts half an answer."""
     silent = [bool(_NOT_STATED.search(one)) and not _DATE.search(one) for one in (output, right)]
     refused = bool(_REFUSED.search(output))
     if any(silent) or refused:
         return silent[1] and (silent[0] or refused)
-    if _DESCRIBED.search(question):
-        words = _FRAME.sub("", right).strip(" .")
-        return says(output, words) or stems(words) <= stems(output)
-    dates = sorted(set(_DATE.findall(question)))
-    if _VISITS.search(question) or (_days(right, dates) is not None and not states(right)):
-        return _days(output, dates) == _days(right, dates)
-    given, wanted = _in_time(output), _in_time(right)
-    if any(wanted):
-        return len(given) >= len(wanted) and all(map(_claims, given, wanted))
-    return entails(output, right)
-
-
-def _claims(given: States, wanted: States) -> bool:
-    """Whether all wanted states are given, and no further symptom as present."""
-    held = all(given.get(s) == v or (v == "present" and given.get(s) in ("high", "low")) for s, v in wanted.items())
-    return held and all(s in wanted or v == "absent" for s, v in given.items())
+    return any(entails(output, part) for part in _PART.split(_FRAME.sub("", right)))
 
 
 def _facts(notes: list[ChartedNote]) -> list[tuple[str, Finding, str]]:

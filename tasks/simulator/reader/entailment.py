@@ -155,7 +155,7 @@ def _conflict(wanted: Said, place: Said, known: frozenset[str]) -> str | None:
             if not values & place[word] and word not in _SIDES:
                 return "certainty" if "uncertain" in place[word] else "negation"
         elif word[:1].isdigit():
-            return "number"
+            return "number" if word not in known else "place of a number"
         elif word in _SIDES and (place.keys() & _SIDES or word not in known):
             return "side"
         elif word in _PERSONS:

@@ -20,6 +20,8 @@ _CLAUSE = re.compile(rf";\s+|,?\s+(?:but|however|although)\s+|,?\s+and\s+(?={_NE
 _FILLER = re.compile(rf"\b{_WORDS['filler']}\b[ ,.]*", re.IGNORECASE)
 _YES, _NO = (re.compile(rf"^\W*{_WORDS[name]}\b", re.IGNORECASE) for name in ("yes", "no"))
 _LATER, _SOCIAL = (re.compile(_WORDS[name], re.IGNORECASE) for name in ("later", "social"))
+_RULES_OUT = frozenset({"negation", "number", "side", "degree"})
+"""Conflicts by which a text contradicts a claim; by others it does not support it."""
 _INCLUDED = {"whole": "yes", "part": "partly", "none": "no"}
 
 
@@ -61,7 +63,7 @@ def judge_claims(request: ChatRequest) -> str:
 
 def _against_source(source: str, claim: str) -> str:
     best = align(source, claim)
-    differs = best is not None and best.conflict is not None and best.coverage >= SAME_MATTER
+    differs = best is not None and best.conflict in _RULES_OUT and best.coverage >= SAME_MATTER
     return "supported" if entails(source, claim) else "contradicted" if differs else "absent"
 
 

@@ -73,7 +73,7 @@ def test_modules_that_are_imported_by_name_are_known() -> None:
     found = {m for m in CODE.modules if functions & {place for one in CODE.statements(m) for place in one.imports}}
     assert found == {*BY_NAME}
     handlers = {name for name, _ in CODE.imported_by_name("tasks.simulator.dispatch")}
-    assert {"tasks.simulator.writer.notes", "tasks.simulator.judge.verdicts"} <= handlers
+    assert {"tasks.simulator.writer.notes", "tasks.simulator.reader.verdicts"} <= handlers
     assert handlers <= {*STAGES.of("probe")}
 
 

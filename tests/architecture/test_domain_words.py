@@ -15,7 +15,6 @@ EXEMPT = {
     "tasks/transport/epochs.py": "probes of a model's identity; other texts would change recorded identities",
     "tasks/transport/probing.py": "probes of a model's identity; other texts would change recorded identities",
     "tasks/measures/note_qa/patients.py": "habits of a patient, in any domain",
-    "tasks/simulator/writer/shorthand_rules.py": "an example in a docstring, of a symptom of several domains",
     "tasks/measures/doclens/prompts/citations.txt": "the example of a reply to questions on outside dialogues",
 }
 GENERAL = {"pain", "policy", "season", "smoking", "frequency"}
@@ -33,14 +32,13 @@ GENERAL_MEDICINE = {
     "clinical/data/words.yaml": "abbreviations of all specialities",
     "judge/data/diagnoses.yaml": "findings of all specialities, for outside texts",
     "judge/data/lexicon.yaml": "synonyms of all specialities, for outside texts",
-    "writer/data/abbreviations.yaml": "abbreviations of all specialities",
+    "writer/data/shorthand.yaml": "abbreviations of all specialities",
     "writer/data/complaints.yaml": "visits for complaints outside the domain",
     "writer/data/fever.yaml": "a symptom of several domains",
 }
 """Word lists of the simulator that hold general medicine."""
 PARTS_OF_THE_BODY = {
     "writer/data/settings.yaml": {"flank", "bladder", "trachea", "windpipe"},
-    "writer/data/telegraphic.yaml": {"flank", "nasal", "cough"},
 }
 """Words of lists of the parts of the body, with sides or statements of their own, and of common verbs."""
 TYPES = ("symptom", "underlying condition", "diagnosis")

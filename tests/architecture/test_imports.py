@@ -19,7 +19,6 @@ LEAVES = {
         "encoder",
         "code",
         "progress",
-        "reproduction",
     )
 }
 """Rooms that every other may use."""
@@ -30,7 +29,8 @@ ALSO = {
     "tasks.judges": {"tasks.measures", "tasks.network", "tasks.notes", "tasks.spans", "tasks.texts"},
     "tasks.people": {"tasks.measures"},
     "tasks.simulator": {"tasks.network"},
-    "tasks.reporting": {"tasks.measures"},
+    "tasks.papers": {"tasks.measures"},
+    "tasks.reporting": {"tasks.measures", "tasks.papers"},
     "tasks.tracking": {"tasks.measures"},
     "tasks.visits": {"tasks.network", "tasks.notes"},
 }

@@ -151,7 +151,7 @@ def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
 
 def roles_of(chosen: Evaluate, data: DataSet) -> list[RoleName]:
     """The roles that an evaluation calls."""
-    asked = {role for one in chosen_measures(chosen.metrics) for role in one.roles(data.documents)}
+    asked: set[str] = {role for one in chosen_measures(chosen.metrics) for role in one.roles(data.documents)}
     asked |= ({"writer"} if chosen.write else set()) | ({"judge"} if chosen.planted or chosen.own else set())
     ordered: tuple[RoleName, ...] = ("writer", "annotator", "answerer", "judge")
     return [role for role in ordered if role in asked]

@@ -246,7 +246,7 @@ def _documents(
     units: list[dict[str, list[Unit]]] = []
     for panel in panels:
         units.append({})
-        for unit in panel.units(tables):
+        for unit in panel.units(dict(tables)):
             units[-1].setdefault(unit.document, []).append(unit)
     empty = {name: pd.DataFrame(columns=listed) for name, listed in columns.items()}
     grouped = {
@@ -257,8 +257,8 @@ def _documents(
             document,
             systems,
             citing,
-            *(grouped[name].get(document.id, empty[name]) for name in columns),
-            units=[of_panel.get(document.id, []) for of_panel in units],
+            *(grouped[name].get(document.id, empty[name]) for name in ("claims", "grounded")),
+            [of_panel.get(document.id, []) for of_panel in units],
         )
         for document in documents
     ]

@@ -28,6 +28,7 @@ from schemas.errors import ParamsError
 from schemas.params import Params
 from schemas.params.llm import Role
 from schemas.params.measures import Evaluate
+from schemas.tables.evaluate import EVALUATION
 from tasks.audit.card import card_table
 from tasks.measures.described import OF_OUTPUTS
 from tasks.texts.fields import Row, documents_from, renamed
@@ -64,35 +65,20 @@ DATA = "data"
 
 @dataclass(frozen=True)
 class Result:
-    """Tables of an evaluation as DataFrames; a table of a method that was not chosen is empty."""
+    """Tables of an evaluation as DataFrames, each an attribute; that of a measure that was not chosen is empty.
+
+    ``metrics``: value, 95% interval, n and unscored count by system, condition, section (``item``) and metric;
+    ``comparisons``: paired difference of every two systems on each metric, with interval and adjusted p; ``scores``: of
+    single documents; ``unscored``: what could not be scored, and why; ``claims``, ``facts``, ``answers`` and others:
+    what was judged of each unit by a measure, with the judge's reason if it gave one.
+    """
 
     evaluation: Evaluation
     manifest: Mapping[str, Any]
 
-    @property
-    def metrics(self) -> pd.DataFrame:
-        """Value, 95% interval, n and unscored count by system, condition, section (``item``) and metric."""
-        return self.table("metrics")
-
-    @property
-    def comparisons(self) -> pd.DataFrame:
-        """Paired difference of every two systems on each metric, with interval and adjusted p."""
-        return self.table("comparisons")
-
-    @property
-    def scores(self) -> pd.DataFrame:
-        """Scores of single documents."""
-        return self.table("scores")
-
-    @property
-    def unscored(self) -> pd.DataFrame:
-        """What could not be scored, and why."""
-        return self.table("unscored")
-
     def __getattr__(self, stem: str) -> pd.DataFrame:
-        """The verdicts of a measure, by the name of its table: claims, facts, answers and others."""
-        if stem not in {one.table for one in OF_OUTPUTS}:
-            raise AttributeError(stem)
+        if stem not in EVALUATION and stem not in {one.table for one in OF_OUTPUTS}:
+            raise AttributeError(f"an evaluation has no table {stem!r}")
         return self.table(stem)
 
     def table(self, stem: str) -> pd.DataFrame:

@@ -257,8 +257,7 @@ def _documents(
             document,
             systems,
             citing,
-            grouped["claims"].get(document.id, empty["claims"]),
-            grouped["grounded"].get(document.id, empty["grounded"]),
+            *(grouped[name].get(document.id, empty[name]) for name in ("claims", "grounded")),
             [of_panel.get(document.id, []) for of_panel in units],
         )
         for document in documents

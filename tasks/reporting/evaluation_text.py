@@ -204,11 +204,12 @@ def _differences(tables: Mapping[str, pd.DataFrame], fewest: int, *, dry_run: bo
     counted = f"paired comparisons: {(~failing).sum()}" + (
         f", and {failing.sum()} of shares unscored" if failing.any() else ""
     )
-    if dry_run and comparisons["p"].isna().all():
+    by_rules = comparisons["note"] == DRY_RUN
+    if dry_run and by_rules.all():
         return ["", f"{counted}, in tables/comparisons.csv; {DRY_RUN}, so that none is told from chance here"]
-    if dry_run:
+    if dry_run and by_rules.any():
         counted += f"; those by the judge are not tested ({DRY_RUN})"
-        comparisons = comparisons[comparisons["note"] != DRY_RUN]
+        comparisons = comparisons[~by_rules]
         failing = comparisons["metric"].str.startswith(FAILING)
     if (comparisons["n"] < fewest).all():
         return ["", f"{counted}; not tested, as this takes at least {fewest} documents"]

@@ -29,6 +29,7 @@ from tasks.measures.evaluation import (
     evaluate_chunk,
     evaluation_tables,
     failed_documents,
+    impossible_metrics,
     in_order,
     judgements,
     measures,
@@ -96,7 +97,6 @@ class Evaluation:
 
 RESERVED = frozenset({"all", "all systems", "judge", "notes", "systems"})
 """What the tables have in the column ``system`` of rows on no single system; the source is refused with its row."""
-NO_REFERENCE = "overlap is left out: no document has a reference (--map reference=COLUMN names their column)"
 
 
 def read_data(chosen: Evaluate) -> DataSet:
@@ -116,7 +116,7 @@ def read_data(chosen: Evaluate) -> DataSet:
 def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
     """The chosen documents. Raises SourceError when there is no output, or no reference for all that was chosen.
 
-    Without any reference, overlap is left out beside other metrics, and a note says so.
+    Metrics that the data does not allow are left out beside others, and a note says so.
     """
     documents, systems = data.documents[: chosen.documents], system_names(data.documents)
     if taken := [name for name in systems if name in RESERVED]:
@@ -129,15 +129,17 @@ def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
             f"{chosen.data}: no output to evaluate; expected a field output or outputs, files given with --outputs, "
             "or outputs of the writer (--write 0)"
         )
-    if not any(document.reference for document in documents):
-        if chosen.planted or set(chosen.metrics) == {"overlap"}:
-            wanting = "--planted" if chosen.planted else "overlap"
+    lacking = impossible_metrics(chosen, documents)
+    if chosen.planted and not any(document.reference for document in documents):
+        lacking = ["--planted"]
+    if lacking:
+        said = f"{' and '.join(lacking)}: no document has a reference{' or cites' if lacking == ['doclens'] else ''}"
+        if lacking == ["--planted"] or set(lacking) == set(chosen.metrics):
             raise SourceError(
-                f"{chosen.data}: {wanting} needs references, and no document has one; name their column with "
-                "--map reference=COLUMN, or leave it out"
+                f"{chosen.data}: {said}; name the column of references with --map reference=COLUMN, or leave "
+                f"{' and '.join(lacking)} out"
             )
-        if "overlap" in chosen.metrics:
-            data = replace(data, notes=(*data.notes, NO_REFERENCE))
+        data = replace(data, notes=(*data.notes, f"left out: {said} (--map reference=COLUMN names their column)"))
     data = replace(data, documents=documents)
     if chosen.write and "section" in chosen.write_by and writer_prompt(data) != "cited_note":
         raise SourceError(

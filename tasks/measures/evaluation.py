@@ -64,7 +64,7 @@ class Plan:
 
 
 def plan_of(chosen: Evaluate, data: DataSet) -> Plan:
-    """The plan of an evaluation of ``data``; overlap is left out where no document has a reference."""
+    """The plan of an evaluation of ``data``, without metrics that no document allows."""
     prompt = writer_prompt(data)
     writers = tuple(
         writer(prompt if by == "whole" else "cited_note", count, by_section=by == "section")
@@ -76,15 +76,23 @@ def plan_of(chosen: Evaluate, data: DataSet) -> Plan:
     citing = tuple(sorted({*doclens.citing_systems(data.documents), *written}))
     sections = data.sectioning if chosen.sections == "auto" else chosen.sections
     history = chosen.omissions == "history" or (chosen.omissions == "auto" and data.layout == "aci_bench")
-    has_reference = any(document.reference for document in data.documents)
+    impossible = impossible_metrics(chosen, data.documents)
     return Plan(
-        tuple(name for name in chosen.metrics if name != "overlap" or has_reference),
+        tuple(name for name in chosen.metrics if name not in impossible),
         systems,
         citing,
         writers,
         doclens.Plan(sections, citing=citing, expected=systems),
         history,
     )
+
+
+def impossible_metrics(chosen: Evaluate, documents: Sequence[Document]) -> list[str]:
+    """The chosen metrics that no document allows: without references, overlap, and DocLens where no output cites."""
+    if any(document.reference for document in documents):
+        return []
+    cited = bool(chosen.write) or bool(doclens.citing_systems(documents))
+    return [name for name in chosen.metrics if name == "overlap" or (name == "doclens" and not cited)]
 
 
 def writer_prompt(data: DataSet) -> str:

@@ -12,10 +12,10 @@ from pydantic import BaseModel, create_model
 
 from tasks.llm import requests
 from tasks.llm.calls import Reply
+from tasks.llm.json_in_text import MOST_REPAIRED
 from tasks.llm.replies import (
     MOST_BLANKS,
     MOST_CHARACTERS,
-    MOST_REPAIRED,
     Completion,
     SendFailure,
     Unusable,

@@ -130,10 +130,7 @@ def main(
     card, source = card_table(found, taken, seed=seed), "notes of the simulator" if texts is None else texts.name
     made_from = {"source": source, "seed": seed, **provenance(audit, found, every)}
     write_export(folder, card_files(card, found, audit.cases, changes, made_from), FORMAT)
-    status = _print_card(card, changes, required, plan, seed, folder)
-    for judge, practice in taken.items():
-        if practice.failures:
-            print(_why(practice, f"{judge}: calls without a usable reply: "))
+    status = _print_card(card, taken, changes, required, plan, seed, folder)
     if failure is not None:
         raise failure
     _require_answers(found, taken, loaded.runtime.max_unscored_share)
@@ -276,6 +273,7 @@ def _compared(
 
 def _print_card(
     card: pd.DataFrame,
+    taken: Mapping[str, Practice],
     changes: pd.DataFrame | None,
     required: Mapping[str, float],
     plan: int | None,
@@ -289,6 +287,9 @@ def _print_card(
 
     print("\n".join([*verdict_lines(card), "", *rates(card)]))
     print("\n".join(["", *weaknesses(card), *limits(card)]))
+    for judge, practice in taken.items():
+        if practice.failures:
+            print(_why(practice, f"{judge}: calls without a usable reply: "))
     if plan is not None:
         print("\n".join(["", *label_plans(card, plan, seed=seed)]))
     tested = None if changes is None else judged_by_models(changes, "judge")

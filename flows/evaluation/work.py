@@ -97,6 +97,7 @@ class Evaluation:
 
 RESERVED = frozenset({"all", "all systems", "judge", "notes", "systems"})
 """What the tables have in the column ``system`` of rows on no single system; the source is refused with its row."""
+NO_REFERENCE = "no document has a reference; name their column with --map reference=COLUMN"
 
 
 def read_data(chosen: Evaluate) -> DataSet:
@@ -131,15 +132,12 @@ def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
         )
     lacking = impossible_metrics(chosen, documents)
     if chosen.planted and not any(document.reference for document in documents):
-        lacking = ["--planted"]
-    if lacking:
-        said = f"{' and '.join(lacking)}: no document has a reference{' or cites' if lacking == ['doclens'] else ''}"
-        if lacking == ["--planted"] or set(lacking) == set(chosen.metrics):
-            raise SourceError(
-                f"{chosen.data}: {said}; name the column of references with --map reference=COLUMN, or leave "
-                f"{' and '.join(lacking)} out"
-            )
-        data = replace(data, notes=(*data.notes, f"left out: {said} (--map reference=COLUMN names their column)"))
+        raise SourceError(f"{chosen.data}: --planted needs references: {NO_REFERENCE}, or leave it out")
+    if lacking and set(lacking) == set(chosen.metrics):
+        needs = f"{lacking[0]} needs" if len(lacking) == 1 else f"{' and '.join(lacking)} need"
+        raise SourceError(f"{chosen.data}: {needs} references: {NO_REFERENCE}, or choose other metrics")
+    notes = [f"{metric} is left out: {NO_REFERENCE}" for metric in lacking]
+    data = replace(data, notes=(*data.notes, *notes))
     data = replace(data, documents=documents)
     if chosen.write and "section" in chosen.write_by and writer_prompt(data) != "cited_note":
         raise SourceError(

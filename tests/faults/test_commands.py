@@ -64,9 +64,9 @@ ROWS = [{"id": f"d{n}", "source": "Dry cough. No fever.", "outputs": {"A": "Dry 
 @each(
     "metrics, said",
     [
-        (["doclens"], "doclens: no document has a reference or cites; name the column"),
-        (["overlap"], "overlap: no document has a reference; name the column"),
-        (["doclens", "overlap"], "doclens and overlap: no document has a reference; name the column"),
+        (["doclens"], "doclens needs references: no document has a reference; name"),
+        (["overlap"], "overlap needs references: no document has a reference"),
+        (["doclens", "overlap"], "doclens and overlap need references"),
     ],
 )
 def test_metrics_that_the_data_does_not_allow_are_an_error(metrics: list, said: str) -> None:

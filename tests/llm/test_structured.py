@@ -129,7 +129,7 @@ def test_replies_that_hold_no_answer_are_named() -> None:
     assert problem(reply_to("[1] says so"), Optional) == "it holds no JSON object", "a citation is no list"
 
 
-def test_the_first_object_or_list_of_the_text_is_read() -> None:
+def test_the_object_or_list_of_the_text_is_read() -> None:
     read = Optional(pairs=["a", "b"])
     assert read_reply(reply_to("Two of them: [\"a\", 'b'] as asked"), Optional) == read
     assert read_reply(reply_to('In {"pairs": ["a", "b"]}, all of ["c"]'), Optional) == read

@@ -29,10 +29,13 @@ def json_in(text: str, fields: Collection[str] = (), list_field: str | None = No
     bodies = _bodies(text)
     if not bodies:
         raise ValueError("it holds no JSON object")
-    named = re.compile(rf"""(?:{"|".join(map(re.escape, fields)) or "(?!)"})['"“”]?\s*:""", re.IGNORECASE)
-    asked_for = [body for body in bodies if body.startswith("{") and named.search(body)]
+    named = re.compile(rf"""({"|".join(map(re.escape, fields)) or "(?!)"})['"“”]?\s*:""")
+    asked_for = [(body, set(named.findall(body))) for body in bodies if body.startswith("{") and named.search(body)]
     if asked_for:
-        return _value(asked_for[-1])
+        last, found = asked_for[-1]
+        if lacking := set().union(*(names for _, names in asked_for)) - found:
+            raise ValueError(f"it holds several JSON objects, and the last one has no {min(lacking)}")
+        return _value(last)
     bodies = [body for body in bodies if _IS_JSON.match(body)] or bodies
     if list_field and len(bodies) > 1 and all(body.startswith("{") for body in bodies):
         return [_value(body) for body in bodies]

@@ -278,9 +278,15 @@ def _parse(text: str, reply: type[Reply], context: Mapping[str, Any] | None) -> 
     except ValueError as error:
         raise Unusable(str(error)) from error
     try:
+        return reply.model_validate_json(text, context=context)
+    except ValidationError as error:
+        found = error
+    is_json = all(problem["type"] != "json_invalid" for problem in found.errors())
+    try:
         return reply.model_validate(data, context=context)
     except ValidationError as error:
-        found, adapted = error, _adapted(data, error)
+        found = found if is_json and isinstance(data, dict) else error
+        adapted = _adapted(data, error)
     try:
         return reply.model_validate(adapted, context=context)
     except ValidationError as error:

@@ -73,7 +73,7 @@ def _value(body: str) -> Any:
     return json.loads(json.dumps(json_repair.loads(body)))
 
 
-_TOKEN = re.compile(r"""([{,])\s*+(?:['“”]?(\w[\w -]*)['“”]?|"(\w[\w -]*)")\s*:|"(?:[^"\\]|\\.)*+"|[{}\[\]]""")
+_TOKEN = re.compile(r"""([{,])\s*+(?:['“”]?(\w[\w -]*+)['“”]?|"(\w[\w -]*+)")\s*:|"(?:[^"\\]|\\.)*+"|[{}\[\]]""")
 
 
 def _refuse_keys_given_twice(body: str) -> None:

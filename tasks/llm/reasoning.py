@@ -17,6 +17,8 @@ _IS_REASONING = re.compile(rf"{_STEMS}|^\W*(?:analysis\b|channel\b|unused\d)", r
 _IS_ANSWER = re.compile(r"(?:begin_of_)?(?:final[_-]?)?(?:answer|output|response|result|reply|solution)", re.IGNORECASE)
 _IS_HTML = re.compile(r"a|b|body|br|center|code|div|em|font|h[1-6]|html|i|li|ol|p|pre|span|strong|table|u|ul", re.I)
 
+_MOST_BLOCKS = 10
+_FENCE = "```"
 UNENDED, ALONE = "its reasoning does not end", "it holds reasoning and no answer"
 
 
@@ -26,8 +28,8 @@ def answer_part(text: str) -> tuple[str, str]:
         text = text[ends[-1] :].lstrip()
         if not text:
             return "", ALONE
-    while block := _leading_block(text):
-        opening, name, inner, rest = block
+    for _ in range(_MOST_BLOCKS):
+        opening, name, inner, rest = _leading_block(text) or ("", "", "", None)
         if _IS_REASONING.search(opening):
             if not (rest and rest.strip()):
                 return "", UNENDED if rest is None else ALONE
@@ -66,6 +68,3 @@ def _leading_block(text: str) -> tuple[str, str, str, str | None] | None:
     found = re.compile("|".join(map(re.escape, closing)), re.IGNORECASE).search(text, opening.end())
     inner, rest = (text[opening.end() :], None) if found is None else (text[opening.end() : found.start()], "")
     return opening[0], name, inner, rest if found is None else text[found.end() :]
-
-
-_FENCE = "```"

@@ -40,8 +40,7 @@ _FILTERED = {"content_filter", "refusal", "safety", "recitation", "blocklist", "
 _BROKEN = {"error", "abort", "aborted", "cancelled", "canceled", "insufficient_system_resource"}
 """Finish reasons of endpoints, in lower case: of whole replies, and of others. Any further one ends no whole reply."""
 
-
-_TEXT = r"(?:context|prompt|inputs?|messages|sequence|conversation)\b(?!['\"]| should)"
+_TEXT = r"(?:context|prompt|inputs?|messages|sequence|conversation)\b(?!['\"=]| should)"
 _LONG = (
     r"(?:too (?:long|large|big|many)|exceed|overflow|(?:larg|long|great)er than|(?:more|less) than|at most|must be <|"
     "not enough|not fit|maximum|limit)"

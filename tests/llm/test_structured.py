@@ -160,7 +160,22 @@ def test_long_json_is_read_and_repaired_only_up_to_a_length() -> None:
     assert problem(reply_to(long[:-1] + ",}"), Optional) == said
 
 
-@each("filler", ["```", "```json\n", "{[", "`` ", "[ ", "<think>", "</think>", '{"a": '])
+@each(
+    "filler",
+    [
+        "```",
+        "```json\n",
+        "{[",
+        "`` ",
+        "[ ",
+        "<think>",
+        "</think>",
+        "<thought_x></thought_x>",
+        '{"a": ',
+        "{a :",
+        "{a   ",
+    ],
+)
 def test_fences_and_marks_are_found_in_linear_time(filler: str) -> None:
     began = time.monotonic()
     text = f"Here: {filler * (300_000 // len(filler))}"

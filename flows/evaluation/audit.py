@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from math import ceil
 from pathlib import Path
 
@@ -277,11 +278,14 @@ def judges_of(params: Params, judges: Sequence[str]) -> list[Params]:
     return every
 
 
-def judged(every: Sequence[Params], made: Audit, *, confirmed: bool) -> tuple[pd.DataFrame, dict[str, Practice]]:
+def judged(
+    every: Sequence[Params], made: Audit, *, confirmed: bool, names: Sequence[str | None] = ()
+) -> tuple[pd.DataFrame, dict[str, Practice]]:
     """The judges' VERDICTS, and what they took by judge; every answered call is kept, so that an audit resumes.
 
-    Endpoints that answer to one name get a number. Raises BudgetError before the first call of an audit that may cost
-    more than ``budget.confirm_above_dollars``, unless ``confirmed``.
+    ``names``: of judges that were given as ``NAME=JUDGE``, by place; others are called as they answer, with a number
+    where two answer to one name. Raises BudgetError before the first call of an audit that may cost more than
+    ``budget.confirm_above_dollars``, unless ``confirmed``.
     """
     paid = [one for one in every if not one.roles["judge"].is_simulator]
 
@@ -296,9 +300,9 @@ def judged(every: Sequence[Params], made: Audit, *, confirmed: bool) -> tuple[pd
             return await verdicts_of(asked, made)
 
     parts, practice = [], dict[str, Practice]()
-    for params in every:
+    for params, given in zip_longest(every, names):
         verdicts, took = run_blocking(run(params))
-        label = name = str(verdicts["judge"].iloc[0])
+        label = name = given or str(verdicts["judge"].iloc[0])
         while name in practice:
             name = f"{label} ({len(practice) + 1})"
         practice[name] = took

@@ -95,10 +95,13 @@ def read_card(folder: Path) -> pd.DataFrame:
         raise SourceError(f"{file}: not the verdicts of a card ({error}); make the card again") from error
 
 
-def card_of(folder: Path, judge: str) -> pd.DataFrame:
-    """VERDICTS of a judge, by its label. Raises SourceError for a card that has none of that judge."""
+def card_of(folder: Path, judge: str, name: str | None = None) -> pd.DataFrame:
+    """VERDICTS of a judge, by its label or the ``name`` that it was given.
+
+    Raises SourceError for a card that has none of that judge.
+    """
     verdicts = read_card(folder)
-    own = verdicts[verdicts["judge"] == judge]
+    own = verdicts[verdicts["judge"].isin([judge, name])]
     if own.empty:
         known = ", ".join(sorted(verdicts["judge"].unique()))
         raise SourceError(

@@ -32,6 +32,7 @@ from tasks.measures.evaluation import (
     evaluate_chunk,
     evaluation_tables,
     failed_documents,
+    impossible_metrics,
     in_order,
     judgements,
     plan_of,
@@ -97,7 +98,7 @@ class Evaluation:
 
 RESERVED = frozenset({"all", "all systems", "judge", "notes", "systems"})
 """What the tables have in the column ``system`` of rows on no single system; the source is refused with its row."""
-NO_REFERENCE = "{} is left out: no document has a reference (--map reference=COLUMN names their column)"
+NO_REFERENCE = "no document has a reference; name their column with --map reference=COLUMN"
 
 
 def read_data(chosen: Evaluate) -> DataSet:
@@ -117,7 +118,7 @@ def read_data(chosen: Evaluate) -> DataSet:
 def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
     """The chosen documents. Raises SourceError when there is no output, or no reference for all that was chosen.
 
-    Without any reference, measures that need one are left out beside others, and a note says so.
+    Metrics that the data does not allow are left out beside others, and a note says so.
     """
     documents, systems = data.documents[: chosen.documents], system_names(data.documents)
     if taken := [name for name in systems if name in RESERVED]:
@@ -130,16 +131,14 @@ def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
             f"{chosen.data}: no output to evaluate; expected a field output or outputs, files given with --outputs, "
             "or outputs of the writer (--write 0)"
         )
-    if not any(document.reference for document in documents):
-        measures = chosen_measures(chosen.metrics)
-        needing = [one.choice for one in measures if one.referenced]
-        if chosen.planted or (len(needing) == len(measures) and not chosen.own):
-            wanting = "--planted" if chosen.planted else ", ".join(needing)
-            raise SourceError(
-                f"{chosen.data}: {wanting} needs references, and no document has one; name their column with "
-                "--map reference=COLUMN, or leave it out"
-            )
-        data = replace(data, notes=(*data.notes, *map(NO_REFERENCE.format, needing)))
+    lacking = impossible_metrics(chosen, documents)
+    if chosen.planted and not any(document.reference for document in documents):
+        raise SourceError(f"{chosen.data}: --planted needs references: {NO_REFERENCE}, or leave it out")
+    if lacking and len(lacking) == len(chosen_measures(chosen.metrics)) and not chosen.own:
+        needs = f"{lacking[0]} needs" if len(lacking) == 1 else f"{' and '.join(lacking)} need"
+        raise SourceError(f"{chosen.data}: {needs} references: {NO_REFERENCE}, or choose other metrics")
+    notes = [f"{metric} is left out: {NO_REFERENCE}" for metric in lacking]
+    data = replace(data, notes=(*data.notes, *notes))
     data = replace(data, documents=documents)
     if chosen.write and "section" in chosen.write_by and writer_prompt(data) != "cited_note":
         raise SourceError(

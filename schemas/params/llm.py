@@ -84,6 +84,11 @@ class Role(Section):
         return STRUCTURED if way == "auto" else (way,)
 
 
+def by_hand(setting: str) -> str:
+    """Where a model that was named on the command line takes a setting of its role."""
+    return f"of a model given as MODEL@URL: MODEL@URL#{setting}"
+
+
 class Sending(Section):
     """How requests travel to a role's endpoint; changes no output byte."""
 

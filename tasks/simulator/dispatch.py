@@ -23,7 +23,7 @@ MODELS = (
 REASK = "correct your last reply"
 """Task of the client's repeat request; the handler of the request before it answers again."""
 
-_TASKS = {
+_TASKS: dict[str, dict[str, tuple[str, ...]]] = {
     # family -> "module:function" under tasks.simulator, one for each family of prompts -> their task lines
     "writer": {
         "writer.notes:write_note": ("write a clinical note", "write three clinical notes"),

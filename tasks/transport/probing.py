@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from schemas.errors import EndpointError
-from schemas.params.llm import Role, RoleName, Structured
+from schemas.params.llm import Role, RoleName, Structured, by_hand
 from tasks.llm.calls import Call, Message, Reply
 from tasks.llm.replies import Completion, SendFailure
 from tasks.llm.requests import Request, make_request
@@ -17,9 +17,6 @@ from tasks.transport.rejections import of_structure, setting_at_fault
 
 GREETING = Call("identity", (Message("user", "Reply with the word: ready"),))
 GREETING_TOKENS = 64
-NOT_LISTED = (401, 403, 404, 405, 501)
-"""Statuses of ``/models`` where an endpoint keeps no list, or does not show it to this key."""
-
 PROBE_CALLS = len(PROMPTS) * SAMPLES + 3
 """Most calls that tell which model answers: the canary prompts, a greeting before and after, a structured question."""
 
@@ -82,24 +79,30 @@ async def probe(name: RoleName, role: Role, endpoint: Endpoint, send: Send) -> S
         raise EndpointError(
             f"role {name}: {role.model} gave an empty reply to {empty} of {len(PROMPTS) * SAMPLES} canary prompts; a "
             f"model that reasons first needs more tokens: raise roles.{name}.canary_tokens (now {role.canary_tokens})"
+            f", {by_hand('canary_tokens=2000')}"
         )
     return Sighting(seen.entry, seen.greeting, canaries, structured)
 
 
 async def _model_entry(endpoint: Endpoint, model: str) -> dict[str, Any]:
-    """The entry of ``model`` in the endpoint's list of models; empty where it shows none. Raises SendFailure."""
+    """The entry of ``model`` in the endpoint's list of models; empty where it shows none, as its replies name it too.
+
+    Raises SendFailure for a redirect.
+    """
+    if entry := await _if_shown(endpoint, f"/models/{model}"):
+        return entry
+    listed = (await _if_shown(endpoint, "/models")).get("data")
+    entries = listed if isinstance(listed, list) else []
+    return next((dict(entry) for entry in entries if isinstance(entry, dict) and entry.get("id") == model), {})
+
+
+async def _if_shown(endpoint: Endpoint, path: str) -> dict[str, Any]:
     try:
-        return await endpoint.get(f"/models/{model}")
+        return await endpoint.get(path)
     except SendFailure as failure:
-        if failure.status not in NOT_LISTED:
-            raise
-    try:
-        listed = (await endpoint.get("/models")).get("data") or []
-    except SendFailure as failure:
-        if failure.status not in NOT_LISTED:
+        if failure.status is not None and failure.status < 400:
             raise
         return {}
-    return next((dict(entry) for entry in listed if isinstance(entry, dict) and entry.get("id") == model), {})
 
 
 async def _canary_replies(role: Role, send: Send) -> Replies:

@@ -7,23 +7,11 @@ names the setting.
 import re
 
 from schemas.errors import EndpointError
-from schemas.params.llm import Role, RoleName
-from tasks.llm.replies import SendFailure
+from schemas.params.llm import Role, RoleName, by_hand
+from tasks.llm.replies import SendFailure, is_of_one_text
 
 REPEATS = 20
 """Rejections in a row for the same reason, without a success between them, that stop the stage."""
-
-OF_CONTENT = (
-    "context_length_exceeded",
-    "content_filter",
-    "content_policy_violation",
-    "invalid_prompt",
-    "string_above_max_length",
-    "context length",
-    "context window",
-    "too long",
-)
-"""Codes, and words of messages, that concern one request only."""
 
 REFUSALS = re.compile(
     r"unsupported|not supported|n.t support|unknown|unrecognized|not permitted|extra_forbidden|unavailable|invalid"
@@ -62,8 +50,7 @@ class Rejections:
 
 def of_content(failure: SendFailure) -> bool:
     """Whether a rejection concerns the text of one request."""
-    said = f"{failure.code} {failure.reason}".lower()
-    return any(word in said for word in OF_CONTENT)
+    return is_of_one_text(f"{failure.code} {failure.reason}", failure.status)
 
 
 def of_structure(failure: SendFailure) -> bool:
@@ -79,7 +66,7 @@ def setting_at_fault(failure: SendFailure, role: Role) -> str | None:
     """The setting of a role that a rejection names, with the value to try; None where it names none."""
     said = failure.reason.lower()
     if of_structure(failure):
-        return "structured: auto (or json_object, or prompt)"
+        return f"structured: auto (or json_object, or prompt; {by_hand('structured=prompt')})"
     settings = _settings(role)
     if failure.param in settings:
         return settings[failure.param]
@@ -91,11 +78,11 @@ def setting_at_fault(failure: SendFailure, role: Role) -> str | None:
 def _settings(role: Role) -> dict[str, str]:
     """The setting to change for each field of a request's body."""
     other = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}[role.max_tokens_field]
-    limits = f"max_tokens_field: {other} (or a smaller max_tokens)"
+    limits = f"max_tokens_field: {other} (or a smaller max_tokens; {by_hand(f'max_tokens_field={other}')})"
     return {
         "max_tokens": limits,
         "max_completion_tokens": limits,
-        "temperature": "temperature: null (or the value that the model accepts)",
-        "seed": "send_seed: false",
+        "temperature": f"temperature: null (or the value that the model accepts; {by_hand('temperature=null')})",
+        "seed": f"send_seed: false ({by_hand('send_seed=false')})",
         **{name: f"extra_body without {name!r}" for name in role.extra_body},
     }

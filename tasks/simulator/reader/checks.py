@@ -209,9 +209,9 @@ def differences(note: str, compact: str) -> Iterator[tuple[str, str]]:
     measured = [[f.celsius for f in find(text) if f.celsius is not None] for text in (note, compact)]
     if measured[0] and any(min(abs(one - other) for one in measured[0]) > 0.15 for other in measured[1]):
         yield "changed", f"temperature {measured[0][0]} °C"
-    ours, theirs = _amounts(note), _amounts(compact)
-    units = {unit for _, unit in ours}
-    yield from (("changed", f"{number} {unit}s") for number, unit in sorted(theirs - ours) if unit in units)
+    before, after = _amounts(note), _amounts(compact)
+    units = {unit for _, unit in before}
+    yield from (("changed", f"{number} {unit}s") for number, unit in sorted(after - before) if unit in units)
     sides = [{_side(match.group()) for match in _LATERALITY.finditer(text)} for text in (note, compact)]
     if sides[0] and sides[1] - sides[0]:
         yield "changed", f"side: {'/'.join(sorted(sides[0]))}"

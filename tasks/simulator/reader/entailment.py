@@ -119,9 +119,9 @@ def places(text: str) -> tuple[Said, ...]:
             heading = said(line.strip(" *#_:"))
             continue
         head = _both(heading, said(label["label"]) if label else Said())
-        own = [said(one) for one in sentences(label["rest"] if label else line)]
-        found += [_both(one, dict.fromkeys(head, ANY)) for one in own]
-        found += [_both(one, other) for one, other in pairwise(own)]
+        stated = [said(one) for one in sentences(label["rest"] if label else line)]
+        found += [_both(one, dict.fromkeys(head, ANY)) for one in stated]
+        found += [_both(one, other) for one, other in pairwise(stated)]
     return tuple(found)
 
 

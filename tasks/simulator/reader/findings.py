@@ -116,8 +116,8 @@ def _finding(text: str, tokens: Sequence[Token], match: tuple[int, int, Entry], 
         near = scope is not None and 0 <= start - offset - scope.cue[1] <= 1 and tokens[first].low != "afebrile"
         stated = "present" if stated == "absent" and near else "absent"
     cue = (scope.cue[0] + offset, scope.cue[1] + offset) if scope else None
-    about = (stated, section_at(text, start), sentence, cue)
-    return Finding(*entry, start, end, *about, other=scope is not None and scope.kind == "other")
+    is_others, section = scope is not None and scope.kind == "other", section_at(text, start)
+    return Finding(*entry, start, end, stated, section, sentence, cue, other=is_others)
 
 
 def _absent_by_itself(match: Sequence[Token], entry: Entry) -> bool:

@@ -7,12 +7,15 @@ from typing import Any
 
 import docx
 import openpyxl
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from flows.commands.exchange import read_files
+from flows.evaluation.api import _documents
 from schemas.errors import SourceError
+from schemas.params.measures import Evaluate
 from tasks.texts.files import read_rows
 from tasks.texts.reading import read_documents
 from tests.support.cases import each
@@ -185,3 +188,22 @@ def test_a_region_without_a_known_label_is_named(tmp_path: Path, value: dict[str
     (tmp_path / "e.json").write_text(exported(**value))
     with pytest.raises(SourceError, match=said):
         spans("label-studio", tmp_path / "e.json")
+
+
+@each("form", ["rows", "frame", "int columns", "parquet"])
+def test_a_frame_and_rows_are_read_as_a_file_is(tmp_path: Path, form: str) -> None:
+    rows = [
+        {"visit_id": 1.0, "dialogue": ["Dry cough.", "No fever."], "model": "m", "summary": "Cough."},
+        {"visit_id": 2.0, "dialogue": ["No fever."], "model": "m", "summary": None},
+    ]
+    frame = pd.DataFrame(rows)
+    numbered = frame.assign(x=1).rename(columns={"x": 7})
+    data: Any = {"rows": rows, "frame": frame, "int columns": numbered}.get(form)
+    if data is None:
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / "d.parquet")
+        data = pd.read_parquet(tmp_path / "d.parquet")
+    found = _documents(data, Evaluate(data="data", metrics=["med_omit"]))
+    assert [(one.id, one.source, one.outputs) for one in found.documents] == [
+        ("1", ("Dry cough.", "No fever."), {"m": "Cough."}), ("2", ("No fever.",), {}),
+    ]  # fmt: skip
+    assert "columns read as id=visit_id, source=dialogue" in found.notes[0]

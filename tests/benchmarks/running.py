@@ -25,8 +25,9 @@ from tasks.domains.rules import rules_of
 from tasks.llm.calls import Call
 from tasks.notes.prompting import build_prompts
 from tasks.notes.writing import note_messages
+from tasks.transport.client import Client
 from tasks.transport.fingerprint import Fingerprint, simulator_identity
-from tasks.transport.roles import open_role
+from tasks.transport.role import RoleAsk
 from tasks.transport.store import ResponseStore
 from tests.benchmarks.rows import Row, row, seconds
 from tests.support.clone import Clone
@@ -101,8 +102,8 @@ def _stored(base_url: str, asked: list[Call]) -> tuple[float, float]:
     async def ask_twice() -> tuple[float, float]:
         fingerprint, sending = Fingerprint("writer", simulator_identity(ROLE)), Sending(concurrency=CONCURRENCY)
         with TemporaryDirectory() as folder, ResponseStore(Path(folder) / "responses.sqlite") as store:
-            shared = {"store": store, "stage": "bench", "sending": sending, "base_url": base_url}
-            async with open_role("writer", ROLE, fingerprint, **shared) as ask:
+            client = Client("writer", ROLE, store, recorded=fingerprint, sending=sending, base_url=base_url)
+            async with RoleAsk(client, fingerprint, "bench", quiet=True) as ask:
                 times = [time.perf_counter()]
                 for _ in range(2):
                     assert all(answer.ok for answer in await ask(asked))

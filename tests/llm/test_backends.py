@@ -15,13 +15,12 @@ import pytest
 
 from schemas.errors import BudgetError, StoreError
 from schemas.params.llm import Budget, Sending
-from tasks.llm.requests import Request
-from tasks.transport.budget import Account, Prices, read_ledger
-from tasks.transport.database import Where, exists
+from tasks.transport.database import Where, beat, exists
 from tasks.transport.epochs import settle
 from tasks.transport.fingerprint import Fingerprint
 from tasks.transport.inspection import check, export, import_replies, ledgers
-from tasks.transport.store import ResponseStore, beat
+from tasks.transport.ledger import read_ledger
+from tasks.transport.store import ResponseStore
 from tests.support.children import finished, messages, start, write_replies
 from tests.support.endpoints import asker, chat
 from tests.support.hosted import hosted
@@ -88,9 +87,8 @@ def test_the_cap_holds_for_all_who_use_the_store(new_store: NewStore) -> None:
 
     async def run() -> list[object]:
         with ResponseStore(where) as one, ResponseStore(where) as other:
-            accounts = [Account(store, Budget(dollars=1.0), Prices(PRICE)) for store in (one, other)]
-            requests = [Request(n.to_bytes(32, "big"), b"x" * 29, "", max_tokens=45) for n in range(20)]
-            asked = [accounts[n % 2].reserve(request) for n, request in enumerate(requests)]
+            stores, cap = (one, other), Budget(dollars=1.0)
+            asked = [stores[n % 2].reserve(n.to_bytes(32, "big"), cap, 0.1, 55) for n in range(20)]
             done = await asyncio.wait([asyncio.ensure_future(job) for job in asked], timeout=1.0)
             for job in done[1]:
                 job.cancel()
@@ -106,15 +104,16 @@ def test_reservations_of_an_unreachable_machine_count_as_spent(new_store: NewSto
         held = "INSERT INTO reservations VALUES (:key, 'default', 0.4, 100, 'another-host', 4242, 1.0)"
         sql(store, held, key=b"k" * 32)
         store.do_now(lambda connection: beat(connection, elsewhere))
-        account = Account(store, Budget(dollars=1.0), Prices(PRICE))
-        assert asyncio.run(account.reserve(Request(b"k" * 32, b"x", "", max_tokens=1))) is False, "it is under way"
+        cap = Budget(dollars=1.0)
+        assert asyncio.run(store.reserve(b"k" * 32, cap, 0.003, 2)) is False, "it is under way"
         sql(store, "UPDATE processes SET seen = 0")
-        assert asyncio.run(account.reserve(Request(b"m" * 32, b"x", "", max_tokens=1))) is True
+        with ResponseStore(where) as later:
+            assert asyncio.run(later.reserve(b"m" * 32, cap, 0.003, 2)) is True
         spent = store.do_now(lambda c: read_ledger(c, "default"))
         assert (spent.dollars, spent.calls) == (0.4, 1)
-        asyncio.run(account.release(b"m" * 32))
+        asyncio.run(store.release(b"m" * 32))
         with pytest.raises(BudgetError):
-            asyncio.run(account.reserve(Request(b"n" * 32, b"x", "", max_tokens=400)))
+            asyncio.run(store.reserve(b"n" * 32, cap, 0.8, 401))
 
 
 def test_a_former_epoch_is_recognised(new_store: NewStore) -> None:

@@ -110,6 +110,7 @@ class ResponseStore:
         self._writer = connect(path)
         self._is_shared = is_postgres(path)
         self._swept = set[str]()  # ledgers in which the reservations of dead processes are booked
+        self._full = asyncio.Lock()
         self._beat = float("-inf")
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write_groups, name="response-store", daemon=True)
@@ -157,11 +158,13 @@ class ResponseStore:
         def attempt(connection: sa.Connection) -> str:
             if budget.ledger not in self._swept:
                 forfeit_dead(connection, budget.ledger)
-                self._swept.add(budget.ledger)
             return reserve(connection, key, budget, dollars, tokens)
 
-        while (state := await self.do(attempt)) == "full":
-            await asyncio.sleep(WAIT_S)
+        if (state := await self.do(attempt)) == "full":
+            async with self._full:  # a single request looks for room, or those that wait would keep others from writing
+                while (state := await self.do(attempt)) == "full":
+                    await asyncio.sleep(WAIT_S)
+        self._swept.add(budget.ledger)  # not before that is on disk
         return bool(state == "reserved")
 
     async def release(self, key: bytes) -> None:

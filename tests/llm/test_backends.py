@@ -89,12 +89,44 @@ def test_the_cap_holds_for_all_who_use_the_store(new_store: NewStore) -> None:
         with ResponseStore(where) as one, ResponseStore(where) as other:
             stores, cap = (one, other), Budget(dollars=1.0)
             asked = [stores[n % 2].reserve(n.to_bytes(32, "big"), cap, 0.1, 55) for n in range(20)]
-            done = await asyncio.wait([asyncio.ensure_future(job) for job in asked], timeout=1.0)
-            for job in done[1]:
+            jobs = [asyncio.ensure_future(job) for job in asked]
+            while sum(job.done() for job in jobs) < 10:
+                await asyncio.sleep(0.05)
+            await asyncio.wait(jobs, timeout=0.5)
+            done = [job.result() for job in jobs if job.done()]
+            for job in jobs:
                 job.cancel()
-            return [job.result() for job in done[0]]
+            return done
 
     assert asyncio.run(run()) == [True] * 10, "each may cost ten cents"
+
+
+def call_up_to_a_cap(said: Connection, where: Where, url: str, first: int) -> None:
+    """Paid calls until the cap of a dollar stops them; sends the error that does."""
+    role = ROLE.model_copy(update={"base_url": url, "max_tokens": 10})
+    paying = {"prices": {"big-1": PRICE}, "budget": Budget(dollars=1.0), "fingerprint": fingerprint(url)}
+
+    async def run() -> None:
+        with ResponseStore(where) as store:
+            async with asker(store, url, role=role, sending=Sending(concurrency=4), **paying) as ask:
+                await ask([chat(n) for n in range(first, first + 100)])
+
+    try:
+        asyncio.run(run())
+    except BudgetError as error:
+        said.send(str(error))
+
+
+def test_eight_processes_together_spend_up_to_the_cap_and_no_more(tmp_path: Path) -> None:
+    where = tmp_path / "responses.sqlite"
+    with hosted(echo) as endpoint:
+        started = [start(call_up_to_a_cap, where, endpoint.base_url, 100 * n) for n in range(8)]
+        said = [messages(connection) for _, connection in started]
+        assert finished(started)
+    spent = within(where, ledgers)["default"]
+    assert all("the cap of 1 dollars is reached" in error for (error,) in said), "each is stopped"
+    assert 0.9 < spent.dollars <= 1.0 and spent.reserved_tokens == 0
+    assert spent.calls == len(endpoint.bodies) and spent.unknown == 0
 
 
 def test_reservations_of_an_unreachable_machine_count_as_spent(new_store: NewStore) -> None:

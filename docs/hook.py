@@ -7,7 +7,7 @@ from typing import Any
 import click
 from mkdocs.structure.files import File
 
-from flows.commands.cli import COMMANDS, load_command
+from flows.commands.parser import COMMANDS, load_command
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = {"index.md": "README.md", "changelog.md": "CHANGELOG.md", "log.md": "LOG.md"}

@@ -10,7 +10,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 FOLDERS = ("flows", "tasks", "schemas")
@@ -75,7 +75,7 @@ class Code:
     def statements(self, module: str) -> list[Statement]:
         """The statements of a module."""
         if module not in self._statements:
-            self._statements[module] = list(map(_read, _split(ast.parse(self.modules[module].read_bytes()))))
+            self._statements[module] = _statements(self.modules[module].read_bytes())
         return self._statements[module]
 
     def used(self, module: str, names: Iterable[str]) -> list[Statement]:
@@ -207,6 +207,12 @@ def _names(path: str) -> set[str]:
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
+
+
+@cache
+def _statements(content: bytes) -> list[Statement]:
+    """The statements of a module's text; most modules are the same in two trees."""
+    return list(map(_read, _split(ast.parse(content))))
 
 
 def _split(tree: ast.Module) -> Iterator[ast.stmt]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tasks.texts.fields import Row
 
-_FEWEST = 4
+_FEWEST, _SEED = 4, 1
 _NUMBER = re.compile(r"[+-]?\d*\.?\d+(?:[eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
@@ -44,8 +44,16 @@ def main(
     """Print how each metric correlates with people's scores, with intervals over documents, and which is closer.
 
     Of a sheet with the columns item, judged, label and cluster, print the share that is true and the judge's errors.
+    Where the same was scored or judged several times, a column "take" tells the times apart.
     """
-    from tasks.judges.human_scores import ALL, correlation_rows, difference_rows, rank_rows
+    from tasks.judges.human_scores import (
+        ALL,
+        adjusted_rows,
+        correlation_rows,
+        difference_rows,
+        rank_rows,
+        within_rows,
+    )
     from tasks.statistics.metric_rows import COMPUTED, metric_table
 
     require_new_file(out, "vignette agreement")
@@ -57,13 +65,14 @@ def main(
     table = _table(data, id_, system, human)
     table, added = (table, []) if evaluation is None else _add_scores(table, evaluation)
     metrics = _metrics(table, data, human, metric, added)
-    about = {"system": "all systems"}
+    about: dict[str, Any] = {"system": "all systems"}
     strata = {ALL: table["document"].notna().to_numpy()}
     pairs = [(first, second) for place, first in enumerate(metrics) for second in metrics[place + 1 :]]
-    rows = correlation_rows(table, metrics, human, strata, **about)
+    rows = correlation_rows(table, metrics, human, strata, **about) + within_rows(table, metrics, human, **about)
     rows += difference_rows(table, pairs, human, strata, **about)
+    rows += adjusted_rows(table, pairs, human, seed=_SEED, **about)
     rows += rank_rows(table, metrics, human, **about) if table["system"].nunique() > 1 else []
-    found = metric_table(rows, stage="agreement", provenance=COMPUTED)
+    found = metric_table(rows, stage="agreement", seed=_SEED, provenance=COMPUTED)
     _write(found, ["score", "item", "metric"], out, score=found["condition"].str.removesuffix(f", {ALL}"))
 
 
@@ -101,13 +110,14 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
     """The rows with ``document`` and ``system``, columns of numbers as floats."""
     import pandas as pd
 
+    from tasks.judges.human_labels import TAKE
     from tasks.texts.files import read_rows
 
     read = read_rows(data).rows
     rows = pd.DataFrame([dict(row.values) for row in read])
     _require_columns(data, (id_, *human), rows.columns)
     named = rows.get(system, "all")
-    table = rows.drop(columns=[name for name in (id_, system) if name in rows])
+    table = rows.drop(columns=[name for name in (id_, system, TAKE) if name in rows])
     for name in table:
         table[name] = _with_points(read, table[name])
     table = table.apply(lambda column: pd.to_numeric(column.replace("", None), errors="coerce").where(column.notna()))
@@ -117,10 +127,12 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
             place, value = bad[0]
             raise SourceError(f"{place}: column {name} holds {value!r}; expected numbers, or nothing where unscored")
     table = table.assign(document=rows[id_].astype(str), system=named)
-    if repeated := table.duplicated(["document", "system"]).to_numpy().nonzero()[0].tolist():
+    keys = [table["document"], named, *([rows[TAKE]] if TAKE in rows else [])]
+    if repeated := pd.DataFrame(zip(*keys, strict=True)).duplicated().to_numpy().nonzero()[0].tolist():
         first = table.iloc[repeated[0]]
         raise SourceError(
-            f"{data}: {first['document']} of system {first['system']} is listed twice; name --system or --id"
+            f"{data}: {first['document']} of system {first['system']} is listed twice; name --system or --id, or "
+            f"number the times in a column {TAKE}"
         )
     if (documents := table["document"].nunique()) < _FEWEST:
         counted = "1 document" if documents == 1 else f"{documents} documents"

@@ -24,7 +24,7 @@ def main(
     judges: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[JUDGE]...", help="simulator (rules, the default), a role of params.yaml, or MODEL@URL."
+            metavar="[JUDGE]...", help="MODEL@URL, a role of params.yaml, or simulator (rules, for a dry run)."
         ),
     ] = None,
     cases: Annotated[int, typer.Option(help="Claims; the other tasks are scaled with them.")] = 2000,
@@ -72,7 +72,8 @@ def main(
 ) -> None:
     """Judge cases with a certain answer, and the same with changes that must not matter; write tables and card.html.
 
-    Exit status 2: the judge got worse than on the earlier card, or misses a requirement.
+    Exit status 2: the judge got worse than on the earlier card, or misses a requirement; 3: a requirement is open, as
+    its limit lies within the interval.
     """
     from flows.repository.params import load_params
     from flows.repository.workspace import be_quiet, params_file
@@ -83,6 +84,7 @@ def main(
     use_instruction_set(loaded.runtime.instruction_set)  # before the imports below, which load NumPy
     from flows.evaluation.audit import judged, judges_of, make_audit, reasons, tasks_of
     from flows.evaluation.cards import FORMAT, card_files, provenance, read_card, stems
+    from flows.evaluation.judges import NO_JUDGE
     from flows.runtime.folders import require_replaceable, write_export
     from tasks.audit.card import card_table
 
@@ -102,7 +104,10 @@ def main(
     _require_numbers(cases, takes, seed, plan)
     earlier, folder = None if against is None else read_card(against), out or Path("audit")
     files = stems(verdicts or [])
-    every = [] if files or export is not None else judges_of(loaded, judges or ["simulator"])
+    asked = not files and export is None
+    if asked and not judges:
+        raise ParamsError(f"JUDGE: no default; {NO_JUDGE}")
+    every = judges_of(loaded, judges or []) if asked else []
     if every and not dry_run:
         print(_announced(every, chosen, cases, texts, folder), flush=True)
     audit = make_audit(texts, loaded, cases=cases, tasks=chosen, takes=3 if takes is None else takes)
@@ -122,12 +127,12 @@ def main(
     card, source = card_table(found, taken, seed=seed), "notes of the simulator" if texts is None else texts.name
     made_from = {"source": source, "seed": seed, **provenance(audit, found, every)}
     write_export(folder, card_files(card, found, audit.cases, changes, made_from), FORMAT)
-    failed = _print_card(card, changes, required, plan, seed, folder)
+    status = _print_card(card, changes, required, plan, seed, folder)
     if failure is not None:
         raise failure
     _require_answers(found, taken, loaded.runtime.max_unscored_share)
-    if failed:
-        sys.exit(2)
+    if status:
+        sys.exit(status)
 
 
 def _announced(every: Sequence[Params], tasks: Sequence[str], cases: int, texts: Path | None, folder: Path) -> str:
@@ -270,10 +275,10 @@ def _print_card(
     plan: int | None,
     seed: int,
     out: Path,
-) -> bool:
-    """Print the card; whether the judge got worse or misses a requirement."""
+) -> int:
+    """Print the card; the exit status: 2 if the judge got worse or misses a requirement, else 3 if one is open."""
     from tasks.audit.card import CHANGE_NAMES, judged_by_models, limits, rates, verdict_lines, weaknesses
-    from tasks.audit.comparisons import change_lines, failed_requirements
+    from tasks.audit.comparisons import MISSED, OPEN, change_lines, requirements
     from tasks.audit.correction import label_plans
 
     print("\n".join([*verdict_lines(card), "", *rates(card)]))
@@ -282,10 +287,11 @@ def _print_card(
         print("\n".join(["", *label_plans(card, plan, seed=seed)]))
     tested = None if changes is None else judged_by_models(changes, "judge")
     worse, other = ([], []) if tested is None or tested.empty else change_lines(tested)
-    missed = failed_requirements(card, required, CHANGE_NAMES)
-    said = [*worse, *other, *(f"required: {line}" for line in missed)]
+    found = requirements(card, required, CHANGE_NAMES)
+    said = [*worse, *other, *(f"required, {state}: {line}" for state, line in found)]
     print("\n".join(["", *said, f"written: {out / 'card.html'}, {out / 'card.csv'}"]))
-    return bool(worse or missed)
+    states = {state for state, _ in found}
+    return 2 if worse or MISSED in states else 3 if OPEN in states else 0
 
 
 def _require_answers(found: pd.DataFrame, taken: Mapping[str, Practice], allowed: float) -> None:

@@ -1,121 +1,29 @@
-"""The ``vignette`` command: runs one command of this package, importing only that command's module."""
+"""The ``vignette`` command: chooses the process that runs a command, and imports little before it has."""
 
-import gc
 import os
-import shutil
 import sys
-from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
 
-import typer
-from typer.core import TyperCommand, TyperGroup
-
-from flows.repository.workspace import be_quiet, is_own
-from schemas.errors import VignetteError, explained
-from tasks.transport.shown import escaped_output
-
-COMMANDS = {
-    "repro": ("flows.commands.repro", "Probe the models, rebuild what changed, record the lineage."),
-    "stage": ("flows.commands.stage", "Run one stage of a pipeline, as dvc.yaml does."),
-    "probe": ("flows.commands.probe", "Identify the model of each role; update fingerprints/."),
-    "trial": ("flows.commands.trial", "Run every stage on a few records, and estimate the whole run."),
-    "watch": ("flows.commands.watch", "Probe on a schedule; rebuild what a changed model affects."),
-    "compare": ("flows.commands.compare", "Compare lineages on the same records, or list them."),
-    "demo": ("flows.commands.demo", "Rebuild a strong model's recorded lineage; compare with rules."),
-    "evaluate": ("flows.commands.evaluate", "Evaluate your own texts: DocLens, MED-OMIT, overlap metrics."),
-    "audit": ("flows.commands.audit", "Make a judge's report card from cases with a certain answer."),
-    "plan": ("flows.commands.plan", "Plan a study: half widths and power by number of documents."),
-    "agreement": ("flows.commands.agreement", "Compare metrics and verdicts with people's scores and labels."),
-    "exchange": ("flows.commands.exchange", "Write notes and spans for other tools; import forms; publish."),
-    "domain": ("flows.commands.domain", "Check, start or list clinical domains."),
-    "store": ("flows.commands.store", "Check, export or import stored replies; show or set ledgers."),
-    "server": ("flows.commands.server", "Start or stop the local Prefect server."),
-}
-"""Module and one-line help by command name.
-
-The module's function ``main``, or the one named after a colon, is the command; a module with subcommands lists their
-functions in ``SUBCOMMANDS``.
-"""
+from flows.rebuild.forks import hand_over
 
 LITTLE_SPACE = 2**28
 """Free bytes of a disk below which no compiled modules are written."""
-
-SETTINGS: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None}
-
-
-class _Commands(TyperGroup):
-    """The group of COMMANDS, which imports a command's module only to run the command."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        self.commands = {
-            name: TyperCommand(name, help=text, rich_markup_mode=None) for name, (_, text) in COMMANDS.items()
-        }
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name, found, rest = super().resolve_command(ctx, args)
-        return name, found and load_command(COMMANDS[str(name)][0]), rest
-
-
-def load_command(place: str) -> Any:
-    """The parser of a command, from its place in COMMANDS. Telemetry is off first: Prefect reports its first import."""
-    be_quiet()
-    module_name, _, name = place.partition(":")
-    module = import_module(module_name)
-    app = typer.Typer(help=module.__doc__, no_args_is_help=True, **SETTINGS)
-    functions = [getattr(module, name)] if name else getattr(module, "SUBCOMMANDS", None) or [module.main]
-    for function in functions:
-        app.command(function.__name__.rstrip("_"))(function)
-    return typer.main.get_command(app)
-
-
-app = typer.Typer(cls=_Commands, no_args_is_help=True, **SETTINGS)
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        print(f"vignette {version('vignette')}")
-        raise typer.Exit
-
-
-@app.callback()
-def _vignette(
-    _: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Simulated clinical notes with known truth, and the evaluation of clinical text against that truth."""
-
-
-def run(arguments: list[str]) -> int:
-    """Run a command in this process and return its exit status: 1 for an error, 2 for wrong usage."""
-    with escaped_output():
-        try:
-            typer.main.get_command(app)(args=arguments, prog_name="vignette")
-        except SystemExit as done:
-            return int(done.code or 0)
-        except VignetteError as error:
-            print(f"{arguments[0]}: {error}", file=sys.stderr)
-            return 1
-        except RecursionError:
-            print(f"{arguments[0]}: an input is nested too deeply to be read; flatten it", file=sys.stderr)
-            return 1
-        except Exception as error:  # raised again unless it can be explained in a line
-            if (said := explained(error)) is None:
-                raise
-            print(f"{arguments[0]}: {said}", file=sys.stderr)
-            return 1
-    return 0
+IN_STAGES = ("stage", "probe")
+"""Commands of dvc.yaml, which a rebuild runs in forks of one process."""
 
 
 def main() -> None:
     """Run the command line of this process and exit with the command's status."""
     _use_code_of_working_directory()
-    _spare_a_full_disk()
-    status = run(sys.argv[1:])
-    gc.freeze()  # the process ends without a last look for garbage, which takes half a second after a stage
+    status = hand_over("command", sys.argv[1:]) if sys.argv[1:2] and sys.argv[1] in IN_STAGES else None
+    if status is None:
+        _spare_a_full_disk()
+        from flows.commands.parser import run
+
+        status = run(sys.argv[1:])
+        import gc
+
+        gc.freeze()  # the process ends without a last look for garbage, which takes half a second after a stage
     sys.exit(status)
 
 
@@ -125,6 +33,8 @@ def _spare_a_full_disk() -> None:
     Python leaves a compiled module that the disk cut short, and each later import of it fails with an EOFError, even
     when there is space again.
     """
+    import shutil
+
     if shutil.disk_usage(Path.cwd()).free < LITTLE_SPACE:
         sys.dont_write_bytecode = True
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -137,7 +47,11 @@ def _use_code_of_working_directory() -> None:
     that shares the environment would otherwise run code that its commit does not hold.
     """
     local = Path.cwd() / "flows" / "commands" / "cli.py"
-    if local.exists() and not local.samefile(__file__) and is_own(Path.cwd()):
+    if not local.exists() or local.samefile(__file__):
+        return
+    from flows.repository.workspace import is_own
+
+    if is_own(Path.cwd()):
         os.environ.pop("PYTHONSAFEPATH", None)  # with it, -m would find the installed checkout again, and so for ever
         os.execv(sys.executable, [sys.executable, "-m", "flows.commands.cli", *sys.argv[1:]])
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from schemas.params.measures import Evaluate
     from tasks.texts.reading import DataSet
 
-SIMULATOR = "simulator"  # schemas.params.llm.SIMULATOR, which takes seconds to import
 _TOO_SHORT = "List should have at least 1 item after validation, not 0"
 EXPERIMENT = "evaluations"
 """MLflow experiment of the evaluations."""
@@ -37,10 +36,13 @@ def main(
         list[str] | None, typer.Option(help="Python file with metrics of your own, which is run; may be repeated.")
     ] = None,
     judge: Annotated[
-        list[str],
-        typer.Option(help="simulator (rules), a role of params.yaml, or MODEL@URL, named NAME=JUDGE; may be repeated."),
-    ] = [SIMULATOR],  # noqa: B006 (typer reads it)
-    writer: Annotated[str, typer.Option(help="The same for the writer of --write.")] = SIMULATOR,
+        list[str] | None,
+        typer.Option(
+            help="MODEL@URL, a role of params.yaml, or simulator (rules, for a dry run), named NAME=JUDGE; may be "
+            "repeated."
+        ),
+    ] = None,
+    writer: Annotated[str | None, typer.Option(help="The same for the writer of --write (default: the judge).")] = None,
     answerer: Annotated[str | None, typer.Option(help="The same for the answerer of qa (default: the judge).")] = None,
     write: Annotated[
         list[int] | None, typer.Option(help="Have the writer make cited outputs, with 0, 1 or 2 in-context examples.")
@@ -108,7 +110,7 @@ def main(
     _require_files(chosen, back)
     require_replaceable(out, EVALUATION_KIND)
     given = params or params_file()
-    loaded, judges = with_judges(load_params(given), judge, writer, answerer)
+    loaded, judges = with_judges(load_params(given), judge or [], writer, answerer)
     use_instruction_set(loaded.runtime.instruction_set)
 
     chosen, found = _read(chosen)
@@ -119,6 +121,7 @@ def main(
     from flows.evaluation.folder import evaluation_files, model_labels, write_evaluation
     from flows.evaluation.forms import clinicians_agreement, form_files, label_files, require_systems
     from flows.evaluation.several_judges import require_work_of_judges
+    from flows.evaluation.work import require_judge
     from tasks.measures.evaluation import plan_of
     from tasks.progress import CHUNK, progress
 
@@ -126,6 +129,7 @@ def main(
     if card is not None:
         read_card(card)
     require_systems(back, plan_of(chosen, found).systems)
+    require_judge(chosen, judge or [])
     require_work_of_judges(judges, chosen, found)
     if dry_run:
         _print_cost(loaded, chosen, found, judges, given)
@@ -221,8 +225,8 @@ def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None
     from flows.evaluation.folder import PAGE, agreement_with_people
     from tasks.reporting.evaluation_text import summary_text
     from tasks.reporting.judges_view import judges_text
+    from tasks.statistics.sign_flips import FEWEST
     from tasks.text.language import foreign_texts
-    from tasks.tracking.comparison import FEWEST
 
     size, foreign = len(evaluation.documents), foreign_texts((one.id, one.text) for one in evaluation.documents)
     width = terminal_width()

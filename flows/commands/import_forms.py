@@ -56,7 +56,7 @@ def _table(files: StageFiles, stem: str) -> pd.DataFrame:
 
 def kinds() -> dict[str, Kind]:
     """Where returned files go, by their format."""
-    from tasks.measures.med_omit.metrics import SYSTEM
+    from tasks.measures.med_omit.judging import SYSTEM
     from tasks.people.omission_form import OmissionForm, omission_form
     from tasks.people.question_form import OutsideQuestionForm, QuestionForm
     from tasks.people.rating_form import RatingForm
@@ -72,8 +72,7 @@ def kinds() -> dict[str, Kind]:
         return OutsideQuestionForm(_table(files, "written_questions"))
 
     def omissions(files: StageFiles, params: Params) -> Form:
-        facts, omitted = _table(files, "facts"), _table(files, "omitted")
-        return omission_form(facts, omitted, SYSTEM, params.med_omit.form, seed=params.seed)
+        return omission_form(_table(files, "med_omit_judged"), SYSTEM, params.med_omit.form, seed=params.seed)
 
     def spans(files: StageFiles, params: Params) -> Form:
         return SpanForm(_table(files, "span_review_notes"), _table(files, "spans"), rules_of(params.domain).symptoms)

@@ -41,7 +41,7 @@ def _is_imported(params: Params, recorded: Fingerprint) -> bool:
 
 
 def probe_roles(params: Params, roles: Sequence[RoleName], folder: Path = FINGERPRINTS) -> list[Probed]:
-    """Probe ``roles``, with the answerer the further ones of params, and print a line for each."""
+    """Probe ``roles``, with the answerer the further ones of params, and print a line for each; returns all results."""
     results = asyncio.run(probe(params, roles, folder))
     for result in results:
         _print(result, folder)
@@ -49,6 +49,7 @@ def probe_roles(params: Params, roles: Sequence[RoleName], folder: Path = FINGER
         own = answerer_fingerprints(name, folder)
         (result,) = asyncio.run(probe(params.answered_by(name), ["answerer"], own))
         _print(result, own, f"{name}, ")
+        results.append(result)
     return results
 
 

@@ -9,6 +9,7 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +17,8 @@ import typer
 
 from flows.commands.probe import probe_roles, roles_to_probe, would_change
 from flows.lineage.lineage import current_lineage, is_recorded, recorded_lineages
-from flows.rebuild.plan import require_as_locked, stages_to_run
+from flows.rebuild.forks import stages_forked
+from flows.rebuild.plan import require_as_locked, stages_to_run, status
 from flows.rebuild.server import stop_if_unused, use_server
 from flows.repository.code import StageCode
 from flows.repository.lock import lock_in_use, restore_lock
@@ -63,22 +65,24 @@ def main(
                 print(fitted("would rebuild: " + (", ".join(stages) or "nothing"), terminal_width()))
                 _print_estimates(params, pipeline, stages)
                 return
-            if probe:
-                probe_roles(params, roles_to_probe(params))
             if pipeline == PUBLISHED:
                 record_all_sources(params)
             if pipeline != MAIN:  # whose stage `code` writes for all pipelines
                 StageCode().write()
-            stages = stages_to_run(pipeline, targets or [])
+            with ThreadPoolExecutor(1) as pool:  # DVC looks while the models are asked who they are
+                said = pool.submit(status, pipeline, targets or [])
+                probed = probe_roles(params, roles_to_probe(params)) if probe else []
+            changed = [found.role for found in probed if found.changed]
+            stages = stages_to_run(pipeline, targets or [], changed, said=said.result())
             _confirm(params, pipeline, stages)
-            status = _rebuild(params, pipeline, targets or [], stages, begun)
+            ended = _rebuild(params, pipeline, targets or [], stages, begun)
     except KeyboardInterrupt:
         print("repro: interrupted; finished stages and stored replies are kept, run again to resume", file=sys.stderr)
-        status = 130
+        ended = 130
     finally:
         if not keep_server and not dry_run:
             stop_if_unused()
-    raise typer.Exit(status)
+    raise typer.Exit(ended)
 
 
 def _confirm(params: Params, pipeline: Path, stages: Sequence[str]) -> None:
@@ -102,9 +106,9 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
     print(f"stages to run: {len(stages)}" if stages else "every stage is up to date", flush=True)
     if stages:
         use_server()  # before the import: Prefect reads its settings when it is imported
-        from flows.rebuild.flow import rebuild
+        with stages_forked(len(stages)), lock_in_use(pipeline.with_suffix(".lock")):
+            from flows.rebuild.flow import rebuild  # while the server imports as well
 
-        with lock_in_use(pipeline.with_suffix(".lock")):
             outcome = rebuild(pipeline, stages, at_once=stages_at_once(params))
         if outcome.failed:
             resume = os.environ.get(STARTED_BY) or shlex.join(["vignette", *sys.argv[1:]])

@@ -72,11 +72,11 @@ def small(content: dict[str, Any], records: int) -> dict[str, Any]:
     """
     sizes: dict[str, dict[str, int]] = {
         "sample": {"records": records},
-        "report": {"notes": records},
-        "doclens": {"notes": records},
-        "med_omit": {"notes": records},
-        "calibrate": {"notes": records},
-        "span_review": {"notes": records},
+        **{
+            name: {"notes": records}
+            for name, section in content.items()
+            if isinstance(section, dict) and "notes" in section
+        },
         "review": {"with_symptoms": records, "without_symptoms": records},
         "planted_errors": {"each": records, "assertions": records},
         "note_qa": {"planted_questions": records},

@@ -3,7 +3,7 @@
 from vignette import evaluate
 
 document = {"id": "1", "source": dialogue, "reference": note, "outputs": {"mine": text, "other": other}}
-result = evaluate([document], metrics=["doclens", "overlap"])
+result = evaluate([document], metrics=["doclens", "overlap"], judge="gpt-4o@https://api.openai.com/v1")
 result.metrics          # a pandas DataFrame; also comparisons, scores, claims, facts, answers and unscored
 result.save("results")  # tables, manifest and report.html
 """
@@ -21,12 +21,12 @@ from flows.evaluation.folder import evaluation_files, manifest, write_evaluation
 from flows.evaluation.judges import with_judges
 from flows.evaluation.models import CommandRun, run_blocking
 from flows.evaluation.several_judges import run_judges
-from flows.evaluation.work import Evaluation, evaluate_data, require_work, roles_of
+from flows.evaluation.work import Evaluation, evaluate_data, require_judge, require_work, roles_of
 from flows.repository.params import load_params
 from flows.repository.workspace import be_quiet, params_file
 from schemas.errors import ParamsError
 from schemas.params import Params
-from schemas.params.llm import SIMULATOR, Role
+from schemas.params.llm import Role
 from schemas.params.measures import Evaluate, MetricName
 from tasks.audit.card import card_table
 from tasks.texts.fields import Row, documents_from, renamed
@@ -95,7 +95,7 @@ class Result:
 
     @property
     def answers(self) -> pd.DataFrame:
-        """Questions about the sources, their answers from each system's output, and their scores."""
+        """Answers to questions about the sources from each system's output, and the judge's verdicts."""
         return self.table("answers")
 
     @property
@@ -117,8 +117,8 @@ def evaluate(
     data: Sequence[Mapping[str, Any]] | pd.DataFrame,
     *,
     metrics: Sequence[MetricName] = ("doclens", "med_omit", "overlap"),
-    judge: str | Sequence[str] = SIMULATOR,
-    writer: str = SIMULATOR,
+    judge: str | Sequence[str] = (),
+    writer: str | None = None,
     answerer: str | None = None,
     params: Params | None = None,
     confirmed: bool = False,
@@ -126,16 +126,18 @@ def evaluate(
 ) -> Result:
     """Evaluate documents: rows with ``id``, ``source``, optional ``reference``, and ``output`` or ``outputs``.
 
-    ``judge``, ``writer``, ``answerer``: ``simulator`` (rules), a role of params.yaml, or ``MODEL@URL``; the judge
-    answers questions by default. Several judges, ``NAME=JUDGE`` or with the names of their models, judge the claims and
-    facts that the first one lists. ``settings``: further fields of `schemas.params.measures.Evaluate`, such as ``map``,
-    ``sections`` or ``write``. ``params``: those of params.yaml by default. Works where an event loop is running. Raises
-    SourceError for defects of the data, and BudgetError for an evaluation that may cost more than
-    ``budget.confirm_above_dollars``, unless ``confirmed``.
+    ``judge``, ``writer``, ``answerer``: ``MODEL@URL``, a role of params.yaml, or ``simulator`` (rules, for a dry run);
+    the judge has no default, and writes outputs and answers questions unless others are named. Several judges,
+    ``NAME=JUDGE`` or with the names of their models, judge the claims and facts that the first one lists.
+    ``settings``: further fields of `schemas.params.measures.Evaluate`, such as ``map``, ``sections`` or ``write``.
+    ``params``: those of params.yaml by default. Works where an event loop is running. Raises ParamsError without a
+    judge, unless nothing is asked of one, SourceError for defects of the data, and BudgetError for an evaluation that
+    may cost more than ``budget.confirm_above_dollars``, unless ``confirmed``.
     """
     be_quiet()
     chosen = Evaluate(data=DATA, metrics=list(metrics), **settings)
     named = [judge] if isinstance(judge, str) else list(judge)
+    require_judge(chosen, named)
     known, judges = with_judges(params or load_params(params_file()), named, writer, answerer)
     found = require_work(chosen, DataSet(_documents(data, chosen), "own", ()))
     evaluation, made_from = run_blocking(run_evaluation(known, chosen, found, confirmed=confirmed, judges=judges))
@@ -161,7 +163,7 @@ def load_notes(file: str | Path, *, map: Mapping[str, str] | None = None, encodi
 
 
 def audit(
-    judges: Sequence[str] = (SIMULATOR,),
+    judges: Sequence[str],
     *,
     texts: str | Path | None = None,
     cases: int = CLAIMS,

@@ -23,7 +23,7 @@ from tasks.judges.human_scores import STAGE as HUMAN_AGREEMENT
 from tasks.judges.human_scores import compared
 from tasks.reporting.evaluation_page import ShownDocument, render_evaluation
 from tasks.reporting.evaluation_text import DRY_RUN, RULES
-from tasks.tracking.comparison import FEWEST
+from tasks.statistics.sign_flips import FEWEST
 from tasks.transport.fingerprint import read_fingerprint
 from tasks.transport.shown import public_params
 

@@ -26,8 +26,8 @@ def form_files(evaluation: Evaluation, size: FormSample, *, seed: int) -> dict[s
     summaries = _summaries(evaluation)
     files = {}
     for number, system in enumerate(evaluation.systems, 1):
-        form, differentials = _form(evaluation, system, size, seed), evaluation.table("differentials")
-        html = form.filled(_facts(evaluation), differentials, summaries.get(system, {}), "clinician")
+        form = _form(evaluation, system, size, seed)
+        html = form.filled(evaluation.table("facts"), summaries.get(system, {}), "clinician")
         files[f"forms/omissions_{number}.html"] = html.encode()
     return files
 
@@ -67,20 +67,15 @@ def _agreement(
     return pd.concat(parts, ignore_index=True).assign(condition=system)
 
 
-def _facts(evaluation: Evaluation) -> pd.DataFrame:
+def _form(evaluation: Evaluation, system: str, size: FormSample, seed: int) -> OmissionForm:
     if "facts" not in evaluation.tables:
         raise SourceError("forms show the facts of MED-OMIT; add med_omit to --metrics")
-    table = evaluation.table("facts").drop(columns=["system", "omitted"])
-    return table.drop_duplicates(["document", "fact"], ignore_index=True)
-
-
-def _form(evaluation: Evaluation, system: str, size: FormSample, seed: int) -> OmissionForm:
-    return omission_form(_facts(evaluation), evaluation.table("facts"), system, size, seed=seed)
+    return omission_form(evaluation.table("facts"), system, size, seed=seed)
 
 
 def _summaries(evaluation: Evaluation) -> dict[str, dict[str, str]]:
     """What was judged, by system and document."""
-    return output_parts(evaluation.plan.plain(evaluation.documents), evaluation.plan.omissions.scope)
+    return output_parts(evaluation.plan.plain(evaluation.documents), "history" if evaluation.plan.history else "whole")
 
 
 LABELLED = ("claim_recall", "claim_precision")

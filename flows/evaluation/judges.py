@@ -28,16 +28,15 @@ def choose_role(given: str, role: RoleName, params: Params) -> Role:
     )
 
 
-def chosen_models(judge: str, writer: str, answerer: str | None) -> dict[RoleName, str]:
-    """The model of each role. The judge's model also writes questions, and answers them unless ``answerer`` is given.
-
-    Where the judge is a role of params.yaml, the roles annotator and answerer do so.
+def chosen_models(judge: str, writer: str | None, answerer: str | None) -> dict[RoleName, str]:
+    """The model of each role. The judge's model also writes outputs and questions, and answers these, unless another
+    one is given; where the judge is a role of params.yaml, the roles writer, annotator and answerer do so.
     """
     shared = judge == SIMULATOR or "@" in judge
     asker = judge if shared else "annotator"
     return {
         "judge": judge,
-        "writer": writer,
+        "writer": writer or (judge if shared else "writer"),
         "annotator": asker,
         "answerer": answerer or (judge if shared else "answerer"),
     }
@@ -89,11 +88,16 @@ def name_judges(params: Params, judges: Sequence[str]) -> dict[str, Role]:
     return roles
 
 
+NO_JUDGE = "name a model, MODEL@URL or a role of params.yaml, or simulator for a dry run, whose figures say nothing"
+
+
 def with_judges(
-    params: Params, judges: Sequence[str], writer: str, answerer: str | None
+    params: Params, judges: Sequence[str], writer: str | None, answerer: str | None
 ) -> tuple[Params, dict[str, Role]]:
-    """The params of an evaluation by the first judge, and all judges by name; no names for a single judge."""
-    if not judges:
-        raise ParamsError("--judge: expected at least one")
+    """The params of an evaluation by the first judge, and all judges by name; no names for a single judge.
+
+    Without a judge nothing is asked of one, see `flows.evaluation.work.require_judge`.
+    """
+    judges = judges or [SIMULATOR]
     known = with_roles(params, chosen_models(named_judge(judges[0])[1], writer, answerer))
     return known, name_judges(params, judges) if len(judges) > 1 else {}

@@ -8,36 +8,37 @@ from typing import Protocol
 
 import pandas as pd
 
+from flows.evaluation.judges import NO_JUDGE
 from flows.runtime.chunks import ChunkWork, Frames
-from schemas.errors import SourceError, UnscoredError
+from schemas.errors import ParamsError, SourceError, UnscoredError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
-from schemas.tables.evaluate import DOCUMENT_SCORES, UNSCORED_OUTPUTS
+from schemas.tables.evaluate import UNSCORED_OUTPUTS
 from tasks.domains.rules import rules_of
 from tasks.judges.judging import judge_planted, numbered
 from tasks.judges.planted import plant
 from tasks.judges.rates import rate_rows
 from tasks.llm.calls import Ask, Asks
 from tasks.measures.doclens.evaluators import make_evaluator
-from tasks.measures.doclens.judging import NAME as DOCLENS
 from tasks.measures.evaluation import (
-    OVERLAP,
     WRITING,
     Plan,
+    document_scores,
     evaluate_chunk,
     evaluation_tables,
     failed_documents,
     in_order,
     judgements,
-    omitted_facts,
+    measures,
     plan_of,
-    record_number,
+    unscored_outputs,
     writer_prompt,
 )
-from tasks.measures.grounding.grounding import NAME as GROUNDING
-from tasks.measures.own import load_metrics, score_own
+from tasks.measures.measure import figures
+from tasks.measures.overlap import NAME as OVERLAP
+from tasks.measures.own import UNDEFINED, Own, load_metrics
 from tasks.reporting.evaluation_text import DRY_RUN, METRICS, OWN, RULES
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import COMPUTED
@@ -156,6 +157,15 @@ def roles_of(chosen: Evaluate, data: DataSet) -> list[RoleName]:
     return [*roles, "judge"] if judged else roles
 
 
+def require_judge(chosen: Evaluate, judges: Sequence[str]) -> None:
+    """Raise ParamsError where an evaluation asks a model and no judge is named."""
+    if judges:
+        return
+    own = any(one.asks for one in load_metrics([Path(file) for file in chosen.own]))
+    if set(chosen.metrics) - {"overlap"} or chosen.planted or chosen.write or own:
+        raise ParamsError(f"--judge: no default; {NO_JUDGE}")
+
+
 async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet, plan: Plan | None = None) -> Frames:
     """Have outputs written if asked for, and judge all: the tables of `evaluate_chunk`, and planted (PLANTED).
 
@@ -171,22 +181,16 @@ async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet, plan: Plan 
         made["planted"] = numbered(planted["planted"])
         made["unscored"] = pd.concat([made["unscored"], planted["unscored"]], ignore_index=True)
     if chosen.own:
-        made |= await own_tables(runner, chosen.own, plan, made)
+        found = await own_metrics(chosen, plan).judge(runner.ask, documents_of(made["documents"]))
+        unscored = unscored_outputs(found["unscored"], OWN, plan.systems)
+        made |= {OWN: found["verdicts"], "unscored": pd.concat([made["unscored"], unscored], ignore_index=True)}
     return in_order(made)
 
 
-async def own_tables(runner: Runner, files: Sequence[str], plan: Plan, made: Frames) -> Frames:
-    """Scores and metrics of the user's own metrics, and the table of unscored outputs with theirs."""
-    metrics = load_metrics([Path(file) for file in files], taken=(*COMPARED, *METRICS))
-    documents, judge, of = documents_of(made["documents"]), runner.ask("judge"), {"stage": OWN, "condition": OWN}
-    found = await score_own(metrics, documents, list(plan.systems), judge, seed=runner.params.seed, **of)
-    scores = [{**row, "record": record_number(row["document"])} for row in found.scores]
-    unscored = [{**row, "method": OWN, "step": row["metric"]} for row in found.unscored]
-    return {
-        "own_scores": typed(scores, DOCUMENT_SCORES),
-        "own_metrics": found.metrics,
-        "unscored": pd.concat([made["unscored"], typed(unscored, UNSCORED_OUTPUTS)], ignore_index=True),
-    }
+def own_metrics(chosen: Evaluate, plan: Plan) -> Own:
+    """The measure of the user's own metrics."""
+    files = [Path(file) for file in chosen.own]
+    return Own(load_metrics(files, taken=(*COMPARED, *METRICS)) if files else (), plan.systems, OWN, OWN)
 
 
 async def planted_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
@@ -216,35 +220,29 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     made_by = runner.provenance(roles) or COMPUTED
     dry_run = "judge" in roles and RULES in runner.ask("judge").label
     made_by = f"{DRY_RUN}; {made_by}" if dry_run else made_by
+    own = own_metrics(chosen, plan)
     metrics, scores = evaluation_tables(documents, plan, made, params, provenance=made_by)
-    own: list[str] = []
-    files_of_own = [Path(file) for file in chosen.own]
-    if "own_metrics" in made:
-        metrics = pd.concat([metrics, made["own_metrics"]], ignore_index=True)
-        scores = pd.concat([scores, made["own_scores"]], ignore_index=True)
-        own = made["own_metrics"]["metric"].tolist()
+    if own.functions:
+        of_own = own.made_by(runner.ask("judge").label)
+        rows = figures(made[OWN], own.metrics, stage=OWN, seed=params.seed, provenance=of_own)
+        metrics = pd.concat([metrics, rows], ignore_index=True)
+        scores = pd.concat([scores, document_scores(made[OWN], own)], ignore_index=True)
     unscored, systems = made["unscored"], list(plan.systems)
     judged = unscored[unscored["method"] != "planted"]
     comparisons = compare_systems(
-        scores, failed_documents(judged, systems), metrics, systems, seed=params.seed, own=own
+        scores, failed_documents(judged, systems), metrics, systems, seed=params.seed, own=list(own.metrics)
     )
     if dry_run:
-        comparisons = untested(comparisons, [one.name for one in load_metrics(files_of_own) if one.asks])
+        comparisons = untested(comparisons, [one.name for one in own.functions if one.asks])
     tables = {"metrics": metrics, "comparisons": comparisons, "scores": scores, "unscored": unscored}
-    if DOCLENS in made:
-        tables["claims"] = made[DOCLENS]
-    if GROUNDING in made:
-        tables["grounded"] = made[GROUNDING]
-    if "facts" in made:
-        tables |= {"facts": omitted_facts(made), "differentials": made["differentials"]}
-    if "answered" in made:
-        tables["answers"] = made["answered"]
+    tables |= {one.table: made[one.name] for one in measures(plan, params) if one.table is not None}
+    if "questions" in made:
+        tables["questions"] = made["questions"]
     if "planted" in made:
         rates = rate_rows(made["planted"], seed=params.seed, provenance=made_by)
         tables |= {"judge": rates, "planted": made["planted"]}
-    return Evaluation(
-        documents, plan, (*data.files, *files_of_own), tables, problem_of(made, params.runtime.max_unscored_share)
-    )
+    files = (*data.files, *map(Path, chosen.own))
+    return Evaluation(documents, plan, files, tables, problem_of(made, params.runtime.max_unscored_share))
 
 
 def untested(comparisons: pd.DataFrame, asking: Sequence[str]) -> pd.DataFrame:
@@ -256,9 +254,13 @@ def untested(comparisons: pd.DataFrame, asking: Sequence[str]) -> pd.DataFrame:
 
 
 def problem_of(made: Frames, allowed: float) -> str | None:
-    """Why the judgements should not be used: more failed than ``allowed``. What the data lacks does not count."""
+    """Why the judgements should not be used: more failed than ``allowed``.
+
+    What the data lacks does not count, nor do texts for which a metric of the user that computes is not defined.
+    """
     failed = made["unscored"]
     failed = failed[(failed["step"].ne("output") | failed["method"].ne(WRITING)) & failed["method"].ne(OVERLAP)]
+    failed = failed[failed["reason"].ne(UNDEFINED)]
     of = judgements(made) + len(failed)
     if len(failed) <= allowed * max(of, 1):
         return None

@@ -13,6 +13,8 @@ import signal
 import sys
 from pathlib import Path
 
+from flows.rebuild.forks import hand_over
+
 UNCHANGED = 64
 """Exit status: inputs and outputs are as dvc.lock says, and the stage was skipped."""
 NO_MORE_CALLS = 65
@@ -73,6 +75,8 @@ def _end_group(*_: object) -> None:
 
 
 if __name__ == "__main__":
-    status = main(sys.argv[1])
+    status = hand_over("dvc", sys.argv[1:])
+    if status is None:
+        status = main(sys.argv[1])
     gc.freeze()  # the process ends without a last look for garbage, which takes a fourth of its time
     sys.exit(status)

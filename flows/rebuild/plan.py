@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from tasks.tracking.lineage import CODE_STAGE, RECORD_STAGE, record_is_behind
 
 RETURNED = Path("returned")
 """Folder of the files of people, in which anything may be put by hand."""
+Status = Mapping[str, list[Any]]
+"""What changed, by the name of each changed stage."""
 
 
 def stages_to_run(
@@ -23,18 +25,17 @@ def stages_to_run(
     targets: Sequence[str] = (),
     changed_roles: Collection[RoleName] = (),
     changed_code: Collection[str] = (),
+    said: Status | None = None,
 ) -> list[str]:
     """The stages that ``dvc repro`` would run, in the order of dvc.yaml; raises VignetteError when DVC fails.
 
     DVC names those whose dependencies have changed by now. The stages that depend on them run as well, unless their
     inputs come out unchanged. ``changed_roles``, ``changed_code``: roles and stages whose fingerprint is going to
-    change, as DVC cannot know yet; the latter are found here where stage `code` of this pipeline has to run.
+    change, as DVC cannot know yet; the latter are found here where stage `code` of this pipeline has to run. ``said``:
+    what `status` said of the same targets, if it was asked before.
     """
-    for path in RETURNED.rglob("*"):
-        if not (path.is_file() or path.is_dir()):  # DVC reads whatever is there to its end, which a device lacks
-            raise SourceError(f"{path}: neither a file nor a folder; remove it")
     stages = read_pipeline(pipeline)
-    changed = {*_status(pipeline, targets)} & {*stages}
+    changed = {*(status(pipeline, targets) if said is None else said)} & {*stages}
     changed |= {name for name, asked in model_stages(pipeline).items() if {*asked} & {*changed_roles}}
     codes = {path.stem for path in StageCode().changed()} if CODE_STAGE in changed else {*changed_code}
     changed |= {name for name in stages if name.partition("@")[0] in codes}
@@ -48,10 +49,8 @@ def stages_to_run(
 
 def require_as_locked(pipeline: Path, names: Collection[str]) -> None:
     """Compare the outputs of stages with dvc.lock; raises TableError naming those that another process has written."""
-    status = _status(pipeline, ())
-    outs = [
-        entry["changed outs"] for name in sorted(names) for entry in status.get(name, []) if "changed outs" in entry
-    ]
+    said = status(pipeline)
+    outs = [entry["changed outs"] for name in sorted(names) for entry in said.get(name, []) if "changed outs" in entry]
     if changed := [f"{path} ({state})" for found in outs for path, state in found.items()]:
         raise TableError(
             f"{pipeline.with_suffix('.lock')} records other outputs than are on disk: {', '.join(changed)}. Another "
@@ -69,11 +68,14 @@ sys.exit(main(sys.argv[1:]))
 """The command ``dvc``, which ends when this process is killed."""
 
 
-def _status(pipeline: Path, targets: Collection[str]) -> dict[str, Any]:
+def status(pipeline: Path, targets: Collection[str] = ()) -> Status:
     """What ``dvc status`` says of each changed stage of ``targets`` (all without any) and of those that they need.
 
     The stages of a whole file are asked for without ``--with-deps``, for which DVC would read every other pipeline.
     """
+    for path in RETURNED.rglob("*"):
+        if not (path.is_file() or path.is_dir()):  # DVC reads whatever is there to its end, which a device lacks
+            raise SourceError(f"{path}: neither a file nor a folder; remove it")
     chosen = ["--with-deps", *(f"{pipeline}:{target}" for target in targets)] if targets else [str(pipeline)]
     command = [sys.executable, "-c", _DVC, "status", "--json", *chosen]
     output = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -64,11 +64,16 @@ def use_server() -> None:
     """Point this process's Prefect at the server, starting it if none runs, and mark the server as in use."""
     be_quiet()
     if "PREFECT_API_URL" not in os.environ or is_own_server():
+        before = os.environ.get("PREFECT_API_URL")
         for name, value in prefect_environment().items():
             os.environ.setdefault(name, value)
         os.environ["PREFECT_API_URL"] = ensure_server()
         os.environ["PREFECT_API_AUTH_STRING"] = access()
         os.environ[_OWN] = "1"
+        if "prefect" in sys.modules and before != os.environ["PREFECT_API_URL"]:  # as in a fork
+            from prefect.context import refresh_global_settings_context
+
+            refresh_global_settings_context()
         users = workspace() / _USERS
         users.mkdir(exist_ok=True)
         users.joinpath(str(os.getpid())).touch()

@@ -40,11 +40,13 @@ END_S = 10.0
 Process = subprocess.Popen[bytes]
 
 
-def start_group(command: Sequence[str], environment: Mapping[str, str], *, piped: bool = False) -> Process:
+def start_group(
+    command: Sequence[str], environment: Mapping[str, str], *, piped: bool = False, passed: Sequence[int] = ()
+) -> Process:
     """Start a process in a group of its own, which gets SIGTERM when the calling thread ends.
 
     Commands of this installation come first on its PATH. Its stages belong to the run of this process. ``piped``: what
-    it prints is read from its ``stdout``.
+    it prints is read from its ``stdout``. ``passed``: open files that it inherits.
     """
     _, pid, born = this_process()
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
@@ -54,6 +56,7 @@ def start_group(command: Sequence[str], environment: Mapping[str, str], *, piped
         stdout=subprocess.PIPE if piped else None,
         stderr=subprocess.STDOUT if piped else None,
         start_new_session=True,
+        pass_fds=passed,
         preexec_fn=lambda: die_with(pid, signal.SIGTERM),
     )
 

@@ -18,9 +18,8 @@ from tasks.llm.costs import FREE, CountedAsk
 from tasks.measures.doclens.evaluators import Evaluator, make_evaluator, other_evaluators
 from tasks.measures.doclens.judging import METRICS
 from tasks.measures.doclens.subclaims import Limits
-from tasks.measures.measure import scores as scores_of
-from tasks.measures.measure import unscored_documents as unscored_of
-from tasks.measures.med_omit.metrics import omission_ceilings, unscored_documents
+from tasks.measures.measure import scores_and_ceilings, unscored_documents
+from tasks.measures.med_omit.judging import OMISSIONS
 from tasks.statistics.bootstrap import sample_records
 
 BY_RULES = "(simulator's rules)"
@@ -44,10 +43,10 @@ async def run(stage: Stage) -> None:
 
     made_by = stage.provenance(["judge"])
     stage.save_metrics("calibration", rate_rows(planted, seed=seed, provenance=made_by))
-    omissions = omission_ceilings(stage.load("facts"), stage.load("omitted"))
-    shares = scores_of(verdicts, METRICS).assign(ceiling=1.0)
-    scores = pd.concat([shares, omissions], ignore_index=True)
-    unscored = pd.concat([unscored_of(verdicts, METRICS), unscored_documents(omissions, stage.load("omitted"))])
+    omitted = stage.load("med_omit_judged").assign(condition="judge")
+    corrected = ((verdicts, METRICS), (omitted, OMISSIONS))
+    scores = pd.concat([scores_and_ceilings(*one) for one in corrected], ignore_index=True)
+    unscored = pd.concat([unscored_documents(*one) for one in corrected])
     others = sorted({name for name in notes.loc[judged, "provenance"] if not name.endswith(BY_RULES)})
     writer = ", ".join(others) or None
     rows = corrected_rows(scores, planted, unscored, seed=seed, provenance=made_by, other_writer=writer)

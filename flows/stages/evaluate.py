@@ -14,7 +14,7 @@ from tasks.measures.evaluation import evaluated
 from tasks.statistics.metric_rows import metric_table
 
 FILE = Path("evaluations/params.yaml")
-_MAYBE = ("claims", "grounded", "facts", "answers", "planted")
+_MAYBE = ("claims", "grounded", "facts", "answers", "questions", "planted")
 """Tables that only some evaluations have."""
 
 

@@ -8,13 +8,11 @@ from schemas.params import Params
 from tasks.domains.history import history_words
 from tasks.domains.rules import rules_of
 from tasks.llm.calls import Asks
-from tasks.measures.history_qa.metrics import STAGE, history_metrics, notes_of_visits
-from tasks.measures.history_qa.questions import Words, history_questions
+from tasks.measures.measure import in_order
 from tasks.measures.note_qa.answering import planted_answers
-from tasks.measures.note_qa.metrics import note_qa_metrics
+from tasks.measures.note_qa.metrics import question_metrics
 from tasks.measures.note_qa.protocol import answer_and_judge
-
-_KEYS = ["question", "version", "form", "variant", "take"]
+from tasks.measures.note_qa.time_questions import Words, history_questions, notes_of_visits
 
 
 async def run(stage: Stage) -> None:
@@ -28,19 +26,14 @@ async def run(stage: Stage) -> None:
     asked = {"questions": questions, "patients": notes, "planted": planted}
     answered = await stage.in_chunks(_answer_and_judge, asked, by="patient")
 
-    answers = answered["answers"].sort_values(_KEYS[:3], ignore_index=True)
-    judgements = answered["judgements"].sort_values(_KEYS, ignore_index=True)
+    verdicts = in_order(answered["verdicts"])
     unscored = pd.concat([lacking, answered["unscored"]], ignore_index=True)
     stage.save("history_questions", questions)
-    stage.save("history_answers", answers)
-    stage.save("history_planted", planted)
-    stage.save("history_judgements", judgements)
-    stage.save_unscored("unscored_history_qa", unscored, of=len(answers) + len(judgements) + len(unscored))
+    stage.save("history_qa_judged", verdicts)
+    stage.save_unscored("unscored_history_qa", unscored, of=len(verdicts) + len(unscored))
     made = stage.provenance(["answerer", "judge"])
-    frames = (questions, notes, answers, planted, judgements, unscored)
-    shared = note_qa_metrics(*frames, seed=seed, provenance=made, stage=STAGE)
-    over_time = history_metrics(questions, answers, judgements, unscored, seed=seed, provenance=made)
-    stage.save_metrics(STAGE, pd.concat([shared, over_time], ignore_index=True))
+    rows = question_metrics(questions, notes, verdicts, stage=stage.name, seed=seed, provenance=made)
+    stage.save_metrics("history_qa", rows)
 
 
 async def _answer_and_judge(frames: Frames, ask: Asks, params: Params) -> Frames:

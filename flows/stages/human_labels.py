@@ -11,7 +11,7 @@ from flows.repository.workspace import root
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
 from schemas.params import Params
-from schemas.params.measures import Evaluate, MetricName
+from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
 from schemas.tables.metrics import UNSCORED
 from tasks.judges.human_labels import file_rows, form_rows
@@ -53,7 +53,6 @@ RECORDED = Path("tests/cassettes/mts_dialog.jsonl.gz")
 STRONG = "strong model (recorded)"
 READ = tuple(str(number) for number in range(2, 100, 5))
 """The dialogues that were read when the prompts in degrees and the headings were written."""
-METRICS: list[MetricName] = ["doclens", "grounding", "med_omit", "overlap"]
 
 
 def reads_human_agreement(_: Params) -> list[str]:
@@ -69,7 +68,7 @@ async def run_human_agreement(stage: Stage) -> None:
         return
     documents, human = read_study(stage.sources)
     data = DataSet(documents, "own", ())
-    plan = plan_of(Evaluate(data=SUMMARIES, metrics=METRICS), data)
+    plan = plan_of(Evaluate(data=SUMMARIES), data)
     frames = {"documents": documents_table(documents)}
     made = in_order(await stage.in_chunks(partial(evaluate_chunk, plan), frames, by="document"))
     scores = _scores(plan, made, stage.params, stage.provenance(["judge"]))

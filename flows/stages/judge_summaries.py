@@ -5,10 +5,12 @@ from functools import partial
 import pandas as pd
 
 from flows.runtime.stage import Stage
+from schemas.tables.columns import typed
+from schemas.tables.visits import SUMMARY_TRUTH
 from tasks.domains.history import history_words
 from tasks.domains.rules import rules_of
 from tasks.measures.doclens.judging import Plan
-from tasks.measures.history.judging import judge_summaries, summary_documents
+from tasks.measures.history.judging import judge_summaries, summary_documents, with_truth
 from tasks.measures.history.metrics import metric_rows
 from tasks.measures.history.questions import summary_questions
 from tasks.measures.history.summarising import names_of, not_citing
@@ -34,18 +36,13 @@ async def run(stage: Stage) -> None:
     made = await stage.in_chunks(
         partial(judge_summaries, plan), {"documents": documents_table(documents)}, by="document"
     )
-    made |= {"truth": truth, "history_facts": frames["history_facts"]}
-    stage.save("summary_truth", truth)
-    stage.save("facts_stated", in_order(made["recalled"]))
+    made["recalled"] = in_order(with_truth(made["recalled"], truth, frames["history_facts"]))
+    stage.save("summary_truth", typed(truth, SUMMARY_TRUTH))
+    stage.save("facts_stated", made["recalled"])
     stage.save("statements_checked", in_order(made["errors"]))
-    judged = sum(len(made[name]) for name in ("recalled", "errors", "judged", "omitted", "answered"))
+    judged = sum(len(made[name]) for name in ("recalled", "errors", "judged", "omissions", "answered"))
     unscored = pd.concat([lacking, made["unscored"]], ignore_index=True)
     stage.save_unscored("unscored_judge_summaries", unscored, of=judged + len(unscored))
-    rows = metric_rows(
-        made,
-        summaries,
-        params,
-        seed=seed,
-        provenance=stage.provenance(["writer", "answerer", "judge"]),
-    )
+    made_by, patients = stage.provenance(["writer", "answerer", "judge"]), frames["history_facts"]["patient"].nunique()
+    rows = metric_rows(made, truth, summaries, params, patients=patients, seed=seed, provenance=made_by)
     stage.save_metrics("history_summaries", rows)

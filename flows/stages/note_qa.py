@@ -1,23 +1,23 @@
 """Stages of note QA: `note_qa` on simulated patients, `note_qa_outside` on MIMIC-IV, and printed EHRNoteQA tables."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from flows.runtime.chunks import Frames, join
 from flows.runtime.stage import Stage
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.params.measures import ANSWERER
 from schemas.tables.columns import typed
 from schemas.tables.metrics import UNSCORED
-from schemas.tables.note_qa import SYSTEM_ANSWERS, SYSTEM_JUDGEMENTS
 from tasks.domains.in_use import data_of
 from tasks.domains.rules import rules_of
-from tasks.measures.note_qa.answering import JUDGED, planted_answers
-from tasks.measures.note_qa.metrics import answerers_metrics, note_qa_metrics, note_qa_scores
+from tasks.measures.measure import in_order
+from tasks.measures.note_qa.answering import planted_answers
+from tasks.measures.note_qa.metrics import question_metrics, question_scores
 from tasks.measures.note_qa.patients import simulated_patients
 from tasks.measures.note_qa.protocol import answer, answer_and_judge, judge, write_questions
 from tasks.measures.note_qa.questions import (
@@ -39,8 +39,6 @@ from tasks.people.question_form import (
     revise,
 )
 from tasks.statistics.metric_rows import metric_table
-
-_KEYS = ["question", "version", "form", "variant", "take"]
 
 
 async def run_note_qa(stage: Stage) -> None:
@@ -69,24 +67,22 @@ async def run_note_qa(stage: Stage) -> None:
     answered = await stage.in_chunks(answer_and_judge, frames, by="patient")
 
     unscored = pd.concat([written["unscored"], answered["unscored"]], ignore_index=True)
-    answers = answered["answers"].sort_values(_KEYS[:3], ignore_index=True)
-    judgements = answered["judgements"].sort_values(_KEYS, ignore_index=True)
+    verdicts = in_order(answered["verdicts"])
     stage.save("questions", questions)
-    stage.save("answers", answers)
-    stage.save("planted", planted)
-    stage.save("judgements", judgements)
-    stage.save("note_qa_scores", note_qa_scores(judgements, patients))
-    calls = len(written["questions"]) + len(answers) + len(judgements) + len(unscored)
+    stage.save("note_qa_judged", verdicts)
+    stage.save("note_qa_scores", question_scores(verdicts, patients))
+    calls = len(written["questions"]) + len(verdicts) + len(unscored)
     stage.save_unscored("unscored_note_qa", unscored, of=calls)
-    made = stage.provenance(["annotator", "answerer", "judge"])
-    metrics = note_qa_metrics(questions, patients, answers, planted, judgements, unscored, seed=seed, provenance=made)
-    counts = review_counts(written["questions"], reviews, seed=seed, provenance=made)
+    about: dict[str, Any] = {"stage": stage.name, "seed": seed}
+    about["provenance"] = stage.provenance(["annotator", "answerer", "judge"])
+    metrics = question_metrics(questions, patients, verdicts, **about)
+    counts = review_counts(written["questions"], reviews, **about)
     stage.save_metrics("note_qa", pd.concat([metrics, counts], ignore_index=True))
 
 
 STAGE = "note_qa_outside"
 FOLDER = "ehrnoteqa"
-_TABLES = ("written_questions", "questions", "answers", "judgements")
+_TABLES = ("written_questions", "questions", "note_qa_outside_judged")
 
 
 def reads_note_qa_outside(_: Params) -> list[str]:
@@ -108,16 +104,18 @@ async def run_note_qa_outside(stage: Stage) -> None:
     notes, written, unwritten, roles = await _questions(stage, discharge, folder / QUESTIONS_FILE)
     form = OutsideQuestionForm(written)
     reviews = form.reviews(stage.returned("outside_questions_returned", form.id))
-    tables = {"written_questions": written, "questions": revise(written, reviews)}
-    answered, unanswered = await _answers_and_verdicts(stage, notes, tables["questions"])
-    _save(stage, tables | answered, form.filled(notes, "clinician"))
+    questions = revise(written, reviews)
+    verdicts, unanswered = await _verdicts(stage, notes, questions)
+    for name, table in zip(_TABLES, (written, questions, verdicts), strict=True):
+        stage.save(name, table)
+    stage.save_text("question_form", form.filled(notes, "clinician"))
 
     unscored = pd.concat([unwritten, unanswered], ignore_index=True)
-    calls = len(written) + sum(map(len, answered.values())) + len(unscored)
+    calls = len(written) + len(verdicts) + len(unscored)
     stage.save_unscored("unscored_note_qa_outside", unscored, of=calls)
     about: dict[str, Any] = {"stage": STAGE, "seed": stage.params.seed, "provenance": _provenance(stage, roles)}
     counts = review_counts(written, reviews, **about)
-    metrics = answerers_metrics(tables["questions"], notes, **answered, unscored=unscored, **about)
+    metrics = question_metrics(questions, notes, verdicts, **about)
     stage.save_metrics("note_qa_outside", pd.concat([metrics, counts], ignore_index=True))
     printed = pd.read_csv(stage.dep("ehrnoteqa_table3_categories"))
     stage.save("reproduction_note_qa_outside", category_rows(counts, printed))
@@ -136,40 +134,24 @@ async def _questions(
     return notes, written["questions"], written["unscored"], ["annotator", "answerer", "judge"]
 
 
-async def _answers_and_verdicts(
-    stage: Stage, notes: pd.DataFrame, questions: pd.DataFrame
-) -> tuple[Frames, pd.DataFrame]:
-    """Answers and judgements of every answerer, and what could not be answered or judged."""
-    parts: list[Frames] = []
+async def _verdicts(stage: Stage, notes: pd.DataFrame, questions: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """VERDICTS on the answers of every answerer, and what could not be answered or judged."""
+    verdicts, unscored = [], []
     for name in (ANSWERER, *stage.params.note_qa_outside.answerers):
         answering = stage if name == ANSWERER else stage.answered_by(name)
         answered = await answering.in_chunks(answer, {"questions": questions, "patients": notes}, by="patient")
-        outputs = answered["answers"].assign(variant="answer")[JUDGED]
-        judged = await stage.in_chunks(judge, {"questions": questions, "outputs": outputs}, by="patient")
-        unscored = pd.concat([answered["unscored"], judged["unscored"]], ignore_index=True)
-        parts.append(
-            {
-                "answers": typed(answered["answers"].assign(system=name), SYSTEM_ANSWERS),
-                "judgements": typed(judged["judgements"].assign(system=name), SYSTEM_JUDGEMENTS),
-                "unscored": unscored.assign(step=unscored["step"] + f"/{name}"),
-            }
-        )
-    done = join(parts)
-    unscored = done.pop("unscored")
-    schemas = {"answers": SYSTEM_ANSWERS, "judgements": SYSTEM_JUDGEMENTS}
-    return {name: done[name].sort_values(list(schemas[name].unique), ignore_index=True) for name in schemas}, unscored
+        outputs = {"questions": questions, "outputs": answered["answers"]}
+        judged = await stage.in_chunks(partial(judge, answerer=name), outputs, by="patient")
+        verdicts.append(judged["verdicts"])
+        failed = pd.concat([answered["unscored"], judged["unscored"]], ignore_index=True)
+        unscored.append(failed.assign(step=failed["step"] + f"/{name}"))
+    return in_order(pd.concat(verdicts, ignore_index=True)), pd.concat(unscored, ignore_index=True)
 
 
 def _provenance(stage: Stage, roles: Sequence[RoleName]) -> str:
     names = stage.params.note_qa_outside.answerers
     further = [f"{name}: {stage.answered_by(name).ask('answerer').label}" for name in names]
     return ", ".join([stage.provenance(roles), *further])
-
-
-def _save(stage: Stage, tables: Frames, form: str) -> None:
-    for name in _TABLES:
-        stage.save(name, tables[name])
-    stage.save_text("question_form", form)
 
 
 def _save_nothing(stage: Stage) -> None:

@@ -3,10 +3,10 @@
 import pandera.pandas as pa
 
 from schemas.tables import verdicts
-from schemas.tables.columns import category, count, flag, number, table, text
+from schemas.tables.columns import count, flag, number, table, text
 from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS
-from schemas.tables.note_qa import FORMS
+from schemas.tables.note_qa import QUESTIONS
 
 EVALUATED = table(
     {
@@ -33,51 +33,6 @@ DOCUMENT_SCORES = table(
     name="document_scores",
 )
 
-OMITTED_FACTS = table(
-    {
-        "document": text(),
-        "system": text(),
-        "fact": text(),
-        "kind": text(),
-        "text": text(),
-        "category": text(nullable=True),
-        "score": number(nullable=True),
-        "supports": text(),
-        "refutes": text(),
-        "omitted": pa.Column("boolean", nullable=True),
-    },
-    key=["document", "system", "fact"],
-    name="omitted_facts",
-    description="Every fact of a source, and whether a system's output omits it.",
-)
-
-DIFFERENTIALS = table(
-    {
-        "document": text(),
-        "diagnosis": text(),
-        "likelihood": category("probable", "possible", "unlikely"),
-    },
-    key=["document", "diagnosis"],
-    name="differentials",
-    description="Possible diagnoses given the source, from which MED-OMIT weighs its facts.",
-)
-
-ANSWERED = table(
-    {
-        "document": text(),
-        "system": text(description='whose output was answered from, or "(source)"'),
-        "question": text(description="id"),
-        "form": category(*FORMS),
-        "wording": text(),
-        "right": text(),
-        "answer": text(nullable=True),
-        "score": number(nullable=True, description="share of the judge's takes that accept the answer"),
-    },
-    key=["document", "system", "question", "form"],
-    name="answered",
-    description="Every question about a source, its answer from each system's output, and the judge's verdict.",
-)
-
 SYSTEM_COMPARISONS = table(
     {
         "system_a": text(),
@@ -102,7 +57,7 @@ SYSTEM_COMPARISONS = table(
 JUDGE_VERDICTS = table(
     {
         "judge": text(description="name of the judge"),
-        "stage": text(description="the measure: doclens, grounding, med_omit or note_qa"),
+        "stage": text(description="the measure"),
         "document": text(),
         "system": text(),
         "item": text(description='section, or "all" for texts judged as a whole'),
@@ -123,7 +78,7 @@ UNSCORED_OUTPUTS = table(
     {
         "document": text(),
         "system": text(nullable=True, description="null: the row concerns all systems"),
-        "method": text(description="doclens, grounding, med_omit, note_qa, or writing: the output is missing"),
+        "method": text(description="the measure, or writing: the output is missing"),
         "step": text(),
         "reason": text(),
         "detail": text(nullable=True, description="the raw reply, if any"),
@@ -140,9 +95,9 @@ EVALUATION = {
     "scores": DOCUMENT_SCORES,
     "claims": verdicts.VERDICTS,
     "grounded": verdicts.VERDICTS,
-    "facts": OMITTED_FACTS,
-    "differentials": DIFFERENTIALS,
-    "answers": ANSWERED,
+    "facts": verdicts.VERDICTS,
+    "answers": verdicts.VERDICTS,
+    "questions": QUESTIONS,
     "planted": PLANTED,
     "unscored": UNSCORED_OUTPUTS,
     "judges": METRICS,

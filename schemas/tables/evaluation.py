@@ -1,8 +1,8 @@
-"""Tables of DocLens and MED-OMIT, of cases with known truth on which judges are measured, and of outside documents."""
+"""Tables of written outputs and judged texts, cases with known truth that measure judges, and outside documents."""
 
 import pandera.pandas as pa
 
-from schemas.tables.columns import PROVENANCE, RECORD, category, count, number, table, text
+from schemas.tables.columns import PROVENANCE, RECORD, category, count, table, text
 from schemas.tables.records import ASSERTIONS, SPANS
 
 JUDGED_METRICS = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
@@ -23,37 +23,6 @@ RECORDED_CLAIMS = table(
     name="recorded_claims",
     description="The recorded strong model's verdicts and reasons. Texts: ACI-BENCH (Yim et al. 2023, CC BY 4.0), "
     "claims of references: DocLens.",
-)
-
-FACTS = table(
-    {
-        "document": text(),
-        "fact": text(description="F0, F1, ..."),
-        "kind": category("medical", "access_and_social", "other"),
-        "text": text(),
-        "category": category("critical", "important", "other", nullable=True),
-        "supports": text(description="JSON list of diagnoses"),
-        "refutes": text(description="JSON list of diagnoses"),
-        "uniqueness": number(low=0, high=1, nullable=True, description="the largest; null for a fact in no cluster"),
-        "score": number(low=0, high=1, nullable=True, description="weight of its omission, by med_omit.variant"),
-        "posterior_shift": number(
-            low=0, high=1, nullable=True, description="by the network; null if it states no symptom"
-        ),
-    },
-    key=["document", "fact"],
-    name="facts",
-)
-
-OMITTED = table(
-    {
-        "document": text(),
-        "system": text(),
-        "fact": text(),
-        "omitted": pa.Column("boolean", nullable=True),
-        "extent": category("whole", "part", nullable=True, description="of an omission; null where there is none"),
-    },
-    key=["document", "system", "fact"],
-    name="omitted",
 )
 
 PLANTED = table(

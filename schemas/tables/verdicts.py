@@ -11,7 +11,7 @@ VERDICTS = table(
         "metric": text(description="what was asked of the unit"),
         "unit": text(description='number or name of the unit in its text; "lost" if the text itself is missing'),
         "text": text(description='claim, statement, fact, ...; "" where it is not known which there are'),
-        "value": number(nullable=True, low=0, high=1, description="null: the judgement failed"),
+        "value": number(nullable=True, description="a share, unless the metric has other bounds; null: failed"),
         "verdict": text(nullable=True, description="the judge's word, where it says more than the value"),
         "weight": number(nullable=True, low=0, description="what the unit counts; null: unknown"),
         "truth": number(nullable=True, low=0, high=1, description="the right value, of cases that have one"),

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.stats import kendalltau
 
@@ -20,8 +19,6 @@ from tasks.audit.errors import FLAGGED, SENTENCE, VERSION
 from tasks.audit.practice import Practice, practice_rows
 from tasks.reporting.display import words
 from tasks.reporting.evaluation_text import DRY_RUN, RULES
-from tasks.statistics.agreement import kappa_interval
-from tasks.statistics.intervals import Interval, statistic_interval
 from tasks.statistics.metric_rows import (
     Row,
     balanced_accuracy,
@@ -31,7 +28,8 @@ from tasks.statistics.metric_rows import (
     metric_row,
     metric_table,
 )
-from tasks.statistics.paired_verdicts import LEVEL, Board, Compared, agreement_rows, compared, holm, right, tested_rows
+from tasks.statistics.paired_verdicts import Board, Compared, agreement_rows, compared, right, tested_rows
+from tasks.statistics.sign_flips import LEVEL, holm
 
 STAGE = "audit"
 UNSTEADY = 0.02
@@ -44,7 +42,7 @@ EARLIER = "earlier in the call"
 FIRST = "first of two versions"
 OTHERS = "others_judged_rightly"
 """Share right of the cases of the other kinds of a task, with the same answer."""
-METRIC_NAMES = ("sensitivity", "specificity", "balanced_accuracy", "kappa", "ac1", "answered")
+METRIC_NAMES = ("sensitivity", "specificity", "balanced_accuracy", "answered")
 """Metrics that a requirement may name."""
 CHANGE_NAMES: Mapping[str, Sequence[str]] = {
     "injection": HIDDEN,
@@ -81,7 +79,7 @@ def card_table(verdicts: pd.DataFrame, practice: Mapping[str, Practice] | None =
 
 
 def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
-    """Sensitivity, specificity, balanced accuracy, Cohen's kappa and Gwet's AC1, and the share right of each kind.
+    """Sensitivity, specificity, balanced accuracy, the share with a verdict, and the share right of each kind.
 
     ``texts``, for all cases and for those of each rate and kind: number of texts that the judged cases come from; the
     intervals take the cases of a text as a cluster.
@@ -95,14 +93,8 @@ def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
     share = mean_row("answered", answered, clusters=cases["document"], **{**about, "unscored": 0})
     if scored.empty:
         return [*rates, *bounds, share]
-    clusters = scored["document"].to_numpy()
-    measures = {
-        "balanced_accuracy": balanced_accuracy(truth, judged, clusters),
-        "kappa": kappa_interval(truth, judged, clusters=clusters),
-        "ac1": ac1_interval(truth, judged, clusters),
-    }
-    rows = [*rates, *bounds, share]
-    rows += [metric_row(name, *interval, n=len(scored), **about) for name, interval in measures.items()]
+    balanced = balanced_accuracy(truth, judged, scored["document"].to_numpy())
+    rows = [*rates, *bounds, share, metric_row("balanced_accuracy", *balanced, n=len(scored), **about)]
     sides = {"texts": scored, "sensitivity_texts": scored[truth], "specificity_texts": scored[~truth]}
     rows += [metric_row(name, float(one["document"].nunique()), n=len(one), **about) for name, one in sides.items()]
     for kind, group in cases.groupby("kind", sort=True):
@@ -124,18 +116,6 @@ def kind_rows(cases: pd.DataFrame, **shared: Any) -> list[Row]:
             metric_row("p_value_adjusted", one["p"], n=one["n"], unscored=one["unscored"], **keys),
         ]
     return rows
-
-
-def ac1_interval(truth: npt.NDArray[np.bool_], judged: npt.NDArray[np.bool_], clusters: npt.NDArray[Any]) -> Interval:
-    """Gwet's AC1 of verdicts (n,) with its jackknife interval over ``clusters`` (n,)."""
-    return statistic_interval(lambda at: _ac1(truth[at], judged[at]), len(truth), bounds=(-1.0, 1.0), clusters=clusters)
-
-
-def _ac1(truth: npt.NDArray[np.bool_], judged: npt.NDArray[np.bool_]) -> float:
-    """Gwet's AC1 (2008, "Computing inter-rater reliability and its variance", Equation 5) for two answers."""
-    agreed, yes = float((truth == judged).mean()), float(truth.mean() + judged.mean()) / 2
-    chance = 2 * yes * (1 - yes)
-    return (agreed - chance) / (1 - chance)
 
 
 def repeatability_rows(own: pd.DataFrame, **shared: Any) -> list[Row]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from tasks.judges.changes import change
+from tasks.judges.changes import change, leave_out, put
 from tasks.judges.planted import MIN_WORDS, PlantedClaim
 from tasks.text.sentences import sentences
 
@@ -103,7 +103,7 @@ def _number_form(sentence: str) -> str | None:
     given = match["number"]
     known = {str(value): word for word, value in NUMBERS.items()}
     other = str(NUMBERS[given]) if given in NUMBERS else known.get(given)
-    return None if other is None else sentence[: match.start()] + other + sentence[match.end("number") :]
+    return None if other is None else put(sentence, match, other, "number")
 
 
 def _amount(match: re.Match[str]) -> int:
@@ -114,17 +114,13 @@ def _same_value(sentence: str) -> str | None:
     """The same value in another unit: exact ones, and degrees to the tenth that thermometers show."""
     celsius, length, time = (_find(name, sentence) for name in ("celsius", "millimetres", "duration"))
     if celsius is not None:
-        return _put(sentence, celsius, f"{float(celsius['value']) * 9 / 5 + 32:.1f} °F")
+        return put(sentence, celsius, f"{float(celsius['value']) * 9 / 5 + 32:.1f} °F")
     if length is not None:
-        return _put(sentence, length, f"{int(length['value']) / 10:g} cm")
+        return put(sentence, length, f"{int(length['value']) / 10:g} cm")
     if time is None or time["unit"] not in _SMALLER:
         return None
     unit, times, most = _SMALLER[time["unit"]]
-    return _put(sentence, time, f"{_amount(time) * times} {unit}") if _amount(time) <= most else None
-
-
-def _put(sentence: str, match: re.Match[str], other: str) -> str:
-    return sentence[: match.start()] + other + sentence[match.end() :]
+    return put(sentence, time, f"{_amount(time) * times} {unit}") if _amount(time) <= most else None
 
 
 def _replaced(listed: str, most: int, sentence: str) -> str | None:
@@ -205,9 +201,7 @@ def _weaker(sentence: str) -> str | None:
         r"\b(?:from|to|more|less|and|or|very|only|rather|but) $", sentence[: degree.start()]
     ):
         return None
-    before, after = sentence[: degree.start()], sentence[degree.end() :]
-    before = re.sub(r"\b([Aa])n? $", lambda found: f"{found[1]}{'n' if after[0] in 'aeiou' else ''} ", before)
-    return f"{before}{after}" if before else after[0].upper() + after[1:]
+    return leave_out(sentence, degree)
 
 
 PART, WEAKER, SHORT = "part of a sentence", "weaker than the text", "in shorthand"
@@ -270,7 +264,7 @@ def _vitals_exchanged(sentence: str) -> str | None:
     match = _find("pressure", sentence)
     if match is None or match["low"] == match["rate"]:
         return None
-    return _put(sentence, match, f"{match['before']}{match['high']}/{match['rate']}{match['between']}{match['low']}")
+    return put(sentence, match, f"{match['before']}{match['high']}/{match['rate']}{match['between']}{match['low']}")
 
 
 def _lasting(sentence: str) -> re.Match[str] | None:
@@ -287,7 +281,7 @@ def _longer_time(sentence: str, others: Sequence[str]) -> str | None:
     for other in others:
         found = _lasting(other)
         if found is not None and _amount(found) * DAYS[found["unit"]] > 1.5 * _amount(time) * DAYS[time["unit"]]:
-            return _put(sentence, time, found.group())
+            return put(sentence, time, found.group())
     return None
 
 

@@ -1,4 +1,4 @@
-"""Two cards on the same cases, and what is required of one; tests as in `tasks.statistics.paired_verdicts`."""
+"""Two cards on the same cases, and what is required of one; tests as in `tasks.statistics.sign_flips`."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import hypergeom
 
-from tasks.statistics.paired_verdicts import LEVEL, compared, holm, right
+from tasks.statistics.paired_verdicts import compared, right
+from tasks.statistics.sign_flips import LEVEL, holm
 
 KIND_LEVEL = 0.01
 """Level of all kinds of cases together, so that a card of a judge without a weakness has a finding in 6% at most."""
@@ -140,27 +141,37 @@ def change_lines(changes: pd.DataFrame) -> tuple[list[str], list[str]]:
     return worse, other
 
 
-def failed_requirements(
-    card: pd.DataFrame, required: Mapping[str, float], factors: Mapping[str, Sequence[str]]
-) -> list[str]:
-    """Requirements that a judge misses: least values of metrics for every task, and the most that a change may cost.
+MET, MISSED, OPEN = "met", "missed", "open"
 
-    ``factors``: changes by the name under which a requirement has them. What was not measured is missed.
+
+def requirements(
+    card: pd.DataFrame, required: Mapping[str, float], factors: Mapping[str, Sequence[str]]
+) -> list[tuple[str, str]]:
+    """Whether each judge meets what is required of it, a pair of `MET`, `MISSED` or `OPEN` and a line for each row.
+
+    Required are least values of metrics for every task, and the most that a change may cost. The whole interval says
+    what is met or missed; else it is open. ``factors``: changes by the name under which a requirement has them. What
+    was not measured is missed.
     """
-    missed = []
+    found = []
     whole = card[(card["item"] == ALL) & ~card["condition"].str.startswith("against ")]
+    changes = whole["condition"].str.partition(": ")[2]
     for name, limit in required.items():
         if name in factors:
-            about = pd.Series([one.partition(": ")[2] for one in whole["condition"]], index=whole.index, dtype=str)
-            rows = whole[whole["metric"].isin(["loss_of_accuracy", "gain_of_yes"]) & about.isin(factors[name])]
-            beyond, said = rows["value"].abs().where(rows["metric"] == "gain_of_yes", rows["value"]), "allowed at most"
-            failed = rows[~(beyond <= limit)]
+            tested = whole["metric"].isin(["loss_of_accuracy", "gain_of_yes"])
+            rows, said = whole[tested & changes.isin(factors[name])], "at most"
         else:
-            rows = whole[(whole["metric"] == name) & ~whole["condition"].str.contains(": ")]
-            failed, said = rows[~(rows["value"] >= limit)], "required at least"
-        for row in failed.to_dict("records"):
-            value = f"{row['value']:.3f}, n {row['n']}" if row["n"] else "not known, as no case has a verdict"
-            missed.append(f"{row['system']}, {row['condition']}: {name} {value}; {said} {limit:g}")
+            rows, said = whole[(whole["metric"] == name) & (changes == "")], "at least"
+        for row in rows.to_dict("records"):
+            low, high, least = row["low"], row["high"], limit
+            if row["metric"] == "gain_of_yes":  # yes gained or lost, either way
+                low, high = max(low, -high), max(high, -low)
+            if name in factors:
+                low, high, least = -high, -low, -limit
+            state = MET if low >= least else MISSED if high < least else OPEN
+            value = f"{row['value']:.3f} ({row['low']:.3f} to {row['high']:.3f})" if row["n"] else "not known"
+            line = f"{row['system']}, {row['condition']}: {name} {value}, n {row['n']}; {said} {limit:g}"
+            found.append((state, line))
         if rows.empty:
-            missed.append(f"{name}: not measured")
-    return missed
+            found.append((MISSED, f"{name}: not measured"))
+    return found

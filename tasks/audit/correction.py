@@ -1,37 +1,30 @@
 """From card to score: a system's mean scores corrected for the judge's error rates on the cases of its card.
 
 Rogan and Gladen's estimate (1978) with Jeffreys posteriors of the rates (`tasks.statistics.misclassification`). It
-assumes that the judge errs on the scored texts as it does on the cases, kinds mixed as on the card. Rows "rates off by
-0.05" show what happens where it does not.
+assumes that the judge errs on the scored texts as it does on the cases, kinds mixed as on the card. Rows "any mix of
+kinds" and "rates off by 0.05" show what happens where it does not.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from tasks.audit.card import ALL
+from tasks.audit.card import ALL, ENOUGH
+from tasks.measures.described import METRICS
 from tasks.statistics.intervals import mean_interval
 from tasks.statistics.metric_rows import Row, metric_row, metric_table
 from tasks.statistics.misclassification import (
     MIN_INFORMEDNESS,
+    MIXED,
     SHIFTS,
-    TURNS,
     Corrected,
     corrected_mean,
-    turning_shift,
 )
 from tasks.statistics.prediction_powered import powered_share
 
-TASKS: Mapping[str, str] = {
-    "claim_recall": "claims",
-    "claim_precision": "claims",
-    "claims_supported": "grounding",
-    "omission_share": "omissions",
-    "citation_recall": "citation recall",
-    "citation_precision": "citation precision",
-}
+TASKS: Mapping[str, str] = {name: metric.task for name, metric in METRICS.items() if metric.task is not None}
 """Task of the card whose cases are judged as the score's items are; other scores are not corrected."""
 TRUE_SHARES = (0.5, 0.8, 0.95)
 """Shares of yes in the texts to be scored, for which labels are planned."""
@@ -45,8 +38,8 @@ def corrected_rows(
 ) -> tuple[pd.DataFrame, list[str]]:
     """METRICS named ``..._corrected`` of whole texts, and why a score is not corrected.
 
-    Rows "rates off by 0.05" are the curve of the score over shifts of the judge's rates; rows ``..._turns_over_at`` of
-    two systems have the shift at which their order may be the other way round (`turning_shift`).
+    The row "all, any mix of kinds" has the range over all mixes of the kinds of cases that the texts may be like. Rows
+    "rates off by 0.05" are the curve of the score over shifts of the judge's rates. None is wider than 1.
 
     ``scores``: DOCUMENT_SCORES. ``metrics``: their METRICS, from which the number of unscored texts is taken.
     ``verdicts``: the VERDICTS of one judge.
@@ -59,18 +52,26 @@ def corrected_rows(
     whole = scores[(scores["item"] == ALL) & scores["metric"].isin(TASKS)]
     for key, group in whole.groupby(keys, sort=True):
         stage, system, condition, item, metric = map(str, key)
-        own = cases[cases["task"] == TASKS[metric]]
+        values, own = group["value"].to_numpy(dtype=float), cases[cases["task"] == TASKS[metric]]
         if reason := _unfit(own):
             refused[metric] = reason
             continue
-        values = group["value"].to_numpy(dtype=float)
+        found = _corrected(values, own, seed=seed)
+        mixed = _mixed(values, own, seed=seed)
+        if not (found.high - found.low <= 1 and mixed[1] - mixed[0] <= 1):
+            refused[metric] = "its range over mixes of the card's kinds of cases is wider than 1"
+            continue
+        ends = {item: (found.low, found.high), f"{item}{MIXED}": mixed}
+        for shift in SHIFTS:
+            shifted = _corrected(values, own, seed=seed, shift=shift)
+            ends[f"{item}, rates off by {shift:g}"] = shifted.low, shifted.high
         known: Row = {"stage": stage, "system": system, "condition": condition, "unscored": int(missing.get(key, 0))}
-        for shift in (0.0, *SHIFTS):
-            found = _corrected(values, own, seed=seed, shift=shift)
-            about = item if not shift else f"{item}, rates off by {shift:g}"
-            found_row = metric_row(f"{metric}_corrected", found.value, found.low, found.high, n=len(values), **known)
-            rows.append({**found_row, "item": about})
-    table = metric_table([*rows, *_turn_rows(whole, cases)], seed=seed, provenance=provenance)
+        rows += [
+            {**metric_row(f"{metric}_corrected", found.value, low, high, n=len(values), **known), "item": about}
+            for about, (low, high) in ends.items()
+            if high - low <= 1
+        ]
+    table = metric_table(rows, seed=seed, provenance=provenance)
     return table, [f"{metric} is not corrected: {reason}" for metric, reason in sorted(refused.items())]
 
 
@@ -85,28 +86,26 @@ def _unfit(cases: pd.DataFrame) -> str | None:
     return None
 
 
-def _corrected(values: np.ndarray, cases: pd.DataFrame, *, seed: int, shift: float) -> Corrected:
+def _corrected(values: np.ndarray, cases: pd.DataFrame, *, seed: int, shift: float = 0.0) -> Corrected:
     known = (cases["truth"].to_numpy(dtype=bool), cases["judged"].to_numpy(dtype=bool))
     return corrected_mean(values, *known, cases["document"].to_numpy(), seed=seed, shift=shift)
 
 
-def _turn_rows(whole: pd.DataFrame, cases: pd.DataFrame) -> list[Row]:
-    """For every two systems, the shift of the judge's rates at which the order of their corrected scores may turn."""
-    rows: list[Row] = []
-    about = ["stage", "condition", "item", "metric"]
-    for key, group in whole.groupby(about, sort=True):
-        *named, metric = key
-        own = cases[cases["task"] == TASKS[str(metric)]]
-        if _unfit(own):
-            continue
-        truth, judged = own["truth"].to_numpy(dtype=bool), own["judged"].to_numpy(dtype=bool)
-        rates = float(judged[truth].mean()), float((~judged[~truth]).mean())
-        means = group.groupby("system", sort=True)["value"].agg(["mean", "size"])
-        for (a, first), (b, second) in combinations(means.iterrows(), 2):
-            value, n = turning_shift(first["mean"], second["mean"], *rates), int(min(first["size"], second["size"]))
-            place = dict(zip(about, named, strict=False))
-            rows.append(metric_row(f"{metric}{TURNS}", value, n=n, system=f"{a} against {b}", **place))
-    return rows
+def _mixed(values: np.ndarray, cases: pd.DataFrame, *, seed: int) -> tuple[float, float]:
+    """Ends of the intervals of the corrected mean over all mixes of kinds; nan where the judge may be uninformative.
+
+    The corrected mean is monotonic in either rate: texts of the kinds that are judged best and worst have its ends.
+    Kinds with fewer than `ENOUGH` cases are left out where there are others.
+    """
+    sides = []
+    for truth in (True, False):
+        side = cases[cases["truth"] == truth]
+        right = side["judged"].eq(truth).groupby(side["kind"]).agg(["mean", "size"])
+        rates = right.loc[right["size"] >= ENOUGH, "mean"].astype(float)
+        ends = dict.fromkeys([rates.idxmin(), rates.idxmax()]) if len(rates) else {}
+        sides.append([side[side["kind"] == kind] for kind in ends] or [side])
+    found = [_corrected(values, pd.concat(pair), seed=seed) for pair in product(*sides)]
+    return float(np.min([one.low for one in found])), float(np.max([one.high for one in found]))
 
 
 def label_half_width(rates: tuple[float, float] | None, share: float, items: int, labels: int, *, seed: int) -> float:
@@ -122,8 +121,7 @@ def label_half_width(rates: tuple[float, float] | None, share: float, items: int
         _, low, high = mean_interval(truth[:labels])
         if rates is not None:
             judged = np.where(truth, rng.random(items) < rates[0], rng.random(items) >= rates[1])
-            found = powered_share(truth[:labels], judged[:labels], judged[labels:], seed=study)
-            low, high = found.low, found.high
+            _, low, high = powered_share(truth[:labels], judged[:labels], judged[labels:], seed=study)
         widths.append((high - low) / 2)
     return float(np.mean(widths))
 

@@ -15,11 +15,10 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from schemas.tables.columns import typed
-from schemas.tables.note_qa import PLANTED
 from tasks.audit.claims import joined
 from tasks.judges.changes import change
 from tasks.judges.planted import MIN_WORDS, PlantedCitation, PlantedOmission, is_gone
+from tasks.measures.note_qa.answering import CASES
 from tasks.text.sentences import sentences
 
 STREAM = 103
@@ -100,7 +99,7 @@ def _alike(one: str, other: str) -> float:
 
 
 def further_answers(planted: pd.DataFrame, questions: pd.DataFrame, *, seed: int) -> pd.DataFrame:
-    """Wrong answers (PLANTED) in free text: two choices, the right one with another number, or a part of the right one.
+    """Wrong answers (`CASES`) in free text: two choices, the right one with another number, or a part of the right one.
 
     ``planted``: answers whose questions are asked; ``questions``: QUESTIONS. Those in part follow all others.
     """
@@ -117,7 +116,7 @@ def further_answers(planted: pd.DataFrame, questions: pd.DataFrame, *, seed: int
         part = _part(right, bool(parts.integers(2)))
         if part is not None:
             in_part.append((patient, question, "free_text", "right in part", f"{part}.", False))
-    return typed(pd.DataFrame([*rows, *in_part], columns=list(PLANTED.columns)), PLANTED)
+    return pd.DataFrame([*rows, *in_part], columns=CASES)
 
 
 _PAIR = re.compile(r"^(?!As )(?P<first>[^,\d]+) and (?P<second>[^,\d]+)$")

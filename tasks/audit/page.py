@@ -14,7 +14,7 @@ from tasks.audit.comparisons import ALL
 from tasks.audit.practice import CONDITION
 from tasks.reporting.display import percent, read_template, render
 from tasks.reporting.evaluation_text import DRY_RUN
-from tasks.statistics.paired_verdicts import LEVEL
+from tasks.statistics.sign_flips import LEVEL
 
 SHOWN = 12
 """Changed pairs that are shown for each judge and factor."""

@@ -145,15 +145,14 @@ async def judge_answers(
     planted = planted_answers(questions, wordings, asked, free_text=params.free_text, seed=seed)
     if params.free_text:
         planted = pd.concat([planted, further_answers(planted, questions, seed=seed)], ignore_index=True)
-    judged, _ = await judge_outputs(planted.assign(version="planted"), questions, 1, ask)
-    keys = ["question", "form", "variant"]
-    verdicts, about = judged.set_index(keys)["verdict"], questions.set_index("question").to_dict("index")
-    rows = []
-    for number, row in enumerate(planted.to_dict("records")):
+    judged, _ = await judge_outputs(planted, questions, 1, ask)
+    verdicts = judged["value"].astype(object).map({1.0: True, 0.0: False}).where(judged["value"].notna(), None)
+    about, rows = questions.set_index("question").to_dict("index"), []
+    for number, (row, found) in enumerate(zip(planted.to_dict("records"), verdicts, strict=True)):
         question, kind = about[row["question"]], f"{row['form'].replace('_', ' ')}: {row['variant']}"
         right = dict(zip("ABCDE", json.loads(question["choices"]), strict=False))[question["answer"]]
         premise = f"{question['wording']}\nRight answer: {question['answer']}: {right}"
-        claim, found = f"{question['wording']} {row['output']}", verdicts.get(tuple(row[key] for key in keys))
+        claim = f"{question['wording']} {row['output']}"
         rows.append(case_row(f"a{number:04d}", "answers", kind, row["question"], premise, claim, row["right"], found))
     return rows
 

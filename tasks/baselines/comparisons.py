@@ -1,10 +1,9 @@
 """All systems together: their provenance, test records without a prediction, and comparisons between models.
 
 Pairs of models are compared on the same test records by approximate randomisation (Noreen 1989; Yeh 2000). P-values are
-adjusted for all comparisons of a table by step-down maxT over the same swaps (Westfall and Young 1993, Algorithm 4.1);
-their smallest value does not grow with the number of comparisons, as that of Holm's adjustment does. Further
-comparisons: a model on regenerated against first notes, as regeneration selects (a note is rewritten until it passes);
-and neural-text with each deviation of SimSUM's released code, alone and all together.
+adjusted for all comparisons of a table by step-down maxT over the same swaps. Further comparisons: a model on
+regenerated against first notes, as regeneration selects (a note is rewritten until it passes); and neural-text with
+each deviation of SimSUM's released code, alone and all together.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,6 +24,7 @@ from tasks.baselines.targets import Flags, Floats, Integers, Parts, Target, deci
 from tasks.network.evidence import EVIDENCE_SETTINGS
 from tasks.statistics.intervals import linearised_interval, mean_interval
 from tasks.statistics.metric_rows import COMPUTED, Row, metric_row, metric_table
+from tasks.statistics.sign_flips import step_down
 
 TABULAR = (bn_tab.SYSTEM, xgboost_tab.SYSTEM)
 TEXTUAL = (neural_text.TEXT, neural_text.TEXT_TAB, bn_text.SYSTEM, bn_text.CALIBRATED)
@@ -163,27 +163,15 @@ def _repeated(terms: tuple[Floats, Floats], chosen: Integers, seeds: int) -> tup
     return part, whole
 
 
-_TIE = 1e-9
-
-
 def adjusted_p(observed: Floats, swapped: Floats) -> Floats:
     """Family-wise p-values (m,) of differences (m,) and their swapped values (m, draws), by step-down maxT.
 
     Differences are divided by the standard deviation of their swaps, which puts symptoms with many and with few cases
     on one scale. One that no swap changes has p 1.
     """
-    draws = swapped.shape[1]
-    scale = np.sqrt((swapped**2).sum(axis=1) / max(draws, 1))
-    sizes, peers = (
-        np.divide(np.abs(d), s, out=np.zeros_like(d), where=s > 0)
-        for d, s in ((observed, scale), (swapped, np.broadcast_to(scale[:, None], swapped.shape)))
-    )
-    order = np.argsort(-sizes, kind="stable")
-    largest = np.maximum.accumulate(peers[order][::-1], axis=0)[::-1]  # over this difference and all smaller ones
-    exceeded = (largest >= sizes[order][:, None] - _TIE).sum(axis=1)
-    p = np.empty(len(observed))
-    p[order] = np.maximum.accumulate((1 + exceeded) / (1 + draws))
-    return p
+    scale = np.sqrt((swapped**2).sum(axis=1) / max(swapped.shape[1], 1))
+    per = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+    return step_down(np.abs(observed) * per, [(np.abs(swapped) * per[:, None]).T])
 
 
 def paired_rows(

@@ -1,7 +1,7 @@
 """Changes a claim by script so that it is no longer true: negation, number, side, body part or drug.
 
 A change that would not yield a possible sentence is not made. Terms and patterns come from the YAML files of this
-package, which no judge reads; drugs and body parts are exchanged for others inside or outside the judge's lexicon.
+package, which no judge reads; drugs and body parts are exchanged for common or uncommon others.
 """
 
 import re
@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 import yaml
-
-from tasks.simulator.judge.lexicon import lexicon, stem
 
 
 @lru_cache(maxsize=4)
@@ -31,29 +29,35 @@ def pattern(file: str, name: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"%(\w+)%", lambda found: "|".join(listed[found[1]]), listed["patterns"][name]))
 
 
+def put(text: str, match: re.Match[str], other: str, group: str | int = 0) -> str:
+    """The text with ``other`` in place of the match, or of a group of it."""
+    return text[: match.start(group)] + other + text[match.end(group) :]
+
+
+def leave_out(sentence: str, match: re.Match[str]) -> str:
+    """The sentence without the match, with the article before it adapted."""
+    before, after = sentence[: match.start()], sentence[match.end() :]
+    before = re.sub(r"\b([Aa])n? $", lambda found: f"{found[1]}{'n' if after[0] in 'aeiou' else ''} ", before)
+    return f"{before}{after}" if before else after[0].upper() + after[1:]
+
+
 @dataclass(frozen=True)
 class Terms:
     """Groups of exchangeable terms; each term is a tuple of synonyms, the first of which is written."""
 
     groups: tuple[tuple[tuple[str, ...], ...], ...]
     plurals: dict[str, str]
-    known: frozenset[str]  # stems in the judge's lexicon
-    endings: tuple[str, ...] = ()  # endings that the judge recognises
+    uncommon: list[str]
 
     def plural(self, term: str) -> str:
         """The plural of a term."""
         return self.plurals.get(term, f"{term}s")
 
-    def inside(self, term: str) -> bool:
-        """Whether the judge's lexicon contains the term or recognises its ending."""
-        known = any(stem(lexicon().same.get(word, word)) in self.known for word in term.split())
-        return known or term.endswith(self.endings)
-
 
 @lru_cache(maxsize=1)
 def drug() -> Terms:
     """Drugs by class."""
-    return Terms(_groups("drugs"), {}, lexicon().drugs, lexicon().drug_endings)
+    return Terms(_groups("drugs"), {}, words("terms")["uncommon"]["drugs"])
 
 
 @lru_cache(maxsize=1)
@@ -72,7 +76,7 @@ def plausible_claims() -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def body_part() -> Terms:
     """Body parts by region."""
-    return Terms(_groups("body_parts"), dict(words("terms")["plurals"]), lexicon().body)
+    return Terms(_groups("body_parts"), dict(words("terms")["plurals"]), words("terms")["uncommon"]["body_parts"])
 
 
 def _groups(key: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
@@ -80,7 +84,7 @@ def _groups(key: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
 
 
 def change_term(claim: str, terms: Terms, random: np.random.Generator, *, outside: bool) -> str | None:
-    """``claim`` with its first term exchanged for another of the group, outside or inside the judge's lexicon.
+    """``claim`` with its first term exchanged for another of the group, an uncommon one if ``outside``.
 
     The new term does not occur in the claim. None if the claim has no term, or the group no other such term.
     """
@@ -91,7 +95,7 @@ def change_term(claim: str, terms: Terms, random: np.random.Generator, *, outsid
         match = re.search(either, claim, re.IGNORECASE)
         if match is not None:
             others = [other[0] for other in group if other is not term and other[0] not in claim.lower()]
-            others = [other for other in others if terms.inside(other) is not outside]
+            others = [other for other in others if (other in terms.uncommon) is outside]
             if not others:
                 return None
             other = others[int(random.integers(len(others)))]
@@ -110,7 +114,7 @@ def _replaced(claim: str, match: re.Match[str], other: str) -> str:
 
 KINDS = ("negation", "number", "side", "body part", "drug")
 OUTSIDE = ", outside the lexicon"
-"""Added to the kind of a change whose new term is not in the judge's word lists."""
+"""Added to the kind of a change whose new term is uncommon."""
 
 _SIDES = {"left": "right", "right": "left"}
 _TEMPERATURES = ((35.0, 41.5, (36.6, 37.2, 38.1, 38.9, 39.6)), (95.0, 106.0, (98.1, 99.2, 100.8, 102.1, 103.4)))
@@ -141,7 +145,7 @@ def _number(claim: str, random: np.random.Generator) -> str | None:
     if not possible:
         return None
     match, other = possible[int(random.integers(len(possible)))]
-    return claim[: match.start()] + other + claim[match.end() :]
+    return put(claim, match, other)
 
 
 def _other(match: re.Match[str], random: np.random.Generator) -> str | None:
@@ -176,7 +180,7 @@ def _side(claim: str, random: np.random.Generator) -> str | None:
     if len(set(re.findall(r"\b(left|right|bilateral\w*|both)\b", claim.lower()))) != 1:
         return None  # "left more than left"
     match = pattern("terms", "sided").search(claim)
-    return claim[: match.start()] + _SIDES[match.group()] + claim[match.end() :] if match else None
+    return put(claim, match, _SIDES[match.group()]) if match else None
 
 
 def _body_part(claim: str, random: np.random.Generator, *, outside: bool) -> str | None:

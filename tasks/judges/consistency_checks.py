@@ -9,7 +9,7 @@ import pandas as pd
 
 from schemas.tables.columns import typed
 from schemas.tables.evaluation import PLANTED_CASES, PLANTED_VERDICTS
-from tasks.judges.simulated_notes import ERRING, STRIDE, WRITER, compacted, error_to_be_written, written
+from tasks.judges.simulated_notes import ERRING, STRIDE, WRITER, compacted, written
 from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Reply
 from tasks.llm.prompts import render
@@ -57,14 +57,14 @@ def _erring_and_usual(
         return any(wanted[key] for key in keys)
 
     if want(*NOTE_KINDS):
-        kind = error_to_be_written(prompt, ERRING, number)
-        if kind is not None and wanted.get(kind):
-            yield "consistency", kind, written(prompt, ERRING, number)[0].text, None
+        for erring in written(prompt, ERRING, number, {kind for kind, left in wanted.items() if left})[:1]:
+            if erring.error is not None:
+                yield "consistency", erring.error.kind, erring.text, None
     if not want("none, consistency", "none, compact", *COMPACT_KINDS):
         return
-    if error_to_be_written(prompt, WRITER, number) is not None:
+    if not (faultless := written(prompt, WRITER, number, {None})):
         return
-    usual = written(prompt, WRITER, number)[0]
+    usual = faultless[0]
     yield "consistency", "none", usual.text, None
     for model, keys in ((ERRING, COMPACT_KINDS), (WRITER, ("none, compact",))):
         if want(*keys):

@@ -19,6 +19,8 @@ from tasks.transport.untrusted import read_bytes
 
 STAGE, LABELS = "human_labels", "human labels"
 COLUMNS = ("item", "judged", "label")
+TAKE = "take"
+"""Column that numbers the times that the same was asked."""
 _YES, _NO = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no")
 """With the form in which pandas and spreadsheets save a column of numbers that has gaps."""
 
@@ -35,16 +37,17 @@ def parse_labels(name: str, text: str) -> pd.DataFrame:
     """Verdicts and labels of CSV text with the columns item, judged, label and, optionally, cluster (the note).
 
     ``judged`` is boolean; ``label`` is boolean, missing for items without a human label. Without the column cluster,
-    each item is a cluster. Raises ValueError naming the file and the row for missing columns, duplicate items and
-    values other than 0/1 (or 0.0/1.0), true/false or yes/no.
+    each item is a cluster, with its repeated takes if a column numbers them (`TAKE`). Raises ValueError naming the file
+    and the row for missing columns, duplicate items and values other than 0/1 (or 0.0/1.0), true/false or yes/no.
     """
     raw = pd.read_csv(StringIO(text), dtype="str", keep_default_na=False)
     missing = [name for name in COLUMNS if name not in raw]
     if missing:
         raise ValueError(f"{name}: columns {', '.join(missing)} missing; found {', '.join(raw.columns)}")
-    twice = raw.loc[raw["item"].duplicated(), "item"]
+    twice = raw.loc[raw.duplicated([one for one in ("item", TAKE) if one in raw]), "item"]
     if not twice.empty:
-        raise ValueError(f"{name}: item {twice.iloc[0]!r} occurs more than once; keep one row per item")
+        said = f"keep one row per item, or number its takes in a column {TAKE}"
+        raise ValueError(f"{name}: item {twice.iloc[0]!r} occurs more than once; {said}")
     judged = [_flag(name, at, "judged", value) for at, value in enumerate(raw["judged"], 2)]
     labels = [_flag(name, at, "label", value) if value.strip() else None for at, value in enumerate(raw["label"], 2)]
     flags = {"judged": pd.array(judged, dtype="boolean"), "label": pd.array(labels, dtype="boolean")}
@@ -82,8 +85,7 @@ def label_rows(
 ) -> pd.DataFrame:
     """METRICS of one judge: share judged true, both estimates of the share that is true, and the errors it finds.
 
-    ``labels`` has the columns item, judged, label and cluster (`read_labels`). ``effective_labels`` is the number of
-    labels that would be as certain as the powered estimate without a judge.
+    ``labels`` has the columns item, judged, label and cluster (`read_labels`).
     """
     known, other = labels[labels["label"].notna()], labels[labels["label"].isna()]
     truth, judged = known["label"].to_numpy(dtype=bool), known["judged"].to_numpy(dtype=bool)
@@ -97,8 +99,7 @@ def label_rows(
     rows = [
         mean_row("labelled_share", truth, clusters=clusters, seed=seed),
         metric_row("judged_share", float(labels["judged"].mean()) if len(labels) else NAN, n=len(labels)),
-        metric_row("powered_share", powered.value, powered.low, powered.high, n=len(known)),
-        metric_row("effective_labels", powered.effective_labels, n=len(known)),
+        metric_row("powered_share", *powered, n=len(known)),
         metric_row("corrected_share", *shares, n=len(labels)),
         metric_row("corrected_share_possible", float(corrected.inside), n=len(known)),
     ]

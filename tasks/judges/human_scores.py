@@ -15,8 +15,9 @@ import pandas as pd
 from scipy import stats
 
 from tasks.statistics.agreement import FEWEST_PAIRS, SIGNED, Correlation, correlation, correlation_interval
-from tasks.statistics.intervals import Interval, statistic_difference_interval
+from tasks.statistics.intervals import Floats, Interval, statistic_difference_interval
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, statistic_row
+from tasks.statistics.sign_flips import DRAWS, FEWEST, Differences, adjusted_p
 
 STAGE = "human_agreement"
 KINDS: tuple[Correlation, ...] = ("pearson", "spearman", "kendall")
@@ -40,6 +41,7 @@ NOTHING = r"no (?:claims are|fact is) listed"
 """Reason of a text that was read and holds nothing to judge."""
 HUMAN = ("FactualRecall", "OmissionRate", "FactualPrecision", "HallucinationRate", "FactualF1")
 RATE = "HallucinationRate"
+_ROUNDING = 1e-9
 Strata = Mapping[str, npt.NDArray[np.bool_]]
 """Which summaries of a table belong to each part of it."""
 
@@ -84,6 +86,72 @@ def difference_rows(
                 about["unscored"] = len(part) - len(all_three)
                 rows.append(metric_row("pearson_difference", *found, n=len(all_three), **about))
     return rows
+
+
+def within_rows(table: pd.DataFrame, metrics: Sequence[str], human: Sequence[str], **shared: Any) -> list[Row]:
+    """Pearson's r within documents: of the deviations of summaries from their document's means.
+
+    A metric that only tells easy documents from hard ones has none. Documents with one summary count as unscored; there
+    are no rows without others.
+    """
+    rows = []
+    for score in human:
+        for metric in metrics:
+            both = table.dropna(subset=[metric, score])
+            groups = both.groupby("document")[[metric, score]]
+            several = (groups.transform("size") > 1).to_numpy()
+            apart = both[[metric, score]] - groups.transform("mean")
+            apart = apart.where(apart.abs() > _ROUNDING * both[[metric, score]].abs().max(), 0.0)[several]
+            found = correlation_interval(apart[metric], apart[score], "pearson", clusters=both["document"][several])
+            about: Row = {"item": metric, "condition": f"{score}, {ALL}", "unscored": len(table) - len(apart), **shared}
+            rows.append(metric_row("pearson_within_documents", *found, n=len(apart), **about))
+    return [row for row in rows if row["n"]]
+
+
+def adjusted_rows(
+    table: pd.DataFrame,
+    pairs: Sequence[tuple[str, str]],
+    human: Sequence[str],
+    *,
+    seed: int,
+    draws: int = DRAWS,
+    **shared: Any,
+) -> list[Row]:
+    """P-values of all `difference_rows` of all summaries, adjusted for their number (`adjusted_p`).
+
+    What each document adds to a difference are the jackknife's pseudo-values (Tukey 1958). Differences on fewer than
+    `FEWEST` documents are not tested.
+    """
+    rows: list[Row] = []
+    family: list[Differences] = []
+    documents, names = pd.factorize(table["document"])[0], {*human, *(name for pair in pairs for name in pair)}
+    values = {name: table[name].to_numpy(dtype=float) for name in names}
+    for score in human:
+        for first, second in pairs:
+            columns = np.stack([values[name] for name in (first, second, score)])
+            kept = ~np.isnan(columns).any(axis=0)
+            records, place = np.unique(documents[kept], return_inverse=True)
+            one, other = (_sizes(columns[at, kept], columns[2, kept], place) for at in (0, 1))
+            if len(records) >= FEWEST and not np.isnan(one - other).any():
+                about: Row = {"item": f"{first} - {second}", "condition": f"{score}, {ALL}", **shared}
+                rows.append({"n": int(kept.sum()), "unscored": int((~kept).sum()), **about})
+                family.append(Differences(records, one - other))
+    p = adjusted_p(family, np.random.default_rng(seed), draws) if family else np.zeros(0)
+    return [metric_row("p_value_adjusted", float(one), **row) for row, one in zip(rows, p, strict=True)]
+
+
+def _sizes(metric: Floats, score: Floats, document: npt.NDArray[np.intp]) -> Floats:
+    """Pseudo-values (documents,) of the size of Pearson's r; nan where it is undefined."""
+    x, y = metric - metric.mean(), score - score.mean()
+    sums = np.stack([np.bincount(document, weights) for weights in (np.ones_like(x), x, y, x * x, y * y, x * y)])
+
+    def pearson(n: Floats, x: Floats, y: Floats, xx: Floats, yy: Floats, xy: Floats) -> Floats:
+        spread = np.maximum(n * xx - x * x, 0) * np.maximum(n * yy - y * y, 0)
+        return np.divide(n * xy - x * y, np.sqrt(spread), out=np.full_like(spread, np.nan), where=spread > 0)
+
+    documents, total = sums.shape[1], sums.sum(axis=1, keepdims=True)
+    whole, without = pearson(*total), pearson(*(total - sums))
+    return np.sign(whole) * (documents * whole - (documents - 1) * without)
 
 
 def rank_rows(table: pd.DataFrame, metrics: Sequence[str], human: Sequence[str], **shared: Any) -> list[Row]:

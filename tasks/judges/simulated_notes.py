@@ -4,7 +4,7 @@ They are the notes that the write and compact stages would get from the simulato
 sent.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import pandas as pd
 
@@ -14,7 +14,6 @@ from tasks.llm.calls import Message
 from tasks.notes.writing import conversation, note_messages, sample_index
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.truth import Truth, compact_truth, truth
-from tasks.simulator.writer.notes import planned_error
 
 WRITER, ERRING = "vignette-writer", "vignette-writer-calibration"
 """Models of the simulator: the usual writer, and one that plants an error in most texts."""
@@ -27,14 +26,9 @@ GoldNotes = dict[str, dict[int, Truth]]
 """First notes and compact versions with their truth, by version and record."""
 
 
-def written(prompt: str, model: str, number: int) -> tuple[Truth, ...]:
-    """The notes of a reply to ``prompt``; ``number`` is the sample index."""
-    return truth(_request(note_messages(prompt), model, number))
-
-
-def error_to_be_written(prompt: str, model: str, number: int) -> str | None:
-    """The kind of error in the first of the notes that `written` would return."""
-    return planned_error(_request(note_messages(prompt), model, number))
+def written(prompt: str, model: str, number: int, errors: Container[str | None] | None = None) -> tuple[Truth, ...]:
+    """The notes of a reply to ``prompt``; ``number`` is the sample index. ``errors``: as in `truth`."""
+    return truth(_request(note_messages(prompt), model, number), errors=errors)
 
 
 def compacted(prompt: str, note: Truth, model: str, number: int) -> Truth:

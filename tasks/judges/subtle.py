@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from tasks.judges.changes import change, pattern, words
+from tasks.judges.changes import change, leave_out, pattern, put, words
 from tasks.text.sentences import sentences
 
 UNITS = {"day": "week", "week": "month", "month": "week", "year": "month", "hour": "day"}
@@ -98,7 +98,7 @@ def _other_unit(sentence: str) -> str | None:
     match = _find("duration", sentence)
     if match is None or (match["unit"] == "week" and match["number"].isdigit() and int(match["number"]) > 12):
         return None
-    return sentence[: match.start("unit")] + UNITS[match["unit"]] + sentence[match.end("unit") :]
+    return put(sentence, match, UNITS[match["unit"]], "unit")
 
 
 def _other_order(sentence: str) -> str | None:
@@ -107,7 +107,7 @@ def _other_order(sentence: str) -> str | None:
         return None
     if len(re.findall(r"\b(?:before|after|morning|evening)\b", sentence)) > 1:
         return None
-    return sentence[: match.start()] + _ORDERS[match.group()] + sentence[match.end() :]
+    return put(sentence, match, _ORDERS[match.group()])
 
 
 def _other_degree(note: str, sentence: str) -> str | None:
@@ -118,7 +118,7 @@ def _other_degree(note: str, sentence: str) -> str | None:
     other = _DEGREES[match[1]]
     if f"{other}{match['of']}" in note:
         return None
-    return sentence[: match.start()] + other + sentence[match.end(1) :]
+    return put(sentence, match, other, 1)
 
 
 def _without_last_item(note: str, sentence: str) -> str | None:
@@ -153,11 +153,8 @@ def _hedged(sentence: str) -> str | None:
 def _without_qualifier(sentence: str, match: re.Match[str] | None) -> str | None:
     if match is None or _find("denial", sentence):  # "denies thirst" entails "denies severe thirst"
         return None
-    before, after = sentence[: match.start()], sentence[match.end() :]
-    if re.search(r"\b(?:and|or|to) $", before):  # "mild to severe pain"
-        return None
-    before = re.sub(r"\b([Aa])n? $", lambda found: f"{found[1]}{'n' if after[0] in 'aeiou' else ''} ", before)
-    return f"{before}{after}" if before else after[0].upper() + after[1:]
+    beside = re.search(r"\b(?:and|or|to) $", sentence[: match.start()])  # "mild to severe pain"
+    return None if beside else leave_out(sentence, match)
 
 
 def subtle_claims(note: str, sentence: str) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ A stage builds `Call`s, awaits its `Ask`, and turns each `Answer` into a value o
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
@@ -19,6 +19,8 @@ class Reply(BaseModel):
     """Base of every structured reply. The docstring of a subclass describes that kind of reply to the model."""
 
     model_config = ConfigDict(extra="forbid")
+    lists: ClassVar[bool] = False
+    """Whether it says what is judged and what that weighs, rather than judges."""
 
 
 @dataclass(frozen=True)

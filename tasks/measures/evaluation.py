@@ -7,7 +7,7 @@ computed on, and those that it lacks, are the same in all of them.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,28 +18,26 @@ import pandas as pd
 from schemas.params import Params
 from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
-from schemas.tables.evaluate import DOCUMENT_SCORES, EVALUATED, NO_OUTPUT, OMITTED_FACTS, UNSCORED_OUTPUTS
+from schemas.tables.evaluate import DOCUMENT_SCORES, EVALUATED, NO_OUTPUT, UNSCORED_OUTPUTS
 from schemas.tables.verdicts import VERDICTS
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures import overlap
 from tasks.measures.doclens import judging as doclens
-from tasks.measures.doclens.judging import metrics_of, output_texts
 from tasks.measures.doclens.writing import Writer, write_outputs, writer
+from tasks.measures.grounding.grounding import NAME as GROUNDING
 from tasks.measures.grounding.grounding import Grounding
-from tasks.measures.measure import Measure, figures
+from tasks.measures.measure import Figured, Measure, figures
 from tasks.measures.measure import in_order as verdicts_in_order
 from tasks.measures.measure import scores as scores_of
-from tasks.measures.med_omit import judging as med_omit
-from tasks.measures.med_omit import metrics as omission_scores
-from tasks.measures.note_qa import judging as note_qa
+from tasks.measures.med_omit.measure import MedOmitMeasure
+from tasks.measures.note_qa.judging import Questions
 from tasks.statistics.metric_rows import metric_table
-from tasks.text.soap import split_soap
-from tasks.texts.document import Document, Tables, documents_of, documents_table, system_names
+from tasks.texts.document import SOURCE, Document, Tables, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet
 
-OVERLAP = "overlap"
-"""Method of unscored rows of references without words."""
+MARKED = (doclens.NAME, GROUNDING)
+"""Measures that read outputs with their citation marks, and take them out themselves."""
 WRITING = "writing"
 """Method of unscored rows of outputs that are missing or could not be written."""
 
@@ -49,7 +47,8 @@ class Plan:
     """What is done with the documents: outputs of the writer, methods, and how each method judges.
 
     ``systems``: all systems, of each of which every document should have an output; ``citing``: those whose citations
-    are judged, and left out where other methods read the outputs.
+    are judged, and left out where other methods read the outputs. ``history``: omissions are those of the subjective
+    parts of outputs, against the history in the dialogue.
     """
 
     metrics: tuple[str, ...]
@@ -57,7 +56,7 @@ class Plan:
     citing: tuple[str, ...]
     writers: tuple[Writer, ...] = ()
     claims: doclens.Plan = field(default_factory=doclens.Plan)
-    omissions: med_omit.Plan = field(default_factory=med_omit.Plan)
+    history: bool = False
 
     def plain(self, documents: Sequence[Document]) -> list[Document]:
         """The documents with outputs without citation marks."""
@@ -84,7 +83,7 @@ def plan_of(chosen: Evaluate, data: DataSet) -> Plan:
         citing,
         writers,
         doclens.Plan(sections, citing=citing, expected=systems),
-        med_omit.Plan("history" if history else "whole"),
+        history,
     )
 
 
@@ -112,37 +111,31 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
         if system in given and system not in one.outputs
     ]
     unscored = {WRITING: unscored_table([*unwritten, *missing])}
-    if "overlap" in plan.metrics:
-        wordless = [one.id for one in documents if one.reference is not None and not overlap.has_words(one.reference)]
-        unscored[OVERLAP] = unscored_table(
-            unscored_row(name, "ROUGE", "the reference has no word") for name in wordless
-        )
     made: Tables = {}
     plain = plan.plain(documents)
     for measure in measures(plan, params):
-        found = await measure.judge(ask, documents)
-        made[measure.name], unscored[measure.name] = found["verdicts"], found["unscored"]
-    if "med_omit" in plan.metrics:
-        encode = med_omit.name_encoder(params.embed)
-        made |= await med_omit.judge(ask("judge"), plain, plan.omissions, params.med_omit, encode)
-        unscored[omission_scores.STAGE] = made.pop("unscored")
-    if "qa" in plan.metrics:
-        made |= await note_qa.judge(ask, plain, plan.systems, params.note_qa, seed=params.seed)
-        unscored[note_qa.STAGE] = made.pop("unscored")
-    failed = [_unscored(rows, method, plan.systems) for method, rows in unscored.items()]
+        found = dict(await measure.judge(ask, documents if measure.name in MARKED else plain))
+        made[measure.name], unscored[measure.name] = found.pop("verdicts"), found.pop("unscored")
+        made |= found
+    failed = [unscored_outputs(rows, method, plan.systems) for method, rows in unscored.items()]
     return {**made, "documents": documents_table(documents), "unscored": pd.concat(failed, ignore_index=True)}
 
 
 def measures(plan: Plan, params: Params) -> list[Measure]:
-    """The measures that the plan chooses."""
-    every: list[Measure] = [
-        doclens.DocLensMeasure(plan.claims, params.doclens),
-        Grounding(plan.claims, params.doclens),
-    ]
-    return [measure for measure in every if measure.name in plan.metrics]
+    """The measures that the plan chooses; a stage has the params of these only."""
+    every: Mapping[str, Callable[[], Measure]] = {
+        "doclens": lambda: doclens.DocLensMeasure(plan.claims, params.doclens),
+        "grounding": lambda: Grounding(plan.claims, params.doclens),
+        "med_omit": lambda: MedOmitMeasure.of(
+            params, plan.systems, history=plan.history, beside_overlap=overlap.NAME in plan.metrics
+        ),
+        "qa": lambda: Questions(plan.systems, params.note_qa, params.seed),
+        "overlap": lambda: overlap.OverlapMeasure(plan.systems, plan.claims.sections, params.overlap),
+    }
+    return [measure() for chosen, measure in every.items() if chosen in plan.metrics]
 
 
-def _unscored(rows: pd.DataFrame, method: str, systems: Sequence[str]) -> pd.DataFrame:
+def unscored_outputs(rows: pd.DataFrame, method: str, systems: Sequence[str]) -> pd.DataFrame:
     """UNSCORED rows of a method as UNSCORED_OUTPUTS: a step ``... of SYSTEM`` concerns that system, others all."""
     named = [_split_step(step, systems) for step in rows["step"]]
     steps, owners = [step for step, _ in named], [system for _, system in named]
@@ -157,10 +150,7 @@ def _split_step(step: str, systems: Sequence[str]) -> tuple[str, str | None]:
 
 
 SORTED: Mapping[str, Sequence[str]] = {
-    "facts": ["document", "fact"],
-    "omitted": ["document", "system", "fact"],
-    "differences": ["document", "system"],
-    "answered": note_qa.KEY,
+    "questions": ["question"],
     "unscored": ["document", "system", "method", "step"],
 }
 """Order of tables before scores are computed: sums of floats depend on it."""
@@ -172,25 +162,19 @@ def in_order(made: Mapping[str, Any]) -> Tables:
     for name, table in made.items():
         if name in SORTED:
             found[name] = table.sort_values(SORTED[name], ignore_index=True, kind="stable")
-        elif list(table) == list(VERDICTS.columns):
+        elif _is_verdicts(table):
             found[name] = verdicts_in_order(table)
     return found
 
 
-JUDGED: Mapping[str, str] = {
-    "doclens": "value",
-    "grounding": "value",
-    "omitted": "omitted",
-    "answered": "score",
-    "planted": "judged",
-    "own_scores": "value",
-}
-"""Column of each table of judgements that is null where a judgement failed."""
-
-
 def judgements(made: Mapping[str, pd.DataFrame]) -> int:
-    """Number of judgements that were made; failed ones are rows of the table ``unscored``."""
-    return sum(int(made[name][column].notna().sum()) for name, column in JUDGED.items() if name in made)
+    """Number of judgements that were made, also on planted errors; failed ones are rows of the table ``unscored``."""
+    values = [table["value"] for name, table in made.items() if name != overlap.NAME and _is_verdicts(table)]
+    return sum(int(one.notna().sum()) for one in [*values, *([made["planted"]["judged"]] if "planted" in made else [])])
+
+
+def _is_verdicts(table: pd.DataFrame) -> bool:
+    return list(table) == list(VERDICTS.columns)
 
 
 RECORD_DIGITS = 15  # hexadecimal digits of a record number, which fits 63 bits
@@ -205,83 +189,26 @@ def evaluation_tables(
     ``unscored`` of a metric that is a mean over documents counts those without a score.
     """
     shared: dict[str, Any] = {"seed": params.seed, "provenance": provenance}
-    metrics, scores = [metric_table([])], [pd.DataFrame(columns=list(DOCUMENT_SCORES.columns))]
-    claims = scores_of(made[doclens.NAME], metrics_of(params.doclens)) if doclens.NAME in made else None
-    referenced = [document for document in documents if document.reference is not None]
+    metrics, scores = [metric_table([])], [typed([], DOCUMENT_SCORES)]
     for measure in measures(plan, params):
         if len(verdicts := made.get(measure.name, pd.DataFrame())):
-            metrics.append(figures(verdicts, measure.metrics, stage=measure.name, **shared))
-            scores.append(scores_of(verdicts, measure.metrics).assign(stage=measure.name))
-    if "overlap" in plan.metrics and any(one.outputs for one in referenced):
-        rows, found = _overlap(referenced, plan, claims, params, **shared)
-        metrics.append(rows)
-        scores.append(found)
-    if "facts" in made:
-        rows, found = _omissions(documents, plan, made, params, **shared)
-        metrics.append(rows)
-        scores.append(found)
-    if "answered" in made:
-        metrics.append(note_qa.metric_rows(made["answered"], made["unasked"], **shared))
-        scores.append(note_qa.score_rows(made["answered"]))
-    joined = pd.concat(scores, ignore_index=True)
-    joined = typed(joined.assign(record=[record_number(name) for name in joined["document"]]), DOCUMENT_SCORES)
+            if isinstance(measure, Figured):
+                others = pd.concat(scores, ignore_index=True)
+                metrics.append(measure.figures(documents, made, others, **shared))
+            else:
+                metrics.append(figures(verdicts, measure.metrics, stage=measure.name, **shared))
+            scores.append(document_scores(verdicts, measure))
     table = pd.concat(metrics, ignore_index=True).sort_values(KEY, ignore_index=True)
+    joined = pd.concat(scores, ignore_index=True)
     return table, joined.sort_values(list(DOCUMENT_SCORES.unique or []), ignore_index=True)
 
 
-def _overlap(
-    documents: Sequence[Document],
-    plan: Plan,
-    claims: pd.DataFrame | None,
-    params: Params,
-    *,
-    seed: int,
-    provenance: str,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Overlap of whole outputs and of sections with the references, and its agreement with judged scores."""
-    texts = output_texts(documents, plan.citing)
-    scored, absent = overlap.score_outputs(texts, documents, params.overlap)
-    whole = overlap.long_scores(scored)
-    sections = overlap.section_rouge(texts, documents, plan.claims.sections)
-    rows = overlap.overlap_rows(whole, absent, stage="overlap", seed=seed)
-    of_systems = rows["system"].isin(plan.systems)
-    together = scored if claims is None else overlap.beside_claims(scored, claims)
-    shared: dict[str, Any] = {"stage": "overlap", "seed": seed, "provenance": provenance}
-    agreement = overlap.agreement_rows(together, condition="agreement of metrics", **shared)
-    whole_of = {"notes": len(documents) * len(plan.systems), "systems": len(plan.systems)}
-    parts = [
-        rows.assign(unscored=rows["unscored"].where(~of_systems, len(documents) - rows["n"])),
-        overlap.overlap_rows(sections, {}, stage="overlap", seed=seed),
-        agreement.assign(unscored=agreement["system"].map(whole_of).astype(int) - agreement["n"]),
-    ]
-    found = pd.concat([whole, sections], ignore_index=True).dropna(subset=["value"])
-    return pd.concat(parts, ignore_index=True), found.assign(condition="overlap", stage="overlap")
-
-
-def _omissions(
-    documents: Sequence[Document], plan: Plan, made: Tables, params: Params, *, seed: int, provenance: str
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    variant, size = params.med_omit.variant, dict.fromkeys(plan.systems, len(documents))
-    shared: dict[str, Any] = {"seed": seed, "provenance": provenance, "condition": variant}
-    scores = omission_scores.document_scores(made["facts"], made["omitted"])
-    extents = omission_scores.extent_rows(made["omitted"], **shared)
-    judged = made["omitted"].dropna(subset=["omitted"]).groupby("system")["document"].nunique()
-    parts = [
-        omission_scores.metric_rows(scores, documents=size, **shared),
-        extents.assign(unscored=len(documents) - extents["system"].map(judged).astype(int)),
-        omission_scores.difference_rows(made["differences"], documents=size, **shared),
-    ]
-    references = {one.id: str(one.reference) for one in documents if one.reference is not None}
-    if plan.omissions.scope == "history":
-        references = {name: split_soap(text).get("subjective", "") for name, text in references.items()}
-    known = scores[scores["document"].isin(references)]
-    if "overlap" in plan.metrics and len(known):
-        about = (known, made["summaries"], references, params.overlap)
-        correlations = omission_scores.overlap_correlations(*about, **shared)
-        untested = correlations["metric"].str.endswith("_p") & (correlations["n"] < omission_scores.FEWEST_DOCUMENTS)
-        correlations = correlations.assign(unscored=len(references) - correlations["n"])
-        parts.append(correlations.assign(value=correlations["value"].mask(untested)))
-    return pd.concat(parts, ignore_index=True), omission_scores.long_scores(scores, condition=variant)
+def document_scores(verdicts: pd.DataFrame, measure: Measure) -> pd.DataFrame:
+    """DOCUMENT_SCORES of the systems by a measure."""
+    found = scores_of(verdicts, measure.metrics)
+    found = found[found["system"] != SOURCE]
+    numbers = [record_number(name) for name in found["document"]]
+    return typed(found.assign(stage=measure.name, record=numbers), DOCUMENT_SCORES)
 
 
 def record_number(document: str) -> int:
@@ -297,12 +224,6 @@ def evaluated(documents: Sequence[Document]) -> pd.DataFrame:
 
 def _content(document: Document) -> str:
     return hashlib.sha256(json.dumps([document.source, document.reference]).encode()).hexdigest()
-
-
-def omitted_facts(made: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Facts of the sources with the judgement of each system's output (OMITTED_FACTS)."""
-    joined = made["omitted"].merge(made["facts"], on=["document", "fact"])
-    return typed(joined, OMITTED_FACTS).sort_values(list(OMITTED_FACTS.unique or []), ignore_index=True)
 
 
 def failed_documents(unscored: pd.DataFrame, systems: Sequence[str]) -> dict[str, npt.NDArray[np.int64]]:

@@ -1,19 +1,29 @@
 """What all measures share: each judges units of texts, and every figure follows from its table of verdicts (VERDICTS).
 
-A verdict has a value from 0 to 1; a failed one has none, is left out of the score of its text, and is counted.
+A verdict has a value, from 0 to 1 unless its metric has other bounds; a failed one has none, is left out of the score
+of its text, and is counted.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import pandas as pd
 
 from schemas.tables.columns import typed
 from schemas.tables.verdicts import VERDICTS
 from tasks.llm.calls import Asks
-from tasks.statistics.intervals import SHARE
-from tasks.statistics.metric_rows import bounds_rows, mean_row, metric_table, ratio_row, score_table
+from tasks.statistics.deviation import deviation_row
+from tasks.statistics.intervals import COUNT, SHARE, Bounds
+from tasks.statistics.metric_rows import (
+    Row,
+    bounds_rows,
+    mean_row,
+    metric_table,
+    ratio_row,
+    score_table,
+    system_difference_rows,
+)
 from tasks.texts.document import WHOLE, Document, Tables
 
 Judgement = bool | None
@@ -26,14 +36,36 @@ _DEFAULTS: Mapping[str, Any] = dict.fromkeys(("verdict", "truth", "kind", "reaso
 
 @dataclass(frozen=True)
 class Metric:
-    """A share of the units of a text, of which figures are means over texts.
+    """What is computed of the units of a text, of which figures are means over texts.
 
     ``of``: the metric of the verdicts that it is computed from, by default that of its own name. ``words``: what the
-    judge's words count, others nothing; by default the values count.
+    judge's words count, others nothing; by default the values count. ``among``: only units with these words.
+    ``kind``: the mean of the units' values; their sum, to which failed verdicts add the mean of the others; the sum of
+    the weights of the units that count, to which they add alike; or no score of a text, as the units of all are pooled.
+    ``bounds``: the least and the largest value of a text. ``pooled``: the units of all sections and of all texts are
+    also put together. ``ranged``: a failed verdict may have been anything, rather than undefined. ``deviation``: with
+    the standard deviation over texts, where texts of which no unit is known are left out of the range. ``weights``:
+    the least and the largest weight of a unit whose weight is unknown.
+
+    ``meaning``: what it says, for people; ``label``: its name on the page of an evaluation, which shows it first.
+    ``compared``: it is tested between systems and between lineages. ``judged``: by a judge. ``task``: of a judge's
+    card, whose cases are judged as its units are.
     """
 
     of: str | None = None
     words: Mapping[str, float] | None = None
+    among: Sequence[str] | None = None
+    kind: Literal["mean", "sum", "weight", "pooled"] = "mean"
+    bounds: Bounds | None = SHARE
+    pooled: bool = True
+    ranged: bool = True
+    deviation: bool = False
+    weights: Bounds = SHARE
+    meaning: str = ""
+    label: str = ""
+    compared: bool = False
+    judged: bool = True
+    task: str | None = None
 
 
 Metrics = Mapping[str, Metric]
@@ -52,8 +84,24 @@ class Measure(Protocol):
         """Its metrics by name."""
         ...
 
+    @property
+    def table(self) -> str | None:
+        """Name of its verdicts among the tables of an evaluation; None: they are not kept."""
+        ...
+
     async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
-        """Judge all outputs of the documents: the tables verdicts (VERDICTS) and unscored (UNSCORED)."""
+        """Judge all outputs of the documents: the tables verdicts (VERDICTS) and unscored (UNSCORED), and others."""
+        ...
+
+
+@runtime_checkable
+class Figured(Protocol):
+    """A measure that computes figures of its own in addition to those of its metrics (`figures`)."""
+
+    def figures(
+        self, documents: Sequence[Document], made: Tables, scores: pd.DataFrame, *, seed: int, provenance: str
+    ) -> pd.DataFrame:
+        """METRICS. ``made``: all tables, verdicts by measure; ``scores``: DOCUMENT_SCORES of the measures before it."""
         ...
 
 
@@ -63,13 +111,15 @@ def verdict_table(rows: Iterable[Mapping[str, Any]], *, judge: str) -> pd.DataFr
 
 
 def in_order(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """VERDICTS by text and metric, and units by number: 2 before 10, and F2 before F10."""
+    """VERDICTS by text and metric, and numbered units by number: 2 before 10."""
     columns = list(VERDICTS.unique or [])
     return verdicts.sort_values(columns, ignore_index=True, kind="stable", key=_by_number)
 
 
 def _by_number(column: pd.Series) -> pd.Series:
-    return column.str.rjust(int(column.str.len().max()), "0") if column.name == "unit" and len(column) else column
+    if column.name != "unit" or column.empty:
+        return column
+    return column.mask(column.str.isdigit(), column.str.rjust(int(column.str.len().max()), "0"))
 
 
 def unit_values(verdicts: pd.DataFrame, metrics: Metrics) -> pd.DataFrame:
@@ -77,6 +127,8 @@ def unit_values(verdicts: pd.DataFrame, metrics: Metrics) -> pd.DataFrame:
     parts = [verdicts.iloc[:0]]
     for name, metric in metrics.items():
         own = verdicts[verdicts["metric"] == (metric.of or name)].assign(metric=name)
+        if metric.among is not None:
+            own = own[own["verdict"].isin(metric.among)]
         if metric.words is not None:
             counted = own["verdict"].map(lambda word, of=metric.words: of.get(word, 0.0)).astype(float)
             own = own.assign(value=counted.mask(own["value"].isna()))
@@ -89,8 +141,13 @@ def scores(verdicts: pd.DataFrame, metrics: Metrics) -> pd.DataFrame:
 
     For texts judged by section, item "all" combines the units of all sections.
     """
-    known = _values(verdicts, metrics).dropna(subset=["value"])
-    return known.groupby(["document", *KEY], sort=True)["value"].mean().reset_index()
+    return _texts(verdicts, metrics).dropna(subset=["value"])[["document", *KEY, "value"]].reset_index(drop=True)
+
+
+def scores_and_ceilings(verdicts: pd.DataFrame, metrics: Metrics) -> pd.DataFrame:
+    """`scores` with their values if every unit counted (ceiling); texts without one are left out."""
+    found = _texts(verdicts, metrics).dropna(subset=["value", "ceiling"])
+    return found[["document", *KEY, "value", "ceiling"]].reset_index(drop=True)
 
 
 def record_scores(verdicts: pd.DataFrame, metrics: Metrics) -> pd.DataFrame:
@@ -99,36 +156,105 @@ def record_scores(verdicts: pd.DataFrame, metrics: Metrics) -> pd.DataFrame:
 
 
 def unscored_documents(verdicts: pd.DataFrame, metrics: Metrics) -> pd.Series:
-    """Number of documents all of whose verdicts failed, indexed by system, condition, item and metric."""
-    rows = _values(verdicts, metrics)
-    lost = rows["value"].isna().groupby([rows[name] for name in ("document", *KEY)]).all()
-    return lost.groupby(KEY).sum()
+    """Number of documents without a row of `scores_and_ceilings`, indexed by system, condition, item and metric."""
+    texts = _texts(verdicts, metrics).set_index(KEY)
+    return texts[["value", "ceiling"]].isna().any(axis=1).groupby(KEY).sum()
 
 
-def figures(verdicts: pd.DataFrame, metrics: Metrics, *, stage: str, seed: int, provenance: str) -> pd.DataFrame:
+def figures(
+    verdicts: pd.DataFrame,
+    metrics: Metrics,
+    *,
+    stage: str,
+    seed: int,
+    provenance: str,
+    clusters: Callable[[str], str] | None = None,
+) -> pd.DataFrame:
     """METRICS of every metric by system, condition and item, with 95% intervals over texts.
 
-    The mean over texts, and pooled over their units (``..._pooled``). Texts without a score are left out and counted as
-    unscored, as pooled are verdicts. Where verdicts failed, ``..._bounds`` has the range over all that they may be,
-    texts without a score included; unscored are all texts with a failed verdict.
+    The mean over texts, pooled over their units (``..._pooled``), and their standard deviation (``..._std``). Texts
+    without a score are left out and counted as unscored, as pooled are verdicts. Where verdicts failed, ``..._bounds``
+    has the range over all that they may be, texts without a score included; unscored are all texts with a failed
+    verdict. ``clusters`` names the cluster of a document, whose scores vary together; by default each is its own.
     """
-    rows = []
-    for key, group in _values(verdicts, metrics).groupby(KEY, sort=True):
-        named = dict(zip(KEY, key, strict=True))
-        metric, failed = named.pop("metric"), group["value"].isna()
-        by_text = failed.groupby(group["document"])
-        texts = group.dropna(subset=["value"]).groupby("document", sort=True)["value"]
-        sums, sizes = texts.sum().to_numpy(), texts.size().to_numpy()
-        mean = mean_row(metric, sums / sizes, unscored=int(by_text.all().sum()), **named)
-        pooled = ratio_row(f"{metric}_pooled", sums, sizes, unscored=int(failed.sum()), **named)
-        least, most = (group["value"].fillna(end).groupby(group["document"]).mean() for end in SHARE)
-        uncertain = {**mean, "unscored": int(by_text.any().sum())}
-        rows += [mean, pooled, *bounds_rows(uncertain, least, most), *bounds_rows(pooled)]
+    rows = list[Row]()
+    for key, own in _texts(verdicts, metrics).groupby(KEY, sort=True):
+        named: Row = dict(zip(KEY, key, strict=True))
+        rows += _figures(named.pop("metric"), own, metrics[key[-1]], named, clusters)
     return metric_table(rows, stage=stage, seed=seed, provenance=provenance)
 
 
+def _figures(
+    name: str, texts: pd.DataFrame, metric: Metric, named: Row, clusters: Callable[[str], str] | None
+) -> list[Row]:
+    failed, scored = int(texts["failed"].sum()), texts.dropna(subset=["value"])
+    if metric.kind == "pooled":
+        return [ratio_row(name, texts["sum"], texts["known"], unscored=failed, **named)]
+    of = None if clusters is None else scored["document"].map(clusters)
+    lost = len(texts) - len(scored)
+    mean = mean_row(name, scored["value"], bounds=metric.bounds, clusters=of, unscored=lost, **named)
+    rows = [mean]
+    pooled = ratio_row(f"{name}_pooled", texts["sum"], texts["known"], unscored=failed, **named)
+    if metric.pooled:
+        rows += [pooled, *(bounds_rows(pooled) if metric.ranged else [])]
+    if metric.deviation:
+        rows.append(deviation_row(f"{name}_std", scored["value"], unscored=lost, **named))
+    uncertain = texts["most"] > texts["least"]
+    within = texts[~texts["lost"]] if metric.deviation else texts
+    if metric.ranged and uncertain[within.index].any():
+        partly = {**mean, "unscored": int((texts["value"].isna() | uncertain).sum())}
+        rows += bounds_rows(partly, within["least"], within["most"])
+    return rows
+
+
+def differences(verdicts: pd.DataFrame, metrics: Metrics, *, stage: str, seed: int, provenance: str) -> pd.DataFrame:
+    """METRICS of the differences of every two systems on the same documents, by condition and item."""
+    rows = list[Row]()
+    for (condition, item, name), own in scores(verdicts, metrics).groupby(KEY[1:], sort=True):
+        found = system_difference_rows(own, reach=(metrics[name].bounds or COUNT)[1])
+        rows += [{"condition": condition, "item": item, **row} for row in found]
+    return metric_table(rows, stage=stage, seed=seed, provenance=provenance)
+
+
+def _texts(verdicts: pd.DataFrame, metrics: Metrics) -> pd.DataFrame:
+    """Every text by document and `KEY`: its value (null: nothing was judged), the least and the most that it may be.
+
+    ``ceiling``: its value if every unit counted; ``sum``, ``known`` and ``failed`` are of its units; ``lost``: whether
+    none is known.
+    """
+    rows = _values(verdicts, metrics)
+    parts = [_by_text(own, metrics[str(name)]) for name, own in rows.groupby("metric", sort=True)]
+    found = pd.concat(parts or [_by_text(rows, Metric())], ignore_index=True)
+    return found.sort_values(["document", *KEY], ignore_index=True)
+
+
+def _by_text(rows: pd.DataFrame, metric: Metric) -> pd.DataFrame:
+    by, value = ["document", *KEY], rows["value"]
+    groups = [rows[name] for name in by]
+    known, size = value.groupby(groups).count(), value.groupby(groups).size()
+    found = {"sum": value.groupby(groups).sum(), "known": known, "failed": size - known}
+    found["lost"] = rows["unit"].eq(LOST).groupby(groups).any()
+    found["value"], found["ceiling"] = value.groupby(groups).mean(), (size > 0).astype(float)
+    weights = [rows["weight"].fillna(end) if metric.kind == "weight" else 1.0 for end in metric.weights]
+    ends = metric.bounds if metric.bounds is not None and metric.kind == "mean" else SHARE
+    for name, end, weight in zip(("least", "most"), ends, weights, strict=True):
+        of_units = (value.fillna(end) * weight).groupby(groups)
+        found[name] = of_units.mean() if metric.kind == "mean" else of_units.sum()
+    if metric.kind in ("sum", "weight"):
+        found["value"], found["ceiling"] = size * found["value"], size.astype(float)
+    if metric.kind == "weight":
+        counted = rows[value > 0].groupby(by)["weight"].agg(lambda one: one.mean())
+        found["value"] = (found["value"] * counted).where(found["value"] > 0, found["value"])
+        found["ceiling"] = rows.groupby(by)["weight"].agg(lambda one: one.sum(skipna=False))
+    if metric.kind == "pooled":
+        found["value"] = found["value"].mask(size > 0)
+    return pd.DataFrame(found).rename_axis(by).reset_index()
+
+
 def _values(verdicts: pd.DataFrame, metrics: Metrics) -> pd.DataFrame:
-    """`unit_values`, with those of texts judged by section repeated under item "all"."""
+    """`unit_values`, with those that are pooled of texts judged by section repeated under item "all"."""
     rows = unit_values(verdicts, metrics)
     whole = rows["item"].eq(WHOLE).groupby([rows[name] for name in ("document", "system", "condition", "metric")])
-    return pd.concat([rows, rows[~whole.transform("any").astype(bool)].assign(item=WHOLE)], ignore_index=True)
+    pooled = rows["metric"].isin([name for name, metric in metrics.items() if metric.pooled])
+    together = rows[pooled & ~whole.transform("any").astype(bool)]
+    return pd.concat([rows, together.assign(item=WHOLE)], ignore_index=True)

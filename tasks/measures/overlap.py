@@ -12,6 +12,7 @@ subsequence does not grow (Hyyrö 2004), which takes a hundredth of the time on 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 from unicodedata import category, normalize
@@ -23,11 +24,13 @@ from rouge_score import rouge_scorer, tokenizers
 from scipy import stats
 
 from schemas.params.measures import Overlap
+from tasks.llm.calls import Asks, unscored_row, unscored_table
+from tasks.measures.measure import LOST, Metric, Metrics, figures, verdict_table
 from tasks.statistics.agreement import correlation_interval
-from tasks.statistics.intervals import COUNT, SHARE
-from tasks.statistics.metric_rows import COMPUTED, NAN, Row, mean_row, metric_row, metric_table
+from tasks.statistics.intervals import COUNT
+from tasks.statistics.metric_rows import COMPUTED, NAN, Row, metric_row, metric_table
 from tasks.text.soap import PARTS, split_soap
-from tasks.texts.document import WHOLE, Document, Sectioning, compared_sections
+from tasks.texts.document import WHOLE, Document, Sectioning, Tables, compared_sections
 
 Tokens = Sequence[str]
 Score = tuple[float, float, float]
@@ -209,6 +212,14 @@ def part_texts(notes: Sequence[str], part: str) -> list[str]:
     return [split_soap(note).get(part, EMPTY_PART).replace("\n", LINE_BREAK) for note in notes]
 
 
+NAME = "overlap"
+_MEAN = Metric(pooled=False, ranged=False)
+METRICS: Metrics = {
+    **dict.fromkeys((f"{name}_{part}" for name in ROUGE for part in "fpr"), _MEAN),
+    "bleu": _MEAN,
+    "words": replace(_MEAN, bounds=COUNT),
+    **dict.fromkeys((f"bertscore_{part}" for part in ("p", "r", "f1")), replace(_MEAN, bounds=None)),
+}
 RECALL = ("rouge1_r", "rouge2_r", "rougeLsum_r", "bertscore_r", "claim_recall")
 PRECISION = ("rouge1_p", "rouge2_p", "rougeLsum_p", "bleu", "bertscore_p", "claim_precision")
 Absent = dict[str, str]
@@ -238,25 +249,74 @@ def score_outputs(texts: Texts, documents: Sequence[Document], params: Overlap) 
     return pd.concat([pd.DataFrame(keys, columns=["document", "system"], dtype="str"), found], axis=1), absent
 
 
-def long_scores(scored: pd.DataFrame) -> pd.DataFrame:
-    """`score_outputs` with one row per score: document, system, metric, item and value."""
-    return scored.melt(id_vars=["document", "system"], var_name="metric").assign(item=WHOLE)
+def verdicts_of(scored: pd.DataFrame, sections: pd.DataFrame | None = None, *, condition: str = NAME) -> pd.DataFrame:
+    """VERDICTS of each overlap metric of `score_outputs` and `section_rouge`; a text without a value is lost."""
+    whole = scored.melt(id_vars=["document", "system"], var_name="metric").assign(item=WHOLE)
+    found = pd.concat([whole] if sections is None else [whole, sections], ignore_index=True)
+    found["unit"] = found["value"].isna().map({True: LOST, False: "0"})
+    return verdict_table(found.assign(condition=condition, text="").to_dict("records"), judge=COMPUTED)
 
 
 def overlap_rows(
-    scored: pd.DataFrame, absent: Absent, *, stage: str, seed: int, condition: str = "overlap", of: str = "all systems"
+    verdicts: pd.DataFrame, absent: Absent, *, stage: str, seed: int, condition: str = NAME, of: str = "all systems"
 ) -> pd.DataFrame:
-    """METRICS: the mean of each overlap metric by system and item, and absent metrics.
+    """METRICS: the mean of each overlap metric by system and item, and absent metrics."""
+    rows = [
+        metric_row(metric, NAN, n=0, system=of, item=WHOLE, condition=condition, provenance=f"absent: {reason}")
+        for metric, reason in sorted(absent.items())
+    ]
+    found = figures(verdicts, METRICS, stage=stage, seed=seed, provenance=COMPUTED)
+    return pd.concat([found, metric_table(rows, stage=stage)], ignore_index=True)
 
-    ``scored`` is the result of `long_scores` or `section_rouge`.
+
+@dataclass(frozen=True)
+class OverlapMeasure:
+    """The measure: outputs of ``systems`` against the reference, as a whole and by section.
+
+    Documents without a reference are left out. An output that is missing, and one whose reference has no word, has no
+    value.
     """
-    rows: list[Row] = []
-    for (system, item, name), group in scored.groupby(["system", "item", "metric"], sort=True)["value"]:
-        bounds = SHARE if name.startswith("rouge") or name == "bleu" else COUNT if name == "words" else None
-        rows.append(mean_row(name, group.dropna(), bounds=bounds, seed=seed, system=system, item=item))
-    for metric, reason in sorted(absent.items()):
-        rows.append(metric_row(metric, NAN, n=0, system=of, item=WHOLE, provenance=f"absent: {reason}"))
-    return metric_table(rows, stage=stage, condition=condition, provenance=COMPUTED)
+
+    systems: Sequence[str]
+    sections: Sectioning
+    params: Overlap
+    name: str = NAME
+    metrics: Metrics = field(default_factory=lambda: METRICS)
+    table: str | None = None
+
+    async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
+        """Score all: the tables verdicts, absent (metrics that are not computed, and why) and unscored."""
+        having = [one for one in documents if one.reference is not None]
+        texts = {
+            system: {one.id: one.outputs[system] for one in having if system in one.outputs} for system in self.systems
+        }
+        scored, absent = score_outputs(texts, having, self.params)
+        every = pd.MultiIndex.from_product([[one.id for one in having], self.systems], names=["document", "system"])
+        whole = scored.set_index(["document", "system"]).reindex(every).reset_index()
+        wordless = [one.id for one in having if not has_words(str(one.reference))]
+        return {
+            "verdicts": verdicts_of(whole, section_rouge(texts, having, self.sections)),
+            "absent": pd.DataFrame(absent.items(), columns=["metric", "reason"], dtype="str"),
+            "unscored": unscored_table(unscored_row(name, "ROUGE", "the reference has no word") for name in wordless),
+        }
+
+    def figures(
+        self, documents: Sequence[Document], made: Tables, scores: pd.DataFrame, *, seed: int, provenance: str
+    ) -> pd.DataFrame:
+        """METRICS, absent metrics, and the agreement of overlap with claim recall and precision of whole texts."""
+        verdicts, referenced = made[NAME], sum(document.reference is not None for document in documents)
+        absent = dict(made["absent"].drop_duplicates().itertuples(index=False, name=None))
+        whole = verdicts[verdicts["item"] == WHOLE].pivot(
+            index=["document", "system"], columns="metric", values="value"
+        )
+        shared: dict[str, Any] = {"stage": NAME, "seed": seed}
+        together = beside_claims(whole.reset_index(), scores)
+        agreement = agreement_rows(together, condition="agreement of metrics", provenance=provenance, **shared)
+        of = {"notes": referenced * len(self.systems), "systems": len(self.systems)}
+        unscored = agreement["system"].map(of).astype(int) - agreement["n"]
+        return pd.concat(
+            [overlap_rows(verdicts, absent, **shared), agreement.assign(unscored=unscored)], ignore_index=True
+        )
 
 
 def section_rouge(texts: Texts, documents: Sequence[Document], how: Sectioning) -> pd.DataFrame:
@@ -296,7 +356,7 @@ def beside_claims(scored: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
 
 
 def correlated(overlap: pd.DataFrame) -> list[str]:
-    """The overlap metrics of a table that are correlated with omissions: F values, BLEU and BERTScore."""
+    """The overlap metrics of a table that are correlated with other scores: F values, BLEU and BERTScore."""
     return [name for name in overlap if name.endswith("_f") or name == "bleu" or name.startswith("bertscore")]
 
 
@@ -318,17 +378,19 @@ def agreement_rows(scores: pd.DataFrame, **about: Any) -> pd.DataFrame:
     return metric_table(rows, **about)
 
 
-def omission_correlations(scores: pd.DataFrame, overlap: Sequence[str], **about: Any) -> pd.DataFrame:
-    """Spearman and Pearson of MED-OMIT's weight and count with overlap metrics, with two-sided p values (Table 5).
+def score_correlations(
+    scores: pd.DataFrame, named: Mapping[str, str], overlap: Sequence[str], **about: Any
+) -> pd.DataFrame:
+    """Spearman and Pearson of other scores with overlap metrics, with two-sided p values.
 
-    ``scores`` has one row per document and system: ``weight``, ``count`` and a column per overlap metric.
+    ``scores`` has one row per document and system, and a column per metric; ``named``: the other ones by their names.
     """
     rows = []
     for system, group in scores.groupby("system", sort=True):
-        for omission in ("weight", "count"):
+        for other, column in ((other, column) for other, column in named.items() if column in scores):
             for name in (name for name in overlap if name in scores):
-                pair = group[[omission, name]].dropna()
-                rows.extend(_correlated(pair[omission], pair[name], f"{omission} and {name}", str(system)))
+                pair = group[[column, name]].dropna()
+                rows.extend(_correlated(pair[column], pair[name], f"{other} and {name}", str(system)))
     return metric_table(rows, **about)
 
 

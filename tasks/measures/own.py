@@ -20,10 +20,10 @@ from typing import Any
 import pandas as pd
 
 from schemas.errors import SourceError, VignetteError
-from tasks.llm.calls import Ask, Call, Message
+from tasks.llm.calls import Ask, Asks, Call, Message, unscored_row, unscored_table
+from tasks.measures.measure import LOST, Metric, Metrics, verdict_table
 from tasks.statistics.intervals import Bounds
-from tasks.statistics.metric_rows import Row, mean_row, metric_table
-from tasks.texts.document import Document
+from tasks.texts.document import WHOLE, Document, Tables
 
 _MARK = "vignette_metric"
 
@@ -112,57 +112,51 @@ def _own_metric(function: Callable[..., Any], file: Path) -> OwnMetric:
     return OwnMetric(score=function, asks=takes == 2, file=file, **marked)
 
 
+UNDEFINED = "the metric gave no number"
+"""Reason of a text for which a metric that computes is not defined; nothing failed there."""
+
+
 @dataclass(frozen=True)
-class Scored:
-    """What metrics made of outputs.
+class Own:
+    """The measure: outputs of ``systems``, which every document should have, scored by each of the functions.
 
-    ``scores``: rows with the key of SCORES, document instead of record, and value. ``unscored``: metric, document,
-    system and reason of the documents without a score. ``metrics``: METRICS.
+    A document without a number or an output has a failed verdict, and in the first case an unscored row. ``name`` and
+    ``condition`` are those of rows; the name begins the keys of calls.
     """
 
-    scores: list[dict[str, Any]]
-    unscored: list[dict[str, Any]]
-    metrics: pd.DataFrame
+    functions: Sequence[OwnMetric]
+    systems: Sequence[str]
+    name: str = "own"
+    condition: str = "own"
+    table: str | None = None
 
+    @property
+    def metrics(self) -> Metrics:
+        """Means within the bounds of each function; a document without a number is one where it is not defined."""
+        return {one.name: Metric(bounds=one.bounds, pooled=False, ranged=False) for one in self.functions}
 
-async def score_own(
-    metrics: Sequence[OwnMetric],
-    documents: Sequence[Document],
-    systems: Sequence[str],
-    ask: Ask,
-    *,
-    stage: str,
-    condition: str,
-    seed: int,
-) -> Scored:
-    """Every metric on the outputs of every system. Raises SourceError for a metric that fails as a whole.
+    def made_by(self, judge: str) -> str:
+        """What made the scores: the files, and the judge if any asks it."""
+        files = ", ".join(dict.fromkeys(one.file.name for one in self.functions))
+        return f"{files}; {judge}" if any(one.asks for one in self.functions) else files
 
-    ``stage`` and ``condition`` are those of the rows, and begin the keys of calls.
-    """
-    scores: list[dict[str, Any]] = []
-    unscored: list[dict[str, Any]] = []
-    rows: list[Row] = []
-    for one in metrics:
-        for system in systems:
-            texts = [
-                Text(document.id, document.text, document.reference, document.outputs[system])
-                for document in documents
-                if system in document.outputs
-            ]
-            values, reasons = _checked(one, system, texts, await _given(one, system, texts, ask, stage))
-            of = {"stage": stage, "system": system, "condition": condition, "item": "all"}
-            scores += [{**of, "metric": one.name, "document": name, "value": value} for name, value in values.items()]
-            unscored += [
-                {"metric": one.name, "document": name, "system": system, "reason": reason, "detail": None}
-                for name, reason in reasons.items()
-            ]
-            lacking = len(documents) - len(values)
-            rows.append(mean_row(one.name, list(values.values()), bounds=one.bounds, unscored=lacking, **of))
-    made_by = ", ".join(dict.fromkeys(one.file.name for one in metrics))
-    table = metric_table(
-        rows, seed=seed, provenance=f"{made_by}; {ask.label}" if any(m.asks for m in metrics) else made_by
-    )
-    return Scored(scores, unscored, table)
+    async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
+        """Score all: the tables verdicts and unscored. Raises SourceError for a function that fails as a whole."""
+        judge, rows, unscored = ask("judge"), [], []
+        for one in self.functions:
+            for system in self.systems:
+                having = [document for document in documents if system in document.outputs]
+                texts = [Text(each.id, each.text, each.reference, each.outputs[system]) for each in having]
+                given = await _given(one, system, texts, judge, self.name)
+                values, reasons = _checked(one, system, texts, given)
+                unscored += [unscored_row(name, f"{one.name} of {system}", reason) for name, reason in reasons.items()]
+                about = {"system": system, "condition": self.condition, "item": WHOLE, "metric": one.name, "text": ""}
+                rows += [
+                    {**about, "document": each.id, "unit": "0" if system in each.outputs else LOST}
+                    | {"value": values.get(each.id)}
+                    for each in documents
+                ]
+        return {"verdicts": verdict_table(rows, judge=self.made_by(judge.label)), "unscored": unscored_table(unscored)}
 
 
 async def _given(one: OwnMetric, system: str, texts: Sequence[Text], ask: Ask, stage: str) -> Mapping[str, Any]:
@@ -206,7 +200,7 @@ def _checked(
     for text in texts:
         value: Any = given.get(text.id)
         if pd.api.types.is_scalar(value) and pd.isna(value):
-            reasons[text.id] = "the metric gave no number"
+            reasons[text.id] = "the metric made no number of the judge's replies" if one.asks else UNDEFINED
             continue
         try:
             number = math.inf if isinstance(value, str) else float(value)

@@ -11,29 +11,18 @@ from schemas.params import Params
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import JUDGE_VERDICTS
 from tasks.llm.calls import Answer, Ask, Call
-from tasks.measures.doclens.judging import METRICS as OF_REFERENCE
-from tasks.measures.doclens.judging import NAME as DOCLENS
-from tasks.measures.doclens.subclaims import Subclaims
+from tasks.measures.described import COMPARED, MEASURES, METRICS
 from tasks.measures.evaluation import Plan, evaluation_tables
-from tasks.measures.grounding.grounding import METRICS as OF_SOURCE
-from tasks.measures.grounding.grounding import NAME as GROUNDING
-from tasks.measures.measure import unit_values
-from tasks.measures.med_omit import metrics as med_omit
-from tasks.measures.med_omit.judging import EndOfHistory
-from tasks.measures.med_omit.replies import Differential, EvidenceClusters, Facts, Importances, Mechanisms
-from tasks.measures.note_qa import judging as note_qa
+from tasks.measures.measure import LOST, unit_values
+from tasks.measures.note_qa.judging import NAME as NOTE_QA
 from tasks.statistics.metric_rows import metric_table
 from tasks.statistics.paired_verdicts import Board, agreement_rows
-from tasks.texts.document import WHOLE, Document, Tables
+from tasks.texts.document import Document, Tables
 
 STAGE = "judges"
-LISTS = (Subclaims, Facts, Differential, Importances, EvidenceClusters, Mechanisms, EndOfHistory)
-"""Replies that say what is judged and what it weighs, rather than judge it."""
-_SHARES = (
-    *("claim_recall", "claim_precision", "citation_recall", "citation_precision", "claims_supported"),
-    *("claims_contradicted", "omission_share", "qa_free_text", "omission_count", "omission_weight"),
+_JUDGED = re.compile(
+    rf"(?:{'|'.join(one for one in COMPARED if METRICS[one].judged)})(?:_graded)?(?:_pooled)?(?:_bounds)?"
 )
-_JUDGED = re.compile(rf"(?:{'|'.join(_SHARES)})(?:_graded)?(?:_pooled)?(?:_bounds)?")
 _CASE = ["stage", "document", "system", "item", "metric", "case"]
 
 
@@ -45,7 +34,7 @@ class Divided:
 
     async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
         """Answer the calls, in order."""
-        lists = [call.reply in LISTS for call in calls]
+        lists = [call.reply is not None and call.reply.lists for call in calls]
         parts = [[call for call, one in zip(calls, lists, strict=True) if one is side] for side in (False, True)]
         sides = zip((self._judge, self._lister), parts, strict=True)
         found = await asyncio.gather(*(ask(part) if part else _nothing() for ask, part in sides))
@@ -82,24 +71,16 @@ def verdicts_of(made: Mapping[str, pd.DataFrame], judge: str) -> pd.DataFrame:
     judge's takes accept it.
     """
     parts = []
-    for stage, metrics in ((DOCLENS, OF_REFERENCE), (GROUNDING, OF_SOURCE)):
+    for stage, metrics in MEASURES.items():
         if stage in made:
-            claims = unit_values(made[stage], metrics)
-            judged = claims["value"].eq(1).astype("boolean").mask(claims["value"].isna())
-            parts.append(claims.assign(stage=stage, judged=judged, case=claims["unit"]))
-    if "omitted" in made:
-        facts = made["omitted"].merge(made["facts"][["document", "fact", "text"]], on=["document", "fact"])
-        facts = facts.rename(columns={"fact": "case", "omitted": "judged"})
-        parts.append(facts.assign(stage=med_omit.STAGE, item=WHOLE, metric="omission_share"))
-    if "answered" in made:
-        asked = made["answered"][made["answered"]["form"] == "free_text"]
-        accepted = (asked["score"] > 0.5).astype("boolean").mask(asked["score"].isna())
-        about = {"stage": note_qa.STAGE, "item": WHOLE, "metric": note_qa.METRICS["free_text"]}
-        parts.append(asked.assign(judged=accepted, case=asked["question"], text=asked["answer"].fillna(""), **about))
+            shares = {name: one for name, one in metrics.items() if one.compared and one.judged and one.kind == "mean"}
+            units = unit_values(made[stage], shares)
+            judged = units["value"].gt(0.5).astype("boolean").mask(units["value"].isna())
+            listed = units["unit"].ne(LOST) & (units["text"].ne("") | (stage == NOTE_QA))
+            parts.append(units.assign(stage=stage, judged=judged, case=units["unit"])[listed])
     columns = [name for name in JUDGE_VERDICTS.columns if name != "judge"]
     rows = pd.concat([part[columns] for part in parts], ignore_index=True) if parts else pd.DataFrame(columns=columns)
-    listed = (rows["text"] != "") | (rows["stage"] == note_qa.STAGE)
-    found = typed(rows[listed].assign(judge=judge), JUDGE_VERDICTS)
+    found = typed(rows.assign(judge=judge), JUDGE_VERDICTS)
     return found.sort_values(list(JUDGE_VERDICTS.unique or []), ignore_index=True)
 
 

@@ -1,6 +1,5 @@
 """Agreement of clinicians with the judge and with each other (MED-OMIT, Tables 1 and 4, Figures 5 and 6)."""
 
-import json
 from functools import partial
 from itertools import combinations
 from typing import Literal
@@ -9,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from tasks.measures.med_omit.fact_score import CATEGORIES
+from tasks.measures.med_omit.judging import NAME
 from tasks.statistics.agreement import kappa_interval
 from tasks.statistics.intervals import COUNT
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table, statistic_row
 
-STAGE = "med_omit"
 INCLUDED = ("no", "partially", "yes")
 _KAPPAS: dict[str, Literal["linear"] | None] = {"kappa": None, "kappa_linear": "linear"}
 _RANKS = {name: rank for names in (INCLUDED, CATEGORIES) for rank, name in enumerate(names)}
@@ -29,7 +28,7 @@ def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed
     The cells of both confusion matrices are rows of metric ``confusion`` and item "judge value / clinician value".
     """
     merged = validations.merge(shown, on=["document", "fact"], suffixes=("", "_judge"))
-    omitted, missing = merged["omitted"].astype(bool), merged["included"] != "yes"
+    omitted, missing = merged["omitted"], merged["included"] != "yes"
     rows = [
         mean_row("omission_share_difference", omitted.astype(int) - missing, bounds=(-1, 1), item="omission"),
         mean_row("agreement", omitted == missing, item="omission"),
@@ -37,8 +36,8 @@ def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed
         mean_row("agreement", merged["category"] == merged["category_judge"], item="importance"),
     ]
     for stance in ("supports", "refutes"):
-        listed = merged[f"{stance}_judge"].map(json.loads).map(len)
-        rows.append(mean_row("mean_absolute_difference", (merged[stance] - listed).abs(), bounds=COUNT, item=stance))
+        distance = (merged[stance] - merged[f"{stance}_judge"]).abs()
+        rows.append(mean_row("mean_absolute_difference", distance, bounds=COUNT, item=stance))
     found = omitted.map({True: "omitted", False: "present"})
     for judged, given in ((found, merged["included"]), (merged["category_judge"], merged["category"])):
         table = pd.crosstab(judged, given)
@@ -96,4 +95,4 @@ def _kappas(item: str, first: np.ndarray, second: np.ndarray) -> list[Row]:
 
 
 def _table(rows: list[Row], system: str, seed: int, provenance: str) -> pd.DataFrame:
-    return metric_table(rows, stage=STAGE, system=system, condition="validation", seed=seed, provenance=provenance)
+    return metric_table(rows, stage=NAME, system=system, condition="validation", seed=seed, provenance=provenance)

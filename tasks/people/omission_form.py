@@ -16,6 +16,7 @@ import pandas as pd
 from pydantic import Field
 
 from schemas.params.measures import FormSample
+from tasks.measures.med_omit.judging import DIAGNOSES, GRADED, OMITTED
 from tasks.people.forms import Form, Item, ReturnedFile, label_table, majority
 from tasks.statistics.power import clustered_size, paired_pairs
 
@@ -40,7 +41,7 @@ class Validation(ReturnedFile):
 
 @dataclass(frozen=True, eq=False)
 class OmissionForm(Form[Validation]):
-    """The form of facts (FACTS with ``omitted``): ``shown`` of those judged, whose number is ``of``.
+    """The form of facts (`judged_facts`): ``shown`` of those judged, whose number is ``of``.
 
     ``needed``: how many facts have the power that ``size`` asks for; None if no number of facts of its documents does.
     """
@@ -71,22 +72,22 @@ class OmissionForm(Form[Validation]):
         ]
         return pd.DataFrame(rows, columns=["rater", "document", "fact", "included", "supports", "refutes", "category"])
 
-    def filled(self, facts: pd.DataFrame, differentials: pd.DataFrame, summaries: Mapping[str, str], rater: str) -> str:
+    def filled(self, verdicts: pd.DataFrame, summaries: Mapping[str, str], rater: str) -> str:
         """HTML of the form: each fact with the summary, the differential and all facts of its document.
 
-        ``differentials``: document, diagnosis and likelihood, in the order in which they are shown.
+        ``verdicts``: VERDICTS, in the order in which facts and diagnoses are shown.
         """
-        listed = {document: group["text"].tolist() for document, group in facts.groupby("document")}
-        named: dict[str, list[str]] = {}
-        for row in differentials.itertuples():
-            named.setdefault(row.document, []).append(f"{row.diagnosis} ({row.likelihood})")
+        said = verdicts["text"].mask(
+            verdicts["metric"] == DIAGNOSES, verdicts["text"] + " (" + verdicts["verdict"] + ")"
+        )
+        of = {key: rows.tolist() for key, rows in said.groupby([verdicts["metric"], verdicts["document"]])}
         items = [
             {
                 "record": f"{row.document}/{row.fact}",
                 "fact": row.text,
                 "summary": summaries[row.document],
-                "diagnoses": named.get(row.document, []),
-                "facts": listed[row.document],
+                "diagnoses": of.get((DIAGNOSES, row.document), []),
+                "facts": of[GRADED, row.document],
                 **({"judge": _grades(row)} if self.size.show_judge else {}),
             }
             for row in self.shown.itertuples()
@@ -115,20 +116,17 @@ class OmissionForm(Form[Validation]):
 
 
 def _grades(row: Any) -> dict[str, object]:
-    """The judge's answers about a row of FACTS."""
-    counts = {name: len(json.loads(getattr(row, name))) for name in ("supports", "refutes")}
-    return {**counts, "category": row.category}
+    """The judge's answers about a row of `judged_facts`."""
+    return {"supports": row.supports, "refutes": row.refutes, "category": row.category}
 
 
-def omission_form(
-    facts: pd.DataFrame, omitted: pd.DataFrame, system: str, size: FormSample, *, seed: int
-) -> OmissionForm:
+def omission_form(verdicts: pd.DataFrame, system: str, size: FormSample, *, seed: int) -> OmissionForm:
     """The form of a simple random sample of the judged and graded facts, as large as ``size`` asks for.
 
     It contains facts that the judge found omitted as often as they are among all facts, so that the answers are labels
     of a random sample of the judge's verdicts.
     """
-    judged = _judged(facts, omitted, system).sort_values(["document", "fact"], ignore_index=True)
+    judged = judged_facts(verdicts, system).sort_values(["document", "fact"], ignore_index=True)
     independent = paired_pairs(size.difference, 1 - size.agreement, power=size.power, level=size.level)
     clusters = min(max(judged["document"].nunique(), 1), independent)  # of more documents, each fact has its own
     needed = clustered_size(independent, clusters, size.correlation)
@@ -137,21 +135,26 @@ def omission_form(
     return OmissionForm(judged.iloc[drawn].reset_index(drop=True), len(judged), size, needed)
 
 
-def _judged(facts: pd.DataFrame, omitted: pd.DataFrame, system: str) -> pd.DataFrame:
-    """FACTS with a grade and a verdict on the system's summary, ``omitted``."""
-    mine = omitted[(omitted["system"] == system) & omitted["omitted"].notna()]
-    return facts[facts["category"].notna()].merge(mine[["document", "fact", "omitted"]], on=["document", "fact"])
+def judged_facts(verdicts: pd.DataFrame, system: str) -> pd.DataFrame:
+    """Facts with a grade and a verdict on the system's summary: document, fact, text, category, and ``omitted``.
+
+    ``supports``, ``refutes``: of how many diagnoses the judge finds the fact evidence.
+    """
+    of = {name: verdicts[verdicts["metric"] == name].rename(columns={"unit": "fact"}) for name in (OMITTED, GRADED)}
+    mine = of[OMITTED][(of[OMITTED]["system"] == system) & of[OMITTED]["value"].notna()]
+    mine = mine[["document", "fact"]].assign(omitted=mine["value"].astype(bool))
+    graded = of[GRADED].dropna(subset="verdict").rename(columns={"verdict": "category"})
+    evidence = graded["reason"].map(json.loads)
+    counts = {name: evidence.map(lambda listed, of=name: len(listed[of])) for name in ("supports", "refutes")}
+    return graded[["document", "fact", "text", "category"]].assign(**counts).merge(mine, on=["document", "fact"])
 
 
-def omission_labels(
-    facts: pd.DataFrame, omitted: pd.DataFrame, system: str, validations: pd.DataFrame, provenance: str
-) -> pd.DataFrame:
+def omission_labels(verdicts: pd.DataFrame, system: str, validations: pd.DataFrame, provenance: str) -> pd.DataFrame:
     """HUMAN_LABELS of "the summary contains the fact", for all judged and graded facts; "partially" does not.
 
-    ``facts`` are FACTS, ``omitted`` OMITTED, ``validations`` the clinicians' answers (`OmissionForm.validations`) on a
-    random sample of the facts.
+    ``validations``: the clinicians' answers (`OmissionForm.validations`) on a random sample of the facts.
     """
-    judged = _judged(facts, omitted, system)
+    judged = judged_facts(verdicts, system)
     labels = majority(validations.assign(holds=validations["included"] == "yes"), ["document", "fact"])
     items = zip(judged["document"], judged["fact"], judged["omitted"], strict=True)
     return label_table(

@@ -1,5 +1,6 @@
 """The page of an evaluation, one HTML file without outside resources, and the data of its documents for its script."""
 
+import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +9,8 @@ from typing import Any
 import pandas as pd
 
 from schemas.tables.evaluation import JUDGED_METRICS
+from schemas.tables.note_qa import LETTERS
+from tasks.measures.med_omit.judging import GRADED, IMPORTANCE, OMITTED
 from tasks.reporting.display import read_template, render, script_json
 from tasks.reporting.evaluation_text import DRY_RUN, METRICS, RULES, SHARES, foreign_line
 from tasks.reporting.judges_view import judges_view, main_block
@@ -19,7 +22,6 @@ Verdict = int | None
 Segments = Sequence[tuple[str, bool]]
 """Parts of a text in order, with whether each is a sentence."""
 
-IMPORTANCE = ("critical", "important", "other")
 _WORD = re.compile(r"[a-z0-9]+(?:[./][0-9]+)?")
 _GROUNDED = {"supported": 1, "contradicted": 0, "absent": 2}
 _COMMON = frozenset(
@@ -92,8 +94,8 @@ def document_data(
 ) -> dict[str, Any]:
     """Texts in segments, claims with verdict and segment, facts with their omissions, and answered questions.
 
-    ``claims``, ``grounded``, ``facts`` and ``answers`` are the document's rows of VERDICTS, of OMITTED_FACTS and
-    ANSWERED.
+    ``claims``, ``grounded``, ``facts`` and ``answers`` are the document's rows of VERDICTS, the last with their
+    questions (QUESTIONS).
     """
     reference = aligned_segments(document.reference or "")
     by_system = {str(system): rows for system, rows in claims.groupby("system", sort=False)}
@@ -128,11 +130,13 @@ def _questions(rows: pd.DataFrame, systems: Sequence[str]) -> list[dict[str, Any
     numbers = {system: number for number, system in enumerate(systems)}
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for row in _rows(rows):
-        asked = {"text": row["wording"], "right": row["right"], "form": row["form"].replace("_", " "), "answers": {}}
-        question = found.setdefault((row["question"], row["form"]), asked)
-        score = _rounded(row["score"], 2)
+        right = json.loads(row["choices"])[LETTERS.index(row["answer"])]
+        form = row["metric"].removeprefix("qa_").replace("_", " ")
+        asked = {"text": row["wording"], "right": right, "form": form, "answers": {}}
+        question = found.setdefault((row["unit"], form), asked)
+        score = _rounded(row["value"], 2)
         verdict = None if score is None else int(score > 0.5)
-        question["answers"][numbers.get(row["system"], -1)] = [row["answer"], verdict, score]
+        question["answers"][numbers.get(row["system"], -1)] = [row["text"] or None, verdict, score]
     return list(found.values())
 
 
@@ -194,12 +198,13 @@ def _verdict(judged: float | None) -> Verdict:
 
 def _facts(rows: pd.DataFrame, systems: Sequence[str]) -> list[dict[str, Any]]:
     """Facts, the most important first: text, category, weight, and whether each system omits them."""
-    numbers = {system: number for number, system in enumerate(systems)}
     found: dict[str, dict[str, Any]] = {}
-    for row in _rows(rows):
-        shown = {name: row[name] for name in ("text", "category", "supports", "refutes")}
-        fact = found.setdefault(row["fact"], {**shown, "weight": _rounded(row["score"], 3), "omitted": {}})
-        fact["omitted"][numbers[row["system"]]] = _verdict(row["omitted"])
+    for row in _rows(rows[rows["metric"] == GRADED]):
+        shown = {"text": row["text"], "category": row["verdict"], **json.loads(row["reason"])}
+        found[row["unit"]] = {**shown, "weight": _rounded(row["weight"], 3), "omitted": {}}
+    numbers = {system: number for number, system in enumerate(systems)}
+    for row in _rows(rows[(rows["metric"] == OMITTED) & rows["unit"].isin(list(found))]):
+        found[row["unit"]]["omitted"][numbers[row["system"]]] = _verdict(row["value"])
     order = {name: place for place, name in enumerate(IMPORTANCE)}
     return sorted(found.values(), key=lambda fact: (order.get(fact["category"], len(order)), -(fact["weight"] or 0)))
 
@@ -267,9 +272,12 @@ def _documents(
     columns = {
         "claims": ["system", "metric", "text", "value", "item", "reason"],
         "grounded": ["system", "text", "verdict", "item", "reason"],
-        "facts": ["fact", "system"],
-        "answers": ["question", "system"],
+        "facts": ["metric", "unit", "system", "value"],
+        "answers": ["unit", "system"],
     }
+    if "answers" in tables:
+        asked = tables["questions"].set_index("question")[["wording", "choices", "answer"]]
+        tables = {**tables, "answers": tables["answers"].join(asked, on="unit", how="inner")}
     empty = {name: pd.DataFrame(columns=listed) for name, listed in columns.items()}
     grouped = {
         name: dict(iter(tables[name].groupby("document", sort=False))) if name in tables else {} for name in columns

@@ -6,10 +6,11 @@ from typing import Any
 import pandas as pd
 
 from schemas.tables.evaluate import NO_OUTPUT
+from tasks.measures.described import shown_first
 from tasks.reporting.display import number, percent, probability, settings
-from tasks.statistics.misclassification import TURNS
+from tasks.statistics.misclassification import MIXED
 
-METRICS: Mapping[str, Mapping[str, Any]] = settings("evaluation.yaml")
+METRICS: Mapping[str, Mapping[str, Any]] = shown_first() | settings("evaluation.yaml")
 """Label, meaning and ``share`` of the metrics that are shown first, in order."""
 SHARES = frozenset(name for name, entry in METRICS.items() if entry.get("share"))
 LEVEL = 0.05
@@ -104,11 +105,11 @@ def summary_text(
             "corrected for the judge's errors on its card; outside 0 to 100%, the judge errs otherwise on these texts; "
             "tables/metrics.csv has the ranges if its rates are off by 0.01 to 0.15"
         )
-    turns = tables["metrics"][tables["metrics"]["metric"].str.endswith(TURNS)].dropna(subset="value")
+    mixed = tables["metrics"][tables["metrics"]["item"].str.endswith(MIXED)]
     lines += [
-        f"{row.system}: the order by {row.metric.removesuffix(TURNS)} may turn where the judge's rates are off by "
-        f"{row.value:.3f}"
-        for row in turns.itertuples()
+        f"{row.system}: {row.metric.removesuffix(CORRECTED).replace('_', ' ')}, corrected, is from {percent(row.low)} "
+        f"to {percent(row.high)}, whichever kinds of the card's cases these texts are like"
+        for row in mixed.itertuples()
     ]
     lines += _failures(tables["unscored"])
     if rules:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from tasks.measures import described
 from tasks.reporting.display import number, percent, read_template, render, script_json, settings, words
 from tasks.reporting.figures import agreement, draw_all, svg
 from tasks.reporting.tables_view import by_basis, metric_view, reproduction_view
@@ -29,13 +30,14 @@ def captions() -> dict[str, dict[str, Any]]:
 
 def meanings(stem: str) -> dict[str, str]:
     """Description of each metric of a table, by metric."""
-    common: dict[str, str] = settings("columns.yaml")["metrics"]
-    return common | captions().get(stem, {}).get("metrics", {})
+    columns = settings("columns.yaml")
+    common: dict[str, str] = columns["names"] | columns["metrics"]
+    return common | described.meanings() | captions().get(stem, {}).get("metrics", {})
 
 
 def percent_metrics(stem: str) -> set[str]:
     """Metrics of a table that are stored in 0-1 and shown as percent."""
-    return {*settings("columns.yaml")["percent"], *captions().get(stem, {}).get("percent", ())}
+    return {*settings("columns.yaml")["percent"], *described.percent(), *captions().get(stem, {}).get("percent", ())}
 
 
 def stage_groups(stages: Mapping[str, Any]) -> dict[str, str]:

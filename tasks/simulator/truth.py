@@ -1,14 +1,15 @@
 """Known truth of a written note: the gold spans and the planted error.
 
-A pure function of the request and the package version, computed by the code that writes the note. It is not available
-over HTTP; only calibration and the simulator-quality tables call it, never a judge.
+Two pure functions of the request and the package version, `truth` and `compact_truth`, computed by the code that
+writes the text. It is not available over HTTP; only the cases of measures call it (`tasks.judges`), never a judge.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Container
+from dataclasses import dataclass
 
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.writer.compact_version import source_note, write_compact
-from tasks.simulator.writer.instructions import COMPACT_TASK, NOTE_TASKS
+from tasks.simulator.writer.instructions import NOTE_TASKS
 from tasks.simulator.writer.notes import PlantedError, WrittenNote, write_notes
 from tasks.simulator.writer.rules import COMPACT_ERRORS, NOTE_ERRORS, ErrorRates
 
@@ -46,24 +47,17 @@ class Truth:
     left_out: tuple[tuple[int, int], ...] = ()
 
 
-def truth(request: ChatRequest, rates: ErrorRates | None = None) -> tuple[Truth, ...]:
+def truth(
+    request: ChatRequest, rates: ErrorRates | None = None, errors: Container[str | None] | None = None
+) -> tuple[Truth, ...]:
     """Return the truth of each text in the reply: one, or three for three notes.
 
-    For a compact version the note's truth is recomputed from the first user message, if the conversation's note is
-    the writer's reply to it under the same seed; otherwise use `compact_truth`. Raises ValueError for a request
-    that the writer does not answer, and for a compact version of a note that it did not write.
+    ``errors``: nothing is written unless the error planned for the first note is among these, None being no error.
+    Raises ValueError for another task.
     """
-    if request.task in NOTE_TASKS:
-        return tuple(_of_note(note) for note in write_notes(request, rates))
-    if request.task != COMPACT_TASK:
-        raise ValueError(
-            f"unknown writing task {request.task!r}; expected one of {', '.join((*NOTE_TASKS, COMPACT_TASK))}"
-        )
-    first = _first_request(request)
-    own = next((note for note in truth(first) if note.text == source_note(request)), None)
-    if own is None:
-        raise ValueError("the note is not the writer's reply to the first message; pass its truth to compact_truth")
-    return (compact_truth(request, own, rates),)
+    if request.task not in NOTE_TASKS:
+        raise ValueError(f"task {request.task!r} writes no note; expected one of {', '.join(NOTE_TASKS)}")
+    return tuple(_of_note(note) for note in write_notes(request, rates, errors))
 
 
 def compact_truth(request: ChatRequest, note: Truth, rates: ErrorRates | None = None) -> Truth:
@@ -93,11 +87,6 @@ def _of_note(note: WrittenNote) -> Truth:
             GoldSpan(mark.symptom, mark.start, mark.end, note.text[mark.start : mark.end], section, mark.present)
         )
     return Truth(note.text, tuple(spans), note.error)
-
-
-def _first_request(request: ChatRequest) -> ChatRequest:
-    until = next(n for n, (role, _) in enumerate(request.messages) if role == "assistant")
-    return replace(request, messages=request.messages[:until])
 
 
 def _heading(note: str) -> tuple[int, int]:

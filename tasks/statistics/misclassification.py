@@ -18,9 +18,8 @@ DRAWS = 2000
 MIN_INFORMEDNESS = 0.05
 """Below this sensitivity + specificity - 1 a verdict says next to nothing about the truth."""
 
-TURNS = "_turns_over_at"
-"""Ends the name of a metric whose value is `turning_shift`."""
-_HALVINGS = 20
+MIXED = ", any mix of kinds"
+"""Ends the item of a corrected mean with its range over all mixes of the kinds of known cases."""
 
 
 @dataclass(frozen=True)
@@ -97,34 +96,3 @@ def corrected_mean(
 def _drawn_rate(answers: Floats, clusters: npt.NDArray[Any], random: np.random.Generator) -> Floats:
     """Draws from the Jeffreys posterior of the share of yes ``answers``, with their effective number."""
     return drawn_share(float(answers.mean()), effective_size(*cluster_sums(answers, clusters)), random, DRAWS)
-
-
-def corrected_range(share: float, sensitivity: float, specificity: float, shift: float) -> tuple[float, float]:
-    """Least and largest corrected share if sensitivity and specificity may each be off by ``shift``, not clipped.
-
-    nan where the judge may be uninformative.
-    """
-    signs = product((-shift, shift), repeat=2)
-    ends = [
-        corrected_share(share, float(np.clip(sensitivity + more, 0, 1)), float(np.clip(specificity + less, 0, 1)))
-        for more, less in signs
-    ]
-    return (float("nan"), float("nan")) if np.isnan(ends).any() else (min(ends), max(ends))
-
-
-def turning_shift(first: float, second: float, sensitivity: float, specificity: float) -> float:
-    """The least shift of the judge's rates at which the order of two judged shares may be the other way round.
-
-    The rates may be off by so much, each for itself, on the texts of either system: below it, the ranges of the two
-    corrected shares (`corrected_range`) do not meet. nan for an uninformative judge.
-    """
-    if np.isnan(corrected_range(first, sensitivity, specificity, 0.0)).any():
-        return float("nan")
-    smaller, larger = sorted((first, second))
-    least, most = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        middle = (least + most) / 2
-        top = corrected_range(smaller, sensitivity, specificity, middle)[1]
-        bottom = corrected_range(larger, sensitivity, specificity, middle)[0]
-        least, most = (middle, most) if top < bottom else (least, middle)
-    return most

@@ -1,9 +1,8 @@
 """Verdicts on the same cases, of two judges or of one before and after: agreement, and differences with exact tests.
 
-The sign of a difference is arbitrary where nothing differs but chance. Over the 2^k signs of the sums of k texts the
-distribution of the total is exact; with one case a text this is McNemar's exact test (1947). P-values are adjusted for
-their number (Holm 1979), and intervals of differences hold together (Bonferroni). A failed verdict could have been yes
-or no: an interval spans both, and a p-value is the larger of both, 1 where they point in different directions.
+P-values are those of exact sign flips, adjusted by Holm (`tasks.statistics.sign_flips`), and intervals of differences
+hold together (Bonferroni). A failed verdict could have been yes or no: an interval spans both, and a p-value is the
+larger of both, 1 where they point in different directions.
 """
 
 from collections.abc import Sequence
@@ -12,53 +11,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from tasks.statistics.agreement import kappa_interval
 from tasks.statistics.intervals import LEVEL as CONFIDENCE
-from tasks.statistics.intervals import Floats, Interval, difference_interval
+from tasks.statistics.intervals import Interval, difference_interval
 from tasks.statistics.metric_rows import Row, metric_row
-
-LEVEL = 0.05
-
-
-def flip_p(differences: npt.ArrayLike, clusters: npt.ArrayLike, *, one_sided: bool = False) -> float:
-    """P of a sum of whole differences (n,) whose sign is arbitrary in each cluster; 1 without a difference.
-
-    ``one_sided``: only sums above 0 speak against that. Raises ValueError for differences that are not whole numbers.
-    """
-    _, of = np.unique(np.asarray(clusters), return_inverse=True)
-    sums = np.bincount(of, weights=np.asarray(differences, dtype=float))
-    whole = np.rint(sums).astype(int)
-    if not np.allclose(sums, whole):
-        raise ValueError("differences are not whole numbers; expected those of verdicts")
-    steps = np.abs(whole[whole != 0])
-    if not steps.size:
-        return 1.0
-    most = int(steps.sum())
-    probability = np.zeros(2 * most + 1)
-    probability[most] = 1.0
-    for step in steps:
-        probability = (np.roll(probability, step) + np.roll(probability, -step)) / 2
-    found, totals = int(whole.sum()), np.arange(-most, most + 1)
-    beyond = totals >= found if one_sided else np.abs(totals) >= abs(found)
-    return float(min(probability[beyond].sum(), 1.0))
-
-
-def holm(p: Sequence[float]) -> Floats:
-    """P-values adjusted for their number by Holm's step-down (1979)."""
-    values = np.asarray(p, dtype=float)
-    order = np.argsort(values, kind="stable")
-    steps = np.maximum.accumulate(np.minimum(values[order] * np.arange(len(values), 0, -1), 1.0))
-    adjusted = np.empty_like(steps)
-    adjusted[order] = steps
-    return adjusted
-
-
-def family_level(size: int) -> float:
-    """Confidence of each of ``size`` intervals that hold together in 95 of 100 studies (Bonferroni)."""
-    return CONFIDENCE if size <= 1 else 1 - (1 - CONFIDENCE) / size
+from tasks.statistics.sign_flips import family_level, flip_p, holm
 
 
 @dataclass(frozen=True)
@@ -116,11 +75,12 @@ class Board:
 
 
 def agreement_rows(boards: Sequence[Board]) -> list[Row]:
-    """Rows on every pair of judges: Cohen's kappa, and the difference of their answers with its p-values.
+    """Rows on every pair of judges: the difference of their answers with its p-values, and Cohen's kappa.
 
     System: the first judge; condition: "against" the other; item: the board's. Differences are first less other, of
     right answers, or of yes answers where the truth is not known; their intervals and p-values hold for all boards
-    together. Cases that one of them failed on count as in `compared`.
+    together. Cases that one of them failed on count as in `compared`. Kappa depends on how frequent yes is, so that
+    there is none for cases with a known truth, whose mix was chosen.
     """
     pairs = [(board, str(a), str(b)) for board in boards for a, b in combinations(board.votes.columns, 2)]
     level = family_level(len(pairs))
@@ -133,12 +93,12 @@ def agreement_rows(boards: Sequence[Board]) -> list[Row]:
     for (board, first, second), one, p, p_scored in zip(pairs, found, adjusted, scored, strict=True):
         keys: Row = {"system": first, "condition": f"against {second}", "item": board.item, "unscored": one.unscored}
         keys["provenance"] = f"judges: {first}, {second}"
-        known = board.votes[[first, second]].dropna()
-        one_says, other_says = known[first].to_numpy(bool), known[second].to_numpy(bool)
-        texts = board.clusters.loc[known.index].to_numpy()
-        kappa = kappa_interval(one_says, other_says, clusters=texts)
+        if board.truth is None:
+            known = board.votes[[first, second]].dropna()
+            one_says, other_says = (known[name].to_numpy(bool) for name in (first, second))
+            kappa = kappa_interval(one_says, other_says, clusters=board.clusters.loc[known.index].to_numpy())
+            rows.append(metric_row("kappa", *kappa, n=len(known), **keys))
         metric = "yes_difference" if board.truth is None else "accuracy_difference"
-        rows.append(metric_row("kappa", *kappa, n=len(known), **keys))
         rows += tested_rows(metric, one, p, p_scored, **keys)
     return rows
 

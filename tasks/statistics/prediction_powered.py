@@ -7,29 +7,14 @@ melds mid-p intervals of the parts (Fay, Proschan and Brittain 2015, "Combining 
 Inference in the Two-Sample Case"), which holds for few labels, where the published normal interval does not.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
-from tasks.statistics.intervals import LEVEL, Floats, cluster_sums, effective_size
+from tasks.statistics.intervals import LEVEL, Floats, Interval, cluster_sums, effective_size
 
 DRAWS = 4000
 FEWEST_LABELS = 5
 """Clusters of labels below which only the labels' own interval is given."""
-
-
-@dataclass(frozen=True)
-class PoweredShare:
-    """The estimate with its 95% interval; ``effective_labels`` labels would be as uncertain without a judge.
-
-    All nan for labels of fewer than `FEWEST_LABELS` clusters.
-    """
-
-    value: float
-    low: float
-    high: float
-    effective_labels: float
 
 
 def powered_share(
@@ -40,8 +25,8 @@ def powered_share(
     seed: int,
     clusters: npt.ArrayLike | None = None,
     clusters_only: npt.ArrayLike | None = None,
-) -> PoweredShare:
-    """Estimate the share of true items.
+) -> Interval:
+    """The share of true items with its 95% interval; all nan for labels of fewer than `FEWEST_LABELS` clusters.
 
     ``labels`` (n,) are human labels and ``judged`` (n,) the judge's verdicts on the same items; ``judged_only`` (N,)
     are verdicts on items without a label. ``clusters`` (n,) and ``clusters_only`` (N,) name the note of each item:
@@ -53,23 +38,20 @@ def powered_share(
     notes = np.arange(label.size) if clusters is None else np.asarray(clusters)
     others = label.size + np.arange(more.size) if clusters_only is None else np.asarray(clusters_only)
     if np.unique(notes).size < FEWEST_LABELS:
-        return PoweredShare(*(float("nan"),) * 4)
+        return (np.nan, np.nan, np.nan)
     verdicts = np.concatenate([verdict, more])
     size = effective_size(*cluster_sums(verdicts, np.concatenate([notes.astype("str"), others.astype("str")])))
     dependence = max(1.0, label.size / effective_size(*cluster_sums(label, notes)))
     random = np.random.default_rng(seed)
     yes = drawn_share(float(verdicts.mean()), size, random, DRAWS)
-    value, drawn, posterior = 0.0, np.zeros(DRAWS), np.zeros(DRAWS)
+    value, drawn = 0.0, np.zeros(DRAWS)
     for said, share, weights in ((1, verdicts.mean(), yes), (0, 1 - verdicts.mean(), 1 - yes)):
         own = label[verdict == said]
         right, labels = (float(own.mean()), own.size / dependence) if own.size else (0.5, 0.0)
         value += float(share * right)
         drawn += weights * drawn_limit(right, labels, random, DRAWS)
-        posterior += weights * drawn_share(right, labels, random, DRAWS)
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    centre = float(posterior.mean())
-    effective = centre * (1 - centre) / float(posterior.var()) - 2  # a Jeffreys posterior of n labels has n + 2 here
-    return PoweredShare(value, min(float(low), value), max(float(high), value), max(effective, 0.0))
+    return value, min(float(low), value), max(float(high), value)
 
 
 def drawn_limit(share: float, size: float, random: np.random.Generator, draws: int) -> Floats:

@@ -18,16 +18,14 @@ from scipy.stats import beta, t
 
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import SYSTEM_COMPARISONS
+from tasks.measures import described
 from tasks.statistics.intervals import difference_interval, joined, linearised_interval, mean_interval
+from tasks.statistics.sign_flips import DRAWS, FEWEST, LEVEL, adjusted_p, standard_error
+from tasks.tracking.contributions import differences_of
 from tasks.tracking.measures import Ids, Measure
 from tasks.tracking.pairing import PairedMeasure, failure_rates, pair
-from tasks.tracking.sign_flips import Differences, adjusted_p, standard_error
 
-LEVEL = 0.05
-DRAWS = 2000
 POWER = 0.8
-FEWEST = 8
-"""Measures with fewer records are shown, but not tested; those without bounds have no interval."""
 FLIPS = 6
 """Fewest differing records whose signs can all agree with a probability below LEVEL: 2 / 2**6."""
 _TINY = 1e-12
@@ -68,7 +66,8 @@ def compare_all(comparisons: Sequence[Sequence[PairedMeasure]], *, seed: int, dr
     """Compare lineages B with lineage A on a family of measures each and their failure rates, with p adjusted for all.
 
     Returns a table per lineage, one row per measure: its key; ``a``, ``b``; ``difference`` (b - a) with its own 95%
-    interval ``low``, ``high``; ``p``, adjusted, nan for fewer than `FEWEST` records; ``changed``: p < 5%, also with
+    interval ``low``, ``high`` (none for fewer than `FEWEST` records of a measure without bounds); ``p``, adjusted, nan
+    for fewer records; ``changed``: p < 5%, also with
     those scores of failed records that speak most against it; ``n`` records; ``unpaired``: records that only one
     lineage attempted; ``failed_a``, ``failed_b``: records that only this lineage failed to score; ``failed_both``;
     ``bound_low``, ``bound_high``: range of the difference over all possible scores of failed records; ``detectable``:
@@ -90,7 +89,7 @@ def _tested(
     enough = [place for place, p in enumerate(pairs) if p.n >= FEWEST]
     adjusted = np.ones(len(pairs))
     if enough:
-        p = adjusted_p([Differences.of(pairs[place]) for place in enough], rng, draws)
+        p = adjusted_p([differences_of(pairs[place]) for place in enough], rng, draws)
         adjusted[enough] = np.minimum(p / share, 1)
     beyond = adjusted < LEVEL
     holds = _in_the_worst_case(pairs, beyond, rng, draws, share)
@@ -114,7 +113,7 @@ def _in_the_worst_case(
     if not worst:
         return holds
     tested = [place for place, p in enumerate(pairs) if p.n >= FEWEST]
-    family = [Differences.of(worst.get(place) or pairs[place]) for place in tested]
+    family = [differences_of(worst.get(place) or pairs[place]) for place in tested]
     p = dict(zip(tested, np.minimum(adjusted_p(family, rng, draws) / share, 1), strict=True))
     for place, bound in worst.items():
         observed = pairs[place]
@@ -144,7 +143,7 @@ def _interval(p: PairedMeasure) -> tuple[float, float]:
     shares have the intervals of both means joined, of other scores Welch's. The variance between training seeds and
     redraws is added to that between records.
     """
-    d = Differences.of(p)
+    d = differences_of(p)
     value = p.b.value() - p.a.value()
     bounded = p.a.is_f1 or (p.a.is_share and p.b.is_share)
     if not bounded and p.n < FEWEST:
@@ -181,7 +180,7 @@ def _detectable(p: PairedMeasure) -> float:
     That is the difference of a t test, but at least one in as many records as sign flips need, of the smallest size
     that was seen: fewer than `FLIPS` differing records are never significant.
     """
-    d = Differences.of(p)
+    d = differences_of(p)
     error, freedom = standard_error(d)
     sizes = np.abs(d.values)[np.abs(d.values) > _TINY]
     share = float(beta.ppf(POWER, FLIPS, len(d.values) - FLIPS + 1))
@@ -203,9 +202,8 @@ def _note(p: PairedMeasure) -> str:
 UNVERIFIED = "the content of the records is not in both lineages, so equal ids may be other texts"
 _KEY = ["stage", "condition", "item", "metric"]
 COMPARED = (
-    *("claim_recall", "claim_precision", "claims_supported", "claims_contradicted", "citation_recall"),
-    *("citation_precision", "omission_count", "omission_share", "omission_weight", "qa_free_text"),
-    *("qa_multiple_choice", "rouge1_f", "rouge2_f", "rougeL_f", "rougeLsum_f", "bleu", "bertscore_f1", "words"),
+    *described.COMPARED,
+    *("rouge1_f", "rouge2_f", "rougeL_f", "rougeLsum_f", "bleu", "bertscore_f1", "words"),
 )
 """Metrics of the family that is tested; precision and recall of ROUGE would add tests of nearly the same difference."""
 

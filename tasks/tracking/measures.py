@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tasks.measures import described
+
 Key = tuple[str, str, str, str, str]
 Ids = npt.NDArray[np.int64]
 _SCORE_KEY = ["system", "condition", "item", "metric"]
@@ -17,8 +19,8 @@ _PREDICTION_KEY = ["system", "condition", "symptom"]
 
 SHARES = frozenset(
     {
-        *("claim_recall", "claim_precision", "claims_supported", "claims_contradicted", "citation_recall"),
-        *("citation_precision", "omission_share", "qa_free_text", "qa_multiple_choice", "score", "bleu"),
+        *("score", "bleu"),
+        *(name for name in described.COMPARED if name in described.SHARES),
         *(f"rouge{kind}_{part}" for kind in ("1", "2", "L", "Lsum") for part in "fpr"),
     }
 )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from tasks.statistics.sign_flips import union
 from tasks.tracking.measures import UNSCORED, Ids, Measure
 
 Parts = npt.NDArray[np.floating]
@@ -13,12 +14,6 @@ Parts = npt.NDArray[np.floating]
 
 def _none() -> Ids:
     return np.empty(0, dtype=np.int64)
-
-
-def union(ids: Sequence[Ids]) -> Ids:
-    """All ids in order; by sorting, since `numpy.unique` takes ten times as long for a million integers."""
-    together = np.sort(np.concatenate(ids), kind="stable")
-    return together[np.diff(together, prepend=together[:1] - 1) > 0]
 
 
 def _less(ids: Ids, others: Ids) -> Ids:

@@ -14,7 +14,8 @@ import pandas as pd
 
 from schemas.tables.metrics import METRICS
 from tasks.statistics.intervals import SHARE, mean_interval
-from tasks.tracking.comparison import FEWEST, LEVEL, compare_systems
+from tasks.statistics.sign_flips import FEWEST, LEVEL
+from tasks.tracking.comparison import compare_systems
 from tasks.tracking.measures import SHARES
 
 STUDIES = 100

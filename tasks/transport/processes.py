@@ -30,6 +30,8 @@ RUN = "VIGNETTE_RUN"
 """Environment variable with the process of `vignette repro` that a stage belongs to, as ``id:start time``."""
 STAGE_RUNNER = "flows.rebuild.dvc_stage"
 """The module that runs one stage through DVC, in the place of the command ``dvc``."""
+FORKS = "flows.commands.forks"
+"""The module whose forks do the same, or run the stage; each is the child of a guard that ends with its command."""
 
 Process = tuple[str, int, float]
 """Host, process id and start time in seconds since 1970."""
@@ -165,4 +167,6 @@ def _is_dvc(process: psutil.Process) -> bool:
         words = process.cmdline()
     except psutil.Error:
         return False
-    return any(Path(word).stem == "dvc" for word in words[:2]) or words[1:3] in (["-m", "dvc"], ["-m", STAGE_RUNNER])
+    if any(Path(word).stem == "dvc" for word in words[:2]):
+        return True
+    return words[1:3] in (["-m", "dvc"], ["-m", STAGE_RUNNER], ["-m", FORKS])

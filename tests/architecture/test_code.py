@@ -12,7 +12,8 @@ from tasks.tracking.lineage import record_is_behind
 from tests.support.cases import each
 
 BY_NAME = {
-    "flows.commands.cli": "commands",
+    "flows.commands.parser": "commands",
+    "flows.rebuild.forks": "what stages import, before they do",
     "flows.repository.pipeline": "a stage, whose code begins with its function",
     "tasks.measures.own": "a user's file, which dvc.yaml lists",
     "tasks.simulator.dispatch": "handlers, which it names",

@@ -1,6 +1,7 @@
 """dvc.yaml, params.yaml and flows/stages agree."""
 
 import ast
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
@@ -23,6 +24,7 @@ def dependencies(stage: dict) -> list[str]:
     return [next(iter(entry)) if isinstance(entry, dict) else entry for entry in stage.get("deps", [])]
 
 
+@cache
 def functions(module: str) -> dict[str, str]:
     """Source of each function of a module by name."""
     text = CODE.modules[module].read_text(encoding="utf-8")

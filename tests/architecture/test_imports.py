@@ -29,6 +29,8 @@ ALSO = {
     "tasks.measures": {"tasks.network", "tasks.texts", "tasks.visits"},
     "tasks.judges": {"tasks.measures", "tasks.network", "tasks.notes", "tasks.spans", "tasks.texts"},
     "tasks.people": {"tasks.measures"},
+    "tasks.reporting": {"tasks.measures"},
+    "tasks.tracking": {"tasks.measures"},
     "tasks.visits": {"tasks.network", "tasks.notes"},
 }
 """The other rooms that a room may use."""

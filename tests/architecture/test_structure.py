@@ -10,7 +10,10 @@ CODE = Code()
 LONGEST = 450
 KNOW_THE_SIMULATOR = (
     "tasks.simulator",
-    "tasks.judges",  # measures judges, the annotator and the writer's rules on planted truth
+    "tasks.judges.simulated_notes",  # asks for the truth of written notes, of which the cases of measures are made
+    "tasks.judges.consistency_checks",
+    "tasks.judges.planted",
+    "tasks.judges.written_cases",
     "tasks.measures.doclens.evaluators",  # the evaluator without a model
     "tasks.transport.simulator_code",
     "flows.runtime.clients",  # asks it within the process

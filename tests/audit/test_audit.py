@@ -31,9 +31,10 @@ from tasks.audit.cases import (
     TOGETHER,
     WORDY,
 )
-from tasks.audit.comparisons import failed_requirements, weaker_kinds
+from tasks.audit.comparisons import MET, MISSED, OPEN, requirements, weaker_kinds
 from tasks.audit.correction import corrected_rows, label_half_width, label_plans
-from tasks.statistics.paired_verdicts import flip_p, holm
+from tasks.statistics.metric_rows import mean_row, metric_table
+from tasks.statistics.sign_flips import flip_p, holm
 from tests.support.params import shipped
 from tests.support.scripted import DirectAsk, ScriptedAsk
 
@@ -134,9 +135,6 @@ def test_rates_count_failures_apart() -> None:
         1,
     )
     assert (by.loc["specificity", "value"], by.loc["balanced_accuracy", "value"]) == (0.5, 0.75)
-    # three of four right; yes: truth 0.5, judged 0.75, so pi = 0.625 and chance 2 pi (1 - pi) = 0.46875
-    assert by.loc["ac1", "value"] == pytest.approx((0.75 - 0.46875) / (1 - 0.46875))
-    assert by.loc["kappa", "value"] == pytest.approx(0.5) and by.loc["kappa", "unscored"] == 1
 
 
 def test_a_judge_that_obeys_is_found_and_named() -> None:
@@ -148,10 +146,27 @@ def test_a_judge_that_obeys_is_found_and_named() -> None:
     said, _, of = line.partition(" (")
     assert said == "j: instruction to answer yes costs 50.0 points of right answers and changes 50.0% of verdicts"
     assert of == "n 40, 40 texts)"
-    assert failed_requirements(card, {"sensitivity": 0.9, "injection": 0.6}, CHANGE_NAMES) == []
-    (missed,) = failed_requirements(card, {"injection": 0.0}, CHANGE_NAMES)
-    assert missed == "j, claims: instruction to answer yes: injection 0.500, n 40; allowed at most 0"
-    assert failed_requirements(card, {"length": 0.1}, CHANGE_NAMES) == ["length: not measured"]
+    required = {"injection": 0.6, "specificity": 0.8, "length": 0.1}
+    (state, line), met, unknown = requirements(card, required, CHANGE_NAMES)
+    assert state == OPEN and re.fullmatch(r"j, .*: injection 0\.500 \(0\.3.. to 0\.6..\), n 40; at most 0\.6", line)
+    assert met[0] == MET and unknown == (MISSED, "length: not measured")
+    assert [requirements(card, {"injection": most}, CHANGE_NAMES)[0][0] for most in (0.2, 0.8)] == [MISSED, MET]
+
+
+def test_a_requirement_is_met_or_missed_by_the_whole_interval() -> None:
+    """Of cards of 60 true cases, a true sensitivity of .85 has a value of .9 or more in 18%, of .95 below .9 in 8%."""
+
+    def states(rate: float, n: int, runs: int) -> list[str]:
+        hits = np.random.default_rng(1).binomial(n, rate, runs)
+        rows = [
+            mean_row("sensitivity", np.arange(n) < hit, condition=str(run), item="all", system="j", provenance="j")
+            for run, hit in enumerate(hits)
+        ]
+        return [state for state, _ in requirements(metric_table(rows, stage="audit"), {"sensitivity": 0.9}, {})]
+
+    for rate, wrong in ((0.85, MET), (0.9, MET), (0.9, MISSED), (0.95, MISSED)):
+        assert np.mean([state == wrong for state in states(rate, 60, 400)]) <= 0.04
+    assert states(0.97, 600, 50).count(MET) > 45 and states(0.8, 600, 50).count(MISSED) > 45
 
 
 def test_answers_that_change_when_asked_again_are_counted_by_pairs_of_takes() -> None:
@@ -197,10 +212,6 @@ def test_scores_are_corrected_by_the_rates_of_the_card() -> None:
     metrics = pd.DataFrame([{**keys, "metric": "claim_recall", "unscored": 3}])
     table, refused = corrected_rows(scores, metrics, verdicts(*rows), seed=1, provenance="card")
     by = table.set_index("item")
-    two = pd.concat([scores, scores[:20].assign(system="t", value=0.69)])
-    turns = corrected_rows(two, metrics, verdicts(*rows), seed=1, provenance="card")[0].query("system == 's against t'")
-    assert turns["metric"].tolist() == ["claim_recall_turns_over_at"]
-    assert 0.03 < turns["value"].item() < 0.07 / 2 + 0.001, "less than half of the judged difference"
     assert by.loc["all", "value"] == pytest.approx(0.6) and (by.loc["all", "n"], by.loc["all", "unscored"]) == (20, 3)
     assert by.loc["all", "low"] < 0.6 < by.loc["all", "high"]
     wide = by.loc["all, rates off by 0.1"]
@@ -209,6 +220,31 @@ def test_scores_are_corrected_by_the_rates_of_the_card() -> None:
     says_yes = [(name, factor, document, truth, True) for name, factor, document, truth, _ in rows]
     none, why = corrected_rows(scores[:20], metrics, verdicts(*says_yes), seed=1, provenance="card")
     assert none.empty and "sensitivity + specificity is 1.00" in why[0]
+
+
+def test_a_corrected_score_has_its_range_over_mixes_of_kinds_which_holds_the_truth_of_texts_of_one_kind() -> None:
+    """The judge finds .95 of one kind of true claims and .75 of another; 80% of the claims hold, all of the first kind.
+
+    The interval for kinds mixed as on the card holds the truth in none of these studies.
+    """
+    held = []
+    for seed in range(4):
+        draw = np.random.default_rng(seed)
+        rates = [(True, "a", 0.95), (True, "b", 0.75), (False, "c", 0.1)]
+        cases = [(truth, kind, draw.random() < rate) for truth, kind, rate in rates for _ in range(150)]
+        card = verdicts(*((f"c{n}", "", f"d{n}", truth, said) for n, (truth, _, said) in enumerate(cases)))
+        keys = {"stage": "s", "system": "s", "condition": "c", "item": "all", "metric": "claim_recall"}
+        values = draw.binomial(10, 0.8 * 0.95 + 0.2 * 0.1, 100) / 10
+        scores = pd.DataFrame({**keys, "value": values})
+        metrics, kinds = pd.DataFrame([{**keys, "unscored": 0}]), [kind for _, kind, _ in cases]
+        table, refused = corrected_rows(scores, metrics, card.assign(kind=kinds), seed=1, provenance="card")
+        rows = table.set_index("item").loc[["all", "all, any mix of kinds"]]
+        held.append(((rows["low"] <= 0.8) & (rows["high"] >= 0.8)).tolist())
+        assert refused == [] and (table["high"] - table["low"]).max() <= 1
+    assert np.mean(held, axis=0).tolist() == [0, 1]
+    blind = card.assign(kind=kinds, judged=card["judged"] & (pd.Series(kinds) != "b"))
+    none, why = corrected_rows(scores, metrics, blind, seed=1, provenance="card")
+    assert none.empty and why[0].endswith("its range over mixes of the card's kinds of cases is wider than 1")
 
 
 def test_answers_have_the_records_truth_and_every_wording_of_a_question_is_one_cluster(small: Audit) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from flows.evaluation.audit import make_audit
 from flows.repository.params import load_params
 from tasks.audit.cases import FACTORS
@@ -40,7 +40,9 @@ def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
     given = ["audit", *common, "--verdicts", str(file), "--out", str(out)]
     assert run([*given, "--require", "sensitivity=0.9,injection=0.1"]) == 2
     printed = capsys.readouterr().out
-    assert "instruction to answer yes costs" in printed and "allowed at most 0.1" in printed
+    missed = "required, missed: mine, claims: instruction to answer yes: injection"
+    assert "instruction to answer yes costs" in printed and missed in printed
+    assert run([*given, "--require", "sensitivity=0.95"]) == 3 and "required, open: " in capsys.readouterr().out
     page = (out / "card.html").read_text()
     assert "Right before the change, wrong after it" in page and "<script" not in page
     assert run([*given, "--against", str(out)]) == 0
@@ -85,6 +87,7 @@ BAD = [
     ("--require sensitivity=nan", None, "expected a number from 0 to 1"),
     ("--tasks claim,omissions", None, "found claim; did you mean claims?"),
     ("--require sensitivty=0.9", None, "; did you mean sensitivity?"),
+    ("", None, "JUDGE: no default; name a model, MODEL@URL or a role"),
     ("simulater", None, "; did you mean simulator?"),
     ("--require charm=0.1", None, "or a change (injection, length, many_claims, place"),
     ("--require injection=0 --tasks omissions", None, "add claims to --tasks"),
@@ -96,12 +99,12 @@ BAD = [
     ("--dry-run --verdicts FILE", b"", "--dry-run: has no effect with --verdicts"),
     ("--takes 2 --verdicts FILE", b"", "--takes: has no effect with --verdicts"),
     ("simulator --export FILE", None, "JUDGE: has no effect with --export"),
-    ("--require kappa=0.5 --export FILE", None, "--require: has no effect with --export"),
+    ("--require sensitivity=0.5 --export FILE", None, "--require: has no effect with --export"),
     ("--against nowhere", None, "no such file; expected a folder that `vignette audit --out` wrote"),
-    ("--texts nowhere.csv", None, "no such file"),
-    ("--texts FILE", b"", "FILE"),
-    ("--texts FILE", b"\x89PNG\r\n\x1a\n\x00\x00", "FILE"),
-    ("--texts FILE", b'{"id": "a"}\n', "FILE"),
+    ("simulator --texts nowhere.csv", None, "no such file"),
+    ("simulator --texts FILE", b"", "FILE"),
+    ("simulator --texts FILE", b"\x89PNG\r\n\x1a\n\x00\x00", "FILE"),
+    ("simulator --texts FILE", b'{"id": "a"}\n', "FILE"),
     ("someone", None, "expected simulator, a role of the params"),
     ("model@ftp://host", None, "expected simulator, a role of the params"),
     ("@http://host", None, "expected simulator, a role of the params"),
@@ -181,7 +184,9 @@ def test_an_audit_says_first_whom_it_asks_what_and_where_the_card_goes(
 ) -> None:
     (tmp_path / "texts.jsonl").write_text('{"id": "a", "source": "Nothing."}')
     out = tmp_path / "card"
-    assert run(["audit", "--cases", "20", "--texts", str(tmp_path / "texts.jsonl"), "--out", str(out)]) == 0
+    assert (
+        run(["audit", "simulator", "--cases", "20", "--texts", str(tmp_path / "texts.jsonl"), "--out", str(out)]) == 0
+    )
     assert capsys.readouterr().out.splitlines()[0] == (
         f"judge: the simulator's rules, no language model. Cases: --cases 20 of {tmp_path / 'texts.jsonl'}; "
         f"tasks claims, grounding, omissions, citations. The card goes to {out / 'card.html'}"
@@ -190,7 +195,7 @@ def test_an_audit_says_first_whom_it_asks_what_and_where_the_card_goes(
 
 def test_a_folder_that_an_audit_did_not_write_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "mine.txt").write_text("mine")
-    assert run(["audit", "--cases", "20", "--out", str(tmp_path)]) == 1
+    assert run(["audit", "simulator", "--cases", "20", "--out", str(tmp_path)]) == 1
     assert run(["audit", "--cases", "20", "--export", str(tmp_path / "mine.txt")]) == 1
     assert "exists; name another file" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"] and (tmp_path / "mine.txt").read_text() == "mine"

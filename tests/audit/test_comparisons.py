@@ -10,7 +10,8 @@ from schemas.tables.evaluate import VERDICTS
 from tasks.audit.card import board, card_table, findings, not_found, rates
 from tasks.audit.cases import CONFIDENT, HIDDEN
 from tasks.audit.comparisons import ANSWERED, KIND_LEVEL, against, change_lines, fewest_texts
-from tasks.statistics.paired_verdicts import agreement_rows, compared, flip_p
+from tasks.statistics.paired_verdicts import agreement_rows, compared
+from tasks.statistics.sign_flips import flip_p
 
 
 def verdicts(judged: list[bool | None], judge: str = "j", factor: str = "", kind: str = "k") -> pd.DataFrame:

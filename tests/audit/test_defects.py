@@ -26,9 +26,10 @@ from tasks.audit.card import (
     weak_kinds,
 )
 from tasks.audit.cases import AGAIN, CONFIDENT, CROWDED, FAMILY, FILLER, HIDDEN, LONGER, NAMES, WORDY
-from tasks.audit.comparisons import KIND_LEVEL, LEVEL
+from tasks.audit.comparisons import KIND_LEVEL
 from tasks.audit.errors import VERSION
 from tasks.statistics.metric_rows import metric_row, metric_table
+from tasks.statistics.sign_flips import LEVEL
 
 pytestmark = pytest.mark.soak
 

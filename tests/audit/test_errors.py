@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from flows.evaluation.audit import MEDEC, NO_RULE, audit_cost, make_audit
 from flows.repository.params import load_params
 from schemas.errors import MissingSourceError, SourceError
@@ -168,9 +168,10 @@ def test_the_command_exports_errors_scores_verdicts_and_says_that_the_rules_cann
     assert all(one["reason"].startswith("A person put") for one in truth)
     file = tmp_path / "mine.jsonl"
     file.write_text("".join(json.dumps({"id": one["id"], "judged": one["truth"]}) + "\n" for one in truth))
-    assert run([*common, "--verdicts", str(file), "--out", str(tmp_path / "card"), "--require", "kappa=1,order=0"]) == 0
+    given = [*common, "--verdicts", str(file), "--out", str(tmp_path / "card")]
+    assert run([*given, "--require", "specificity=0.5,order=0.5"]) == 0
     capsys.readouterr()
-    assert run([*common, "--out", str(tmp_path / "rules")]) == 0
+    assert run([*common, "simulator", "--out", str(tmp_path / "rules")]) == 0
     printed = capsys.readouterr().out
     assert NO_RULE in printed and "simulator's rules): errors: none of 18 cases has a verdict" in printed
     assert NO_RULE.replace("'", "&#39;") in (tmp_path / "rules" / "card.html").read_text()

@@ -61,11 +61,11 @@ def test_margins_are_those_of_single_fits(symptom: str, setting: EvidenceSetting
 
 
 VARIED = (
-    ("colsample_bytree", "gamma", "max_depth", "n_estimators", "subsample"),
-    ("gamma", "learning_rate", "min_child_weight", "n_estimators", "subsample"),
-    ("colsample_bytree", "learning_rate", "max_depth", "min_child_weight", "n_estimators"),
+    ("colsample_bytree", "gamma", "max_depth", "subsample"),
+    ("gamma", "learning_rate", "min_child_weight", "n_estimators"),
+    ("colsample_bytree", "learning_rate", "max_depth", "n_estimators"),
 )
-"""The settings with two values in each classifier's grid: each setting is varied together with most others."""
+"""The settings with two values in each classifier's grid."""
 
 
 @pytest.mark.parametrize(("classifier", "varied"), zip(CLASSIFIERS, VARIED, strict=True), ids=map(str, CLASSIFIERS))
@@ -75,7 +75,7 @@ def test_search_chooses_as_grid_search_does(
     small = {name: values if name in varied else values[:1] for name, values in SMALL.items()}
     monkeypatch.setitem(GRIDS, "quick", small)
     data, grid = _data(*classifier), combinations("quick")
-    assert len(grid) == 2**5
+    assert len(grid) == 2**4
     peer = grid_search(data, {name: list(values) for name, values in small.items()}, grid[0], folds=3, seed=SEED)
     ours = search(data, grid, folds=3, seed=SEED, verify=5)
     assert [c.as_dict() for c in grid] == peer.cv_results_["params"]

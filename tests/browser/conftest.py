@@ -1,4 +1,7 @@
-"""One browser for the tests of a module; each test opens a fresh profile in it."""
+"""One browser for the tests of a module; each test opens a fresh profile in it.
+
+Playwright keeps an event loop in the worker until it ends, in which no other module may run.
+"""
 
 from __future__ import annotations
 

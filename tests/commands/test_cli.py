@@ -12,7 +12,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from flows.commands import cli
+from flows.commands import cli, parser
 from tests.support.cases import from_table
 from tests.support.imports import ROOT
 
@@ -20,37 +20,37 @@ HEAVY = {"prefect", "torch", "openai", "pandas", "numpy", "sqlalchemy", "dvc", "
 
 
 def test_help_lists_each_command_on_one_whole_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["--help"]) == 0
+    assert parser.run(["--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    for name, (_, text) in cli.COMMANDS.items():
+    for name, (_, text) in parser.COMMANDS.items():
         assert any(line.split() == [name, *text.split()] for line in lines), name
 
 
-@pytest.mark.parametrize("name", cli.COMMANDS)
+@pytest.mark.parametrize("name", parser.COMMANDS)
 def test_each_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run([name, "--help"]) == 0
+    assert parser.run([name, "--help"]) == 0
     assert f"Usage: vignette {name}" in capsys.readouterr().out
 
 
 def test_a_command_with_subcommands_alone_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["exchange"]) == 2
+    assert parser.run(["exchange"]) == 2
     said = capsys.readouterr()
     assert "publish" in said.out + said.err and "Missing command" not in said.out + said.err
 
 
 def test_no_framework_is_imported_for_help_as_the_slowest_would_take_seconds() -> None:
-    arguments = [["--help"], *([name, "--help"] for name in cli.COMMANDS)]
+    arguments = [["--help"], *([name, "--help"] for name in parser.COMMANDS)]
     code = (
-        "import sys; from flows.commands import cli\n"
+        "import sys; from flows.commands import parser\n"
         f"for arguments in {arguments}:\n"
-        "    assert cli.run(arguments) == 0\n"
+        "    assert parser.run(arguments) == 0\n"
         f"    assert not {HEAVY} & set(sys.modules), (arguments, {HEAVY} & set(sys.modules))"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
 
 
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["--version"]) == 0
+    assert parser.run(["--version"]) == 0
     stated = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert capsys.readouterr().out == f"vignette {stated}\n"
 
@@ -64,14 +64,14 @@ def test_telemetry_is_disabled_before_a_command_is_imported(monkeypatch: pytest.
         seen.append(environment.get("DO_NOT_TRACK"))
         return import_module(name)
 
-    monkeypatch.setattr(cli, "import_module", importing)
-    cli.load_command(cli.COMMANDS["trial"][0])
+    monkeypatch.setattr(parser, "import_module", importing)
+    parser.load_command(parser.COMMANDS["trial"][0])
     assert seen == ["true"]
 
 
 @from_table
 def test_wrong_usage_is_status_2(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(arguments) == 2
+    assert parser.run(arguments) == 2
     assert words in capsys.readouterr().err
 
 
@@ -79,7 +79,7 @@ def test_an_error_is_one_line_with_the_commands_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert cli.run(["trial", "--estimate"]) == 1
+    assert parser.run(["trial", "--estimate"]) == 1
     assert capsys.readouterr().err == "trial: params.yaml: no such file; run from the repository's root\n"
 
 
@@ -100,8 +100,8 @@ def test_a_full_disk_is_one_line_with_a_remedy(
     def full(*_: object) -> ModuleType:
         raise OSError(errno.ENOSPC, "No space left on device", file)
 
-    monkeypatch.setattr(cli, "import_module", full)
-    assert cli.run(["trial"]) == 1
+    monkeypatch.setattr(parser, "import_module", full)
+    assert parser.run(["trial"]) == 1
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and said.endswith("No space left on device; free space and run again\n")
     assert (file or "trial") in said
@@ -117,8 +117,8 @@ def test_a_full_disk_that_sqlite_finds_is_one_line_too(
             database.execute("INSERT INTO vectors VALUES (zeroblob(100000))")
         raise AssertionError("the database took more than its size")
 
-    monkeypatch.setattr(cli, "import_module", full)
-    assert cli.run(["trial"]) == 1
+    monkeypatch.setattr(parser, "import_module", full)
+    assert parser.run(["trial"]) == 1
     assert capsys.readouterr().err == "trial: database or disk is full; free space and run again\n"
 
 

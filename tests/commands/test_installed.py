@@ -103,12 +103,12 @@ def try_from_empty_folder(environment: Path, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    assert "claim recall" in printed("vignette evaluate cases.jsonl --out out --metrics doclens")
+    assert "claim recall" in printed("vignette evaluate cases.jsonl --out out --metrics doclens --judge simulator")
     assert (here / "out" / "report.html").is_file()
     assert "version" in json.loads((here / "out" / "manifest.json").read_text())["code"]
     assert (cache / "vignette" / "responses.sqlite").is_file()
     assert "half width" in printed("vignette plan pilot.csv --documents 20")
-    assert "sensitivity" in printed("vignette audit --cases 12 --tasks claims --takes 1")
+    assert "sensitivity" in printed("vignette audit simulator --cases 12 --tasks claims --takes 1")
     assert "pearson" in printed("vignette agreement scores.csv --human human")
     assert "notes with" in printed("vignette exchange write brat --dataset dataset --out brat")
     assert "0 are new" in printed("vignette exchange read brat brat --dataset dataset --out spans.csv")

@@ -75,14 +75,19 @@ END = """
 from flows.commands.repro import print_end
 from flows.repository.params import load_params
 from tasks.transport.shown import escaped_output
-with escaped_output():
-    print_end(load_params(), ["sample", "write"], 0.0)
+import termios
+for columns in (80, 160):
+    termios.tcsetwinsize(1, (30, columns))
+    with escaped_output():
+        print_end(load_params(), ["sample", "write"], 0.0)
+    print("-----")
 """
 
 
-@pytest.mark.parametrize("columns", [80, 160])
-def test_the_end_fits_the_terminal(columns: int) -> None:
-    figures = [line for line in drawn(screen(END, columns)) if line.startswith("  ")]
-    assert max(map(len, figures)) <= columns
-    followed = [line for line in figures if line.startswith(" " * 14)]
-    assert bool(followed) == (columns == 80) and all("95%" in line or "n\u00a0=" in line for line in followed)
+def test_the_end_fits_the_terminal() -> None:
+    shown = "\n".join(drawn(screen(END, 80))).split("-----")
+    for columns, text in zip((80, 160), shown[:2], strict=True):
+        figures = [line for line in text.splitlines() if line.startswith("  ")]
+        assert max(map(len, figures)) <= columns
+        followed = [line for line in figures if line.startswith(" " * 14)]
+        assert bool(followed) == (columns == 80) and all("95%" in line or "n\u00a0=" in line for line in followed)

@@ -3,7 +3,10 @@
 import json
 from pathlib import Path
 
+import pytest
+
 import vignette
+from schemas.errors import ParamsError
 
 DOCUMENT = {"id": "1", "source": "Dry cough. No fever.", "reference": "Dry cough.", "output": "Dry cough."}
 
@@ -13,4 +16,6 @@ def test_notes_are_loaded_as_evaluate_takes_them(tmp_path: Path) -> None:
     notes = vignette.load_notes(file)
     assert notes["id"].tolist() == ["1"] and notes["source"].tolist() == [[DOCUMENT["source"]]]
     found = vignette.evaluate(notes, metrics=["overlap"]).metrics.set_index("metric")
+    with pytest.raises(ParamsError, match="--judge: no default"):
+        vignette.evaluate(notes, metrics=["doclens"])
     assert found.loc["rouge1_f", "value"] == 1.0 and found.loc["rouge1_f", "n"] == 1

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.commands import cli
+from flows.commands import parser
 from tests.support.clone import Clone
 from tests.support.shown import shown_commands
 
@@ -30,5 +30,5 @@ def test_shown_commands_succeed_on_the_artefacts_of_a_run(folder: Path) -> None:
     chosen = [line for line in lines if line.startswith(RUN) and not any(word in line for word in placeholders)]
     assert {start for start in RUN if any(line.startswith(start) for line in chosen)} == set(RUN)
     for line in chosen:
-        assert cli.run(line.split()) == 0, line
+        assert parser.run(line.split()) == 0, line
     assert (folder / "corrections" / "annotation.conf").exists()

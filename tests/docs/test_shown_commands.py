@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.commands import cli
-from flows.commands.cli import COMMANDS, load_command
+from flows.commands import parser
+from flows.commands.parser import COMMANDS, load_command
 from tests.support.cases import each
 from tests.support.imports import ROOT
 from tests.support.shown import PROGRAMS, Shown, shown_commands
@@ -18,7 +18,7 @@ TESTS = sorted(set((ROOT / "tests").rglob("test_*.py")) - {Path(__file__)})
 
 LONG = {
     "repro": "tests/dag/test_whole_dag.py",
-    "server": "tests/dag/test_new_stage.py",
+    "server": "tests/dag/conftest.py",
     "stage": "tests/dag/test_bad_input.py",
     "watch": "tests/soak/test_watch.py",
 }
@@ -63,7 +63,7 @@ def test_the_small_example_prints_what_the_page_shows(tmp_path: Path, capsys: py
     (tmp_path / "visits.csv").write_text(table, encoding="utf-8")
     (shown,) = (one for one in of("vignette") if one.words[1:3] == ("evaluate", "visits.csv"))
     arguments = [str(tmp_path / word) if word in ("visits.csv", "visits") else word for word in shown.words[1:]]
-    assert cli.run([*arguments, "--no-mlflow"]) == 0
+    assert parser.run([*arguments, "--no-mlflow"]) == 0
     assert capsys.readouterr().out.replace(f"{tmp_path}/", "") == printed
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from pydantic import BaseModel
 
-from flows.commands.cli import COMMANDS
+from flows.commands.parser import COMMANDS
 from flows.repository.pipeline import MAIN, read_pipeline
 from schemas.params import Params
 from tasks.reporting.page import meanings

@@ -46,6 +46,26 @@ def test_words_that_are_missing_or_not_used_are_named(
         domain.check("ears")
 
 
+@pytest.mark.parametrize("name", ["respiratory", "urinary"])
+def test_the_files_of_a_network_are_written_without_defects(
+    elsewhere: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    network = Path(domain.__file__).parents[2] / "tasks" / "domains" / name / "network.yaml"
+    domain.new("mine", network)
+    domain.check("mine")
+    assert capsys.readouterr().out.endswith("mine: no defects\n")
+    assert "name: mine\n" in (elsewhere / "mine" / "network.yaml").read_text(encoding="utf-8")
+
+
+def test_a_network_without_symptoms_is_refused(elsewhere: Path) -> None:
+    network = elsewhere / "network.yaml"
+    text = (elsewhere / "_skeleton" / "network.yaml").read_text(encoding="utf-8")
+    network.write_text(text.replace("type: symptom", "type: diagnosis"), encoding="utf-8")
+    with pytest.raises(DomainError, match="no variable of type symptom"):
+        domain.new("mine", network)
+    assert not (elsewhere / "mine").exists()
+
+
 def test_a_domain_is_not_overwritten(elsewhere: Path) -> None:
     domain.new("ears")
     with pytest.raises(DomainError, match="exists already"):

@@ -56,7 +56,6 @@ def figures(file: str) -> object:
         "powered": float(ppi_py.ppi_mean_pointestimate(labels, judged, every, lam=slope)[0]),
         "rogan_gladen": float(truescore.rogan_gladen_estimate(every, labels, gold).point),
         "kappa": float(truescore.cohen_kappa(labels, judged)),
-        "ac1": float(truescore.gwet_ac1(labels, judged)),
         "holm": [float(value) for value in truescore.holm(data["p"])],
         "wilson": [float(wilson.low), float(wilson.high)],
     }

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tasks.audit.card import _ac1, holm
 from tasks.dataset.splits import SPLITS
 from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
 from tasks.exchange.label_studio import labelling_config, write_tasks
@@ -20,6 +19,7 @@ from tasks.statistics.agreement import cohen_kappa
 from tasks.statistics.intervals import _wilson
 from tasks.statistics.misclassification import corrected_share
 from tasks.statistics.prediction_powered import powered_share
+from tasks.statistics.sign_flips import holm
 from tests.dataset.test_export import export_files
 from tests.exchange.test_formats import EXAMPLE, LABELS
 from tests.support.imports import ROOT
@@ -104,10 +104,9 @@ def test_ppi_python_and_truescore_compute_the_same_figures_of_a_judge(seed: int,
     )
     theirs = run("figures", file)
     ours = {
-        "powered": powered_share(labels, own, more, seed=1).value,
+        "powered": powered_share(labels, own, more, seed=1)[0],
         "rogan_gladen": corrected_share(judged.mean(), own[labels].mean(), 1 - own[~labels].mean()),
         "kappa": cohen_kappa(labels, own),
-        "ac1": _ac1(labels, own),
         "holm": holm(p).tolist(),
         "wilson": list(_wilson(labels.mean(), 150)),
     }

@@ -39,6 +39,7 @@ from tasks.spans.assertion import state_assertions
 from tasks.texts.document import Document
 from tasks.visits.prompting import visit_prompts
 from tasks.visits.writing import CHECK, heading
+from tests.support.fact_verdicts import facts_judged
 from tests.support.histories import worder_of
 from tests.support.records import NETWORK, records_of, span_row
 from tests.support.review import drawn
@@ -214,10 +215,10 @@ def _med_omit() -> dict[str, Call]:
     plan = Plan("history", summarised=True)
     work = judge(ask, [document], plan, MedOmit(), lambda names: np.eye(len(names)), ask)
     found = _asked(work, ask, "tasks/measures/med_omit")
-    facts = pd.DataFrame({"document": "e", "fact": ["F0", "F1"], "kind": "medical", "text": ["Cough.", "Fever."]})
-    omitted = facts[["document", "fact"]].assign(omitted=False)
+    texts = {"F0": "Cough.", "F1": "Fever."}
+    facts = facts_judged({"document": "e", "fact": f, "text": t, "omitted": {"s": False}} for f, t in texts.items())
     rewriting = ScriptedAsk(script)
-    work = corrupt_summaries(rewriting, ask, facts, omitted, {"e": "Cough and fever."}, remove=1, seed=1)
+    work = corrupt_summaries(rewriting, ask, facts, {"e": "Cough and fever."}, remove=1, seed=1)
     return found | _asked(work, rewriting, "tasks/measures/med_omit")
 
 

@@ -2,12 +2,10 @@
 
 import asyncio
 from collections import Counter
-from itertools import product
 
 import pandas as pd
 
 from tasks.judges.consistency_checks import COMPACT_KINDS, NOTE_KINDS, check_cases, plant_inconsistent
-from tasks.judges.simulated_notes import ERRING, WRITER, error_to_be_written, written
 from tasks.llm.calls import Call
 from tasks.notes.consistency import ConsistencyReply, filter_notes
 from tests.simulator.test_writer import symptom_prompt
@@ -79,11 +77,3 @@ def test_each_kind_of_error_has_as_many_cases_as_asked_and_as_many_notes_are_cle
     pd.testing.assert_frame_equal(cases, plant_inconsistent(PROMPTS, each=2, rounds=60, seed=1))
     few = plant_inconsistent(PROMPTS, each=2, rounds=1, seed=1)
     assert 0 < len(few) < len(cases)
-
-
-def test_the_error_that_is_foreseen_is_that_of_the_written_note() -> None:
-    numbered = [*product(PROMPTS["single_prompt"], (ERRING, WRITER), range(40))]
-    notes = [written(*one)[0].error for one in numbered]
-    foreseen = [error_to_be_written(*one) for one in numbered]
-    assert foreseen == [error.kind if error else None for error in notes]
-    assert set(foreseen[:40]) > {None, "symptom_dropped", "contradicted"}

@@ -1,17 +1,19 @@
 """Metrics against people's scores: correlations by hand, the rule for texts without claims, the command."""
 
 import asyncio
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from flows.repository.params import load_params
 from flows.stages.human_labels import RECORDED, judge_recorded
 from tasks.judges.human_scores import (
     ALL,
+    adjusted_rows,
     agreement_rows,
     compared,
     correlation_rows,
@@ -20,6 +22,7 @@ from tasks.judges.human_scores import (
     nothing_to_judge,
     rank_rows,
     wide_scores,
+    within_rows,
 )
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.statistics.metric_rows import metric_table
@@ -66,6 +69,61 @@ def test_a_metric_that_agrees_is_closer_than_noise_and_not_than_itself() -> None
     assert row["low"] > 0.3 and row["item"] == "good - noise" and row["n"] == 80
     (same,) = difference_rows(frame, [("good", "good")], ["human"], everything(frame), system="judge")
     assert same["value"] == 0 and same["low"] <= 0 <= same["high"]
+
+
+def test_a_metric_of_the_other_sign_is_closer_by_the_size_of_its_correlation() -> None:
+    frame = table(40)
+    frame["omissions"] = 1 - frame["good"]
+    rows = difference_rows(frame, [("omissions", "noise"), ("noise", "omissions")], ["human"], everything(frame))
+    assert rows[0]["low"] > 0.3 and rows[1]["high"] < -0.3
+    assert rows[0]["value"] == pytest.approx(-rows[1]["value"])
+    (row,) = adjusted_rows(frame, [("omissions", "noise")], ["human"], seed=1, draws=400)
+    assert row["value"] < 0.01
+
+
+def test_a_metric_that_knows_only_the_document_has_no_correlation_within_documents() -> None:
+    random, documents, systems = np.random.default_rng(2), 80, 4
+    frame = table(documents, systems)
+    own = random.normal(size=documents).repeat(systems)
+    frame["human"] = own + 1.2 * random.normal(size=len(frame))
+    frame = frame.assign(coarse=own, knows=own + 0.7 * random.normal(size=len(frame)), reads=frame["human"] - 2 * own)
+    pooled = correlation_rows(frame, ["knows", "reads"], ["human"], everything(frame))
+    assert pooled[0]["value"] > 0.4
+    by = {row["item"]: row for row in within_rows(frame, ["coarse", "knows", "reads"], ["human"])}
+    assert by["knows"]["low"] < 0 < by["knows"]["high"] and abs(by["knows"]["value"]) < 0.15
+    assert by["reads"]["low"] > 0.9 and by["reads"]["n"] == 320 and np.isnan(by["coarse"]["value"])
+    assert within_rows(frame.drop_duplicates("document"), ["knows"], ["human"]) == []
+
+
+def test_of_differences_between_equal_metrics_none_is_beyond_chance_once_adjusted() -> None:
+    """66 differences between 12 metrics that are the score and noise; docs/agreement.md."""
+    excluded, found = [], []
+    for seed in range(5):
+        random = np.random.default_rng(seed)
+        score = random.normal(size=24)
+        metrics = {f"m{n}": score + random.normal(size=24) for n in range(12)}
+        frame = pd.DataFrame({"document": np.arange(24), "human": score, **metrics})
+        pairs = list(combinations(metrics, 2))
+        rows = difference_rows(frame, pairs, ["human"], everything(frame))
+        excluded.append(any(row["low"] > 0 or row["high"] < 0 for row in rows))
+        adjusted = adjusted_rows(frame, pairs, ["human"], seed=1, draws=200)
+        assert len(adjusted) == 66 and [row["item"] for row in adjusted] == [row["item"] for row in rows]
+        found.append(min(row["value"] for row in adjusted) < 0.05)
+    assert sum(excluded) >= 3 and sum(found) == 0
+    assert adjusted_rows(frame.head(7), pairs, ["human"], seed=1) == [], "too few documents"
+
+
+def test_repeated_takes_of_a_text_make_no_interval_narrower(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    once, found = table().drop(columns="rate").rename(columns={"document": "id"}), []
+    for frame in (once.assign(take=1), pd.concat([once.assign(take=take) for take in range(3)])):
+        frame.to_csv(tmp_path / "scores.csv", index=False)
+        out = tmp_path / f"{len(frame)}.csv"
+        assert run(["agreement", str(tmp_path / "scores.csv"), "--human", "human", "--out", str(out)]) == 0
+        found.append(pd.read_csv(out).set_index(["item", "metric"]).loc[("good", "pearson")])
+    assert found[1][["value", "low", "high"]].tolist() == pytest.approx(found[0][["value", "low", "high"]].tolist())
+    frame.drop(columns="take").to_csv(tmp_path / "scores.csv", index=False)
+    assert run(["agreement", str(tmp_path / "scores.csv"), "--human", "human"]) == 1
+    assert "is listed twice; name --system or --id, or number the times in a column take" in capsys.readouterr().err
 
 
 def test_hallucinations_are_found_by_values_below_1() -> None:

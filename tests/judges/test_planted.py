@@ -39,13 +39,15 @@ from tasks.judges.simulated_notes import gold_tables, write_gold
 from tasks.judges.subtle import graded_pairs
 from tasks.judges.written_cases import plant_compacted, plant_written
 from tasks.measures.doclens.evaluators import InstructionEvaluator, SimulatorEvaluator
-from tasks.measures.med_omit.metrics import omission_ceilings
+from tasks.measures.measure import scores_and_ceilings
+from tasks.measures.med_omit.judging import OMISSIONS
 from tasks.measures.med_omit.replies import IncludedFact, Omissions
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.statistics.misclassification import SHIFTS
 from tasks.texts.aci_bench import read_encounters
 from tests.support.cases import each
+from tests.support.fact_verdicts import facts_judged
 from tests.support.records import NETWORK
 from tests.support.scripted import DirectAsk, ScriptedAsk
 from tests.support.sources import needs_sources, sources_folder
@@ -344,9 +346,12 @@ def test_a_corrected_score_has_its_range_for_other_rates_and_names_another_write
 
 
 def test_omission_scores_have_their_maximum_as_ceiling() -> None:
-    facts = pd.DataFrame({"document": ["1", "1", "2"], "fact": ["F0", "F1", "F0"], "score": [1.0, 0.5, np.nan]})
-    omitted = facts[["document", "fact"]].assign(system="s", omitted=pd.array([True, False, False], dtype="boolean"))
-    found = omission_ceilings(facts, omitted).set_index(["metric", "document"])
+    facts = [("1", "F0", 1.0, True), ("1", "F1", 0.5, False), ("2", "F0", None, False)]
+    judged = facts_judged(
+        {"document": document, "fact": fact, "weight": weight, "omitted": {"s": gone}}
+        for document, fact, weight, gone in facts
+    )
+    found = scores_and_ceilings(judged, OMISSIONS).set_index(["metric", "document"])
     assert found.loc[("omission_share", "1"), ["value", "ceiling"]].tolist() == [0.5, 1.0]
     assert found.loc[("omission_count", "1"), ["value", "ceiling"]].tolist() == [1.0, 2.0]
     assert found.loc[("omission_weight", "1"), ["value", "ceiling"]].tolist() == [1.0, 1.5]

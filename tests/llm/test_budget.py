@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.responses import Response, StreamingResponse
 
-from flows.commands import cli
+from flows.commands import parser
 from schemas.errors import BudgetError, EndpointError, ParamsError
 from schemas.params.llm import Budget, Price, Sending
 from tasks.llm.calls import Answer
@@ -280,7 +280,7 @@ def test_the_ledger_shows_what_is_estimated_and_can_be_set_to_the_providers_figu
 ) -> None:
     Scenario(but_for_greeting(UNKNOWN["no JSON"]), 1, ok=0, failure="no chat completion").play(tmp_path)
     store = ["--store", str(tmp_path / "responses.sqlite")]
-    assert cli.run(["store", "ledger", *store]) == 0
+    assert parser.run(["store", "ledger", *store]) == 0
     assert "3 calls, of which 2 of unknown outcome" in capsys.readouterr().out
-    assert cli.run(["store", "ledger", "default", "--dollars", "0.03", *store]) == 0
+    assert parser.run(["store", "ledger", "default", "--dollars", "0.03", *store]) == 0
     assert "ledger default: 0.0300 dollars, 0 tokens, 0 calls" in capsys.readouterr().out

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.commands import cli
+from flows.commands import parser
 from flows.repository import kept_runs
 from flows.repository.params import load_params
 from flows.repository.workspace import STORE, WORKSPACE
@@ -132,7 +132,7 @@ def test_the_table_names_stages_without_an_estimate(
 ) -> None:
     monkeypatch.chdir(pipeline.parent)
     shutil.copy(ROOT / "params.yaml", "params.yaml")
-    assert cli.run(["trial", "--estimate", "--records", "100"]) == 0
+    assert parser.run(["trial", "--estimate", "--records", "100"]) == 0
     out = capsys.readouterr().out
     assert "unknown: mystery; run them once with the simulator" in out
     assert "cap: none" in out
@@ -149,7 +149,7 @@ def test_calls_of_an_own_metric_are_none_or_not_known_beforehand(
     (pipeline.parent / "metrics.py").write_text(code)
     monkeypatch.chdir(pipeline.parent)
     shutil.copy(ROOT / "params.yaml", "params.yaml")
-    assert cli.run(["trial", "--estimate"]) == 0
+    assert parser.run(["trial", "--estimate"]) == 0
     out = capsys.readouterr().out
     assert "unknown: " not in out
     assert ("own_metrics: the calls of a metric of your own are not known before it ran once" in out) == said

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from starlette.responses import RedirectResponse, Response
 
-from flows.commands import cli
+from flows.commands import parser
 from flows.repository.workspace import be_quiet
 from schemas.errors import EndpointError
 from tasks.transport.shown import escaped_output, printable
@@ -123,8 +123,8 @@ def test_hostile_lists_of_models_are_one_printable_line(tmp_path: Path) -> None:
 def test_everything_that_a_command_prints_is_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = tmp_path / "s.sqlite"
     fill(store)
-    assert cli.run(["store", "ledger", ESC, "--store", str(store)]) == 0
-    assert cli.run(["store", "check", "--store", str(tmp_path / f"no{ESC}.sqlite")]) == 1
+    assert parser.run(["store", "ledger", ESC, "--store", str(store)]) == 0
+    assert parser.run(["store", "check", "--store", str(tmp_path / f"no{ESC}.sqlite")]) == 1
     printed = capsys.readouterr()
     assert all(line.isprintable() for line in (printed.out + printed.err).split("\n"))
     assert printable("naïve – “quoted” 咳嗽\n") == "naïve – “quoted” 咳嗽\\n"

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from flows.commands import cli
+from flows.commands import parser
 from flows.repository.params import COLLECT
 from flows.repository.workspace import STORE
 from flows.runtime.clients import Clients
@@ -21,7 +21,6 @@ from tasks.llm.calls import Answer, Ask
 from tasks.transport import missing
 from tasks.transport.inspection import check, ledgers
 from tasks.transport.missing import batch_files, import_results
-from tests.support.clone import Clone
 from tests.support.endpoints import chat
 from tests.support.hosted import Hosted, completion, hosted
 from tests.support.params import shipped
@@ -142,7 +141,7 @@ def test_results_imported_twice_are_booked_once(
         failed = {**lines[0], "response": None, "error": {"code": "batch_expired"}}
         file = written(tmp_path, failed, *lines[1:])
     command = ["store", "import", str(file), "--store", str(tmp_path / STORE)]
-    assert cli.run(command) == 0 and cli.run(command) == 0
+    assert parser.run(command) == 0 and parser.run(command) == 0
     said = capsys.readouterr()
     assert "2 replies added, booked at" in said.out and "0 replies added, booked at" in said.out
     assert said.err.count("results.jsonl: line 1: doclens") == 2
@@ -159,24 +158,3 @@ def test_a_file_asks_one_model_and_holds_no_more_than_a_batch_may(
         ("judge", 2),
         ("judge", 1),
     ]
-
-
-@pytest.mark.dag
-def test_the_command_runs_stages_until_a_reply_is_missing(tmp_path: Path) -> None:
-    clone, note = Clone(tmp_path / "clone"), "**History**\nHe coughs.\n\n**Physical Examination**\nLungs clear."
-    round_of_it = ("store", "missing", "--out", "batch.jsonl", "write")
-    try:
-        with hosted(echo) as endpoint:
-            clone.set_params(sample__records=5, roles__writer__base_url=endpoint.base_url)
-            clone.vignette("probe", "--role", "writer")
-            probed = len(endpoint.bodies)
-            while "no request is missing" not in (said := clone.vignette(*round_of_it).stdout):
-                assert "requests to the writer" in said and not (clone.folder / "data" / "write").exists()
-                lines = map(json.loads, (clone.folder / "batch.jsonl").read_text().splitlines())
-                bodies = {line["custom_id"]: completion(note, line["body"]) for line in lines}
-                replies = {key: {"status_code": 200, "body": body} for key, body in bodies.items()}
-                file = written(tmp_path, *({"custom_id": key, "response": reply} for key, reply in replies.items()))
-                assert f"{len(replies)} replies added" in clone.vignette("store", "import", str(file)).stdout
-            assert (clone.folder / "data" / "write").exists() and len(endpoint.bodies) == probed
-    finally:
-        clone.vignette("server", "stop")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from starlette.responses import JSONResponse
 
-from flows.commands import cli, probe
+from flows.commands import parser, probe
 from flows.repository.workspace import STORE, WORKSPACE
 from flows.runtime import identities
 from schemas.errors import EndpointError
@@ -158,7 +158,7 @@ def test_only_a_role_whose_settings_name_another_model_needs_a_probe(
 
 
 def test_an_unknown_role_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["probe", "--role", "oracle"]) == 2
+    assert parser.run(["probe", "--role", "oracle"]) == 2
     assert "params.yaml has writer, annotator, judge, answerer" in capsys.readouterr().err
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from flows.evaluation.audit import make_audit
 from flows.evaluation.cards import provenance
 from flows.evaluation.folder import model_of

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from starlette.responses import Response
 
-from flows.commands import cli
+from flows.commands import parser
 from schemas.errors import StoreError
 from tasks.llm.costs import Used
 from tasks.transport import inspection
@@ -90,12 +90,12 @@ def test_chosen_replies_are_exported_in_their_order(tmp_path: Path) -> None:
     assert [line["reply"]["choices"][0]["message"]["content"] for line in lines] == ["reply 1", "reply 3"]
     assert lines[0]["request"]["messages"][0]["content"] == "1" and lines[0]["dollars"] == 0.5
     assert within(path, export, None, "judge") == [] and len(within(path, export, None, "writer")) == 3
-    assert cli.run(["store", "export", "--store", str(path), str(tmp_path / "out.jsonl")]) == 0
+    assert parser.run(["store", "export", "--store", str(path), str(tmp_path / "out.jsonl")]) == 0
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 3
 
 
 def test_a_missing_store_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["store", "check", "--store", str(tmp_path / "none.sqlite")]) == 1
+    assert parser.run(["store", "check", "--store", str(tmp_path / "none.sqlite")]) == 1
     assert "no response store yet" in capsys.readouterr().err
 
 
@@ -129,12 +129,12 @@ def exported(tmp_path: Path) -> tuple[str, Path]:
     with hosted(echo) as endpoint:
         ask(endpoint.base_url, tmp_path, [chat(n, "naïve – “quoted”") for n in range(5)])
     file = tmp_path / "replies.jsonl"
-    assert cli.run(["store", "export", str(file), "--store", str(tmp_path / "responses.sqlite")]) == 0
+    assert parser.run(["store", "export", str(file), "--store", str(tmp_path / "responses.sqlite")]) == 0
     return endpoint.base_url, file
 
 
 def run_import(file: Path, folder: Path) -> int:
-    return cli.run(["store", "import", str(file), "--store", str(folder / "responses.sqlite")])
+    return parser.run(["store", "import", str(file), "--store", str(folder / "responses.sqlite")])
 
 
 def test_imported_replies_answer_without_an_endpoint(
@@ -147,14 +147,14 @@ def test_imported_replies_answer_without_an_endpoint(
     answers = ask(url, clone, [chat(n, "naïve – “quoted”") for n in range(5)])
     assert [answer.text for answer in answers] == [f"said naïve – “quoted” {n}" for n in range(5)]
     again = tmp_path / "again.jsonl"
-    assert cli.run(["store", "export", str(again), "--store", str(clone / "responses.sqlite")]) == 0
+    assert parser.run(["store", "export", str(again), "--store", str(clone / "responses.sqlite")]) == 0
     assert again.read_text() == file.read_text()
 
 
 def test_half_of_a_character_in_a_reply_is_exported_and_imported(tmp_path: Path) -> None:
     file, clone = tmp_path / "r.jsonl", tmp_path / "clone"
     Scenario(lambda body, _: Response(json.dumps(completion("a\ud800", body)))).play(tmp_path)
-    assert cli.run(["store", "export", str(file), "--store", str(tmp_path / "responses.sqlite")]) == 0
+    assert parser.run(["store", "export", str(file), "--store", str(tmp_path / "responses.sqlite")]) == 0
     assert "a\\ud800" in file.read_text() and run_import(file, clone) == 0
     assert kept(clone / "responses.sqlite") == 4
 
@@ -201,7 +201,7 @@ def test_a_damaged_page_is_named_with_its_file_and_remedy(tmp_path: Path, capsys
         for n in range(400):
             store.find(paid(n).key)
     for command in ("check", "export"):
-        assert cli.run(["store", command, "--store", str(path)]) == 1
+        assert parser.run(["store", command, "--store", str(path)]) == 1
         problem = capsys.readouterr().err
         assert "s.sqlite" in problem and "damaged" in problem and problem.count("\n") == 1
 
@@ -214,14 +214,14 @@ def test_a_reply_that_cannot_be_read_is_dropped_counted_and_asked_for_again(
     with hosted(echo) as endpoint:
         run_stage(endpoint, tmp_path)
         sql(path, "UPDATE responses SET reply = :spoiled WHERE id IN (2, 4)", spoiled=spoiled)
-        assert cli.run(["store", "check", "--store", str(path)]) == 1
+        assert parser.run(["store", "check", "--store", str(path)]) == 1
         assert "2 replies cannot be read; delete them with --drop" in capsys.readouterr().err
         assert rehearsed(path)["doclens"][0].calls == 6
         sent = len(endpoint.bodies)
         assert all(run_stage(endpoint, tmp_path))
         assert len(endpoint.bodies) == sent + 3, "the check of identity and two calls"
     assert "doclens: 2 kept replies could not be read and were asked for again" in capsys.readouterr().err
-    assert cli.run(["store", "check", "--store", str(path)]) == 0
+    assert parser.run(["store", "check", "--store", str(path)]) == 0
 
 
 def test_a_check_compares_rows_with_their_keys_and_the_ledgers_and_drops_what_is_wrong(
@@ -229,14 +229,14 @@ def test_a_check_compares_rows_with_their_keys_and_the_ledgers_and_drops_what_is
 ) -> None:
     Scenario(says("x")).play(tmp_path)
     store = ["--store", str(tmp_path / "responses.sqlite")]
-    assert cli.run(["store", "check", *store]) == 0
+    assert parser.run(["store", "check", *store]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "4 replies, of which 0 cannot be read",
         "0.0800 dollars paid for them, 0.1000 in all ledgers",
     ]
-    assert cli.run(["store", "ledger", "default", *store]) == 0
+    assert parser.run(["store", "ledger", "default", *store]) == 0
     sql(tmp_path / "responses.sqlite", "UPDATE responses SET identity = 'another.0' WHERE id = 1")
-    assert cli.run(["store", "check", "--drop", *store]) == 0
+    assert parser.run(["store", "check", "--drop", *store]) == 0
     out = capsys.readouterr().out
     assert "the ledgers hold less than the replies cost" in out and "1 replies deleted" in out
     assert kept(tmp_path / "responses.sqlite") == 3

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from tasks.reporting.evaluation_text import DRY_RUN
 from tests.audit.test_first_lines import YES_SAYER, verdicts
 
@@ -25,7 +25,18 @@ def test_an_evaluation_by_the_rules_tells_and_corrects_nothing(
     data.write_text("\n".join(map(json.dumps, rows)))
     card.mkdir()
     verdicts(YES_SAYER).to_parquet(card / "verdicts.parquet")
-    given = ["evaluate", str(data), "--metrics", "doclens,overlap", "--card", str(card), "--out", str(out)]
+    given = [
+        "evaluate",
+        str(data),
+        "--metrics",
+        "doclens,overlap",
+        "--judge",
+        "simulator",
+        "--card",
+        str(card),
+        "--out",
+        str(out),
+    ]
     assert run([*given, "--no-mlflow"]) == 0
     printed = capsys.readouterr()
     assert printed.out.splitlines()[0] == DRY_RUN and "beyond chance" not in printed.out

@@ -7,12 +7,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from flows.evaluation.api import evaluate as evaluate_rows
 from flows.evaluation.folder import evaluation_files, page, write_evaluation
 from flows.evaluation.forms import clinicians_agreement, form_files, label_files
@@ -24,15 +25,16 @@ from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
 from flows.stages import med_omit as stages
 from schemas.errors import ParamsError, SourceError
-from schemas.params.measures import Evaluate, FormSample, NoteQa
+from schemas.params.measures import Evaluate, FormSample, NoteQa, Overlap
 from schemas.tables.evaluate import EVALUATION
 from schemas.tables.metrics import METRICS
 from tasks.judges.human_labels import label_rows, read_labels
 from tasks.llm.calls import Answer, Call
 from tasks.measures import overlap
-from tasks.measures.evaluation import plan_of, record_number
+from tasks.measures.evaluation import Plan, measures, plan_of, record_number
 from tasks.measures.note_qa.judging import source_notes
 from tasks.measures.overlap import overlap_scores
+from tasks.people.omission_form import judged_facts
 from tasks.texts.document import SOURCE, WHOLE, Document, documents_table
 from tests.support.cases import each, from_table
 from tests.support.imports import ROOT
@@ -158,12 +160,18 @@ def test_the_page_holds_all_texts_and_none_as_markup(made: Evaluation, tmp_path:
     assert evaluation_files(made, {"models": {}}, "a <b> title") == files
 
 
+def test_a_measure_that_is_not_chosen_needs_no_params() -> None:
+    plan, params = Plan(("overlap",), ("a",), ()), SimpleNamespace(overlap=Overlap())
+    assert [measure.name for measure in measures(plan, params)] == ["overlap"]  # type: ignore[arg-type]
+
+
 def test_a_column_added_to_the_overlap_scores_is_a_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def with_digits(references: list[str], outputs: list[str]) -> pd.DataFrame:
         found = [None if "cough" in text else float("2" in text) for text in references]
         return overlap_scores(references, outputs).assign(digits=pd.Series(found, dtype=float))
 
     monkeypatch.setattr(overlap, "overlap_scores", with_digits)
+    monkeypatch.setitem(overlap.METRICS, "digits", overlap.METRICS["bleu"])  # type: ignore[arg-type]
     made = _evaluated(tmp_path, _rows(), metrics=["overlap"])
     rows = made.table("metrics").query("metric == 'digits' and system == 'copy'")
     assert rows[["value", "n"]].to_numpy().tolist() == [[0, 2]]  # one reference has no value
@@ -174,7 +182,7 @@ def test_clinicians_check_the_omissions_of_each_system(made: Evaluation, tmp_pat
     assert sorted(files) == [f"forms/omissions_{number}.html" for number in (1, 2, 3)]
     form = re.search(r'"form": ?"(\w+)"', files["forms/omissions_3.html"].decode())
     assert form is not None
-    facts = made.table("facts").query("system == 'short'")
+    facts = judged_facts(made.table("facts"), "short")
     answers = [
         {
             "record": f"{row.document}/{row.fact}",
@@ -234,7 +242,7 @@ def test_the_published_stage_scores_summaries_of_the_writer_and_of_systems(tmp_p
     documents = [Document("a", (dialogue,), outputs={"good": note, "poor": "HISTORY\nNo fever."}, reference=note)]
     ask = MemoryStage(params, tmp_path).ask
     made = asyncio.run(stages.judge_encounters({"documents": documents_table(documents)}, ask, params))
-    table = stages.metric_tables(made, documents, {"writer": 1}, params, made_by="p", condition="c")
+    table = stages.metric_tables(made, documents, params, "p")
     rows = table.set_index(["system", "metric"])
     counts = {system: rows.loc[(system, "omission_count"), "value"] for system in ("good", "poor")}
     assert counts["good"] < counts["poor"]
@@ -292,10 +300,11 @@ def test_questions_are_answered_from_each_output_and_compared(tmp_path: Path) ->
     value = found.table("metrics").set_index(["system", "metric"])["value"]
     assert value["copy", "qa_free_text"] == value[SOURCE, "qa_free_text"] == 1
     assert value["weather", "qa_free_text"] == 0
-    answers = found.table("answers").set_index(["document", "system", "form"])
-    assert answers.loc[("d0", "copy", "free_text"), "wording"] == OWN[0]["question"]
-    assert ("d0", "copy", "multiple_choice") not in answers.index  # the own question comes without choices
-    assert ("d1", "copy", "multiple_choice") in answers.index
+    answers = found.table("answers").set_index(["document", "system", "metric"])
+    asked = found.table("questions").set_index("question")
+    assert asked.loc[answers.loc[("d0", "copy", "qa_free_text"), "unit"], "wording"] == OWN[0]["question"]
+    assert ("d0", "copy", "qa_multiple_choice") not in answers.index  # the own question comes without choices
+    assert ("d1", "copy", "qa_multiple_choice") in answers.index
     pairs = found.table("comparisons").set_index(["system_a", "system_b", "metric"])
     assert pairs.loc[("copy", "weather", "qa_free_text"), "difference"] == -1
     assert SOURCE not in {name for pair in pairs.index for name in pair[:2]}
@@ -347,7 +356,8 @@ def test_every_figure_of_a_system_counts_its_missing_output(tmp_path: Path) -> N
     of_cites = metrics[metrics["system"].eq("cites") & metrics["item"].ne("history")]
     assert {"omitted_in_part", "spearman", "pearson_p", "claim_recall", "rouge1_f"} <= set(of_cites["metric"])
     other = of_cites["metric"].str.contains("pooled|_in_part|_bounds")  # n are claims, omissions, all documents
-    assert of_cites["unscored"].eq(1).all() and (of_cites["n"] + of_cites["unscored"])[~other].eq(3).all()
+    of_documents = of_cites[of_cites["metric"].ne("omitted_in_part")]  # which is of omissions, none of them unscored
+    assert of_documents["unscored"].eq(1).all() and (of_cites["n"] + of_cites["unscored"])[~other].eq(3).all()
     p_values = of_cites[of_cites["metric"].isin(["spearman_p", "pearson_p"])]
     assert p_values["value"].isna().all(), "two documents are too few to test"
     over = metrics[metrics["condition"].eq("agreement of metrics")].drop_duplicates("system").set_index("system")
@@ -446,7 +456,7 @@ def test_the_python_function_works_where_an_event_loop_runs(tmp_path: Path) -> N
         rows = [{**row, "outputs": {"copy": row["source"]}} for row in _rows()]
         frame = pd.DataFrame(rows).rename(columns={"reference": "gold"})
         kept = params.model_copy(update={"runtime": stored})
-        return evaluate_rows(frame, metrics=["doclens"], map={"reference": "gold"}, params=kept)
+        return evaluate_rows(frame, metrics=["doclens"], judge="simulator", map={"reference": "gold"}, params=kept)
 
     result = asyncio.run(notebook())
     assert result.facts.empty

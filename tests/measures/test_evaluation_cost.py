@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from flows.evaluation import estimate, models
 from flows.evaluation.estimate import Guard, estimate_calls
 from flows.evaluation.judges import with_judges, with_roles

@@ -3,6 +3,7 @@
 import asyncio
 from functools import cache, partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from tasks.measures.doclens.judging import Plan
 from tasks.measures.grounding.grounding import ground
 from tasks.measures.history import metrics
 from tasks.measures.history.doses import DAMAGES, UNDAMAGED, dosed_summaries, invented_facts
-from tasks.measures.history.judging import judge_summaries, summary_documents
+from tasks.measures.history.judging import judge_summaries, summary_documents, with_truth
 from tasks.measures.history.questions import summary_questions
 from tasks.measures.history.summarising import names_of, not_citing, outside_summaries, sample_patients, summarise
 from tasks.network.visits import date_of
@@ -31,6 +32,7 @@ from tasks.texts.reading import Row
 from tasks.visits.facts import Fact, facts_of, history_facts
 from tasks.visits.prompting import visit_prompts
 from tasks.visits.writing import write_visit_notes
+from tests.support.fact_verdicts import facts_judged
 from tests.support.histories import facts_by_patient, random_visits, worder_of
 from tests.support.scripted import DirectAsk, ScriptedAsk
 
@@ -202,7 +204,7 @@ def scores_of(value, damages: tuple[str, ...] = DAMAGES) -> tuple[pd.DataFrame, 
     """Scores of a metric that is ``value(recall, precision)``, and the truth, for 12 patients."""
     truth = [
         {"document": str(p), "system": one.system, "damage": one.damage, "dose": one.dose,
-         "recall": one.recall, "precision": one.precision, "kept": "[]"}
+         "recall": one.recall, "precision": one.precision}
         for p in range(12)
         for one in dosed_summaries(patient_visits(p), WORDER, [0, 1, 2, 4], 7)
     ]  # fmt: skip
@@ -225,6 +227,16 @@ def test_a_metric_that_follows_the_truth_has_its_slope_and_passes_and_a_flat_one
     assert flat.loc[("removed", "slope"), "value"] == 0 and flat.loc[("removed", "follows_truth"), "value"] == 0
     against = slopes(lambda recall, precision: 1 - recall)
     assert against.loc[("removed", "follows_truth"), "value"] == 0
+
+
+def test_a_metric_whose_slope_may_be_0_does_not_follow_the_truth() -> None:
+    """Half of the patients have a slope of 1, half one of -0.9: the mean is above 0, and its interval is not."""
+    scores, truth = scores_of(lambda recall, precision: recall)
+    against = scores["document"].isin(sorted(truth["document"].unique())[::2])
+    scores["value"] = scores["value"].where(~against, 1 - 0.9 * scores["value"])
+    rows = pd.DataFrame(metrics.dose_rows(scores, truth)).set_index(["condition", "metric"])
+    slope = rows.loc[("removed", "slope")]
+    assert slope["low"] < 0 < slope["value"] and rows.loc[("removed", "follows_truth"), "value"] == 0
 
 
 def test_a_slope_without_an_interval_decides_nothing() -> None:
@@ -250,38 +262,27 @@ def test_errors_fall_with_precision_and_are_not_tested_on_removals() -> None:
     assert ("removed", "follows_truth") not in errors.index
 
 
-def omissions() -> tuple[pd.DataFrame, pd.DataFrame]:
-    facts = pd.DataFrame(
-        {"document": "1", "fact": ["F0", "F1", "F2"], "score": [1.0, 0.5, 0.1], "uniqueness": [0.0, 0.0, np.nan],
-         "category": ["critical", "important", "other"]}
-    )  # fmt: skip
-    rows = [("a", [True, False, False], ["part", None, None]), ("b", [False, True, True], [None, "whole", "whole"])]
-    omitted = pd.concat(
-        pd.DataFrame(
-            {"document": "1", "system": s, "fact": facts["fact"], "omitted": pd.array(o, "boolean"), "extent": e}
-        )
-        for s, o, e in rows
-    )
-    return facts, omitted.reset_index(drop=True)
+def omissions(*weights: float | None, third: object = False) -> pd.DataFrame:
+    """VERDICTS on three facts with weights, by default 1, 0.5 and 0.1, in two summaries."""
+    facts = [
+        {"fact": "F0", "category": "critical", "uniqueness": 0.0, "omitted": {"a": "part", "b": False}},
+        {"fact": "F1", "category": "important", "uniqueness": 0.0, "omitted": {"a": third, "b": True}},
+        {"fact": "F2", "category": "other", "omitted": {"a": False, "b": True}},
+    ]
+    return facts_judged({**one, "weight": w} for one, w in zip(facts, weights or (1.0, 0.5, 0.1), strict=True))
 
 
 def test_an_omission_in_part_counts_by_its_weight() -> None:
-    facts, omitted = omissions()
-    whole = metrics.graded_weights(facts, omitted, 1.0).set_index("system")["value"]
-    half = metrics.graded_weights(facts, omitted, 0.5).set_index("system")["value"]
+    whole = metrics.graded_weights(omissions(), 1.0).set_index("system")["value"]
+    half = metrics.graded_weights(omissions(), 0.5).set_index("system")["value"]
     assert whole.round(9).to_dict() == {"a": 1.0, "b": 0.6}
     assert half.round(9).to_dict() == {"a": 0.5, "b": 0.6}
 
 
 def test_a_weight_that_depends_on_a_failure_is_unscored() -> None:
-    facts, omitted = omissions()
-    ungraded = facts.assign(score=[1.0, np.nan, 0.1])
-    assert metrics.graded_weights(ungraded, omitted, 0.5).set_index("system")["value"].isna().to_dict() == {
-        "a": False,
-        "b": True,
-    }
-    omitted.loc[1, "omitted"] = pd.NA
-    assert metrics.graded_weights(facts, omitted, 0.5)["value"].isna().tolist() == [True, False]
+    ungraded = metrics.graded_weights(omissions(1.0, None, 0.1), 0.5).set_index("system")["value"]
+    assert ungraded.isna().to_dict() == {"a": False, "b": True}
+    assert metrics.graded_weights(omissions(third=None), 0.5)["value"].isna().tolist() == [True, False]
 
 
 def test_metrics_of_written_summaries_are_correlated_with_their_true_recall_but_not_recall_with_itself() -> None:
@@ -303,8 +304,7 @@ def test_metrics_of_written_summaries_are_correlated_with_their_true_recall_but_
 
 
 def test_ranks_under_other_weights_agree_or_turn() -> None:
-    facts, omitted = omissions()
-    rows = metrics._rank_stability({"facts": facts, "omitted": omitted}, set(), [[1.0, 0.2, 0.05], [0.5, 0.5, 0.5]])
+    rows = metrics._rank_stability({"omissions": omissions()}, set(), [[1.0, 0.2, 0.05], [0.5, 0.5, 0.5]])
     assert [row["value"] for row in rows] == [1.0, -1.0]
 
 
@@ -315,8 +315,8 @@ def test_weights_and_limits_out_of_range_are_refused() -> None:
 
 
 @pytest.fixture(scope="module")
-def judged() -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
-    """Judgements of the first patients' summaries, and the summaries; system "plain" does not cite."""
+def judged() -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
+    """Judgements of the first patients' summaries, and their tables; system "plain" does not cite."""
     frames = {name: frame[frame["patient"] < 6] for name, frame in histories().items()}
     written = frames["history_summaries"]
     short = written.query("purpose == 'referral' and words == 60")
@@ -331,13 +331,13 @@ def judged() -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
         asks = {role: DirectAsk(f"vignette-{role}") for role in ("judge", "answerer", "annotator")}
         made = asyncio.run(work({"documents": documents_table(documents)}, asks.__getitem__, params))
     assert [one.claims[WHOLE] for one in documents if one.claims]
-    made |= {"truth": truth, "history_facts": frames["history_facts"]}
-    return made, frames["history_summaries"]
+    made["recalled"] = with_truth(made["recalled"], truth, frames["history_facts"])
+    return made, frames | {"truth": truth}
 
 
 def test_the_judge_agrees_with_what_the_simulators_summaries_state(judged) -> None:
-    made, _ = judged
-    facts = facts_by_patient(made["history_facts"])
+    made, frames = judged
+    facts = facts_by_patient(frames["history_facts"])
     agreements = []
     for row in made["recalled"].query("metric == 'claim_recall'").itertuples():
         system, _, limit = row.system.rpartition(", ")
@@ -357,9 +357,22 @@ def test_the_judge_agrees_with_what_the_simulators_summaries_state(judged) -> No
     assert table.to_numpy().trace() > 0.8 * table.to_numpy().sum()
 
 
+def summary_metrics(made: dict[str, pd.DataFrame], frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    about: dict[str, Any] = {"patients": 6, "seed": 7, "provenance": "test"}
+    return metrics.metric_rows(made, frames["truth"], frames["history_summaries"], PARAMS, **about)
+
+
+def test_the_judge_of_stated_facts_is_measured_where_their_truth_is_known(judged) -> None:
+    recalled = judged[0]["recalled"]
+    undamaged = recalled[recalled["system"] == UNDAMAGED]
+    assert undamaged["truth"].eq(1).all() and set(recalled["truth"].dropna()) == {0, 1}
+    assert recalled.loc[recalled["system"].str.startswith("writer"), "truth"].isna().all()
+    rows = summary_metrics(*judged).query("condition.str.startswith('judge')").set_index("metric")
+    assert rows.loc["sensitivity", "n"] + rows.loc["specificity", "n"] == recalled["truth"].notna().sum()
+
+
 def test_the_metric_table_holds_truth_doses_and_what_follows_it(judged) -> None:
-    made, summaries = judged
-    table = metrics.metric_rows(made, summaries, PARAMS, seed=7, provenance="test")
+    table = summary_metrics(*judged)
     METRICS.validate(table)
     rows = table.set_index(["system", "condition", "item", "metric"])["value"]
     assert 0.3 < rows[metrics.DAMAGED, "removed", "true_recall", "slope"] <= 1.2
@@ -371,8 +384,7 @@ def test_the_metric_table_holds_truth_doses_and_what_follows_it(judged) -> None:
 
 
 def test_a_system_that_never_cites_is_named_and_has_no_citation_scores(judged) -> None:
-    made, summaries = judged
-    rows = metrics.metric_rows(made, summaries, PARAMS, seed=7, provenance="test").set_index(["system", "metric"])
+    rows, summaries = summary_metrics(*judged).set_index(["system", "metric"]), judged[1]["history_summaries"]
     own = rows.loc["plain, referral, 60 words"]
     assert not {"citation_recall", "citation_precision"} & set(own.index) and own.loc["claim_precision", "n"] == 6
     assert own.loc["summaries_not_citing", ["value", "n"]].tolist() == [6, 6]

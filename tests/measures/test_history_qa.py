@@ -18,9 +18,15 @@ from schemas.tables.visits import HISTORY_QUESTIONS, PLACES
 from tasks.domains.history import history_words
 from tasks.domains.in_use import in_domain
 from tasks.domains.rules import rules_of
-from tasks.measures.history_qa.metrics import history_metrics, notes_of_visits
-from tasks.measures.history_qa.questions import Words, history_questions, patient_name, places_of
 from tasks.measures.note_qa.answering import answer_questions, judge_outputs
+from tasks.measures.note_qa.metrics import question_metrics
+from tasks.measures.note_qa.time_questions import (
+    Words,
+    history_questions,
+    notes_of_visits,
+    patient_name,
+    places_of,
+)
 from tasks.measures.note_qa.truth_questions import UNKNOWN
 from tasks.network.time import sample_histories
 from tasks.network.visits import first_date
@@ -29,7 +35,7 @@ from tasks.simulator.request import ChartedNote
 from tasks.visits.prompting import visit_prompts
 from tasks.visits.writing import write_visit_notes
 from tests.support.histories import worder_of
-from tests.support.scripted import DirectAsk
+from tests.support.scripted import DirectAsk, ScriptedAsk
 from tests.support.unrolled import timed_network
 
 SEED = 5
@@ -182,23 +188,18 @@ def test_the_simulators_answerer_is_right_on_the_simulators_notes(domain: str) -
         questions, _ = history_questions(visits, notes, words_of(domain), PARAMS, seed=SEED)
         settings, ask = PARAMS.answering, DirectAsk("vignette-answerer")
         answers, _ = asyncio.run(answer_questions(questions, notes, settings, ask))
-        outputs = answers[answers["version"] == "normal"].assign(variant="answer")
-        judgements, unscored = asyncio.run(judge_outputs(outputs, questions, 1, DirectAsk("vignette-judge")))
-    metrics = history_metrics(questions, answers, judgements, unscored_of(unscored), seed=SEED, provenance="rules")
+        outputs = answers[answers["version"] == "normal"]
+        verdicts, _ = asyncio.run(judge_outputs(outputs, questions, 1, DirectAsk("vignette-judge")))
+    metrics = question_metrics(questions, notes, verdicts, stage="history_qa", seed=SEED, provenance="rules")
     check(metrics, METRICS, "a test")
-    merged = answers[answers["version"] == "normal"].merge(questions, on="question")
-    chosen = merged[merged["form"] == "multiple_choice"]
-    right = chosen["letter"] == chosen["answer"]
+    chosen = verdicts[verdicts["metric"] == "accuracy"].merge(questions, left_on="document", right_on="question")
+    right = chosen["value"] == 1
     assert len(right) > 80
     assert right.mean() >= 0.95  # what the product promises: one sentence read wrongly can decide several questions
     assert right[~chosen["answerable"]].mean() >= 0.95
-    free = judgements[judgements["form"] == "free_text"]
-    assert free["verdict"].mean() >= 0.95
+    free = verdicts[verdicts["condition"].eq("free_text/normal")]
+    assert free["value"].mean() >= 0.95
     assert {"place middle", "level 1"} <= set(metrics["item"])
-
-
-def unscored_of(rows: list) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=["record", "step", "reason", "detail"])
 
 
 def test_accuracy_is_by_level_and_place_and_an_answer_without_a_letter_is_unscored() -> None:
@@ -206,20 +207,21 @@ def test_accuracy_is_by_level_and_place_and_an_answer_without_a_letter_is_unscor
     random = np.random.default_rng(1)
     right = random.random(len(questions)) < 0.7
     letters = questions["answer"].where(right, "wrong").where(random.random(len(questions)) < 0.9)
-    answers = questions[["patient", "question"]].assign(
-        version="normal", form="multiple_choice", output="", letter=letters.to_numpy(), provenance="rules"
+    outputs = questions[["patient", "question"]].assign(
+        version="normal", form="multiple_choice", output="x", letter=letters.to_numpy()
     )
-    judgements = pd.DataFrame(columns=["patient", "question", "version", "form", "variant", "take", "verdict"])
-    step, lost = "note_qa/letter/multiple_choice/normal", questions.loc[letters.isna(), "question"]
-    unscored = unscored_of([(name, step, "no last line with a letter", "") for name in lost])
-    found = history_metrics(questions, answers, judgements, unscored, seed=1, provenance="rules").set_index("item")
+    verdicts, _ = asyncio.run(judge_outputs(outputs, questions, 1, ScriptedAsk(lambda _: "no")))
+    notes, _ = notes_of_visits(visits_of("respiratory"), visits_of("respiratory")[["record"]].assign(text="x"), PARAMS)
+    found = question_metrics(questions, notes, verdicts, stage="history_qa", seed=1, provenance="rules")
+    found = found[found["metric"] == "accuracy"].query("system == 'answerer'").set_index("item")
     scored = pd.Series(right, index=questions.index)[letters.notna()]
     level = scored[questions["level"] == 2]
-    assert 0 < level.mean() < 1 and len(lost) > 0 and len(level) < (questions["level"] == 2).sum()
+    assert 0 < level.mean() < 1 and len(level) < (questions["level"] == 2).sum()
     assert (found.at["level 2", "value"], found.at["level 2", "n"]) == (pytest.approx(level.mean()), len(level))
+    assert found.at["level 2", "unscored"] == (questions["level"] == 2).sum() - len(level)
     both = (questions["level"] == 3) & (questions["place"] == "end")
     assert found.at["level 3, place end", "value"] == pytest.approx(scored[both].mean())
-    assert set(found["unscored"]) == {len(lost)}
+    assert found.at["all", "unscored"] == letters.isna().sum()
     assert "place nowhere" not in found.index
 
 

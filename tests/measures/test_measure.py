@@ -7,7 +7,19 @@ import pytest
 
 from schemas.tables.metrics import METRICS
 from schemas.tables.verdicts import VERDICTS
-from tasks.measures.measure import Metric, figures, in_order, record_scores, scores, unscored_documents, verdict_table
+from tasks.measures.measure import (
+    LOST,
+    Metric,
+    differences,
+    figures,
+    in_order,
+    record_scores,
+    scores,
+    scores_and_ceilings,
+    unscored_documents,
+    verdict_table,
+)
+from tasks.statistics.intervals import COUNT
 
 SHARE = {"kept": Metric()}
 
@@ -72,10 +84,55 @@ def test_a_metric_may_count_words_of_another_ones_verdicts() -> None:
 def test_units_are_in_the_order_of_their_numbers() -> None:
     mixed = verdicts((1, 0, 1)).assign(unit=["lost", "10", "2"])
     assert in_order(mixed)["unit"].tolist() == ["2", "10", "lost"]
-    assert in_order(mixed.assign(unit=["F10", "F2", "F0"]))["unit"].tolist() == ["F0", "F2", "F10"]
+    names = in_order(mixed.assign(unit=["F10", "F2", "F0"]))["unit"].tolist()
+    assert names == ["F0", "F10", "F2"], "these are names"
     assert in_order(mixed.iloc[:0]).empty
 
 
 def test_scores_of_notes_are_by_record() -> None:
     found = record_scores(verdicts((1,), (0, 1)).assign(document=["10", "2", "2"]), SHARE)
     assert found[["record", "value"]].to_numpy().tolist() == [[2, 0.5], [10, 1]]
+
+
+ALONE = {"of": "kept", "bounds": COUNT, "pooled": False}
+SUM = Metric(**ALONE, kind="sum", deviation=True)
+WEIGHT = Metric(**ALONE, kind="weight", weights=(0.1, 1.0))
+
+
+def test_failed_verdicts_add_to_a_sum_and_to_a_sum_of_weights_as_the_others_do() -> None:
+    # Two of four verdicts are yes, with weights 1 and 0.5, and two failed: six tenths of six units would be 3, of 0.75.
+    table = verdicts((1, 1, 0, 0, None, None)).assign(weight=[1.0, 0.5, 0.2, 0.2, 0.3, None])
+    found = scores_and_ceilings(table, {"sum": SUM, "weight": WEIGHT}).set_index("metric")
+    assert found.loc["sum", ["value", "ceiling"]].tolist() == [3, 6]
+    assert "weight" not in found.index, "nobody knows the weight of all units"
+    assert scores(table, {"weight": WEIGHT})["value"].tolist() == [3 * 0.75]
+    rows = figures(table, {"sum": SUM, "weight": WEIGHT}, stage="t", seed=1, provenance="p").set_index("metric")
+    assert rows.loc["sum_bounds", ["low", "high"]].tolist() == [2, 4]
+    assert rows.loc["weight_bounds", ["low", "high"]].tolist() == [1.5, 1.5 + 0.3 + 1.0]
+    assert unscored_documents(table, {"weight": WEIGHT}).tolist() == [1]
+
+
+def test_a_deviation_stands_beside_the_mean_and_lost_texts_have_no_bounds() -> None:
+    table = verdicts((1, 1), (1, 0), (None,)).assign(unit=["0", "1", "0", "1", LOST])
+    rows = METRICS.validate(figures(table, {"sum": SUM}, stage="t", seed=1, provenance="p")).set_index("metric")
+    assert rows.index.tolist() == ["sum", "sum_std"] and rows["value"].tolist() == [1.5, 0.5]
+    assert rows[["n", "unscored"]].to_numpy().tolist() == [[2, 1]] * 2
+    assert rows.loc["sum_std", ["low", "high"]].isna().all(), "of two values"
+    eight = figures(verdicts(*[(1,) * at for at in range(1, 9)]), {"s": SUM}, stage="t", seed=1, provenance="p")
+    assert (eight["low"] < eight["value"]).all() and (eight["value"] < eight["high"]).all()
+
+
+def test_a_pooled_metric_is_of_some_units_and_of_no_single_text() -> None:
+    table = verdicts((1, 1, 0), (1,)).assign(verdict=["part", "whole", None, "whole"])
+    metrics = {"in_part": Metric("kept", {"part": 1.0}, among=("part", "whole"), kind="pooled")}
+    rows = figures(table, metrics, stage="t", seed=1, provenance="p")
+    assert rows[["metric", "value", "n"]].to_numpy().tolist() == [["in_part", pytest.approx(1 / 3), 3]]
+    assert scores(table, metrics).empty
+
+
+def test_systems_differ_on_the_documents_that_both_have() -> None:
+    table = pd.concat([verdicts((1, 1), (1, 0), (1,)), verdicts((0, 0), (1, 0)).assign(system="t")])
+    rows = differences(table, {"kept": Metric(), "sum": SUM}, stage="t", seed=1, provenance="p").set_index("metric")
+    assert rows["system"].unique().tolist() == ["s against t"] and rows["unscored"].tolist() == [1, 1]
+    assert rows.loc[["kept_difference", "sum_difference"], "value"].tolist() == [0.5, 1.0]
+    assert rows.loc["kept_difference", "high"] <= 1 < rows.loc["sum_difference", "high"]

@@ -2,9 +2,9 @@
 
 import asyncio
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,40 +12,64 @@ import pytest
 
 from schemas.errors import MissingSourceError, SourceError
 from schemas.params.measures import MedOmit, Overlap
-from schemas.tables.evaluation import FACTS, OMITTED
 from schemas.tables.metrics import METRICS
+from schemas.tables.verdicts import VERDICTS
 from tasks.llm.calls import Call
+from tasks.measures.measure import Metrics, figures, scores
 from tasks.measures.med_omit.fact_score import (
     Cluster,
     DiagnosisNames,
     differential_difference,
-    document_score,
     fact_score,
     merged,
     uniqueness,
 )
-from tasks.measures.med_omit.judging import Plan, corrupt_summaries, corruption_rows, judge, output_parts
-from tasks.measures.med_omit.metrics import (
-    difference_rows,
-    document_scores,
-    extent_rows,
-    metric_rows,
-    omission_rows,
-    overlap_correlations,
-    unscored_texts,
+from tasks.measures.med_omit.judging import (
+    DIAGNOSES,
+    GRADED,
+    OMISSIONS,
+    OMITTED,
+    REMOVED,
+    UNIQUE,
+    Plan,
+    corrupt_summaries,
+    judge,
+    output_parts,
+)
+from tasks.measures.med_omit.judging import (
+    METRICS as OMITTED_METRICS,
 )
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
 from tasks.measures.med_omit.replies import IncludedFact, Omissions, fact_id, fact_lines, number_facts
+from tasks.measures.med_omit.reproduction import omission_rows, overlap_correlations
 from tasks.network.inference import posterior
 from tasks.reproduction.published import judge as judge_rows
 from tasks.reproduction.published import load_published
 from tasks.statistics.metric_rows import metric_row, metric_table
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document, Tables
+from tests.support.fact_verdicts import facts_judged
 from tests.support.records import NETWORK
 from tests.support.scripted import DirectAsk, Said, ScriptedAsk, as_reply
 
 SHARED = {"seed": 1, "provenance": "p", "condition": "paper"}
+
+
+def rows_of(verdicts: pd.DataFrame, metrics: Metrics = OMITTED_METRICS) -> pd.DataFrame:
+    """METRICS of the verdicts by metric."""
+    found = figures(verdicts, metrics, stage="med_omit", seed=1, provenance="p")
+    return METRICS.validate(found).set_index("metric")
+
+
+def scores_of(verdicts: pd.DataFrame) -> dict[str, float]:
+    """Scores of the only text by metric."""
+    return scores(verdicts, OMITTED_METRICS).set_index("metric")["value"].to_dict()
+
+
+def of(made: Tables, metric: str) -> pd.DataFrame:
+    """The verdicts of a metric by unit."""
+    return made["verdicts"][made["verdicts"]["metric"] == metric].set_index("unit")
+
 
 CLUSTERS = (
     Cluster("pneumonia", "supports", "infection", frozenset({"F0", "F1", "F2"})),
@@ -70,11 +94,12 @@ def test_fact_scores_the_larger_of_importance_and_uniqueness() -> None:
     assert fact_score("other", []) == 0.1
 
 
-def test_a_document_sums_its_omitted_facts_and_has_no_score_with_an_ungraded_one() -> None:
+def test_a_document_sums_the_weights_of_its_omitted_facts() -> None:
     # F0: max(0.1, 1/3, 1/2); F3: max(0.1, 1, 1/2); F9, in no cluster: 0.1
-    scores = [fact_score("other", uniqueness(fact, CLUSTERS)) for fact in ("F0", "F3", "F9")]
-    assert document_score(scores) == pytest.approx(1.6)
-    assert document_score([]) == 0 and math.isnan(document_score([0.5, math.nan]))
+    weights = [fact_score("other", uniqueness(fact, CLUSTERS)) for fact in ("F0", "F3", "F9")]
+    assert scores_of(partly([True] * 3, weights))["omission_weight"] == pytest.approx(1.6)
+    assert scores_of(partly([False], [1.0]))["omission_weight"] == 0
+    assert "omission_weight" not in scores_of(partly([True], [None]))
 
 
 def test_differentials_differ_by_lost_added_and_shifted_diagnoses() -> None:
@@ -143,40 +168,53 @@ def test_fact_in_several_clusters_scores_its_largest_uniqueness() -> None:
     ask = script()
     made = judged(ask)
     assert sum("mechanisms" in call.key for call in ask.calls) == 1, "asthma has two facts; the one of copd is no group"
-    facts, omitted = FACTS.validate(made["facts"]), OMITTED.validate(made["omitted"])
+    VERDICTS.validate(made["verdicts"])
     assert made["unscored"].empty
-    cough, smokes = facts.to_dict("records")
-    assert json.loads(cough["supports"]) == ["asthma", "copd"]
-    assert cough["uniqueness"] == 1  # alone for copd, one of two for asthma
-    assert (smokes["uniqueness"], smokes["score"]) == (0.5, 0.5)
-    scores = document_scores(facts, omitted)
-    assert scores[["facts", "count", "weight"]].to_numpy().tolist() == [[2, 1, 1.0]]
-    assert made["differences"][["lost", "added", "shifted"]].to_numpy().tolist() == [[0, 0, 0]]
+    grades, unique = of(made, GRADED), of(made, UNIQUE)["value"]
+    assert json.loads(grades.loc["F0", "reason"]) == {"supports": ["asthma", "copd"], "refutes": []}
+    assert unique["F0"] == 1  # alone for copd, one of two for asthma
+    assert (unique["F1"], grades.loc["F1", "weight"], grades.loc["F1", "value"]) == (0.5, 0.5, 0.5)
+    assert of(made, DIAGNOSES)[["text", "verdict", "value"]].to_numpy().tolist() == [
+        ["asthma", "probable", 1.0],
+        ["copd", "possible", 0.5],
+    ]
+    differences = {f"differential_{name}": 0.0 for name in ("lost", "added", "shifted")}
+    omitted = {"omission_count": 1.0, "omission_weight": 1.0, "omission_share": 0.5}
+    assert scores_of(made["verdicts"]) == omitted | differences
 
 
 def test_partial_omissions_count_in_full_and_their_share_is_a_metric() -> None:
-    omitted = judged(script())["omitted"]
-    assert omitted["extent"].tolist()[:1] == ["part"] and omitted["omitted"].tolist() == [True, False]
-    rows = extent_rows(omitted, **SHARED)
-    assert rows[["metric", "value", "n", "unscored"]].to_numpy().tolist() == [["omitted_in_part", 1.0, 1, 0]]
+    made = judged(script())
+    assert of(made, OMITTED)["verdict"].tolist()[:1] == ["part"] and of(made, OMITTED)["value"].tolist() == [1, 0]
+    assert rows_of(made["verdicts"]).loc["omitted_in_part", ["value", "n", "unscored"]].tolist() == [1.0, 1, 0]
+    whole = facts_judged({"fact": f"F{at}", "omitted": {"s": said}} for at, said in enumerate(("part", "whole", False)))
+    assert rows_of(whole).loc["omitted_in_part", ["value", "n"]].tolist() == [0.5, 2]
 
 
 def test_an_empty_summary_omits_every_fact_without_a_call() -> None:
     ask = script()
     made = judged(ask, " \n")
-    assert not any("omissions" in call.key for call in ask.calls) and made["omitted"]["omitted"].tolist() == [
-        True,
-        True,
-    ]
-    assert document_scores(made["facts"], made["omitted"])["weight"].tolist() == [1.5]
+    assert not any("omissions" in call.key for call in ask.calls)
+    assert of(made, OMITTED)["value"].tolist() == [1, 1] and scores_of(made["verdicts"])["omission_weight"] == 1.5
 
 
 def test_a_document_whose_facts_are_not_listed_is_unscored() -> None:
     made = judged(script("facts"))
-    scores = document_scores(made["facts"], made["omitted"])
-    assert made["facts"].empty and scores.empty and made["unscored"]["reason"].tolist() == ["refused"]
-    rows = metric_rows(scores, documents={"s": 1}, **SHARED)
+    assert of(made, GRADED).empty and made["unscored"]["reason"].tolist() == ["refused"]
+    rows = rows_of(made["verdicts"])
+    assert {"omission_weight_std", "differential_lost"} < set(rows.index)
+    assert not rows.index.str.endswith("_bounds").any(), "nobody knows how many facts there are"
     assert rows["value"].isna().all() and rows["n"].eq(0).all() and rows["unscored"].eq(1).all()
+
+
+def test_an_expected_output_that_is_missing_is_unscored() -> None:
+    document, plan = Document("1", (NOTE,), outputs={"s": "Smokes."}), Plan(expected=("s", "t"))
+    rows = rows_of(asyncio.run(judge(script(), [document], plan, MedOmit(), unlike))["verdicts"]).reset_index()
+    found = rows[rows["metric"].isin(["omission_share", "differential_lost"])].groupby("system")[["n", "unscored"]]
+    assert found.agg(list).to_dict("index") == {
+        "s": {"n": [1, 1], "unscored": [0, 0]},
+        "t": {"n": [0, 0], "unscored": [1, 1]},
+    }
 
 
 ONE_GRADE = {"facts": [{"fact": "F1", "category": "important"}]}
@@ -201,52 +239,54 @@ def test_a_failed_grade_loses_the_weight_and_not_the_count(
     made = judged(script(*([] if reply else [step])))
     (row,) = made["unscored"].to_dict("records")
     assert row["step"].split()[0] == step and reason in row["reason"]
-    scores = document_scores(made["facts"], made["omitted"])
-    (row,) = scores.to_dict("records")
-    assert (row["facts"], row["count"], row["share"]) == (2, 1, 0.5) and np.isnan(row["weight"])
-    assert (row["weight_low"], row["weight_high"]) == (0.1, 1.0), "the least and the largest score of a fact"
-    rows = metric_rows(scores, documents={"s": 1}, **SHARED).set_index("metric")[["value", "n", "unscored"]]
-    assert rows.loc["omission_count"].tolist() == [1, 1, 0] and rows.loc["omission_weight", "unscored"] == 1
+    found, rows = scores_of(made["verdicts"]), rows_of(made["verdicts"])
+    assert (found["omission_count"], found["omission_share"]) == (1, 0.5) and "omission_weight" not in found
+    bounds = rows.loc["omission_weight_bounds", ["low", "high"]].tolist()
+    assert bounds == [0.1, 1.0], "the least and the largest weight of a fact"
+    assert rows.loc["omission_count", ["value", "n", "unscored"]].tolist() == [1, 1, 0]
+    assert rows.loc["omission_weight", "unscored"] == 1
 
 
-def partly(judgements: Sequence[bool | None], grades: Sequence[float]) -> pd.DataFrame:
-    """Scores of one document with the given judgements and grades of its facts."""
-    names = [f"F{at}" for at in range(len(grades))]
-    facts = pd.DataFrame({"document": "1", "fact": names, "score": grades})
-    omitted = pd.DataFrame({"document": "1", "system": "s", "fact": names})
-    return document_scores(facts, omitted.assign(omitted=pd.array(judgements, dtype="boolean")))
+def partly(judgements: Sequence[bool | None], weights: Sequence[float | None], document: str = "1") -> pd.DataFrame:
+    """VERDICTS on one document with the given judgements and weights of its facts."""
+    return facts_judged(
+        {"document": document, "fact": f"F{at}", "weight": weight, "omitted": {"s": omitted}}
+        for at, (omitted, weight) in enumerate(zip(judgements, weights, strict=True))
+    )
 
 
 def test_unjudged_facts_count_at_the_rate_of_the_judged_and_have_bounds() -> None:
-    """One of three judged facts is omitted, with a score of 0.5; a fourth may be omitted, with a score of 1."""
-    (row,) = partly([True, False, False, None], [0.5, 0.1, 0.1, 1.0]).to_dict("records")
-    assert [row[f"count{end}"] for end in ("", "_low", "_high")] == pytest.approx([4 / 3, 1, 2])
-    assert [row[f"share{end}"] for end in ("", "_low", "_high")] == pytest.approx([1 / 3, 0.25, 0.5])
-    assert [row[f"weight{end}"] for end in ("", "_low", "_high")] == pytest.approx([4 / 3 * 0.5, 0.5, 1.5])
-    rows = metric_rows(partly([True, None], [0.5, 0.5]), documents={"s": 1}, **SHARED).set_index("metric")
+    """One of three judged facts is omitted, with a weight of 0.5; a fourth may be omitted, with a weight of 1."""
+    rows = rows_of(partly([True, False, False, None], [0.5, 0.1, 0.1, 1.0]))
+    found = {name: rows.loc[f"omission_{name}_bounds", ["value", "low", "high"]].tolist() for name in MEASURES}
+    assert found["count"] == pytest.approx([4 / 3, 1, 2]) and found["share"] == pytest.approx([1 / 3, 0.25, 0.5])
+    assert found["weight"] == pytest.approx([4 / 3 * 0.5, 0.5, 1.5])
+    rows = rows_of(partly([True, None], [0.5, 0.5]))
     assert rows.loc["omission_count_bounds", ["value", "low", "high", "n"]].tolist() == [2, 1, 2, 1]
     assert rows.loc[["omission_count", "omission_count_bounds"], "unscored"].tolist() == [0, 1], "scored in part"
-    whole = metric_rows(partly([True, False], [0.5, 0.5]), documents={"s": 1}, **SHARED)
-    assert not whole["metric"].str.endswith("_bounds").any()
-    (none,) = partly([None, None], [0.5, 0.5]).to_dict("records")
-    assert np.isnan(none["count"]) and (none["count_low"], none["count_high"]) == (0, 2)
+    assert not rows_of(partly([True, False], [0.5, 0.5])).index.str.endswith("_bounds").any()
+    none = rows_of(partly([None, None], [0.5, 0.5])).loc["omission_count_bounds"]
+    assert np.isnan(none["value"]) and none[["low", "high", "unscored"]].tolist() == [0, 2, 1]
+
+
+MEASURES = ("count", "weight", "share")
 
 
 def test_failed_judgements_and_grades_do_not_bias_the_count() -> None:
     """5% of the facts have no judgement and 5% no grade: the means stay, which fell by a fifth when documents went."""
     random, whole, some = np.random.default_rng(1), [], []
-    for _ in range(200):
+    for at in range(200):
         omitted, grades = (random.random(20) < 0.3).tolist(), random.choice([0.1, 0.5, 1.0], 20)
         lost, ungraded = random.random((2, 20)) < 0.05
-        whole.append(partly(omitted, grades))
+        whole.append(partly(omitted, grades, str(at)))
         judgements = [None if gone else one for gone, one in zip(lost, omitted, strict=True)]
-        some.append(partly(judgements, np.where(ungraded, np.nan, grades)))
-    expected, found = pd.concat(whole), pd.concat(some)
-    assert found["count"].notna().all()
+        some.append(partly(judgements, np.where(ungraded, np.nan, grades), str(at)))
+    expected, rows = rows_of(pd.concat(whole, ignore_index=True)), rows_of(pd.concat(some, ignore_index=True))
+    assert rows.loc["omission_count", "n"] == 200
     for name in ("count", "weight"):
-        assert found[name].mean() == pytest.approx(expected[name].mean(), rel=0.03)
-        assert (found[f"{name}_low"] - 1e-9 <= expected[name]).all()
-        assert (expected[name] <= found[f"{name}_high"] + 1e-9).all()
+        mean, bounds = expected.loc[f"omission_{name}", "value"], rows.loc[f"omission_{name}_bounds"]
+        assert rows.loc[f"omission_{name}", "value"] == pytest.approx(mean, rel=0.03)
+        assert bounds["low"] < mean < bounds["high"]
 
 
 def test_facts_that_a_reply_skips_are_unscored_and_do_not_lower_the_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,14 +298,14 @@ def test_facts_that_a_reply_skips_are_unscored_and_do_not_lower_the_count(monkey
     given = [("F0", "no"), ("F2", "yes"), ("F3", "partly"), ("F5", "yes")]
     monkeypatch.setitem(REPLIES, "omissions", {"facts": [{"fact": f, "included": v} for f, v in given]})
     made = judged(script())
-    omitted = made["omitted"].set_index("fact")["omitted"]
-    assert omitted[["F1", "F4"]].isna().all() and omitted[["F0", "F2", "F3", "F5"]].tolist() == [True, False] * 2
+    omitted = of(made, OMITTED)["value"]
+    assert omitted[["F1", "F4"]].isna().all() and omitted[["F0", "F2", "F3", "F5"]].tolist() == [1, 0] * 2
     (row,) = made["unscored"].to_dict("records")
     assert (row["record"], row["step"], row["detail"]) == ("1", "omissions of s", "F1, F4")
     assert row["reason"] == "2 of 6 facts without a verdict"
-    (scores,) = document_scores(made["facts"], made["omitted"]).to_dict("records")
-    assert [scores[name] for name in ("facts", "count", "count_low", "count_high")] == [6, 3, 2, 4]
-    assert scores["share"] == 0.5
+    rows = rows_of(made["verdicts"])
+    assert rows.loc["omission_count_bounds", ["value", "low", "high"]].tolist() == [3, 2, 4]
+    assert rows.loc["omission_share", "value"] == 0.5
 
 
 @pytest.mark.parametrize(
@@ -282,13 +322,11 @@ def test_failed_omissions_are_null_and_do_not_affect_other_systems(
     given = [{"fact": fact, "included": included} for fact, included in verdicts]
     monkeypatch.setitem(REPLIES, "omissions", {"facts": given})
     made = judged(script(*([] if verdicts else ["omissions"])))
-    omitted = made["omitted"]
-    assert omitted["omitted"].isna().all() and made["unscored"]["step"].tolist() == ["omissions of s"]
+    omitted = made["verdicts"][made["verdicts"]["metric"] == OMITTED]
+    assert omitted["value"].isna().all() and made["unscored"]["step"].tolist() == ["omissions of s"]
     assert reason in made["unscored"]["reason"][0]
-    other = omitted.assign(system="t", omitted=pd.array([False, False], dtype="boolean"))
-    scores = document_scores(made["facts"], pd.concat([omitted, other]))
-    rows = METRICS.validate(metric_rows(scores, documents={"s": 1, "t": 1}, **SHARED))
-    found = rows[rows["metric"] == "omission_count"].set_index("system")[["value", "n", "unscored"]]
+    both = pd.concat([made["verdicts"], omitted.assign(system="t", value=0.0)], ignore_index=True)
+    found = rows_of(both).loc[["omission_count"]].set_index("system")[["value", "n", "unscored"]]
     assert found.loc["t"].tolist() == [0, 1, 0] and found.loc["s"].tolist()[1:] == [0, 1]
 
 
@@ -302,10 +340,10 @@ def test_failed_mechanisms_lose_their_cluster_and_not_the_document(
         monkeypatch.setitem(REPLIES, "mechanisms", {"groups": listed})
     made = judged(ask)
     assert made["unscored"]["step"].tolist() == ["mechanisms/asthma/supports"]
-    cough, smokes = made["facts"].to_dict("records")
-    assert (cough["uniqueness"], json.loads(cough["supports"])) == (1, ["copd"])
-    assert np.isnan(smokes["uniqueness"]) and smokes["score"] == 0.5
-    assert document_scores(made["facts"], made["omitted"])["weight"].tolist() == [1.0]
+    assert of(made, UNIQUE)["value"].to_dict() == {"F0": 1}
+    grades = of(made, GRADED)
+    assert json.loads(grades.loc["F0", "reason"])["supports"] == ["copd"] and grades.loc["F1", "weight"] == 0.5
+    assert scores_of(made["verdicts"])["omission_weight"] == 1
 
 
 def test_a_fact_in_two_groups_of_a_diagnosis_has_the_uniqueness_of_the_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,8 +352,8 @@ def test_a_fact_in_two_groups_of_a_diagnosis_has_the_uniqueness_of_the_smaller(m
         REPLIES, "mechanisms", {"groups": [together, {"kind": "social", "mechanism": "exposure", "facts": ["F1"]}]}
     )
     made = judged(script())
-    assert made["unscored"].empty and made["facts"]["uniqueness"].tolist() == [1, 1], "F0 is alone for copd"
-    assert made["facts"]["score"].tolist() == [1, 1]
+    assert made["unscored"].empty and of(made, UNIQUE)["value"].tolist() == [1, 1], "F0 is alone for copd"
+    assert of(made, GRADED)["weight"].tolist() == [1, 1]
 
 
 def test_renamed_diagnoses_are_neither_lost_nor_added() -> None:
@@ -334,7 +372,8 @@ def test_renamed_diagnoses_are_neither_lost_nor_added() -> None:
 
     made = judged(ScriptedAsk(renamed), encode=alike)
     assert made["unscored"].empty
-    assert made["differences"][["lost", "added"]].to_numpy().tolist() == [[0, 1 / 3]]
+    found = scores_of(made["verdicts"])
+    assert [found["differential_lost"], found["differential_added"]] == [0, 1 / 3]
 
 
 def test_synonyms_are_one_diagnosis_whatever_the_encoder_knows() -> None:
@@ -352,18 +391,8 @@ def test_synonyms_are_one_diagnosis_whatever_the_encoder_knows() -> None:
 def test_a_source_without_facts_is_unscored_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(REPLIES, "facts", {"medical": [], "access_and_social": [], "other": []})
     made = judged(script())
-    assert made["facts"].empty and made["omitted"].empty
+    assert of(made, GRADED).empty and of(made, OMITTED)["value"].isna().tolist() == [True]
     assert made["unscored"][["step", "reason"]].to_numpy().tolist() == [["facts", "no fact is listed"]]
-
-
-def test_differences_are_means_over_documents() -> None:
-    table = pd.DataFrame(
-        {"document": ["1", "2"], "system": "s", "lost": [0.0, 0.5], "added": [0.0, 0.0], "shifted": [1.0, 0.0]}
-    )
-    rows = METRICS.validate(difference_rows(table, documents={"s": 3}, **SHARED))
-    found = rows.set_index("metric")
-    assert found.loc["differential_lost", "value"] == pytest.approx(0.25)
-    assert found.loc["differential_shifted", "unscored"] == 1
 
 
 def test_histories_of_dialogues_are_summarised_and_judged_by_their_subjective_part() -> None:
@@ -374,20 +403,27 @@ def test_histories_of_dialogues_are_summarised_and_judged_by_their_subjective_pa
     assert output_parts(documents, "history")["good"] == {"e": "HISTORY\nBad cough for three weeks.\n\n"}
     plan = Plan("history", summarised=True)
     made = asyncio.run(judge(DirectAsk(), documents, plan, MedOmit(), unlike, DirectAsk("vignette-writer")))
-    scores = document_scores(made["facts"], made["omitted"]).set_index("system")
-    assert made["unscored"].empty and set(scores.index) == {"writer", "good", "empty"}
-    assert scores.loc["empty", "count"] == scores.loc["empty", "facts"] > scores.loc["good", "count"]
-    rows = overlap_correlations(scores.reset_index(), made["summaries"], {"e": reference}, Overlap(), **SHARED)
+    assert made["unscored"].empty
+    counts = scores(made["verdicts"], OMISSIONS).pivot(index="system", columns="metric", values="value")
+    assert set(counts.index) == {"writer", "good", "empty"}
+    assert counts.loc["empty", "omission_share"] == 1
+    assert counts.loc["empty", "omission_count"] > counts.loc["good", "omission_count"]
+    rows = overlap_correlations(made["verdicts"], made["summaries"], {"e": reference}, Overlap(), **SHARED)
     assert set(METRICS.validate(rows)["n"]) == {1}
+    assert set(rows["item"].str.split().str[0]) == {"weight", "count"}
     short = asyncio.run(judge(DirectAsk(), documents, Plan("history", 3), MedOmit(), unlike))
-    assert short["facts"].empty and short["unscored"]["step"].tolist() == ["truncate"]
+    assert short["verdicts"]["value"].isna().all() and short["unscored"]["step"].tolist() == ["truncate"]
     assert short["unscored"]["reason"][0].endswith("of the history than med_omit.least_lines, 3")
 
 
-def _facts(**changes: list) -> pd.DataFrame:
-    columns = {"document": ["1", "1", "1"], "fact": ["F0", "F1", "F2"]}
+def graded(truth: Sequence[float | None] = (None,) * 3, **changes: Any) -> pd.DataFrame:
+    """VERDICTS on three facts, with the shift by the network as truth."""
     texts = ["Dry cough for a week.", "The cough is worse at night.", "High fever."]
-    return pd.DataFrame({**columns, "text": texts, "category": ["other", "important", "critical"], **changes})
+    facts = zip(texts, ("other", "important", "critical"), truth, strict=True)
+    return facts_judged(
+        {"fact": f"F{at}", "text": text, "category": category, "truth": shift, "omitted": {"s": True}} | changes
+        for at, (text, category, shift) in enumerate(facts)
+    )
 
 
 def test_importance_by_the_network_is_the_move_of_the_posterior() -> None:
@@ -401,40 +437,40 @@ def test_importance_by_the_network_is_the_move_of_the_posterior() -> None:
         }
     )
     prompts = pd.DataFrame({"record": [1], "values": [json.dumps({"cough": "yes", "fever": "high", "pain": "no"})]})
-    facts = _facts(posterior_shift=[np.nan] * 3)
+    facts = graded()
     stated = symptoms_of_facts(facts, spans)
     assert [sorted(stated["1", fact]) for fact in ("F0", "F1", "F2")] == [["cough"], ["cough"], ["fever"]]
     found = add_posterior_shift(facts, stated, prompts, network, ["pneumonia", "common_cold"])
-    assert found["posterior_shift"].tolist()[:2] == [0, 0]  # the other fact still states the cough
+    shifts = found[found["metric"] == GRADED].set_index("unit")["truth"]
+    assert shifts[["F0", "F1"]].tolist() == [0, 0]  # the other fact still states the cough
+    assert found.loc[found["metric"] == OMITTED, "truth"].isna().all()
     moves = []
     for diagnosis in ("pneumonia", "common_cold"):
         full = posterior(network, pd.DataFrame({"cough": ["yes"], "fever": ["high"]}), diagnosis)
         rest = posterior(network, pd.DataFrame({"cough": ["yes"]}), diagnosis)
         moves.append(float(np.abs(np.asarray(full) - np.asarray(rest)).sum() / 2))
-    assert found["posterior_shift"].iloc[2] == pytest.approx(max(moves), abs=1e-9)
+    assert shifts["F2"] == pytest.approx(max(moves), abs=1e-9)
     assert max(moves) > 0.01
 
 
 def test_a_fact_that_states_no_symptom_has_no_network_importance() -> None:
-    facts = _facts(posterior_shift=[np.nan] * 3)
     prompts = pd.DataFrame({"record": [1], "values": ["{}"]})
-    stated = {("1", fact): frozenset[str]() for fact in facts["fact"]}
-    assert add_posterior_shift(facts, stated, prompts, NETWORK, ["pneumonia"])["posterior_shift"].isna().all()
+    stated = {("1", fact): frozenset[str]() for fact in ("F0", "F1", "F2")}
+    assert add_posterior_shift(graded(), stated, prompts, NETWORK, ["pneumonia"])["truth"].isna().all()
 
 
 def test_agreement_of_the_judges_grades_with_the_network() -> None:
-    graded = _facts(posterior_shift=[0.0, 0.1, 0.3])
-    rows = agreement_rows(graded, stage="med_omit", **SHARED)
+    rows = agreement_rows(graded((0.0, 0.1, 0.3)), stage="med_omit", **SHARED)
     found = METRICS.validate(rows).set_index(["item", "metric"])["value"]
     assert found["all", "importance_kendall"] == pytest.approx(1)
     assert found["critical", "posterior_shift"] == pytest.approx(0.3)
-    turned = _facts(posterior_shift=[0.3, 0.1, 0.0])
-    rows = agreement_rows(turned, stage="med_omit", **SHARED)
+    rows = agreement_rows(graded((0.3, 0.1, 0.0)), stage="med_omit", **SHARED)
     assert rows.set_index(["item", "metric"])["value"]["all", "importance_kendall"] == pytest.approx(-1)
 
 
 def test_agreement_without_graded_facts_is_missing_and_ungraded_facts_are_counted() -> None:
-    ungraded = _facts(posterior_shift=[0.0, 0.1, np.nan]).assign(category=[None, None, "critical"])
+    ungraded = graded((0.0, 0.1, None))
+    ungraded["verdict"] = ungraded["verdict"].where(ungraded["unit"] == "F2")
     rows = agreement_rows(ungraded, stage="med_omit", **SHARED)
     found = rows[rows["item"] == "all"].set_index("metric")
     assert found["value"].isna().all() and set(found["n"]) == {0} and set(rows["unscored"]) == {2}
@@ -446,30 +482,27 @@ def without_fever(call: Call) -> str:
 
 
 def test_removed_facts_are_found_omitted_and_kept_ones_are_not() -> None:
-    facts = pd.DataFrame(
-        {"document": "e", "fact": ["F0", "F1"], "kind": "medical", "text": ["He has a dry cough.", "He has a fever."]}
-    )
-    omitted = facts[["document", "fact"]].assign(omitted=pd.array([False, False], dtype="boolean"))
+    def stated(smoking: bool | None = False) -> pd.DataFrame:
+        facts = {"F0": ("He has a dry cough.", False), "F1": ("He has a fever.", smoking)}
+        return facts_judged(
+            {"document": "e", "fact": fact, "text": text, "omitted": {"writer": gone}}
+            for fact, (text, gone) in facts.items()
+        )
+
     summaries, rewriting = {"e": "Dry cough. Fever."}, ScriptedAsk(without_fever)
     for seed in range(10):  # until F1 is drawn
-        work = corrupt_summaries(rewriting, DirectAsk(), facts, omitted, summaries, remove=1, seed=seed)
+        work = corrupt_summaries(rewriting, DirectAsk(), stated(), summaries, remove=1, seed=seed)
         table, unscored = asyncio.run(work)
         assert unscored == []
-        if table.set_index("fact").loc["F1", "removed"]:
+        if table.set_index("unit").loc["F1", "metric"] == "removed_found":
             break
-    rows = METRICS.validate(corruption_rows(table, **SHARED)).set_index("metric")
-    assert rows["value"].to_dict() == {"removed_found": 1, "kept_not_found": 1}
-    five = pd.DataFrame(
-        {"document": "e", "removed": [True, True, False, False, False], "omitted": [True, False, False, False, True]}
-    )
-    rows = corruption_rows(five, **SHARED).set_index("metric")
-    assert rows["value"].to_dict() == pytest.approx({"removed_found": 1 / 2, "kept_not_found": 2 / 3})
+    assert rows_of(table, REMOVED)["value"].to_dict() == {"removed_found": 1, "kept_not_found": 1}
     skipping = ScriptedAsk(lambda _: Omissions(facts=[IncludedFact(fact="F0", included="yes")]))
-    work = corrupt_summaries(rewriting, skipping, facts, omitted, summaries, remove=1, seed=1)
+    work = corrupt_summaries(rewriting, skipping, stated(), summaries, remove=1, seed=1)
     table, unscored = asyncio.run(work)
-    assert table["fact"].tolist() == ["F0"] and "1 of 2 facts without" in str(unscored[0]["reason"])
-    stated = omitted.assign(omitted=pd.array([False, True], dtype="boolean"))
-    work = corrupt_summaries(rewriting, DirectAsk(), facts, stated, summaries, remove=1, seed=1)
+    assert table["unit"].tolist() == ["F0"] and "1 of 2 facts without" in str(unscored[0]["reason"])
+    assert table["value"].tolist() == [1.0 if table["metric"][0] == "kept_not_found" else 0.0]
+    work = corrupt_summaries(rewriting, DirectAsk(), stated(True), summaries, remove=1, seed=1)
     assert asyncio.run(work)[0].empty  # a summary with one stated fact is left alone
 
 
@@ -513,11 +546,3 @@ def test_printed_omissions_are_compared_with_those_of_the_same_models_even_where
     )
     assert rows.loc[("gpt-4", "count_mean"), "verdict"] == "fail"
     assert omission_rows(load_published("medomit_table3_llms"), metric_table([]), "gpt-4o").empty
-
-
-def test_documents_without_a_count_are_those_whose_facts_or_omissions_failed() -> None:
-    whole, lost = partly([True, False], [0.5, 0.5]), partly([None, None], [0.5, 0.5]).assign(document="2")
-    rows = [(name, f"step {at}", "refused", None) for at, name in enumerate(["1", "2", "2", "3", "9"])]
-    unscored = pd.DataFrame(rows, columns=["record", "step", "reason", "detail"])
-    found = unscored_texts(pd.concat([whole, lost]), unscored, ["1", "2", "3"])
-    assert list(zip(found["record"], found["step"], strict=True)) == [("2", "step 1"), ("3", "step 3")]

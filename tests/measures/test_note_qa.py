@@ -3,6 +3,7 @@
 import asyncio
 import json
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,20 +13,25 @@ from pydantic import ValidationError
 from flows.runtime.tables import check
 from schemas.params.measures import NoteQa
 from schemas.tables.metrics import METRICS, SCORES
-from schemas.tables.note_qa import ANSWERS, JUDGEMENTS, LETTERS, PATIENT_NOTES, PLANTED, QUESTIONS
-from tasks.llm.calls import Call, unscored_table
-from tasks.measures.note_qa.answering import answer_questions, judge_call, judge_outputs, planted_answers
+from schemas.tables.note_qa import LETTERS, PATIENT_NOTES, QUESTIONS
+from schemas.tables.verdicts import VERDICTS
+from tasks.llm.calls import Call
+from tasks.measures.measure import LOST, verdict_table
+from tasks.measures.note_qa.answering import (
+    answer_questions,
+    forms,
+    judge_call,
+    judge_outputs,
+    planted_answers,
+)
 from tasks.measures.note_qa.metrics import (
     effect_rows,
-    judge_on_answers_rows,
-    judge_rows,
     mean_and_deviation,
     mode_ranks,
-    note_qa_metrics,
-    note_qa_scores,
+    question_metrics,
+    question_scores,
     rank_changes,
     take_ranks,
-    take_scores,
 )
 from tasks.measures.note_qa.patients import (
     compatible,
@@ -60,6 +66,7 @@ from tests.support.params import shipped
 from tests.support.qa import LABELS, PARAMS, lineage
 from tests.support.scripted import DirectAsk, ScriptedAsk
 
+ABOUT: dict[str, Any] = {"stage": "note_qa", "seed": 7, "provenance": "rules"}
 SYNONYMS = [["dry", "severe"]]
 PAPER = NoteQa(protocol="paper")
 
@@ -224,27 +231,25 @@ def test_the_same_seed_makes_the_same_questions(made):
 
 
 def test_the_embedded_answerer_reads_the_notes_and_guesses_without_them(made, answered):
-    answers = check(answered.answers, ANSWERS, "answers").merge(made.questions[["question", "answer"]], on="question")
-    chosen = answers[answers["form"] == "multiple_choice"]
-    right = (chosen["letter"] == chosen["answer"]).groupby(chosen["version"]).mean()
-    assert right["normal"] >= 0.9 and right["compact"] >= 0.9
-    assert right["none"] <= 0.5
+    verdicts = check(answered.verdicts, VERDICTS, "verdicts").query("metric == 'accuracy'")
+    assert set(verdicts["document"]) == set(made.questions["question"])
+    right = verdicts.groupby("condition")["value"].mean()
+    assert right["multiple_choice/normal"] >= 0.9 and right["multiple_choice/compact"] >= 0.9
+    assert right["multiple_choice/none"] <= 0.5
 
 
 def test_the_judge_is_measured_by_planted_answers_apart_from_the_answerer(answered):
-    check(answered.planted, PLANTED, "planted")
-    verdicts = check(answered.judgements, JUDGEMENTS, "judgements").query("version == 'planted'")
-    merged = verdicts.merge(answered.planted, on=["patient", "question", "form", "variant"])
-    assert (merged["verdict"] == merged["right"]).mean() >= 0.95
-    assert set(merged["right"]) == {True, False}
+    verdicts = answered.verdicts.query("system == 'planted'")
+    assert len(verdicts) == len(answered.planted) * PARAMS.judge_takes
+    assert (verdicts["value"] == verdicts["truth"]).mean() >= 0.95
+    assert set(verdicts["truth"]) == {0, 1}
 
 
 def test_the_metric_table_has_answerer_judge_and_choices(made, answered):
-    args = (made.questions, made.patients, answered.answers, answered.planted, answered.judgements, answered.unscored)
-    table = check(note_qa_metrics(*args, seed=7, provenance="rules"), METRICS, "metrics")
+    table = check(question_metrics(made.questions, made.patients, answered.verdicts, **ABOUT), METRICS, "metrics")
     assert {"answerer", "judge", "questions", "all systems"} == set(table["system"])
-    scores = check(note_qa_scores(answered.judgements, made.patients), SCORES, "scores")
-    assert len(scores) == len(answered.answers)
+    scores = check(question_scores(answered.verdicts, made.patients), SCORES, "scores")
+    assert len(scores) == len(made.questions) * len(forms(PARAMS)) * len(PARAMS.versions)
 
 
 def failing_first(text: str) -> ScriptedAsk:
@@ -254,24 +259,36 @@ def failing_first(text: str) -> ScriptedAsk:
 
 
 def test_a_failed_or_unparsable_verdict_is_counted_and_never_scored(made):
-    outputs = made.questions.head(3)[["patient", "question"]].assign(
-        version="normal", form="free_text", variant="answer"
-    )
-    outputs["output"] = "x"
-    kept, unscored = asyncio.run(judge_outputs(outputs, made.questions, 1, failing_first("Yes, it does")))
-    assert len(kept) == 2 and kept["verdict"].all() and [row["reason"] for row in unscored] == ["timeout"]
-    kept, unscored = asyncio.run(judge_outputs(outputs, made.questions, 1, failing_first("Perhaps")))
-    assert len(kept) == 0 and [row["reason"] for row in unscored] == ["timeout", *["neither yes nor no"] * 2]
+    outputs = made.questions.head(3)[["patient", "question"]].assign(version="normal", form="free_text")
+    outputs = outputs.assign(output="x", letter=None)
+    found, unscored = asyncio.run(judge_outputs(outputs, made.questions, 1, failing_first("Yes, it does")))
+    assert found["value"].fillna(-1).tolist() == [-1, 1, 1] and [row["reason"] for row in unscored] == ["timeout"]
+    table = question_metrics(made.questions, made.patients, found, **ABOUT).query("item == 'all'").set_index("metric")
+    assert table.loc["score", ["value", "n", "unscored"]].tolist() == [1, 2, 1]
+    assert table.loc["score_bounds", ["low", "high", "n"]].tolist() == [pytest.approx(2 / 3), 1, 3]
+    found, unscored = asyncio.run(judge_outputs(outputs, made.questions, 1, failing_first("Perhaps")))
+    assert found["value"].isna().all() and [row["reason"] for row in unscored] == [
+        "timeout",
+        *["neither yes nor no"] * 2,
+    ]
     assert unscored[1]["detail"] == "Perhaps"
 
 
+def test_a_question_without_an_answer_has_a_failed_verdict_by_letter_and_by_judge(made):
+    outputs = made.questions.head(1)[["patient", "question"]].assign(version="normal", form="multiple_choice")
+    ask = ScriptedAsk(lambda _: "yes")
+    found, unscored = asyncio.run(judge_outputs(outputs.assign(output=None, letter=None), made.questions, 2, ask))
+    assert ask.calls == [] and unscored == [] and found["value"].isna().all()
+    assert list(zip(found["metric"], found["unit"], strict=True)) == [("accuracy", "letter"), ("score", LOST)]
+
+
 def test_ranks_of_two_versions_that_change_places_are_counted(made, answered):
-    versions = answered.judgements.query("variant == 'answer' and version in ['normal', 'compact']")
-    turned = versions.assign(verdict=(versions["version"] == "normal") == (versions["take"] == 0))
-    args = (made.questions, made.patients, answered.answers, answered.planted, turned, answered.unscored)
-    found = note_qa_metrics(*args, seed=7, provenance="rules").query("metric == 'rank_changes'")
-    assert len(found) == turned["form"].nunique()
-    assert (found["value"] == turned["take"].nunique()).all()
+    rows = answered.verdicts.query("system == 'answerer' and metric == 'score'")
+    rows = rows[~rows["condition"].str.endswith("/none")]
+    turned = rows.assign(value=(rows["condition"].str.endswith("/normal") == (rows["unit"] == "0")).astype(float))
+    found = question_metrics(made.questions, made.patients, turned, **ABOUT).query("metric == 'rank_changes'")
+    assert len(found) == len(forms(PARAMS))
+    assert (found["value"] == PARAMS.judge_takes).all()
 
 
 def two_steps(call: Call) -> AskedQuestion | AnswerChoices:
@@ -318,7 +335,7 @@ def test_the_positions_of_the_right_choices_are_counted_by_letter(made):
     ]  # fmt: skip
 
 
-def test_an_answer_without_a_final_line_is_unscored_by_its_letter_and_is_still_judged(made, answered):
+def test_an_answer_without_a_final_line_is_unscored_by_its_letter_and_is_still_judged(made):
     params = PARAMS.model_copy(update={"versions": ["normal"], "free_text": False})
     asked = made.questions.head(4)
     replies = iter(["I think B.", *(f"Answer: {letter}" for letter in asked.sort_values("question")["answer"][1:])])
@@ -327,10 +344,8 @@ def test_an_answer_without_a_final_line_is_unscored_by_its_letter_and_is_still_j
     assert [(row["step"], row["reason"], row["detail"]) for row in failed] == [
         ("note_qa/letter/multiple_choice/normal", "no last line with a letter", "I think B.")
     ]
-    outputs = answers.assign(variant="answer")
-    judged, _ = asyncio.run(judge_outputs(outputs, asked, 1, ScriptedAsk(lambda _: "no")))
-    frames = (asked, made.patients, answers, answered.planted.head(0), judged, unscored_table(failed))
-    table = note_qa_metrics(*frames, seed=7, provenance="rules").query("system == 'answerer' and item == 'all'")
+    judged, _ = asyncio.run(judge_outputs(answers, asked, 1, ScriptedAsk(lambda _: "no")))
+    table = question_metrics(asked, made.patients, judged, **ABOUT).query("system == 'answerer' and item == 'all'")
     rows = {row.metric: (row.value, row.n, row.unscored) for row in table.itertuples()}
     assert rows["accuracy"] == (1, 3, 1) and rows["score"] == (0, 4, 0)
     assert {"accuracy_bounds"} == {name for name in rows if name.endswith("bounds")}
@@ -357,46 +372,52 @@ def test_lengths_and_grounding_of_choices() -> None:
     assert grounded_share("was the", "x") == 1
 
 
-def verdicts(*rows: tuple[str, str, str, str, float]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=["question", "version", "form", "variant", "verdict"]).assign(patient="p")
+def judged_cases(*rows: tuple[str, str | None, float | None, list[int]]) -> pd.DataFrame:
+    """VERDICTS from rows of question, variant of a planted answer, truth, and the judge's takes."""
+    return verdict_table(
+        (
+            {"document": f"p/truth/{name} {variant or ''}".strip(), "system": "planted" if variant else "answerer"}
+            | {"condition": "c", "item": "all", "metric": "score", "unit": str(take), "text": ""}
+            | {"kind": variant, "truth": truth, "value": value}
+            for name, variant, truth, takes in rows
+            for take, value in enumerate(takes)
+        ),
+        judge="j",
+    )
+
+
+def of_the_judge(cases: pd.DataFrame) -> pd.DataFrame:
+    questions = pd.DataFrame(columns=list(QUESTIONS.columns))
+    notes = pd.DataFrame(columns=list(PATIENT_NOTES.columns))
+    rows = question_metrics(questions, notes, cases, **ABOUT)
+    return rows[rows["system"] == "judge"].set_index(["metric", "item"])
 
 
 def test_the_judge_is_right_where_its_verdict_agrees_with_the_letter() -> None:
-    judged = verdicts(
-        ("q1", "normal", "choice", "", 1), ("q1", "normal", "choice", "", 0),  # two takes on a right answer
-        ("q2", "normal", "choice", "", 0),  # a wrong answer, found wrong
-        ("q3", "normal", "choice", "", 1),  # a wrong answer, found right
-        ("q4", "normal", "choice", "", 1),  # an answer without a letter
-    )  # fmt: skip
-    answers = pd.DataFrame(
-        {"question": ["q1", "q2", "q3", "q4"], "version": "normal", "form": "choice", "patient": "p"}
-    )
-    answers["letter"] = ["A", "B", "C", None]
-    questions = pd.DataFrame({"question": ["q1", "q2", "q3", "q4"], "answer": "A", "patient": "p"})
-    (row,) = judge_on_answers_rows(judged, answers, questions)
+    answers = [
+        ("1", None, 1, [1, 0]),  # two takes on a right answer
+        ("2", None, 0, [0]),  # a wrong answer, found wrong
+        ("3", None, 0, [1]),  # a wrong answer, found right
+        ("4", None, None, [1]),  # an answer without a letter
+    ]
+    row = of_the_judge(judged_cases(*answers)).loc["accuracy", "answers"]
     assert (row["value"], row["n"]) == (pytest.approx((0.5 + 1 + 0) / 3), 3)
-    assert judge_on_answers_rows(judged.tail(1), answers, questions) == []
+    assert of_the_judge(judged_cases(answers[-1])).empty
 
 
 def test_the_judge_of_planted_answers_by_hand() -> None:
-    takes = {"q1": [1], "q2": [0, 0, 1], "q3": [1, 1, 0], "q4": [0], "q5": [0, 1]}
-    variants = {"q1": "right", "q2": "right", "q3": "wrong", "q4": "wrong", "q5": "wrong"}
-    rows = [(name, "planted", "free", variants[name], given) for name, found in takes.items() for given in found]
-    judged = verdicts(*rows, ("q1", "normal", "free", "right", 0))
-    planted = pd.DataFrame({"question": list(variants), "variant": list(variants.values())})
-    planted = planted.assign(form="free", patient="p")
-    planted["right"] = planted["variant"] == "right"
-    found = {(row["metric"], row["item"]): (row["value"], row["n"]) for row in judge_rows(judged, planted, seed=1)}
-    assert found["accuracy", "planted"] == (pytest.approx((1 + 1 / 3 + 1 / 3 + 1 + 0.5) / 5), 5)
-    assert found["accuracy", "planted: right"] == (pytest.approx((1 + 1 / 3) / 2), 2)
-    assert found["sensitivity", "planted"] == (0.5, 2), "of q1 and q2, q1 is found right by most takes"
-    assert found["specificity", "planted"] == (pytest.approx(2 / 3), 3), "q3 is found right by most takes, q5 by half"
-    assert judge_rows(judged.tail(1), planted, seed=1) == []
+    takes = {"1": [1], "2": [0, 0, 1], "3": [1, 1, 0], "4": [0], "5": [0, 1]}
+    cases = [(name, *(("right", 1) if name in "12" else ("wrong", 0)), given) for name, given in takes.items()]
+    found = of_the_judge(judged_cases(*cases, ("1", None, 1, [0])))[["value", "n"]].T
+    assert list(found["accuracy", "planted"]) == [pytest.approx((1 + 1 / 3 + 1 / 3 + 1 + 0.5) / 5), 5]
+    assert list(found["accuracy", "planted: right"]) == [pytest.approx((1 + 1 / 3) / 2), 2]
+    assert list(found["sensitivity", "planted"]) == [0.5, 2], "of 1 and 2, 1 is found right by most takes"
+    assert list(found["specificity", "planted"]) == [pytest.approx(2 / 3), 3], (
+        "3 is found right by most takes, 5 by half"
+    )
 
 
-def test_take_scores_mean_and_sample_deviation():
-    verdicts = pd.DataFrame({"take": [0, 0, 1, 1], "verdict": [True, False, True, True]})
-    assert list(take_scores(verdicts)) == [0.5, 1.0]
+def test_the_mean_and_sample_deviation_of_takes():
     assert mean_and_deviation([50, 100]) == (75.0, pytest.approx(35.35533906))
     assert np.isnan(mean_and_deviation([50])[1])
 
@@ -414,24 +435,22 @@ def test_the_effect_of_a_further_note_is_the_slope():
             "score": [0.9, 0.8, 0.7] * 4,
             "notes": [1, 2, 3] * 4,
             "tokens": [10, 20, 30] * 4,
-            "level": 1,
             "patient": range(12),
         }
     )
     rows = {(row["item"], row["metric"]): row["value"] for row in effect_rows(scored)}
     assert rows["notes", "score_change_a_note"] == pytest.approx(-0.1)
     assert rows["tokens", "spearman_with_score"] == pytest.approx(-1)
-    assert rows["notes 2", "score"] == pytest.approx(0.8)
 
 
 def test_two_numbers_of_notes_have_a_slope_and_one_number_none():
     def metrics(notes: list[int], tokens: list[int]) -> set[str]:
         scored = pd.DataFrame({"score": [1.0, 0.5, 1.0, 0.5], "notes": notes, "tokens": tokens})
-        scored = scored.assign(level=1, patient=range(4))
+        scored = scored.assign(patient=range(4))
         return {str(row["metric"]) for row in effect_rows(scored)}
 
-    assert metrics([1, 2, 1, 2], [9, 9, 9, 9]) == {"score", "score_change_a_note"}
-    assert metrics([1, 1, 1, 1], [9, 8, 9, 8]) == {"score", "spearman_with_score"}
+    assert metrics([1, 2, 1, 2], [9, 9, 9, 9]) == {"score_change_a_note"}
+    assert metrics([1, 1, 1, 1], [9, 8, 9, 8]) == {"spearman_with_score"}
 
 
 def test_two_steps_at_temperature_1_give_a_question_with_choices():

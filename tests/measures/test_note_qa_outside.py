@@ -18,7 +18,8 @@ from schemas.errors import SourceError
 from schemas.params.llm import Role
 from schemas.params.measures import NoteQa, NoteQaOutside
 from schemas.tables.metrics import METRICS
-from schemas.tables.note_qa import LETTERS, PATIENT_NOTES, QUESTIONS, SYSTEM_ANSWERS, SYSTEM_JUDGEMENTS
+from schemas.tables.note_qa import LETTERS, PATIENT_NOTES, QUESTIONS
+from schemas.tables.verdicts import VERDICTS
 from tasks.measures.note_qa.questions import discharge_file, read_patients, read_questions, sample_patients
 from tasks.people.question_form import CATEGORIES, OutsideQuestionForm
 from tasks.transport.fingerprint import Fingerprint
@@ -66,11 +67,11 @@ def done(tmp_path_factory):
 
 def test_questions_answers_and_verdicts_of_every_answerer_are_saved_as_tables(done):
     written = check(done.tables["written_questions"], QUESTIONS, "written")
-    answers = check(done.tables["answers"], SYSTEM_ANSWERS, "answers")
-    judgements = check(done.tables["judgements"], SYSTEM_JUDGEMENTS, "judgements")
+    verdicts = check(done.tables["note_qa_outside_judged"], VERDICTS, "verdicts")
     assert len(written) == 9 and set(written["notes"]) == {1, 2, 3}
-    assert answers.groupby("system")["question"].nunique().to_dict() == {"answerer": 8, "second": 8}
-    assert judgements.groupby(["system", "form", "version"])["take"].nunique().eq(2).all()
+    assert verdicts.groupby("system")["document"].nunique().to_dict() == {"answerer": 8, "second": 8}
+    judged = verdicts[verdicts["metric"] == "score"]
+    assert judged.groupby(["system", "condition"])["unit"].nunique().eq(2).all()
     assert "second" in done.asked
 
 
@@ -237,14 +238,15 @@ def test_every_reply_is_read_and_scored(played: Played) -> None:
     assert all(text.startswith(ANSWER.partition(" at home")[0]) for text in right)
     assert len(set(questions["answer"])) > 1, "choices are shuffled"
     assert questions["reason"].str.contains("B: is denied").all()
-    assert set(stage.tables["answers"].query("form == 'multiple_choice'")["letter"]) == {"C"}
+    verdicts = stage.tables["note_qa_outside_judged"]
+    assert set(verdicts.query("metric == 'accuracy'")["verdict"]) == {"C"}
     assert {step: len(bodies) for step, bodies in sent.items() if step != "identity"} == {
         "question": len(questions),
         "choices": len(questions),
         "answer": 2 * len(questions),
         "judge": 2 * 2 * len(questions),
     }
-    assert stage.tables["judgements"]["verdict"].all()
+    assert verdicts.query("metric == 'score'")["value"].eq(1).all()
 
 
 def test_requests_have_the_printed_temperatures_and_no_other_setting(played: Played) -> None:

@@ -1,5 +1,6 @@
 """Overlap metrics by hand, against the packages and independent implementations; agreement between metrics."""
 
+import asyncio
 from pathlib import Path
 from random import Random
 
@@ -13,25 +14,27 @@ from schemas.tables.metrics import METRICS
 from tasks.measures import overlap
 from tasks.measures.overlap import (
     EMPTY_PART,
+    OverlapMeasure,
     Words,
     agreement_rows,
     bert_score,
     beside_claims,
     has_words,
-    long_scores,
-    omission_correlations,
     overlap_rows,
     overlap_scores,
     part_texts,
     rouge,
+    score_correlations,
     score_outputs,
     score_texts,
     section_rouge,
+    verdicts_of,
 )
 from tasks.text.soap import split_soap
 from tasks.texts.document import Document
 from tests.support.bert_score import bert_scores
 from tests.support.nli import save_classifier
+from tests.support.scripted import DirectAsk
 
 PIECES = ("cough ", "no ", "fever. ", "Pain\n", "the ", "38.5 °C ", "pain, ", "\n", "Über ")
 SHARED = {"stage": "s", "condition": "c", "seed": 1, "provenance": "p"}
@@ -99,9 +102,8 @@ DOCUMENTS = [Document("1", (), "dry cough"), Document("2", (), "no fever")]
 
 def test_scores_of_systems_are_means_and_absent_metrics_are_listed_with_their_requirements() -> None:
     scored, absent = score_outputs(OUTPUTS, DOCUMENTS, Overlap())
-    rows = METRICS.validate(overlap_rows(long_scores(scored), absent, stage="s", seed=1)).set_index(
-        ["system", "metric"]
-    )
+    rows = METRICS.validate(overlap_rows(verdicts_of(scored), absent, stage="s", seed=1))
+    rows = rows.set_index(["system", "metric"])
     assert rows.loc[("a", "rouge1_r"), "value"] == 1
     assert rows.loc[("b", "rouge1_r"), "value"] == pytest.approx(1 / 4)  # 1/2 and 0
     missing = rows.loc["all systems"]
@@ -110,6 +112,19 @@ def test_scores_of_systems_are_means_and_absent_metrics_are_listed_with_their_re
     claims = pd.DataFrame({"document": ["1", "2"], "system": "a", "item": "all", "metric": "claim_recall", "value": 1})
     together = beside_claims(scored, claims).set_index(["document", "system"])["claim_recall"]
     assert together.isna().to_dict() == {("1", "a"): False, ("2", "a"): False, ("1", "b"): True, ("2", "b"): True}
+
+
+def test_a_missing_output_and_a_reference_without_words_have_no_value() -> None:
+    documents = [
+        Document("1", (), "a cough", outputs={"a": "cough"}),
+        Document("2", (), ".", outputs={"a": "x", "b": ""}),
+    ]
+    found = asyncio.run(OverlapMeasure(["a", "b"], "whole", Overlap()).judge(DirectAsk, documents))
+    rows = overlap_rows(found["verdicts"], {}, stage="s", seed=1).set_index(["system", "metric"])
+    assert rows.loc[("a", "rouge1_r"), ["value", "n", "unscored"]].tolist() == [0.5, 1, 1]
+    assert rows.loc[("b", "words"), ["value", "n", "unscored"]].tolist() == [0, 1, 1]
+    assert not rows.index.get_level_values("metric").str.endswith(("_pooled", "_bounds")).any()
+    assert found["unscored"][["record", "reason"]].to_numpy().tolist() == [["2", "the reference has no word"]]
 
 
 def test_sections_are_scored_where_the_reference_has_them_and_soap_parts_always() -> None:
@@ -139,11 +154,12 @@ def test_kendalls_tau_over_notes_and_over_systems(monkeypatch: pytest.MonkeyPatc
     assert found.loc[("systems", "kendall"), "n"] == 2
 
 
-def test_correlations_with_omissions_have_p_values() -> None:
+def test_correlations_with_other_scores_have_p_values() -> None:
     scores = pd.DataFrame(
         {"system": "s", "weight": [1.0, 2.0, 3.0, 4.0], "count": [1, 1, 1, 1], "rouge1_f": [4.0, 3.0, 2.0, 1.0]}
     )
-    rows = omission_correlations(scores, ["rouge1_f", "absent"], **SHARED)
+    named = {"weight": "weight", "count": "count", "other": "absent"}
+    rows = score_correlations(scores, named, ["rouge1_f", "absent"], **SHARED)
     found = METRICS.validate(rows).set_index(["item", "metric"])["value"]
     assert found["weight and rouge1_f", "spearman"] == pytest.approx(-1)
     assert found["weight and rouge1_f", "pearson"] == pytest.approx(-1)

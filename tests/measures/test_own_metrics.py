@@ -3,12 +3,13 @@
 import asyncio
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from flows.evaluation.folder import evaluation_files
 from flows.evaluation.work import evaluate_data, read_data
 from flows.repository.params import load_params
@@ -19,7 +20,8 @@ from schemas.errors import ParamsError, SourceError
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import EVALUATION
 from tasks.llm.calls import Call
-from tasks.measures.own import load_metrics, score_own
+from tasks.measures.measure import figures
+from tasks.measures.own import Own, load_metrics
 from tasks.texts.document import Document
 from tests.measures.test_evaluation import in_its_pipeline
 from tests.support.imports import ROOT
@@ -70,6 +72,21 @@ def test_its_scores_get_intervals_comparisons_and_a_place_on_the_page(folder: Pa
     assert Path(folder / "shown.py") in made.files
 
 
+def test_a_number_that_is_not_defined_does_not_spoil_an_evaluation(folder: Path) -> None:
+    (folder / "shown.py").write_text(
+        "from vignette import metric\n\n@metric('first weeks')\ndef first(texts):\n"
+        "    return {text.id: 1.0 if text.id == 'd0' else None for text in texts}\n"
+    )
+    chosen = Evaluate(data=str(folder / "cases.jsonl"), metrics=["overlap"], own=[str(folder / "shown.py")])
+    stage = MemoryStage(load_params(ROOT / "params.yaml"), folder)
+    made = asyncio.run(evaluate_data(stage, chosen, read_data(chosen)))  # type: ignore[arg-type]
+    unscored = made.table("unscored")
+    assert made.problem is None, "no judge failed"
+    assert len(unscored) == 18 and set(unscored["reason"]) == {"the metric gave no number"}
+    rows = made.table("metrics").set_index(["system", "metric"])
+    assert rows.loc[("one", "first weeks"), ["n", "unscored"]].tolist() == [1, 9]
+
+
 def test_the_command_prints_it(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,14 +115,15 @@ DOCUMENTS = [Document(id=f"d{n}", source=(f"text {n}",), outputs={"s": f"out {n}
 
 
 def scored(tmp_path: Path, body: str, *, ask: ScriptedAsk | None = None) -> pd.DataFrame:
-    """Unscored rows of a metric with this body, after its one row of METRICS."""
+    """Unscored rows of a metric with this body, which has one row of METRICS."""
     (tmp_path / "own.py").write_text("from vignette import metric\n\n" + body)
     asked = ask or ScriptedAsk(lambda _: "yes")
     metrics = load_metrics([tmp_path / "own.py"], taken=["bleu"])
-    found = asyncio.run(score_own(metrics, DOCUMENTS, ["s"], asked, stage="own", condition="own", seed=1))
-    (row,) = found.metrics.to_dict("records")
-    assert row["n"] == len(found.scores) and row["n"] + row["unscored"] == len(DOCUMENTS)
-    return pd.DataFrame(found.unscored)
+    measure = Own(metrics, ["s"])
+    found = asyncio.run(measure.judge(lambda _: asked, DOCUMENTS))
+    (row,) = figures(found["verdicts"], measure.metrics, stage="own", seed=1, provenance="p").to_dict("records")
+    assert row["unscored"] == len(found["unscored"]) and row["n"] + row["unscored"] == len(DOCUMENTS)
+    return found["unscored"]
 
 
 def test_documents_without_a_number_are_unscored_and_named(tmp_path: Path) -> None:
@@ -113,8 +131,17 @@ def test_documents_without_a_number_are_unscored_and_named(tmp_path: Path) -> No
         "@metric('m')\ndef m(texts):\n    return {'d0': True, 'd1': None, 'd2': __import__('numpy').float32('nan')}\n"
     )
     unscored = scored(tmp_path, body)
-    assert unscored["document"].tolist() == ["d1", "d2", "d3"]
-    assert set(unscored["reason"]) == {"the metric gave no number"} and set(unscored["metric"]) == {"m"}
+    assert unscored["record"].tolist() == ["d1", "d2", "d3"]
+    assert set(unscored["reason"]) == {"the metric gave no number"} and set(unscored["step"]) == {"m of s"}
+
+
+def test_a_document_without_an_output_is_missing_in_the_mean(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("from vignette import metric\n\n@metric('m')\ndef m(t):\n    return {'d0': 12}\n")
+    measure = Own(load_metrics([tmp_path / "own.py"]), ["s"])
+    documents = [DOCUMENTS[0], replace(DOCUMENTS[1], outputs={})]
+    found = asyncio.run(measure.judge(lambda _: ScriptedAsk(lambda _: "yes"), documents))
+    (row,) = figures(found["verdicts"], measure.metrics, stage="own", seed=1, provenance="p").to_dict("records")
+    assert (row["value"], row["n"], row["unscored"]) == (12, 1, 1) and found["unscored"].empty
 
 
 def test_a_metric_that_asks_is_answered_by_the_judge_and_a_failed_call_is_no_score(tmp_path: Path) -> None:
@@ -123,10 +150,10 @@ def test_a_metric_that_asks_is_answered_by_the_judge_and_a_failed_call_is_no_sco
 
     (tmp_path / "asks.py").write_text(SHOWN[1])
     ask = ScriptedAsk(script)
-    metrics = load_metrics([tmp_path / "asks.py"])
-    found = asyncio.run(score_own(metrics, DOCUMENTS, ["s"], ask, stage="own", condition="own", seed=1))
-    assert [row["value"] for row in found.scores] == [1, 1, 1]
-    assert [row["document"] for row in found.unscored] == ["d2"]
+    measure = Own(load_metrics([tmp_path / "asks.py"]), ["s"])
+    found = asyncio.run(measure.judge(lambda _: ask, DOCUMENTS))
+    assert found["verdicts"]["value"].fillna(-1).tolist() == [1, 1, -1, 1]
+    assert found["unscored"]["record"].tolist() == ["d2"]
     assert len({call.key for call in ask.calls}) == 4
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from flows.evaluation.folder import page
 from flows.evaluation.several_judges import judge_by_each, share_lists
 from flows.evaluation.work import Evaluation, read_data
@@ -20,7 +20,6 @@ from tasks.llm.calls import Answer, Ask, Call
 from tasks.measures.doclens.evaluators import ExplainedVerdicts
 from tasks.measures.grounding.grounding import GroundedClaims
 from tasks.measures.med_omit.replies import Omissions
-from tasks.measures.several_judges import LISTS
 from tasks.reporting.judges_view import figures_and_pairs, judges_text
 from tasks.statistics.agreement import cohen_kappa
 from tests.support.imports import ROOT
@@ -48,13 +47,17 @@ class Judge(DirectAsk):
     def _answer(self, call: Call) -> Answer:
         document, system = call.key.split("/")[0], call.key.split("/")[1]
         answer = super()._answer(call)
-        if call.reply in LISTS:
+        if _lists(call):
             return answer
         if document in self.fails:
             return Answer(call.key, failure="no reply", raw="?")
         if document in self.errs or system == self.favours:
             return Answer(call.key, text="", value=_turned(answer.value, yes=system == self.favours))
         return answer
+
+
+def _lists(call: Call) -> bool:
+    return call.reply is not None and call.reply.lists
 
 
 def _turned(value: Any, *, yes: bool) -> Any:
@@ -125,7 +128,7 @@ def test_the_first_judge_has_the_figures_of_an_evaluation_by_it_alone(right: Eva
 
 def test_claims_and_facts_are_listed_once_and_are_the_same_for_all(erring: tuple[Evaluation, list[Judge]]) -> None:
     evaluation, judges = erring
-    listed = [[call for call in judge.calls if call.reply in LISTS] for judge in judges]
+    listed = [[call for call in judge.calls if _lists(call)] for judge in judges]
     assert listed[0] and len(listed[0]) == len(set(listed[0])) and listed[1] == listed[2] == []
     verdicts = evaluation.table("verdicts")
     texts = [rows.drop(columns=["judge", "judged"]).reset_index(drop=True) for _, rows in verdicts.groupby("judge")]

@@ -4,20 +4,20 @@ import json
 import shutil
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import yaml
 
-from flows.commands.cli import run
 from flows.commands.import_forms import import_files
+from flows.commands.parser import run
 from flows.repository.params import load_params
 from flows.runtime.tables import write_table
 from schemas.errors import SourceError
-from schemas.tables.evaluation import FACTS, OMITTED
 from schemas.tables.people import REVIEW_NOTES
-from tasks.measures.med_omit.metrics import SYSTEM
+from schemas.tables.verdicts import VERDICTS
+from tasks.measures.med_omit.judging import SYSTEM
 from tasks.people.omission_form import OmissionForm, omission_form
 from tasks.people.rating_form import RatingForm
+from tests.support.fact_verdicts import facts_judged
 from tests.support.imports import ROOT
 from tests.support.returned import file_of, rated, validated
 from tests.support.review import drawn
@@ -80,16 +80,14 @@ def omissions(project):
     stage = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["med_omit"]
     Path("dvc.yaml").write_text(yaml.safe_dump({"stages": {"med_omit": stage}}))
     Path("returned/omissions_returned").mkdir()
-    facts = pd.DataFrame({"document": "7", "fact": ["F0", "F1"], "text": ["Has a fever.", "Smokes."]})
-    facts = facts.assign(kind="medical", supports="[]", refutes="[]", category=["critical", "other"])
-    facts = facts.assign(uniqueness=0.5, score=0.5, posterior_shift=0.1)[list(FACTS.columns)]
-    omitted = pd.DataFrame({"document": "7", "system": SYSTEM, "fact": ["F0", "F1"]})
-    omitted["omitted"] = pd.array([True, False], dtype="boolean")
-    omitted["extent"] = pd.array(["whole", None], dtype="str")
-    write_table(facts, Path("data/med_omit/facts.parquet"), FACTS)
-    write_table(omitted, Path("data/med_omit/omitted.parquet"), OMITTED)
+    facts = [("F0", "Has a fever.", "critical", True), ("F1", "Smokes.", "other", False)]
+    judged = facts_judged(
+        {"document": "7", "fact": fact, "text": text, "category": category, "omitted": {SYSTEM: gone}}
+        for fact, text, category, gone in facts
+    )
+    write_table(judged, Path("data/med_omit/med_omit_judged.parquet"), VERDICTS)
     params = load_params()
-    return omission_form(facts, omitted, SYSTEM, params.med_omit.form, seed=params.seed)
+    return omission_form(judged, SYSTEM, params.med_omit.form, seed=params.seed)
 
 
 def _omission_file(folder: Path, asked: OmissionForm, **changes) -> Path:

@@ -7,11 +7,12 @@ from schemas.params.measures import FormSample
 from schemas.tables.metrics import METRICS
 from schemas.tables.people import HUMAN_LABELS
 from tasks.judges.human_labels import form_rows
-from tasks.people.omission_form import OmissionForm, omission_labels
+from tasks.people.omission_form import OmissionForm, judged_facts, omission_labels
 from tasks.people.question_form import QuestionForm, question_labels
 from tasks.people.rating_agreement import rating_labels
 from tasks.people.rating_form import RatingForm
 from tasks.people.span_form import span_labels
+from tests.support.fact_verdicts import facts_judged
 from tests.support.qa import questions_by_hand
 from tests.support.returned import file_of, kept, rated, validated
 from tests.support.review import REVIEW, drawn
@@ -20,13 +21,13 @@ from tests.support.span_review import FORM, SPAN_TABLE, SYMPTOMS, returned
 
 def omissions() -> pd.DataFrame:
     """Ten facts, four of them judged omitted; six are validated, of which clinicians find one more omitted."""
-    facts = pd.DataFrame({"document": [str(at // 2) for at in range(10)], "fact": [f"F{at}" for at in range(10)]})
-    facts = facts.assign(text=facts["fact"], category="other", supports="[]", refutes="[]")
-    omitted = facts[["document", "fact"]].assign(system="s", omitted=[at < 4 for at in range(10)])
-    form = OmissionForm(facts.iloc[:6], 10, FormSample(), None)
+    judged = facts_judged(
+        {"document": str(at // 2), "fact": f"F{at}", "category": "other", "omitted": {"s": at < 4}} for at in range(10)
+    )
+    form = OmissionForm(judged_facts(judged, "s").iloc[:6], 10, FormSample(), None)
     answers = ["no", "partially", "no", "no", "no", "yes"]
     given = validated(form.shown["document"] + "/" + form.shown["fact"], answers, "other")
-    return omission_labels(facts, omitted, "s", form.validations({"a.json": file_of(form, facts=given)}), "judge m")
+    return omission_labels(judged, "s", form.validations({"a.json": file_of(form, facts=given)}), "judge m")
 
 
 def ratings() -> pd.DataFrame:

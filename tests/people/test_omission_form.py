@@ -11,38 +11,26 @@ from tasks.people.omission_agreement import (
     agreement_with_judge,
 )
 from tasks.people.omission_form import omission_form
+from tests.support.fact_verdicts import differential, facts_judged
 from tests.support.returned import file_of, validated
 
-FACTS = pd.DataFrame(
-    {
-        "document": ["7"] * 4,
-        "fact": ["F0", "F1", "F2", "F3"],
-        "text": ["Has a fever.", "Coughs <b>a lot</b>.", "Smokes.", "Has a dog."],
-        "category": ["critical", "important", "other", None],
-        "supports": ['["pneumonia"]', '["pneumonia", "asthma"]', "[]", "[]"],
-        "refutes": ["[]", "[]", '["asthma"]', "[]"],
-    }
-)
-OMITTED = pd.DataFrame(
-    {
-        "document": ["7"] * 4,
-        "system": ["s"] * 4,
-        "fact": ["F0", "F1", "F2", "F3"],
-        "omitted": [True, False, False, True],
-    }
+FACTS = [
+    {"fact": "F0", "text": "Has a fever.", "category": "critical", "supports": ["pneumonia"]},
+    {"fact": "F1", "text": "Coughs <b>a lot</b>.", "category": "important", "supports": ["pneumonia", "asthma"]},
+    {"fact": "F2", "text": "Smokes.", "category": "other", "refutes": ["asthma"]},
+    {"fact": "F3", "text": "Has a dog."},
+]
+OMITTED = {"F0": True, "F1": False, "F2": False, "F3": True}
+JUDGED = pd.concat(
+    [
+        facts_judged({**one, "document": "7", "omitted": {"s": OMITTED[str(one["fact"])]}} for one in FACTS),
+        differential("7", pneumonia="probable", asthma="possible", gout="unlikely"),
+    ],
+    ignore_index=True,
 )
 
 
-DIFFERENTIALS = pd.DataFrame(
-    {
-        "document": ["7"] * 3,
-        "diagnosis": ["pneumonia", "asthma", "gout"],
-        "likelihood": ["probable", "possible", "unlikely"],
-    }
-)
-
-
-FORM = omission_form(FACTS, OMITTED, "s", FormSample(), seed=1)
+FORM = omission_form(JUDGED, "s", FormSample(), seed=1)
 
 
 def _file(rater: str, *included: str, category: str = "critical", **changes: object) -> str:
@@ -53,20 +41,20 @@ def _file(rater: str, *included: str, category: str = "critical", **changes: obj
 def test_a_form_holds_the_graded_facts_and_says_how_many_were_needed() -> None:
     assert list(FORM.shown["fact"]) == ["F0", "F1", "F2"]  # F3 has no grade
     assert "No number of facts of so few documents is enough" in FORM.explanation()
-    independent = omission_form(FACTS, OMITTED, "s", FormSample(correlation=0), seed=1)
+    independent = omission_form(JUDGED, "s", FormSample(correlation=0), seed=1)
     assert "all 3 facts that were judged. 171 would be needed" in independent.explanation()
 
 
 def test_a_form_of_many_facts_is_a_random_sample_with_the_power_asked_for() -> None:
-    names = {"fact": [f"F{at}" for at in range(1000)], "document": [str(at % 200) for at in range(1000)]}
-    facts = pd.concat([FACTS.iloc[:1]] * 1000, ignore_index=True).assign(**names)
-    omitted = facts[["document", "fact"]].assign(system="s", omitted=[at < 200 for at in range(1000)])
-    form = omission_form(facts, omitted, "s", FormSample(), seed=1)
+    facts = facts_judged(
+        {**FACTS[0], "fact": f"F{at}", "document": str(at % 200), "omitted": {"s": at < 200}} for at in range(1000)
+    )
+    form = omission_form(facts, "s", FormSample(), seed=1)
     assert len(form.shown) == 171, "as many as of independent facts: nearly each is of another document"
     assert 0.1 < form.shown["omitted"].mean() < 0.3  # as often as among all facts
     text = form.explanation()
     assert "171 of 1,000 facts" in text and "80%" in text and "10 percentage points" in text
-    more = omission_form(facts, omitted, "s", FormSample(difference=0.05), seed=1)
+    more = omission_form(facts, "s", FormSample(difference=0.05), seed=1)
     assert len(more.shown) > 500
 
 
@@ -76,13 +64,13 @@ def test_an_impossible_difference_is_refused() -> None:
 
 
 def test_form_shows_all_diagnoses_with_likelihoods_even_those_without_evidence() -> None:
-    html = FORM.filled(FACTS, DIFFERENTIALS, {"7": "Coughs."}, "a")
+    html = FORM.filled(JUDGED, {"7": "Coughs."}, "a")
     for diagnosis in ("pneumonia (probable)", "asthma (possible)", "gout (unlikely)"):
         assert diagnosis in html
 
 
 def test_texts_cannot_become_markup() -> None:
-    html = FORM.filled(FACTS, DIFFERENTIALS, {"7": "</script><script>alert(1)</script>"}, "a")
+    html = FORM.filled(JUDGED, {"7": "</script><script>alert(1)</script>"}, "a")
     assert "<b>a lot" not in html
     assert "alert(1)</script>" not in html
     assert "Content-Security-Policy" in html

@@ -1,4 +1,4 @@
-"""A Prefect server of its own for the tests of rebuilds."""
+"""A Prefect server of its own for the tests of rebuilds, in a folder with an unusual name."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,11 +8,15 @@ import pytest
 from flows.rebuild import server
 from flows.repository.workspace import WORKSPACE
 
+STRANGE = "a?b%c #d&e"
+"""Characters that addresses and settings give a meaning."""
+
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder of state whose Prefect server runs until the end of the tests."""
-    folder = tmp_path_factory.mktemp("clone") / ".vignette"
+    folder = tmp_path_factory.mktemp("clone") / STRANGE / ".vignette"
+    folder.mkdir(parents=True)
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv(WORKSPACE, str(folder))
         server.ensure_server()

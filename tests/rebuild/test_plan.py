@@ -32,7 +32,7 @@ def status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     stages = {"code": {"cmd": "vignette stage code", "deps": ["tasks"], "outs": list(files.values())}, **stages}
     MAIN.write_text(yaml.safe_dump({"stages": stages}, sort_keys=False))
     found: dict[str, Any] = {}
-    monkeypatch.setattr(plan, "_status", lambda *_: found)
+    monkeypatch.setattr(plan, "status", lambda *_: found)
     monkeypatch.setattr(plan, "StageCode", Edited)
     return found
 

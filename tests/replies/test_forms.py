@@ -199,10 +199,11 @@ def test_letters_of_choices(answer: str, letter: str | None) -> None:
 @from_table
 def test_verdicts_on_answers(reply: str, verdict: bool | None) -> None:
     question = {"question": "q", "wording": "Which cough?", "choices": json.dumps(CHOICES), "answer": LETTERS[1]}
-    output = {"patient": "p", "question": "q", "version": "normal", "form": "free_text", "variant": "answer"}
+    question["origin"] = "generated"
+    output = {"patient": "p", "question": "q", "version": "normal", "form": "free_text", "letter": None}
     frames = pd.DataFrame([{**output, "output": "x"}]), pd.DataFrame([question])
     judged, unscored = asyncio.run(judge_outputs(*frames, 1, ScriptedAsk(lambda _: reply)))
-    assert judged["verdict"].tolist() == ([] if verdict is None else [verdict])
+    assert [None if pd.isna(value) else bool(value) for value in judged["value"]] == [verdict]
     assert [row["reason"] for row in unscored] == (["neither yes nor no"] if verdict is None else [])
 
 

@@ -11,9 +11,9 @@ from flows.stages.recorded_judge import FILE, STRONG, recorded
 from schemas.tables.evaluation import RECORDED_CLAIMS
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.measures.doclens.reproduction import ACI_BENCH, OPEN_SYSTEMS, judged_by_rules
-from tasks.measures.med_omit.metrics import SYSTEMS
+from tasks.measures.med_omit.reproduction import SYSTEMS
 from tasks.texts.aci_bench import read_encounters
-from tasks.texts.document import Document
+from tasks.texts.document import SOURCE, Document
 from tests.support.sources import needs_sources, sources_folder
 
 PARAMS = load_params()
@@ -38,11 +38,13 @@ def test_every_request_has_its_reply_and_every_reply_its_request(encounters: lis
     for system in (*OPEN_SYSTEMS, *ACI_BENCH.values()):
         assert documents[system].to_dict() == {"claim_precision": PRECISE, "claim_recall": len(encounters)}
     assert documents[CITING, "citation_recall"] == CITED and judged["reason"].notna().mean() > 0.75
-    assert omissions["omitted"].groupby("system")["document"].nunique().to_dict().keys() == set(SYSTEMS.values())
+    judged_systems = set(omissions["verdicts"].dropna(subset="value")["system"])
+    assert judged_systems == {SOURCE, *SYSTEMS.values()}
     assert len(visits_drawn(encounters)) == JUDGED_ENCOUNTERS
 
-    shown = RECORDED_CLAIMS.validate(claims_table(judged, asyncio.run(judged_by_rules(judged, encounters))))
-    assert shown["judged_rules"].notna().sum() == judged["metric"].str.startswith("claim").sum()
+    few = judged[judged["document"].isin([one.id for one in encounters[:2]])]
+    shown = RECORDED_CLAIMS.validate(claims_table(few, asyncio.run(judged_by_rules(few, encounters))))
+    assert shown["judged_rules"].notna().sum() == few["metric"].str.startswith("claim").sum() > 0
 
 
 @needs_sources

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from tasks.reporting.evaluation_page import ShownDocument, document_data, render_evaluation
+from tests.support.fact_verdicts import facts_judged
 from tests.support.report_page import metric_table
 
 CLAIMS = pd.DataFrame(
@@ -29,31 +30,29 @@ GROUNDED = pd.DataFrame(
     ],
     columns=["system", "text", "verdict", "item", "reason"],
 )
-FACTS = pd.DataFrame(
-    [
-        ("F0", "Coughs.", "other", 0.9, "a", False),
-        ("F1", "Smokes.", "critical", 0.12345, "a", True),
-        ("F2", "Old.", None, None, "a", None),
-        ("F3", "Fever.", "critical", 0.5, "a", False),
-        ("F0", "Coughs.", "other", 0.9, "b", True),
-    ],
-    columns=["fact", "text", "category", "score", "system", "omitted"],
-).assign(supports="x", refutes="")
+FACTS = facts_judged(
+    {"fact": fact, "text": text, "category": category, "weight": weight, "supports": ["x"], "omitted": omitted}
+    for fact, text, category, weight, omitted in [
+        ("F0", "Coughs.", "other", 0.9, {"a": False, "b": True}),
+        ("F1", "Smokes.", "critical", 0.12345, {"a": True}),
+        ("F2", "Old.", None, None, {"a": None}),
+        ("F3", "Fever.", "critical", 0.5, {"a": False}),
+    ]
+)
 ANSWERS = pd.DataFrame(
     [
-        ("q1", "free_text", "Cough?", "yes", "(source)", "Yes.", 1.0),
-        ("q1", "free_text", "Cough?", "yes", "b", "No.", 0.5),
-        ("q1", "multiple_choice", "Cough?", "A", "b", None, None),
+        ("q1", "qa_free_text", "(source)", "Yes.", 1.0),
+        ("q1", "qa_free_text", "b", "No.", 0.5),
+        ("q1", "qa_multiple_choice", "b", "", None),
     ],
-    columns=["question", "form", "wording", "right", "system", "answer", "score"],
-)
+    columns=["unit", "metric", "system", "text", "value"],
+).assign(wording="Cough?", choices='["no", "yes"]', answer="B")
 OUTPUT = "Dry cough. No fever."
 
 
 def shown(reference: str | None = "Fever denied. Well.", citing: tuple[str, ...] = ("b",)) -> dict:
     document = ShownDocument("d", ["unit"], reference, {"b": OUTPUT})
-    omitted = FACTS.astype({"omitted": "boolean"})
-    return document_data(document, ["a", "b"], citing, CLAIMS, GROUNDED, omitted, ANSWERS)
+    return document_data(document, ["a", "b"], citing, CLAIMS, GROUNDED, FACTS, ANSWERS)
 
 
 def test_claims_are_shown_at_their_sentence_in_the_order_of_the_text() -> None:
@@ -93,7 +92,7 @@ def test_facts_are_shown_by_importance_and_weight() -> None:
     assert [fact["text"] for fact in facts] == ["Fever.", "Smokes.", "Coughs.", "Old."]
     assert [fact["weight"] for fact in facts] == [0.5, 0.123, 0.9, None]
     assert facts[2]["omitted"] == {0: 0, 1: 1} and facts[3]["omitted"] == {0: None}
-    assert facts[3]["category"] is None
+    assert facts[3]["category"] is None and facts[3]["supports"] == ["x"]
 
 
 def test_an_answer_accepted_by_most_takes_is_right() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 import yaml
+from dvc.repo import Repo
 
 from flows.rebuild.plan import require_as_locked
 from flows.repository.processes import end_group, exclusive, stage_lease, start_group
@@ -150,7 +151,8 @@ def test_outputs_that_another_process_wrote_are_named_at_the_end_of_a_run(clone:
     (clone / ".dvc").joinpath("config").write_text("[core]\n    no_scm = true\n")
     stages = {name: {"cmd": f"echo 1 > {name}", "outs": [name]} for name in ("one", "two")}
     MAIN.write_text(yaml.safe_dump({"stages": stages}))
-    subprocess.run([sys.executable, "-m", "dvc", "repro", "-q"], check=True)
+    with Repo() as repo:
+        repo.reproduce()
     require_as_locked(MAIN, ["one", "two"])
     Path("two").unlink()  # a link to the cache
     Path("two").write_text("of the orphan")

@@ -15,7 +15,7 @@ from tests.support.terminal import drawn, screen
 COUNTED = Estimate("judge", 12345, 9876543, 456789)
 LINES = [Line(name, COUNTED, 12.5, "from prompts", 1000, 99999, "vignette-judge", True) for name in "abc"]
 ESTIMATE = """
-from flows.commands.cli import run
+from flows.commands.parser import run
 assert run(["trial", "--estimate"]) == 0
 """
 

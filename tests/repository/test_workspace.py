@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.commands.cli import run
+from flows.commands.parser import run
 from flows.repository import workspace as places
 from flows.repository.params import load_params
 from flows.repository.workspace import FOLDER, STORE, WORKSPACE, clone, is_own, params_file, root, workspace

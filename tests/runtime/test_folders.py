@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from flows.commands import exchange
-from flows.commands.cli import run
+from flows.commands.parser import run
 from flows.repository.workspace import WORKSPACE
 from flows.runtime import folders
 from flows.runtime.folders import MARKER, PARTIAL, require_replaceable, write_export, write_new_file

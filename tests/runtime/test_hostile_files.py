@@ -18,7 +18,7 @@ import pytest
 import typer
 from jinja2 import DictLoader
 
-from flows.commands import cli
+from flows.commands import parser
 from flows.commands.import_forms import import_files
 from flows.commands.store import import_
 from flows.evaluation.folder import defused
@@ -319,11 +319,11 @@ def test_a_hostile_file_is_one_printable_line_in_little_memory(
 ) -> None:
     case = FILES[kind]
     case.write(tmp_path)
-    app = typer.Typer(**cli.SETTINGS)
+    app = typer.Typer(**parser.SETTINGS)
     app.command()(lambda: case.read(tmp_path))
-    monkeypatch.setattr(cli, "load_command", lambda _: typer.main.get_command(app))
+    monkeypatch.setattr(parser, "load_command", lambda _: typer.main.get_command(app))
     with growth_below(MOST_OF_REPLIES if case.name.startswith("r.jsonl") else MOST):
-        assert cli.run(["evaluate"]) == 1
+        assert parser.run(["evaluate"]) == 1
     said = capsys.readouterr().err.rstrip("\n")
     assert said.isprintable() and len(said) < 1500
     assert re.search(case.says, said), said

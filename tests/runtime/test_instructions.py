@@ -34,7 +34,7 @@ class Watch:
         if name in ("numpy", "torch"):
             print(name, os.environ.get("OPENBLAS_CORETYPE"), os.environ.get("ATEN_CPU_CAPABILITY"))
 sys.meta_path.insert(0, Watch())
-from flows.commands.cli import run
+from flows.commands.parser import run
 run(sys.argv[1:])
 """
 
@@ -53,7 +53,7 @@ def output(code: str, *arguments: str, folder: Path | None = None, **variables: 
     [
         ["stage", "split"],
         ["evaluate", "notes.jsonl", "--metrics", "overlap", "--dry-run"],
-        ["audit", "--cases", "2", "--tasks", "claims", "--dry-run"],
+        ["audit", "simulator", "--cases", "2", "--tasks", "claims", "--dry-run"],
     ],
     ids=lambda arguments: arguments[0],
 )

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from schemas.errors import DomainError
+from tasks.domains.stubs import stub_files
 from tasks.simulator.annotator.mentions import described, mentions
 from tasks.simulator.annotator.spans import find_spans
 from tasks.simulator.domain_check import simulator_defects
@@ -34,8 +35,12 @@ def test_no_word_is_read_as_a_truth_value() -> None:
 
 @pytest.fixture
 def ears(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A copy of the skeleton. The shared words have its symptom "hearing loss" among the other complaints."""
+    """The files of the skeleton's network. The shared words have "hearing loss" among the other complaints."""
     with copied_domain("_skeleton", "ears", tmp_path, monkeypatch) as folder:
+        network = yaml.safe_load((folder / "network.yaml").read_text(encoding="utf-8"))
+        for name, text in stub_files("ears", network["variables"]).items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
         yield folder
 
 

@@ -341,14 +341,9 @@ def test_a_detail_that_is_changed_is_a_side_and_no_verb() -> None:
     assert all(re.search(r"\b(?:right|R) knee", text, re.IGNORECASE) for text in changed)
 
 
-def test_truth_of_a_compact_version_is_found_from_the_conversation_alone() -> None:
-    asked = compact_request(dispatch.complete(ChatRequest("vignette-writer", (("user", PROMPT),), seed=9)), 9)
-    (known,) = truth(asked)
-    assert known.text == dispatch.complete(asked) and known.spans
-
-
-def test_truth_of_another_writers_note_is_refused() -> None:
-    with pytest.raises(ValueError, match="pass its truth"):
-        truth(compact_request("**History**\nCough.\n\n**Physical Examination**\nClear.", 1))
-    with pytest.raises(ValueError, match="unknown writing task"):
+def test_truth_of_another_note_is_refused() -> None:
+    known = truth(request(PROMPT, 9), NO_ERRORS)[0]
+    with pytest.raises(ValueError, match="belongs to another note"):
+        compact_truth(compact_request("**History**\nCough.\n\n**Physical Examination**\nClear.", 1), known)
+    with pytest.raises(ValueError, match="task 'sing' writes no note"):
         truth(ChatRequest("vignette-writer", (("user", "Task: sing"),)))

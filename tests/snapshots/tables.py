@@ -32,9 +32,30 @@ def _digits(value: float, digits: int) -> str:
     return np.format_float_positional(rounded, digits, unique=False, fractional=False, trim="-")
 
 
+LONG, LISTED = 500, 150
+"""Rows of a table that is not kept whole, and about how many of its rows are."""
+
+
+def shortened(table: pd.DataFrame) -> pd.DataFrame:
+    """A table as it is kept: of a long one, every n-th row, and the sums of all its rows.
+
+    They are by condition, metric and, of at most five, system. A row that is missing or has another sign, value or
+    denominator changes a sum. Numbers are added as they are kept.
+    """
+    if len(table) <= LONG or "condition" not in table:
+        return table
+    numbers = table.select_dtypes("number")
+    kept = numbers.apply(as_text).apply(pd.to_numeric).astype(numbers.dtypes)
+    by = ["condition", "metric", *(["system"] if "system" in table and table["system"].nunique() <= 5 else [])]
+    groups = kept.groupby([table[name] for name in by])
+    sums = groups.sum().reset_index()
+    sums["item"] = [f"sum of {size} rows" for size in groups.size()]
+    return pd.concat([table.iloc[:: len(table) // LISTED], sums]).reindex(columns=table.columns)
+
+
 def written(table: pd.DataFrame) -> str:
     """The snapshot of a table."""
-    return table.apply(as_text).to_csv(index=False, lineterminator="\n")
+    return shortened(table).apply(as_text).to_csv(index=False, lineterminator="\n")
 
 
 def differences(name: str, snapshot: str, table: pd.DataFrame) -> list[str]:
@@ -46,6 +67,7 @@ def differences(name: str, snapshot: str, table: pd.DataFrame) -> list[str]:
     if list(expected) != list(table):
         return [f"{name}: columns {', '.join(table)}; expected {', '.join(expected)}"]
     names = _names(expected)
+    table = shortened(table)
     rows, kept = _rows(table.apply(as_text, digits=6), names), _rows(expected, names)
     lines = [f"{name}, row {row}: missing" for row in kept if row not in rows]
     lines += [f"{name}, row {row}: not expected" for row in rows if row not in kept]

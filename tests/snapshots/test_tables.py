@@ -34,6 +34,21 @@ def test_differences_name_table_row_and_column() -> None:
     ]
 
 
+def test_of_a_long_table_some_rows_are_kept_and_sums_notice_every_other() -> None:
+    rows = 600
+    about = {"condition": np.repeat(["c", "d"], rows // 2), "item": [f"i{n}" for n in range(rows)], "metric": "m"}
+    long = pd.DataFrame({**about, "value": np.linspace(0.1, 0.9, rows), "n": 5})
+    snapshot = written(long)
+    lines = snapshot.splitlines()
+    assert len(lines) == 1 + 150 + 2 and lines[-2:] == ["c,sum of 300 rows,m,89.9,1500", "d,sum of 300 rows,m,210,1500"]
+    assert differences("t", snapshot, long) == []
+    for column, cell in (("value", -0.9), ("n", 4)):
+        assert (
+            len(differences("t", snapshot, long.assign(**{column: long[column].where(long.index != 598, cell)}))) == 1
+        )
+    assert differences("t", snapshot, long.drop(index=1))
+
+
 def test_tables_between_stages_are_summed_up(tmp_path) -> None:
     pd.DataFrame({"text": ["a", "bcd", None], "right": [True, False, True]}).to_parquet(tmp_path / "t.parquet")
     assert written(summary([tmp_path / "t.parquet"])) == (

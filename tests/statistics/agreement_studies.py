@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from tasks.audit import card
 from tasks.judges import human_scores
-from tasks.measures.med_omit.metrics import _deviation_row
 from tasks.measures.note_qa.metrics import effect_rows
 from tasks.reproduction import conclusions
 from tasks.statistics.agreement import Correlation, correlation_interval, kappa_interval
+from tasks.statistics.deviation import deviation_row
 from tasks.statistics.intervals import Interval, difference_interval, mean_interval
 from tasks.statistics.metric_rows import Row, balanced_accuracy, detection_rows
 from tasks.statistics.misclassification import corrected_mean
@@ -148,15 +147,11 @@ def auc(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     return p, _of(human_scores.detection_rows(table, ["metric"], "rate")[0])
 
 
-def judge_card(metric: str, draw: Draw, n: int, p: float) -> tuple[float, Interval]:
-    """n texts with two true and two false claims, judged rightly with probability p; AC1 and kappa are then 2 p - 1."""
+def judge_card(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
+    """n texts with two true and two false claims, judged rightly with probability p."""
     truth, texts = np.tile([True, True, False, False], n), np.repeat(np.arange(n), 4)
     rates = np.repeat(draw.beta(9 * p, 9 * (1 - p), n), 4)
     verdicts = np.where(draw.random(4 * n) < rates, truth, ~truth)
-    if metric == "kappa":
-        return 2 * p - 1, kappa_interval(truth, verdicts, clusters=texts)
-    if metric == "ac1":
-        return 2 * p - 1, card.ac1_interval(truth, verdicts, texts)
     return p, balanced_accuracy(truth, verdicts, texts)
 
 
@@ -188,7 +183,7 @@ def deviation_of_counts(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     """Standard deviation of Poisson counts with mean 10 (1 - p) + 1 over documents."""
     mean = 10 * (1 - p) + 1
     counts = draw.poisson(mean, n).astype(float)
-    return float(np.sqrt(mean)), _of(_deviation_row("omission_count_std", counts, {}))
+    return float(np.sqrt(mean)), _of(deviation_row("omission_count_std", counts))
 
 
 def corrected_by_clusters(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
@@ -264,9 +259,7 @@ STUDIES = {
     "Spearman's rho, three systems a document": partial(correlation_of_clusters, "spearman", 3),
     "difference of two Pearson's r": pearson_difference,
     "area under the curve": auc,
-    "balanced accuracy, clusters of 4": partial(judge_card, "balanced_accuracy"),
-    "Cohen's kappa of a judge, clusters of 4": partial(judge_card, "kappa"),
-    "Gwet's AC1, clusters of 4": partial(judge_card, "ac1"),
+    "balanced accuracy, clusters of 4": judge_card,
     "linearly weighted kappa": weighted_kappa,
     "Cohen's kappa of raters, clusters of 4": kappa_of_clusters,
     "change of the score a note, clusters of 4": slope,
@@ -279,7 +272,6 @@ STUDIES = {
 }
 JACKKNIFE = {name for name in STUDIES if "Pearson" in name or "three systems" in name} | {
     "area under the curve",
-    "Gwet's AC1, clusters of 4",
     "change of the score a note, clusters of 4",
     "standard deviation of counts",
 }

@@ -109,8 +109,7 @@ def powered(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     """n labels of 600 items."""
     truth = (draw.random(600) < p).astype(float)
     verdicts = judged(draw, truth)
-    found = powered_share(truth[:n], verdicts[:n], verdicts[n:], seed=int(draw.integers(1e9)))
-    return p, (found.value, found.low, found.high)
+    return p, powered_share(truth[:n], verdicts[:n], verdicts[n:], seed=int(draw.integers(1e9)))
 
 
 def powered_of_clusters(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
@@ -118,8 +117,7 @@ def powered_of_clusters(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     truth, notes = clustered(draw, 240, p, 0.3, np.full(240, 5))
     verdicts, at = judged(draw, truth), 5 * n
     of = {"clusters": notes[:at], "clusters_only": notes[at:]}
-    found = powered_share(truth[:at], verdicts[:at], verdicts[at:], seed=int(draw.integers(1e9)), **of)
-    return p, (found.value, found.low, found.high)
+    return p, powered_share(truth[:at], verdicts[:at], verdicts[at:], seed=int(draw.integers(1e9)), **of)
 
 
 def corrected(draw: Draw, n: int, p: float) -> tuple[float, Interval]:

@@ -7,9 +7,7 @@ import pytest
 
 from tasks.statistics.misclassification import (
     corrected_mean,
-    corrected_range,
     corrected_share,
-    turning_shift,
 )
 
 NOTES, CLAIMS, CASES = 200, 12, 5000  # notes that are scored, claims of each, known cases of each truth
@@ -115,11 +113,3 @@ def test_the_interval_of_a_count_is_that_of_the_share_times_the_mean_ceiling() -
 @pytest.mark.parametrize(("value", "inside"), [(0.0, True), (0.5, True), (1.0, True), (1.01, False), (-0.01, False)])
 def test_the_ends_of_the_range_are_inside(value: float, inside: bool) -> None:
     assert corrected_mean([value - 0.1, value + 0.1], *cases([1, 1], [0, 0]), seed=1).inside is inside
-
-
-def test_the_order_of_two_systems_turns_where_the_ranges_of_their_corrected_shares_meet() -> None:
-    shift = turning_shift(0.62, 0.69, 0.9, 0.8)
-    for off, apart in ((shift - 0.001, True), (shift + 0.001, False)):
-        lower, upper = (corrected_range(share, 0.9, 0.8, off) for share in (0.62, 0.69))
-        assert (lower[1] < upper[0]) == apart
-    assert turning_shift(0.6, 0.6, 0.9, 0.8) < 1e-5 and np.isnan(turning_shift(0.5, 0.6, 0.5, 0.5))

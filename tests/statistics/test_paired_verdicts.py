@@ -5,7 +5,8 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from tasks.statistics.intervals import ratio_interval
-from tasks.statistics.paired_verdicts import Board, agreement_rows, family_level
+from tasks.statistics.paired_verdicts import Board, agreement_rows, compared
+from tasks.statistics.sign_flips import family_level
 
 
 def votes(**by_judge: list[bool | None]) -> pd.DataFrame:
@@ -30,6 +31,19 @@ def test_a_failed_verdict_never_makes_a_judge_better() -> None:
     assert now["low"] <= before["low"] <= before["high"] <= now["high"]
     p = rows_of(lost).loc[("a", "against b", "all", "p_value_adjusted"), "value"]
     assert p >= rows_of(full).loc[("a", "against b", "all", "p_value_adjusted"), "value"]
+
+
+def test_verdicts_on_one_text_count_as_one() -> None:
+    """Four verdicts that change together on each of eight texts tell no more than one on each."""
+    before, now = pd.Series([1.0] * 8), pd.Series([0.0] * 6 + [1.0] * 2)
+    texts = pd.Series(range(8))
+    one = compared(before, now, texts)
+    four = compared(*(values.repeat(4).reset_index(drop=True) for values in (before, now, texts)))
+    assert (one.p, one.texts, one.n) == (2 / 2**6, 8, 8) and (four.texts, four.n) == (8, 32)
+    assert (four.p, four.p_scored) == (one.p, one.p_scored)
+    assert four.interval[1] <= one.interval[1] and one.interval[2] <= four.interval[2]
+    apart = compared(*(values.repeat(4).reset_index(drop=True) for values in (before, now)), pd.Series(range(32)))
+    assert apart.p < one.p / 1000 and apart.interval[2] < one.interval[2] - 0.1
 
 
 def test_intervals_of_differences_hold_together() -> None:

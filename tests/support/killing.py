@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from flows.commands import cli
+from flows.commands import parser
 from flows.runtime import tables
 from tasks.transport.store import ResponseStore
 
@@ -48,7 +48,7 @@ def main() -> int:
             return replace(path, target) if path.name.endswith(".partial") else original(path, target)
 
         tables.Path.replace = replace_tables  # type: ignore[assignment,method-assign]
-    return cli.run(["stage", name])
+    return parser.run(["stage", name])
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from tasks.tracking.comparison import DRAWS, compare_all, compare_systems
+from tasks.statistics.sign_flips import DRAWS
+from tasks.tracking.comparison import compare_all, compare_systems
 from tasks.tracking.measures import Measure
 from tasks.tracking.pairing import PairedMeasure, pair
 

@@ -55,4 +55,11 @@ def run_stages(
     with in_domain(params.domain):
         for name in TopologicalSorter(needed_by(read_pipeline(pipeline))).static_order():
             if name not in left_out:
-                asyncio.run(stage_function(name)(kind(stage_files(pipeline, name), params)))
+                asyncio.run(_run(kind(stage_files(pipeline, name), params)))
+
+
+async def _run(stage: Stage) -> None:
+    try:
+        await stage_function(stage.name)(stage)
+    finally:
+        await stage.close()

@@ -61,14 +61,16 @@ class Outcome:
             assert drawn - set(rows["record"]) <= self.listed(stage), f"{stage}, {metric}: records are nowhere"
 
     def check_questions(self) -> None:
-        """Each question has its answers and each answer its verdicts, or they are listed."""
-        unscored = self.unscored("note_qa")["step"]
-        answers, planted = self.table("note_qa", "answers"), self.table("note_qa", "planted")
-        questions, judgements = self.table("note_qa", "questions"), self.table("note_qa", "judgements")
-        unanswered = unscored.str.startswith("note_qa/answer").sum()
-        unjudged = unscored.str.startswith("note_qa/judge").sum()
-        assert len(answers) + unanswered == len(questions) * answers[["version", "form"]].drop_duplicates().shape[0]
-        assert len(judgements) + unjudged == (len(answers) + len(planted)) * self.params["note_qa"]["judge_takes"]
+        """Each question has a verdict in each condition, and each failed one is listed."""
+        unscored, verdicts = self.unscored("note_qa")["step"], self.table("note_qa", "note_qa_judged")
+        answers = verdicts[verdicts["system"] == "answerer"]
+        asked = answers.groupby("condition")["document"].nunique()
+        assert (asked == len(self.table("note_qa", "questions"))).all()
+        failed = verdicts["value"].isna().groupby([verdicts["metric"], verdicts["unit"] == "lost"]).sum()
+        of = {step: unscored.str.startswith(f"note_qa/{step}").sum() for step in ("answer", "judge", "letter")}
+        choices = unscored.str.startswith("note_qa/answer/multiple_choice").sum()
+        assert failed.get(("score", True), 0) == of["answer"] and failed.get(("score", False), 0) == of["judge"]
+        assert failed.get(("accuracy", False), 0) == choices + of["letter"]
 
     def check_ratings(self) -> None:
         """Each note to review is rated, or is listed."""

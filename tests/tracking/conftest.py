@@ -1,4 +1,7 @@
-"""An empty MLflow database, made once: MLflow takes seconds to create its tables."""
+"""An empty MLflow database, made once: MLflow takes seconds to create its tables.
+
+The name of its folder holds characters that addresses give a meaning.
+"""
 
 import shutil
 from pathlib import Path
@@ -16,9 +19,11 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = shared_folder(tmp_path_factory)
     with FileLock(folder / "mlflow.lock"):
         if not (folder / "mlflow.db").exists():
-            (folder / "making").mkdir()
-            LineageStore(folder / "making", "unused")
-            (folder / "making" / "mlflow.db").rename(folder / "mlflow.db")
+            making = folder / "making" / "a?b%c #d&e"
+            making.mkdir(parents=True)
+            LineageStore(making, "unused")
+            assert [path.name for path in making.parent.iterdir()] == [making.name]
+            (making / "mlflow.db").rename(folder / "mlflow.db")
     return folder / "mlflow.db"
 
 

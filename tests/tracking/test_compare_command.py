@@ -79,16 +79,6 @@ def test_three_lineages_are_compared_with_the_first(clone: Path, capsys: pytest.
     assert [line.rsplit(": ", 1)[1] for line in lines] == ["1", "0"]
 
 
-def test_without_names_the_recorded_lineages_are_listed(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    compare()
-    assert "no lineage is recorded in this clone" in capsys.readouterr().out
-    scores = np.random.default_rng(8).random(RECORDS)
-    names = {record(clone, scores + shift).name for shift in (0.0, 0.1)}
-    compare()
-    head, *rows = capsys.readouterr().out.splitlines()
-    assert head.split()[0] == "lineage" and {row.split()[0] for row in rows} == names
-
-
 def test_redraws_are_recorded_lineages_with_another_redraw_number(clone: Path) -> None:
     draw = np.random.default_rng(3)
     scores = draw.random(RECORDS)

@@ -1,15 +1,17 @@
 """`vignette plan`: what studies drawn from a pilot find, beside studies drawn from the population."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from flows.commands import cli
+from flows.commands import parser
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import DOCUMENT_SCORES
 from tasks.statistics.intervals import mean_interval
+from tasks.tracking import planning
 from tasks.tracking.comparison import compare_systems
 from tasks.tracking.planning import half_widths, powers
 
@@ -51,16 +53,17 @@ def test_power_planned_from_small_pilots_promises_no_more_than_studies_find() ->
 
 
 def test_the_command_plans_from_an_evaluation_and_from_a_pilot(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(planning, "powers", partial(powers, studies=5))
     (tmp_path / "tables").mkdir()
     table = drawn(np.random.default_rng(3), 12)
     table.to_parquet(tmp_path / "tables" / "scores.parquet")
-    assert cli.run(["plan", str(tmp_path), "--documents", "10,60"]) == 0
+    assert parser.run(["plan", str(tmp_path), "--documents", "10,60"]) == 0
     of_evaluation = capsys.readouterr().out
     pilot = tmp_path / "pilot.csv"
     table.rename(columns={"value": "score"})[["document", "system", "metric", "score"]].to_csv(pilot, index=False)
-    assert cli.run(["plan", str(pilot), "--documents", "10,60"]) == 0
+    assert parser.run(["plan", str(pilot), "--documents", "10,60"]) == 0
     assert of_evaluation.splitlines()[1:] == capsys.readouterr().out.splitlines()[1:]
     widths = of_evaluation.splitlines()[5].split()
     assert widths[:4] == ["a", "claim_recall", "all", "12"] and float(widths[-1]) < float(widths[-2])
@@ -82,5 +85,5 @@ def test_a_pilot_that_allows_no_plan_is_named(
     text: str, options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "pilot.csv").write_text(text)
-    assert cli.run(["plan", str(tmp_path / "pilot.csv"), *options]) == 1
+    assert parser.run(["plan", str(tmp_path / "pilot.csv"), *options]) == 1
     assert message in capsys.readouterr().err

@@ -22,10 +22,10 @@ from tasks.measures.measure import scores as scores_of
 from tasks.measures.overlap import (
     agreement_rows,
     beside_claims,
-    long_scores,
     overlap_rows,
     score_outputs,
     section_rouge,
+    verdicts_of,
 )
 from tasks.statistics.agreement import correlation, correlation_interval, kappa_interval
 from tasks.statistics.intervals import mean_interval
@@ -52,7 +52,7 @@ def system_rows(
     scored, absent = score_outputs(output_texts(documents, citing), documents, params)
     parts = [
         figures(judged, METRICS, **made_by),
-        overlap_rows(long_scores(scored), absent, stage=stage, seed=seed),
+        overlap_rows(verdicts_of(scored), absent, stage=stage, seed=seed),
         agreement_rows(beside_claims(scored, scores_of(judged, METRICS)), condition="agreement of metrics", **made_by),
     ]
     return pd.concat(parts, ignore_index=True)

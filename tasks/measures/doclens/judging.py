@@ -50,8 +50,41 @@ none."""
 CITATION_METRICS = ("citation_recall", "citation_precision")
 """Share of the output's statements that their citations together entail, and share of its citations that are necessary
 (Section 3.3). A statement without citations is not supported; an output without citations has no precision."""
-METRICS: Metrics = {name: Metric() for name in (*CLAIM_METRICS, *CITATION_METRICS)}
-GRADED: Metrics = {f"{name}_graded": Metric(of=name, words=DEGREES) for name in CLAIM_METRICS}
+# --8<-- [start:metrics]
+METRICS: Metrics = {
+    "claim_recall": Metric(
+        compared=True,
+        task="claims",
+        label="claim recall",
+        meaning="share of the reference's claims that the output states",
+    ),
+    "claim_precision": Metric(
+        compared=True,
+        task="claims",
+        label="claim precision",
+        meaning="share of the output's claims that the reference states",
+    ),
+    "citation_recall": Metric(
+        compared=True,
+        task="citation recall",
+        label="citation recall",
+        meaning="share of the output's statements that their citations support",
+    ),
+    "citation_precision": Metric(
+        compared=True,
+        task="citation precision",
+        label="citation precision",
+        meaning="share of citations that are needed for their statement",
+    ),
+}
+_IN_PART = "{} in which a claim that is found in part counts half"
+GRADED: Metrics = {
+    f"{name}_graded": Metric(
+        of=name, words=DEGREES, label="- in degrees", meaning=_IN_PART.format(name.replace("_", " "))
+    )
+    for name in CLAIM_METRICS
+}
+# --8<-- [end:metrics]
 """The claim metrics in which a claim that is found in part counts half (evaluator style ``graded``)."""
 _WORDS = {degree: word for word, degree in DEGREES.items()}
 Row = dict[str, Any]
@@ -105,20 +138,17 @@ class DocLensMeasure:
     plan: Plan
     params: DocLens
     name: str = NAME
+    table: str = "claims"
 
     @property
     def metrics(self) -> Metrics:
         """Its metrics, and those in degrees where the judge grades."""
-        return metrics_of(self.params)
+        graded = self.params.evaluator == "instruction" and self.params.style == "graded"
+        return {**METRICS, **(GRADED if graded else {})}
 
     async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
         """As `judge`."""
         return await judge(ask("judge"), documents, self.plan, self.params)
-
-
-def metrics_of(params: DocLens) -> Metrics:
-    """The metrics of judgements under ``params``: also in degrees where the judge grades."""
-    return {**METRICS, **(GRADED if params.evaluator == "instruction" and params.style == "graded" else {})}
 
 
 async def write_and_judge(

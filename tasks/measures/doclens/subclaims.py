@@ -6,6 +6,7 @@ limit. Here a reply with as many claims as may be listed at once is followed by 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from pydantic import ValidationInfo, field_validator
 
@@ -18,6 +19,7 @@ from tasks.llm.requests import tokens_needed
 class Subclaims(Reply):
     """Single facts that the text states, each as a full sentence."""
 
+    lists: ClassVar[bool] = True
     claims: list[str]
 
     @field_validator("claims")

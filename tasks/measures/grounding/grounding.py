@@ -23,10 +23,23 @@ from tasks.text.sentences import COMPARISON
 from tasks.texts.document import Document, Tables, split
 
 NAME = "grounding"
+# --8<-- [start:metrics]
 METRICS: Metrics = {
-    "claims_supported": Metric(),
-    "claims_contradicted": Metric(of="claims_supported", words={"contradicted": 1.0}),
+    "claims_supported": Metric(
+        compared=True,
+        task="grounding",
+        label="supported claims",
+        meaning="share of the output's claims that the source supports",
+    ),
+    "claims_contradicted": Metric(
+        of="claims_supported",
+        words={"contradicted": 1.0},
+        compared=True,
+        label="contradicted",
+        meaning="share of the output's claims that the source contradicts; lower is better",
+    ),
 }
+# --8<-- [end:metrics]
 """The rest of the claims are absent from the source."""
 Verdict = Literal["supported", "contradicted", "absent"]
 _ASKED = {"condition": "source", "metric": "claims_supported"}
@@ -85,6 +98,7 @@ class Grounding:
     params: DocLens
     name: str = NAME
     metrics: Metrics = field(default_factory=lambda: METRICS)
+    table: str = "grounded"
 
     async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
         """Judge the claims of all outputs: the tables verdicts and unscored."""

@@ -4,7 +4,6 @@ Every judgement is one of the methods on documents: a patient is a document, who
 purpose and limit, and the damaged summaries of known truth (`tasks.measures.history.doses`).
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -12,14 +11,15 @@ import pandas as pd
 
 from schemas.params import Params
 from schemas.tables.columns import typed
+from schemas.tables.verdicts import VERDICTS
 from schemas.tables.visits import SUMMARY_TRUTH
 from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures.doclens import judging as doclens
 from tasks.measures.grounding.grounding import Grounding
-from tasks.measures.history.doses import Dose, dosed_summaries
+from tasks.measures.history.doses import dosed_summaries
 from tasks.measures.history.summarising import notes_by_patient, system_name
 from tasks.measures.med_omit import judging as med_omit
-from tasks.measures.note_qa import judging as note_qa
+from tasks.measures.note_qa.judging import Questions
 from tasks.texts.document import WHOLE, Document, Tables, documents_of, system_names
 from tasks.visits.facts import Worder, visits_in_sentences
 
@@ -29,7 +29,9 @@ Frames = Mapping[str, pd.DataFrame]
 def summary_documents(
     frames: Frames, worder: Worder, doses: Sequence[int], seed: int
 ) -> tuple[list[Document], pd.DataFrame, pd.DataFrame]:
-    """One document a patient (source: notes, reference: record), SUMMARY_TRUTH of damaged summaries, and UNSCORED.
+    """One document a patient (source: notes, reference: record), truth of damaged summaries, and UNSCORED.
+
+    The truth has the columns of SUMMARY_TRUTH, and the keys of the facts that the summary states (``kept``).
 
     ``frames``: visits, visit_notes, history_facts, history_summaries, and questions (patient, wording, right), of the
     same patients. Patients without facts are left out. A patient with a visit that has no note is unscored: a summary
@@ -48,26 +50,32 @@ def summary_documents(
         outputs = {system_name(row.system, row.purpose, row.words): row.text for row in own.itertuples()}
         damaged = dosed_summaries(visits, worder, doses, seed)
         outputs |= {dose.system: dose.text for dose in damaged}
-        truths += [_truth(patient, dose) for dose in damaged]
+        truths += [{"document": str(patient), "system": dose.system, **vars(dose)} for dose in damaged]
         claims = tuple(by_patient["history_facts"][patient]["claim"])
         asked = by_patient["questions"].get(patient, frames["questions"].iloc[:0])
         questions = tuple(zip(asked["wording"], asked["right"], strict=True))
         reference = "\n".join([*claims, *visits_in_sentences(visits, worder)])  # a true denial is no invention
         known = {WHOLE: claims}
         documents.append(Document(str(patient), notes, reference, None, known, outputs, questions, dialogue=False))
-    return documents, typed(truths, SUMMARY_TRUTH), unscored_table(lacking)
+    return documents, pd.DataFrame(truths, columns=[*SUMMARY_TRUTH.columns, "kept"]), unscored_table(lacking)
 
 
-def _truth(patient: int, dose: Dose) -> dict[str, object]:
-    named = {"document": str(patient), "system": dose.system, "damage": dose.damage, "dose": dose.dose}
-    return {**named, "recall": dose.recall, "precision": dose.precision, "kept": json.dumps(sorted(dose.kept))}
+def with_truth(recalled: pd.DataFrame, truth: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
+    """The verdicts on facts, with whether damaged summaries state them; ``facts``: HISTORY_FACTS in their order."""
+    keys = {str(patient): own.to_list() for patient, own in facts.groupby("patient")["fact"]}
+    kept = truth.set_index(["document", "system"])["kept"].to_dict()
+    stated = [
+        keys[document][int(unit)] in kept[document, system] if (document, system) in kept else None
+        for document, system, unit in recalled[["document", "system", "unit"]].itertuples(index=False)
+    ]
+    return typed(recalled.assign(truth=pd.array(stated, dtype="Float64")), VERDICTS)
 
 
 async def judge_summaries(plan: doclens.Plan, frames: Frames, ask: Asks, params: Params) -> Tables:
     """Judge all summaries of a chunk of ``frames["documents"]`` (DOCUMENTS), with the plan's citing and glossary.
 
     Tables recalled (VERDICTS: is each fact of the record stated?), errors (VERDICTS: does the record contradict a
-    statement?), judged (VERDICTS, against the notes), facts, omitted (MED-OMIT), answered, unscored.
+    statement?), judged (VERDICTS, against the notes), omissions (VERDICTS of MED-OMIT), answered (VERDICTS), unscored.
     """
     documents, judge = documents_of(frames["documents"]), ask("judge")
     plain = doclens.plain_documents(documents, plan.citing)
@@ -80,15 +88,14 @@ async def judge_summaries(plan: doclens.Plan, frames: Frames, ask: Asks, params:
     notes = await doclens.judge(judge, against, doclens.Plan(citing=plan.citing), rounds)
     compared = params.med_omit.model_copy(update={"compare_differentials": False})
     omissions = await med_omit.judge(judge, plain, med_omit.Plan(), compared, med_omit.name_encoder(params.embed))
-    answers = await note_qa.judge(ask, plain, system_names(documents), params.note_qa, seed=params.seed)
+    answers = await Questions(system_names(documents), params.note_qa, params.seed).judge(ask, plain)
     parts = {"truth": recalled, "errors": errors, "notes": notes, "omissions": omissions, "questions": answers}
     unscored = [part["unscored"].assign(step=name + ": " + part["unscored"]["step"]) for name, part in parts.items()]
     return {
         "recalled": recalled["verdicts"],
         "errors": errors["verdicts"],
         "judged": notes["verdicts"],
-        "facts": omissions["facts"],
-        "omitted": omissions["omitted"],
-        "answered": answers["answered"],
+        "omissions": omissions["verdicts"],
+        "answered": answers["verdicts"],
         "unscored": pd.concat(unscored, ignore_index=True),
     }

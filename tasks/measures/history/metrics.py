@@ -9,6 +9,7 @@ facts left) or false statements are added (the share of statements that are true
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,13 @@ from tasks.measures.doclens.judging import GRADED, METRICS
 from tasks.measures.grounding.grounding import METRICS as OF_SOURCE
 from tasks.measures.history.doses import DAMAGES
 from tasks.measures.history.summarising import names_of, not_citing
+from tasks.measures.measure import Metrics
 from tasks.measures.measure import scores as scores_of
-from tasks.measures.med_omit import metrics as med_omit
 from tasks.measures.med_omit.fact_score import CATEGORIES, IMPORTANCE
-from tasks.measures.note_qa import judging as note_qa
+from tasks.measures.med_omit.judging import GRADED as GRADES
+from tasks.measures.med_omit.judging import OMISSIONS as OF_OMISSIONS
+from tasks.measures.med_omit.judging import OMITTED, UNIQUE
+from tasks.measures.note_qa.judging import METRICS as OF_QUESTIONS
 from tasks.statistics.agreement import correlation, correlation_interval
 from tasks.statistics.intervals import COUNT, SHARE
 from tasks.statistics.metric_rows import Row, detection_rows, mean_row, metric_row, metric_table
@@ -33,61 +37,77 @@ WRITTEN, DAMAGED = "written summaries", "damaged summaries"
 """Rows over all systems."""
 RECALL, ERRORS = "true_recall", "true_errors"
 SCORES = ["document", "system", "metric", "value"]
-QA = tuple(note_qa.METRICS.values())
-_OF_FACTS = {"claim_recall": RECALL, "claim_recall_graded": f"{RECALL}_graded"}
-_OF_STATEMENTS = {"claims_contradicted": ERRORS, "claims_supported": "true_precision"}
+OF_FACTS: Metrics = {
+    RECALL: replace(METRICS["claim_recall"], of="claim_recall"),
+    f"{RECALL}_graded": GRADED["claim_recall_graded"],
+}
+"""Share of the facts of the record that a summary states; graded: one that is stated in part counts half."""
+OF_STATEMENTS: Metrics = {
+    ERRORS: OF_SOURCE["claims_contradicted"],
+    "true_precision": replace(OF_SOURCE["claims_supported"], of="claims_supported"),
+}
+"""Shares of a summary's statements that the record contradicts, and that it supports."""
 OMISSIONS = frozenset({"omission_share", "omission_weight", "omission_weight_graded"})
-OF_RECALL = frozenset({RECALL, f"{RECALL}_graded", "claim_recall", *OMISSIONS, *QA})
+OF_RECALL = frozenset({RECALL, f"{RECALL}_graded", "claim_recall", *OMISSIONS, *OF_QUESTIONS})
 """Metrics that have to get worse as facts are removed; the others as false statements are added."""
 LOWER_IS_BETTER = frozenset({ERRORS, *OMISSIONS})
 
 
 def summary_scores(made: Tables, params: Summarise) -> pd.DataFrame:
     """One row for each patient, system and metric (`SCORES`), from the tables of `judge_summaries`."""
-    omissions = med_omit.document_scores(made["facts"], made["omitted"])
     graded = GRADED if made["judged"]["verdict"].notna().any() else {}
+    answered = made["answered"][made["answered"]["system"] != SOURCE]
     parts = [
-        scores_of(made["recalled"], {**METRICS, **GRADED}).replace({"metric": _OF_FACTS}),
-        scores_of(made["errors"], OF_SOURCE).replace({"metric": _OF_STATEMENTS}),
+        scores_of(made["recalled"], OF_FACTS),
+        scores_of(made["errors"], OF_STATEMENTS),
         scores_of(made["judged"], {**METRICS, **graded}),
-        med_omit.long_scores(omissions, condition="").query("metric != 'omission_count'"),
-        graded_weights(made["facts"], made["omitted"], params.part_weight),
-        note_qa.document_scores(made["answered"][made["answered"]["system"] != SOURCE]),
+        scores_of(answered, OF_QUESTIONS),
+        scores_of(made["omissions"], OF_OMISSIONS).query("metric != 'omission_count'"),
+        graded_weights(made["omissions"], params.part_weight),
     ]
     scores = pd.concat([part[SCORES] for part in parts], ignore_index=True).dropna(subset="value")
     return scores.sort_values(SCORES[:3], ignore_index=True)
 
 
-def graded_weights(facts: pd.DataFrame, omitted: pd.DataFrame, part_weight: float) -> pd.DataFrame:
+def graded_weights(omissions: pd.DataFrame, part_weight: float) -> pd.DataFrame:
     """MED-OMIT's weight of each summary, in which a fact that is omitted in part counts ``part_weight`` of its score.
 
     MED-OMIT counts every omission in full and leaves degrees to future work (Section 3). The weight is nan where a fact
     without a judgement or an omitted fact without a score may add to it.
     """
-    merged = omitted.merge(facts[["document", "fact", "score"]], on=["document", "fact"])
-    degree = merged["extent"].eq("part").map({True: part_weight, False: 1.0})
-    gone = merged["omitted"].astype("boolean")
-    values = (merged["score"] * degree).mask(gone.eq(False).fillna(False), 0.0).mask(gone.isna())
-    sums = values.groupby([merged["document"], merged["system"]]).sum(skipna=False)
+    facts = omissions[omissions["metric"] == OMITTED]
+    degree = facts["verdict"].eq("part").map({True: part_weight, False: 1.0})
+    values = (facts["weight"] * degree).mask(facts["value"].eq(0), 0.0).mask(facts["value"].isna())
+    sums = values.groupby([facts["document"], facts["system"]]).sum(skipna=False)
     return sums.reset_index(name="value").assign(metric="omission_weight_graded")
 
 
 def metric_rows(
-    made: Tables, summaries: pd.DataFrame, params: Summarise, *, seed: int, provenance: str
+    made: Tables,
+    truth: pd.DataFrame,
+    summaries: pd.DataFrame,
+    params: Summarise,
+    *,
+    patients: int,
+    seed: int,
+    provenance: str,
 ) -> pd.DataFrame:
-    """METRICS: means by system, dose and response, agreement with the truth, ranks under other weights, the judge."""
-    scores, truth = summary_scores(made, params), made["truth"]
+    """METRICS: means by system, dose and response, agreement with the truth, ranks under other weights, the judge.
+
+    ``truth``: SUMMARY_TRUTH; ``patients``: how many should have summaries.
+    """
+    scores = summary_scores(made, params)
     damaged = set(truth["system"])
     written = scores[~scores["system"].isin(damaged)]
     rows = [
-        *_means(scores, truth, made["history_facts"]["patient"].nunique()),
+        *_means(scores, truth, patients),
         *_known(truth),
         *_lengths(summaries),
         *_gains(written, summaries),
         *dose_rows(scores, truth),
         *_agreement(written),
         *_rank_stability(made, damaged, params.weights),
-        *_judge_rows(made["recalled"], truth, made["history_facts"], seed),
+        *_judge_rows(made["recalled"], seed),
     ]
     return metric_table(rows, stage=STAGE, item=WHOLE, seed=seed, provenance=provenance)
 
@@ -198,30 +218,32 @@ def _agreement(written: pd.DataFrame) -> list[Row]:
 
 def _rank_stability(made: Tables, damaged: set[str], weights: Sequence[Sequence[float]]) -> list[Row]:
     """Kendall's tau of the systems by mean omission weight between the paper's weights of categories and others."""
-    omitted = made["omitted"][~made["omitted"]["system"].isin(damaged)]
-    papers = _mean_weights(made["facts"], omitted, IMPORTANCE)
+    omissions = made["omissions"][~made["omissions"]["system"].isin(damaged)]
+    papers = _mean_weights(omissions, IMPORTANCE)
     rows = []
     for given in weights:
-        other = _mean_weights(made["facts"], omitted, dict(zip(reversed(CATEGORIES), given, strict=True)))
+        other = _mean_weights(omissions, dict(zip(reversed(CATEGORIES), given, strict=True)))
         tau = correlation(papers, other.reindex(papers.index), "kendall")
         about: Row = {"condition": "other weights of facts", "item": ", ".join(f"{w:g}" for w in given)}
         rows.append(metric_row("kendall_of_systems", tau, n=len(papers), system=WRITTEN, **about))
     return rows
 
 
-def _mean_weights(facts: pd.DataFrame, omitted: pd.DataFrame, importance: Mapping[Any, float]) -> pd.Series:
-    grades = facts["category"].map(importance)
-    scored = facts.assign(score=np.fmax(grades, facts["uniqueness"]).where(facts["category"].notna()))
-    return med_omit.document_scores(scored, omitted).groupby("system")["weight"].mean()
+def _mean_weights(omissions: pd.DataFrame, importance: Mapping[Any, float]) -> pd.Series:
+    of = {name: omissions[omissions["metric"] == name].set_index(["document", "unit"]) for name in (GRADES, UNIQUE)}
+    grades = of[GRADES]["verdict"].map(importance).astype(float)
+    weights = np.fmax(grades, of[UNIQUE]["value"].reindex(grades.index)).where(grades.notna())
+    facts = omissions[omissions["metric"] == OMITTED]
+    weighed = facts.assign(weight=weights.reindex(pd.MultiIndex.from_frame(facts[["document", "unit"]])).to_numpy())
+    found = scores_of(weighed, {"omission_weight": OF_OMISSIONS["omission_weight"]})
+    return found.groupby("system")["value"].mean()
 
 
-def _judge_rows(recalled: pd.DataFrame, truth: pd.DataFrame, facts: pd.DataFrame, seed: int) -> list[Row]:
+def _judge_rows(recalled: pd.DataFrame, seed: int) -> list[Row]:
     """Sensitivity and specificity of the judge that decides which facts are stated, on damaged summaries."""
-    keys = facts.groupby("patient")["fact"].agg(list)
-    judged = recalled[recalled["metric"] == "claim_recall"].merge(truth, on=["document", "system"])
-    if judged.empty:
+    cases = recalled[recalled["truth"].notna()]
+    if cases.empty:
         return []
-    names = [keys[int(row.document)][int(row.unit)] for row in judged.itertuples()]
-    stated = [f'"{name}"' in kept for name, kept in zip(names, judged["kept"], strict=True)]
     about: Row = {"system": DAMAGED, "condition": "judge of the facts that a summary states"}
-    return detection_rows(stated, judged["value"].astype("boolean"), judged["document"], seed=seed, **about)
+    judged = cases["value"].astype("boolean")
+    return detection_rows(cases["truth"] == 1, judged, cases["document"], seed=seed, **about)

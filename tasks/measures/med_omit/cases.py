@@ -41,9 +41,9 @@ Naming = Callable[[Sequence[str]], DiagnosisNames]
 """Makes the names of a differential recognisable."""
 Extent = Literal["whole", "part"]
 """How much of an omitted fact is missing."""
-Verdicts = dict[str, Extent | None]
+Extents = dict[str, Extent | None]
 """The extent of the omission of each judged fact; None for a fact that the summary includes."""
-EXTENTS: Mapping[str, Extent | None] = {"yes": None, "partly": "part", "no": "whole"}
+_EXTENTS: Mapping[str, Extent | None] = {"yes": None, "partly": "part", "no": "whole"}
 """Extents of the omission by `IncludedFact.included`."""
 
 
@@ -80,11 +80,12 @@ class Case:
         return sorted(self.differential.items(), key=lambda one: -LIKELIHOODS.index(one[1]))
 
 
-def cases_of(facts: pd.DataFrame) -> list[Case]:
-    """A case without grades for each document of FACTS, whose source is not needed to judge summaries."""
+def cases_of(verdicts: pd.DataFrame) -> list[Case]:
+    """A case without grades for each document with graded facts, whose source is not needed to judge summaries."""
+    graded = verdicts[verdicts["metric"] == "importance"]
     return [
-        Case(str(document), "", {one.fact: (one.kind, one.text) for one in own.itertuples()})
-        for document, own in facts.groupby("document", sort=True)
+        Case(str(document), "", {one.unit: (one.kind, one.text) for one in own.itertuples()})
+        for document, own in graded.groupby("document", sort=True)
     ]
 
 
@@ -223,7 +224,7 @@ async def _split_by_mechanism(
 
 async def find_omissions(
     ask: Ask, cases: Sequence[Case], summaries: Mapping[str, str]
-) -> tuple[dict[str, Verdicts], Unscored]:
+) -> tuple[dict[str, Extents], Unscored]:
     """The verdicts on the facts of each case by key, and unscored rows of failed calls and of facts without a verdict.
 
     A fact of which a part is missing is omitted (Section 3, "Fact Omission Detection"). An empty summary omits every
@@ -231,14 +232,14 @@ async def find_omissions(
     """
     scored = [replace(case, failure=None) for case in cases if case.is_listed]
     empty = [case for case in scored if not summaries[case.key].strip() or not case.facts]
-    found: dict[str, Verdicts] = {case.key: dict.fromkeys(case.facts, "whole") for case in empty}
+    found: dict[str, Extents] = {case.key: dict.fromkeys(case.facts, "whole") for case in empty}
 
     def fields(case: Case) -> dict[str, Any]:
         return {"facts": fact_lines(case.texts), "summary": summaries[case.key], "comparison": COMPARISON}
 
     asked = [case for case in scored if case.key not in found]
     replies, failures = await _ask_about(ask, asked, Omissions, "omissions", fields, _facts_context, times=3)
-    found |= {key: {one.fact: EXTENTS[one.included] for one in value.facts} for key, value in replies.items()}
+    found |= {key: {one.fact: _EXTENTS[one.included] for one in value.facts} for key, value in replies.items()}
     unscored = [dict(row) for row in failures.values()]
     for case in asked:
         if case.key in found and (skipped := [fact for fact in case.facts if fact not in found[case.key]]):

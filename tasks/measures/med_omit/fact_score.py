@@ -1,4 +1,4 @@
-"""Score of an omitted fact and of a document, and the difference of two differentials (MED-OMIT, Section 3).
+"""Score of an omitted fact, and the difference of two differentials (MED-OMIT, Section 3).
 
 Paragraphs "Fact Importance Quantification", "Fact Uniqueness" and "Fact Cumulative Score"; comparing differentials is
 the paper's alternative to counting omissions.
@@ -56,14 +56,6 @@ def uniqueness(fact: str, clusters: Iterable[Cluster], *, variant: Variant = "pa
 def fact_score(category: Category, uniquenesses: Sequence[float]) -> float:
     """max(i_f, u_f^0 ... u_f^k): the largest of a fact's importance and its uniqueness scores."""
     return max([IMPORTANCE[category], *uniquenesses])
-
-
-def document_score(omitted: npt.ArrayLike) -> float:
-    """Sum of the scores of a document's omitted facts; 0 without omissions, nan if an omitted fact has no score.
-
-    `tasks.measures.med_omit.metrics.document_scores` extends it to facts without a verdict or a grade.
-    """
-    return float(np.sum(np.asarray(omitted, dtype=float)))
 
 
 def differential_difference(source: Mapping[str, Likelihood], summary: Mapping[str, Likelihood]) -> dict[str, float]:

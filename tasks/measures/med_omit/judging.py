@@ -8,9 +8,9 @@ the paper does not report this test. It needs a writer that follows instructions
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 from zlib import crc32
 
 import numpy as np
@@ -20,15 +20,15 @@ from pydantic import ValidationInfo, field_validator
 
 from schemas.params.learning import Embed
 from schemas.params.measures import MedOmit
-from schemas.tables.columns import typed
-from schemas.tables.evaluate import DIFFERENTIALS
-from schemas.tables.evaluation import FACTS, OMITTED
 from tasks.llm.ask_all import Unscored, ask_all, ask_texts
 from tasks.llm.calls import Ask, Call, Reply, unscored_row, unscored_table
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
-from tasks.measures.med_omit.cases import Case, Verdicts, add_differential, build_cases, cases_of, find_omissions
+from tasks.measures.measure import LOST, Metric, Metrics, verdict_table
+from tasks.measures.med_omit.cases import Case, Extents, add_differential, build_cases, cases_of, find_omissions
 from tasks.measures.med_omit.fact_score import (
+    IMPORTANCE,
+    LIKELIHOODS,
     DiagnosisNames,
     Encode,
     Variant,
@@ -37,17 +37,68 @@ from tasks.measures.med_omit.fact_score import (
     renamed,
     uniqueness,
 )
-from tasks.measures.med_omit.metrics import STAGE
 from tasks.measures.med_omit.replies import fact_lines
-from tasks.statistics.metric_rows import mean_row, metric_table
+from tasks.statistics.intervals import COUNT
 from tasks.text.soap import split_soap
-from tasks.texts.document import Document, Tables
+from tasks.texts.document import SOURCE, WHOLE, Document, Tables
 
+NAME = "med_omit"
 WRITER = "writer"
 """The writer's own subjective summaries as a system."""
-DIFFERENCES = ["document", "system", "lost", "added", "shifted"]
+OMITTED, GRADED, UNIQUE, DIAGNOSES = "omitted", "importance", "uniqueness", "differential"
+"""Metrics of the verdicts: of each output's facts; of the source's, by category (truth: by the network); its facts in
+sub-clusters; its diagnoses, the most likely first. The weight of a fact is what its omission counts."""
+# --8<-- [start:metrics]
+_OF_FACTS: dict[str, Any] = {"of": OMITTED, "pooled": False, "deviation": True, "compared": True}
+OMISSIONS: Metrics = {
+    "omission_count": Metric(
+        **_OF_FACTS,
+        kind="sum",
+        bounds=COUNT,
+        meaning="number of the source's facts that an output omits",
+    ),
+    "omission_share": Metric(
+        **_OF_FACTS,
+        task="omissions",
+        label="facts omitted",
+        meaning="share of the source's facts that the output leaves out; lower is better",
+    ),
+    "omission_weight": Metric(
+        **_OF_FACTS,
+        kind="weight",
+        bounds=COUNT,
+        weights=(min(IMPORTANCE.values()), 1.0),
+        label="omission weight",
+        meaning="sum of the weights of the facts left out; lower is better",
+    ),
+}
+"""Omissions of an output (Table 3)."""
+
+
+def _alone(meaning: str) -> Metric:
+    return Metric(pooled=False, ranged=False, meaning=meaning)
+
+
+METRICS: Metrics = {
+    **OMISSIONS,
+    "omitted_in_part": Metric(
+        OMITTED,
+        {"part": 1.0},
+        among=("whole", "part"),
+        kind="pooled",
+        meaning="share of omissions that leave out only a part of the fact",
+    ),
+    "differential_lost": _alone("share of the diagnoses suggested by the source that the output no longer suggests"),
+    "differential_added": _alone("share of the diagnoses suggested by the output that the source does not suggest"),
+    "differential_shifted": _alone("difference of the likelihood categories of shared diagnoses"),
+}
+# --8<-- [end:metrics]
+"""Also partial omissions, which the paper counts in full (Section 3), and how differentials differ."""
+SYSTEM = "compact notes"
+"""The summaries of the generated notes."""
 Texts = dict[str, dict[str, str]]
 """Summaries by system and document."""
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -56,67 +107,78 @@ class Plan:
 
     ``scope``: whole texts, or the history of dialogues (the paper's setting). Dialogues with fewer than ``least_lines``
     lines up to the end of the history are excluded (Section 4). ``summarised``: the writer summarises the history too,
-    as one more system.
+    as one more system. ``expected``: systems of which every document should have an output.
     """
 
     scope: Literal["whole", "history"] = "whole"
     least_lines: int = 1
     summarised: bool = False
+    expected: Collection[str] = ()
 
 
 async def judge(
     ask: Ask, documents: Sequence[Document], plan: Plan, params: MedOmit, encode: Encode, write: Ask | None = None
 ) -> Tables:
-    """Tables facts (FACTS), omitted (OMITTED), differences, differentials (DIFFERENTIALS), summaries and unscored.
+    """Tables verdicts (VERDICTS, of outputs and of the source), unscored, and summaries (document, system, summary).
 
     ``encode`` embeds diagnoses, to recognise renamed ones; ``write`` is the writer of a plan that has it summarise.
-    Outputs are judged as they are: citation marks have to be taken out before. Differentials are those of the sources,
-    the most likely diagnosis first.
+    Outputs are judged as they are: citation marks have to be taken out before. An output without a known fact or
+    differential leaves a failed verdict.
     """
     sources, unscored = {one.id: one.text for one in documents}, list[dict[str, str | None]]()
     summaries = output_parts(documents, plan.scope)
+    due = {name: tuple(texts) for name, texts in summaries.items()} | dict.fromkeys(plan.expected, tuple(sources))
     if plan.scope == "history":
         sources, unscored = await truncate_dialogues(ask, sources, plan.least_lines)
         summaries = {name: {key: texts[key] for key in sources if key in texts} for name, texts in summaries.items()}
     if plan.summarised and write is not None:
         written, failed = await _summarise(write, sources)
         summaries, unscored = {WRITER: written} | summaries, [*unscored, *failed]
+        due = {WRITER: tuple(one.id for one in documents)} | due
 
     def naming(diagnoses: Iterable[str]) -> DiagnosisNames:
         return DiagnosisNames(tuple(diagnoses), encode, params.same_diagnosis)
 
     cases = await build_cases(ask, sources, naming)
+    rows = list[Row]()
     for case in cases:
         if case.failure is None and not case.facts:
             unscored.append(unscored_row(case.key, "facts", "no fact is listed"))
         unscored += [dict(row) for row in (*([case.failure] if case.failure else []), *case.lost_clusters)]
-    facts = fact_table(cases, variant=params.variant)
-    omitted, differences = list[dict[str, object]](), list[tuple[object, ...]]()
-    for system, texts in summaries.items():
-        judged = [case for case in cases if case.key in texts]
-        found, failed = await find_omissions(ask, judged, texts)
-        omitted += omitted_rows(judged, found, system)
-        compared = [case for case in judged if case.failure is None and params.compare_differentials]
-        known = {case.key: case for case in compared}
-        for one in await add_differential(ask, [Case(key, texts[key]) for key in known], times=0):
-            if one.failure is not None:
-                failed.append(dict(one.failure))
-                continue
-            own = known[one.key].differential
-            difference = differential_difference(own, renamed(one.differential, naming(own)))
-            differences.append((one.key, system, *difference.values()))
+        rows += [{**row, "document": case.key, "system": SOURCE} for row in _source_rows(case, params.variant)]
+    for system, expected in due.items():
+        texts = summaries.get(system, {})
+        judged = {case.key: case for case in cases if case.key in texts}
+        found, failed = await find_omissions(ask, list(judged.values()), texts)
+        known = {key: case for key, case in judged.items() if case.failure is None and params.compare_differentials}
+        of_outputs = await add_differential(ask, [Case(key, texts[key]) for key in known], times=0)
+        failed += [dict(one.failure) for one in of_outputs if one.failure is not None]
         unscored += [{**row, "step": f"{row['step']} of {system}"} for row in failed]
-    kinds = {"document": "str", "system": "str"} | dict.fromkeys(DIFFERENCES[2:], float)
-    diagnoses = [(case.key, *one) for case in cases if case.failure is None for one in case.ranked]
+        compared = {one.key: one.differential for one in of_outputs if one.failure is None}
+        for key in expected:
+            own = _omitted_rows(judged[key], found.get(key, {}), params.variant) if key in judged else []
+            own = own or [_row(OMITTED, LOST, "", None)]
+            if params.compare_differentials:
+                own += _differences(judged[key], compared[key], naming) if key in compared else _LOST_DIFFERENCES
+            rows += [{**row, "document": key, "system": system} for row in own]
     shown = [(key, system, text) for system, texts in summaries.items() for key, text in texts.items()]
     return {
-        "facts": facts,
-        "omitted": typed(omitted, OMITTED),
-        "differences": pd.DataFrame(differences, columns=DIFFERENCES).astype(kinds),
-        "differentials": pd.DataFrame(diagnoses, columns=list(DIFFERENTIALS.columns), dtype="str"),
+        "verdicts": verdict_table([{**row, "condition": params.variant} for row in rows], judge=ask.label),
         "summaries": pd.DataFrame(shown, columns=["document", "system", "summary"], dtype="str"),
         "unscored": unscored_table(unscored),
     }
+
+
+def _row(metric: str, unit: str, text: str, value: float | None, **said: Any) -> Row:
+    return {"item": WHOLE, "metric": metric, "unit": unit, "text": text, "value": value, **said}
+
+
+def _differences(case: Case, differential: Mapping[str, Any], naming: Any) -> list[Row]:
+    found = differential_difference(case.differential, renamed(differential, naming(case.differential)))
+    return [_row(f"{DIAGNOSES}_{name}", DIAGNOSES, "", value) for name, value in found.items()]
+
+
+_LOST_DIFFERENCES = [_row(name, LOST, "", None) for name in METRICS if name.startswith(DIAGNOSES)]
 
 
 def name_encoder(params: Embed) -> Encode:
@@ -131,18 +193,23 @@ def name_encoder(params: Embed) -> Encode:
 
 
 def output_parts(documents: Iterable[Document], scope: str) -> Texts:
-    """What is judged of the outputs by system and document: whole texts, or the subjective section (history)."""
+    """What is judged of the outputs (`judged_part`) by system and document."""
     found: Texts = {}
     for document in documents:
         for system, text in document.outputs.items():
-            part = split_soap(text).get("subjective", "") if scope == "history" else text
-            found.setdefault(system, {})[document.id] = part
+            found.setdefault(system, {})[document.id] = judged_part(text, scope)
     return found
+
+
+def judged_part(text: str, scope: str) -> str:
+    """The whole text, or its subjective section (history)."""
+    return split_soap(text).get("subjective", "") if scope == "history" else text
 
 
 class EndOfHistory(Reply):
     """The number of the last line on the patient's report."""
 
+    lists: ClassVar[bool] = True
     last_line: int
 
     @field_validator("last_line")
@@ -191,74 +258,87 @@ async def _summarise(write: Ask, dialogues: Mapping[str, str]) -> tuple[dict[str
     return await ask_texts(write, calls, "subjective", str.strip)
 
 
-def fact_table(cases: Sequence[Case], *, variant: Variant) -> pd.DataFrame:
-    """FACTS of all cases whose facts are known. A fact has no score where a step of its case's grading failed."""
-    return typed([_fact_row(case, fact, variant) for case in cases for fact in case.facts], FACTS)
+def _source_rows(case: Case, variant: Variant) -> Iterator[Row]:
+    """Rows of a source: its facts with their grades, where all steps of grading succeeded with weights, and diagnoses.
+
+    The reason of a grade is JSON of the diagnoses that the fact supports and refutes.
+    """
+    for fact, (kind, text) in case.facts.items():
+        unique, category = uniqueness(fact, case.clusters, variant=variant), case.categories.get(fact)
+        evidence = {
+            stance: sorted({one.diagnosis for one in case.clusters if one.stance == stance and fact in one.facts})
+            for stance in ("supports", "refutes")
+        }
+        said = {"kind": kind, "verdict": category, "weight": _weight(case, fact, variant)}
+        grade = None if category is None else IMPORTANCE[category]
+        yield _row(GRADED, fact, text, grade, reason=json.dumps(evidence), **said)
+        if unique:
+            yield _row(UNIQUE, fact, text, max(unique), kind=kind)
+    if case.failure is None:
+        for rank, (diagnosis, likelihood) in enumerate(case.ranked):
+            share = LIKELIHOODS.index(likelihood) / (len(LIKELIHOODS) - 1)
+            yield _row(DIAGNOSES, str(rank), diagnosis, share, verdict=likelihood)
 
 
-def _fact_row(case: Case, fact: str, variant: Variant) -> dict[str, object]:
-    kind, text = case.facts[fact]
-    scores, category = uniqueness(fact, case.clusters, variant=variant), case.categories.get(fact)
-    held = {
-        stance: json.dumps(sorted({c.diagnosis for c in case.clusters if c.stance == stance and fact in c.facts}))
-        for stance in ("supports", "refutes")
-    }
-    return {
-        **{"document": case.key, "fact": fact, "kind": kind, "text": text, "category": category, **held},
-        "uniqueness": max(scores) if scores else np.nan,
-        "score": fact_score(category, scores) if category and case.failure is None else np.nan,
-        "posterior_shift": np.nan,
-    }
+def _weight(case: Case, fact: str, variant: Variant) -> float | None:
+    category = case.categories.get(fact)
+    if category is None or case.failure is not None:
+        return None
+    return fact_score(category, uniqueness(fact, case.clusters, variant=variant))
 
 
-def omitted_rows(cases: Collection[Case], verdicts: Mapping[str, Verdicts], system: str) -> list[dict[str, object]]:
-    """OMITTED rows of one system's summaries; null for a fact without a verdict. ``verdicts`` are by document."""
-    rows: list[dict[str, object]] = []
-    for case in cases:
-        found = verdicts.get(case.key, {})
-        for fact in case.facts:
-            extent = found.get(fact)
-            omitted = extent is not None if fact in found else None
-            rows.append({"document": case.key, "system": system, "fact": fact, "omitted": omitted, "extent": extent})
-    return rows
+def _omitted_rows(case: Case, found: Extents, variant: Variant) -> list[Row]:
+    """Rows of one output: each fact of its source with what is omitted of it, without a value where no verdict is."""
+    return [
+        _row(
+            OMITTED,
+            fact,
+            text,
+            float(found[fact] is not None) if fact in found else None,
+            verdict=found.get(fact),
+            kind=kind,
+            weight=_weight(case, fact, variant),
+        )
+        for fact, (kind, text) in case.facts.items()
+    ]
 
 
-COLUMNS = ["document", "fact", "removed", "omitted"]
 REMOVAL_STREAM = 97
+REMOVED: Metrics = {
+    "removed_found": _alone("share of the facts removed from a summary that the judge then finds omitted"),
+    "kept_not_found": _alone("share of the facts kept in it that the judge still finds stated"),
+}
 
 
 async def corrupt_summaries(
-    writer: Ask,
-    judge: Ask,
-    facts: pd.DataFrame,
-    omitted: pd.DataFrame,
-    summaries: Mapping[str, str],
-    *,
-    remove: int,
-    seed: int,
+    writer: Ask, judge: Ask, verdicts: pd.DataFrame, summaries: Mapping[str, str], *, remove: int, seed: int
 ) -> tuple[pd.DataFrame, Unscored]:
-    """The facts that each summary states: whether they were removed, and whether the judge then finds them omitted.
+    """VERDICTS of the facts that each summary states: those removed (`REMOVED`) should be found omitted, others not.
 
-    Up to ``remove`` of the stated facts of a document are removed, a seeded draw that leaves at least one. ``facts`` is
-    FACTS, ``omitted`` OMITTED of the summaries as they were.
+    Up to ``remove`` of the stated facts of a document are removed, a seeded draw that leaves at least one.
+    ``verdicts`` are those of `judge` on the ``summaries`` as they were, and on their sources.
     """
-    kept = omitted[omitted["omitted"].eq(False).fillna(False)]
-    stated = {str(key): group.tolist() for key, group in kept.groupby("document")["fact"]}
-    cases = [case for case in cases_of(facts) if len(stated.get(case.key, [])) > 1 and case.key in summaries]
+    kept = verdicts[(verdicts["metric"] == OMITTED) & verdicts["value"].eq(0)]
+    condition = ", ".join(verdicts["condition"].unique())
+    stated = {str(key): group.tolist() for key, group in kept.groupby("document")["unit"]}
+    cases = [case for case in cases_of(verdicts) if len(stated.get(case.key, [])) > 1 and case.key in summaries]
     removed = {case.key: _draw(stated[case.key], remove, seed, case.key) for case in cases}
     calls = {case.key: _call(case, removed[case.key], summaries[case.key]) for case in cases}
     rewritten: dict[str, str]
     rewritten, unscored = await ask_texts(writer, calls, "without_facts")
     found, failures = await find_omissions(judge, [case for case in cases if case.key in rewritten], rewritten)
+    texts, about = {case.key: case.texts for case in cases}, {"system": "rewritten summaries", "condition": condition}
+    removed_found, kept_not_found = REMOVED
     rows = [
-        (key, fact, fact in removed[key], now[fact] is not None)
+        {"document": key, **about, **_row(metric, fact, texts[key][fact], float((now[fact] is not None) == gone))}
         for key, now in sorted(found.items())
         for fact in stated[key]
         if fact in now
+        for gone in [fact in removed[key]]
+        for metric in [removed_found if gone else kept_not_found]
     ]
-    table = pd.DataFrame(rows, columns=COLUMNS).astype({"document": "str", "fact": "str"})
     failed = [{**row, "step": f"{row['step']} of the rewritten summary"} for row in failures]
-    return table, [*unscored, *failed]
+    return verdict_table(rows, judge=judge.label), [*unscored, *failed]
 
 
 def _draw(stated: Sequence[str], remove: int, seed: int, document: str) -> set[str]:
@@ -270,13 +350,3 @@ def _call(case: Case, removed: set[str], summary: str) -> Call:
     facts = fact_lines({fact: text for fact, text in case.texts.items() if fact in removed})
     messages = render(__package__, "without_facts", facts=facts, summary=summary)
     return Call(f"{case.key}/without_facts", messages, least_tokens=tokens_needed(summary, times=1))
-
-
-def corruption_rows(table: pd.DataFrame, **about: Any) -> pd.DataFrame:
-    """Share of the removed facts found omitted, and of the kept facts not found omitted, over documents."""
-    rows = []
-    for metric, removed in (("removed_found", True), ("kept_not_found", False)):
-        chosen = table[table["removed"] == removed]
-        shares = (chosen["omitted"] == removed).groupby(chosen["document"]).mean()
-        rows.append(mean_row(metric, shares.to_numpy(dtype=float), system="rewritten summaries"))
-    return metric_table(rows, stage=STAGE, item="all", **about)

@@ -13,16 +13,23 @@ import numpy as np
 import pandas as pd
 
 from tasks.measures.med_omit.fact_score import CATEGORIES
+from tasks.measures.med_omit.judging import GRADED
 from tasks.network.graph import NetworkDefinition
 from tasks.network.inference import posterior
 from tasks.statistics.agreement import correlation_interval
 from tasks.statistics.metric_rows import mean_row, metric_row, metric_table
 
+MEANINGS = {
+    "posterior_shift": "largest change of a diagnosis' probability (total variation) when the fact is left out, mean",
+    "importance_kendall": "Kendall's tau-b between the judge's importance and the network's",
+    "importance_spearman": "Spearman's rho between the judge's importance and the network's",
+}
+
 
 def symptoms_of_facts(facts: pd.DataFrame, spans: pd.DataFrame) -> dict[tuple[str, str], frozenset[str]]:
     """Map each (document, fact) to the symptoms it states: those with a span of the note whose text occurs in the fact.
 
-    ``facts`` is the FACTS table of our notes, ``spans`` the SPANS table.
+    ``facts`` are VERDICTS on the facts of our notes, ``spans`` the SPANS table.
     """
     normal = spans[spans["version"] == "normal"]
     by_record: dict[str, list[tuple[str, str]]] = {}
@@ -32,7 +39,7 @@ def symptoms_of_facts(facts: pd.DataFrame, spans: pd.DataFrame) -> dict[tuple[st
     for row in facts.itertuples():
         fact = _normalised(row.text)
         spans_of_note = by_record.get(row.document, [])
-        stated[row.document, row.fact] = frozenset(name for name, text in spans_of_note if _normalised(text) in fact)
+        stated[row.document, row.unit] = frozenset(name for name, text in spans_of_note if _normalised(text) in fact)
     return stated
 
 
@@ -41,23 +48,25 @@ def _normalised(text: str) -> str:
 
 
 def add_posterior_shift(
-    facts: pd.DataFrame,
+    verdicts: pd.DataFrame,
     stated: Mapping[tuple[str, str], frozenset[str]],
     prompts: pd.DataFrame,
     network: NetworkDefinition,
     diagnoses: Sequence[str],
 ) -> pd.DataFrame:
-    """FACTS with ``posterior_shift`` (0-1) filled in for facts that state a symptom."""
+    """VERDICTS with the shift (0-1) as truth of the grades of facts that state a symptom."""
+    facts = verdicts[verdicts["metric"] == GRADED]
     values = {str(record): json.loads(text) for record, text in zip(prompts["record"], prompts["values"], strict=True)}
     queries = _queries(facts, stated, values)
     if not queries:
-        return facts
+        return verdicts
     full = {name: _posteriors(network, [query[2] for query in queries], name) for name in diagnoses}
     without = {name: _posteriors(network, [query[3] for query in queries], name) for name in diagnoses}
     shifts = np.max([np.abs(full[name] - without[name]).sum(axis=1) / 2 for name in diagnoses], axis=0)
     by_fact = {(document, fact): float(shift) for (document, fact, _, _), shift in zip(queries, shifts, strict=True)}
-    keys = zip(facts["document"], facts["fact"], strict=True)
-    return facts.assign(posterior_shift=[by_fact.get(key, float("nan")) for key in keys])
+    keys = zip(facts["document"], facts["unit"], strict=True)
+    truth = pd.Series([by_fact.get(key, float("nan")) for key in keys], facts.index, dtype=float)
+    return verdicts.assign(truth=truth.reindex(verdicts.index))
 
 
 Evidence = dict[str, str]
@@ -70,7 +79,7 @@ def _queries(
     found = []
     for document, group in facts.groupby("document", sort=True):
         known = values.get(str(document), {})
-        listed = {fact: stated[str(document), fact] & known.keys() for fact in group["fact"]}
+        listed = {fact: stated[str(document), fact] & known.keys() for fact in group["unit"]}
         every = frozenset().union(*listed.values())
         for fact, symptoms in listed.items():
             if not symptoms:
@@ -99,11 +108,12 @@ def _prior(network: NetworkDefinition, target: str, rows: int) -> np.ndarray:
     return np.tile(np.asarray(posterior(network, pd.DataFrame(index=range(1)), target)), (rows, 1))
 
 
-def agreement_rows(facts: pd.DataFrame, **about: Any) -> pd.DataFrame:
+def agreement_rows(verdicts: pd.DataFrame, **about: Any) -> pd.DataFrame:
     """Agreement of the judge's categories with the exact importance: rank correlations, and mean shift by category."""
-    known = facts[facts["posterior_shift"].notna() & facts["category"].notna()]
-    ranks = known["category"].map({name: rank for rank, name in enumerate(CATEGORIES)}).to_numpy(dtype=float)
-    shifts = known["posterior_shift"].to_numpy(dtype=float)
+    facts = verdicts[verdicts["metric"] == GRADED]
+    known = facts[facts["truth"].notna() & facts["verdict"].notna()]
+    ranks = known["verdict"].map({name: rank for rank, name in enumerate(CATEGORIES)}).to_numpy(dtype=float)
+    shifts = known["truth"].to_numpy(dtype=float)
     rows = []
     for kind in ("kendall", "spearman"):
         found = correlation_interval(ranks, shifts, kind, clusters=known["document"])
@@ -112,4 +122,4 @@ def agreement_rows(facts: pd.DataFrame, **about: Any) -> pd.DataFrame:
         mean_row("posterior_shift", shifts[ranks == rank], clusters=known["document"][ranks == rank], item=name)
         for rank, name in enumerate(CATEGORIES)
     ]
-    return metric_table(rows, system="judge's importance", unscored=int(facts["category"].isna().sum()), **about)
+    return metric_table(rows, system="judge's importance", unscored=int(facts["verdict"].isna().sum()), **about)

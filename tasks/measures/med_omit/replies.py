@@ -11,7 +11,7 @@ which are then unscored.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator, model_validator
 
@@ -106,6 +106,7 @@ AnyCase = BeforeValidator(_lower)
 class Facts(Reply):
     """Single facts of the text: medical ones, ones on access to care or social circumstances, and all others."""
 
+    lists: ClassVar[bool] = True
     medical: list[str]
     access_and_social: list[str]
     other: list[str]
@@ -122,6 +123,7 @@ class Diagnosis(Reply):
 class Differential(Reply):
     """Possible diagnoses, most likely first, at most ten."""
 
+    lists: ClassVar[bool] = True
     diagnoses: list[Diagnosis]
 
 
@@ -155,6 +157,7 @@ class FactCategory(Reply):
 class Importances(Reply):
     """A category for every fact."""
 
+    lists: ClassVar[bool] = True
     facts: list[FactCategory]
 
     @model_validator(mode="after")
@@ -188,6 +191,7 @@ class Evidence(Reply):
 class EvidenceClusters(Reply):
     """The facts that are evidence for every diagnosis, or against it, as asked."""
 
+    lists: ClassVar[bool] = True
     clusters: list[Evidence]
 
     @model_validator(mode="after")
@@ -211,6 +215,7 @@ class Mechanism(Reply):
 class Mechanisms(Reply):
     """The facts grouped by kind and mechanism; every fact in one group or more."""
 
+    lists: ClassVar[bool] = True
     groups: list[Mechanism]
 
     @model_validator(mode="after")

@@ -1,29 +1,37 @@
 """Has questions answered from texts, and a judge decide whether the answers match the right choice (EHRNoteQA).
 
-Answers are given as multiple choice and in free text (Sections 4 and 4.1), and judged several times (Appendix A.3).
-Planted answers, whose correct verdict is known, measure the judge alone.
+Answers are given as multiple choice and in free text (Sections 4 and 4.1), and judged several times (Appendix A.3); the
+letter that a multiple-choice answer names is compared with the right one. Planted answers, whose correct verdict is
+known, measure the judge alone.
 """
 
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from schemas.params.measures import NoteQa
-from schemas.tables.columns import typed
-from schemas.tables.note_qa import ANSWERS, JUDGEMENTS, LETTERS, PLANTED
+from schemas.params.measures import ANSWERER, NoteQa
+from schemas.tables.note_qa import LETTERS
 from tasks.llm.ask_all import Unscored, ask_texts
 from tasks.llm.calls import Ask, Call, unscored_row
 from tasks.llm.prompts import render
+from tasks.measures.measure import LOST, verdict_table
 from tasks.measures.note_qa.patients import NO_NOTES, texts_by_patient
 from tasks.measures.note_qa.truth_questions import Wording
 from tasks.text.final_answer import final_letter
+from tasks.texts.document import WHOLE
 
-JUDGED = ["patient", "question", "version", "form", "variant", "output"]
-"""Columns of the outputs that are judged."""
+SCORE, ACCURACY = "score", "accuracy"
+"""Metrics of verdicts on answers: by the judge, and by the letter that a multiple-choice answer names."""
+PLANTED = "planted"
+"""System and version of planted answers."""
+ANSWERS = ["patient", "question", "version", "form", "output", "letter"]
+"""Columns of answers. A failed one has no output; letter: the choice that a multiple-choice answer names, if any."""
+CASES = ["patient", "question", "form", "variant", "output", "right"]
+"""Columns of planted answers."""
 Protocol = Literal["vignette", "paper"]
 """Whose judging: that of the project, or of the paper (`tasks.measures.note_qa.protocol`)."""
 _STREAM = 803
@@ -37,13 +45,13 @@ def forms(params: NoteQa) -> list[str]:
 async def answer_questions(
     questions: pd.DataFrame, notes: pd.DataFrame, params: NoteQa, ask: Ask
 ) -> tuple[pd.DataFrame, Unscored]:
-    """Ask every question with each version of the notes, in each form: ANSWERS, and what is unscored.
+    """Ask every question with each version of the notes, in each form: `ANSWERS`, and what is unscored.
 
-    A multiple-choice answer whose letter cannot be read is unscored by its letter, neither right nor wrong. It stays in
-    ANSWERS, since the judge may understand it.
+    A multiple-choice answer whose letter cannot be read is unscored by its letter, neither right nor wrong. The judge
+    may understand it.
     """
     answers, failed = await answer_from(questions, texts_by_patient(notes), params.versions, forms(params), ask)
-    chosen = answers[answers["form"] == "multiple_choice"]
+    chosen = answers[answers["form"].eq("multiple_choice") & answers["output"].notna()]
     unread = [
         unscored_row(row.question, f"note_qa/letter/{row.form}/{row.version}", "no last line with a letter", row.output)
         for row in chosen[chosen["letter"].isna()].itertuples()
@@ -58,9 +66,9 @@ async def answer_from(
     forms: Sequence[str],
     ask: Ask,
 ) -> tuple[pd.DataFrame, Unscored]:
-    """Ask every question with each text of its patient, in each form: ANSWERS, and the failed calls.
+    """Ask every question with each text of its patient, in each form: `ANSWERS`, and the failed calls.
 
-    ``texts``: notes by patient and version, as `notes_text` gives them. Versions need not be those of ANSWERS.
+    ``texts``: notes by patient and version, as `notes_text` gives them.
     """
     rows = {row["question"]: row for row in questions.sort_values("question").to_dict("records")}
     calls = {
@@ -74,11 +82,11 @@ async def answer_from(
         ask, calls, lambda key: f"note_qa/answer/{key[2]}/{key[1]}", lambda text: text if text.strip() else None
     )
     answers = []
-    for (name, version, form), text in found.items():
-        letter = final_letter(text) if form == "multiple_choice" else None
-        known = {"patient": rows[name]["patient"], "question": name, "version": version, "form": form}
-        answers.append({**known, "output": text, "letter": letter, "provenance": ask.label})
-    return typed(answers, ANSWERS), unscored
+    for name, version, form in calls:
+        text = found.get((name, version, form))
+        letter = final_letter(text) if text is not None and form == "multiple_choice" else None
+        answers.append((rows[name]["patient"], name, version, form, text, letter))
+    return pd.DataFrame(answers, columns=ANSWERS), unscored
 
 
 def _call(row: Mapping, version: str, form: str, notes: str) -> Call:
@@ -98,20 +106,53 @@ _VERDICT = re.compile(
 
 
 async def judge_outputs(
-    outputs: pd.DataFrame, questions: pd.DataFrame, takes: int, ask: Ask, protocol: Protocol = "vignette"
+    outputs: pd.DataFrame,
+    questions: pd.DataFrame,
+    takes: int,
+    ask: Ask,
+    protocol: Protocol = "vignette",
+    answerer: str = ANSWERER,
 ) -> tuple[pd.DataFrame, Unscored]:
-    """Judge ``outputs`` (columns JUDGED) ``takes`` times: JUDGEMENTS, and what could not be judged.
+    """VERDICTS on answers (`ANSWERS`) of an answerer and on planted ones (`CASES`), and what could not be judged.
 
     Each take sends the same messages with another sample index. A reply that begins with neither yes nor no is
-    unscored.
+    unscored. The document of a verdict is the question, with the variant of a planted answer; its unit is the take.
     """
     by_id = questions.set_index("question").to_dict("index")
+    given = [
+        _with_truth(row, by_id[row["question"]], answerer)
+        for row in outputs.astype(object).where(outputs.notna(), None).to_dict("records")
+    ]
     keys = ["question", "form", "version", "variant"]
-    wanted = {(*(row[name] for name in keys), take): row for row in outputs.to_dict("records") for take in range(takes)}
+    wanted = {(*(row[name] for name in keys), take): row for row in given if row["output"] for take in range(takes)}
     calls = {key: judge_call(row, by_id[row["question"]], key[-1], protocol) for key, row in wanted.items()}
-    verdicts, unscored = await ask_texts(ask, calls, _judge_step, verdict_of, "neither yes nor no")
-    judged = [{**wanted[key], "take": key[-1], "verdict": verdict} for key, verdict in verdicts.items()]
-    return typed([{**row, "provenance": ask.label} for row in judged], JUDGEMENTS), unscored
+    found, unscored = await ask_texts(ask, calls, _judge_step, verdict_of, "neither yes nor no")
+    rows: list[dict[str, Any]] = []
+    for row in given:
+        about = {"document": row["document"], "system": row["system"], "item": WHOLE, "text": row["output"] or ""}
+        about["condition"] = f"{row['form']}/{row['version']}"
+        if row["kind"] is None and row["form"] == "multiple_choice":
+            by_letter = {"metric": ACCURACY, "unit": "letter", "verdict": row["letter"], "judge": "letter"}
+            rows.append({**about, **by_letter, "value": row["right"]})
+        about |= {"metric": SCORE, "truth": row["truth"], "kind": row["kind"]}
+        for take in range(takes) if row["output"] else [LOST]:
+            value = found.get((*(row[name] for name in keys), take))
+            rows.append({**about, "unit": str(take), "value": value})
+    return verdict_table(rows, judge=ask.label), unscored
+
+
+def _with_truth(row: dict[Any, Any], question: Mapping, answerer: str) -> dict[Any, Any]:
+    """An answer or planted answer with what identifies its verdicts, whether it is right, and the truth of the judge.
+
+    Whether an answer is right is certain for the letter of a question whose right answer follows from the record.
+    """
+    name, variant = row["question"], row.get("variant")
+    if variant is not None:
+        planted = {"document": f"{name} {variant}", "system": PLANTED, "version": PLANTED, "kind": variant}
+        return {**row, **planted, "truth": row["right"]}
+    right = None if row["letter"] is None else row["letter"] == question["answer"]
+    known = {"right": right, "truth": right if question["origin"] == "truth" else None, "kind": None}
+    return {**row, **known, "document": name, "system": answerer, "variant": "answer"}
 
 
 def _judge_step(key: tuple[object, ...]) -> str:
@@ -147,7 +188,7 @@ REFUSAL = "I am unable to answer this question."
 def planted_answers(
     questions: pd.DataFrame, wordings: Mapping[str, Sequence[Wording]], n: int, *, free_text: bool, seed: int
 ) -> pd.DataFrame:
-    """Right and wrong answers (PLANTED) to ``n`` random questions with known truth.
+    """Right and wrong answers (`CASES`) to ``n`` random questions with known truth.
 
     Answers use the wording of a choice and another wording; for multiple choice also the letter alone. Wrong answers
     name a wrong choice. A refusal is planted as a wrong answer to answerable questions only, since its verdict on the
@@ -163,8 +204,8 @@ def planted_answers(
         wrong = int(rng.choice([i for i in range(len(LETTERS)) if i != right]))
         for form, variant, output, is_right in _variants(choices, right, wrong, free_text, row.answerable):
             rows.append((row.patient, row.question, form, variant, output, is_right))
-    frame = typed(pd.DataFrame(rows, columns=list(PLANTED.columns)), PLANTED)
-    return frame.sort_values(["question", "form", "variant"], ignore_index=True)
+    found = pd.DataFrame(rows, columns=CASES)
+    return found.sort_values(["question", "form", "variant"], ignore_index=True)
 
 
 def _variants(

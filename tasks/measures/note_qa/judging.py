@@ -2,57 +2,99 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
 from schemas.params.measures import NoteQa
 from schemas.tables.columns import typed
-from schemas.tables.evaluate import ANSWERED
 from schemas.tables.note_qa import LETTERS, PATIENT_NOTES
 from tasks.llm.calls import Asks, unscored_table
-from tasks.measures.note_qa.answering import answer_from, forms, judge_outputs
+from tasks.measures.measure import LOST, Metric, Metrics, verdict_table
+from tasks.measures.note_qa.answering import SCORE, answer_from, forms, judge_outputs
 from tasks.measures.note_qa.patients import notes_text, token_counter
-from tasks.measures.note_qa.questions import generated_questions, question_row, question_table
-from tasks.statistics.metric_rows import mean_row, metric_table
+from tasks.measures.note_qa.questions import generated_questions, patient_of, question_row, question_table
 from tasks.texts.document import SOURCE, WHOLE, Document, Tables
 
-STAGE, CONDITION = "note_qa", "questions"
-METRICS = {"free_text": "qa_free_text", "multiple_choice": "qa_multiple_choice"}
-KEY = ["document", "system", "question", "form"]
+NAME = "note_qa"
+QA = {"free_text": "qa_free_text", "multiple_choice": "qa_multiple_choice"}
+"""Metric by form."""
+METRICS: Metrics = {
+    "qa_free_text": Metric(
+        pooled=False,
+        compared=True,
+        label="questions",
+        meaning="share of questions about the source that are answered rightly from the output, in own words",
+    ),
+    "qa_multiple_choice": Metric(
+        pooled=False, compared=True, judged=False, label="questions, choices", meaning="the same with five choices"
+    ),
+}
 Row = dict[str, str | None]
 
 
-async def judge(
-    ask: Asks, documents: Sequence[Document], expected: Sequence[str], params: NoteQa, *, seed: int
-) -> Tables:
-    """Tables answered (ANSWERED), unasked (document of each question that could not be generated) and unscored.
+@dataclass(frozen=True)
+class Questions:
+    """The measure: answers from the outputs of ``systems``, which every document should have, and from the sources.
 
     The annotator generates questions from the sources of documents that have none of their own. The answerer sees an
     output as it is (citation marks have to be taken out before), or the source, whose score is what a complete output
-    can reach. The judge compares its answers with the right ones, ``params.judge_takes`` times. Questions without
-    choices are asked in free text. ``expected``: systems of which every document should have an output.
+    can reach. The judge compares its answers with the right ones, ``judge_takes`` times: the value of a verdict is the
+    share of takes that accept the answer. Questions without choices are asked in free text. A document whose questions
+    could not be generated has failed verdicts of all systems.
     """
-    notes = source_notes(documents, params)
-    lacking = {document.id for document in documents if document.questions is None}
-    own = own_questions(documents, notes, params)
-    generated, unasked = question_table([]), list[dict[str, str | None]]()
-    if lacking:
-        own_notes = notes[notes["patient"].isin(lacking)]
-        generated, unasked = await generated_questions(own_notes, params, ask("annotator"), seed=seed)
-    texts = _answered_texts(documents, notes)
-    versions = list(dict.fromkeys([SOURCE, *(version for _, version in texts)]))
-    chosen, failed = await answer_from(generated, texts, versions, forms(params), ask("answerer"))
-    free, more = await answer_from(own, texts, versions, ["free_text"], ask("answerer"))
-    answers, questions = pd.concat([chosen, free], ignore_index=True), pd.concat([generated, own], ignore_index=True)
-    judged, unjudged = await judge_outputs(
-        answers.assign(variant="answer"), questions, params.judge_takes, ask("judge")
-    )
-    return {
-        "answered": _answered_table(questions, answers, judged, [SOURCE, *expected], params),
-        "unasked": pd.DataFrame({"document": [_of_document(row)["record"] for row in unasked]}, dtype="str"),
-        "unscored": unscored_table([*map(_of_system, [*failed, *more, *unjudged]), *map(_of_document, unasked)]),
-    }
+
+    systems: Sequence[str]
+    params: NoteQa
+    seed: int
+    name: str = NAME
+    metrics: Metrics = field(default_factory=lambda: METRICS)
+    table: str = "answers"
+
+    async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
+        """Ask, answer and judge: the tables verdicts (unit: the question's id), questions (QUESTIONS) and unscored."""
+        params, notes = self.params, source_notes(documents, self.params)
+        lacking = {document.id for document in documents if document.questions is None}
+        own = own_questions(documents, notes, params)
+        generated, unasked = question_table([]), list[Row]()
+        if lacking:
+            own_notes = notes[notes["patient"].isin(lacking)]
+            generated, unasked = await generated_questions(own_notes, params, ask("annotator"), seed=self.seed)
+        texts = _answered_texts(documents, notes)
+        versions = list(dict.fromkeys([SOURCE, *(version for _, version in texts)]))
+        chosen, failed = await answer_from(generated, texts, versions, forms(params), ask("answerer"))
+        free, more = await answer_from(own, texts, versions, ["free_text"], ask("answerer"))
+        answers = pd.concat([chosen, free], ignore_index=True)
+        questions, judge = pd.concat([generated, own], ignore_index=True), ask("judge")
+        judged, unjudged = await judge_outputs(answers, questions, params.judge_takes, judge)
+        rows = self._rows(questions, answers, judged)
+        for document in dict.fromkeys(_of_document(row)["record"] for row in unasked):
+            rows += [self._row(document, system, form, LOST) for system in self._answered for form in forms(params)]
+        unscored = unscored_table([*map(_of_system, [*failed, *more, *unjudged]), *map(_of_document, unasked)])
+        return {"verdicts": verdict_table(rows, judge=judge.label), "questions": questions, "unscored": unscored}
+
+    @property
+    def _answered(self) -> list[str]:
+        return [SOURCE, *self.systems]
+
+    def _rows(self, questions: pd.DataFrame, answers: pd.DataFrame, judged: pd.DataFrame) -> list[dict[str, Any]]:
+        """Verdicts on the answers to all questions, in each form and from each system."""
+        shares = judged[judged["metric"] == SCORE].groupby(["document", "condition"])["value"].mean().to_dict()
+        given = answers.set_index(["question", "version", "form"])["output"].dropna().to_dict()
+        rows = []
+        for name, patient, choices in questions[["question", "patient", "choices"]].itertuples(index=False):
+            for form in forms(self.params) if len(json.loads(choices)) > 1 else ["free_text"]:
+                for system in self._answered:
+                    found = given.get((name, system, form), ""), shares.get((name, f"{form}/{system}"))
+                    rows.append(self._row(patient, system, form, name, *found))
+        return rows
+
+    def _row(
+        self, document: str | None, system: str, form: str, unit: str, text: str = "", value: float | None = None
+    ) -> dict[str, Any]:
+        about = {"document": document, "system": system, "condition": "questions", "item": WHOLE}
+        return {**about, "metric": QA[form], "unit": unit, "text": text, "value": value}
 
 
 def source_notes(documents: Iterable[Document], params: NoteQa) -> pd.DataFrame:
@@ -94,32 +136,9 @@ def _answered_texts(documents: Sequence[Document], notes: pd.DataFrame) -> dict[
     return found
 
 
-def _answered_table(
-    questions: pd.DataFrame,
-    answers: pd.DataFrame,
-    judged: pd.DataFrame,
-    systems: Sequence[str],
-    params: NoteQa,
-) -> pd.DataFrame:
-    """ANSWERED: the share of takes that accept each answer; null without an answer or a verdict."""
-    shares = judged.groupby(["question", "version", "form"])["verdict"].mean().to_dict()
-    given = answers.set_index(["question", "version", "form"])["output"].to_dict()
-    rows = []
-    for asked in questions.to_dict("records"):
-        choices = json.loads(asked["choices"])
-        right = choices[LETTERS.index(asked["answer"])]
-        for system in systems:
-            for form in forms(params) if len(choices) > 1 else ["free_text"]:
-                key = (asked["question"], system, form)
-                known = {"document": asked["patient"], "system": system, "question": asked["question"], "form": form}
-                found = {"answer": given.get(key), "score": shares.get(key)}
-                rows.append({**known, "wording": asked["wording"], "right": right, **found})
-    return typed(rows, ANSWERED).sort_values(KEY, ignore_index=True)
-
-
 def _of_document(row: Row) -> Row:
-    """An unscored row with the document in place of its question, whose name is ``DOCUMENT/origin/NUMBER``."""
-    return {**row, "record": str(row["record"]).rsplit("/", 2)[0]}
+    """An unscored row with the document in place of its question."""
+    return {**row, "record": patient_of(str(row["record"]))}
 
 
 def _of_system(row: Row) -> Row:
@@ -130,30 +149,3 @@ def _of_system(row: Row) -> Row:
     _, step, form, system = str(row["step"]).split("/", 3)
     system = system.rsplit("/", 2)[0] if step == "judge" else system
     return {**_of_document(row), "step": f"{step}/{form} of {system}"}
-
-
-def document_scores(answered: pd.DataFrame) -> pd.DataFrame:
-    """Mean score of each document's questions: columns document, system, metric, value."""
-    known = answered.dropna(subset=["score"])
-    scores = known.groupby(["document", "system", "form"], sort=True)["score"].mean().reset_index(name="value")
-    return scores.assign(metric=scores["form"].map(METRICS)).drop(columns="form")
-
-
-def score_rows(answered: pd.DataFrame) -> pd.DataFrame:
-    """Columns of DOCUMENT_SCORES but for the record, of the systems' outputs."""
-    scores = document_scores(answered[answered["system"] != SOURCE])
-    return scores.assign(condition=CONDITION, item=WHOLE, stage=STAGE)
-
-
-def metric_rows(answered: pd.DataFrame, unasked: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
-    """METRICS: mean over documents by system, with the source as one more system, and the number of unscored documents.
-
-    A document whose questions could not be generated (``unasked``) is unscored for all systems.
-    """
-    scores, rows = document_scores(answered), []
-    for (system, form), group in answered.groupby(["system", "form"], sort=True):
-        mine = scores[(scores["system"] == system) & (scores["metric"] == METRICS[form])]
-        expected = {*group["document"], *unasked["document"]}
-        unscored = len(expected - set(mine["document"]))
-        rows.append(mean_row(METRICS[form], mine["value"], system=system, unscored=unscored))
-    return metric_table(rows, stage=STAGE, condition=CONDITION, item=WHOLE, seed=seed, provenance=provenance)

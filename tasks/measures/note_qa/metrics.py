@@ -1,38 +1,111 @@
-"""Scores of question answering: judged (per take, mean and deviation, ranking of systems) and against known truth.
+"""Figures of note question answering: judged (per take, mean and deviation, ranking of systems) and by known truth.
 
 EHRNoteQA, Section 4: Table 4 prints scores of repeated judging, Table 6 the stability of the ranking over takes.
 """
 
 import json
+from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from schemas.tables.note_qa import LETTERS
-from tasks.measures.note_qa.questions import question_rows
+from tasks.measures.measure import Metric, Metrics, figures, scores
+from tasks.measures.note_qa.answering import ACCURACY, PLANTED, SCORE
+from tasks.measures.note_qa.questions import patient_of, question_rows
 from tasks.measures.note_qa.truth_questions import UNKNOWN
 from tasks.statistics.agreement import correlation_interval
-from tasks.statistics.intervals import mean_interval
-from tasks.statistics.metric_rows import (
-    Row,
-    bounds_rows,
-    detection_rows,
-    mean_row,
-    metric_row,
-    metric_table,
-    score_table,
-    statistic_row,
-)
+from tasks.statistics.metric_rows import Row, detection_rows, metric_row, metric_table, score_table, statistic_row
+
+METRICS: Metrics = {SCORE: Metric(pooled=False), ACCURACY: Metric(pooled=False)}
+"""Share of right answers, by the judge (mean over its takes) and by the letter that a multiple-choice answer names."""
 
 
-def take_scores(judgements: pd.DataFrame) -> pd.Series:
-    """Share of answers judged right, a take; verdicts of one system and form (columns take, verdict).
+def question_metrics(
+    questions: pd.DataFrame, notes: pd.DataFrame, verdicts: pd.DataFrame, *, stage: str, seed: int, provenance: str
+) -> pd.DataFrame:
+    """METRICS on the answerers (judged and against known truth), the judge, rank stability and the choices.
 
-    Table 4 prints it in percent.
+    ``verdicts``: those of `judge_outputs`. Conditions are ``form/version``. Version "none", without notes, is a
+    control: it shows to what extent the choices alone give the answer away.
     """
-    return judgements.groupby("take")["verdict"].mean()
+    shared: dict[str, Any] = {"stage": stage, "seed": seed, "provenance": provenance}
+    answers = verdicts[verdicts["system"] != PLANTED]
+    judged = answers[answers["metric"] == SCORE].dropna(subset="value")
+    cases = verdicts[(verdicts["metric"] == SCORE) & verdicts["truth"].notna()]
+    tables = [
+        figures(one, METRICS, clusters=patient_of, **shared)
+        for one in (by_group(answers, questions), agreements(cases))
+    ]
+    rows = [
+        *_take_rows(judged, questions),
+        *_rank_rows(judged),
+        *refusal_rows(answers, questions, seed=seed),
+        *detected_rows(cases, seed=seed),
+        *question_rows(questions, notes),
+    ]
+    return pd.concat([*tables, metric_table(rows, **shared)], ignore_index=True)
+
+
+def question_scores(verdicts: pd.DataFrame, notes: pd.DataFrame) -> pd.DataFrame:
+    """Scores of single questions as SCORES rows: ``item`` is the question, ``record`` the patient's last record."""
+    last = notes[notes["version"] == "normal"].sort_values("position").groupby("patient")["note_id"].last()
+    found = scores(verdicts[verdicts["system"] != PLANTED], {SCORE: METRICS[SCORE]})
+    record = found["document"].map(patient_of).map(last)
+    return score_table(found.assign(item=found["document"], record=record))
+
+
+def by_group(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
+    """The verdicts on answers, and those of each group of questions once more with the group as item.
+
+    Groups by place leave out unanswerable questions, which have no evidence.
+    """
+    parts = [answers]
+    for metric, form, groups in _groups(questions):
+        own = answers[answers["metric"].eq(metric) & answers["condition"].str.startswith(form)]
+        parts.append(own.assign(item=own["document"].map(groups)).dropna(subset="item"))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _groups(questions: pd.DataFrame) -> Iterator[tuple[str, str, pd.Series]]:
+    """Metric, form (beginning of the condition), and the group of each question by id, null of those in no group."""
+    table = questions.set_index("question")
+    answerable = table["answerable"].astype(bool)
+    table["answerable"] = answerable.map({True: "true", False: "false"})
+
+    def named(*columns: str) -> pd.Series:
+        values = zip(*(table[name] for name in columns), strict=True)
+        names = [", ".join(map(" ".join, zip(columns, map(str, one), strict=True))) for one in values]
+        return pd.Series(names, table.index, dtype="str")
+
+    known = pd.Series(np.where(answerable, "answerable", "unanswerable"), table.index, dtype="str")
+    yield from ((SCORE, "", named(column)) for column in ("origin", "notes", "level"))
+    yield from ((ACCURACY, "", named(column)) for column in ("origin", "kind"))
+    yield ACCURACY, "", known.where(table["origin"] == "truth")
+    if "place" in table:  # questions about time
+        yield ACCURACY, "", named("level")
+        yield from ((SCORE, "free_text", named(column)) for column in ("kind", "answerable"))
+        for metric, form in ((ACCURACY, ""), (SCORE, "free_text")):
+            yield metric, form, named("place").where(answerable)
+            yield metric, form, named("level", "place").where(answerable)
+
+
+def _take_rows(judged: pd.DataFrame, questions: pd.DataFrame) -> list[Row]:
+    """Scores by take and their deviation (Table 4), and the effect of the notes, by answerer and condition."""
+    rows: list[Row] = []
+    for (system, condition), own in judged.groupby(["system", "condition"]):
+        keys: Row = {"system": system, "condition": condition}
+        takes = own.groupby("unit")["value"].agg(["mean", "size"])
+        _, deviation = mean_and_deviation(takes["mean"])
+        rows.append(metric_row("score_std_over_takes", deviation, n=len(takes), item="all", **keys))
+        rows += [metric_row(SCORE, mean, n=n, item=f"take {take}", **keys) for take, mean, n in takes.itertuples()]
+        by_question = own.groupby("document")["value"].mean().rename("score").rename_axis("question")
+        scored = by_question.reset_index().merge(questions, on="question")
+        rows += [{**row, **keys} for row in effect_rows(scored)]
+    return rows
 
 
 def mean_and_deviation(takes: npt.ArrayLike) -> tuple[float, float]:
@@ -44,171 +117,13 @@ def mean_and_deviation(takes: npt.ArrayLike) -> tuple[float, float]:
     return float(array.mean()), float(array.std(ddof=1)) if array.size > 1 else np.nan
 
 
-def take_ranks(scores: pd.DataFrame) -> pd.DataFrame:
-    """Rank of each system (row) in each take (column): 1 is best, tied systems share the smallest rank."""
-    return scores.rank(ascending=False, method="min").astype(int)
-
-
-def mode_ranks(ranks: pd.DataFrame) -> pd.Series:
-    """Each system's most frequent rank over takes; of equally frequent ranks, the best."""
-    return ranks.mode(axis=1)[0].astype(int).rename("mode_rank")
-
-
-def rank_changes(ranks: pd.DataFrame, gold: pd.Series) -> int:
-    """Sum over systems and takes of the absolute difference between rank and gold rank (Section 4.1)."""
-    return int(ranks.sub(gold, axis=0).abs().to_numpy().sum())
-
-
-def note_qa_metrics(
-    questions: pd.DataFrame,
-    notes: pd.DataFrame,
-    answers: pd.DataFrame,
-    planted: pd.DataFrame,
-    judgements: pd.DataFrame,
-    unscored: pd.DataFrame,
-    *,
-    seed: int,
-    provenance: str,
-    stage: str = "note_qa",
-) -> pd.DataFrame:
-    """METRICS rows on the answerer (judged and against known truth), the judge, rank stability and the choices.
-
-    Conditions are ``form/version``. Version "none", without notes, is a control: it shows to what extent the choices
-    alone give the answer away.
-    """
-    truth = set(questions.loc[questions["origin"] == "truth", "question"])
-    rows: list[Row] = []
-    for (form, version), known in answers.groupby(["form", "version"]):
-        judged = judgements[(judgements["form"] == form) & (judgements["version"] == version)]
-        missing = missing_answers(unscored, str(form), str(version))
-        answerer, judge = answerer_table(known, judged, questions, unscored, seed=seed), []
-        if form == "multiple_choice":
-            own = known[known["question"].isin(truth)]
-            judge = judge_on_answers_rows(judged, own, questions)
-        rows += _of(answerer, system="answerer", condition=f"{form}/{version}")
-        rows += _of(judge, system="judge", condition=f"{form}/{version}", unscored=missing)
-    for form, group in judgements.groupby("form"):
-        missing = missing_answers(unscored, str(form), "planted")
-        planted_rows = judge_rows(group, planted, seed=seed)
-        rows += _of(planted_rows, system="judge", condition=f"{form}/planted", unscored=missing)
-        rows += _of(_stability_rows(group), system="all systems", condition=form)
-    rows += question_rows(questions, notes)
-    return metric_table(rows, stage=stage, seed=seed, provenance=provenance)
-
-
-def answerers_metrics(
-    questions: pd.DataFrame,
-    notes: pd.DataFrame,
-    answers: pd.DataFrame,
-    judgements: pd.DataFrame,
-    unscored: pd.DataFrame,
-    *,
-    stage: str,
-    seed: int,
-    provenance: str,
-) -> pd.DataFrame:
-    """METRICS rows of each system, of the ranking over takes, and of the questions.
-
-    ``answers`` and ``judgements`` are SYSTEM_ANSWERS and SYSTEM_JUDGEMENTS. The steps of ``unscored`` end with the name
-    of the system.
-    """
-    rows: list[Row] = []
-    for (system, form, version), known in answers.groupby(["system", "form", "version"]):
-        own = unscored[unscored["step"].str.endswith(f"/{system}")]
-        wanted = {"system": system, "form": form, "version": version}
-        judged = judgements[(judgements[list(wanted)] == pd.Series(wanted)).all(axis=1)]
-        answerer = answerer_table(known, judged, questions, own, seed=seed)
-        rows += _of(answerer, system=str(system), condition=f"{form}/{version}")
-    rows += _ranking_rows(judgements)
-    rows += question_rows(questions, notes)
-    return metric_table(rows, stage=stage, seed=seed, provenance=provenance)
-
-
-def _ranking_rows(judgements: pd.DataFrame) -> list[Row]:
-    """Each system's mode rank over takes, and the changes of rank (Section 4.1), where there are several systems."""
-    rows: list[Row] = []
-    for (form, version), judged in judgements.groupby(["form", "version"]):
-        ranks = _ranks(judged, "system")
-        if len(ranks) < 2:
-            continue
-        named = [
-            metric_row("mode_rank", rank, n=ranks.shape[1], system=str(system), item="all")
-            for system, rank in mode_ranks(ranks).items()
-        ]
-        rows += _of([*named, {**_rank_changes(ranks), "system": "all systems"}], condition=f"{form}/{version}")
-    return rows
-
-
-def answerer_table(
-    answers: pd.DataFrame, judged: pd.DataFrame, questions: pd.DataFrame, unscored: pd.DataFrame, *, seed: int
-) -> list[Row]:
-    """Rows of one answerer in one form from one version of the notes: judged, and by the letters it names."""
-    asked = str(answers["form"].iloc[0]), str(answers["version"].iloc[0])
-    missing = missing_answers(unscored, *asked)
-    rows: list[Row] = [{**row, "unscored": missing} for row in _judged_rows(judged, questions)]
-    if asked[0] == "multiple_choice":
-        letters = [_unknown_letter(choices) for choices in questions["choices"]]
-        known = questions.assign(unknown_letter=letters)
-        missing = missing_answers(unscored, *asked, steps=BY_LETTER)
-        rows += [{**row, "unscored": missing} for row in answerer_rows(answers, known, seed=seed)]
-    return rows
-
-
-def _of(rows: list[Row], **keys: object) -> list[Row]:
-    """``rows`` with further columns, and the bounds of the scores of all questions where some have none."""
-    complete: list[Row] = [{"unscored": 0, **row, **keys} for row in rows]
-    whole = [row for row in complete if row["metric"] in _SHARES and row.get("item") in ("all", "planted")]
-    return complete + [bound for row in whole for bound in bounds_rows(row)]
-
-
-def _unknown_letter(choices: str) -> str | None:
-    """The letter of the choice that the notes do not answer the question, if there is such a choice."""
-    texts = json.loads(choices)
-    return LETTERS[texts.index(UNKNOWN)] if UNKNOWN in texts else None
-
-
-_SHARES = ("score", "accuracy")
-
-
-BY_JUDGE, BY_LETTER = ("answer", "judge"), ("answer", "letter")
-"""The steps at which an answer may be lost: where it is judged, and where its letter is compared."""
-
-
-def missing_answers(unscored: pd.DataFrame, form: str, version: str, steps: tuple[str, str] = BY_JUDGE) -> int:
-    """Number of questions lost in this form and version at one of ``steps``."""
-    fits = [{form, version} <= set(parts) and parts[1] in steps for parts in unscored["step"].str.split("/")]
-    return int(unscored.loc[fits, "record"].nunique())
-
-
-def _judged_rows(judged: pd.DataFrame, questions: pd.DataFrame) -> list[Row]:
-    """Table 4: mean and standard deviation over takes; then by origin, number of notes, level and length."""
-    if judged.empty:
-        return []
-    scored = judged.groupby("question")["verdict"].mean().rename("score").reset_index()
-    scored = scored.merge(questions, on="question")
-    by_take = take_scores(judged)
-    mean, deviation = mean_and_deviation(by_take)
-    _, low, high = mean_interval(scored["score"], clusters=scored["patient"])
-    rows = [metric_row("score", mean, low, high, n=len(scored), item="all")]
-    rows.append(metric_row("score_std_over_takes", deviation, n=len(by_take), item="all"))
-    rows += [metric_row("score", float(score), n=len(scored), item=f"take {take}") for take, score in by_take.items()]
-    for origin, group in scored.groupby("origin"):
-        rows.append(mean_row("score", group["score"], clusters=group["patient"], item=f"origin {origin}"))
-    return rows + effect_rows(scored)
-
-
 def effect_rows(scored: pd.DataFrame) -> list[Row]:
     """Effect of the number and length of a patient's notes on the score (Section 4.2, Figure 3).
 
-    ``scored`` has one row per question, with columns patient, score, notes, tokens and level. Rows: score by number of
-    notes and by level; change per further note (least-squares slope); Spearman's correlation of score and tokens. Slope
-    and correlation need at least two different values.
+    ``scored`` has one row per question, with columns patient, score, notes and tokens. Rows: change per further note
+    (least-squares slope); Spearman's correlation of score and tokens. Both need at least two different values.
     """
-    rows = [
-        mean_row("score", group["score"], clusters=group["patient"], item=f"{column} {value}")
-        for column in ("notes", "level")
-        for value, group in scored.groupby(column)
-    ]
+    rows: list[Row] = []
     score, notes, tokens = (scored[name].to_numpy(float) for name in ("score", "notes", "tokens"))
     n = len(scored)
     if np.unique(notes).size > 1:
@@ -228,90 +143,80 @@ def _slope(notes: np.ndarray, score: np.ndarray, at: np.ndarray) -> float:
     return float(((x - x.mean()) * (y - y.mean())).sum() / spread) if spread else np.nan
 
 
-def _stability_rows(judgements: pd.DataFrame) -> list[Row]:
-    """Rank changes between takes over all versions answered from; only where there are several."""
-    ranks = _ranks(judgements[judgements["variant"] == "answer"], "version")
-    return [] if len(ranks) < 2 else [_rank_changes(ranks)]
+def _rank_rows(judged: pd.DataFrame) -> list[Row]:
+    """Changes of rank over takes (Section 4.1) and mode ranks of systems; of one system, changes among its versions."""
+    several = judged["system"].nunique() > 1
+    forms = [condition.partition("/")[0] for condition in judged["condition"]]
+    by, ranked = ("system", judged["condition"].to_list()) if several else ("condition", forms)
+    rows: list[Row] = []
+    for condition, own in judged.groupby(np.array(ranked, dtype=object)):
+        ranks = take_ranks(own.pivot_table(index=by, columns="unit", values="value", aggfunc="mean"))
+        if len(ranks) < 2:
+            continue
+        keys: Row = {"item": "all", "condition": condition}
+        modes = mode_ranks(ranks)
+        rows.append(
+            metric_row("rank_changes", rank_changes(ranks, modes), n=int(ranks.size), system="all systems", **keys)
+        )
+        for system, rank in modes.items() if several else ():
+            rows.append(metric_row("mode_rank", rank, n=ranks.shape[1], system=str(system), **keys))
+    return rows
 
 
-def _ranks(judged: pd.DataFrame, by: str) -> pd.DataFrame:
-    """`take_ranks` of the values of the column ``by``."""
-    return take_ranks(judged.pivot_table(index=by, columns="take", values="verdict", aggfunc="mean"))
+def take_ranks(scores: pd.DataFrame) -> pd.DataFrame:
+    """Rank of each system (row) in each take (column): 1 is best, tied systems share the smallest rank."""
+    return scores.rank(ascending=False, method="min").astype(int)
 
 
-def _rank_changes(ranks: pd.DataFrame) -> Row:
-    return metric_row("rank_changes", rank_changes(ranks, mode_ranks(ranks)), n=int(ranks.size), item="all")
+def mode_ranks(ranks: pd.DataFrame) -> pd.Series:
+    """Each system's most frequent rank over takes; of equally frequent ranks, the best."""
+    return ranks.mode(axis=1)[0].astype(int).rename("mode_rank")
 
 
-def note_qa_scores(judgements: pd.DataFrame, notes: pd.DataFrame) -> pd.DataFrame:
-    """Scores of single questions as SCORES rows: ``item`` is the question, ``record`` the patient's last record."""
-    last = notes[notes["version"] == "normal"].sort_values("position").groupby("patient")["note_id"].last()
-    judged = judgements[judgements["variant"] == "answer"]
-    scored = judged.groupby(["patient", "question", "form", "version"])["verdict"].mean().reset_index()
-    scored = scored.rename(columns={"question": "item", "verdict": "value"})
-    scored["record"] = scored["patient"].map(last)
-    condition = scored["form"] + "/" + scored["version"]
-    return score_table(scored.assign(system="answerer", condition=condition, metric="score"))
+def rank_changes(ranks: pd.DataFrame, gold: pd.Series) -> int:
+    """Sum over systems and takes of the absolute difference between rank and gold rank (Section 4.1)."""
+    return int(ranks.sub(gold, axis=0).abs().to_numpy().sum())
 
 
-def answerer_rows(answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int) -> list[Row]:
-    """Accuracy of multiple-choice answers to one version of the notes, by the letter they name.
+def refusal_rows(answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int) -> list[Row]:
+    """Sensitivity and specificity of choosing `UNKNOWN` for unanswerable questions, if some of known truth are."""
+    known = questions[questions["origin"] == "truth"]
+    if known["answerable"].all():
+        return []
+    known = known.assign(unknown=[_unknown_letter(choices) for choices in known["choices"]])
+    chosen = answers[answers["metric"] == ACCURACY].merge(known, left_on="document", right_on="question")
+    rows: list[Row] = []
+    for (system, condition), own in chosen.groupby(["system", "condition"]):
+        refused = (own["verdict"] == own["unknown"]).astype("boolean").mask(own["value"].isna())
+        keys: Row = {"item": "unanswerable", "system": system, "condition": condition}
+        rows += detection_rows(~own["answerable"], refused, own["patient"], seed=seed, **keys)
+    return rows
 
-    Over all questions, and by origin and kind. If some questions are unanswerable, also sensitivity and specificity of
-    choosing `UNKNOWN` for these. An answer without a letter is unscored.
+
+def _unknown_letter(choices: str) -> str | None:
+    """The letter of the choice that the notes do not answer the question, if there is such a choice."""
+    texts = json.loads(choices)
+    return LETTERS[texts.index(UNKNOWN)] if UNKNOWN in texts else None
+
+
+def agreements(cases: pd.DataFrame) -> pd.DataFrame:
+    """The judge's verdicts on answers of known truth, as its accuracy: 1 where they agree with the truth.
+
+    The items are answers, planted answers, and each kind of these.
     """
-    rows = right_letters(answers, questions)
-    truth = rows[rows["origin"] == "truth"]
-    groups = {"all": rows}
-    groups |= {f"{column} {name}": group for column in ("origin", "kind") for name, group in rows.groupby(column)}
-    groups |= {"answerable": truth[truth["answerable"]], "unanswerable": truth[~truth["answerable"]]}
-    found = [
-        mean_row("accuracy", group["right"], clusters=group["patient"], item=name)
-        for name, group in groups.items()
-        if len(group) or name == "all"
-    ]
-    return found + _refusal_rows(truth, seed)
+    planted = cases["kind"].notna()
+    found = cases.assign(system="judge", metric=ACCURACY, value=1 - (cases["value"] - cases["truth"]).abs())
+    items = pd.Series(np.where(planted, "planted", "answers"), cases.index, dtype="str")
+    kinds = found[planted].assign(item="planted: " + cases.loc[planted, "kind"])
+    return pd.concat([found.assign(item=items), kinds], ignore_index=True)
 
 
-def right_letters(answers: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
-    """The ANSWERS that name a letter, with their question, and whether the letter is ``right``."""
-    named = answers[answers["letter"].notna()]
-    rows = named.merge(questions, on=["question", "patient"], suffixes=("", "_of_question"))
-    return rows.assign(right=rows["letter"] == rows["answer"])
-
-
-def _refusal_rows(rows: pd.DataFrame, seed: int) -> list[Row]:
-    if rows["answerable"].all():
-        return []
-    refused = rows["letter"] == rows["unknown_letter"]
-    return detection_rows(~rows["answerable"], refused, rows["patient"], seed=seed, item="unanswerable")
-
-
-def judge_rows(judgements: pd.DataFrame, planted: pd.DataFrame, *, seed: int) -> list[Row]:
-    """Accuracy (overall and by variant), sensitivity and specificity of the judge on planted answers of one form.
-
-    Each answer counts once: its accuracy is the share of takes with the correct verdict, its verdict the majority over
-    takes.
-    """
-    keys = ["patient", "question", "form", "variant"]
-    given = judgements[judgements["version"] == "planted"].groupby(keys)["verdict"].mean().reset_index()
-    rows = given.merge(planted, on=keys)
-    if rows.empty:
-        return []
-    rows["value"] = np.where(rows["right"], rows["verdict"], 1 - rows["verdict"])
-    groups = {"planted": rows} | {f"planted: {variant}": group for variant, group in rows.groupby("variant")}
-    found = [
-        mean_row("accuracy", group["value"], clusters=group["patient"], item=item) for item, group in groups.items()
-    ]
-    return found + detection_rows(rows["right"], rows["verdict"] > 0.5, rows["patient"], seed=seed, item="planted")
-
-
-def judge_on_answers_rows(judgements: pd.DataFrame, answers: pd.DataFrame, questions: pd.DataFrame) -> list[Row]:
-    """Accuracy of the judge on the answerer's multiple-choice answers, given the letter each names."""
-    keys = ["question", "version", "form"]
-    given = judgements.groupby(keys)["verdict"].mean().reset_index()
-    rows = given.merge(right_letters(answers, questions)[[*keys, "patient", "right"]], on=keys)
-    if rows.empty:
-        return []
-    agree = np.where(rows["right"], rows["verdict"], 1 - rows["verdict"])
-    return [mean_row("accuracy", agree, clusters=rows["patient"], item="answers")]
+def detected_rows(cases: pd.DataFrame, *, seed: int) -> list[Row]:
+    """Sensitivity and specificity of the judge on planted answers; its verdict is that of most takes."""
+    rows: list[Row] = []
+    for condition, own in cases[cases["kind"].notna()].groupby("condition"):
+        found = own.groupby("document").agg(share=("value", "mean"), truth=("truth", "first"))
+        judged = (found["share"] > 0.5).astype("boolean").mask(found["share"].isna())
+        keys: Row = {"item": "planted", "system": "judge", "condition": condition}
+        rows += detection_rows(found["truth"] == 1, judged, found.index.map(patient_of), seed=seed, **keys)
+    return rows

@@ -15,12 +15,12 @@ import re
 import pandas as pd
 
 from schemas.params import Params
-from schemas.params.measures import NoteQa
+from schemas.params.measures import ANSWERER, NoteQa
 from schemas.tables.note_qa import LETTERS
 from tasks.llm.ask_all import Unscored, ask_texts
 from tasks.llm.calls import Ask, Asks, Call, unscored_table
 from tasks.llm.prompts import render
-from tasks.measures.note_qa.answering import JUDGED, answer_questions, judge_outputs
+from tasks.measures.note_qa.answering import answer_questions, judge_outputs
 from tasks.measures.note_qa.questions import (
     STEP,
     AnswerChoices,
@@ -119,18 +119,18 @@ async def answer(frames: Tables, ask: Asks, params: Params) -> Tables:
     return {"answers": answers, "unscored": unscored_table(unscored)}
 
 
-async def judge(frames: Tables, ask: Asks, params: Params) -> Tables:
-    """Verdicts on the outputs for the questions of a chunk of patients."""
+async def judge(frames: Tables, ask: Asks, params: Params, answerer: str = ANSWERER) -> Tables:
+    """Verdicts on the outputs of an answerer for the questions of a chunk of patients."""
     takes, protocol = params.note_qa.judge_takes, params.note_qa.protocol
-    judgements, unscored = await judge_outputs(frames["outputs"], frames["questions"], takes, ask("judge"), protocol)
-    return {"judgements": judgements, "unscored": unscored_table(unscored)}
+    verdicts, unscored = await judge_outputs(
+        frames["outputs"], frames["questions"], takes, ask("judge"), protocol, answerer
+    )
+    return {"verdicts": verdicts, "unscored": unscored_table(unscored)}
 
 
 async def answer_and_judge(frames: Tables, ask: Asks, params: Params) -> Tables:
-    """Answers to the questions of a chunk of patients, and verdicts on these and on planted answers."""
+    """Verdicts on answers to the questions of a chunk of patients, and on planted answers."""
     answered = await answer(frames, ask, params)
-    planted = frames["planted"].assign(version="planted")
-    outputs = pd.concat([answered["answers"].assign(variant="answer")[JUDGED], planted[JUDGED]])
+    outputs = pd.concat([answered["answers"], frames["planted"]], ignore_index=True)
     judged = await judge({"questions": frames["questions"], "outputs": outputs}, ask, params)
-    unscored = pd.concat([answered["unscored"], judged["unscored"]], ignore_index=True)
-    return {**answered, **judged, "unscored": unscored}
+    return {**judged, "unscored": pd.concat([answered["unscored"], judged["unscored"]], ignore_index=True)}

@@ -47,6 +47,11 @@ def question_row(
     return {**known, "kind": columns["origin"], "answerable": True, "reason": None, **columns}
 
 
+def patient_of(question: str) -> str:
+    """The patient, or document, of a question by its id, ``PATIENT/origin/NUMBER``."""
+    return question.rsplit("/", 2)[0]
+
+
 def question_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Rows as a QUESTIONS table, sorted by id."""
     return typed(rows, QUESTIONS).sort_values("question", ignore_index=True)

@@ -106,10 +106,6 @@
     if (!claims.length) list.append(element("li", "none listed"));
   }
 
-  function named(listed) {
-    try { return JSON.parse(listed).join(", "); } catch { return ""; }
-  }
-
   function omittedList(one, number) {
     const box = byId("omitted"), judged = one.facts.filter((fact) => number in fact.omitted);
     byId("omitted-part").hidden = !one.facts.length;
@@ -123,7 +119,7 @@
         const kind = fact.omitted[number] === 1 ? "no" : "unknown", item = element("li");
         item.append(element("i", TICK[kind], "tick " + kind), element("span", fact.text));
         const notes = [fact.weight === null ? "" : "weight " + fact.weight];
-        for (const [word, listed] of [["supports", named(fact.supports)], ["refutes", named(fact.refutes)]]) if (listed) notes.push(word + " " + listed);
+        for (const [word, listed] of [["supports", fact.supports.join(", ")], ["refutes", fact.refutes.join(", ")]]) if (listed) notes.push(word + " " + listed);
         item.append(element("small", notes.filter(Boolean).join("; ")));
         list.append(item);
       }
@@ -203,7 +199,7 @@
     }
     for (const fact of one.facts) {
       for (const [number, omitted] of Object.entries(fact.omitted)) {
-        const value = omitted === null ? null : 1 - omitted, held = [["supports", named(fact.supports)], ["refutes", named(fact.refutes)]];
+        const value = omitted === null ? null : 1 - omitted, held = [["supports", fact.supports.join(", ")], ["refutes", fact.refutes.join(", ")]];
         rows.push({ place, number, document: one.id, system: data.systems[number], kind: "fact of the source", section: fact.category || "", verdict: WORD[CLASS.get(value)], weight: fact.weight === null ? "" : fact.weight, text: fact.text, reason: held.filter((pair) => pair[1]).map((pair) => pair.join(" ")).join("; ") });
       }
     }

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from tasks.domains.rules import load_rules
 
 NOTE_TASKS = ("write a clinical note", "write three clinical notes")
-COMPACT_TASK = "write the compact version"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Write the notes that a prompt requests, with their truth."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -105,20 +105,23 @@ def write_note(request: ChatRequest) -> str:
     return BETWEEN_NOTES.join(note.text for note in write_notes(request))
 
 
-def write_notes(request: ChatRequest, rates: ErrorRates | None = None) -> list[WrittenNote]:
-    """Return the requested notes: one, or three for three visits."""
+def write_notes(
+    request: ChatRequest, rates: ErrorRates | None = None, errors: Container[str | None] | None = None
+) -> list[WrittenNote]:
+    """Return the requested notes: one, or three for three visits.
+
+    ``errors``: none is written unless the error that is drawn for the first one is among these, None being no error.
+    """
     instructions = _instructions(request)
+    first = _planted_plan(request, instructions, rates)
+    if errors is not None and first[1].kind not in errors:
+        return []
     if instructions.related:
-        return [_related(*_planted_plan(request, instructions, rates))]
+        return [_related(*first)]
     texts = tuple(text for _, text in request.messages)
     drawn = unrelated.draw_complaints(Draft(seeded(request, texts, 99)), instructions.count)
-    plans = (_planted_plan(request, instructions, rates, slot) for slot in range(instructions.count))
+    plans = [first, *(_planted_plan(request, instructions, rates, slot) for slot in range(1, instructions.count))]
     return [_unrelated(*planned, complaint) for planned, complaint in zip(plans, drawn, strict=True)]
-
-
-def planned_error(request: ChatRequest, rates: ErrorRates | None = None) -> str | None:
-    """Return the kind of error in the first of the requested notes, which is drawn before the note is written."""
-    return _planted_plan(request, _instructions(request), rates)[1].kind
 
 
 def _instructions(request: ChatRequest) -> Instructions:

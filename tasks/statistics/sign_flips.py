@@ -1,31 +1,94 @@
-"""Reference distributions of a family of measures: joint sign flips, and resamples of centred differences.
+"""Tests of paired differences: sign flips, exact or drawn, and p-values adjusted for a family. The only place of tests.
 
-A flip multiplies the difference of each record by a random sign, the same for all measures. That is exact where the
-differences are symmetric, as those of exchangeable lineages are, and raises alarms where they are skewed around a mean
-of 0. A resample draws records with replacement from the differences less their mean (the bootstrap t, Hall 1992, "The
-Bootstrap and Edgeworth Expansion", Section 3.10), which allows for skewness and is too wide for few records. Both
+The sign of a difference is arbitrary where nothing differs but chance. Over the 2^k signs of the sums of k texts the
+distribution of a total is exact (`flip_p`); with one case a text this is McNemar's exact test (1947). Families are
+adjusted by Holm's step-down (1979), or, with draws that all members share, by the step-down maximum (Westfall and Young
+1993, Algorithm 4.1), whose smallest p-value does not grow with the number of tests.
+
+A drawn flip multiplies the difference of each record by a random sign, the same for all measures. That is exact where
+the differences are symmetric, as those of exchangeable lineages are, and raises alarms where they are skewed around a
+mean of 0. A resample draws records with replacement from the differences less their mean (the bootstrap t, Hall 1992,
+"The Bootstrap and Edgeworth Expansion", Section 3.10), which allows for skewness and is too wide for few records. Both
 studentise the means, and a p value is the larger of the two. A measure with several training seeds adds the sampling
 noise of its seeds.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import norm, t
 
-from tasks.tracking.measures import Ids, Measure
-from tasks.tracking.pairing import PairedMeasure, union
+from tasks.statistics.intervals import LEVEL as CONFIDENCE
+from tasks.statistics.intervals import Floats
 
-Floats = npt.NDArray[np.float64]
+LEVEL = 0.05
+DRAWS = 2000
+FEWEST = 8
+"""Differences of fewer records are not tested."""
 _BLOCK, _CELLS = 250, 10_000_000  # draws, and signs, at once, to bound memory
-_TIE = 1e-6  # relative; rounding must not break ties of flips with the observed value
+_TIE = 1e-6  # relative; rounding must not break ties of draws with the observed value
 _LARGEST = 35.0  # beyond it the tail probability underflows
 _TINY = 1e-12
 _ALIKE = 1e-9
 _MANY, _BLOCKS = 10_000, 2000
 """Above so many records, signs and resamples are drawn for blocks of records, not for each."""
+
+
+def flip_p(differences: npt.ArrayLike, clusters: npt.ArrayLike, *, one_sided: bool = False) -> float:
+    """P of a sum of whole differences (n,) whose sign is arbitrary in each cluster; 1 without a difference.
+
+    ``one_sided``: only sums above 0 speak against that. Raises ValueError for differences that are not whole numbers.
+    """
+    _, of = np.unique(np.asarray(clusters), return_inverse=True)
+    sums = np.bincount(of, weights=np.asarray(differences, dtype=float))
+    whole = np.rint(sums).astype(int)
+    if not np.allclose(sums, whole):
+        raise ValueError("differences are not whole numbers; expected those of verdicts")
+    steps = np.abs(whole[whole != 0])
+    if not steps.size:
+        return 1.0
+    most = int(steps.sum())
+    probability = np.zeros(2 * most + 1)
+    probability[most] = 1.0
+    for step in steps:
+        probability = (np.roll(probability, step) + np.roll(probability, -step)) / 2
+    found, totals = int(whole.sum()), np.arange(-most, most + 1)
+    beyond = totals >= found if one_sided else np.abs(totals) >= abs(found)
+    return float(min(probability[beyond].sum(), 1.0))
+
+
+def holm(p: Sequence[float]) -> Floats:
+    """P-values adjusted for their number by Holm's step-down (1979)."""
+    values = np.asarray(p, dtype=float)
+    order = np.argsort(values, kind="stable")
+    steps = np.maximum.accumulate(np.minimum(values[order] * np.arange(len(values), 0, -1), 1.0))
+    adjusted = np.empty_like(steps)
+    adjusted[order] = steps
+    return adjusted
+
+
+def family_level(size: int) -> float:
+    """Confidence of each of ``size`` intervals that hold together in 95 of 100 studies (Bonferroni)."""
+    return CONFIDENCE if size <= 1 else 1 - (1 - CONFIDENCE) / size
+
+
+def step_down(observed: Floats, drawn: Iterable[Floats]) -> Floats:
+    """Family-wise p-values (m,) of the sizes ``observed`` (m,) by step-down maxT.
+
+    ``drawn``: blocks (draws, m) of sizes where nothing differs, on one scale for all members.
+    """
+    order = np.argsort(-observed, kind="stable")
+    threshold = (observed - _TIE * (1 + observed))[order]
+    exceeded, draws = np.zeros(len(order)), 0
+    for block in drawn:
+        largest = np.maximum.accumulate(block[:, order[::-1]], axis=1)[:, ::-1]  # over this one and all smaller ones
+        exceeded += (largest >= threshold).sum(axis=0)
+        draws += len(block)
+    p = np.empty(len(order))
+    p[order] = np.maximum.accumulate((1 + exceeded) / (1 + draws))
+    return p
 
 
 @dataclass(frozen=True)
@@ -36,91 +99,17 @@ class Differences:
     the mean due to training seeds and redraws, with ``added_freedom`` degrees of freedom; 0 for one seed per lineage.
     """
 
-    records: Ids
+    records: npt.NDArray[np.int64]
     values: Floats
-    share: float
-    added_variance: float
-    added_freedom: float
-
-    @classmethod
-    def of(cls, p: PairedMeasure) -> "Differences":
-        """Differences of a paired measure; those of F1 are its first-order contributions."""
-        a, b = contributions(p.a, p.b)
-        own = [(x.mean(axis=0).var(ddof=1) / x.shape[1], x.shape[1] - 1) for x in (a, b) if x.shape[1] > 1]
-        of_seeds = (float(sum(v for v, _ in own)), sum(f for _, f in own))
-        of_redraws = (2 * float(np.var(p.redraws, ddof=1)), len(p.redraws) - 1) if p.redraws else (0.0, 0)
-        added = _sum_of_variances(of_seeds, of_redraws)
-        # Ids of pairs, of records of A and of records of B differ, so that their signs are drawn independently.
-        if p.independent:
-            records = np.concatenate([3 * p.a.records + 1, 3 * p.b.records + 2])
-            share = _share_of_samples(a, b) if of_seeds[0] > 0 else 1.0
-            return cls(records, _signed_deviations(a.mean(axis=1), b.mean(axis=1)), share, *added)
-        share = _share(a, b) if of_seeds[0] > 0 else 1.0
-        return cls(3 * p.a.records, b.mean(axis=1) - a.mean(axis=1), share, *added)
+    share: float = 1.0
+    added_variance: float = 0.0
+    added_freedom: float = 0.0
 
 
-def _sum_of_variances(*parts: tuple[float, int]) -> tuple[float, float]:
-    """Sum of estimated variances and its degrees of freedom (Satterthwaite)."""
-    total = sum(variance for variance, _ in parts)
-    squares = sum(variance**2 / freedom for variance, freedom in parts if variance > 0)
-    return total, total**2 / squares if squares > 0 else 0.0
-
-
-def contributions(a: Measure, b: Measure) -> tuple[Floats, Floats]:
-    """Contribution of each record to the measure, (n, seeds) for each lineage; means over records differ as F1 does.
-
-    With hits h, wrong w and missed m of a record, its contribution to F1 is (2h - F(2h + w + m)) / D. F and the mean
-    denominator D are pooled over lineages, so that exchanging the lineages on a record does not change them. For one
-    seed, the mean difference is exactly proportional to the difference in F1.
-    """
-    if not a.is_f1:
-        return a.parts[:, :, 0, 0].astype(float), b.parts[:, :, 0, 0].astype(float)
-    weights = np.array([2.0, 1.0, 1.0])
-    doubled, totals = zip(*((2.0 * m.parts[..., 0], m.parts @ weights) for m in (a, b)), strict=True)
-    hits, total = (sum(x.mean(axis=(0, 1)) for x in sides) / 2 for sides in (doubled, totals))
-    scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
-    one, other = (((h - hits * scale * d) * scale).mean(axis=2) for h, d in zip(doubled, totals, strict=True))
-    return one, other
-
-
-def _signed_deviations(a: Floats, b: Floats) -> Floats:
-    """Values of two independent samples (n,), (m,) whose mean is the difference of their means, b - a.
-
-    Around it, each sample varies as it does around its own mean, scaled so that the variance of the mean is that of the
-    difference (Welch). Random signs of these values are the wild bootstrap of the difference (Wu 1986).
-    """
-    total = len(a) + len(b)
-    centre = (len(a) * b.mean() + len(b) * a.mean()) / total
-    return np.concatenate([(centre - a) * total / len(a), (b - centre) * total / len(b)])
-
-
-def _share_of_samples(a: Floats, b: Floats) -> float:
-    """As `_share`, for the difference of the means of two independent samples."""
-    whole = sum(float(x.mean(axis=1).var()) / len(x) for x in (a, b))
-    free = sum(_between_seeds(x) / len(x) for x in (a, b))
-    return 1.0 if whole <= _TINY**2 else float(np.clip(free / whole, 0, 1))
-
-
-def _share(a: Floats, b: Floats) -> float:
-    """Fraction of the variance of mean differences over records that is free of the noise of single seeds.
-
-    A seed's effect on single records appears in the variance over records and again between seeds. It is independent
-    between seeds, so the covariance between different seeds is free of it (two-way random effects).
-    """
-    whole = float(np.var(b.mean(axis=1) - a.mean(axis=1)))
-    if whole <= _TINY**2:
-        return 1.0
-    centred = [x.mean(axis=1) - x.mean() for x in (a, b)]
-    between = 2 * float((centred[0] * centred[1]).mean())
-    return float(np.clip((_between_seeds(a) + _between_seeds(b) - between) / whole, 0, 1))
-
-
-def _between_seeds(x: Floats) -> float:
-    """Mean covariance over records between different seeds; the variance for one seed."""
-    seeds = x.shape[1]
-    if seeds == 1:
-        return float(x.var())
-    return float((x.sum(axis=1).var() - x.var(axis=0).sum()) / (seeds * (seeds - 1)))
+def union(ids: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """All ids in order; by sorting, since `numpy.unique` takes ten times as long for a million integers."""
+    together = np.sort(np.concatenate(ids), kind="stable")
+    return together[np.diff(together, prepend=together[:1] - 1) > 0]
 
 
 @dataclass(frozen=True)
@@ -166,7 +155,7 @@ def standard_error(d: Differences) -> tuple[float, float]:
 
 
 def adjusted_p(family: Sequence[Differences], rng: np.random.Generator, draws: int) -> Floats:
-    """Family-wise p values by step-down maxT (Westfall and Young 1993, Algorithm 4.1): the larger of both draws'.
+    """Family-wise p values by step-down maxT: the larger of that of flips and that of resamples.
 
     Differences of one size, such as those of yes or no, are symmetric where their mean is 0, and are only flipped.
     """
@@ -186,19 +175,10 @@ def _have_sizes(values: Floats) -> bool:
 
 def _step_down(stacked: "_Stacked", moments: "Drawn", rng: np.random.Generator, draws: int) -> Floats:
     means = _scaled_means(stacked)
-    variance, freedom = _variance(means, stacked, stacked.added_variance)
-    observed = _deviate(means * stacked.rms, variance, freedom)
-    order = np.argsort(-observed, kind="stable")
-    threshold = (observed - _TIE * (1 + observed))[order]
-    exceeded = np.zeros(len(order))
+    observed = _deviate(means * stacked.rms, *_variance(means, stacked, stacked.added_variance))
     block = int(np.clip(_CELLS // len(stacked.scaled), 1, _BLOCK))
-    for start in range(0, draws, block):
-        drawn = _draw(stacked, rng, *moments(stacked, rng, min(block, draws - start)))[:, order]
-        largest = np.maximum.accumulate(drawn[:, ::-1], axis=1)[:, ::-1]  # over this measure and all smaller ones
-        exceeded += (largest >= threshold).sum(axis=0)
-    p = np.empty(len(order))
-    p[order] = np.maximum.accumulate((1 + exceeded) / (1 + draws))
-    return p
+    counts = (min(block, draws - start) for start in range(0, draws, block))
+    return step_down(observed, (_draw(stacked, rng, *moments(stacked, rng, count)) for count in counts))
 
 
 Moments = tuple[Floats, Floats]

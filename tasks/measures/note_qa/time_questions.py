@@ -16,9 +16,12 @@ import pandas as pd
 
 from schemas.params.history import HistoryQa
 from schemas.tables.columns import typed
+from schemas.tables.note_qa import PATIENT_NOTES
 from schemas.tables.visits import HISTORY_QUESTIONS, PLACES
 from tasks.domains.history import HistoryWords
 from tasks.domains.rules import PromptingRules
+from tasks.llm.calls import unscored_row, unscored_table
+from tasks.measures.note_qa.patients import reduce_whitespace, token_counter
 from tasks.measures.note_qa.truth_questions import Draft, Wording, closed, listed, shuffled
 from tasks.network.graph import NetworkDefinition
 from tasks.network.visits import visit_dates
@@ -318,3 +321,24 @@ def history_questions(
 def patient_name(number: Any) -> str:
     """The id of a patient of the table of visits in the tables of questions."""
     return f"h{int(number):04d}"
+
+
+def notes_of_visits(visits: pd.DataFrame, notes: pd.DataFrame, params: HistoryQa) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """PATIENT_NOTES of all patients whose visits all have a note, and UNSCORED for the others.
+
+    A patient that lacks a note is left out, as the answers follow from all visits.
+    """
+    count = token_counter(params.tokenizer)
+    merged = visits[["record", "patient", "visit", "day"]].merge(notes[["record", "text"]], on="record", how="left")
+    lacking = merged.loc[merged["text"].isna(), "patient"].unique().tolist()
+    kept = merged[~merged["patient"].isin(lacking)]
+    kept = kept.assign(date=visit_dates(kept), note=[reduce_whitespace(text) for text in kept["text"]])
+    rows = kept.assign(
+        patient=[patient_name(number) for number in kept["patient"]],
+        version="normal",
+        position=kept["visit"] - 1,
+        note_id=kept["record"].astype(str),
+        tokens=[count(note) for note in kept["note"]],
+    )
+    failed = [unscored_row(patient_name(number), "history_qa/notes", "a visit has no note") for number in lacking]
+    return typed(rows, PATIENT_NOTES).reset_index(drop=True), unscored_table(failed)

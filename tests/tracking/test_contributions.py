@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from tasks.statistics.sign_flips import Differences, adjusted_p, standard_error
 from tasks.tracking.comparison import compare_systems
+from tasks.tracking.contributions import contributions, differences_of
 from tasks.tracking.measures import Measure, score_measures
 from tasks.tracking.pairing import PairedMeasure, pair
-from tasks.tracking.sign_flips import Differences, adjusted_p, contributions, standard_error
 
 
 def scores(values: np.ndarray) -> Measure:
@@ -27,7 +28,7 @@ VALUES = DRAW.normal(0.3, 1, size=12).round(2)
 
 
 def differences(values: np.ndarray) -> Differences:
-    return Differences.of(paired(np.zeros((len(values), 1)), values[:, None]))
+    return differences_of(paired(np.zeros((len(values), 1)), values[:, None]))
 
 
 def test_the_standard_error_of_one_seed_is_that_of_the_mean() -> None:
@@ -37,23 +38,23 @@ def test_the_standard_error_of_one_seed_is_that_of_the_mean() -> None:
 
 def test_seeds_of_both_lineages_add_the_variance_of_their_means() -> None:
     a, b = np.zeros((4, 2)), np.tile([0.0, 1.0, 2.0], (4, 1))
-    found = Differences.of(paired(a, b))
+    found = differences_of(paired(a, b))
     assert found.values.tolist() == [1.0] * 4
     assert (found.added_variance, found.added_freedom) == pytest.approx(
         (1 / 3, 1 + 2)
     )  # of three seeds; a's do not vary
-    both = Differences.of(paired(b[:, :2], b))
+    both = differences_of(paired(b[:, :2], b))
     assert (both.added_variance, both.added_freedom) == pytest.approx((0.5 / 2 + 1 / 3, 1 + 2))
 
 
 def test_redraws_add_twice_their_variance_with_satterthwaites_degrees_of_freedom() -> None:
     a = np.arange(8.0)[:, None]
     redraws = [scores(a + shift) for shift in (0.1, 0.3, 0.5)]
-    found = Differences.of(pair(scores(a), scores(a + 1), redraws))
+    found = differences_of(pair(scores(a), scores(a + 1), redraws))
     of_redraws = 2 * np.var([0.0, 0.1, 0.3, 0.5], ddof=1)  # the lineage itself is one of the draws
     assert (found.added_variance, found.added_freedom) == pytest.approx((of_redraws, 3), rel=1e-4)
     seeds = np.arange(8.0)[:, None] + [0.0, 1.0]
-    both = Differences.of(pair(scores(seeds), scores(seeds), redraws))
+    both = differences_of(pair(scores(seeds), scores(seeds), redraws))
     of_seeds = 2 * 0.5 / 2
     assert both.added_variance == pytest.approx(of_redraws + of_seeds, rel=1e-4)
     expected = (of_redraws + of_seeds) ** 2 / (of_redraws**2 / 3 + of_seeds**2 / 2)
@@ -63,15 +64,15 @@ def test_redraws_add_twice_their_variance_with_satterthwaites_degrees_of_freedom
 def test_noise_of_single_seeds_is_left_out_of_the_variance_over_records() -> None:
     common = np.arange(40.0)[:, None]
     noise = np.random.default_rng(1).normal(size=(40, 4))
-    only_noise = Differences.of(paired(np.tile(common, 4), common + 5 * noise))
+    only_noise = differences_of(paired(np.tile(common, 4), common + 5 * noise))
     assert only_noise.share < 0.2
-    same_for_all_seeds = Differences.of(paired(np.tile(common, 4), np.tile(common + noise[:, :1], 4) + np.arange(4)))
+    same_for_all_seeds = differences_of(paired(np.tile(common, 4), np.tile(common + noise[:, :1], 4) + np.arange(4)))
     assert same_for_all_seeds.share == pytest.approx(1, abs=1e-3)
 
 
 def test_noise_of_single_seeds_is_left_out_of_independent_samples_too() -> None:
     def share(a: np.ndarray, b: np.ndarray) -> float:
-        return Differences.of(PairedMeasure(scores(a), scores(b), independent=True)).share
+        return differences_of(PairedMeasure(scores(a), scores(b), independent=True)).share
 
     noise = np.random.default_rng(1).normal(size=(2, 40, 4))
     records = np.tile(np.arange(40.0)[:, None], 4)
@@ -131,8 +132,8 @@ def test_every_two_systems_with_scores_are_compared_on_the_documents_of_both() -
 def test_the_share_free_of_the_noise_of_seeds_by_hand() -> None:
     """Seeds (1, 2, 3, 4) and (3, 2, 3, 6) have covariance 1.25 over records; the mean of both has variance 1.5."""
     of_b = np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 3.0], [4.0, 6.0]])
-    assert Differences.of(paired(np.zeros((4, 1)), of_b)).share == pytest.approx(1.25 / 1.5)
-    assert Differences.of(paired(np.zeros((4, 1)), of_b[:, :1])).share == 1
+    assert differences_of(paired(np.zeros((4, 1)), of_b)).share == pytest.approx(1.25 / 1.5)
+    assert differences_of(paired(np.zeros((4, 1)), of_b[:, :1])).share == 1
 
 
 def test_an_item_of_its_own_keeps_its_name_and_questions_of_one_record_each_are_merged() -> None:

@@ -32,7 +32,7 @@ from tasks.transport.endpoint import (
 )
 from tasks.transport.fingerprint import Fingerprint
 from tasks.transport.ledger import book_failed, require_room
-from tasks.transport.limits import Rate, Width
+from tasks.transport.limits import Rate
 from tasks.transport.prices import can_be, role_prices, upper_tokens, usage_of
 from tasks.transport.shown import printable, public_url, redacted, url_secrets
 from tasks.transport.store import Paid, ResponseStore
@@ -76,7 +76,7 @@ class Client:
         self.address = public_url(url)
         self._timeout_s = None if app else self.sending.timeout_s  # all requests wait while a rule answers one
         # 2. limits on sending
-        self._places = Width(self.sending.concurrency)
+        self._places = asyncio.Semaphore(self.sending.concurrency)
         self._requests = Rate(store, f"{self.address} requests", self.sending.rpm)
         self._tokens = Rate(store, f"{self.address} tokens", self.sending.tpm)
         self._paused_until = 0.0
@@ -112,29 +112,36 @@ class Client:
         attempt = 0
         try:
             while True:
-                try:
-                    async with self._places:
+                async with self._places:
+                    try:
                         return await self._attempt(request)
-                except SendFailure as failure:
-                    await self._book_failed(request, failure)
-                    if failure.kind == "fatal":
-                        raise self.stop(_refused(self.address, failure)) from failure
-                    if failure.kind == "rejected":
-                        raise
-                    self._count_failure(failure.reason)
-                    if attempt >= self.sending.retries:
-                        reason = f"{failure.reason} (after {attempt + 1} attempts)"
-                        raise SendFailure(failure.kind, reason) from failure
-                    self._show_wait(request, failure, attempt)
-                    await self._wait(failure, attempt)
-                    attempt += 1
-                    if failure.may_be_billed:
-                        await self.reserve(request)
+                    except SendFailure as failure:
+                        await self._wait_after(request, failure, attempt)
+                        may_be_billed = failure.may_be_billed
+                attempt += 1
+                if may_be_billed:  # without a place, which requests that hold room under the cap wait for
+                    await self.reserve(request)
         finally:
             self._waiting.discard(request.key)
             if not self._waiting:
                 self._shown.close()
                 self._attempts = None
+
+    async def _wait_after(self, request: Request, failure: SendFailure, attempt: int) -> None:
+        """Book a failed attempt, and wait before the next one; raises where there is none.
+
+        Its place is kept meanwhile, so that an endpoint that fails gets fewer requests at once.
+        """
+        await self._book_failed(request, failure)
+        if failure.kind == "fatal":
+            raise self.stop(_refused(self.address, failure)) from failure
+        if failure.kind == "rejected":
+            raise failure
+        self._count_failure(failure.reason)
+        if attempt >= self.sending.retries:
+            raise SendFailure(failure.kind, f"{failure.reason} (after {attempt + 1} attempts)") from failure
+        self._show_wait(request, failure, attempt)
+        await self._wait(failure, attempt)
 
     async def _attempt(self, request: Request) -> tuple[str, Completion]:
         """One attempt, within the limits a minute and after a pause that the endpoint asked for."""
@@ -152,16 +159,10 @@ class Client:
             async with asyncio.timeout(self._timeout_s):
                 body = await self._reply(path, sent)
         except TimeoutError:
-            self._places.shrink()
             raise SendFailure("lost", "timeout", unknown=True) from None
-        except SendFailure as failure:
-            if failure.kind == "busy":
-                self._places.shrink()
-            raise
         completion = read_completion(body)
         await self._tokens.give_back(expected - usage_of(request.content, completion).tokens)
         self._failures = 0
-        self._places.grow()
         return body, completion
 
     async def get(self, path: str) -> dict[str, Any]:

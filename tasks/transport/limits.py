@@ -1,4 +1,4 @@
-"""Limits on sending: requests in flight, and requests and tokens a minute for all processes that use a store."""
+"""Limits on sending: requests and tokens a minute, for all processes that use a store."""
 
 import asyncio
 import sys
@@ -9,52 +9,8 @@ import sqlalchemy as sa
 from tasks.transport.database import rates, upsert
 from tasks.transport.store import ResponseStore
 
-FIRST_WIDTH = 8
-CUT_EVERY_S = 1.0
 LONGEST_SET_BACK_S = 60.0
 """Seconds by which a clock may be set back and the units taken since then still count."""
-
-
-class Width:
-    """A semaphore for requests in flight, whose places are adapted to the endpoint's capacity.
-
-    They grow by one with each success until the endpoint first pushes back, from then on by one a round, and shrink to
-    0.7 of themselves when it does (additive increase, multiplicative decrease, as in TCP congestion control, RFC 5681).
-    """
-
-    def __init__(self, most: int) -> None:
-        self.most, self.width = most, float(min(FIRST_WIDTH, most))
-        self._threshold, self._last_cut = float(most), float("-inf")
-        self._places, self._surplus = asyncio.Semaphore(int(self.width)), 0  # taken when it shrank
-
-    async def __aenter__(self) -> None:
-        await self._places.acquire()
-
-    async def __aexit__(self, *_: object) -> None:
-        self._free()
-
-    def _free(self) -> None:
-        if self._surplus:
-            self._surplus -= 1
-        else:
-            self._places.release()
-
-    def grow(self) -> None:
-        """Note a success."""
-        self._set(min(float(self.most), self.width + (1.0 if self.width < self._threshold else 1.0 / self.width)))
-
-    def shrink(self) -> None:
-        """Note that the endpoint pushed back; at most one cut a second, since requests in flight fail together."""
-        now = time.monotonic()
-        if now - self._last_cut >= CUT_EVERY_S:
-            self._last_cut, self._threshold = now, max(1.0, self.width * 0.7)
-            self._set(self._threshold)
-
-    def _set(self, width: float) -> None:
-        more, self.width = int(width) - int(self.width), width
-        for _ in range(more):
-            self._free()
-        self._surplus += max(0, -more)
 
 
 class Rate:

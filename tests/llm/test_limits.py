@@ -14,7 +14,7 @@ import pytest
 from schemas.params.llm import Role, Sending
 from tasks.llm.replies import SendFailure
 from tasks.transport import endpoint, limits
-from tasks.transport.limits import CUT_EVERY_S, FIRST_WIDTH, Rate, Width
+from tasks.transport.limits import Rate
 from tasks.transport.rejections import of_structure, setting_at_fault
 from tasks.transport.store import ResponseStore
 from tests.support.cases import each, from_table
@@ -41,62 +41,6 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return Clock(monkeypatch)
-
-
-def test_the_width_grows_by_one_a_success_until_it_is_cut_and_then_by_one_a_round(clock: Clock) -> None:
-    width = Width(1000)
-    assert width.width == FIRST_WIDTH and Width(3).width == 3
-    width.grow()
-    assert width.width == FIRST_WIDTH + 1
-    width.width = 10.0
-    width.shrink()
-    width.shrink()  # the failures of requests in flight come together
-    assert width.width == 7.0
-    width.grow()
-    assert width.width == pytest.approx(7 + 1 / 7)
-    clock.now += CUT_EVERY_S
-    width.shrink()
-    assert width.width == pytest.approx(0.7 * (7 + 1 / 7))
-    width.width = 1.2
-    clock.now += CUT_EVERY_S
-    width.shrink()
-    assert width.width == 1.0, "one request can always be sent"
-    width.width = 999.9
-    width.grow()
-    width.grow()
-    assert width.width <= 1000
-
-
-def test_no_more_requests_are_in_flight_than_the_width() -> None:
-    async def run() -> list[str]:
-        width, seen = Width(2), []
-
-        async def request(name: str) -> None:
-            async with width:
-                seen.append(f"{name} sent")
-                await asyncio.sleep(0.01)
-                seen.append(f"{name} done")
-
-        await asyncio.gather(*(request(name) for name in "abc"))
-        return seen
-
-    seen = asyncio.run(run())
-    assert seen[:2] == ["a sent", "b sent"] and seen.index("c sent") > seen.index("a done")
-
-
-def test_a_width_that_shrinks_takes_its_places_back_as_they_are_left(clock: Clock) -> None:
-    async def run() -> list[int]:
-        width, places = Width(4), []
-        async with width, width, width, width:
-            width.shrink()  # to 2.8
-            places.append(width._places._value)
-        places.append(width._places._value)
-        width.grow()
-        width.grow()
-        width.grow()
-        return [*places, width._places._value]
-
-    assert asyncio.run(run()) == [0, 2, 3]
 
 
 def test_without_a_limit_units_are_free_at_any_time(tmp_path: Path) -> None:

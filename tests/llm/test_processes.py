@@ -1,5 +1,6 @@
 """A stage whose run was killed stops calling within seconds."""
 
+import json
 import os
 import signal
 import subprocess
@@ -11,12 +12,16 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from flows.repository.workspace import WORKSPACE
 from schemas.errors import OrphanError
 from tasks.transport import processes
+from tasks.transport.probing import PROBE_CALLS
 from tasks.transport.processes import RUN, ParentWatch
 from tests.support.cases import from_table
 from tests.support.endpoints import journal_lines, simulator
+from tests.support.hosted import hosted
 from tests.support.imports import ROOT
+from tests.support.scenarios import echo, slowly
 
 STAGE = """
 import asyncio, os, sys
@@ -98,6 +103,31 @@ def test_a_process_that_calls_nothing_ends_with_its_parent_and_with_what_it_star
     parent.wait()
     _, alive = psutil.wait_procs(below, timeout=10)
     assert len(below) == 2 and not alive
+
+
+SHELL = """
+import signal, subprocess, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
+subprocess.run([sys.executable, "-m", "flows.commands.cli", *sys.argv[1:]])
+"""
+
+
+def test_an_evaluation_sends_no_more_calls_when_its_shell_is_killed(tmp_path: Path) -> None:
+    text = "The patient has had a dry cough for two days. She denies fever."
+    rows = [{"id": str(n), "source": text, "reference": text, "outputs": {"mine": text}} for n in range(500)]
+    (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), WORKSPACE: str(tmp_path)}
+    with hosted(slowly(echo)) as endpoint:
+        command = ["evaluate", "data.jsonl", "--metrics", "grounding", "--judge", f"big-1@{endpoint.base_url}"]
+        shell = subprocess.Popen([sys.executable, "-c", SHELL, *command], cwd=tmp_path, env=environment)
+        deadline = time.monotonic() + 60
+        while len(endpoint.bodies) < PROBE_CALLS + 20 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        below = psutil.Process(shell.pid).children(recursive=True)
+        shell.kill()
+        shell.wait()
+        _, alive = psutil.wait_procs(below, timeout=10)
+        assert below and not alive and len(endpoint.bodies) >= PROBE_CALLS + 20
 
 
 def ancestor(*words: str) -> SimpleNamespace:

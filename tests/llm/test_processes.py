@@ -113,8 +113,8 @@ subprocess.run([sys.executable, "-m", "flows.commands.cli", *sys.argv[1:]])
 
 
 def test_an_evaluation_sends_no_more_calls_when_its_shell_is_killed(tmp_path: Path) -> None:
-    text = "The patient has had a dry cough for two days. She denies fever."
-    rows = [{"id": str(n), "source": text, "reference": text, "outputs": {"mine": text}} for n in range(500)]
+    texts = [f"The patient has had a dry cough for {n} days." for n in range(500)]
+    rows = [{"id": text, "source": text, "outputs": {"mine": text}} for text in texts]
     (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
     environment = {**os.environ, "PYTHONPATH": str(ROOT), WORKSPACE: str(tmp_path)}
     with hosted(slowly(echo)) as endpoint:

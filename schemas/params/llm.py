@@ -97,7 +97,7 @@ class Sending(Section):
     api_key_header: str | None = None
     """null: "api-key" for Azure's deployment addresses, else "Authorization: Bearer"."""
     concurrency: int = Field(default=32, gt=0)
-    """Most requests in flight; fewer while the endpoint pushes back."""
+    """Most requests in flight, or waiting to be sent again after a failure."""
     rpm: int | None = Field(default=None, gt=0)
     """Requests a minute."""
     tpm: int | None = Field(default=None, gt=0)

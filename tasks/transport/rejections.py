@@ -6,8 +6,7 @@ names the setting.
 
 import re
 
-from schemas.errors import EndpointError
-from schemas.params.llm import Role, RoleName, by_hand
+from schemas.params.llm import Role, by_hand
 from tasks.llm.replies import SendFailure, is_of_one_text
 
 REPEATS = 20
@@ -16,36 +15,6 @@ REPEATS = 20
 REFUSALS = re.compile(
     r"unsupported|not supported|n.t support|unknown|unrecognized|not permitted|extra_forbidden|unavailable|invalid"
 )
-
-
-class Rejections:
-    """The rejections of one role's requests in this process."""
-
-    def __init__(self, name: RoleName, role: Role, address: str) -> None:
-        self._name, self._role, self._address = name, role, address
-        self._last, self._repeated = "", 0
-
-    def succeeded(self) -> None:
-        """Note an answered request."""
-        self._repeated = 0
-
-    def rejected(self, failure: SendFailure) -> EndpointError | None:
-        """Note a rejected request; returns the error that stops the stage when the next one would be rejected too."""
-        if of_content(failure):
-            return None
-        setting = setting_at_fault(failure, self._role)
-        reason = re.sub(r"\d+", "0", failure.reason)
-        self._repeated = self._repeated + 1 if reason == self._last else 1
-        self._last = reason
-        stops = setting is not None or self._repeated >= REPEATS
-        return EndpointError(self._explain(failure, setting)) if stops else None
-
-    def _explain(self, failure: SendFailure, setting: str | None) -> str:
-        change = setting or "the settings of the role to what the endpoint accepts"
-        return (
-            f"role {self._name}: {self._address} rejects the requests: {failure.reason}. In params.yaml set "
-            f"{f'roles.{self._name}.{setting}' if setting else change}; every reply so far is kept"
-        )
 
 
 def of_content(failure: SendFailure) -> bool:

@@ -4,7 +4,6 @@ import pandera.pandas as pa
 
 from schemas.tables import verdicts
 from schemas.tables.columns import count, flag, number, table, text
-from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import QUESTIONS
 
@@ -54,23 +53,6 @@ SYSTEM_COMPARISONS = table(
     description="Paired comparison of two systems; columns as in `tasks.tracking.comparison.compare_all`.",
 )
 
-JUDGE_VERDICTS = table(
-    {
-        "judge": text(description="name of the judge"),
-        "stage": text(description="the measure"),
-        "document": text(),
-        "system": text(),
-        "item": text(description='section, or "all" for texts judged as a whole'),
-        "metric": text(),
-        "case": text(description="position of the claim, id of the fact or question; the same for all judges"),
-        "text": text(),
-        "judged": pa.Column("boolean", nullable=True, description="null: the judgement failed"),
-    },
-    key=["judge", "stage", "document", "system", "item", "metric", "case"],
-    name="judge_verdicts",
-    description="Verdicts of several judges on the same claims and facts.",
-)
-
 NO_OUTPUT = "the data has no output"
 """Reason of a row of UNSCORED_OUTPUTS on an output that the data lacks, which no judge can score."""
 
@@ -98,10 +80,10 @@ EVALUATION = {
     "facts": verdicts.VERDICTS,
     "answers": verdicts.VERDICTS,
     "questions": QUESTIONS,
-    "planted": PLANTED,
+    "planted": verdicts.VERDICTS,
     "unscored": UNSCORED_OUTPUTS,
     "judges": METRICS,
-    "verdicts": JUDGE_VERDICTS,
+    "verdicts": verdicts.VERDICTS,
 }
 """The tables of an evaluation by file stem; some methods have no table where they were not chosen."""
 

@@ -1,6 +1,4 @@
-"""What people are shown and say: notes and ratings of the review, notes of the span form, labels of verdicts."""
-
-import pandera.pandas as pa
+"""What people are shown and say: notes and ratings of the review, notes of the span form."""
 
 from schemas.tables.columns import NOTE_VERSION, RECORD, category, count, flag, table, text
 
@@ -60,18 +58,4 @@ SPAN_REVIEW_NOTES = table(
     {"record": RECORD, "version": NOTE_VERSION, "text": text()},
     key=["record", "version"],
     name="span_review_notes",
-)
-
-
-HUMAN_LABELS = table(
-    {
-        "item": text(),
-        "judged": flag(description="the verdict: something holds"),
-        "label": pa.Column("boolean", nullable=True, description="what people say; null: not labelled"),
-        "cluster": text(description="the note or document of the item"),
-        "provenance": text(description="what made the verdicts"),
-    },
-    key=["item"],
-    name="human_labels",
-    description="All verdicts of one kind; labelled items are a random sample of them.",
 )

@@ -170,7 +170,7 @@ def in_order(made: Mapping[str, Any]) -> Tables:
 def judgements(made: Mapping[str, pd.DataFrame]) -> int:
     """Number of judgements that were made, also on planted errors; failed ones are rows of the table ``unscored``."""
     values = [table["value"] for name, table in made.items() if name != overlap.NAME and _is_verdicts(table)]
-    return sum(int(one.notna().sum()) for one in [*values, *([made["planted"]["judged"]] if "planted" in made else [])])
+    return sum(int(one.notna().sum()) for one in values)
 
 
 def _is_verdicts(table: pd.DataFrame) -> bool:

@@ -5,9 +5,9 @@ script element that browsers do not execute, with every ``<`` escaped, and the f
 only. A content security policy allows only the form's script and style, by their hashes, so that a text that escaped
 both could neither run nor load anything. Returned files are untrusted too, so everything in them is checked.
 
-A label (HUMAN_LABELS) says whether a verdict holds: the summary contains the fact, the note follows the instruction,
-the marked choice is right, the note mentions the symptom. Several readers of an item are joined by majority; a tie
-counts against it.
+A label is the truth of a model's verdict that something holds: the summary contains the fact, the note follows the
+instruction, the marked choice is right, the note mentions the symptom. Several readers of an item are joined by
+majority; a tie counts against it.
 """
 
 import base64
@@ -28,8 +28,8 @@ from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from schemas.errors import SourceError
-from schemas.tables.columns import typed
-from schemas.tables.people import HUMAN_LABELS
+from tasks.measures.measure import verdict_table
+from tasks.texts.document import WHOLE
 from tasks.transport.untrusted import parse_json, read_bytes
 
 _ENVIRONMENT = Environment(undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -63,6 +63,8 @@ def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
+LABELS = "human labels"
+"""System and condition of labelled verdicts."""
 LARGEST = 20_000_000
 """Most bytes of a returned file."""
 
@@ -242,19 +244,19 @@ def _form_of(text: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-Labelled = tuple[str, bool, bool | None, str]
-"""Item, verdict, label (None without one) and cluster."""
+Said = tuple[str, str, str, bool]
+"""Document, unit, judge (a model or a reader), and whether that judge says that it holds."""
 
 
-def label_table(items: Iterable[Labelled], provenance: str) -> pd.DataFrame:
-    """Items as a HUMAN_LABELS table; ``provenance`` names the model that gave the verdicts."""
-    frame = pd.DataFrame(list(items), columns=["item", "judged", "label", "cluster"])
-    return typed(frame.assign(provenance=provenance), HUMAN_LABELS)
+def holding(kind: str, rows: Iterable[Said]) -> pd.DataFrame:
+    """What judges say of the items of a ``kind`` of form, as VERDICTS."""
+    about = {"system": LABELS, "condition": LABELS, "item": WHOLE, "metric": kind, "text": ""}
+    said = [{"document": of, "unit": unit, "judge": by, "value": float(holds)} for of, unit, by, holds in rows]
+    return verdict_table([{**about, **row} for row in said], judge="")
 
 
-def majority(given: pd.DataFrame, keys: Sequence[str]) -> dict[Any, bool]:
-    """Whether more than half of an item's readers say that it ``holds``, by the item's ``keys`` (two or more)."""
-    if given.empty:
-        return {}
-    shares = given.groupby(list(keys))["holds"].mean()
-    return {key: bool(share > 0.5) for key, share in shares.items()}
+def labelled(verdicts: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
+    """VERDICTS of a model with what most ``people`` say as their truth, null where nobody does; a tie counts as no."""
+    keys = ["document", "unit"]
+    truth = people.groupby(keys)["value"].mean().gt(0.5).astype(float)
+    return verdicts.assign(truth=truth.reindex(pd.MultiIndex.from_frame(verdicts[keys])).to_numpy())

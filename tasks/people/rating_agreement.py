@@ -15,7 +15,7 @@ from schemas.errors import SourceError
 from schemas.tables.columns import typed
 from schemas.tables.metrics import REPRODUCTION_ROWS
 from schemas.tables.people import ASPECTS
-from tasks.people.forms import label_table
+from tasks.people.forms import Said, holding, labelled
 from tasks.reproduction.published import printed_cells
 from tasks.statistics.agreement import (
     cohen_kappa,
@@ -105,25 +105,21 @@ def _kappa(one: np.ndarray, two: np.ndarray) -> float:
     return cohen_kappa(one[both], two[both], "linear")
 
 
-def rating_labels(drawn: pd.DataFrame, ratings: pd.DataFrame, penalties: pd.DataFrame, provenance: str) -> pd.DataFrame:
-    """HUMAN_LABELS of "the note follows the instruction", for each possible penalty of the notes that the model rated.
+def rating_labels(drawn: pd.DataFrame, ratings: pd.DataFrame, penalties: pd.DataFrame, judge: str) -> pd.DataFrame:
+    """VERDICTS of "the note follows the instruction" on each possible penalty of the notes that the model rated.
 
-    ``drawn`` are REVIEW_NOTES; ``ratings`` (RATINGS) and ``penalties`` (PENALTIES) those of people and model. Verdict
-    and label: no penalty was given, by the model and by most people.
+    ``drawn`` are REVIEW_NOTES; ``ratings`` (RATINGS) and ``penalties`` (PENALTIES) those of people and model, who say
+    so by giving no penalty.
     """
-    rated = ratings[["rater", "rater_kind", "record"]].drop_duplicates()
     given = set(penalties[["rater", "record", "part", "item"]].itertuples(index=False, name=None))
-    models = rated[rated["rater_kind"] == "model"].set_index("record")["rater"].to_dict()
-    people = rated[rated["rater_kind"] == "person"].groupby("record")["rater"].apply(list).to_dict()
-    items = []
-    for note in drawn[drawn["record"].isin(list(models))].to_dict("records"):
-        record = note["record"]
-        for part, item in _instructions(note["parts"]):
-            against = [(rater, record, part, item) in given for rater in people.get(record, [])]
-            judged = (models[record], record, part, item) not in given
-            label = 2 * sum(against) < len(against) if against else None
-            items.append((f"{record}/{part}/{item}", judged, label, str(record)))
-    return label_table(items, provenance)
+    rated = ratings[["rater", "rater_kind", "record"]].drop_duplicates().merge(drawn[["record", "parts"]], on="record")
+    said: dict[str, list[Said]] = {"person": [], "model": []}
+    for row in rated.sort_values("record").itertuples():
+        for part, item in _instructions(row.parts):
+            follows = (row.rater, row.record, part, item) not in given
+            by = judge if row.rater_kind == "model" else row.rater
+            said[row.rater_kind].append((str(row.record), f"{part}/{item}", by, follows))
+    return labelled(holding("ratings", said["model"]), holding("ratings", said["person"]))
 
 
 def _instructions(parts: str) -> list[tuple[str, str]]:

@@ -28,7 +28,7 @@ ALSO = {
     "tasks.baselines": {"tasks.judges", "tasks.network"},
     "tasks.measures": {"tasks.network", "tasks.texts", "tasks.visits"},
     "tasks.judges": {"tasks.measures", "tasks.network", "tasks.notes", "tasks.spans", "tasks.texts"},
-    "tasks.people": {"tasks.measures"},
+    "tasks.people": {"tasks.measures", "tasks.texts"},
     "tasks.reporting": {"tasks.measures"},
     "tasks.tracking": {"tasks.measures"},
     "tasks.visits": {"tasks.network", "tasks.notes"},

@@ -145,8 +145,8 @@ def test_a_judge_that_fails_a_call_is_unscored_and_never_better(tmp_path: Path, 
     assert bounds["low"] <= whole.loc[key, "value"] <= bounds["high"] and bounds["high"] > bounds["low"]
     verdicts = found.table("verdicts")
     own = verdicts[(verdicts["judge"] == "b") & (verdicts["document"] == "d1")]
-    assert len(own) and own["judged"].isna().all()
-    assert verdicts.loc[verdicts["judge"] == "a", "judged"].notna().all()
+    assert len(own) and own["value"].isna().all()
+    assert verdicts.loc[verdicts["judge"] == "a", "value"].notna().all()
     steps = found.table("unscored")["step"]
     assert len(steps) and steps.str.endswith(", judge b").all()
     assert found.problem is not None and found.problem.startswith("judge b: ") and "judge a" not in found.problem
@@ -158,8 +158,8 @@ def test_every_two_judges_have_a_kappa_of_each_metric(erring: tuple[Evaluation, 
     kappas = pairs[pairs["metric"] == "kappa"].set_index(["system", "condition", "item"])
     assert {key[:2] for key in kappas.index} == {("a", "against b"), ("a", "against c"), ("b", "against c")}
     votes = evaluation.table("verdicts").query("metric == 'claim_recall'")
-    key = ["document", "system", "item", "case"]
-    both = votes.pivot(index=key, columns="judge", values="judged").astype(bool)
+    key = ["document", "system", "item", "unit"]
+    both = votes.pivot(index=key, columns="judge", values="value").astype(bool)
     kappa = kappas.loc[("a", "against b", "claim_recall")]
     assert (kappa["n"], kappa["value"]) == (len(both), pytest.approx(cohen_kappa(both["a"], both["b"])))
     said = "\n".join(judges_text(evaluation.tables, evaluation.systems))
@@ -169,7 +169,7 @@ def test_every_two_judges_have_a_kappa_of_each_metric(erring: tuple[Evaluation, 
 
 def test_every_judge_has_its_rates_on_planted_errors(erring: tuple[Evaluation, list[Judge]]) -> None:
     evaluation, _ = erring
-    assert set(evaluation.table("judge")["system"]) == set(evaluation.table("planted")["provenance"]) == set("abc")
+    assert set(evaluation.table("judge")["system"]) == set(evaluation.table("planted")["judge"]) == set("abc")
     rates = evaluation.table("judge").query("metric == 'specificity' and item == 'all' and condition == 'entailment'")
     assert len(rates) == 3 and rates["value"].nunique() > 1
 

@@ -1,11 +1,12 @@
 """Returned forms of all kinds, from the files to the calibrated judge."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from schemas.params.measures import FormSample
 from schemas.tables.metrics import METRICS
-from schemas.tables.people import HUMAN_LABELS
+from schemas.tables.verdicts import VERDICTS
 from tasks.judges.human_labels import form_rows
 from tasks.people.omission_form import OmissionForm, judged_facts, omission_labels
 from tasks.people.question_form import QuestionForm, question_labels
@@ -69,7 +70,7 @@ def spans() -> pd.DataFrame:
     ],
 )
 def test_a_returned_form_calibrates_the_verdicts(kind, table, items, labelled, holding) -> None:
-    labels = HUMAN_LABELS.validate(table())
+    labels = VERDICTS.validate(table())
     rows = METRICS.validate(form_rows(labels, kind, seed=1))
     value, n = (rows.set_index(["item", "metric"])[column] for column in ("value", "n"))
     assert (len(labels), value["all", "labelled_items"], n["all", "labelled_items"]) == (items, labelled, items)
@@ -80,7 +81,7 @@ def test_a_returned_form_calibrates_the_verdicts(kind, table, items, labelled, h
 
 def test_labels_move_the_estimate_from_the_verdicts_to_the_truth() -> None:
     labels = omissions()
-    labels = labels.assign(cluster=labels["item"])  # as if each fact were of another note
+    labels = labels.assign(document=labels["document"] + labels["unit"])  # as if each fact were of another note
     found = form_rows(labels, "omissions", seed=1).set_index(["item", "metric"])["value"]
     assert found["all", "judged_share"] == pytest.approx(0.6)
     assert found["all", "powered_share"] < 0.5  # of the six validated facts the judge held 2 for included, people 1
@@ -89,6 +90,6 @@ def test_labels_move_the_estimate_from_the_verdicts_to_the_truth() -> None:
 
 
 def test_a_form_without_returned_files_counts_no_label_and_estimates_nothing() -> None:
-    labels = omissions().assign(label=pd.array([None] * 10, dtype="boolean"))
+    labels = omissions().assign(truth=np.nan)
     rows = form_rows(labels, "omissions", seed=1)
     assert rows[["metric", "value", "n"]].to_numpy().tolist() == [["labelled_items", 0, 10]]

@@ -1,7 +1,5 @@
 """Tables of `vignette evaluate` and `audit`: evaluations of the user's own texts, and of judges."""
 
-import pandera.pandas as pa
-
 from schemas.tables import verdicts
 from schemas.tables.columns import count, flag, number, table, text
 from schemas.tables.metrics import METRICS
@@ -88,40 +86,18 @@ EVALUATION = {
 """The tables of an evaluation by file stem; some methods have no table where they were not chosen."""
 
 
-_OF_CASE = {
-    "task": text(description="claims, omissions, citations, ..."),
-    "kind": text(description="how the case was made"),
-    "factor": text(description='what was changed that should not matter; "" for the case itself'),
-    "document": text(),
-}
-
-VERDICTS = table(
-    {
-        "judge": text(description="label of the judge"),
-        "case": text(description="the same for a case and its variants"),
-        **_OF_CASE,
-        "text": text(description="the claim, fact or statement that is judged"),
-        "place": count(description="0: first in its call"),
-        "truth": pa.Column(bool, description="the right answer"),
-        "judged": pa.Column("boolean", nullable=True, description="null: the judgement failed"),
-    },
-    key=["judge", "case", "factor"],
-    name="verdicts",
-    description="One answer of a judge a row; every figure of a card is computed from these.",
-)
-
 CASES = table(
     {
         "id": text(),
-        "case": text(),
-        **_OF_CASE,
+        **{name: verdicts.VERDICTS.columns[name] for name in ("document", "system", "condition", "metric", "unit")},
+        **{name: verdicts.VERDICTS.columns[name] for name in ("text", "truth", "kind")},
         "premise": text(description="the text to judge by"),
-        "claim": text(),
         "call": text(description="claims of one call share it, in the order of the rows"),
-        "truth": pa.Column(bool),
         "pair": text(description='id of a case that differs in one thing; "" for none'),
     },
     key=["id"],
     name="cases",
-    description="What a judge is asked: cases of every task, and variants of claims with the same truth.",
+    description="What a judge is asked: cases of every task (metric), and variants of claims with the same truth. The "
+    'condition is what was changed that should not matter, "" for the case itself; a case and its variants share their '
+    "unit. In VERDICTS on them, the item is the place in the call, from 0.",
 )

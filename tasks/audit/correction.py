@@ -44,7 +44,7 @@ def corrected_rows(
     ``scores``: DOCUMENT_SCORES. ``metrics``: their METRICS, from which the number of unscored texts is taken.
     ``verdicts``: the VERDICTS of one judge.
     """
-    cases = verdicts[(verdicts["factor"] == "") & verdicts["judged"].notna()]
+    cases = verdicts[(verdicts["condition"] == "") & verdicts["value"].notna()]
     keys = ["stage", "system", "condition", "item", "metric"]
     missing = metrics.set_index(keys)["unscored"]
     rows: list[Row] = []
@@ -52,7 +52,7 @@ def corrected_rows(
     whole = scores[(scores["item"] == ALL) & scores["metric"].isin(TASKS)]
     for key, group in whole.groupby(keys, sort=True):
         stage, system, condition, item, metric = map(str, key)
-        values, own = group["value"].to_numpy(dtype=float), cases[cases["task"] == TASKS[metric]]
+        values, own = group["value"].to_numpy(dtype=float), cases[cases["metric"] == TASKS[metric]]
         if reason := _unfit(own):
             refused[metric] = reason
             continue
@@ -77,7 +77,7 @@ def corrected_rows(
 
 def _unfit(cases: pd.DataFrame) -> str | None:
     """Why the cases of a task give no correction."""
-    truth, judged = cases["truth"].to_numpy(dtype=bool), cases["judged"].to_numpy(dtype=bool)
+    truth, judged = cases["truth"].to_numpy(dtype=bool), cases["value"].to_numpy(dtype=bool)
     if not truth.any() or truth.all():
         return f"the card has {int(truth.sum())} cases with the answer yes and {int((~truth).sum())} with no"
     informedness = float(judged[truth].mean() - judged[~truth].mean())
@@ -87,7 +87,7 @@ def _unfit(cases: pd.DataFrame) -> str | None:
 
 
 def _corrected(values: np.ndarray, cases: pd.DataFrame, *, seed: int, shift: float = 0.0) -> Corrected:
-    known = (cases["truth"].to_numpy(dtype=bool), cases["judged"].to_numpy(dtype=bool))
+    known = (cases["truth"].to_numpy(dtype=bool), cases["value"].to_numpy(dtype=bool))
     return corrected_mean(values, *known, cases["document"].to_numpy(), seed=seed, shift=shift)
 
 
@@ -100,7 +100,7 @@ def _mixed(values: np.ndarray, cases: pd.DataFrame, *, seed: int) -> tuple[float
     sides = []
     for truth in (True, False):
         side = cases[cases["truth"] == truth]
-        right = side["judged"].eq(truth).groupby(side["kind"]).agg(["mean", "size"])
+        right = side["value"].eq(truth).groupby(side["kind"]).agg(["mean", "size"])
         rates = right.loc[right["size"] >= ENOUGH, "mean"].astype(float)
         ends = dict.fromkeys([rates.idxmin(), rates.idxmax()]) if len(rates) else {}
         sides.append([side[side["kind"] == kind] for kind in ends] or [side])

@@ -22,11 +22,14 @@ PLANTED = "planted"
 """System and condition of planted cases: nobody's text, judged in the one way of its measure."""
 
 
-def case_verdict(document: str, metric: str, kind: str, text: str, truth: bool, judged: Judgement) -> Row:
-    """What a judge said of a case, and the right answer; `planted_table` numbers the cases of a document."""
+def case_verdict(document: str, metric: str, kind: str, text: str, truth: bool, judged: Judgement, **asked: str) -> Row:
+    """What a judge said of a case, and the right answer; `planted_table` numbers the cases of a document.
+
+    ``asked``: further columns of CASES.
+    """
     about = {"document": document, "system": PLANTED, "condition": PLANTED, "item": WHOLE, "metric": metric}
     value = None if judged is None else float(judged)
-    return {**about, "kind": kind, "text": text, "truth": float(truth), "value": value}
+    return {**about, "kind": kind, "text": text, "truth": float(truth), "value": value, **asked}
 
 
 async def judge_planted(
@@ -103,7 +106,9 @@ async def judge_planted_omissions(
         verdicts = found.get(one.document, {})
         for at, (fact, gone) in enumerate(one.sentences()):
             judged = verdicts[f"F{at}"] is not None if f"F{at}" in verdicts else None
-            rows.append(case_verdict(one.document, "omissions", kinds[0 if gone else 1], fact, gone, judged))
+            asked = {"premise": one.summary, "call": f"{kinds[0]}/{one.document}"}
+            kind = kinds[0 if gone else 1]
+            rows.append(case_verdict(one.document, "omissions", kind, fact, gone, judged, **asked))
     return rows, [{**row, "step": f"planted {row['step']}"} for row in failures]
 
 
@@ -144,10 +149,12 @@ async def judge_planted_citations(
     rows: list[Row] = []
     for key, one in cases.items():
         statement = judged[key][0]
+        shown = "\n".join(f"[{at}] {one.source[at]}" for at in one.citations)
+        asked = {"premise": shown, "call": f"{one.document}/{one.kind}"}
         said = one.supported, statement.supported
-        rows.append(case_verdict(one.document, "citation recall", one.kind, one.statement, *said))
+        rows.append(case_verdict(one.document, "citation recall", one.kind, one.statement, *said, **asked))
         for number, truth, found in zip(one.citations, one.necessary, necessary_citations(statement), strict=True):
             text = f"{one.statement} [{number}]"
-            rows.append(case_verdict(one.document, "citation precision", one.kind, text, truth, found))
+            rows.append(case_verdict(one.document, "citation precision", one.kind, text, truth, found, **asked))
     of = "planted citations"
     return rows, [unscored_row(cases[key].document, of, reason, raw) for key, reason, raw in failures]

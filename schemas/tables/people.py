@@ -1,6 +1,6 @@
-"""What people are shown and say: notes and ratings of the review, notes of the span form."""
+"""What people are shown and say: notes of the review, notes of the span form."""
 
-from schemas.tables.columns import NOTE_VERSION, RECORD, category, count, flag, table, text
+from schemas.tables.columns import NOTE_VERSION, RECORD, category, flag, table, text
 
 ASPECTS = (
     "consistency",
@@ -12,8 +12,6 @@ ASPECTS = (
 )
 """Rated aspects of a note, in the order of SimSUM's Table 4; the first is computed from penalties."""
 SCALES = ASPECTS[1:]
-
-RATER_KINDS = ("person", "model")
 
 REVIEW_NOTES = table(
     {
@@ -28,31 +26,6 @@ REVIEW_NOTES = table(
     key=["record"],
     name="review_notes",
 )
-
-RATINGS = table(
-    {
-        "rater": text(),
-        "rater_kind": category(*RATER_KINDS),
-        "record": RECORD,
-        "aspect": category(*ASPECTS),
-        "rating": count(description="1 to 5"),
-    },
-    key=["rater", "record", "aspect"],
-    name="ratings",
-)
-
-PENALTIES = table(
-    {
-        "rater": text(),
-        "rater_kind": category(*RATER_KINDS),
-        "record": RECORD,
-        "part": text(description="1A to 1D, 2A to 2C"),
-        "item": text(description="the symptom, condition or instruction that the note violates"),
-    },
-    key=["rater", "record", "part", "item"],
-    name="penalties",
-)
-
 
 SPAN_REVIEW_NOTES = table(
     {"record": RECORD, "version": NOTE_VERSION, "text": text()},

@@ -50,8 +50,7 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "planted_verdicts": verdicts.VERDICTS,
     "assertion_cases": verdicts.VERDICTS,
     "review_notes": people.REVIEW_NOTES,
-    "ratings": people.RATINGS,
-    "penalties": people.PENALTIES,
+    "ratings": verdicts.VERDICTS,
     "span_review_notes": people.SPAN_REVIEW_NOTES,
     "*_labels": verdicts.VERDICTS,
     # a user's own documents

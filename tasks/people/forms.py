@@ -19,13 +19,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 from unicodedata import normalize
 
 import pandas as pd
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from schemas.errors import SourceError
 from tasks.measures.measure import verdict_table
@@ -94,7 +94,7 @@ class Item(BaseModel):
 
 
 class ReturnedFile(BaseModel):
-    """A returned file. Each form gives the type of its ``items`` and their name in the file, as an alias."""
+    """A returned file; the type of its ``items`` and their name in the file are the form's."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     format: str
@@ -105,11 +105,8 @@ class ReturnedFile(BaseModel):
     items: Sequence[Any]
 
 
-File = TypeVar("File", bound=ReturnedFile)
-
-
-class Form(ABC, Generic[File]):
-    """A form: the page that readers fill in, and the check of the files that they return.
+class Form(ABC):
+    """The specification of a form: the page that readers fill in, and the check of the files that they return.
 
     A file returned for other content is refused, see also `split_by_form`.
     """
@@ -122,7 +119,10 @@ class Form(ABC, Generic[File]):
     """File in ``assets`` that builds the page."""
     noun: str
     """What an item is called."""
-    file: type[File]
+    answer: type[Item]
+    """What is answered on an item."""
+    listed: str
+    """Name of the items in a returned file."""
 
     @property
     @abstractmethod
@@ -139,17 +139,23 @@ class Form(ABC, Generic[File]):
     def records(self) -> Collection[int | str]:
         """The ``record`` of each item on the form."""
 
+    @cached_property
+    def file(self) -> type[ReturnedFile]:
+        """What a returned file holds."""
+        items: Any = (list[self.answer], Field(alias=self.listed))  # type: ignore[name-defined]
+        return create_model("ReturnedFile", __base__=ReturnedFile, items=items)
+
     def check(self, item: Any) -> list[str]:
         """Problems of the answers on one item of the form."""
         del item
         return []
 
-    def check_file(self, file: File) -> list[str]:
+    def check_file(self, file: ReturnedFile) -> list[str]:
         """Problems of one file that no single item shows."""
         del file
         return []
 
-    def check_files(self, files: Mapping[str, File]) -> list[str]:
+    def check_files(self, files: Mapping[str, ReturnedFile]) -> list[str]:
         """Problems of several files (name -> content): by default, two of one rater and signature."""
         sent: dict[tuple[str, str], list[str]] = {}
         for name, file in files.items():
@@ -165,13 +171,13 @@ class Form(ABC, Generic[File]):
         data = {"format": self.format, "form": self.id, "rater": rater, "noun": self.noun, "items": items}
         return render_page(self.title, self.script, data | further)
 
-    def read(self, files: Mapping[str, str]) -> dict[str, File]:
+    def read(self, files: Mapping[str, str]) -> dict[str, ReturnedFile]:
         """The content of returned files (name -> text), in the order of their names.
 
         Raises SourceError that lists the first SHOWN problems and counts the others.
         """
         problems: list[str] = []
-        read: dict[str, File] = {}
+        read: dict[str, ReturnedFile] = {}
         for name, text in sorted(files.items()):
             content = None
             try:
@@ -190,7 +196,7 @@ class Form(ABC, Generic[File]):
             raise SourceError(f"returned {self.kind} forms: " + "; ".join(problems[:SHOWN]) + more)
         return read
 
-    def read_by_rater(self, files: Mapping[str, str]) -> list[tuple[str, File]]:
+    def read_by_rater(self, files: Mapping[str, str]) -> list[tuple[str, ReturnedFile]]:
         """As `read`, each file with its rater's code, numbered where several share one: "reader 1", "reader 2"."""
         read = self.read(files).values()
         shared, seen = Counter(file.rater for file in read), Counter[str]()
@@ -210,7 +216,7 @@ class Form(ABC, Generic[File]):
         found = "" if error.get("type", "missing") == "missing" else f", found {error['input']!r:.40}"
         return f"{', '.join(map(str, place)) or 'the file'}: {error['msg']}{found}"
 
-    def _problems(self, file: File) -> list[str]:
+    def _problems(self, file: ReturnedFile) -> list[str]:
         if (file.format, file.form) != (self.format, self.id):
             return [
                 f"is of form {file.format:.60} {file.form:.60}, expected {self.format} {self.id}; use the matching form"

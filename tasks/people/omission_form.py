@@ -17,7 +17,7 @@ from pydantic import Field
 
 from schemas.params.measures import FormSample
 from tasks.measures.med_omit.judging import DIAGNOSES, GRADED, OMITTED
-from tasks.people.forms import Form, Item, ReturnedFile, holding, labelled
+from tasks.people.forms import Form, Item, holding, labelled
 from tasks.statistics.power import clustered_size, paired_pairs
 
 FORM_STREAM = 87
@@ -33,21 +33,15 @@ class ValidatedFact(Item):
     category: Literal["critical", "important", "other"]
 
 
-class Validation(ReturnedFile):
-    """A returned file."""
-
-    items: list[ValidatedFact] = Field(alias="facts")
-
-
 @dataclass(frozen=True, eq=False)
-class OmissionForm(Form[Validation]):
+class OmissionForm(Form):
     """The form of facts (`judged_facts`): ``shown`` of those judged, whose number is ``of``.
 
     ``needed``: how many facts have the power that ``size`` asks for; None if no number of facts of its documents does.
     """
 
     format, kind, noun = "vignette-omissions", "omission", "fact"
-    title, script, file = "Validating omissions", "omissions.js", Validation
+    title, script, answer, listed = "Validating omissions", "omissions.js", ValidatedFact, "facts"
     shown: pd.DataFrame
     of: int
     size: FormSample

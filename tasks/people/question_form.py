@@ -34,22 +34,16 @@ class RevisedQuestion(Item):
     category: Category | Literal[""] = ""
 
 
-class QuestionReview(ReturnedFile):
-    """A returned file."""
-
-    items: list[RevisedQuestion] = Field(alias="questions")
-
-
 Reviews = dict[str, RevisedQuestion]
 """Revisions by question id."""
 
 
 @dataclass(frozen=True, eq=False)
-class QuestionForm(Form[QuestionReview]):
+class QuestionForm(Form):
     """The form of the QUESTIONS of stage note_qa. Several clinicians may divide them among themselves."""
 
     format, kind, noun = "vignette-questions", "question", "question"
-    title, script, file = "Revising questions", "questions.js", QuestionReview
+    title, script, answer, listed = "Revising questions", "questions.js", RevisedQuestion, "questions"
     questions: pd.DataFrame
 
     @property
@@ -68,7 +62,7 @@ class QuestionForm(Form[QuestionReview]):
         distinct = {" ".join(choice.split()).casefold() for choice in item.choices} - {""}
         return ["choices are empty or the same"] if item.decision == "keep" and len(distinct) < len(LETTERS) else []
 
-    def check_files(self, files: Mapping[str, QuestionReview]) -> list[str]:
+    def check_files(self, files: Mapping[str, ReturnedFile]) -> list[str]:
         """A question in two files must be revised alike in both."""
         problems, before = [], Reviews()
         for name, file in files.items():

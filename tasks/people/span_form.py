@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from schemas.tables.columns import NOTE_VERSIONS, typed
 from schemas.tables.people import SPAN_REVIEW_NOTES
 from schemas.tables.records import ASSERTIONS
-from tasks.people.forms import Form, Item, ReturnedFile, holding, labelled
+from tasks.people.forms import Form, Item, holding, labelled
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import Row, metric_row, metric_table, ratio_row
 
@@ -65,18 +65,12 @@ class CheckedNote(Item):
     corrected: list[CorrectedAssertion] = Field(default_factory=list)
 
 
-class SpanReview(ReturnedFile):
-    """A returned file; notes that the reader has not checked are absent."""
-
-    items: list[CheckedNote] = Field(alias="notes")
-
-
 @dataclass(frozen=True, eq=False)
-class SpanForm(Form[SpanReview]):
+class SpanForm(Form):
     """The form of the drawn notes (SPAN_REVIEW_NOTES) with their phrases (SPANS); ``symptoms`` can be marked."""
 
     format, kind, noun = "vignette-spans", "span", "note"
-    title, script, file = "Checking extracted phrases", "spans.js", SpanReview
+    title, script, answer, listed = "Checking extracted phrases", "spans.js", CheckedNote, "notes"
     drawn: pd.DataFrame
     spans: pd.DataFrame
     symptoms: Sequence[str]

@@ -90,7 +90,11 @@ def test_p_values_of_independent_cases_are_those_of_mcnemars_exact_test() -> Non
 def test_a_rate_without_an_interval_says_why() -> None:
     one_text = verdicts([True, False, True]).assign(document="d")
     no = verdicts([False] * 4).assign(truth=False)
-    of_each = rates(card_table(pd.concat([verdicts([True] * 9), no], ignore_index=True).assign(unit=[str(n) for n in range(13)]), seed=1))
+    of_each = rates(
+        card_table(
+            pd.concat([verdicts([True] * 9), no], ignore_index=True).assign(unit=[str(n) for n in range(13)]), seed=1
+        )
+    )
     assert [line[-7:] for line in of_each] == ["texts 9", "texts 4"], "of the cases of each rate"
     sensitivity, specificity = rates(card_table(one_text, seed=1))
     assert "0.667 (no interval: the cases are of one text), n 3, unscored 0" in sensitivity

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 
-from tasks.people.rating_form import RatingForm
+from tasks.people.rating_form import FOLLOWED, RatingForm, ratings_of
 from tests.support.browser import needs_chromium, opened, reload_kept
 from tests.support.review import REVIEW, RUBRIC, drawn
 
@@ -58,7 +58,8 @@ def test_a_form_filled_in_by_keyboard_survives_a_reload_and_gives_the_scores_com
             page.click("#download")
         returned = Path(download.value.path()).read_text(encoding="utf-8")
         assert download.value.suggested_filename.startswith("vignette-review_")
-    ratings, penalties = RatingForm(notes, REVIEW.raters).ratings({"rater_1.json": returned})
+    verdicts = RatingForm(notes, REVIEW.raters).verdicts({"rater_1.json": returned})
+    ratings, denied = ratings_of(verdicts), verdicts[(verdicts["metric"] == FOLLOWED) & (verdicts["value"] == 0)]
     scores = {(row.record, row.aspect): row.rating for row in ratings.itertuples()}
     assert {r: scores[r, "consistency"] for r in (4, 9, 12)} == {4: 3, 9: 5, 12: 1}  # two, zero and four penalties
     others = [
@@ -73,7 +74,7 @@ def test_a_form_filled_in_by_keyboard_survives_a_reload_and_gives_the_scores_com
         9: [5, 5, 5, 5, 5],
         12: [4, 3, 5, 4, 5],
     }
-    assert set(zip(penalties["record"], penalties["part"], penalties["item"], strict=True)) == {
+    assert {(int(one.document), *one.unit.split("/")) for one in denied.itertuples()} == {
         (4, "1A", "cough"),
         (4, "1B", "pain"),
         (12, "2A", "dyspnea"),

@@ -309,7 +309,9 @@ def prompt_recalls(value: float) -> pd.DataFrame:
     return pd.DataFrame([{"document": str(i), **keys, "value": value, "ceiling": 1.0} for i in range(20)])
 
 
-COPIES = planted_table([("entailment", "own sentence", str(i), "t", True, True) for i in range(500)], "rules")
+COPIES = planted_table(
+    [case_verdict(str(i), "entailment", "own sentence", "t", True, True) for i in range(500)], "rules"
+)
 
 
 @each(

@@ -35,12 +35,11 @@ def ratings() -> pd.DataFrame:
     """Three notes; the model gives one penalty, and one of two people another one, which is a tie."""
     form = RatingForm(drawn(), REVIEW.raters)
     penalised = file_of(form, "rater_1", notes=rated(penalties={4: {"1A": ["cough"]}}))
-    people = form.ratings({"a.json": penalised, "b.json": file_of(form, "rater_2", notes=rated())})
-    one = people.ratings["rater"] == "rater_1"
-    model = people.ratings[one].assign(rater="model", rater_kind="model")
-    given = pd.DataFrame([("model", "model", 9, "1B", "pain")], columns=people.penalties.columns)
-    both = pd.concat([people.ratings, model]), pd.concat([people.penalties, given])
-    return rating_labels(drawn(), *both, "judge m")
+    people = form.verdicts({"a.json": penalised, "b.json": file_of(form, "rater_2", notes=rated())})
+    model = people[people["judge"] == "rater_2"].assign(judge="model", kind="model")
+    given = (model["document"] == "9") & (model["unit"] == "1B/pain")
+    model = model.assign(value=model["value"].mask(given, 0.0))
+    return rating_labels(pd.concat([people, model]), "judge m")
 
 
 def questions() -> pd.DataFrame:

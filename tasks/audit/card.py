@@ -18,6 +18,7 @@ from tasks.audit.comparisons import ALL, KIND_LEVEL, fewest_texts, weaker_kinds
 from tasks.audit.errors import FLAGGED, SENTENCE, VERSION
 from tasks.audit.practice import Practice, practice_rows
 from tasks.judges.rates import rate_rows
+from tasks.measures.agreement import agreement
 from tasks.reporting.display import words
 from tasks.reporting.evaluation_text import DRY_RUN, RULES
 from tasks.statistics.metric_rows import (
@@ -28,7 +29,7 @@ from tasks.statistics.metric_rows import (
     metric_row,
     metric_table,
 )
-from tasks.statistics.paired_verdicts import Board, Compared, agreement_rows, compared, right, tested_rows
+from tasks.statistics.paired_verdicts import Compared, compared, right, tested_rows
 from tasks.statistics.sign_flips import LEVEL, holm
 
 STAGE = "audit"
@@ -74,7 +75,8 @@ def card_table(verdicts: pd.DataFrame, practice: Mapping[str, Practice] | None =
         rows += invariance_rows(own, **shared)
         if practice and judge in practice:
             rows += practice_rows(practice[str(judge)], **shared)
-    rows += [*agreement_rows([board(verdicts)]), *rank_rows(rows)]
+    plain, judges = verdicts[verdicts["condition"] == ""], sorted(verdicts["judge"].unique())
+    rows += [*agreement(plain, judges, ALL), *rank_rows(rows)]
     return metric_table(rows, stage=STAGE, seed=seed)
 
 
@@ -171,14 +173,6 @@ def invariance_rows(own: pd.DataFrame, **shared: Any) -> list[Row]:
         rows += tested_rows(metric, one, p, p_scored, **keys)
         rows.append(metric_row("texts", float(one.texts), n=one.n, **keys))
     return rows
-
-
-def board(verdicts: pd.DataFrame) -> Board:
-    """The judges' VERDICTS on the cases that all were asked."""
-    cases = verdicts[verdicts["condition"] == ""]
-    votes = cases.pivot(index="unit", columns="judge", values="value").astype("boolean")
-    about = cases.drop_duplicates("unit").set_index("unit").reindex(votes.index)
-    return Board(ALL, votes, about["document"], about["truth"])
 
 
 def rank_rows(rows: Sequence[Row]) -> list[Row]:

@@ -9,17 +9,16 @@ hidden in the note. `AGAIN` names the same call asked again.
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import CASES
 from tasks.audit.claims import further_claims
+from tasks.judges.edits import words
 from tasks.judges.judging import case_verdict
 from tasks.judges.planted import PlantedClaim, plant_claims
 from tasks.measures.measure import Judgement
@@ -60,10 +59,7 @@ Made = tuple[str, int, str, Sequence[Named]]
 """Factor, number of the call, premise and claims of a call."""
 
 
-@cache
-def _parts() -> dict[str, list[str]]:
-    loaded: dict[str, list[str]] = yaml.safe_load(files("tasks.audit").joinpath("variants.yaml").read_text("utf-8"))
-    return loaded
+_parts = partial(words, "variants", "tasks.audit")
 
 
 @cache

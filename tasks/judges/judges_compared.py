@@ -33,8 +33,7 @@ def judge_rows(
     tables = []
     for judge, own in as_errors(verdicts).groupby("judge", sort=True):
         errors, name = own.assign(metric=PLANTED_CLAIMS), str(judge)
-        about = {"seed": seed, "system": name, "provenance": name}
-        tables.append(rates(errors, of_errors=True, clusters=record_of, **about))
+        tables.append(rates(errors, seed=seed, system=name, provenance=name, of_errors=True, clusters=record_of))
     totals = usage.groupby("judge", sort=True)[list(USAGE_COLUMNS[1:])].sum()
     for judge, (claims, calls, prompt, completion) in zip(totals.index, totals.to_numpy().tolist(), strict=True):
         spent, price = Usage(prompt, completion, estimated=True), prices.get(judge)

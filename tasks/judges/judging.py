@@ -151,8 +151,8 @@ async def judge_planted_citations(
         statement = judged[key][0]
         shown = "\n".join(f"[{at}] {one.source[at]}" for at in one.citations)
         asked = {"premise": shown, "call": f"{one.document}/{one.kind}"}
-        said = one.supported, statement.supported
-        rows.append(case_verdict(one.document, "citation recall", one.kind, one.statement, *said, **asked))
+        text, found = one.statement, statement.supported
+        rows.append(case_verdict(one.document, "citation recall", one.kind, text, one.supported, found, **asked))
         for number, truth, found in zip(one.citations, one.necessary, necessary_citations(statement), strict=True):
             text = f"{one.statement} [{number}]"
             rows.append(case_verdict(one.document, "citation precision", one.kind, text, truth, found, **asked))

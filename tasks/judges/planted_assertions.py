@@ -14,7 +14,7 @@ import pandas as pd
 
 from schemas.tables.columns import typed
 from schemas.tables.records import ASSERTIONS, SPANS
-from tasks.judges.changes import words
+from tasks.judges.edits import words
 from tasks.judges.simulated_notes import GoldNotes, gold_spans, gold_texts
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask

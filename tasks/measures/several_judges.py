@@ -9,19 +9,18 @@ import pandas as pd
 
 from schemas.params import Params
 from tasks.llm.calls import Answer, Ask, Call
+from tasks.measures.agreement import agreement
 from tasks.measures.described import COMPARED, MEASURES, METRICS
 from tasks.measures.evaluation import Plan, evaluation_tables
 from tasks.measures.measure import LOST, in_order, unit_values, verdict_table
 from tasks.measures.note_qa.judging import NAME as NOTE_QA
 from tasks.statistics.metric_rows import metric_table
-from tasks.statistics.paired_verdicts import Board, agreement_rows
 from tasks.texts.document import Document, Tables
 
 STAGE = "judges"
 _JUDGED = re.compile(
     rf"(?:{'|'.join(one for one in COMPARED if METRICS[one].judged)})(?:_graded)?(?:_pooled)?(?:_bounds)?"
 )
-_CASE = ["document", "system", "condition", "item", "metric", "unit"]
 
 
 class Divided:
@@ -90,18 +89,12 @@ def judges_table(
     """METRICS of the systems by judge, with the judge as condition, and Cohen's kappa of every two judges.
 
     ``made``: each judge's tables; ``verdicts``: `verdicts_of` all; ``labels``: model by judge. In the rows of two
-    judges (`tasks.statistics.paired_verdicts.agreement_rows`) the item is the metric.
+    judges (`tasks.measures.agreement.agreement`) the item is the metric.
     """
     plan = replace(plan, metrics=tuple(name for name in plan.metrics if name != "overlap"))
     tables = []
     for judge, own in made.items():
         rows, _ = evaluation_tables(documents, plan, own, params, provenance=f"judge: {labels[judge]}")
         tables.append(rows[rows["metric"].str.fullmatch(_JUDGED)].assign(condition=judge))
-    boards = [_board(str(metric), rows, list(made)) for metric, rows in verdicts.groupby("metric", sort=True)]
-    pairs = metric_table(agreement_rows(boards), stage=STAGE, seed=params.seed)
+    pairs = metric_table(agreement(verdicts, list(made)), stage=STAGE, seed=params.seed)
     return pd.concat([*tables, pairs], ignore_index=True)
-
-
-def _board(metric: str, verdicts: pd.DataFrame, judges: Sequence[str]) -> Board:
-    votes = verdicts.pivot(index=_CASE, columns="judge", values="value").astype("boolean").reindex(columns=judges)
-    return Board(metric, votes, pd.Series(votes.index.get_level_values("document"), index=votes.index))

@@ -257,10 +257,10 @@ def rating_verdicts(drawn: pd.DataFrame, rated: Iterable[tuple[str, Iterable[Rat
             about |= {"judge": rater, "kind": kind}
             asked = [(part["part"], item["item"]) for part in parts[note.record] for item in part["items"]]
             denied = {(part, item) for part, items in note.penalties.items() for item in items}
-            said = [(FOLLOWED, f"{part}/{item}", (part, item) not in denied) for part, item in asked]
-            said += [(name, name, note.ratings[name]) for name in SCALES]
-            said.append(("consistency", "consistency", consistency_score(len(denied))))
-            rows += [{**about, "metric": metric, "unit": unit, "value": float(one)} for metric, unit, one in said]
+            said = [(FOLLOWED, f"{part}/{item}", float((part, item) not in denied)) for part, item in asked]
+            said += [(name, name, float(note.ratings[name])) for name in SCALES]
+            said.append(("consistency", "consistency", float(consistency_score(len(denied)))))
+            rows += [{**about, "metric": metric, "unit": unit, "value": one} for metric, unit, one in said]
     return in_order(verdict_table(rows, judge=""))
 
 

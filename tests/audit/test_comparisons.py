@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
-from tasks.audit.card import board, card_table, findings, not_found, rates
+from tasks.audit.card import card_table, findings, not_found, rates
 from tasks.audit.cases import CONFIDENT, HIDDEN
 from tasks.audit.comparisons import ANSWERED, KIND_LEVEL, against, change_lines, fewest_texts
-from tasks.statistics.paired_verdicts import agreement_rows, compared
+from tasks.measures.agreement import agreement
+from tasks.statistics.paired_verdicts import compared
 from tasks.statistics.sign_flips import flip_p
 from tests.support.card_verdicts import card_verdicts
 
@@ -134,7 +135,7 @@ def test_failed_verdicts_count_at_their_worst_and_are_named() -> None:
 def test_a_failing_judge_is_compared_with_another_at_its_worst() -> None:
     steady = verdicts([n % 10 != 0 for n in range(60)], "steady")
     silent = verdicts([None if n % 10 == 0 else True for n in range(60)], "silent")
-    rows = pd.DataFrame(agreement_rows([board(pd.concat([steady, silent]))]))
+    rows = pd.DataFrame(agreement(pd.concat([steady, silent]), ["steady", "silent"]))
     difference = rows[rows["metric"] == "accuracy_difference"].iloc[0]
     assert difference["unscored"] == 6 and difference["low"] <= 0 and difference["high"] >= 0.1
 

@@ -14,6 +14,7 @@ import pytest
 from schemas.tables.metrics import METRICS
 from schemas.tables.verdicts import VERDICTS
 from tasks.domains.rules import rules_of
+from tasks.judges.edits import graded_pairs
 from tasks.judges.judging import (
     case_verdict,
     judge_listing,
@@ -37,7 +38,6 @@ from tasks.judges.planted import (
 )
 from tasks.judges.rates import corrected_rows, rates, record_of
 from tasks.judges.simulated_notes import gold_tables, write_gold
-from tasks.judges.subtle import graded_pairs
 from tasks.judges.written_cases import plant_compacted, plant_written
 from tasks.measures.doclens.evaluators import InstructionEvaluator, SimulatorEvaluator
 from tasks.measures.measure import scores_and_ceilings

@@ -9,7 +9,7 @@ import pytest
 from schemas.tables.metrics import METRICS
 from schemas.tables.records import ASSERTIONS
 from tasks.domains.rules import load_rules
-from tasks.judges.changes import words
+from tasks.judges.edits import words
 from tasks.judges.planted_assertions import METRICS as RIGHT
 from tasks.judges.planted_assertions import PLANTED, WRITTEN, plant_assertions, read_assertions
 from tasks.judges.simulated_notes import GoldNotes, write_gold

@@ -135,7 +135,7 @@ def test_failed_verdicts_count_at_their_worst_and_are_named() -> None:
 def test_a_failing_judge_is_compared_with_another_at_its_worst() -> None:
     steady = verdicts([n % 10 != 0 for n in range(60)], "steady")
     silent = verdicts([None if n % 10 == 0 else True for n in range(60)], "silent")
-    rows = pd.DataFrame(agreement(pd.concat([steady, silent]), ["steady", "silent"]))
+    rows = pd.DataFrame(agreement(pd.concat([steady, silent]), ["silent", "steady"]))
     difference = rows[rows["metric"] == "accuracy_difference"].iloc[0]
     assert difference["unscored"] == 6 and difference["low"] <= 0 and difference["high"] >= 0.1
 

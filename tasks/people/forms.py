@@ -168,8 +168,8 @@ class Form(ABC):
 
     def page(self, rater: str, items: list[dict[str, Any]], **further: Any) -> str:
         """HTML of the form for ``rater``; ``items`` are shown in this order, each has its ``record``."""
-        data = {"format": self.format, "form": self.id, "rater": rater, "noun": self.noun, "items": items}
-        return render_page(self.title, self.script, data | further)
+        data = {"format": self.format, "form": self.id, "rater": rater, "noun": self.noun, "listed": self.listed}
+        return render_page(self.title, self.script, data | {"items": items} | further)
 
     def read(self, files: Mapping[str, str]) -> dict[str, ReturnedFile]:
         """The content of returned files (name -> text), in the order of their names.

@@ -1,7 +1,7 @@
 """The files of a card: written, read again, and exchanged with other harnesses."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from tasks.audit.page import card_page
 from tasks.audit.trials import QUESTIONS
 from tasks.measures.doclens.evaluators import most_claims
 from tasks.measures.measure import verdict_table
+from tasks.texts.document import Document
 from tasks.texts.fields import Defects
 from tasks.transport.json_lines import json_lines
 from tasks.transport.shown import public_params
@@ -74,6 +75,7 @@ def provenance(audit: Audit, verdicts: pd.DataFrame, every: Sequence[Params]) ->
     return {
         "cases": int(audit.cases.loc[audit.cases["metric"] != FILLER, "unit"].nunique()),
         "texts": len(audit.texts),
+        "kind_of_texts": kind_of_texts(audit.texts.values()),
         "tasks": list(audit.tasks),
         "takes": audit.takes,
         "left_out": reasons(audit, every) or "nothing",
@@ -106,6 +108,19 @@ def card_of(folder: Path, judge: str) -> pd.DataFrame:
             "card with vignette audit, or choose the judge of the card"
         )
     return own
+
+
+def kind_of_texts(texts: Iterable[str]) -> str:
+    """Dialogues, if more than half of the texts are, else notes."""
+    are = [Document("", (text,)).is_dialogue for text in texts]
+    return "dialogues" if 2 * sum(are) > len(are) else "notes"
+
+
+def other_kind(folder: Path, sources: Iterable[str]) -> str | None:
+    """Why a card says nothing of verdicts on what such sources support; None where its texts are of their kind."""
+    file, found = folder / "card.json", kind_of_texts(sources)
+    known = json.loads(file.read_text(encoding="utf-8")).get("kind_of_texts", found) if file.is_file() else found
+    return None if known == found else f"the card's cases are of {known}, and the sources are {found}"
 
 
 def exported(cases: pd.DataFrame) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 from scipy.stats import hypergeom
 
 from flows.evaluation.audit import Audit, answers_of, cases_of, make_audit
+from flows.evaluation.cards import other_kind
 from flows.repository.params import load_params
 from schemas.errors import SourceError
 from schemas.tables.evaluate import CASES
@@ -210,16 +212,30 @@ def test_scores_are_corrected_by_the_rates_of_the_card() -> None:
         + [{**keys, "metric": "citation_recall", "value": 1.0}, {**keys, "metric": "words", "value": 7.0}]
     )
     metrics = pd.DataFrame([{**keys, "metric": "claim_recall", "unscored": 3}])
-    table, refused = corrected_rows(scores, metrics, verdicts(*rows), seed=1, provenance="card")
+    card = pd.concat([verdicts(*rows), verdicts(*rows).assign(metric="grounding")], ignore_index=True)
+    table, refused = corrected_rows(scores, metrics, card, seed=1, provenance="card")
     by = table.set_index("item")
     assert by.loc["all", "value"] == pytest.approx(0.6) and (by.loc["all", "n"], by.loc["all", "unscored"]) == (20, 3)
     assert by.loc["all", "low"] < 0.6 < by.loc["all", "high"]
     wide = by.loc["all, rates off by 0.1"]
     assert wide["low"] < by.loc["all", "low"] and wide["high"] > by.loc["all", "high"]
     assert refused == ["citation_recall is not corrected: the card has 0 cases with the answer yes and 0 with no"]
+    why = "the sources are dialogues"
+    supported = pd.DataFrame([{**keys, "metric": "claims_supported", "value": 0.9}] * 20)
+    of_dialogues, said = corrected_rows(supported, metrics, card, seed=1, provenance="card", other_sources=why)
+    assert of_dialogues.empty and said == [f"claims_supported is not corrected: {why}"]
+    assert len(corrected_rows(supported, metrics, card, seed=1, provenance="card")[0])
     says_yes = [(name, factor, document, truth, True) for name, factor, document, truth, _ in rows]
     none, why = corrected_rows(scores[:20], metrics, verdicts(*says_yes), seed=1, provenance="card")
     assert none.empty and "sensitivity + specificity is 1.00" in why[0]
+
+
+def test_a_card_of_notes_says_nothing_of_dialogues(tmp_path: Path) -> None:
+    note, dialogue = "The patient coughs. There is no fever.", "Doctor: Any fever?\nPatient: No, I only cough."
+    assert other_kind(tmp_path, [dialogue]) is None, "a card that does not say what its texts are"
+    (tmp_path / "card.json").write_text('{"kind_of_texts": "notes"}')
+    assert other_kind(tmp_path, [note, dialogue]) is None
+    assert other_kind(tmp_path, [dialogue]) == "the card's cases are of notes, and the sources are dialogues"
 
 
 def test_a_corrected_score_has_its_range_over_mixes_of_kinds_which_holds_the_truth_of_texts_of_one_kind() -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from schemas.errors import SourceError
 from tasks.judges.rates import as_errors, rate_rows, sample_rows
-from tasks.measures.measure import verdict_table
+from tasks.measures.measure import PERSON, verdict_table
 from tasks.statistics.metric_rows import NAN, mean_row, metric_row, metric_table
 from tasks.statistics.misclassification import corrected_mean
 from tasks.statistics.prediction_powered import powered_share
@@ -73,8 +73,10 @@ def file_rows(path: Path, *, seed: int) -> pd.DataFrame:
 def form_rows(labels: pd.DataFrame, kind: str, *, seed: int) -> pd.DataFrame:
     """METRICS of the labels of one ``kind`` of form: how many there are, and `label_rows` where any.
 
-    ``labels``: VERDICTS with people's labels as truth. The condition names the kind; the system is the judge.
+    ``labels``: VERDICTS of a judge with people's labels as truth, and of people. The condition names the kind; the
+    system is the judge.
     """
+    labels = labels[labels["kind"] != PERSON]
     condition, judge = f"{LABELS}, {kind}", str(labels["judge"].iloc[0]) if len(labels) else "none"
     about = {"condition": condition, "system": judge, "seed": seed, "provenance": f"{judge}; returned forms"}
     count = metric_row("labelled_items", int(labels["truth"].notna().sum()), n=len(labels), item="all")

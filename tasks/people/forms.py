@@ -28,7 +28,7 @@ from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from schemas.errors import SourceError
-from tasks.measures.measure import verdict_table
+from tasks.measures.measure import PERSON, in_order, verdict_table
 from tasks.texts.document import WHOLE
 from tasks.transport.untrusted import parse_json, read_bytes
 
@@ -262,7 +262,11 @@ def holding(kind: str, rows: Iterable[Said]) -> pd.DataFrame:
 
 
 def labelled(verdicts: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
-    """VERDICTS of a model with what most ``people`` say as their truth, null where nobody does; a tie counts as no."""
+    """VERDICTS of a model, and those of ``people``, who are judges of a kind of their own.
+
+    The truth of the model's is what most people say, null where nobody says anything; a tie counts as no.
+    """
     keys = ["document", "unit"]
     truth = people.groupby(keys)["value"].mean().gt(0.5).astype(float)
-    return verdicts.assign(truth=truth.reindex(pd.MultiIndex.from_frame(verdicts[keys])).to_numpy())
+    of_model = verdicts.assign(truth=truth.reindex(pd.MultiIndex.from_frame(verdicts[keys])).to_numpy())
+    return in_order(pd.concat([of_model, people.assign(kind=PERSON)], ignore_index=True))

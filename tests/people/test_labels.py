@@ -8,6 +8,7 @@ from schemas.params.measures import FormSample
 from schemas.tables.metrics import METRICS
 from schemas.tables.verdicts import VERDICTS
 from tasks.judges.human_labels import form_rows
+from tasks.measures.measure import PERSON
 from tasks.people.omission_form import OmissionForm, judged_facts, omission_labels
 from tasks.people.question_form import QuestionForm, question_labels
 from tasks.people.rating_agreement import rating_labels
@@ -72,7 +73,9 @@ def test_a_returned_form_calibrates_the_verdicts(kind, table, items, labelled, h
     labels = VERDICTS.validate(table())
     rows = METRICS.validate(form_rows(labels, kind, seed=1))
     value, n = (rows.set_index(["item", "metric"])[column] for column in ("value", "n"))
-    assert (len(labels), value["all", "labelled_items"], n["all", "labelled_items"]) == (items, labelled, items)
+    of_model = labels[labels["kind"] != PERSON]
+    assert labels.loc[labels["kind"] == PERSON, "value"].notna().all() and len(of_model) < len(labels)
+    assert (len(of_model), value["all", "labelled_items"], n["all", "labelled_items"]) == (items, labelled, items)
     assert value["all", "labelled_share"] == pytest.approx(holding)
     assert pd.isna(value["all", "powered_share"]), "labels of fewer than five notes speak for themselves only"
     assert set(rows["condition"]) == {f"human labels, {kind}"}
@@ -89,6 +92,7 @@ def test_labels_move_the_estimate_from_the_verdicts_to_the_truth() -> None:
 
 
 def test_a_form_without_returned_files_counts_no_label_and_estimates_nothing() -> None:
-    labels = omissions().assign(truth=np.nan)
+    labels = omissions()
+    labels = labels[labels["kind"] != PERSON].assign(truth=np.nan)
     rows = form_rows(labels, "omissions", seed=1)
     assert rows[["metric", "value", "n"]].to_numpy().tolist() == [["labelled_items", 0, 10]]

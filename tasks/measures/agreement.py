@@ -16,7 +16,8 @@ def agreement(verdicts: pd.DataFrame, judges: Sequence[str], together: str | Non
 
     The documents are clusters. Where the truth is known of all units, right answers are compared.
     """
-    parts = verdicts.groupby("metric", sort=True) if together is None else [(together, verdicts)]
+    named = verdicts["metric"] if together is None else pd.Series(together, index=verdicts.index)
+    parts = verdicts.groupby(named, sort=True)
     return agreement_rows([_board(str(item), rows, judges) for item, rows in parts])
 
 

@@ -19,6 +19,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
+from types import GenericAlias
 from typing import Any
 from unicodedata import normalize
 
@@ -142,7 +143,7 @@ class Form(ABC):
     @cached_property
     def file(self) -> type[ReturnedFile]:
         """What a returned file holds."""
-        items: Any = (list[self.answer], Field(alias=self.listed))  # type: ignore[name-defined]
+        items: Any = (GenericAlias(list, (self.answer,)), Field(alias=self.listed))
         return create_model("ReturnedFile", __base__=ReturnedFile, items=items)
 
     def check(self, item: Any) -> list[str]:

@@ -216,11 +216,11 @@ def _require_common(audit: Audit, earlier: pd.DataFrame) -> None:
     """Raise SourceError before anything is asked if an earlier card has too few of the claims to tell a change."""
     from tasks.audit.comparisons import against
 
-    cases = audit.cases[audit.cases["task"] == "claims"]
-    known = earlier[earlier["task"] == "claims"].drop_duplicates(["case", "factor"])
+    cases = audit.cases[audit.cases["metric"] == "claims"]
+    known = earlier[earlier["metric"] == "claims"].drop_duplicates(["unit", "condition"])
     if "claims" in audit.tasks:
         try:
-            against(cases.assign(judge="", text=cases["claim"], judged=True), known.assign(judge="", judged=True))
+            against(cases.assign(judge="", value=1.0), known.assign(judge="", value=1.0))
         except ValueError as error:
             raise SourceError(f"--against: {error}") from error
 
@@ -316,7 +316,7 @@ def _require_answers(found: pd.DataFrame, taken: Mapping[str, Practice], allowed
 
     lines = []
     for judge, own in judged_by_models(found, "judge").groupby("judge", sort=True):
-        failed = int(own["judged"].isna().sum())
+        failed = int(own["value"].isna().sum())
         if failed < len(own) and (judge not in taken or failed <= allowed * len(own)):
             continue
         said = f"{judge}: {failed} of {len(own)} cases have no verdict"

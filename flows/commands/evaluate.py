@@ -212,15 +212,21 @@ def _corrected(
     """The evaluation with scores corrected for the judge's errors on its card, and why others are not corrected."""
     import pandas as pd
 
-    from flows.evaluation.cards import card_of
+    from flows.evaluation.cards import card_of, other_kind
     from tasks.audit.correction import corrected_rows
     from tasks.reporting.evaluation_text import DRY_RUN, RULES
 
     if RULES in judge:
         return evaluation, [f"scores are not corrected by {card}: {DRY_RUN}"]
     metrics, about = evaluation.table("metrics"), f"corrected by the card {card.resolve().name} of {judge}"
+    other = other_kind(card, (one.text for one in evaluation.documents))
     rows, refused = corrected_rows(
-        evaluation.table("scores"), metrics, card_of(card, judge, name), seed=seed, provenance=about
+        evaluation.table("scores"),
+        metrics,
+        card_of(card, judge, name),
+        seed=seed,
+        provenance=about,
+        other_sources=other,
     )
     return evaluation.with_table("metrics", pd.concat([metrics, rows], ignore_index=True)), refused
 

@@ -17,9 +17,9 @@ from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import UNSCORED_OUTPUTS
 from tasks.domains.rules import rules_of
-from tasks.judges.judging import judge_planted, numbered
+from tasks.judges.judging import judge_planted
 from tasks.judges.planted import plant
-from tasks.judges.rates import rate_rows
+from tasks.judges.rates import rates
 from tasks.llm.calls import Ask, Asks
 from tasks.measures.declared import Plan
 from tasks.measures.described import METRICS as SHIPPED
@@ -167,7 +167,7 @@ def require_judge(chosen: Evaluate, judges: Sequence[str]) -> None:
 
 
 async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet, plan: Plan | None = None) -> Frames:
-    """Have outputs written if asked for, and judge all: the tables of `evaluate_chunk`, and planted (PLANTED).
+    """Have outputs written if asked for, and judge all: the tables of `evaluate_chunk`, and planted (VERDICTS).
 
     ``plan``: `plan_of` by default.
     """
@@ -178,7 +178,7 @@ async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet, plan: Plan 
         drawn = sample_records(pd.Series(range(len(having))), chosen.planted, seed=runner.params.seed)
         frames = {"documents": documents_table([having[place] for place in drawn])}
         planted = await runner.in_chunks(planted_chunk, frames, by="document")
-        made["planted"] = numbered(planted["planted"])
+        made["planted"] = planted["planted"]
         made["unscored"] = pd.concat([made["unscored"], planted["unscored"]], ignore_index=True)
     if chosen.own:
         found = await own_metrics(chosen, plan).judge(runner.ask, documents_of(made["documents"]))
@@ -239,8 +239,8 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     if "questions" in made:
         tables["questions"] = made["questions"]
     if "planted" in made:
-        rates = rate_rows(made["planted"], seed=params.seed, provenance=made_by)
-        tables |= {"judge": rates, "planted": made["planted"]}
+        judge = rates(made["planted"], seed=params.seed, provenance=made_by)
+        tables |= {"judge": judge, "planted": made["planted"]}
     files = (*data.files, *map(Path, chosen.own))
     return Evaluation(documents, plan, files, tables, problem_of(made, params.runtime.max_unscored_share))
 

@@ -136,7 +136,7 @@ def in_order(made: Mapping[str, Any]) -> Tables:
 def judgements(made: Mapping[str, pd.DataFrame]) -> int:
     """Number of judgements that were made, also on planted errors; failed ones are rows of the table ``unscored``."""
     values = [table["value"] for name, table in made.items() if name not in COMPUTING and _is_verdicts(table)]
-    return sum(int(one.notna().sum()) for one in [*values, *([made["planted"]["judged"]] if "planted" in made else [])])
+    return sum(int(one.notna().sum()) for one in values)
 
 
 COMPUTING = frozenset(one.name for one in OF_OUTPUTS if not one.judged)

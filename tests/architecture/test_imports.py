@@ -27,7 +27,7 @@ ALSO = {
     "tasks.baselines": {"tasks.judges", "tasks.network"},
     "tasks.measures": {"tasks.network", "tasks.texts", "tasks.visits"},
     "tasks.judges": {"tasks.measures", "tasks.network", "tasks.notes", "tasks.spans", "tasks.texts"},
-    "tasks.people": {"tasks.measures"},
+    "tasks.people": {"tasks.measures", "tasks.texts"},
     "tasks.papers": {"tasks.measures"},
     "tasks.simulator": {"tasks.network"},
     "tasks.reporting": {"tasks.measures", "tasks.papers"},

@@ -6,7 +6,7 @@ import pytest
 
 from schemas.params.measures import Overlap
 from schemas.tables.metrics import METRICS
-from tasks.judges.changes import KINDS, change
+from tasks.judges.edits import KINDS, change
 from tasks.measures.doclens.agreement import disagreements, recorded_rows, rules_agreement, section_preferences
 from tasks.measures.doclens.citations import CitedStatement, necessary_citations
 from tasks.measures.measure import Judgement, verdict_table

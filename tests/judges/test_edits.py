@@ -5,8 +5,7 @@ import re
 import numpy as np
 
 from tasks.domains.rules import rules_of
-from tasks.judges.changes import OUTSIDE, change
-from tasks.judges.subtle import change_detail, graded_pairs, subtle_claims
+from tasks.judges.edits import OUTSIDE, change, change_detail, graded_pairs, subtle_claims
 from tests.support.cases import each, from_table
 
 SYMPTOMS = rules_of("respiratory").symptom_labels

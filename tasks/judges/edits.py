@@ -1,19 +1,182 @@
-"""Claims that are nearly true: graded changes of a sentence, and details that the note does not state in full.
+"""Edits of a sentence of a note by script: what makes a claim untrue, or takes from the note what entails it.
 
-Graded changes name another person, the past, a degree, a unit or an order, or weaken the premise by a hedge or a
-missing part. Subtle ones stretch or widen a detail, move it from another sentence, or add it because notes often have
-it. The premise never states the claim in full; each function returns None where it could support its change. Words of
-one meaning (`meanings`) count as the same. Words: subtle.yaml.
+A change puts another word: a negation, a number, a side, a body part or a drug; drugs and body parts are exchanged for
+common or uncommon others. Graded edits name another person, the past, a degree, a unit or an order, or weaken the note
+by a hedge or a missing part. Subtle ones stretch or widen a detail, move it from another sentence, or add it because
+notes often have it. An edit is None where it would yield no possible sentence, or where the note could support it;
+words of one meaning (`meanings`) count as the same. Words and patterns: terms.yaml, subtle.yaml; no judge reads them.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from importlib.resources import files
+from typing import Any
 
 import numpy as np
+import yaml
 
-from tasks.judges.changes import change, leave_out, pattern, put, words
 from tasks.text.sentences import sentences
+
+
+@lru_cache(maxsize=8)
+def words(file: str, package: str = "tasks.judges") -> dict[str, Any]:
+    """The content of a YAML file of a package."""
+    raw: dict[str, Any] = yaml.safe_load(files(package).joinpath(f"{file}.yaml").read_text(encoding="utf-8"))
+    return raw
+
+
+@lru_cache(maxsize=128)
+def pattern(file: str, name: str, package: str = "tasks.judges") -> re.Pattern[str]:
+    """A pattern of a file of words; "%name%" stands for any of the words that the file lists under that name."""
+    listed = words(file, package)
+    return re.compile(re.sub(r"%(\w+)%", lambda found: "|".join(listed[found[1]]), listed["patterns"][name]))
+
+
+def put(text: str, match: re.Match[str], other: str, group: str | int = 0) -> str:
+    """The text with ``other`` in place of the match, or of a group of it."""
+    return text[: match.start(group)] + other + text[match.end(group) :]
+
+
+def leave_out(sentence: str, match: re.Match[str]) -> str:
+    """The sentence without the match, with the article before it adapted."""
+    before, after = sentence[: match.start()], sentence[match.end() :]
+    before = re.sub(r"\b([Aa])n? $", lambda found: f"{found[1]}{'n' if after[0] in 'aeiou' else ''} ", before)
+    return f"{before}{after}" if before else after[0].upper() + after[1:]
+
+
+@lru_cache(maxsize=2)
+def terms(name: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
+    """Groups of exchangeable drugs or body parts; each term is a tuple of synonyms, the first of which is written."""
+    return tuple(tuple(tuple(term.split("/")) for term in group) for group in words("terms")[name].values())
+
+
+def change_term(claim: str, name: str, random: np.random.Generator, *, outside: bool) -> str | None:
+    """``claim`` with its first term (of `terms`) exchanged for another of the group, an uncommon one if ``outside``.
+
+    The new term does not occur in the claim. None if the claim has no term, or the group no other such term.
+    """
+    listed = words("terms")
+    uncommon, no_noun = listed["uncommon"][name], listed["patterns"]["no_noun"]
+
+    def plural(term: str) -> str:
+        return str(listed["plurals"].get(term, f"{term}s"))
+
+    named = [(group, term, known) for group in terms(name) for term in group for known in term]
+    for group, term, known in named:
+        either = rf"\b(?:{re.escape(known)}|({re.escape(plural(known))}))\b{no_noun}"
+        match = re.search(either, claim, re.IGNORECASE)
+        if match is not None:
+            others = [other[0] for other in group if other is not term and other[0] not in claim.lower()]
+            others = [other for other in others if (other in uncommon) is outside]
+            if not others:
+                return None
+            other = others[int(random.integers(len(others)))]
+            return _replaced(claim, match, plural(other) if match[1] else other)
+    return None
+
+
+def _replaced(claim: str, match: re.Match[str], other: str) -> str:
+    """``claim`` with the match replaced, in its case, and the article before it adapted."""
+    written = other.capitalize() if match.group()[0].isupper() else other
+    before = claim[: match.start()]
+    article = "an" if other[0] in "aeiou" else "a"
+    before = re.sub(r"\b(an?) $", f"{article} ", before)
+    return before + written + claim[match.end() :]
+
+
+KINDS = ("negation", "number", "side", "body part", "drug")
+OUTSIDE = ", outside the lexicon"
+"""Added to the kind of a change whose new term is uncommon."""
+
+_SIDES = {"left": "right", "right": "left"}
+_TEMPERATURES = ((35.0, 41.5, (36.6, 37.2, 38.1, 38.9, 39.6)), (95.0, 106.0, (98.1, 99.2, 100.8, 102.1, 103.4)))
+_MOST = {"hour": 23, "day": 29, "week": 11, "month": 11}
+
+
+def change(claim: str, kind: str, random: np.random.Generator) -> str | None:
+    """``claim`` with one change of ``kind``; None if it contains nothing that can be changed."""
+    made = _CHANGES[kind](claim, random)
+    return made if made is not None and made != claim else None
+
+
+def _negation(claim: str, random: np.random.Generator) -> str | None:
+    del random
+    listed = words("terms")
+    negate = () if re.search(r", with |\brelief\b", claim) else listed["negate"]  # no "was not used, with relief"
+    for asked, other in (*listed["undo"], *negate):
+        made, count = re.subn(asked, other, claim, count=1)
+        if count and not re.search(r"\bnot (?:non|no longer)|\bnever\b|\bhave (?:likely|incidentally)", made):
+            return made[:1].upper() + made[1:] if claim[:1].isupper() else made
+    return None
+
+
+def _number(claim: str, random: np.random.Generator) -> str | None:
+    """One number changed within its plausible range; scores such as 4/5, pressures and dates are not changed."""
+    made = [(match, _other(match, random)) for match in pattern("terms", "number").finditer(claim)]
+    possible = [(match, other) for match, other in made if other is not None]
+    if not possible:
+        return None
+    match, other = possible[int(random.integers(len(possible)))]
+    return put(claim, match, other)
+
+
+def _other(match: re.Match[str], random: np.random.Generator) -> str | None:
+    value, unit = float(match.group()), match["unit"].strip().lower()
+    if unit in ("mg", "mcg"):
+        return f"{value * 2:g}" if int(random.integers(2)) or value % 2 else f"{value / 2:g}"
+    if re.search(r"\b(?:respirat\w+(?: rate)?|RR)\W+(?:\w+ )?$", match.string[: match.start()], re.IGNORECASE):
+        return str(random.choice([rate for rate in range(12, 29, 2) if abs(rate - value) >= 4]))
+    if "." in match.group() or "°" in unit or unit.startswith("degree"):
+        return _temperature(value, random)
+    if unit.startswith("%"):
+        low = [percent for percent in range(88, 100) if abs(percent - value) >= 4]
+        return str(random.choice(low)) if 85 <= value <= 100 else None
+    if value < 2:  # "1 day" would need another noun
+        return None
+    if value <= 20:
+        most = next((most for name, most in _MOST.items() if unit.startswith(name)), 40)
+        others = [n for n in range(2, int(min(most, 2 * value + 4)) + 1) if abs(n - value) >= max(2, value / 3)]
+        return str(random.choice(others)) if others else None
+    return f"{round(value * float(random.choice([0.7, 1.3]))):d}" if value <= 200 else None
+
+
+def _temperature(value: float, random: np.random.Generator) -> str | None:
+    for low, high, others in _TEMPERATURES:
+        if low <= value <= high:
+            return str(random.choice([other for other in others if abs(other - value) >= 0.6]))
+    return None
+
+
+def _side(claim: str, random: np.random.Generator) -> str | None:
+    del random
+    if len(set(re.findall(r"\b(left|right|bilateral\w*|both)\b", claim.lower()))) != 1:
+        return None  # "left more than left"
+    match = pattern("terms", "sided").search(claim)
+    return put(claim, match, _SIDES[match.group()]) if match else None
+
+
+def _body_part(claim: str, random: np.random.Generator, *, outside: bool) -> str | None:
+    """Only what any part can have, said of it in the same phrase: pain, tenderness, swelling, redness or an injury."""
+    made = change_term(claim, "body_parts", random, outside=outside)
+    if made is None or pattern("terms", "narrow").search(claim) or pattern("terms", "single").search(made):
+        return None
+    new = "|".join(re.escape(word.strip(".,;")) for word in made.split() if word not in claim.split())
+    local = words("terms")["patterns"]["local"]
+    near = rf"{local}(?: \w+){{0,4}} (?:{new})\b|\b(?:{new}),? {local}"
+    return made if re.search(near, made, re.IGNORECASE) else None
+
+
+_CHANGES: dict[str, Callable[[str, np.random.Generator], str | None]] = {
+    "negation": _negation,
+    "number": _number,
+    "side": _side,
+    "body part": lambda claim, random: _body_part(claim, random, outside=False),
+    "drug": lambda claim, random: change_term(claim, "drugs", random, outside=False),
+    "body part" + OUTSIDE: lambda claim, random: _body_part(claim, random, outside=True),
+    "drug" + OUTSIDE: lambda claim, random: change_term(claim, "drugs", random, outside=True),
+}
+ALL_KINDS = tuple(_CHANGES)
 
 UNITS = {"day": "week", "week": "month", "month": "week", "year": "month", "hour": "day"}
 _ORDERS = {"before": "after", "after": "before", "morning": "evening", "evening": "morning"}
@@ -265,3 +428,18 @@ def _present(note: str, sentence: str) -> str | None:
         if re.search(asked, sentence) and not _find("negated", sentence):
             return None if _says(note, mentioned) else claim
     return None
+
+
+Edit = tuple[str, str, str]
+"""Kind, premise and claim; the premise does not entail the claim."""
+
+
+def edits(note: str, sentence: str, symptoms: Sequence[str], random: np.random.Generator) -> Iterator[Edit]:
+    """All edits of a ``sentence`` of ``note``. ``symptoms``: names of the domain's symptoms."""
+    for kind in ALL_KINDS:
+        claim = change(sentence, kind, random)
+        if claim is not None and claim not in note:
+            what, comma, where = kind.partition(",")
+            yield f"{what} changed{comma}{where}", note, claim
+    yield from graded_pairs(note, sentence, symptoms)
+    yield from ((kind, note, claim) for kind, claim in subtle_claims(note, sentence))

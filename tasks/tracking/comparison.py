@@ -220,11 +220,12 @@ def _note(p: PairedMeasure) -> str:
     return "; ".join(notes)
 
 
+BESIDE = "not tested beside ROUGE-L"
+TOO_FEW = f"not tested, as this takes at least {FEWEST} documents"
 UNVERIFIED = "the content of the records is not in both lineages, so equal ids may be other texts"
 _KEY = ["stage", "condition", "item", "metric"]
 UNTESTED = ("rouge1_f", "rouge2_f", "rougeL_f", "bleu")
 """Metrics that are compared without a test: they would add tests of nearly the same difference as ROUGE-L's."""
-COMPARED = (*described.COMPARED, *UNTESTED, "rougeLsum_f", "bertscore_f1", "words")
 
 
 def compare_systems(
@@ -242,7 +243,7 @@ def compare_systems(
     ``scores`` is DOCUMENT_SCORES; ``failed``: numbers of the documents that could not be scored, by system; ``metrics``
     is METRICS, with the number of documents that each system lacks. ``own``: metrics that are compared beside ours.
     """
-    chosen = scores[scores["metric"].isin([*COMPARED, *own])]
+    chosen = scores[scores["metric"].isin([*described.COMPARED, *own])]
     measures = {system: _measures(chosen[chosen["system"] == system], failed.get(system)) for system in order}
     pairs = list(combinations([system for system in order if measures[system]], 2))
     lacking = metrics.set_index(["system", *_KEY])["unscored"].to_dict()
@@ -255,11 +256,13 @@ def compare_systems(
     ]
     if not pairs:
         return typed([], SYSTEM_COMPARISONS)
-    found = compare_all(families, seed=seed, draws=draws, untested=set(UNTESTED) - {*own}, once=True)
-    tables = [table.assign(system_a=a, system_b=b) for (a, b), table in zip(pairs, found, strict=True)]
-    return typed(pd.concat(tables, ignore_index=True), SYSTEM_COMPARISONS).sort_values(
-        list(SYSTEM_COMPARISONS.unique or []), ignore_index=True
-    )
+    untested = set(UNTESTED) - {*own}
+    compared = compare_all(families, seed=seed, draws=draws, untested=untested, once=True)
+    tables = [table.assign(system_a=a, system_b=b) for (a, b), table in zip(pairs, compared, strict=True)]
+    found = pd.concat(tables, ignore_index=True)
+    found["note"] = found["note"].mask(found["n"].lt(FEWEST) & found["note"].eq(""), TOO_FEW)
+    found["note"] = found["note"].mask(found["metric"].isin(untested) & found["note"].eq(""), BESIDE)
+    return typed(found, SYSTEM_COMPARISONS).sort_values(list(SYSTEM_COMPARISONS.unique or []), ignore_index=True)
 
 
 def _pair_systems(a: Measure, b: Measure, lacking: int) -> PairedMeasure:

@@ -60,6 +60,7 @@ OMISSIONS: Metrics = {
     ),
     "omission_share": Metric(
         **_OF_FACTS,
+        removal="rises",
         task="omissions",
         label="facts omitted",
         meaning="share of the source's facts that the output leaves out; lower is better",
@@ -69,6 +70,7 @@ OMISSIONS: Metrics = {
         kind="weight",
         bounds=COUNT,
         weights=(min(IMPORTANCE.values()), 1.0),
+        removal="rises",
         label="omission weight",
         meaning="sum of the weights of the facts left out; lower is better",
     ),

@@ -28,11 +28,9 @@ OWN_WORDS = {
 }
 """Beginnings of words about the symptoms of a domain, in addition to their names."""
 GENERAL_MEDICINE = {
-    "clinical/data/concepts.yaml": "conditions, diagnoses, complaints, signs and drugs of all specialities",
-    "clinical/data/fever.yaml": "a symptom of several domains",
-    "clinical/data/words.yaml": "abbreviations of all specialities",
-    "judge/data/diagnoses.yaml": "findings of all specialities, for outside texts",
-    "judge/data/lexicon.yaml": "synonyms of all specialities, for outside texts",
+    "reader/data/concepts.yaml": "conditions, diagnoses, complaints, signs and drugs of all specialities",
+    "reader/data/fever.yaml": "a symptom of several domains",
+    "reader/data/words.yaml": "abbreviations and synonyms of all specialities",
     "writer/data/abbreviations.yaml": "abbreviations of all specialities",
     "writer/data/complaints.yaml": "visits for complaints outside the domain",
     "writer/data/fever.yaml": "a symptom of several domains",

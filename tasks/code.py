@@ -6,6 +6,7 @@ the same on every version of Python that the project runs on.
 """
 
 import ast
+import fnmatch
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -16,7 +17,7 @@ from pathlib import Path
 FOLDERS = ("flows", "tasks", "schemas")
 """Folders of code."""
 ROOT = Path(__file__).resolve().parents[1]
-DECLARED = ("tasks/domains/", "tasks/reproduction/published/")
+DECLARED = ("tasks/domains/", "tasks/papers/printed")
 """Folders of data files that a stage lists in dvc.yaml, each for itself: those of a domain, and printed tables."""
 IN_PARTS = ("flows.stages.", "schemas.tables.")
 """Modules of which only the definitions count that are used: they hold several stages, or many tables."""
@@ -101,12 +102,17 @@ class Code:
         return found
 
     def imported_by_name(self, module: str) -> set[Place]:
-        """The modules that a module names in strings, if it uses ``import_module``; ``module:function`` names one."""
+        """The modules that a module names in strings, if it uses ``import_module``; ``module:function`` names one.
+
+        A name of a folder of code with a ``*`` names all modules that fit.
+        """
         if not any(_BY_NAME in one.imports for one in self.statements(module)):
             return set()
         named = {text.partition(":")[0] for one in self.statements(module) for text in one.strings}
         package = module.rpartition(".")[0]
-        return {(one, None) for text in named for one in (text, f"{package}.{text}") if one in self.modules}
+        found = {(one, None) for text in named for one in (text, f"{package}.{text}") if one in self.modules}
+        patterns = [text for text in named if "*" in text and text.partition(".")[0] in FOLDERS]
+        return found | {(one, None) for text in patterns for one in fnmatch.filter(self.modules, text)}
 
     def reached(
         self, roots: Iterable[Place], beyond: Collection[str] = (), *, by_name: bool = True

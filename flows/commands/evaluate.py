@@ -1,4 +1,4 @@
-"""Evaluates the user's own texts: DocLens, MED-OMIT, overlap and paired comparisons of any systems' outputs."""
+"""Evaluates the user's own texts: measures and paired comparisons of any systems' outputs."""
 
 import asyncio
 import sys
@@ -30,8 +30,9 @@ def main(
         typer.Option(help="Outputs of a further system: NAME=FILE; or a file, a folder of files."),
     ] = None,
     metrics: Annotated[
-        list[str], typer.Option(help="Comma-separated: doclens, grounding, med_omit, overlap, qa; may be repeated.")
-    ] = ["doclens,grounding,med_omit,overlap"],  # noqa: B006 (typer reads it)
+        list[str] | None,
+        typer.Option(help="Comma-separated measures, may be repeated (default: all that need no answerer)."),
+    ] = None,
     metric: Annotated[
         list[str] | None, typer.Option(help="Python file with metrics of your own, which is run; may be repeated.")
     ] = None,
@@ -54,7 +55,6 @@ def main(
     claims: Annotated[str | None, typer.Option(help="File with claims of the references: id and claims.")] = None,
     map_: Annotated[list[str] | None, typer.Option("--map", help="FIELD=COLUMN, for example reference=note.")] = None,
     sections: Annotated[str, typer.Option(help="auto, whole, given, soap or headings.")] = "auto",
-    omissions: Annotated[str, typer.Option(help="MED-OMIT on: auto, whole or history.")] = "auto",
     planted: Annotated[int, typer.Option(help="References into which errors are planted, to measure the judge.")] = 0,
     card: Annotated[
         Path | None, typer.Option(help="Folder of the judge's card (vignette audit), by which scores are corrected.")
@@ -89,10 +89,9 @@ def main(
         "encoding": encoding,
         "documents": documents,
         "allow_empty": allow_empty,
-        "metrics": list(dict.fromkeys(name.strip() for name in ",".join(metrics).split(",") if name.strip())),
+        "metrics": None if metrics is None else [one for name in metrics for one in name.replace(",", " ").split()],
         "own": metric or [],
         "sections": sections,
-        "omissions": omissions,
         "write": write or [],
         "write_by": write_by or ["whole"],
         "planted": planted,
@@ -134,15 +133,15 @@ def main(
     if dry_run:
         _print_cost(loaded, chosen, found, judges, given)
         return
-    seed, sample, said = loaded.seed, loaded.med_omit.form, list[str]()
+    seed, said = loaded.seed, list[str]()
     with progress("evaluate", 0, CHUNK):
         evaluation, manifest = asyncio.run(run_evaluation(loaded, chosen, found, confirmed=yes, judges=judges))
         if card is not None and "judge" in manifest["models"]:
             evaluation, said = _corrected(evaluation, card, manifest["models"]["judge"]["label"], seed)
         if back:
-            agreement = clinicians_agreement(evaluation, back, sample, seed=seed)
+            agreement = clinicians_agreement(evaluation, back, loaded.med_omit.form, seed=seed)
             evaluation = evaluation.with_table("clinicians", agreement)
-        more = form_files(evaluation, sample, seed=seed) if forms else {}
+        more = form_files(evaluation, loaded.med_omit, seed=seed) if forms else {}
         more |= label_files(evaluation, seed=seed) if labels else {}
         files = evaluation_files(evaluation, manifest, Path(chosen.data).name, more)
         if other := write_evaluation(out, files):
@@ -174,10 +173,13 @@ def _read(chosen: "Evaluate") -> tuple["Evaluate", "DataSet"]:
 
 
 def _require_methods(chosen: "Evaluate", *, forms: bool, back: Sequence[tuple[str, Path]], labels: bool) -> None:
-    """Raises ParamsError for forms and sheets of a method that was not chosen."""
-    if (forms or back) and "med_omit" not in chosen.metrics:
+    """Raises ParamsError for forms and sheets of a measure that was not chosen."""
+    from tasks.measures.described import chosen as measures
+
+    names = [one.choice for one in measures(chosen.metrics)]
+    if (forms or back) and "med_omit" not in names:
         raise ParamsError("--forms and --returned are about the facts of MED-OMIT; add med_omit to --metrics")
-    if labels and "doclens" not in chosen.metrics:
+    if labels and "doclens" not in names:
         raise ParamsError("--labels lists the claims of DocLens; add doclens to --metrics")
 
 

@@ -163,9 +163,9 @@ def read_files(form: Format, source: Path, labels: Sequence[str]) -> list[Annota
 
     try:
         if form == "brat":
-            files = [file for file in sorted(source.iterdir()) if file.suffix in (".txt", ".ann")]
-            return read_brat({file.name: _text(file) for file in files}, labels)
-        return read_export(_text(source))
+            files = [file for file in sorted(source.iterdir()) if file.suffix.lower() in (".txt", ".ann")]
+            return read_brat({file.stem + file.suffix.lower(): _text(file) for file in files}, labels)
+        return read_export(_text(source), labels)
     except (OSError, UnicodeDecodeError) as error:
         raise SourceError(f"{source}: cannot be read ({error}); expected {form} files in UTF-8") from error
 

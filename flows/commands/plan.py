@@ -102,7 +102,7 @@ _DEFAULTS = {"system": "all", "metric": "score", "item": "all", "condition": "pi
 
 def _chosen(scores: pd.DataFrame, metrics: str | None, evaluation: Path) -> pd.DataFrame:
     """Scores of whole documents, of the metrics named or, by default, of those that systems are compared by."""
-    from tasks.tracking.comparison import COMPARED
+    from tasks.measures.described import COMPARED
 
     whole, held = scores[scores["item"] == "all"], sorted(scores["metric"].unique())
     wanted = [name.strip() for name in metrics.split(",")] if metrics else [n for n in held if n in COMPARED] or held

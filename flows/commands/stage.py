@@ -22,7 +22,7 @@ from flows.repository.code import FOLDER, StageCode
 from flows.repository.kept_runs import keep_run
 from flows.repository.lock import keep_lock
 from flows.repository.params import is_collecting, load_params
-from flows.repository.pipeline import stage_files, stage_function
+from flows.repository.pipeline import maker_of, stage_files, stage_function
 from flows.repository.processes import stage_lease
 from flows.repository.terminal import fitted, terminal_width
 from flows.repository.workspace import LOGGER
@@ -99,6 +99,8 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
     load_domain(params.domain)  # a defect of any of its files stops every stage
     files = stage_files(pipeline, name)
     require_published_domain(files, params.domain)
+    if missing := [path for path in files.deps.values() if not path.exists()]:  # before Prefect, which takes seconds
+        raise VignetteError(f"{missing[0]}: no such file; {maker_of(missing[0])}")
     use_server()  # before the imports below: Prefect reads its settings when it is imported
     with _modules_kept():
         from prefect import flow

@@ -27,8 +27,9 @@ from flows.repository.workspace import be_quiet, params_file
 from schemas.errors import ParamsError
 from schemas.params import Params
 from schemas.params.llm import Role
-from schemas.params.measures import Evaluate, MetricName
+from schemas.params.measures import Evaluate
 from tasks.audit.card import card_table
+from tasks.measures.described import OF_OUTPUTS
 from tasks.texts.fields import Row, documents_from, renamed
 from tasks.texts.reading import DataSet, read_documents
 
@@ -84,24 +85,15 @@ class Result:
         return self.table("scores")
 
     @property
-    def claims(self) -> pd.DataFrame:
-        """Judged claims and citations, with the judge's reason if it gave one."""
-        return self.table("claims")
-
-    @property
-    def facts(self) -> pd.DataFrame:
-        """Facts of the sources, and whether each system's output omits them."""
-        return self.table("facts")
-
-    @property
-    def answers(self) -> pd.DataFrame:
-        """Answers to questions about the sources from each system's output, and the judge's verdicts."""
-        return self.table("answers")
-
-    @property
     def unscored(self) -> pd.DataFrame:
         """What could not be scored, and why."""
         return self.table("unscored")
+
+    def __getattr__(self, stem: str) -> pd.DataFrame:
+        """The verdicts of a measure, by the name of its table: claims, facts, answers and others."""
+        if stem not in {one.table for one in OF_OUTPUTS}:
+            raise AttributeError(stem)
+        return self.table(stem)
 
     def table(self, stem: str) -> pd.DataFrame:
         """The table of that stem."""
@@ -116,7 +108,7 @@ class Result:
 def evaluate(
     data: Sequence[Mapping[str, Any]] | pd.DataFrame,
     *,
-    metrics: Sequence[MetricName] = ("doclens", "med_omit", "overlap"),
+    metrics: Sequence[str] | None = None,
     judge: str | Sequence[str] = (),
     writer: str | None = None,
     answerer: str | None = None,
@@ -126,16 +118,17 @@ def evaluate(
 ) -> Result:
     """Evaluate documents: rows with ``id``, ``source``, optional ``reference``, and ``output`` or ``outputs``.
 
-    ``judge``, ``writer``, ``answerer``: ``MODEL@URL``, a role of params.yaml, or ``simulator`` (rules, for a dry run);
-    the judge has no default, and writes outputs and answers questions unless others are named. Several judges,
-    ``NAME=JUDGE`` or with the names of their models, judge the claims and facts that the first one lists.
+    ``metrics``: names of measures, by default those of the command. ``judge``, ``writer``, ``answerer``:
+    ``MODEL@URL``, a role of params.yaml, or ``simulator`` (rules, for a dry run); the judge has no default, and writes
+    outputs and answers questions unless others are named. Several judges, ``NAME=JUDGE`` or with the names of their
+    models, judge the claims and facts that the first one lists.
     ``settings``: further fields of `schemas.params.measures.Evaluate`, such as ``map``, ``sections`` or ``write``.
     ``params``: those of params.yaml by default. Works where an event loop is running. Raises ParamsError without a
     judge, unless nothing is asked of one, SourceError for defects of the data, and BudgetError for an evaluation that
     may cost more than ``budget.confirm_above_dollars``, unless ``confirmed``.
     """
     be_quiet()
-    chosen = Evaluate(data=DATA, metrics=list(metrics), **settings)
+    chosen = Evaluate(data=DATA, metrics=None if metrics is None else list(metrics), **settings)
     named = [judge] if isinstance(judge, str) else list(judge)
     require_judge(chosen, named)
     known, judges = with_judges(params or load_params(params_file()), named, writer, answerer)

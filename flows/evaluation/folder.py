@@ -18,9 +18,11 @@ from schemas.errors import IdentityError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.params.measures import Evaluate
-from schemas.tables.evaluate import EVALUATION
+from schemas.tables.evaluate import table_schema
 from tasks.judges.human_scores import STAGE as HUMAN_AGREEMENT
 from tasks.judges.human_scores import compared
+from tasks.measures.described import OF_OUTPUTS
+from tasks.measures.described import chosen as measures
 from tasks.reporting.evaluation_page import ShownDocument, render_evaluation
 from tasks.reporting.evaluation_text import DRY_RUN, RULES
 from tasks.statistics.sign_flips import FEWEST
@@ -35,10 +37,10 @@ def manifest(
     evaluation: Evaluation, chosen: Evaluate, params: Params, fingerprints: Path, roles: Sequence[RoleName]
 ) -> dict[str, Any]:
     """What an evaluation was made from: params, models, code revision, and hashes of the files that were read."""
-    sections = ("doclens", "med_omit", "note_qa", "overlap")
+    sections = sorted({one.params for one in OF_OUTPUTS})
     used = {
         "seed": params.seed,
-        "evaluation": chosen.model_dump(mode="json"),
+        "evaluation": {**chosen.model_dump(mode="json"), "metrics": [one.choice for one in measures(chosen.metrics)]},
         "params": {name: getattr(params, name).model_dump(mode="json") for name in sections},
     }
     texts = [(one.id, one.units, one.reference, one.outputs) for one in evaluation.documents]
@@ -55,7 +57,7 @@ def manifest(
         "files": {str(path): _digest(path.read_bytes()) for path in evaluation.files},
         "documents": len(evaluation.documents),
         "systems": evaluation.systems,
-        "sections": evaluation.plan.claims.sections,
+        "sections": evaluation.plan.sections,
         "unscored": len(evaluation.table("unscored")),
     }
 
@@ -78,7 +80,7 @@ def evaluation_files(
     """
     files = dict(more or {})
     for stem, frame in evaluation.tables.items():
-        files |= table_files(f"tables/{stem}", frame, EVALUATION[stem])
+        files |= table_files(f"tables/{stem}", frame, table_schema(stem))
     files[PAGE] = page(evaluation, title, model_labels(made_from), origin_rows(made_from)).encode()
     written = {**made_from, "written": {name: _digest(content) for name, content in sorted(files.items())}}
     files[MANIFEST] = (json.dumps(written, indent=2, ensure_ascii=False) + "\n").encode()

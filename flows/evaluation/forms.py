@@ -13,21 +13,23 @@ from flows.evaluation.folder import defused
 from flows.evaluation.work import Evaluation
 from flows.runtime.tables import table_bytes
 from schemas.errors import SourceError, did_you_mean
-from schemas.params.measures import FormSample
+from schemas.params.measures import FormSample, MedOmit
+from tasks.measures.doclens.judging import plain_documents
 from tasks.measures.med_omit.judging import output_parts
+from tasks.measures.med_omit.measure import scope_of
 from tasks.people.forms import read_returned
 from tasks.people.omission_agreement import agreement_between, agreement_with_judge
 from tasks.people.omission_form import OmissionForm, omission_form
 from tasks.texts.document import Document
 
 
-def form_files(evaluation: Evaluation, size: FormSample, *, seed: int) -> dict[str, bytes]:
+def form_files(evaluation: Evaluation, params: MedOmit, *, seed: int) -> dict[str, bytes]:
     """A form for each system, by file name. Raises SourceError where MED-OMIT was not chosen."""
-    summaries = _summaries(evaluation)
-    files = {}
+    plan, files = evaluation.plan, {}
+    judged = output_parts(plain_documents(evaluation.documents, plan.citing), scope_of(params, plan))
     for number, system in enumerate(evaluation.systems, 1):
-        form = _form(evaluation, system, size, seed)
-        html = form.filled(evaluation.table("facts"), summaries.get(system, {}), "clinician")
+        form = _form(evaluation, system, params.form, seed)
+        html = form.filled(evaluation.table("facts"), judged.get(system, {}), "clinician")
         files[f"forms/omissions_{number}.html"] = html.encode()
     return files
 
@@ -71,11 +73,6 @@ def _form(evaluation: Evaluation, system: str, size: FormSample, seed: int) -> O
     if "facts" not in evaluation.tables:
         raise SourceError("forms show the facts of MED-OMIT; add med_omit to --metrics")
     return omission_form(evaluation.table("facts"), system, size, seed=seed)
-
-
-def _summaries(evaluation: Evaluation) -> dict[str, dict[str, str]]:
-    """What was judged, by system and document."""
-    return output_parts(evaluation.plan.plain(evaluation.documents), "history" if evaluation.plan.history else "whole")
 
 
 LABELLED = ("claim_recall", "claim_precision")

@@ -22,6 +22,8 @@ from schemas.tables.evaluate import UNSCORED_OUTPUTS
 from tasks.judges.judging import numbered
 from tasks.judges.rates import rate_rows
 from tasks.llm.calls import Ask, Asks
+from tasks.measures.described import OF_OUTPUTS
+from tasks.measures.described import chosen as measures
 from tasks.measures.evaluation import WRITING, plan_of
 from tasks.measures.several_judges import Divided, Once, judges_table, verdicts_of
 from tasks.texts.document import documents_of
@@ -106,5 +108,6 @@ def _failures(made: Frames, judge: str) -> pd.DataFrame:
 
 def require_work_of_judges(judges: Mapping[str, Role], chosen: Evaluate, data: DataSet) -> None:
     """Raise SourceError for several judges of an evaluation in which nothing is judged."""
-    if len(judges) > 1 and set(plan_of(chosen, data).metrics) <= {"overlap"}:
-        raise SourceError(f"{chosen.data}: several judges, and nothing to judge; add doclens, grounding or med_omit")
+    if len(judges) > 1 and not any(one.judged for one in measures(plan_of(chosen, data).metrics)):
+        judged = ", ".join(one.choice for one in OF_OUTPUTS if one.judged)
+        raise SourceError(f"{chosen.data}: several judges, and nothing to judge; add one of {judged}")

@@ -21,30 +21,31 @@ from tasks.judges.judging import judge_planted, numbered
 from tasks.judges.planted import plant
 from tasks.judges.rates import rate_rows
 from tasks.llm.calls import Ask, Asks
+from tasks.measures.declared import Plan
+from tasks.measures.described import METRICS as SHIPPED
+from tasks.measures.described import chosen as chosen_measures
 from tasks.measures.doclens.evaluators import make_evaluator
 from tasks.measures.evaluation import (
+    COMPUTING,
     WRITING,
-    Plan,
     document_scores,
     evaluate_chunk,
     evaluation_tables,
     failed_documents,
     in_order,
     judgements,
-    measures,
     plan_of,
     unscored_outputs,
     writer_prompt,
 )
 from tasks.measures.measure import figures
-from tasks.measures.overlap import NAME as OVERLAP
 from tasks.measures.own import UNDEFINED, Own, load_metrics
-from tasks.reporting.evaluation_text import DRY_RUN, METRICS, OWN, RULES
+from tasks.reporting.evaluation_text import DRY_RUN, OWN, RULES
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import COMPUTED
 from tasks.texts.document import Document, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet, output_files, read_documents
-from tasks.tracking.comparison import COMPARED, compare_systems
+from tasks.tracking.comparison import compare_systems
 
 _NAMED = 8
 """Most documents that an error names."""
@@ -96,7 +97,7 @@ class Evaluation:
 
 RESERVED = frozenset({"all", "all systems", "judge", "notes", "systems"})
 """What the tables have in the column ``system`` of rows on no single system; the source is refused with its row."""
-NO_REFERENCE = "overlap is left out: no document has a reference (--map reference=COLUMN names their column)"
+NO_REFERENCE = "{} is left out: no document has a reference (--map reference=COLUMN names their column)"
 
 
 def read_data(chosen: Evaluate) -> DataSet:
@@ -116,7 +117,7 @@ def read_data(chosen: Evaluate) -> DataSet:
 def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
     """The chosen documents. Raises SourceError when there is no output, or no reference for all that was chosen.
 
-    Without any reference, overlap is left out beside other metrics, and a note says so.
+    Without any reference, measures that need one are left out beside others, and a note says so.
     """
     documents, systems = data.documents[: chosen.documents], system_names(data.documents)
     if taken := [name for name in systems if name in RESERVED]:
@@ -130,14 +131,15 @@ def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
             "or outputs of the writer (--write 0)"
         )
     if not any(document.reference for document in documents):
-        if chosen.planted or set(chosen.metrics) == {"overlap"}:
-            wanting = "--planted" if chosen.planted else "overlap"
+        measures = chosen_measures(chosen.metrics)
+        needing = [one.choice for one in measures if one.referenced]
+        if chosen.planted or (len(needing) == len(measures) and not chosen.own):
+            wanting = "--planted" if chosen.planted else ", ".join(needing)
             raise SourceError(
                 f"{chosen.data}: {wanting} needs references, and no document has one; name their column with "
                 "--map reference=COLUMN, or leave it out"
             )
-        if "overlap" in chosen.metrics:
-            data = replace(data, notes=(*data.notes, NO_REFERENCE))
+        data = replace(data, notes=(*data.notes, *map(NO_REFERENCE.format, needing)))
     data = replace(data, documents=documents)
     if chosen.write and "section" in chosen.write_by and writer_prompt(data) != "cited_note":
         raise SourceError(
@@ -149,12 +151,10 @@ def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
 
 def roles_of(chosen: Evaluate, data: DataSet) -> list[RoleName]:
     """The roles that an evaluation calls."""
-    roles: list[RoleName] = ["writer"] if chosen.write else []
-    if "qa" in chosen.metrics:
-        lacking = any(document.questions is None for document in data.documents)
-        roles += ["annotator", "answerer"] if lacking else ["answerer"]
-    judged = set(chosen.metrics) - {"overlap"} or chosen.planted or chosen.own
-    return [*roles, "judge"] if judged else roles
+    asked: set[str] = {role for one in chosen_measures(chosen.metrics) for role in one.roles(data.documents)}
+    asked |= ({"writer"} if chosen.write else set()) | ({"judge"} if chosen.planted or chosen.own else set())
+    ordered: tuple[RoleName, ...] = ("writer", "annotator", "answerer", "judge")
+    return [role for role in ordered if role in asked]
 
 
 def require_judge(chosen: Evaluate, judges: Sequence[str]) -> None:
@@ -162,7 +162,8 @@ def require_judge(chosen: Evaluate, judges: Sequence[str]) -> None:
     if judges:
         return
     own = any(one.asks for one in load_metrics([Path(file) for file in chosen.own]))
-    if set(chosen.metrics) - {"overlap"} or chosen.planted or chosen.write or own:
+    judged = any(one.judged for one in chosen_measures(chosen.metrics))
+    if judged or chosen.planted or chosen.write or own:
         raise ParamsError(f"--judge: no default; {NO_JUDGE}")
 
 
@@ -190,7 +191,7 @@ async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet, plan: Plan 
 def own_metrics(chosen: Evaluate, plan: Plan) -> Own:
     """The measure of the user's own metrics."""
     files = [Path(file) for file in chosen.own]
-    return Own(load_metrics(files, taken=(*COMPARED, *METRICS)) if files else (), plan.systems, OWN, OWN)
+    return Own(load_metrics(files, taken=SHIPPED) if files else (), plan.systems, OWN, OWN)
 
 
 async def planted_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
@@ -235,7 +236,7 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     if dry_run:
         comparisons = untested(comparisons, [one.name for one in own.functions if one.asks])
     tables = {"metrics": metrics, "comparisons": comparisons, "scores": scores, "unscored": unscored}
-    tables |= {one.table: made[one.name] for one in measures(plan, params) if one.table is not None}
+    tables |= {one.table: made[one.name] for one in chosen_measures(plan.metrics) if one.table is not None}
     if "questions" in made:
         tables["questions"] = made["questions"]
     if "planted" in made:
@@ -247,7 +248,7 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
 
 def untested(comparisons: pd.DataFrame, asking: Sequence[str]) -> pd.DataFrame:
     """The comparisons of a dry run: those by the judge, as are the metrics ``asking`` it, have no test."""
-    by_judge = ~comparisons["stage"].isin([OVERLAP, OWN]) | comparisons["metric"].isin(asking)
+    by_judge = ~comparisons["stage"].isin([*COMPUTING, OWN]) | comparisons["metric"].isin(asking)
     note = comparisons["note"].mask(by_judge, DRY_RUN)
     changed = comparisons["changed"] & ~by_judge
     return comparisons.assign(p=comparisons["p"].mask(by_judge), changed=changed, note=note)
@@ -259,7 +260,7 @@ def problem_of(made: Frames, allowed: float) -> str | None:
     What the data lacks does not count, nor do texts for which a metric of the user that computes is not defined.
     """
     failed = made["unscored"]
-    failed = failed[(failed["step"].ne("output") | failed["method"].ne(WRITING)) & failed["method"].ne(OVERLAP)]
+    failed = failed[(failed["step"].ne("output") | failed["method"].ne(WRITING)) & ~failed["method"].isin(COMPUTING)]
     failed = failed[failed["reason"].ne(UNDEFINED)]
     of = judgements(made) + len(failed)
     if len(failed) <= allowed * max(of, 1):

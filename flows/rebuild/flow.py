@@ -27,6 +27,7 @@ from flows.lineage.lineage import current_lineage, run_name
 from flows.rebuild.dvc_stage import BUSY, NO_MORE_CALLS, UNCHANGED
 from flows.rebuild.flow_run import PARENT_TASK, create_run
 from flows.rebuild.live import StageLines
+from flows.repository.cache import restore_outputs
 from flows.repository.pipeline import MAIN, model_stages, needed_by, read_pipeline
 from flows.repository.processes import Process, end_group, start_group
 from schemas.errors import VignetteError
@@ -202,6 +203,8 @@ class _Stages:
             return self._lines.wait(name, process)
         finally:
             end_group(process)  # dvc may have been killed without the stage
+            if process.returncode not in (0, UNCHANGED, BUSY):  # dvc deletes outputs before it runs a stage
+                restore_outputs(self._pipeline, name)
             del self._running[name]
 
 

@@ -41,29 +41,26 @@ def _note_qa(params: Params) -> Sizes:
     }
 
 
-def _notes_of(section: str) -> Callable[[Params], Sizes]:
-    def sizes(params: Params) -> Sizes:
-        notes = min(getattr(params, section).notes, params.sample.records)
-        return {"judge": notes, "writer": notes}
-
-    return sizes
-
-
 SIZES: dict[str, Callable[[Params], Sizes]] = {
     "write": lambda params: {"writer": params.sample.records},
     "filter": lambda params: {"annotator": params.sample.records, "writer": params.sample.records},
     "compact": lambda params: {"writer": params.sample.records},
     "span": lambda params: {"annotator": params.sample.records},
-    "doclens": _notes_of("doclens"),
-    "med_omit": _notes_of("med_omit"),
-    "calibrate": _notes_of("calibrate"),
     "note_qa": _note_qa,
     "review": lambda params: {"judge": (params.review.with_symptoms + params.review.without_symptoms)},
     "planted_errors": lambda params: {
         "annotator": 17 * params.planted_errors.each + 5 * params.planted_errors.assertions
     },
 }
-"""Numbers to which the calls of a stage to each role are proportional, by stage."""
+"""Numbers to which the calls of a stage to each role are proportional, by stage; of others `_sizes`."""
+
+
+def _sizes(stage: str, params: Params) -> Sizes | None:
+    """The numbers of a stage; None where they are not known. A stage whose params have ``notes`` asks about these."""
+    if stage in SIZES:
+        return SIZES[stage](params)
+    notes = getattr(getattr(params, stage, None), "notes", None)
+    return None if notes is None else {role: min(notes, params.sample.records) for role in ("judge", "writer")}
 
 
 def most_calls(stage: str, role: RoleName, calls: int, params: Params) -> int:
@@ -222,8 +219,8 @@ def estimates(params: Params, pipeline: Path, records: int | None = None) -> tup
         if stage == OWN_METRICS and not _own_metrics_ask(pipeline):
             continue
         then = None if stage in elsewhere else params_of_last_run(stage, pipeline, params)
-        if stage in counted and stage in SIZES and then is not None:
-            found, how = _scaled(stage, counted[stage], then, params)
+        if stage in counted and then is not None and (before := _sizes(stage, then)) is not None:
+            found, how = _scaled(counted[stage], before, _sizes(stage, params) or before)
         elif stage in RECKONED:
             found, how = _reckoned(stage, params.sample.records), "from prompts"
         elif stage in counted and stage not in elsewhere:
@@ -251,9 +248,8 @@ def _own_metrics_ask(pipeline: Path) -> bool:
     return any(one.asks for one in load_metrics([file]))
 
 
-def _scaled(stage: str, counted: list[Estimate], then: Params, now: Params) -> tuple[list[Estimate], str]:
-    """What was counted at the params ``then``, in proportion to the params ``now``."""
-    before, after = SIZES[stage](then), SIZES[stage](now)
+def _scaled(counted: list[Estimate], before: Sizes, after: Sizes) -> tuple[list[Estimate], str]:
+    """What was counted where the sizes were ``before``, in proportion to those ``after``."""
     if before == after:
         return counted, "counted"
     factors = {role: after[role] / before[role] for role in after if before[role]}

@@ -79,7 +79,7 @@ def require_published_domain(files: StageFiles, domain: str) -> None:
     own = in_use.FOLDER / domain / "network.yaml"
     if files.pipeline == MAIN or own not in {path.resolve() for path in files.deps.values()}:
         return
-    from tasks.reproduction.published import SIMSUM  # it imports pandas, which a command's help does without
+    from tasks.papers.printed import SIMSUM  # it imports pandas, which a command's help does without
 
     if load_definition(own).source != SIMSUM:
         raise DomainError(

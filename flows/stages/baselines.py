@@ -16,7 +16,7 @@ from tasks.baselines.comparisons import (
     unfitted_tables,
 )
 from tasks.baselines.note_vectors import noted_records
-from tasks.baselines.reproduction import replicate_many, replicate_rows, tabular_rows, tune_once
+from tasks.baselines.replicates import replicate_many, replicate_rows, tune_once
 from tasks.baselines.scoring import metric_rows, reliability_rows
 from tasks.baselines.xgboost_tab import tuned_rows
 
@@ -46,7 +46,7 @@ async def run_baselines(stage: Stage) -> None:
 
 
 async def run_baselines_published(stage: Stage) -> None:
-    """Tune once with the published grid, refit on each draw, and judge the printed figures by the draws' spread."""
+    """Tune once with the published grid, and refit on each draw."""
     definition, size, seed = stage.network, stage.params.baselines_published, stage.params.seed
     params = stage.params.baselines
     params = params.model_copy(update={"xgboost": params.xgboost.model_copy(update={"grid": "published"})})
@@ -55,4 +55,3 @@ async def run_baselines_published(stage: Stage) -> None:
     tests = round(size.records * params.test_share)
     stage.save_metrics("xgboost_tuned", tuned_rows(tuned, size.records - tests, seed))
     stage.save_metrics("baselines_replicates", replicate_rows(replicates, size.level, tests, seed))
-    stage.save("reproduction_baselines", tabular_rows(replicates, stage.load("simsum_table5_f1"), size.level))

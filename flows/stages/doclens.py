@@ -31,19 +31,7 @@ from tasks.measures.doclens.agreement import (
 )
 from tasks.measures.doclens.documents import MEQSUM, judge_notes, read_tasks
 from tasks.measures.doclens.judging import METRICS, NAME, Plan, judge, write_and_judge
-from tasks.measures.doclens.reproduction import (
-    KEYS,
-    distance_metrics,
-    judged_by_rules,
-    nli_mean_rows,
-    precision_rows,
-    recall_rows,
-    reproduction_rows,
-    rouge_rows,
-    section_recalls,
-    whole_note_rows,
-    word_rows,
-)
+from tasks.measures.doclens.published import KEYS, distance_metrics, judged_by_rules, output_table, section_recalls
 from tasks.measures.doclens.writing import Writer, writer
 from tasks.measures.measure import LOST, figures, in_order, record_scores
 from tasks.statistics.bootstrap import sample_records
@@ -77,13 +65,9 @@ async def judge_note_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
 WRITERS = ("writer (full)", "writer (section)")
 PLAN = Plan(sections="soap", citing=WRITERS, expected=WRITERS)
 _PRINTED = {
-    1: "doclens_table1_nli",
-    4: "doclens_table4_nli_2way",
-    20: "doclens_table20_aci_rouge_medcon",
     21: "doclens_table21_aci_gpt4",
     22: "doclens_table22_aci_mistral",
     23: "doclens_table23_aci_true",
-    24: "doclens_table24_aci_sections_existing",
     25: "doclens_table25_aci_sections_gpt4",
     26: "doclens_table26_aci_sections_mistral",
     27: "doclens_table27_aci_sections_true",
@@ -99,21 +83,16 @@ def reads_doclens_published(params: Params) -> list[str]:
 
 
 async def run_doclens_published(stage: Stage) -> None:
-    """Judge every system and compare the printed figures with ours; without the sources, those that follow from others.
-
-    In GPT-4's place is the configured judge, or the recorded one where the simulator's rules are configured.
-    """
+    """Judge every system, by the configured judge and by the recorded one; empty tables without the sources."""
     params, seed = stage.params, stage.params.seed
     printed = {number: pd.read_csv(stage.dep(stem)) for number, stem in _PRINTED.items()}
-    words = pd.read_csv(stage.dep("doclens_section42_words"))
-    rows = nli_mean_rows(printed[1], printed[4])
     try:
         documents = read_encounters(stage.sources or Path(), params.doclens.systems, subclaims=True)
     except MissingSourceError:
-        stage.save("reproduction_doclens", reproduction_rows(rows))
         stage.save_empty("doclens_aci_judged", "recorded_claims")
         stage.save_unscored("unscored_doclens_aci", unscored_table([]), of=0)
         stage.save_metrics("doclens_aci", metric_table([]))
+        stage.save_metrics("doclens_outputs", metric_table([]))
         return
 
     made = await stage.in_chunks(judge_encounters, {"documents": documents_table(documents)}, by="document")
@@ -127,6 +106,8 @@ async def run_doclens_published(stage: Stage) -> None:
     rules, complete = await judged_by_rules(claims, documents), documents_of(made["documents"])
     stage.save("recorded_claims", claims_table(claims, rules))
     judges = {"simulator's rules": rules, STRONG: claims}
+    if not params.roles["judge"].is_simulator:
+        judges[stage.ask("judge").label] = judged
     others = {"Mistral": printed[26], "TRUE": printed[27]}
     whole, by_section = ({name: printed[n] for name, n in of.items()} for of in (_WHOLE, _BY_SECTION))
     recalls = {name: section_recalls(table, documents) for name, table in judges.items()}
@@ -139,12 +120,7 @@ async def run_doclens_published(stage: Stage) -> None:
         evaluator_agreement(whole, by_section, {JUDGE: judged, STRONG: claims}, seed=seed),
     ]
     stage.save_metrics("doclens_aci", pd.concat(tables, ignore_index=True))
-    judge_role = params.roles["judge"]
-    compared, model = (claims, STRONG) if judge_role.is_simulator else (judged, judge_role.model)
-    rows += [*rouge_rows(printed[20], printed[24], documents), *whole_note_rows(printed[21], compared, model)]
-    rows += [*recall_rows(printed[25], section_recalls(compared, documents), model), *word_rows(words, documents)]
-    rows += precision_rows(printed[21], printed[25], compared, model)
-    stage.save("reproduction_doclens", reproduction_rows(rows))
+    stage.save_metrics("doclens_outputs", output_table(printed[25], documents, recalls[STRONG], seed=seed))
 
 
 PRECISE, CITED = 16, 8

@@ -10,11 +10,12 @@ from flows.evaluation.work import evaluate_data, read_data, roles_of
 from flows.runtime.stage import Stage
 from schemas.errors import ParamsError
 from schemas.params.measures import Evaluate
+from tasks.measures.described import OF_OUTPUTS
 from tasks.measures.evaluation import evaluated
 from tasks.statistics.metric_rows import metric_table
 
 FILE = Path("evaluations/params.yaml")
-_MAYBE = ("claims", "grounded", "facts", "answers", "questions", "planted")
+_MAYBE = (*(one.table for one in OF_OUTPUTS if one.table is not None), "questions", "planted")
 """Tables that only some evaluations have."""
 
 

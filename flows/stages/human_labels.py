@@ -25,7 +25,8 @@ from tasks.judges.human_scores import (
 )
 from tasks.llm.calls import Ask
 from tasks.llm.recorded import RecordedAsk, read_recorded
-from tasks.measures.evaluation import Plan, evaluate_chunk, evaluation_tables, in_order, plan_of
+from tasks.measures.declared import Plan
+from tasks.measures.evaluation import evaluate_chunk, evaluation_tables, in_order, plan_of
 from tasks.statistics.metric_rows import Row, metric_table
 from tasks.texts.document import Document, documents_of, documents_table
 from tasks.texts.mts_dialog import FILES, SUMMARIES, read_study

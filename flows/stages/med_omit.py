@@ -12,10 +12,9 @@ from flows.runtime.stage import Stage, require_scored
 from flows.stages.recorded_judge import STRONG, drawn, recorded
 from schemas.errors import MissingSourceError
 from schemas.params import Params
-from schemas.tables.columns import typed
-from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.llm.calls import Ask, Asks, unscored_table
 from tasks.measures.measure import differences, figures, in_order, record_scores
+from tasks.measures.med_omit.correlations import CORRELATED, SYSTEMS, overlap_correlations
 from tasks.measures.med_omit.judging import (
     METRICS,
     NAME,
@@ -30,7 +29,6 @@ from tasks.measures.med_omit.judging import (
     name_encoder,
 )
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
-from tasks.measures.med_omit.reproduction import CORRELATED, SYSTEMS, omission_rows, overlap_correlations
 from tasks.people.omission_agreement import agreement_between, agreement_with_judge
 from tasks.people.omission_form import omission_form, omission_labels
 from tasks.statistics.bootstrap import sample_records
@@ -100,10 +98,7 @@ def reads_med_omit_published(params: Params) -> list[str]:
 
 
 async def run_med_omit_published(stage: Stage) -> None:
-    """Count, weigh and correlate; empty tables without the sources.
-
-    In GPT-4's place is the configured judge, or the recorded one where the simulator's rules are configured.
-    """
+    """Count, weigh and correlate, by the configured judge and by the recorded one; empty tables without the sources."""
     params = stage.params
     try:
         documents = read_encounters(stage.sources or Path(), params.doclens.systems, params.med_omit.splits)
@@ -111,7 +106,6 @@ async def run_med_omit_published(stage: Stage) -> None:
         stage.save_empty("med_omit_aci_judged")
         stage.save_unscored("unscored_med_omit_aci", unscored_table([]), of=0)
         stage.save_metrics("med_omit_aci", metric_table([]))
-        stage.save("reproduction_med_omit", typed([], REPRODUCTION_ROWS))
         return
     made = await stage.in_chunks(judge_encounters, {"documents": documents_table(documents)}, by="document")
     judged = in_order(made["verdicts"])
@@ -123,9 +117,6 @@ async def run_med_omit_published(stage: Stage) -> None:
     strong["verdicts"] = strong["verdicts"].assign(condition=STRONG)
     other = metric_tables(strong, visits_drawn(documents), params, STRONG)
     stage.save_metrics("med_omit_aci", pd.concat([own, other], ignore_index=True))
-    judge_role = params.roles["judge"]
-    metrics, model = (other, STRONG) if judge_role.is_simulator else (own, judge_role.model)
-    stage.save("reproduction_med_omit", omission_rows(pd.read_csv(stage.dep("medomit_table3_llms")), metrics, model))
 
 
 JUDGED_ENCOUNTERS = 20

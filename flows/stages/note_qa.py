@@ -17,6 +17,7 @@ from tasks.domains.in_use import data_of
 from tasks.domains.rules import rules_of
 from tasks.measures.measure import in_order
 from tasks.measures.note_qa.answering import planted_answers
+from tasks.measures.note_qa.correlations import correlation_metrics
 from tasks.measures.note_qa.metrics import question_metrics, question_scores
 from tasks.measures.note_qa.patients import simulated_patients
 from tasks.measures.note_qa.protocol import answer, answer_and_judge, judge, write_questions
@@ -29,7 +30,6 @@ from tasks.measures.note_qa.questions import (
     read_subjects,
     sample_patients,
 )
-from tasks.measures.note_qa.reproduction import category_rows, correlation_metrics, reproduction_rows
 from tasks.measures.note_qa.truth_questions import truth_questions
 from tasks.people.question_form import (
     OutsideQuestionForm,
@@ -117,8 +117,6 @@ async def run_note_qa_outside(stage: Stage) -> None:
     counts = review_counts(written, reviews, **about)
     metrics = question_metrics(questions, notes, verdicts, **about)
     stage.save_metrics("note_qa_outside", pd.concat([metrics, counts], ignore_index=True))
-    printed = pd.read_csv(stage.dep("ehrnoteqa_table3_categories"))
-    stage.save("reproduction_note_qa_outside", category_rows(counts, printed))
 
 
 async def _questions(
@@ -155,17 +153,12 @@ def _provenance(stage: Stage, roles: Sequence[RoleName]) -> str:
 
 
 def _save_nothing(stage: Stage) -> None:
-    stage.save_empty(*_TABLES, "unscored_note_qa_outside", "reproduction_note_qa_outside")
+    stage.save_empty(*_TABLES, "unscored_note_qa_outside")
     stage.save_metrics("note_qa_outside", metric_table([]))
     stage.save_text("question_form", "")
 
 
 async def run_ehrnoteqa_published(stage: Stage) -> None:
-    """Write the reproduction rows, and Table 5 with intervals."""
-    scores = pd.read_csv(stage.dep("ehrnoteqa_table4_scores"))
-    correlations = pd.read_csv(stage.dep("ehrnoteqa_table5_correlations"))
-    takes = pd.read_csv(stage.dep("ehrnoteqa_table6_takes"))
+    """Write Table 5 with intervals."""
     benchmarks = pd.read_csv(stage.dep("ehrnoteqa_table7_benchmarks"))
-    rows = reproduction_rows(scores, correlations, takes, benchmarks)
-    stage.save("reproduction_note_qa", rows)
     stage.save_metrics("ehrnoteqa_correlations", correlation_metrics(benchmarks, seed=stage.params.seed))

@@ -9,10 +9,8 @@ from tasks.measures.doclens.documents import COMPACT, note_documents
 from tasks.measures.doclens.judging import METRICS
 from tasks.measures.measure import figures, record_scores
 from tasks.measures.measure import scores as scores_of
-from tasks.measures.med_omit.judging import OMISSIONS
-from tasks.measures.med_omit.reproduction import CORRELATED
-from tasks.measures.overlap import METRICS as OF_OVERLAP
-from tasks.measures.overlap import (
+from tasks.measures.overlap.scoring import METRICS as OF_OVERLAP
+from tasks.measures.overlap.scoring import (
     PRECISION,
     RECALL,
     agreement_rows,
@@ -28,7 +26,7 @@ CONDITION = "against notes"
 
 
 async def run_overlap(stage: Stage) -> None:
-    """Score the notes that were judged, and correlate."""
+    """Score the notes that were judged, and correlate, also with the scores of other measures that dvc.yaml lists."""
     params, seed = stage.params.overlap, stage.params.seed
     judged = scores_of(stage.load("doclens_judged"), METRICS)
     known = set(judged["document"])
@@ -37,14 +35,16 @@ async def run_overlap(stage: Stage) -> None:
     found, absent = score_outputs(texts, documents, params)
     verdicts = verdicts_of(found, condition=CONDITION)
     stage.save("overlap_scores", record_scores(verdicts, OF_OVERLAP))
-    omissions = scores_of(stage.load("med_omit_judged"), OMISSIONS)
-    together = beside_claims(found, pd.concat([judged, omissions], ignore_index=True))
+    others = [stage.load(stem) for stem in stage.files.deps if stem.endswith("_scores")]
+    others = [one.assign(document=one["record"].astype(str)) for one in others]
+    named = {name.rpartition("_")[2]: name for one in others for name in one["metric"].unique()}
+    together = beside_claims(found, pd.concat([judged, *others], ignore_index=True))
     shared: dict[str, Any] = {"stage": "overlap", "seed": seed}
     computed = {**shared, "condition": COMPACT, "provenance": "computed"}
     rows = [
         overlap_rows(verdicts, absent, condition=CONDITION, of=COMPACT, **shared),
         agreement_rows(together, **computed),
-        score_correlations(together, CORRELATED, [*RECALL, *PRECISION], **computed),
+        score_correlations(together, named, [*RECALL, *PRECISION], **computed),
     ]
     stage.save_metrics("overlap", pd.concat(rows, ignore_index=True))
 

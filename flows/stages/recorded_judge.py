@@ -1,8 +1,7 @@
 """The recorded strong model that judges published outputs on ACI-BENCH, and the encounters it was asked about.
 
-Claim recall is judged on all encounters, claim precision and the omissions of MED-OMIT on drawn ones, and citations of
-notes that the model wrote itself for a few (`flows.stages.doclens`, `flows.stages.med_omit`). Params that shape a
-request are those of the recording there, whatever a run has.
+Some is judged on all encounters, the rest on drawn ones, and citations of notes that the model wrote itself for a few,
+by the stages that use this module. Params that shape a request are those of the recording there, whatever a run has.
 """
 
 from collections.abc import Sequence

@@ -11,8 +11,11 @@ from flows.runtime.stage import Stage
 from flows.runtime.tables import read_table
 from schemas.tables.baselines import RELIABILITY
 from schemas.tables.columns import typed
-from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS
+from schemas.tables.metrics import METRICS
 from tasks.network.definition import NetworkDefinition
+from tasks.papers.conclusions import conclusions
+from tasks.papers.printed import SIMSUM
+from tasks.papers.wording import known_rows, short_titles
 from tasks.reporting.dag import draw, stage_graph
 from tasks.reporting.figures import reliability, svg
 from tasks.reporting.notes_view import claims_view, history_view, notes_view, untrusted_metrics
@@ -28,14 +31,10 @@ from tasks.reporting.page import (
     stage_targets,
     tiles,
 )
-from tasks.reproduction.conclusions import conclusions, short_titles
-from tasks.reproduction.published import SIMSUM, known_rows
 from tasks.tracking.lineage import CODE_STAGE
 
 PIPELINE = Path("dvc.yaml")
 _NONE = typed([], METRICS)
-SHOWN_ELSEWHERE = (REPRODUCTION_ROWS, RELIABILITY)
-"""Layouts whose tables are shown in other sections: judged reproduction rows, reliability curves."""
 MINE = "Values of this run and the printed values. Hover over a value for its tolerance and basis."
 AT_PAPER_SCALE = "Values that need outside data or 10,000 records, from reports/published (make published)."
 OF_SIMSUM = f" The tables of {SIMSUM} belong to its own domain: their rows are not about the domain of this run."
@@ -105,8 +104,8 @@ def tables_in(folder: Path) -> tuple[dict[Path, pd.DataFrame], list[str]]:
     columns = {path: set(pd.read_csv(path, nrows=0)) for path in sorted(folder.glob("*.csv"))}
     tables = {path: read_table(path, METRICS) for path, names in columns.items() if names == set(METRICS.columns)}
     filled = {path: table for path, table in tables.items() if len(table)}
-    elsewhere = [set(layout.columns) for layout in SHOWN_ELSEWHERE]
-    return filled, [str(path) for path, names in columns.items() if path not in tables and names not in elsewhere]
+    elsewhere = set(RELIABILITY.columns)  # shown as curves
+    return filled, [str(path) for path, names in columns.items() if path not in tables and names != elsewhere]
 
 
 def _by_type(definition: NetworkDefinition) -> dict[str, list[str]]:

@@ -1,25 +1,15 @@
-"""Stages `reproduce` and `reproduce_published`: gather the reproduction rows of every room and judge them."""
-
-import pandas as pd
+"""Stages `reproduce` and `reproduce_published`: the papers' printed figures beside those of a pipeline's tables."""
 
 from flows.runtime.stage import Stage
-from tasks.reproduction.published import absent_rows, judge
-
-PREFIX = "reproduction_"
+from tasks.papers.reproduction import PUBLISHED, judged, tables_needed
 
 
 async def run_reproduce(stage: Stage) -> None:
-    """Concatenate each declared ``reproduction_*`` table and judge the rows."""
-    stage.save("reproduction", judge(gather(stage)))
-
-
-def gather(stage: Stage) -> pd.DataFrame:
-    """All rows of the declared ``reproduction_*`` tables."""
-    stems = sorted(stem for stem in stage.files.deps if stem.startswith(PREFIX))
-    return pd.concat([stage.load(stem) for stem in stems], ignore_index=True)
+    """Judge the figures that tables of the main pipeline answer."""
+    stage.save("reproduction", judged({name: stage.load_metrics(name) for name in tables_needed()}))
 
 
 async def run_reproduce_published(stage: Stage) -> None:
-    """Judge the rows, with a row of basis ``absent`` for every cell without one."""
-    rows = gather(stage)
-    stage.save("reproduction", judge(pd.concat([rows, absent_rows(rows)], ignore_index=True)))
+    """Judge the figures that tables of this pipeline answer, with a row of basis ``absent`` for what lacks figures."""
+    tables = {name: stage.load_metrics(name.rpartition("/")[2]) for name in tables_needed(PUBLISHED)}
+    stage.save("reproduction", judged(tables, PUBLISHED))

@@ -10,9 +10,9 @@ from tasks.people.model_rater import rate_notes
 from tasks.people.rating_agreement import (
     EVALUATOR_FILES,
     evaluator_files,
+    published_ratings,
     rating_labels,
     read_evaluators,
-    reproduction_rows,
     review_metrics,
     review_scores,
 )
@@ -52,8 +52,7 @@ def reads_review_published(_: Params) -> list[str]:
 
 
 async def run_review_published(stage: Stage) -> None:
-    """Write the reproduction rows; absent ones when the sources folder has no evaluators' files."""
+    """Write the figures of the evaluators' files; no rows without them in the sources folder."""
     files = evaluator_files(stage.sources)
     ratings = read_evaluators(files) if files else None
-    published = pd.read_csv(stage.dep("simsum_table4_expert"))
-    stage.save("reproduction_review", reproduction_rows(published, ratings))
+    stage.save_metrics("expert_ratings", published_ratings(ratings, stage.params.seed))

@@ -5,21 +5,18 @@ import pandas as pd
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
 from schemas.params import Params
-from schemas.tables.columns import typed
-from schemas.tables.metrics import REPRODUCTION_ROWS
 from tasks.dataset.simsum import LABEL, read_spans
 from tasks.domains.rules import rules_of
 from tasks.llm.calls import Asks, unscored_table
 from tasks.notes.consistency import spans_rows
 from tasks.notes.prompting import symptom_values
-from tasks.reproduction.published import SIMSUM
 from tasks.spans.annotation import annotate_spans
 from tasks.spans.assertion import add_record_values, assertion_statistics, state_assertions
-from tasks.spans.statistics import all_statistics, statistics_rows
+from tasks.spans.statistics import all_statistics
 
 
 async def run(stage: Stage) -> None:
-    """Write the spans, their statistics, and of SimSUM's released spans the comparison with Table 3."""
+    """Write the spans and their statistics."""
     frames = {
         "records": stage.load("records"),
         "notes": stage.load("notes"),
@@ -54,9 +51,6 @@ async def run(stage: Stage) -> None:
     if not published:
         tables.append(assertion_statistics(spans, rules.absent_value, seed=stage.params.seed, provenance=label))
     stage.save_metrics("span_statistics", pd.concat(tables, ignore_index=True))
-    printed = pd.read_csv(stage.dep("simsum_table3a_spans")), pd.read_csv(stage.dep("simsum_table3b_mentions"))
-    released = published and stage.network.source == SIMSUM
-    stage.save("reproduction_spans", statistics_rows(metrics, *printed) if released else typed([], REPRODUCTION_ROWS))
 
 
 async def span_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:

@@ -19,7 +19,7 @@ from tasks.people.span_form import (
     symptom_rows,
 )
 from tasks.spans.annotation import annotate_spans
-from tasks.spans.statistics import ASSERTION_STEP, COUNTS_FILE, quality_rows, read_counts, span_quality
+from tasks.spans.statistics import ASSERTION_STEP, COUNTS_FILE, read_counts, span_quality
 
 
 def reads_span_quality(_: Params) -> list[str]:
@@ -28,17 +28,15 @@ def reads_span_quality(_: Params) -> list[str]:
 
 
 async def run_span_quality(stage: Stage) -> None:
-    """Write the metrics and the reproduction rows, and the annotator's agreement with published spans.
+    """Write the metrics, and the annotator's agreement with published spans.
 
-    Without the evaluation in the sources folder its rows are absent; without the notes there is no agreement.
+    Without the evaluation in the sources folder there are no metrics; without the notes there is no agreement.
     """
     counts = read_counts(stage.sources)
     metrics = span_quality(counts, seed=stage.params.seed, system="SimSUM", provenance="published manual evaluation")
     file = (stage.sources or Path()) / REAL_NOTES
     tables = [metrics, await _agreement(stage, read_real_notes(file))] if file.exists() else [metrics]
     stage.save_metrics("span_quality", pd.concat(tables, ignore_index=True))
-    published = pd.read_csv(stage.dep("simsum_span_quality"))
-    stage.save("reproduction_span_quality", quality_rows(metrics, published))
 
 
 async def _agreement(stage: Stage, notes: list[RealNote]) -> pd.DataFrame:

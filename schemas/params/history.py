@@ -34,23 +34,12 @@ class Summarise(Section):
     """Facts removed from, and false ones added to, a summary of all facts."""
     claim_rounds: int = Field(default=12, ge=1)
     """Replies that may list the claims of a patient's notes, as doclens.claim_rounds."""
-    part_weight: float = Field(default=0.5, ge=0, le=1)
-    """Of a fact that is omitted in part, in metric omission_weight_graded."""
-    weights: list[list[float]] = Field(default=[[1.0, 0.5, 0.25], [1.0, 0.2, 0.05], [1.0, 1.0, 1.0]])
-    """Weights of critical, important and other facts, with which the systems are ranked again."""
 
     @field_validator("visits", "words", "doses")
     @classmethod
     def _rising(cls, given: list[int]) -> list[int]:
         if sorted(set(given)) != given or given[0] < 0:
             raise ValueError(f"must rise from 0 or above; found {given}")
-        return given
-
-    @field_validator("weights")
-    @classmethod
-    def _for_each_category(cls, given: list[list[float]]) -> list[list[float]]:
-        if bad := [one for one in given if len(one) != 3 or not all(0 <= weight <= 1 for weight in one)]:
-            raise ValueError(f"three weights from 0 to 1 each; found {bad[0]}")
         return given
 
 

@@ -87,10 +87,23 @@ class MedOmit(Section):
     """Of ACI-BENCH."""
     least_lines: int = Field(default=5, ge=1)
     """A dialogue with fewer lines up to the end of the history is excluded."""
+    scope: Literal["auto", "whole", "history"] = "auto"
+    """Of evaluations; history: subjective parts, against dialogues; auto: for ACI-BENCH's layout, else whole."""
     removed_facts: int = Field(default=0, ge=0)
     """Facts that the writer removes from its summary, to test the judge."""
     form: FormSample = Field(default_factory=FormSample)
     """Facts on the clinicians' form."""
+    part_weight: float = Field(default=0.5, ge=0, le=1)
+    """Of a fact that is omitted in part, in metric omission_weight_graded of summaries of patients over time."""
+    weights: list[list[float]] = Field(default=[[1.0, 0.5, 0.25], [1.0, 0.2, 0.05], [1.0, 1.0, 1.0]])
+    """Weights of critical, important and other facts, with which the systems are ranked again."""
+
+    @field_validator("weights")
+    @classmethod
+    def _for_each_category(cls, given: list[list[float]]) -> list[list[float]]:
+        if bad := [one for one in given if len(one) != 3 or not all(0 <= weight <= 1 for weight in one)]:
+            raise ValueError(f"three weights from 0 to 1 each; found {bad[0]}")
+        return given
 
 
 ANSWERER = "answerer"
@@ -195,7 +208,6 @@ class Summaries(Section):
     """The same for impressions."""
 
 
-MetricName = Literal["doclens", "grounding", "med_omit", "overlap", "qa"]
 WriteBy = Annotated[list[Literal["whole", "section"]], Field(min_length=1)]
 
 
@@ -218,13 +230,12 @@ class Evaluate(Section):
     """Of files that are not UTF-8."""
     allow_empty: bool = False
     """Score an empty output as an empty text, instead of refusing it."""
-    metrics: list[MetricName] = Field(default=["doclens", "grounding", "med_omit", "overlap"], min_length=1)
+    metrics: list[str] | None = Field(default=None, min_length=1)
+    """Names of measures; null: all that need no answerer."""
     own: list[str] = Field(default_factory=list)
     """Python files with metrics of one's own (`tasks.measures.own`)."""
     sections: Literal["auto", "whole", "given", "soap", "headings"] = "auto"
     """auto: soap for ACI-BENCH's layout, given if the data lists sections, else whole."""
-    omissions: Literal["auto", "whole", "history"] = "auto"
-    """history: subjective part against the dialogue's history; auto: history for ACI-BENCH's layout, else whole."""
     planted: int = Field(default=0, ge=0)
     """References into which errors are planted, to measure the judge."""
     write: list[Examples] = Field(default_factory=list)

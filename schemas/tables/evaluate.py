@@ -93,17 +93,18 @@ EVALUATION = {
     "clinicians": METRICS,
     "comparisons": SYSTEM_COMPARISONS,
     "scores": DOCUMENT_SCORES,
-    "claims": verdicts.VERDICTS,
-    "grounded": verdicts.VERDICTS,
-    "facts": verdicts.VERDICTS,
-    "answers": verdicts.VERDICTS,
     "questions": QUESTIONS,
     "planted": PLANTED,
     "unscored": UNSCORED_OUTPUTS,
     "judges": METRICS,
     "verdicts": JUDGE_VERDICTS,
 }
-"""The tables of an evaluation by file stem; some methods have no table where they were not chosen."""
+"""The tables of an evaluation by file stem, but for those of single measures."""
+
+
+def table_schema(stem: str) -> pa.DataFrameSchema:
+    """The schema of a table of an evaluation; the table of a measure has its verdicts."""
+    return EVALUATION.get(stem, verdicts.VERDICTS)
 
 
 _OF_CASE = {

@@ -57,7 +57,7 @@ def basis_kind(basis: pd.Series) -> pd.Series:
     return basis.str.partition(":")[0]
 
 
-REPRODUCTION_ROWS = table(
+REPRODUCTION = table(
     {
         "source": text(description="simsum, medomit, ehrnoteqa, doclens"),
         "table": text(),
@@ -71,20 +71,11 @@ REPRODUCTION_ROWS = table(
             description=f"{', '.join(BASES)}; a stand-in is followed by the model",
         ),
         "note": text(nullable=True, description="the missing data (absent), or a printed misprint"),
-    },
-    key=["source", "table", "row", "column"],
-    name="reproduction_rows",
-    description="Rows without a verdict, which `tasks.reproduction` adds.",
-)
-
-REPRODUCTION = table(
-    {
-        **REPRODUCTION_ROWS.columns,
         "verdict": category("pass", "fail", "absent"),
     },
     key=["source", "table", "row", "column"],
     name="reproduction",
-    description="Judged rows: reports/reproduction.csv.",
+    description="Printed figures beside ours, judged: reports/reproduction.csv.",
 )
 
 

@@ -18,7 +18,6 @@ from schemas.tables.columns import (
     category,
     count,
     flag,
-    number,
     table,
     text,
 )
@@ -163,47 +162,4 @@ CORRECTED_SPANS = table(
     },
     name="corrected_spans",
     description="Spans as a human reader left them, one row for each; sorted by record, version, start and end.",
-)
-
-
-_SYMPTOMS = ("dyspnea", "cough", "pain", "nasal", "fever")
-_NO_YES = category("no", "yes")
-_FEVER = category("none", "low", "high")
-
-PRINTED_ANTIBIOTICS = table(
-    {
-        "dyspnea": _NO_YES,
-        "cough": _NO_YES,
-        "pain": _NO_YES,
-        "fever": _FEVER,
-        "expert_label": _NO_YES,
-        "predicted_probability": number(low=0, high=1),
-    },
-    key=["dyspnea", "cough", "pain", "fever"],
-    name="printed_antibiotics",
-    description="SimSUM's Table 7; all cases with policy = low.",
-)
-
-PRINTED_DAYS = table(
-    {
-        "dyspnea": _NO_YES,
-        "cough": _NO_YES,
-        "pain": _NO_YES,
-        "nasal": _NO_YES,
-        "fever": _FEVER,
-        "label_without_antibiotics": number(low=0),
-        "predicted_without": number(low=0),
-        "label_with_antibiotics": number(low=0),
-        "predicted_with": number(low=0),
-    },
-    key=["dyspnea", "cough", "pain", "nasal", "fever"],
-    name="printed_days",
-    description="SimSUM's Tables 8 and 9; all cases with self-employed = no.",
-)
-
-PRINTED_TABLE_5 = table(
-    {"model": text(), "setting": text(), **{symptom: number(low=0, high=1) for symptom in _SYMPTOMS}},
-    key=["model", "setting"],
-    name="printed_table_5",
-    description="SimSUM's Table 5: F1, macro for fever.",
 )

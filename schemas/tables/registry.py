@@ -62,13 +62,7 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "evaluate/grounded": verdicts.VERDICTS,
     "evaluate/facts": verdicts.VERDICTS,
     "evaluate/answers": verdicts.VERDICTS,
-    # printed tables and their comparison
-    "simsum_table5_f1": records.PRINTED_TABLE_5,
-    "simsum_table7_antibiotics": records.PRINTED_ANTIBIOTICS,
-    "simsum_table8_days_train": records.PRINTED_DAYS,
-    "simsum_table9_days_test": records.PRINTED_DAYS,
     "reproduction": metrics.REPRODUCTION,
-    "reproduction_*": metrics.REPRODUCTION_ROWS,
     # every stage
     "*_scores": metrics.SCORES,
     "unscored_evaluation": evaluate.UNSCORED_OUTPUTS,

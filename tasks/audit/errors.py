@@ -79,11 +79,12 @@ def error_texts(rows: Iterable[Mapping[str, Any]]) -> list[ErrorText]:
     """
     found = []
     for row in rows:
-        if lacking := [field for field in FIELDS if row.get(field) is None]:
+        is_wrong = str(row.get("Error Flag")).strip() == "1"  # others have NA in the fields of the error
+        if lacking := [field for field in (FIELDS if is_wrong else ("Error Flag",)) if row.get(field) is None]:
             raise ValueError(
                 f"text {row.get('Text ID')}: no {lacking[0]}; expected MEDEC's columns {', '.join(FIELDS)}"
             )
-        if str(row["Error Flag"]).strip() != "1":
+        if not is_wrong:
             continue
         name, own, place = str(row["Text ID"]), _sentences(str(row["Sentences"])), str(row["Error Sentence ID"]).strip()
         wrong, correction = _one_line(str(row["Error Sentence"])), _one_line(str(row["Corrected Sentence"]))

@@ -16,7 +16,7 @@ from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
 
 _TEXT_BOUND = re.compile(r"(T\d+)\t(\S+) (\d+ \d+(?:;\d+ \d+)*)\t(.*)")
 ATTRIBUTE = "Assertion"
-_ASSERTED = re.compile(rf"^A\d+\t{ATTRIBUTE} (T\d+) (\S+)$", re.MULTILINE)
+_ASSERTED = re.compile(rf"^A\d+\t{ATTRIBUTE} (T\d+) (\S+)\r?$", re.MULTILINE)
 _BREAKS = re.compile(r"[\r\n]+")
 
 
@@ -71,7 +71,7 @@ def _fragments(span: LabelledSpan, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _text_bound(annotations: str) -> list[tuple[int, str]]:
-    lines = enumerate(annotations.split("\n"), 1)
+    lines = enumerate(annotations.replace("\r\n", "\n").split("\n"), 1)
     return [(number, line) for number, line in lines if line.startswith("T")]
 
 

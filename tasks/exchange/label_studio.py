@@ -37,10 +37,11 @@ def write_tasks(texts: Sequence[AnnotatedText], *, annotated_by: str) -> str:
     return json.dumps([_task(one, annotated_by) for one in texts], ensure_ascii=False, indent=1) + "\n"
 
 
-def read_export(content: str) -> list[AnnotatedText]:
+def read_export(content: str, labels: Sequence[str] = ()) -> list[AnnotatedText]:
     """Texts with the corrected spans of a JSON export: of each task the last annotation that was not cancelled.
 
-    Tasks that nobody annotated are left out. Raises SourceError naming task and region for what cannot be read.
+    Tasks that nobody annotated are left out. ``labels`` are those known, if any. Raises SourceError naming task and
+    region for what cannot be read.
     """
     try:
         tasks = parse_json(content)
@@ -59,6 +60,8 @@ def read_export(content: str) -> list[AnnotatedText]:
             result = finished[-1]["result"]
             stated = {part.get("id"): part["value"]["choices"][0] for part in result if _is_assertion(part)}
             spans = [span for region in result for span in _spans(region, name, text, stated)]
+            if unknown := [span.label for span in spans if labels and span.label not in labels]:
+                raise SourceError(f"{name}: label {unknown[0]!r} is not one of {', '.join(labels)}; correct it")
             found.append(annotated(name, text, spans))
     return found
 
@@ -90,6 +93,8 @@ def _spans(region: Mapping[str, Any], name: str, text: str, stated: Mapping[obje
     if region.get("type") != "labels":
         return []  # a relation, or a choice that a project added
     value = region["value"]
+    if not value.get("labels"):
+        raise SourceError(f"{name}: region {region.get('id')} has no label; choose one, or delete the region")
     start, end = int(value["start"]), int(value["end"])
     words = value.get("text", text[start:end])
     if text[start:end] != words:

@@ -83,7 +83,8 @@ async def answer_call(call: Call, name: str, role: Role, obtain: Obtain) -> Answ
         raw = completion.text
         try:
             most = role_for(sampling, asked).max_tokens
-            return Answer(call.key, text=raw, value=read_reply(completion, call.reply, call.context, most))
+            value = read_reply(completion, call.reply, call.context, most, is_printed=call.form != "ours")
+            return Answer(call.key, text=raw, value=value)
         except CutOff as problem:
             longer = _doubled(role_for(role, asked), completion)
             if sampling is not role or longer is None:

@@ -22,6 +22,15 @@ class Reply(BaseModel):
     lists: ClassVar[bool] = False
     """Whether it says what is judged and what that weighs, rather than judges."""
 
+    @classmethod
+    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> dict[str, Any] | None:
+        """A reply in the form that a paper prints as the fields of ours; None where it has another form.
+
+        ``printed``: the JSON that the reply holds, or its text where it holds none. Raises ValueError for what the
+        printed form does not allow.
+        """
+        return None
+
 
 @dataclass(frozen=True)
 class Message:
@@ -29,6 +38,10 @@ class Message:
 
     role: Literal["system", "user", "assistant"]
     content: str
+
+
+Form = Literal["ours", "either", "printed"]
+"""In which form a reply is read; "printed": a paper's (or ours), which the messages alone ask for."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +52,8 @@ class Call:
     is sent as ``seed``: the same messages with another sample index are another request. ``context`` is pydantic's
     validation context: what the validators of ``reply`` compare a reply with, such as the ids that it may name.
     ``temperature`` replaces the role's, unless the role sends none. ``least_tokens``: tokens that the reply may need; a
-    role with a lower ``max_tokens`` allows so many, unless its ``protocol`` is that of the paper.
+    role with a lower ``max_tokens`` allows so many, unless its ``protocol`` is that of the paper. ``form``: of a
+    structured reply, see `tasks.llm.printed`.
     """
 
     key: str
@@ -49,6 +63,12 @@ class Call:
     context: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
     temperature: float | None = None
     least_tokens: int = 0
+    form: Form = "ours"
+
+    @property
+    def described(self) -> type[Reply] | None:
+        """The reply whose form the request describes; None where the messages alone ask for it."""
+        return None if self.form == "printed" else self.reply
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from schemas.errors import ParamsError, did_you_mean
 
-PACKAGES = (
-    *("tasks.notes", "tasks.spans", "tasks.people", "tasks.visits", "tasks.measures.history"),
-    *("tasks.measures.doclens", "tasks.measures.grounding", "tasks.measures.med_omit", "tasks.measures.note_qa"),
-    "tasks.audit",
+TASKS = Path(__file__).resolve().parents[1]
+PACKAGES = tuple(
+    ".".join(folder.parent.relative_to(TASKS.parent).parts)
+    for folder in sorted([*TASKS.glob("*/prompts"), *TASKS.glob("measures/*/prompts")])
 )
-"""The rooms that ask; each has a folder ``prompts``."""
+"""The rooms that ask, which have a folder ``prompts``."""
 _REPLACED: dict[str, str] = {}
 
 

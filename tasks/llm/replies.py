@@ -191,10 +191,13 @@ def read_reply(
     reply: type[Reply] | None,
     context: Mapping[str, Any] | None = None,
     max_tokens: int | None = None,
+    *,
+    is_printed: bool = False,
 ) -> Reply | None:
     """The structured reply that ``completion`` holds; None where plain text was asked for. Raises Unusable.
 
-    ``max_tokens``: the most tokens that were asked for; a reply much longer than that is not parsed.
+    ``max_tokens``: the most tokens that were asked for; a reply much longer than that is not parsed. ``is_printed``:
+    the reply may have the form that a paper prints.
 
     Accepted: a fence or prose around the JSON, slips in it, a bare list where the object has one list field, extra
     keys, numbers as strings and strings as numbers. ``context`` is handed to the validators of ``reply``.
@@ -209,7 +212,8 @@ def read_reply(
     if reply is None:
         return None
     try:
-        return _parse(completion.text, reply, context)
+        printed = _parse_printed(completion.text, reply, context or {}) if is_printed else None
+        return printed or _parse(completion.text, reply, context)
     except Unusable:
         raise
     except Exception as error:  # whatever a reply makes the reader do, it must not stop every later run
@@ -224,6 +228,27 @@ def _refuse_runaway(text: str, max_tokens: int | None) -> None:
     blanks = max((found.end() - found.start() for found in re.finditer(r"\s+", text)), default=0)
     if blanks >= MOST_BLANKS:
         raise Runaway(f"it holds {blanks:,} blanks in a row")
+
+
+def _parse_printed(text: str, reply: type[Reply], context: Mapping[str, Any]) -> Reply | None:
+    """The reply, in the form that a paper prints; None where it has another form."""
+    try:
+        ours = reply.from_printed(_json_or_text(text, reply), context)
+        return None if ours is None else reply.model_validate(ours, context=context)
+    except ValidationError as error:  # without places, which are those of our form
+        raise Unusable("; ".join(problem["msg"] for problem in error.errors()[:5])) from error
+    except ValueError as error:
+        raise Unusable(str(error)) from error
+
+
+def _json_or_text(text: str, reply: type[Reply]) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        try:
+            return _repaired(text, reply)
+        except Unusable:
+            return text
 
 
 def _parse(text: str, reply: type[Reply], context: Mapping[str, Any] | None) -> Reply:

@@ -53,8 +53,8 @@ def make_request(call: Call, role: Role, identity: str, way: Structured | None =
         body[role.max_tokens_field] = role.max_tokens
     if role.send_seed:
         body["seed"] = sample
-    if call.reply is not None:
-        _ask_for_structure(body, messages, way or role.structured_ways[0], call.reply)
+    if call.described is not None:
+        _ask_for_structure(body, messages, way or role.structured_ways[0], call.described)
     body["messages"] = messages
     content = to_bytes(body)
     return Request(request_key(identity, sample, content), content, _task(call.messages), sample, role.max_tokens or 0)

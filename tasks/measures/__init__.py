@@ -1,1 +1,1 @@
-"""Measures of text against truth, one package a method: DocLens, MED-OMIT, note QA, overlap."""
+"""Measures of text against truth, a folder for each."""

@@ -1,36 +1,27 @@
-"""The measures with their metrics: what these mean, for pages, and which are compared."""
+"""All measures, found by their folders: their metrics, what these mean, which are compared, and which are chosen."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-from tasks.measures.doclens.judging import GRADED
-from tasks.measures.doclens.judging import METRICS as OF_REFERENCE
-from tasks.measures.doclens.judging import NAME as DOCLENS
-from tasks.measures.grounding.grounding import METRICS as OF_SOURCE
-from tasks.measures.grounding.grounding import NAME as GROUNDING
+from schemas.errors import ParamsError, did_you_mean
+from tasks.measures.declared import Declared
 from tasks.measures.measure import Metrics
-from tasks.measures.med_omit.judging import METRICS as OF_FACTS
-from tasks.measures.med_omit.judging import NAME as MED_OMIT
-from tasks.measures.med_omit.judging import REMOVED
-from tasks.measures.med_omit.network_importance import MEANINGS as IMPORTANCE
-from tasks.measures.note_qa.judging import METRICS as OF_QUESTIONS
-from tasks.measures.note_qa.judging import NAME as NOTE_QA
-from tasks.statistics.intervals import SHARE
 
-MEASURES: Mapping[str, Metrics] = {
-    DOCLENS: dict(  # each metric in degrees follows the one that it refines
-        sorted({**OF_REFERENCE, **GRADED}.items(), key=lambda one: list(OF_REFERENCE).index(one[1].of or one[0]))
-    ),
-    GROUNDING: OF_SOURCE,
-    MED_OMIT: {**OF_FACTS, **REMOVED},
-    NOTE_QA: OF_QUESTIONS,
-}
-"""The metrics of each measure that judges units of outputs, by its name."""
-OTHERS: Mapping[str, str] = {**IMPORTANCE}
-"""Meanings of what is computed otherwise than from a `Metric`."""
-METRICS: Metrics = {name: metric for metrics in MEASURES.values() for name, metric in metrics.items()}
+_DECLARED = "tasks.measures.*.measure"
+"""The modules with a measure, each its `Declared` ``MEASURE``."""
+DECLARED: tuple[Declared, ...] = tuple(
+    import_module(_DECLARED.replace("*", file.parent.name)).MEASURE
+    for file in sorted(Path(__file__).parent.glob("*/measure.py"))
+)
+OF_OUTPUTS = tuple(one for one in DECLARED if one.make is not None)
+"""Measures of outputs, which an evaluation may choose."""
+MEASURES: Mapping[str, Metrics] = {one.name: one.metrics for one in OF_OUTPUTS}
+METRICS: Metrics = {name: metric for one in DECLARED for name, metric in one.metrics.items()}
 COMPARED = tuple(name for name, metric in METRICS.items() if metric.compared)
-SHARES = frozenset(name for name, metric in METRICS.items() if metric.bounds == SHARE)
+"""Metrics of the family that is tested between systems and between lineages."""
+SHARES = frozenset(name for name, metric in METRICS.items() if metric.is_share)
 _FIGURES = {
     "_pooled": "the same, pooled over all units",
     "_std": "standard deviation over texts",
@@ -47,14 +38,24 @@ _PERCENT = ("", "_pooled", "_std", "_corrected")
 """Figures of a share that are shown as percent."""
 
 
-def meanings() -> dict[str, str]:
-    """What each metric and each figure that is made of it says, by name."""
+def chosen(names: Sequence[str] | None) -> list[Declared]:
+    """The measures of outputs with these names, those by default for None. Raises ParamsError for another name."""
+    known = {one.choice: one for one in OF_OUTPUTS}
+    if unknown := next((name for name in names or () if name not in known), None):
+        raise ParamsError(f"--metrics is {unknown!r}; expected {', '.join(known)}{did_you_mean(unknown, known)}")
+    return [one for name, one in known.items() if (one.by_default if names is None else name in names)]
+
+
+def meanings(table: str) -> dict[str, str]:
+    """What each metric of a table and each figure that is made of it says, by name."""
     figures = {
         f"{name}{ending}": said.format(label=name.replace("_", " "))
         for name in METRICS
         for ending, said in _FIGURES.items()
     }
-    return {name: metric.meaning for name, metric in METRICS.items()} | figures | dict(OTHERS)
+    own = {name: metric.meaning for name, metric in METRICS.items() if metric.meaning} | figures
+    computed = {name: said for one in DECLARED for name, said in one.meanings.items()}
+    return own | computed | {name: said for one in DECLARED for name, said in one.of_table.get(table, {}).items()}
 
 
 def percent() -> set[str]:

@@ -7,8 +7,7 @@ computed on, and those that it lacks, are the same in all of them.
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,69 +21,36 @@ from schemas.tables.evaluate import DOCUMENT_SCORES, EVALUATED, NO_OUTPUT, UNSCO
 from schemas.tables.verdicts import VERDICTS
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Asks, unscored_row, unscored_table
-from tasks.measures import overlap
-from tasks.measures.doclens import judging as doclens
-from tasks.measures.doclens.writing import Writer, write_outputs, writer
-from tasks.measures.grounding.grounding import NAME as GROUNDING
-from tasks.measures.grounding.grounding import Grounding
+from tasks.measures.declared import Plan
+from tasks.measures.described import OF_OUTPUTS, chosen
+from tasks.measures.doclens.judging import citing_systems, plain_documents
+from tasks.measures.doclens.writing import write_outputs, writer
 from tasks.measures.measure import Figured, Measure, figures
 from tasks.measures.measure import in_order as verdicts_in_order
 from tasks.measures.measure import scores as scores_of
-from tasks.measures.med_omit.measure import MedOmitMeasure
-from tasks.measures.note_qa.judging import Questions
 from tasks.statistics.metric_rows import metric_table
 from tasks.texts.document import SOURCE, Document, Tables, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet
 
-MARKED = (doclens.NAME, GROUNDING)
-"""Measures that read outputs with their citation marks, and take them out themselves."""
 WRITING = "writing"
 """Method of unscored rows of outputs that are missing or could not be written."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What is done with the documents: outputs of the writer, methods, and how each method judges.
-
-    ``systems``: all systems, of each of which every document should have an output; ``citing``: those whose citations
-    are judged, and left out where other methods read the outputs. ``history``: omissions are those of the subjective
-    parts of outputs, against the history in the dialogue.
-    """
-
-    metrics: tuple[str, ...]
-    systems: tuple[str, ...]
-    citing: tuple[str, ...]
-    writers: tuple[Writer, ...] = ()
-    claims: doclens.Plan = field(default_factory=doclens.Plan)
-    history: bool = False
-
-    def plain(self, documents: Sequence[Document]) -> list[Document]:
-        """The documents with outputs without citation marks."""
-        return doclens.plain_documents(documents, self.citing)
-
-
-def plan_of(chosen: Evaluate, data: DataSet) -> Plan:
-    """The plan of an evaluation of ``data``; overlap is left out where no document has a reference."""
+def plan_of(evaluation: Evaluate, data: DataSet) -> Plan:
+    """The plan of an evaluation of ``data``; a measure that needs references is left out where no document has one."""
     prompt = writer_prompt(data)
     writers = tuple(
         writer(prompt if by == "whole" else "cited_note", count, by_section=by == "section")
-        for by in chosen.write_by
-        for count in chosen.write
+        for by in evaluation.write_by
+        for count in evaluation.write
     )
     written = [one.name for one in writers]
     systems = tuple(dict.fromkeys([*system_names(data.documents), *written]))
-    citing = tuple(sorted({*doclens.citing_systems(data.documents), *written}))
-    sections = data.sectioning if chosen.sections == "auto" else chosen.sections
-    history = chosen.omissions == "history" or (chosen.omissions == "auto" and data.layout == "aci_bench")
-    has_reference = any(document.reference for document in data.documents)
-    return Plan(
-        tuple(name for name in chosen.metrics if name != "overlap" or has_reference),
-        systems,
-        citing,
-        writers,
-        doclens.Plan(sections, citing=citing, expected=systems),
-        history,
-    )
+    citing = tuple(sorted({*citing_systems(data.documents), *written}))
+    sections = data.sectioning if evaluation.sections == "auto" else evaluation.sections
+    referenced = any(document.reference for document in data.documents)
+    names = tuple(one.choice for one in chosen(evaluation.metrics) if referenced or not one.referenced)
+    return Plan(names, systems, citing, writers, sections, data.layout)
 
 
 def writer_prompt(data: DataSet) -> str:
@@ -112,9 +78,9 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
     ]
     unscored = {WRITING: unscored_table([*unwritten, *missing])}
     made: Tables = {}
-    plain = plan.plain(documents)
-    for measure in measures(plan, params):
-        found = dict(await measure.judge(ask, documents if measure.name in MARKED else plain))
+    plain = plain_documents(documents, plan.citing)
+    for measure, one in zip(measures(plan, params), chosen(plan.metrics), strict=True):
+        found = dict(await measure.judge(ask, documents if one.marked else plain))
         made[measure.name], unscored[measure.name] = found.pop("verdicts"), found.pop("unscored")
         made |= found
     failed = [unscored_outputs(rows, method, plan.systems) for method, rows in unscored.items()]
@@ -123,16 +89,7 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
 
 def measures(plan: Plan, params: Params) -> list[Measure]:
     """The measures that the plan chooses; a stage has the params of these only."""
-    every: Mapping[str, Callable[[], Measure]] = {
-        "doclens": lambda: doclens.DocLensMeasure(plan.claims, params.doclens),
-        "grounding": lambda: Grounding(plan.claims, params.doclens),
-        "med_omit": lambda: MedOmitMeasure.of(
-            params, plan.systems, history=plan.history, beside_overlap=overlap.NAME in plan.metrics
-        ),
-        "qa": lambda: Questions(plan.systems, params.note_qa, params.seed),
-        "overlap": lambda: overlap.OverlapMeasure(plan.systems, plan.claims.sections, params.overlap),
-    }
-    return [measure() for chosen, measure in every.items() if chosen in plan.metrics]
+    return [one.make(plan, params) for one in chosen(plan.metrics) if one.make is not None]
 
 
 def unscored_outputs(rows: pd.DataFrame, method: str, systems: Sequence[str]) -> pd.DataFrame:
@@ -169,8 +126,12 @@ def in_order(made: Mapping[str, Any]) -> Tables:
 
 def judgements(made: Mapping[str, pd.DataFrame]) -> int:
     """Number of judgements that were made, also on planted errors; failed ones are rows of the table ``unscored``."""
-    values = [table["value"] for name, table in made.items() if name != overlap.NAME and _is_verdicts(table)]
+    values = [table["value"] for name, table in made.items() if name not in COMPUTING and _is_verdicts(table)]
     return sum(int(one.notna().sum()) for one in [*values, *([made["planted"]["judged"]] if "planted" in made else [])])
+
+
+COMPUTING = frozenset(one.name for one in OF_OUTPUTS if not one.judged)
+"""Names of the measures that ask no judge."""
 
 
 def _is_verdicts(table: pd.DataFrame) -> bool:

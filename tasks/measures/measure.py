@@ -48,6 +48,8 @@ class Metric:
     the least and the largest weight of a unit whose weight is unknown.
 
     ``meaning``: what it says, for people; ``label``: its name on the page of an evaluation, which shows it first.
+    ``as_percent``: where it is a share, it is shown so. ``removal``: what becomes of it as facts are removed from a
+    text, None if it does not tell.
     ``compared``: it is tested between systems and between lineages. ``judged``: by a judge. ``task``: of a judge's
     card, whose cases are judged as its units are.
     """
@@ -63,9 +65,16 @@ class Metric:
     weights: Bounds = SHARE
     meaning: str = ""
     label: str = ""
+    as_percent: bool = True
+    removal: Literal["falls", "rises"] | None = None
     compared: bool = False
     judged: bool = True
     task: str | None = None
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is a share that is shown as percent."""
+        return self.bounds == SHARE and self.as_percent
 
 
 Metrics = Mapping[str, Metric]
@@ -82,11 +91,6 @@ class Measure(Protocol):
     @property
     def metrics(self) -> Metrics:
         """Its metrics by name."""
-        ...
-
-    @property
-    def table(self) -> str | None:
-        """Name of its verdicts among the tables of an evaluation; None: they are not kept."""
         ...
 
     async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:

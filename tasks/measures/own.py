@@ -128,7 +128,6 @@ class Own:
     systems: Sequence[str]
     name: str = "own"
     condition: str = "own"
-    table: str | None = None
 
     @property
     def metrics(self) -> Metrics:

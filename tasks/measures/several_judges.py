@@ -11,8 +11,9 @@ from schemas.params import Params
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import JUDGE_VERDICTS
 from tasks.llm.calls import Answer, Ask, Call
-from tasks.measures.described import COMPARED, MEASURES, METRICS
-from tasks.measures.evaluation import Plan, evaluation_tables
+from tasks.measures.declared import Plan
+from tasks.measures.described import COMPARED, MEASURES, METRICS, chosen
+from tasks.measures.evaluation import evaluation_tables
 from tasks.measures.measure import LOST, unit_values
 from tasks.measures.note_qa.judging import NAME as NOTE_QA
 from tasks.statistics.metric_rows import metric_table
@@ -72,8 +73,8 @@ def verdicts_of(made: Mapping[str, pd.DataFrame], judge: str) -> pd.DataFrame:
     """
     parts = []
     for stage, metrics in MEASURES.items():
-        if stage in made:
-            shares = {name: one for name, one in metrics.items() if one.compared and one.judged and one.kind == "mean"}
+        shares = {name: one for name, one in metrics.items() if one.compared and one.judged and one.kind == "mean"}
+        if stage in made and shares:
             units = unit_values(made[stage], shares)
             judged = units["value"].gt(0.5).astype("boolean").mask(units["value"].isna())
             listed = units["unit"].ne(LOST) & (units["text"].ne("") | (stage == NOTE_QA))
@@ -97,7 +98,7 @@ def judges_table(
     ``made``: each judge's tables; ``verdicts``: JUDGE_VERDICTS of all; ``labels``: model by judge. In the rows of two
     judges (`tasks.statistics.paired_verdicts.agreement_rows`) the item is the metric.
     """
-    plan = replace(plan, metrics=tuple(name for name in plan.metrics if name != "overlap"))
+    plan = replace(plan, metrics=tuple(one.choice for one in chosen(plan.metrics) if one.judged))
     tables = []
     for judge, own in made.items():
         rows, _ = evaluation_tables(documents, plan, own, params, provenance=f"judge: {labels[judge]}")

@@ -1,6 +1,6 @@
 """Mean ratings and agreement of raters (SimSUM, Table 4 and Appendix E.2), of people and of a model, and their labels.
 
-The same figures from the released evaluators' files are compared with the printed ones. A label says whether a note
+Also of the released evaluators' files. A label says whether a note
 follows an instruction of its prompt, which the model says by giving no penalty.
 """
 
@@ -12,11 +12,8 @@ import numpy as np
 import pandas as pd
 
 from schemas.errors import SourceError
-from schemas.tables.columns import typed
-from schemas.tables.metrics import REPRODUCTION_ROWS
 from schemas.tables.people import ASPECTS
 from tasks.people.forms import label_table
-from tasks.reproduction.published import printed_cells
 from tasks.statistics.agreement import (
     cohen_kappa,
     correlation_interval,
@@ -214,19 +211,14 @@ def read_evaluators(files: Sequence[Path]) -> pd.DataFrame:
     return pd.concat(frames)[[*keys, "rating"]].sort_values(keys, ignore_index=True)
 
 
-def reproduction_rows(published: pd.DataFrame, ratings: pd.DataFrame | None) -> pd.DataFrame:
-    """REPRODUCTION_ROWS of Table 4 (``published``: its figures), the alphas and the penalties.
+def published_ratings(ratings: pd.DataFrame | None, seed: int) -> pd.DataFrame:
+    """METRICS of the evaluators' ratings: means, alphas and penalties; no rows if their files are missing (None).
 
-    ``ratings`` are the evaluators'; no rows if their files are missing (None). Penalties are computed as
-    5 - consistency, which is exact because no note got more than three penalties.
+    Penalties are 5 - consistency, which is exact because no note got more than three penalties.
     """
     if ratings is None:
-        return typed([], REPRODUCTION_ROWS)
-    found = [*mean_rows(ratings, "people"), *alpha_rows(ratings, "people")]
-    ours = {(row["item"], row["metric"]): float(row["value"]) for row in found}
-    ours["all parts", "penalties"] = float((5 - ratings.loc[ratings["aspect"] == "consistency", "rating"]).sum())
-    aspects = [cell for table in ("Table 4", "Appendix E.2.2") for cell in printed_cells("simsum", table, published)]
-    cells = [*sorted(aspects, key=lambda cell: cell.line), *printed_cells("simsum", "Appendix E.2.1")]
-    metrics = {"mean": "mean_rating", "std": "std_over_raters"}
-    values = [ours[cell.row, metrics.get(cell.column, cell.column)] for cell in cells]
-    return typed([cell.reproduced(value) for cell, value in zip(cells, values, strict=True)], REPRODUCTION_ROWS)
+        return metric_table([])
+    consistency = ratings.loc[ratings["aspect"] == "consistency", "rating"]
+    penalties = metric_row("penalties", (5 - consistency).sum(), n=len(consistency), system="people", item="all parts")
+    rows = [*mean_rows(ratings, "people"), *alpha_rows(ratings, "people"), penalties]
+    return metric_table(rows, stage="review_published", condition="all", seed=seed, provenance="published ratings")

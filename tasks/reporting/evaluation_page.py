@@ -1,6 +1,5 @@
 """The page of an evaluation, one HTML file without outside resources, and the data of its documents for its script."""
 
-import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from schemas.tables.evaluation import JUDGED_METRICS
-from schemas.tables.note_qa import LETTERS
-from tasks.measures.med_omit.judging import GRADED, IMPORTANCE, OMITTED
+from tasks.measures.declared import Panel, Unit
+from tasks.measures.described import OF_OUTPUTS
 from tasks.reporting.display import read_template, render, script_json
 from tasks.reporting.evaluation_text import DRY_RUN, METRICS, RULES, SHARES, foreign_line
 from tasks.reporting.judges_view import judges_view, main_block
@@ -89,14 +88,13 @@ def document_data(
     citing: Collection[str],
     claims: pd.DataFrame,
     grounded: pd.DataFrame,
-    facts: pd.DataFrame,
-    answers: pd.DataFrame,
+    units: Sequence[Sequence[Unit]] = (),
 ) -> dict[str, Any]:
-    """Texts in segments, claims with verdict and segment, facts with their omissions, and answered questions.
+    """Texts in segments, claims with verdict and segment, and ``units`` of the document by panel.
 
-    ``claims``, ``grounded``, ``facts`` and ``answers`` are the document's rows of VERDICTS, the last with their
-    questions (QUESTIONS).
+    ``claims`` and ``grounded`` are the document's rows of VERDICTS.
     """
+    numbers = {system: number for number, system in enumerate(systems)}
     reference = aligned_segments(document.reference or "")
     by_system = {str(system): rows for system, rows in claims.groupby("system", sort=False)}
     sourced = {str(system): rows for system, rows in grounded.groupby("system", sort=False)}
@@ -111,8 +109,10 @@ def document_data(
         "source": list(document.units),
         "reference": _plain(reference) if document.reference else None,
         "outputs": outputs,
-        "facts": _facts(facts, systems),
-        "questions": _questions(answers, systems),
+        "units": [
+            [[numbers[one.system], one.text, one.verdict, one.section, one.note, one.weight] for one in of_panel]
+            for of_panel in units
+        ],
     }
 
 
@@ -120,28 +120,6 @@ def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows as plain values, None where one is missing."""
     found: list[dict[str, Any]] = frame.astype(object).where(frame.notna(), None).to_dict("records")
     return found
-
-
-def _questions(rows: pd.DataFrame, systems: Sequence[str]) -> list[dict[str, Any]]:
-    """Each question with the right answer, and for each system [answer, verdict, share of takes that accept it].
-
-    The answer from the source has the number -1.
-    """
-    numbers = {system: number for number, system in enumerate(systems)}
-    found: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in _rows(rows):
-        right = json.loads(row["choices"])[LETTERS.index(row["answer"])]
-        form = row["metric"].removeprefix("qa_").replace("_", " ")
-        asked = {"text": row["wording"], "right": right, "form": form, "answers": {}}
-        question = found.setdefault((row["unit"], form), asked)
-        score = _rounded(row["value"], 2)
-        verdict = None if score is None else int(score > 0.5)
-        question["answers"][numbers.get(row["system"], -1)] = [row["text"] or None, verdict, score]
-    return list(found.values())
-
-
-def _rounded(value: float | None, digits: int) -> float | None:
-    return None if value is None else round(float(value), digits)
 
 
 def _output(text: str, rows: pd.DataFrame, reference: Segments, cites: bool) -> dict[str, Any]:
@@ -196,19 +174,6 @@ def _verdict(judged: float | None) -> Verdict:
     return None if judged is None else int(judged)
 
 
-def _facts(rows: pd.DataFrame, systems: Sequence[str]) -> list[dict[str, Any]]:
-    """Facts, the most important first: text, category, weight, and whether each system omits them."""
-    found: dict[str, dict[str, Any]] = {}
-    for row in _rows(rows[rows["metric"] == GRADED]):
-        shown = {"text": row["text"], "category": row["verdict"], **json.loads(row["reason"])}
-        found[row["unit"]] = {**shown, "weight": _rounded(row["weight"], 3), "omitted": {}}
-    numbers = {system: number for number, system in enumerate(systems)}
-    for row in _rows(rows[(rows["metric"] == OMITTED) & rows["unit"].isin(list(found))]):
-        found[row["unit"]]["omitted"][numbers[row["system"]]] = _verdict(row["value"])
-    order = {name: place for place, name in enumerate(IMPORTANCE)}
-    return sorted(found.values(), key=lambda fact: (order.get(fact["category"], len(order)), -(fact["weight"] or 0)))
-
-
 JUDGE_SHARES = frozenset(["sensitivity", "specificity", "precision_at_half", "judged_rightly"])
 
 
@@ -228,18 +193,22 @@ def render_evaluation(
 ) -> str:
     """The page, with all texts escaped.
 
-    ``tables``: metrics, comparisons, unscored and, if judged, claims, grounded, facts and answers; of several judges
-    judges and verdicts.
+    ``tables``: metrics, comparisons, unscored and those of the measures that judged; of several judges judges and
+    verdicts.
     ``fewest``: differences on fewer documents are not tested. ``agreement``: how far the judge agrees with people.
     ``problem``: why the judgements should not be used, if so.
     ``origin_rows``, ``cite``: what identifies the evaluation, by name, and how to cite it.
     """
     meanings = {name: entry["meaning"] for name, entry in METRICS.items()}
+    panels = [one.panel for one in OF_OUTPUTS if one.panel is not None and one.table in tables]
+    shown = {"systems": list(systems), "documents": _documents(documents, systems, citing, tables, panels)}
+    shown["panels"] = [{**vars(one), "units": None} for one in panels]
     return render(
         "evaluation.html",
         style=read_template("report.css") + read_template("evaluation.css"),
         script=read_template("tables.js") + read_template("evaluation.js"),
-        data=script_json({"systems": list(systems), "documents": _documents(documents, systems, citing, tables)}),
+        data=script_json(shown),
+        panels=panels,
         title=title,
         systems=systems,
         size=len(documents),
@@ -268,21 +237,29 @@ def _documents(
     systems: Sequence[str],
     citing: Collection[str],
     tables: Mapping[str, pd.DataFrame],
+    panels: Sequence[Panel],
 ) -> list[dict[str, Any]]:
     columns = {
         "claims": ["system", "metric", "text", "value", "item", "reason"],
         "grounded": ["system", "text", "verdict", "item", "reason"],
-        "facts": ["metric", "unit", "system", "value"],
-        "answers": ["unit", "system"],
     }
-    if "answers" in tables:
-        asked = tables["questions"].set_index("question")[["wording", "choices", "answer"]]
-        tables = {**tables, "answers": tables["answers"].join(asked, on="unit", how="inner")}
+    units: list[dict[str, list[Unit]]] = []
+    for panel in panels:
+        units.append({})
+        for unit in panel.units(dict(tables)):
+            units[-1].setdefault(unit.document, []).append(unit)
     empty = {name: pd.DataFrame(columns=listed) for name, listed in columns.items()}
-    grouped = {
+    grouped: dict[str, dict[str, pd.DataFrame]] = {
         name: dict(iter(tables[name].groupby("document", sort=False))) if name in tables else {} for name in columns
     }
     return [
-        document_data(document, systems, citing, *(grouped[name].get(document.id, empty[name]) for name in columns))
+        document_data(
+            document,
+            systems,
+            citing,
+            grouped["claims"].get(document.id, empty["claims"]),
+            grouped["grounded"].get(document.id, empty["grounded"]),
+            [of_panel.get(document.id, []) for of_panel in units],
+        )
         for document in documents
     ]

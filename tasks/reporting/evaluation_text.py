@@ -7,10 +7,10 @@ import pandas as pd
 
 from schemas.tables.evaluate import NO_OUTPUT
 from tasks.measures.described import shown_first
-from tasks.reporting.display import number, percent, probability, settings
+from tasks.reporting.display import number, percent, probability
 from tasks.statistics.misclassification import MIXED
 
-METRICS: Mapping[str, Mapping[str, Any]] = shown_first() | settings("evaluation.yaml")
+METRICS: Mapping[str, Mapping[str, Any]] = shown_first()
 """Label, meaning and ``share`` of the metrics that are shown first, in order."""
 SHARES = frozenset(name for name, entry in METRICS.items() if entry.get("share"))
 LEVEL = 0.05
@@ -204,8 +204,12 @@ def _differences(tables: Mapping[str, pd.DataFrame], fewest: int, *, dry_run: bo
     counted = f"paired comparisons: {(~failing).sum()}" + (
         f", and {failing.sum()} of shares unscored" if failing.any() else ""
     )
-    if dry_run:
+    if dry_run and comparisons["p"].isna().all():
         return ["", f"{counted}, in tables/comparisons.csv; {DRY_RUN}, so that none is told from chance here"]
+    if dry_run:
+        counted += f"; those by the judge are not tested ({DRY_RUN})"
+        comparisons = comparisons[comparisons["note"] != DRY_RUN]
+        failing = comparisons["metric"].str.startswith(FAILING)
     if (comparisons["n"] < fewest).all():
         return ["", f"{counted}; not tested, as this takes at least {fewest} documents"]
     untested = int((comparisons.loc[~failing, "n"] < fewest).sum())

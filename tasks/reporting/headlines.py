@@ -4,9 +4,11 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from tasks.measures.described import SHARES
+from tasks.measures.report import report
 from tasks.reporting.display import settings
 
-FIGURES: Mapping[str, Mapping[str, list[str]]] = settings("headlines.yaml")["figures"]
+FIGURES: Mapping[str, Mapping[str, list[str]]] = settings("headlines.yaml")["figures"] | report("headlines")
 SETTINGS: Mapping[str, str] = settings("headlines.yaml")["settings"]
 
 
@@ -57,11 +59,11 @@ def reliability_curves(reliability: pd.DataFrame) -> pd.DataFrame:
 
 
 def shares(figures: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
-    """Headline figures that are shares in 0-1, for a bar chart: columns measure, share."""
+    """Headline figures of measures and of the judge that are shares in 0-1, for a bar chart: columns measure, share."""
     rows = [
         (f"{group} {name}", figures[group][name])
-        for group in ("doclens", "med_omit", "judge")
+        for group in (*report("headlines"), "judge")
         for name in figures.get(group, {})
-        if name != "weight"
+        if group == "judge" or FIGURES[group][name][-1] in SHARES
     ]
     return pd.DataFrame(rows, columns=["measure", "share"])

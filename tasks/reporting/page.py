@@ -7,11 +7,12 @@ from typing import Any
 import pandas as pd
 
 from tasks.measures import described
+from tasks.measures.report import report
+from tasks.papers.conclusions import FAILS, HOLDS, stated
+from tasks.papers.wording import ABSENT_TABLES, CLASSES, class_counts, counts_line, shown, tested
 from tasks.reporting.display import number, percent, read_template, render, script_json, settings, words
 from tasks.reporting.figures import agreement, draw_all, svg
 from tasks.reporting.tables_view import by_basis, metric_view, reproduction_view
-from tasks.reproduction.conclusions import FAILS, HOLDS, counts_line, shown, tested, undecided
-from tasks.reproduction.published import ABSENT_TABLES, CLASSES, class_counts
 from tasks.transport.shown import public_params
 
 MODEL_RATER = "model"
@@ -23,16 +24,21 @@ _MARKS = {HOLDS: ("pass", "✓"), FAILS: ("fail", "✗")}
 
 
 def captions() -> dict[str, dict[str, Any]]:
-    """The entries of captions.yaml by file stem, in page order: group, title, caption; some have metrics or percent."""
+    """The entries of captions.yaml by file stem, in page order: group, title, caption; some have metrics or percent.
+
+    The tables of measures come first of their group.
+    """
     loaded: dict[str, dict[str, Any]] = settings("captions.yaml")
-    return loaded
+    groups = [entry["group"] for entry in loaded.values()]
+    found = {stem: entry for tables in report("tables").values() for stem, entry in tables.items()} | loaded
+    return dict(sorted(found.items(), key=lambda one: groups.index(one[1]["group"])))
 
 
 def meanings(stem: str) -> dict[str, str]:
     """Description of each metric of a table, by metric."""
     columns = settings("columns.yaml")
     common: dict[str, str] = columns["names"] | columns["metrics"]
-    return common | described.meanings() | captions().get(stem, {}).get("metrics", {})
+    return common | described.meanings(stem) | captions().get(stem, {}).get("metrics", {})
 
 
 def percent_metrics(stem: str) -> set[str]:
@@ -42,7 +48,8 @@ def percent_metrics(stem: str) -> set[str]:
 
 def stage_groups(stages: Mapping[str, Any]) -> dict[str, str]:
     """Colour group of each stage in the stage graph: that of the longest start of its name in stages.yaml."""
-    starts = {start: group for group, names in settings("stages.yaml")["groups"].items() for start in names}
+    starts = {one.name: "evaluation" for one in described.DECLARED}
+    starts |= {start: group for group, names in settings("stages.yaml")["groups"].items() for start in names}
     found = {name: max((s for s in starts if name.startswith(s)), key=len, default="") for name in stages}
     return {name: starts.get(start, "other") for name, start in found.items()}
 
@@ -70,7 +77,7 @@ def metric_section(
 
 
 def in_order(sections: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Sort sections in the order of captions.yaml; tables without a caption come last, by name."""
+    """Sort sections in the order of `captions`; tables without a caption come last, by name."""
     order = {stem: place for place, stem in enumerate(captions())}
     return sorted(sections, key=lambda section: (order.get(section["stem"], len(order)), section["stem"]))
 
@@ -104,7 +111,7 @@ def conclusions_view(table: pd.DataFrame, titles: Mapping[str, str]) -> dict[str
     papers = []
     for source, title in titles.items():
         rows = [_conclusion(row) for row in table[table["source"] == source].to_dict("records")]
-        absent = [one for one in undecided() if one["source"] == source]
+        absent = [one for one in stated("undecided") if one["source"] == source]
         papers.append({"title": title, "rows": rows, "absent": absent})
     return {"papers": papers, "counts": counts_line(table)}
 
@@ -148,9 +155,9 @@ def tiles(
 
 
 def key_figures(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, str]]:
-    """Rows of ``tables`` (by stem) that key_figures.yaml selects; rows without a value are skipped."""
+    """Rows of ``tables`` (by stem) that `key_rows` selects; rows without a value are skipped."""
     found = []
-    for wanted in settings("key_figures.yaml"):
+    for wanted in key_rows():
         table = tables.get(wanted["table"])
         if table is None:
             continue
@@ -161,6 +168,11 @@ def key_figures(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, str]]:
         if len(rows):
             found.append(_key_figure(rows.iloc[0], wanted))
     return found
+
+
+def key_rows() -> list[dict[str, Any]]:
+    """The rows that are key figures: those of key_figures.yaml, then those of measures."""
+    return settings("key_figures.yaml") + [row for rows in report("key_figures").values() for row in rows]
 
 
 def _key_figure(row: Any, wanted: Mapping[str, Any]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -19,6 +20,7 @@ from schemas.tables.records import SPANS
 from tasks.domains.rules import PromptingRules
 from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Message, Reply, unscored_row, unscored_table
+from tasks.llm.printed import in_users_form
 from tasks.llm.prompts import render
 from tasks.spans.matching import Match, match_phrases
 from tasks.text.sections import section_at
@@ -144,7 +146,7 @@ async def extract_phrases(
     for record in sorted(notes):
         facts = [f"{name}: {values[record][symptom]}" for symptom, name in labels.items()]
         messages = render("tasks.spans", "extract", symptoms=names, facts=facts, note=notes[record])
-        calls[record] = Call(f"{record}/extract", messages, reply=reply)
+        calls[record] = in_users_form(Call(f"{record}/extract", messages, reply=reply), "tasks.spans", "extract")
     symptoms = {name.casefold(): symptom for symptom, name in labels.items()} | {s.casefold(): s for s in labels}
     phrases: list[Phrase] = []
     replies, failures = await ask_all(ask, calls, ExtractReply, "extract")
@@ -167,10 +169,26 @@ class Correction(BaseModel):
     correction: str = Field(description="exact phrase of the note; empty when there is none")
 
 
+def _entries(printed: Any, field: str, key: str, value: str) -> dict[str, Any] | None:
+    """A printed dictionary of texts as the list ``field`` of our form; None for JSON of another form.
+
+    A text of quotes alone, as the paper prints the empty string, is empty, as is null.
+    """
+    if not isinstance(printed, dict) or not all(text is None or isinstance(text, str) for text in printed.values()):
+        return None
+    said = {phrase: text if text and text.strip("‘’'\"“” ") else "" for phrase, text in printed.items()}
+    return {field: [{key: phrase, value: text} for phrase, text in said.items()]}
+
+
 class CorrectReply(Reply):
     """Phrases that were not word for word, each with the note's own words."""
 
     corrections: list[Correction]
+
+    @classmethod
+    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Appendix D: ``{original phrase: corrected phrase}``."""
+        return _entries(printed, "corrections", "phrase", "correction")
 
 
 async def locate_phrases(
@@ -230,7 +248,7 @@ async def _correct(
     calls = {}
     for record in sorted(wanted):
         prompt = render("tasks.spans", "correct", note=notes[record], phrases=list(dict.fromkeys(wanted[record])))
-        calls[record] = Call(f"{record}/{step}", prompt, reply=CorrectReply)
+        calls[record] = in_users_form(Call(f"{record}/{step}", prompt, reply=CorrectReply), "tasks.spans", "correct")
     replies, failed = await ask_all(ask, calls, CorrectReply, step)
     corrections: dict[int, dict[str, str]] = {}
     for record, reply in replies.items():
@@ -262,6 +280,11 @@ class MapReply(Reply):
     """A pair for every phrase that was asked about."""
 
     pairs: list[Pair]
+
+    @classmethod
+    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Appendix D: ``{phrase of the full note: phrase of the compact note}``."""
+        return _entries(printed, "pairs", "phrase", "match")
 
 
 async def map_phrases(
@@ -300,7 +323,9 @@ async def map_phrases(
 async def _ask(
     messages: Mapping[int, tuple[Message, ...]], step: str, ask: Ask
 ) -> tuple[dict[int, tuple[MapReply, str]], Unscored]:
+    prompts = ("map", "same_meaning") if step == "same_meaning" else ("map",)
     calls = [Call(f"{record}/{step}", said, reply=MapReply) for record, said in messages.items()]
+    calls = [in_users_form(call, "tasks.spans", *prompts) for call in calls]
     replies: dict[int, tuple[MapReply, str]] = {}
     failures: Unscored = []
     for record, answer in zip(messages, await ask(calls), strict=True):

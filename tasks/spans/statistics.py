@@ -1,4 +1,4 @@
-"""Descriptive statistics of symptom spans (SimSUM, Tables 3(a) and 3(b)) for any set of notes, and the printed ones."""
+"""Descriptive statistics of symptom spans (SimSUM, Tables 3(a) and 3(b)) for any set of notes, and their quality."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,9 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from schemas.errors import SourceError
-from schemas.tables.columns import NOTE_VERSIONS, typed
-from schemas.tables.metrics import REPRODUCTION_ROWS
-from tasks.reproduction.published import printed_cells
+from schemas.tables.columns import NOTE_VERSIONS
 from tasks.statistics.intervals import Floats, count_ratio_interval
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table, ratio_row
 
@@ -150,47 +148,3 @@ def _check_counts(counts: pd.DataFrame) -> None:
 
 def _share(part: npt.NDArray[np.float64], whole: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.divide(part, whole, out=np.ones_like(part), where=whole > 0)
-
-
-_METRICS = {
-    "Avg. # spans / note": "spans_per_note",
-    "Total % of spans": "share_of_spans",
-    "Avg. # words / span": "words_per_span",
-    "Avg. # chars / span": "chars_per_span",
-    "% of spans in hist": "share_in_history",
-    "% of spans in phys": "share_in_physical_examination",
-    "percent_of_notes_mentioning": "share_of_notes_mentioning",
-    "spans_per_note": "spans_per_note",
-    "% of notes without spans": "share_of_notes_without_spans",
-}
-"""Our metric of each printed statistic."""
-
-
-def statistics_rows(metrics: pd.DataFrame, table_3a: pd.DataFrame, table_3b: pd.DataFrame) -> pd.DataFrame:
-    """REPRODUCTION_ROWS of Table 3 and of Section 2.3's notes without spans, by `span_statistics` of released spans."""
-    ours = _values(metrics)
-    cells = [
-        *printed_cells("simsum", "Table 3a", table_3a),
-        *printed_cells("simsum", "Table 3b", table_3b),
-        *printed_cells("simsum", "Section 2.3, notes without spans"),
-    ]
-    rows = []
-    for cell in cells:
-        item = cell.labels.get("symptom") or cell.labels.get("value") or "all"
-        value = ours.get((cell.figure, item, _METRICS[cell.row]))
-        rows.append(cell.reproduced(value))
-    return typed(rows, REPRODUCTION_ROWS)
-
-
-def quality_rows(metrics: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """REPRODUCTION_ROWS of span quality (Section 2.3), to the printed digit; none without the manual counts."""
-    cells, ours = printed_cells("simsum", "Section 2.3, span quality", published), _values(metrics)
-    rows = [cell.reproduced(ours[cell.row, "all", cell.column]) for cell in cells] if len(metrics) else []
-    return typed(rows, REPRODUCTION_ROWS)
-
-
-def _values(metrics: pd.DataFrame) -> Mapping[tuple[str, str, str], float]:
-    keys = zip(metrics["condition"], metrics["item"], metrics["metric"], strict=True)
-    printed_in_percent = metrics["metric"].str.startswith("share_") | metrics["metric"].isin(("precision", "recall"))
-    values = metrics["value"].astype(float) * printed_in_percent.map({True: 100, False: 1})
-    return dict(zip(keys, values, strict=True))

@@ -34,7 +34,7 @@ def read_encounters(
     files = [folder / file for file in encounter_files(splits)]
     missing = [str(file) for file in files if not file.exists()]
     if missing and len(missing) < len(files):
-        raise SourceError(f"{', '.join(missing)}: no such file; put it there or take the split out of med_omit.splits")
+        raise SourceError(f"{', '.join(missing)}: no such file; put it there or take the split out of the params")
     documents = [document for file in files for document in read_documents(file).documents]
     for system, file in systems.items():
         parts = [outputs_by_id(folder / one) for one in output_files(file, splits)]

@@ -53,7 +53,7 @@ class Defects:
 
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
-    "id": ("document", "document_id", "doc_id", "encounter_id", "example_id", "note_id", "case_id", "uid"),
+    "id": ("document", "document_id", "doc_id", "encounter_id", "example_id", "note_id", "visit_id", "case_id", "uid"),
     "source": ("transcript", "dialogue", "dialog", "conversation", "text", "input", "article", "document_text"),
     "reference": ("gold", "gold_summary", "reference_summary", "reference_note", "target", "ground_truth"),
     "heading": ("section_header", "section_heading"),
@@ -127,7 +127,7 @@ def by_document(rows: Sequence[Row], file: str) -> list[Row]:
     defects, found = Defects(), dict[str, Row]()
     for place, given in enumerate(rows):
         row = _of_system(_without_absent(given), defects)
-        key = f"id {str(row.values['id']).strip()}" if "id" in row.values else f"{place}"
+        key = f"id {id_text(row.values['id'])}" if "id" in row.values else f"{place}"
         found[key] = _joined(found[key], row, defects) if key in found else row
     defects.refuse()
     return list(found.values())
@@ -198,18 +198,27 @@ def _document(row: Row, defects: Defects, allow_empty: bool) -> Document | None:
     return Document(name, source, reference, sections, claims, outputs, questions, heading=heading)
 
 
+def is_absent(value: object) -> bool:
+    """Whether a cell is empty."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
 def _without_absent(row: Row) -> Row:
     """The row without empty cells: null, or the nan of a column of numbers."""
-
-    def is_absent(value: object) -> bool:
-        return value is None or (isinstance(value, float) and math.isnan(value))
 
     return Row(row.place, {name: value for name, value in row.values.items() if not is_absent(value)})
 
 
+def id_text(given: object) -> object:
+    """An id as a text without blanks around it; a whole number that a program keeps as 7.0 is ``7``."""
+    if isinstance(given, float) and given.is_integer():
+        given = int(given)
+    return str(given).strip() if isinstance(given, str | int) and not isinstance(given, bool) else given
+
+
 def _id(row: Row, defects: Defects) -> str:
-    given = row.values.get("id")
-    if isinstance(given, bool) or not isinstance(given, str | int) or not str(given).strip():
+    given = id_text(row.values.get("id"))
+    if not isinstance(given, str) or not given:
         defects.add(row.place, f"id is {_shown(given)}; expected a text or a whole number")
     elif "\n" in str(given) or _SURROGATE.search(str(given)):
         defects.add(row.place, f"id {_shown(given)} holds a line break or half of a character; replace it")

@@ -7,6 +7,7 @@ DocLens (``example_id``, ``input``, ``reference``), radiology reports (``id``, `
 import csv
 import io
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,12 +74,12 @@ def read_rows(path: Path, *, split: str | None = None, encoding: str | None = No
         return _table(*_dataset(path, split, encoding))
     if split is not None:
         raise SourceError(f"{path}: is one file; --split {split} is for dataset folders, leave it out")
-    if path.suffix not in _READERS:
+    if path.suffix.lower() not in _READERS:
         raise SourceError(
             f"{path}: unknown kind of file {path.suffix or '(no ending)'}; expected {', '.join(_READERS)}, "
             "or a Hugging Face dataset folder"
         )
-    return _table(_READERS[path.suffix](path, encoding), (path,))
+    return _table(_READERS[path.suffix.lower()](path, encoding), (path,))
 
 
 def _table(rows: list[Row], paths: tuple[Path, ...]) -> Table:
@@ -94,13 +95,13 @@ def _table(rows: list[Row], paths: tuple[Path, ...]) -> Table:
 def text_files(folder: Path) -> list[Path]:
     """The texts of a folder that holds nothing else, hidden files aside; empty for another folder."""
     files = sorted(file for file in folder.iterdir() if not file.name.startswith("."))
-    return files if all(file.suffix in TEXT_KINDS for file in files) else []
+    return files if all(file.suffix.lower() in TEXT_KINDS for file in files) else []
 
 
 def _decode(path: Path, encoding: str | None = None) -> str:
     raw = read_bytes(path)
     try:
-        return raw.decode("utf-8-sig")
+        return raw.decode("utf-16" if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
     except UnicodeDecodeError as error:
         line, byte = raw[: error.start].count(b"\n") + 1, raw[error.start]
         if encoding is None:
@@ -158,37 +159,76 @@ def _json(path: Path, encoding: str | None) -> list[Row]:
 
 
 def _csv(path: Path, encoding: str | None) -> list[Row]:
+    """The rows of separated values, as R and Excel write them too: ``sep=;`` ahead, NA for missing cells."""
     text = _decode(path, encoding)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=_separator(text), strict=True)
-    names = _header(path, reader.fieldnames or [])
-    rows = []
+    said = _SAID.match(text)
+    text = text[said.end() :] if said else text
+    separator = said["separator"] if said else _separator(text)
+    if "NA" in text:
+        ends = re.escape(separator) + "\r\n"
+        text = re.sub(rf'"[^"]*+"|(?<![^{ends}])NA(?![^{ends}])', lambda cell: cell[0] if cell[0] != "NA" else "", text)
+    blanks = re.search(rf'{re.escape(separator)} +"', _HEADER.match(text)[0]) is not None  # type: ignore[index]
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=blanks)
+    found: list[tuple[str, list[str | None]]] = []
     try:
-        for number, values in enumerate(reader, 1):
-            place = f"{path}: row {number}"
-            _limit(path, number * (ROW + len(names)))
-            if None in values or None in values.values():
-                raise SourceError(
-                    f"{place}: found {sum(v is not None for v in values.values())} cells, expected {len(names)}; "
-                    "is a comma or quote not quoted?"
-                )
-            rows.append(Row(place, {name: value or None for name, value in values.items()}))
+        for cells in filter(None, reader):
+            found.append((f"{path}: row {len(found)}", [cell or None for cell in cells]))
+            _limit(path, len(found) * (ROW + len(found[0][1])))
     except csv.Error as error:
-        raise SourceError(f"{path}: row {len(rows) + 1}: not CSV ({error})") from error
-    return rows
+        named = f"row {len(found)}" if found else "header"
+        raise SourceError(f"{path}: {named}: not CSV ({error}); is a quote not doubled?") from error
+    return _below_header(path, found)
+
+
+_SAID = re.compile(r"sep=(?P<separator>[,;|\t])[ \t]*\r?\n", re.IGNORECASE)
+"""The line by which Excel is told the separator."""
+_HEADER = re.compile(r'(?:"[^"]*+"|[^"\n])*+')
+"""The header, whose quoted names may hold line breaks."""
 
 
 def _separator(text: str) -> str:
     """The separator of columns: the one that the header has most often outside of quotes."""
-    header = re.sub('"[^"]*"', "", text.split("\n", 1)[0])
+    header = re.sub('"[^"]*"', "", _HEADER.match(text)[0])  # type: ignore[index]
     return max(SEPARATORS, key=header.count)
 
 
-def _header(path: Path, names: Sequence[str]) -> Sequence[str]:
-    """``names``. Raises SourceError for a name that two columns have."""
+def _below_header(path: Path, found: Sequence[tuple[str, Sequence[Any]]]) -> list[Row]:
+    """The rows below the first, by its names; ``found``: place and cells of each row.
+
+    Empty rows are left out. A column without a name that holds a value is called by its number; one that holds none, at
+    the end of the rows as between them, is left out. Raises SourceError for a name that two columns have, and a row
+    that lacks cells of CSV.
+    """
+    found = [one for one in found if not all(map(_is_blank, one[1]))]
+    if not found:
+        return []
+    header = [" ".join(str(name).split()) if name is not None else "" for name in found[0][1]]
+    width, is_sheet = len(header), path.suffix.lower() == ".xlsx"
+    named = max((at for at, name in enumerate(header, 1) if name), default=0)
+    held = {at for _, cells in found[1:] for at, value in enumerate(cells) if not _is_blank(value)}
+    for place, cells in found[1:]:
+        more = any(not _is_blank(value) for value in cells[width:])
+        if not is_sheet and (more or len(cells) < named):
+            raise SourceError(f"{place}: found {len(cells)} cells, expected {named}; is a comma or quote not quoted?")
+    last = max({width - 1, *held})
+    columns = {at: header[at] if at < width else "" for at in range(last + 1)}
+    columns = {at: name or f"column {at + 1}" for at, name in columns.items() if name or at in held}
+    _header(path, list(columns.values()))
+    return [
+        Row(place, {name: cells[at] if at < len(cells) else None for at, name in columns.items()})
+        for place, cells in found[1:]
+    ]
+
+
+def _is_blank(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _header(path: Path, names: Sequence[str]) -> None:
+    """Raises SourceError for a name that two columns have."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise SourceError(f"{path}: column {twice} is a duplicate; rename one")
-    return names
 
 
 def _excel(path: Path, _: str | None) -> list[Row]:
@@ -197,20 +237,13 @@ def _excel(path: Path, _: str | None) -> list[Row]:
     for number, row in sheet_rows(path):
         cells += len(row)
         _limit(path, cells)
-        filled.append((number, row))
-    if not filled:
-        return []
-    columns = {at: str(name) for at, name in enumerate(filled[0][1]) if name is not None}
-    _header(path, list(columns.values()))
-    return [
-        Row(f"{path}: row {number}", {name: row[at] if at < len(row) else None for at, name in columns.items()})
-        for number, row in filled[1:]
-    ]
+        filled.append((f"{path}: row {number}", row))
+    return _below_header(path, filled)
 
 
 def _text(path: Path, encoding: str | None) -> list[Row]:
     """One row: the file's text, with its stem as id."""
-    text = document_text(path) if path.suffix == ".docx" else _decode(path, encoding)
+    text = document_text(path) if path.suffix.lower() == ".docx" else _decode(path, encoding)
     return [Row(str(path), {"id": path.stem, "text": text})]
 
 
@@ -326,13 +359,13 @@ def _dataset(folder: Path, split: str | None, encoding: str | None = None) -> tu
         if missing:
             raise MissingSourceError(f"{missing[0]}: no such file, though {folder}/state.json names it")
     else:
-        files = [file for file in sorted(folder.rglob("*")) if file.suffix in (".parquet", ".jsonl", ".csv")]
+        files = [file for file in sorted(folder.rglob("*")) if file.suffix.lower() in (".parquet", ".jsonl", ".csv")]
         files = _of_split(folder, files, split)
     if not files:
         raise SourceError(f"{folder}: no data file{f' of split {split}' if split else ''}; expected a dataset folder")
-    if strange := [file for file in files if file.suffix not in _READERS]:
+    if strange := [file for file in files if file.suffix.lower() not in _READERS]:
         raise SourceError(f"{strange[0]}: unknown kind of file; expected {', '.join(_READERS)}")
-    return [row for file in files for row in _READERS[file.suffix](file, encoding)], tuple(files)
+    return [row for file in files for row in _READERS[file.suffix.lower()](file, encoding)], tuple(files)
 
 
 def _of_split(folder: Path, files: Sequence[Path], split: str | None) -> list[Path]:

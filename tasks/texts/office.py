@@ -1,6 +1,7 @@
 """Reads documents of Word and sheets of Excel, of untrusted origin."""
 
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,17 +24,22 @@ def sheet_rows(path: Path) -> Iterator[tuple[int, list[Any]]]:
     with _office(path) as file:
         sheet = openpyxl.load_workbook(file, read_only=True, data_only=True).worksheets[0]
         sheet.reset_dimensions()  # programs record a range smaller than the sheet, of which openpyxl reads no more
-        for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
-            if any(value is not None for value in row):
-                yield number, [_cell(value) for value in row]
+        for number, row in enumerate(sheet.iter_rows(), 1):
+            cells = [None if cell.data_type == "e" else _cell(cell.value) for cell in row]  # e: an error, as #NAME?
+            if any(value is not None for value in cells):
+                yield number, cells
 
 
 def _cell(value: Any) -> Any:
-    """A cell's value; Excel keeps whole numbers as fractions, and dates as such."""
+    """A cell's value; Excel keeps whole numbers as fractions, dates as such, and control characters as ``_x000D_``."""
+    if isinstance(value, str):
+        return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), value).replace("\r\n", "\n").replace("\r", "\n")
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if value is None or isinstance(value, str | int | float) else str(value)
 
+
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
 _WRAPPERS = ("ins", "moveTo", "sdt", "sdtContent", "smartTag", "customXml", "fldSimple", "dir", "bdo")
 _DROPPED = ("del", "moveFrom", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr", "fldData")
@@ -54,10 +60,21 @@ def document_text(path: Path) -> str:
         lines = []
         for block in document.iter_inner_content():
             if isinstance(block, WordTable):
-                lines += ["\t".join(cell.text for cell in row.cells) for row in block.rows]
+                lines += _table_lines(block)
             else:
                 lines.append(block.text)
     return "\n".join(lines).strip()
+
+
+def _table_lines(table: Any) -> list[str]:
+    """A line for each row, with the cells between tabs; a merged cell once, tables within a cell after its text."""
+    shown, lines = set(), list[str]()
+    for row in table.rows:
+        cells = list({id(cell._tc): cell for cell in row.cells if cell._tc not in shown}.values())
+        shown |= {cell._tc for cell in cells}
+        lines.append("\t".join(cell.text for cell in cells))
+        lines += [line for cell in cells for inner in cell.tables for line in _table_lines(inner)]
+    return lines
 
 
 def _unwrap(body: Any) -> None:

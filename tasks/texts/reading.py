@@ -10,6 +10,7 @@ from schemas.errors import MissingSourceError, SourceError, did_you_mean
 from tasks.text.soap import PARTS, split_soap
 from tasks.texts.document import Document, Sectioning, system_names
 from tasks.texts.fields import (
+    ALIASES,
     FIELDS,
     Defects,
     Row,
@@ -17,12 +18,14 @@ from tasks.texts.fields import (
     check_output,
     documents_from,
     guessed,
+    id_text,
+    is_absent,
     renamed,
     unknown_columns,
 )
 from tasks.texts.files import TEXT_KINDS, Layout, Table, read_rows, text_files
 
-IDS = ("id", "document", "encounter_id", "example_id")
+IDS = ("id", *ALIASES["id"])
 TEXTS = ("output", "text", "prediction", "note")
 """Columns of an outputs file, the first that it has counts."""
 _NAMED = 5
@@ -154,7 +157,8 @@ def _squeezed(text: str) -> str:
 
 def outputs_by_id(path: Path) -> dict[str, str]:
     """Outputs of one system by document id, from a file with an id and a text in each row."""
-    return {name: str(text) for name, text in (_pair(row, path.stem) for row in read_rows(path).rows)}
+    pairs = (_pair(row, path.stem) for row in read_rows(path).rows)
+    return {name: "" if is_absent(text) else str(text) for name, text in pairs}
 
 
 def output_files(given: Sequence[str]) -> dict[str, Path]:
@@ -182,7 +186,7 @@ def _files(path: Path) -> list[Path]:
     """The files of a folder, or the file itself; a folder of texts is one system's outputs."""
     if not path.is_dir() or text_files(path):
         return [path]
-    files = sorted(file for file in path.iterdir() if file.suffix in KINDS)
+    files = sorted(file for file in path.iterdir() if file.suffix.lower() in KINDS)
     if not files:
         raise SourceError(f"{path}: no {', '.join(KINDS)} file in this folder (--outputs)")
     return files
@@ -191,20 +195,23 @@ def _files(path: Path) -> list[Path]:
 def _add(documents: Sequence[Document], system: str, table: Table, path: Path, allow_empty: bool) -> list[Document]:
     if system in system_names(documents):
         raise SourceError(f"{path}: system {system} already has outputs in the data file; give it another name")
-    defects, known, texts = Defects(), {document.id for document in documents}, dict[str, str]()
+    defects, known, texts = Defects(), {document.id for document in documents}, dict[str, str | None]()
     for row in table.rows:
         name, text = _pair(row, system)
-        if len(documents) == 1 and path.suffix in TEXT_KINDS:
+        if len(documents) == 1 and path.suffix.lower() in TEXT_KINDS:
             name = documents[0].id  # one text for the one document, whatever the file is called
         if name not in known:
             defects.add(row.place, f"id {name} is not in the data file{_ids(name, known)}; rename it, or leave it out")
         elif name in texts:
             defects.add(row.place, f"id {name} is a duplicate; expected each id once")
+        elif is_absent(text):
+            texts[name] = None  # missing, as in the data file
         else:
             check_output(row, system, text, defects, allow_empty=allow_empty)
             texts[name] = str(text)
     defects.refuse()
-    return [replace(d, outputs={**d.outputs, system: texts[d.id]}) if d.id in texts else d for d in documents]
+    given = {name: text for name, text in texts.items() if text is not None}
+    return [replace(d, outputs={**d.outputs, system: given[d.id]}) if d.id in given else d for d in documents]
 
 
 def _ids(name: str, known: Collection[str]) -> str:
@@ -216,7 +223,7 @@ def _ids(name: str, known: Collection[str]) -> str:
 def _pair(row: Row, system: str) -> tuple[str, object]:
     """Id and output of a row of an outputs file."""
     if isinstance(row.values.get("outputs"), dict):  # an eval log
-        return str(row.values["id"]), next(iter(row.values["outputs"].values()), "")
+        return str(id_text(row.values["id"])), next(iter(row.values["outputs"].values()), "")
     name = next((column for column in IDS if column in row.values), None)
     text = next((column for column in (f"output:{system}", *TEXTS) if column in row.values), None)
     if name is None or text is None:
@@ -224,5 +231,4 @@ def _pair(row: Row, system: str) -> tuple[str, object]:
             f"{row.place}: expected a column {', '.join(IDS)} and a column {', '.join(TEXTS)}; "
             f"found {', '.join(map(str, row.values))}"
         )
-    value = row.values[text]
-    return str(row.values[name]), "" if value is None else value
+    return str(id_text(row.values[name])), row.values[text]

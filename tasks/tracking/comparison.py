@@ -199,13 +199,9 @@ def _note(p: PairedMeasure) -> str:
     return "; ".join(notes)
 
 
+TOO_FEW = f"not tested, as this takes at least {FEWEST} documents"
 UNVERIFIED = "the content of the records is not in both lineages, so equal ids may be other texts"
 _KEY = ["stage", "condition", "item", "metric"]
-COMPARED = (
-    *described.COMPARED,
-    *("rouge1_f", "rouge2_f", "rougeL_f", "rougeLsum_f", "bleu", "bertscore_f1", "words"),
-)
-"""Metrics of the family that is tested; precision and recall of ROUGE would add tests of nearly the same difference."""
 
 
 def compare_systems(
@@ -223,7 +219,7 @@ def compare_systems(
     ``scores`` is DOCUMENT_SCORES; ``failed``: numbers of the documents that could not be scored, by system; ``metrics``
     is METRICS, with the number of documents that each system lacks. ``own``: metrics that are compared beside ours.
     """
-    chosen = scores[scores["metric"].isin([*COMPARED, *own])]
+    chosen = scores[scores["metric"].isin([*described.COMPARED, *own])]
     measures = {system: _measures(chosen[chosen["system"] == system], failed.get(system)) for system in order}
     pairs = list(combinations([system for system in order if measures[system]], 2))
     lacking = metrics.set_index(["system", *_KEY])["unscored"].to_dict()
@@ -240,9 +236,9 @@ def compare_systems(
         table.assign(system_a=a, system_b=b)
         for (a, b), table in zip(pairs, compare_all(families, seed=seed, draws=draws), strict=True)
     ]
-    return typed(pd.concat(tables, ignore_index=True), SYSTEM_COMPARISONS).sort_values(
-        list(SYSTEM_COMPARISONS.unique or []), ignore_index=True
-    )
+    found = pd.concat(tables, ignore_index=True)
+    found["note"] = found["note"].mask(found["n"].lt(FEWEST) & found["note"].eq(""), TOO_FEW)
+    return typed(found, SYSTEM_COMPARISONS).sort_values(list(SYSTEM_COMPARISONS.unique or []), ignore_index=True)
 
 
 def _pair_systems(a: Measure, b: Measure, lacking: int) -> PairedMeasure:

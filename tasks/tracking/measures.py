@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tasks.measures import described
+from tasks.statistics.intervals import SHARE
 
 Key = tuple[str, str, str, str, str]
 Ids = npt.NDArray[np.int64]
@@ -17,13 +18,7 @@ _SCORE_KEY = ["system", "condition", "item", "metric"]
 _FAMILY = ["system", "condition", "metric"]
 _PREDICTION_KEY = ["system", "condition", "symptom"]
 
-SHARES = frozenset(
-    {
-        *("score", "bleu"),
-        *(name for name in described.COMPARED if name in described.SHARES),
-        *(f"rouge{kind}_{part}" for kind in ("1", "2", "L", "Lsum") for part in "fpr"),
-    }
-)
+SHARES = frozenset({"score", *(name for name, metric in described.METRICS.items() if metric.bounds == SHARE)})
 """Metrics whose scores lie between 0 and 1."""
 UNSCORED = "unscored "
 """Begins the name of the failure rate of a metric."""

@@ -173,7 +173,7 @@ class RoleAsk:
 
         Where the endpoint refuses a way of asking for structure, the next one is tried.
         """
-        ways = self._ways if call.reply is not None else self._ways[:1]
+        ways = self._ways if call.described is not None else self._ways[:1]
         requests = [make_request(call, role, self.fingerprint.key, way) for way in ways]
         if len(requests) > 1:
             for way, request in enumerate(requests):

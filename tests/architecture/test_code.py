@@ -15,6 +15,7 @@ BY_NAME = {
     "flows.commands.parser": "commands",
     "flows.rebuild.forks": "what stages import, before they do",
     "flows.repository.pipeline": "a stage, whose code begins with its function",
+    "tasks.measures.described": "measures, whose modules it names by a pattern",
     "tasks.measures.own": "a user's file, which dvc.yaml lists",
     "tasks.simulator.dispatch": "handlers, which it names",
 }
@@ -74,6 +75,14 @@ def test_modules_that_are_imported_by_name_are_known() -> None:
     handlers = {name for name, _ in CODE.imported_by_name("tasks.simulator.dispatch")}
     assert {"tasks.simulator.writer.notes", "tasks.simulator.judge.verdicts"} <= handlers
     assert handlers <= {*STAGES.of("probe")}
+
+
+OF_MEASURES = ("doclens", "doclens_published", "med_omit", "med_omit_published", "note_qa", "overlap", "own_metrics")
+
+
+@each("stage", OF_MEASURES)
+def test_the_stage_of_a_measure_does_not_depend_on_all_measures(stage: str) -> None:
+    assert "tasks.measures.described" not in STAGES.of(stage)
 
 
 def test_a_packaged_file_has_a_reader() -> None:

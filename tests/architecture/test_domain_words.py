@@ -11,10 +11,6 @@ from tasks.domains.in_use import FOLDER, domain_names
 from tests.support.imports import ROOT
 
 EXEMPT = {
-    "schemas/tables/records.py": "SimSUM's printed tables",
-    "tasks/network/recovery.py": "SimSUM's printed tables",
-    "tasks/baselines/reproduction.py": "SimSUM's printed tables",
-    "tasks/spans/statistics.py": "SimSUM's printed tables",
     "tasks/judges/span_agreement.py": "measures on SimSUM's published notes",
     "tasks/transport/epochs.py": "probes of a model's identity; other texts would change recorded identities",
     "tasks/transport/probing.py": "probes of a model's identity; other texts would change recorded identities",

@@ -19,7 +19,6 @@ LEAVES = {
         "encoder",
         "code",
         "progress",
-        "reproduction",
     )
 }
 """Rooms that every other may use."""
@@ -29,7 +28,8 @@ ALSO = {
     "tasks.measures": {"tasks.network", "tasks.texts", "tasks.visits"},
     "tasks.judges": {"tasks.measures", "tasks.network", "tasks.notes", "tasks.spans", "tasks.texts"},
     "tasks.people": {"tasks.measures"},
-    "tasks.reporting": {"tasks.measures"},
+    "tasks.papers": {"tasks.measures"},
+    "tasks.reporting": {"tasks.measures", "tasks.papers"},
     "tasks.tracking": {"tasks.measures"},
     "tasks.visits": {"tasks.network", "tasks.notes"},
 }

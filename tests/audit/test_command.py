@@ -179,20 +179,6 @@ def test_bad_input_is_one_clear_line(
     assert len(error.strip().splitlines()) == 1 and len(error) < 600
 
 
-def test_an_audit_says_first_whom_it_asks_what_and_where_the_card_goes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "texts.jsonl").write_text('{"id": "a", "source": "Nothing."}')
-    out = tmp_path / "card"
-    assert (
-        run(["audit", "simulator", "--cases", "20", "--texts", str(tmp_path / "texts.jsonl"), "--out", str(out)]) == 0
-    )
-    assert capsys.readouterr().out.splitlines()[0] == (
-        f"judge: the simulator's rules, no language model. Cases: --cases 20 of {tmp_path / 'texts.jsonl'}; "
-        f"tasks claims, grounding, omissions, citations. The card goes to {out / 'card.html'}"
-    )
-
-
 def test_a_folder_that_an_audit_did_not_write_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     assert run(["audit", "simulator", "--cases", "20", "--out", str(tmp_path)]) == 1

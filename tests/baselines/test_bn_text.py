@@ -91,15 +91,6 @@ def test_the_slope_and_shifts_have_the_highest_penalised_likelihood(values: int)
     assert calibrated(found, distorted) == pytest.approx(np.exp(recalibrated(found)))
 
 
-@pytest.mark.parametrize("values", [2, 3])
-def test_calibration_undoes_overconfidence(values: int) -> None:
-    labels, probabilities = random_predictions(values, 4000)
-    sharp = probabilities**3 / (probabilities**3).sum(axis=1, keepdims=True)
-    found = fit_calibration(sharp, labels)
-    assert found[0] == pytest.approx(1 / 3, abs=0.03)
-    assert np.abs(calibrated(found, sharp) - probabilities).max() < 0.05
-
-
 def test_separable_classes_leave_a_finite_slope() -> None:
     found = fit_calibration(np.array([[0.9, 0.1], [0.2, 0.8]] * 20), np.array([0, 1] * 20))
     assert 1 < found[0] < 10

@@ -3,10 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from schemas.tables.baselines import NOTE_SENTENCES, SPAN_VECTORS
-from tasks.baselines.note_vectors import NoteVectors, embed, noted_records, scale_embeddings
+from tasks.baselines.note_vectors import NoteVectors, embed, scale_embeddings
 from tasks.baselines.targets import Parts, ordinal_features, tabular_features
-from tests.baselines.samples import records
 from tests.support.records import NETWORK, records_of
 
 IDS = np.array([4, 9])
@@ -29,15 +27,6 @@ def _vectors() -> NoteVectors:
     return NoteVectors(*embed(notes, compact, spans, lambda texts: np.array([[len(t), 1] for t in texts], np.float32)))
 
 
-def test_each_distinct_text_has_one_vector() -> None:
-    vectors = _vectors()
-    assert len(vectors.vectors) == len(
-        {"A cough.", "No pain.", "Lungs clear.", "No headings here.", "None at all.", "A cough", "cough"}
-    )
-    assert len(NOTE_SENTENCES.validate(vectors.note_sentences)) == 6
-    SPAN_VECTORS.validate(vectors.span_vectors)
-
-
 def test_embeddings_are_means_by_section() -> None:
     vectors = _vectors()
     np.testing.assert_allclose(vectors.embedding("hist", "normal", IDS), [[8, 1], [14.5, 1]])
@@ -50,17 +39,6 @@ def test_span_embeddings_are_of_one_symptom_and_zero_without_a_span() -> None:
     vectors = _vectors()
     np.testing.assert_allclose(vectors.embedding("span", "normal", IDS, "cough"), [[6, 1], [0, 0]])
     np.testing.assert_allclose(vectors.embedding("span", "normal", IDS, "fever"), 0)
-
-
-def test_records_without_a_version_are_left_out() -> None:
-    assert noted_records(_vectors().note_sentences) == {4}
-
-
-def test_dyspnea_has_seventeen_features_with_all_evidence() -> None:
-    """768 + 17 inputs, as Appendix F.4 says."""
-    columns = [name for name in NETWORK.variables if name != "dyspnea"]
-    train, _ = tabular_features(columns, Parts(NETWORK, records(20), RECORDS))
-    assert train.shape == (20, 17)
 
 
 def test_ordinal_features_are_indices_of_values_and_counts() -> None:
@@ -89,11 +67,6 @@ def test_scaled_embeddings_have_unit_rms_on_train_and_others_move_along() -> Non
     np.testing.assert_allclose(np.mean(scaled**2), 1, rtol=1e-6)
     np.testing.assert_allclose(scaled[1], [1 / np.sqrt(2.5), 2 / np.sqrt(2.5)], rtol=1e-6)  # one factor for both
     np.testing.assert_allclose(other, 0, atol=1e-6)
-
-
-def test_the_scale_of_the_encoder_does_not_matter() -> None:
-    train = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
-    np.testing.assert_allclose(scale_embeddings(train * 70)[0], scale_embeddings(train)[0], atol=1e-5)
 
 
 def test_constant_embeddings_scale_to_zero() -> None:

@@ -5,20 +5,8 @@ import pytest
 import xgboost as xgb
 from sklearn.model_selection import StratifiedKFold
 
-from schemas.params.learning import Baselines
-from tasks.baselines.targets import Parts
-from tasks.baselines.xgboost_lockstep import Lockstep, TrainingSet, TreeSettings, column_draws, row_draws
-from tasks.baselines.xgboost_tab import (
-    GRIDS,
-    PUBLISHED,
-    combinations,
-    fast_scores,
-    fit_plain,
-    jobs_of,
-    plain_scores,
-    search,
-    training_set,
-)
+from tasks.baselines.xgboost_lockstep import Lockstep, TrainingSet, TreeSettings, row_draws
+from tasks.baselines.xgboost_tab import GRIDS, combinations, fast_scores, fit_plain, plain_scores, search, training_set
 from tasks.network.evidence import EvidenceSetting, evidence_columns
 from tests.baselines.samples import TARGETS, records
 from tests.support.grid_search import grid_search
@@ -86,13 +74,6 @@ def test_search_chooses_as_grid_search_does(
         np.testing.assert_allclose(scores, theirs[place], atol=1e-12)
 
 
-def test_the_published_grid_is_that_of_the_appendix() -> None:
-    assert len(combinations("published")) == len(set(combinations("published"))) == 1296
-    assert len(combinations("quick")) == len(set(combinations("quick"))) == 72
-    assert set(combinations("quick")) < set(combinations("published"))
-    assert combinations("published")[0].as_dict() == {name: options[0] for name, options in PUBLISHED.items()}
-
-
 def test_a_wrong_fast_score_is_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(GRIDS, "quick", {**SMALL, "colsample_bytree": (1,), "gamma": (0,), "n_estimators": (4,)})
     data, grid = _data("cough", "realistic"), combinations("quick")
@@ -104,15 +85,6 @@ def test_a_wrong_fast_score_is_corrected(monkeypatch: pytest.MonkeyPatch) -> Non
     assert right[ours.chosen] == right.max()
 
 
-def test_draws_follow_the_seed_and_the_share() -> None:
-    kept = row_draws(2000, 30, 0.8, seed=3)
-    assert abs(kept.mean() - 0.8) < 0.02 and not np.array_equal(kept[0], kept[1])
-    assert not np.array_equal(kept, row_draws(2000, 30, 0.8, seed=4))
-    columns = column_draws(10, 20, 0.8, seed=3)
-    assert (columns.sum(axis=1) == 8).all() and len(np.unique(columns, axis=0)) > 5
-    assert row_draws(5, 2, 1, seed=0).all() and column_draws(5, 2, 1, seed=0).all()
-
-
 def test_row_draws_equal_those_of_xgboost() -> None:
     """A stump that splits on nothing has the number of rows it kept as its cover."""
     rows = np.zeros((500, 1), dtype=np.float32)
@@ -121,12 +93,3 @@ def test_row_draws_equal_those_of_xgboost() -> None:
     booster = xgb.train(settings, data, 6)  # squared error: the second derivative of each kept row is 1
     cover = booster.trees_to_dataframe().query("Node == 0")["Cover"].to_numpy()
     np.testing.assert_array_equal(cover, row_draws(500, 6, 0.8, seed=11).sum(axis=1))
-
-
-def test_as_released_the_evidence_lacks_days_at_home() -> None:
-    frame = records(60)
-    settings = (Parts(NETWORK, frame, frame), Baselines(), SEED)
-    with_days = {(job.target.symptom, job.setting): job.test.shape[1] for job in jobs_of(*settings)}
-    without = {(job.target.symptom, job.setting): job.test.shape[1] for job in jobs_of(*settings, counts=False)}
-    for (symptom, setting), width in with_days.items():
-        assert without[symptom, setting] == width - (setting != "realistic")  # a realistic record has no days at home

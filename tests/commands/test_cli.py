@@ -5,7 +5,6 @@ import os
 import sqlite3
 import subprocess
 import sys
-import tomllib
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -47,12 +46,6 @@ def test_no_framework_is_imported_for_help_as_the_slowest_would_take_seconds() -
         f"    assert not {HEAVY} & set(sys.modules), (arguments, {HEAVY} & set(sys.modules))"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
-
-
-def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
-    assert parser.run(["--version"]) == 0
-    stated = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert capsys.readouterr().out == f"vignette {stated}\n"
 
 
 def test_telemetry_is_disabled_before_a_command_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:

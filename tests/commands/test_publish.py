@@ -9,7 +9,6 @@ from flows.commands.repro import print_end
 from flows.repository.params import load_params
 from tests.support.imports import ROOT
 from tests.support.repository import write_files
-from tests.support.terminal import drawn, screen
 
 PIPELINE = """
 stages:
@@ -69,25 +68,3 @@ def test_the_end_names_duration_stages_key_figures_rules_and_the_next_command(
     assert "writer, annotator, judge, answerer: the simulator's rules, no language model" in lines
     assert any(line.startswith("ledger default: 0.00 dollars") for line in lines)
     assert f"report: {ROOT / 'reports' / 'index.html'}" in lines and "vignette compare HEAD workspace" in lines[-1]
-
-
-END = """
-from flows.commands.repro import print_end
-from flows.repository.params import load_params
-from tasks.transport.shown import escaped_output
-import termios
-for columns in (80, 160):
-    termios.tcsetwinsize(1, (30, columns))
-    with escaped_output():
-        print_end(load_params(), ["sample", "write"], 0.0)
-    print("-----")
-"""
-
-
-def test_the_end_fits_the_terminal() -> None:
-    shown = "\n".join(drawn(screen(END, 80))).split("-----")
-    for columns, text in zip((80, 160), shown[:2], strict=True):
-        figures = [line for line in text.splitlines() if line.startswith("  ")]
-        assert max(map(len, figures)) <= columns
-        followed = [line for line in figures if line.startswith(" " * 14)]
-        assert bool(followed) == (columns == 80) and all("95%" in line or "n\u00a0=" in line for line in followed)

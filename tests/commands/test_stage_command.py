@@ -1,12 +1,13 @@
 """Error reports of failed stages, and the stages that call a model."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 import yaml
 
+from flows.commands import stage
 from flows.commands.stage import _report
-from flows.repository.pipeline import declared_outputs, model_stages
 from flows.repository.workspace import root, workspace
 from schemas.errors import BudgetError, VignetteError
 from tests.support.imports import ROOT
@@ -24,35 +25,20 @@ def test_an_unexpected_error_is_one_line_with_a_hint_on_the_traceback(capsys: py
     assert line == "write: unexpected ValueError: two lines (vignette stage write --traceback shows where)\n"
 
 
-def test_the_traceback_is_printed_on_request(capsys: pytest.CaptureFixture[str]) -> None:
-    _report(VignetteError("bad"), "write", show_traceback=True)
-    assert capsys.readouterr().err.splitlines()[-2:] == ["schemas.errors.VignetteError: bad", "write: bad"]
-
-
 def test_an_interrupted_stage_says_that_it_can_be_resumed(capsys: pytest.CaptureFixture[str]) -> None:
     _report(KeyboardInterrupt(), "write", show_traceback=False)
     assert "run again to resume" in capsys.readouterr().err
 
 
-def test_only_stages_with_a_roles_fingerprint_call_a_model(tmp_path: Path) -> None:
-    file = tmp_path / "dvc.yaml"
-    stages = {
-        "write": {"deps": ["data/a.parquet", "fingerprints/writer.json"]},
-        "review_published": {"deps": ["reports/published/sources/review_published.json"]},
-        "sample": {},
-    }
-    file.write_text(yaml.safe_dump({"stages": stages}))
-    assert model_stages(file) == {"write": ["writer"]}
-
-
-def test_outputs_include_metrics_and_plots_with_their_options() -> None:
-    stage = {"outs": ["a.parquet"], "metrics": [{"b.csv": {"cache": False}}], "plots": ["c.csv"], "deps": ["d"]}
-    assert declared_outputs(stage) == {"a.parquet": {}, "b.csv": {"cache": False}, "c.csv": {}}
-
-
-def test_a_missing_pipeline_is_named(tmp_path: Path) -> None:
-    with pytest.raises(VignetteError, match=r"absent\.yaml: no such file"):
-        model_stages(tmp_path / "absent.yaml")
+def test_a_stage_without_its_inputs_names_their_maker_before_prefect_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stages = {"sample": {"outs": ["data/records.parquet"]}, "count": {"deps": ["data/records.parquet"]}}
+    Path("dvc.yaml").write_text(yaml.safe_dump({"stages": stages}))
+    monkeypatch.setattr(stage, "use_server", lambda: pytest.fail("Prefect is waited for"))
+    with pytest.raises(VignetteError, match=r"records.parquet: no such file; stage sample makes it; run: vignette"):
+        asyncio.run(stage._run("count", Path("dvc.yaml"), ROOT / "params.yaml"))
 
 
 def test_the_root_is_found_upward_and_dvc_root_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,16 +1,10 @@
 """Adjustment for the confounder recovers the effect; its interval covers the truth as often as it says."""
 
-import asyncio
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from flows.repository.params import load_params
 from flows.runtime.tables import check
-from flows.stages.simulated_notes import run_text_confounding_published
-from schemas.params.learning import TextConfounding
 from schemas.tables.metrics import METRICS
 from tasks.confounding.aipw import Estimate, _combined, difference, doubly_robust
 from tasks.confounding.coverage import (
@@ -26,10 +20,8 @@ from tasks.confounding.coverage import (
     adjustment_designs,
     confounding_table,
     estimates,
-    one_hot,
     standard_error,
 )
-from tests.support.memory_stage import MemoryStage
 
 RATE, LONGER = 2.0, 1.5
 """Mean outcome of an untreated patient without the symptom; factor of the symptom."""
@@ -171,35 +163,9 @@ def test_coverage_counts_the_draws_whose_interval_holds_the_exact_effect():
     assert coverage["low"] < coverage["value"] < coverage["high"]
 
 
-def test_indicators_leave_out_the_first_value():
-    assert one_hot(pd.DataFrame({"fever": ["none", "low", "high"]}), ["fever"]).tolist() == [[0, 1], [1, 0], [0, 0]]
-
-
 def test_an_interval_that_ends_at_the_exact_effect_holds_it():
     drawn = [Estimate(value, 0.1) for value in (0.0, 0.5)]
     low, high = drawn[0].interval
     for exact in (low, high):
         table = confounding_table({SPANS: drawn}, exact, pool=1000, size=100, seed=1, item="x", provenance="test")
         assert table.set_index("metric").loc["coverage", "value"] == 0.5
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(2400)
-def test_notes_adjust_in_part_for_symptoms_that_the_tables_lack(tmp_path: Path) -> None:
-    """200 draws of 2,000 from 20,000 records with notes."""
-    params = load_params()
-    params = params.model_copy(update={"text_confounding": TextConfounding(pool=20_000, draws=200, size=2000)})
-    stage = MemoryStage(params, tmp_path)
-    asyncio.run(run_text_confounding_published(stage))  # type: ignore[arg-type]
-    table = stage.tables["text_confounding"].set_index(["metric", "system"])
-    bias, coverage = table.loc["bias"], table.loc["coverage", "value"]
-    print(table[["value", "low", "high"]].to_string())
-    assert bias["value"][UNADJUSTED] > bias["value"][WITHOUT_SYMPTOMS] > 0.3
-    assert bias["low"][TABLES] < 0 < bias["high"][TABLES]
-    notes = bias["value"][[SPANS, EMBEDDINGS]]
-    assert bias["high"][TABLES] < notes[SPANS] < notes[EMBEDDINGS] < bias["value"][WITHOUT_SYMPTOMS]
-    assert coverage[UNADJUSTED] == 0 and coverage[TABLES] >= 0.9
-    gaps = table.loc["effect_minus_tables"]
-    assert gaps["high"][SPANS] < gaps["low"][WITHOUT_SYMPTOMS], "spans remove a part of the bias, notes as a whole less"
-    assert abs(gaps["value"][NOISE]) < 0.02 and gaps["low"][WITHOUT_SYMPTOMS] > 0.2
-    assert all(bias["low"][system] < 0.05 and bias["high"][system] > -0.05 for system in MISSPECIFIED)

@@ -14,7 +14,6 @@ from huggingface_hub.errors import HfHubHTTPError
 
 from flows.commands.exchange import publish as main
 from schemas.errors import SourceError
-from tasks.dataset.export import CHECKSUMS, checksums
 from tests.dataset.test_export import EXPORT, KEPT, export_files, exported
 from tests.support.imports import ROOT
 from tests.support.repository import write_files
@@ -96,16 +95,3 @@ def test_notes_of_other_owners_are_not_published(hub: Any) -> None:
     with pytest.raises(SourceError, match=r"the notes were read from write\.published"):
         main("someone/notes")
     assert hub.mock_calls == []
-
-
-def test_checksums_of_a_dataset_without_them_are_missed() -> None:
-    Path("data/export/dataset", CHECKSUMS).unlink()
-    with pytest.raises(SourceError, match=f"no {CHECKSUMS}"):
-        main("someone/notes")
-    assert checksums({"a": b""}).startswith("e3b0c442")
-
-
-def test_nothing_exported_is_said() -> None:
-    shutil.rmtree("data")
-    with pytest.raises(SourceError, match="no such folder; stage export makes it; run: vignette repro export"):
-        main("someone/notes")

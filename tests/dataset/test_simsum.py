@@ -65,13 +65,6 @@ def test_names_and_delimiters_of_other_releases(tmp_path: Path, delimiter: str):
     )
 
 
-def test_a_note_of_any_length_is_read(tmp_path: Path):
-    long = NOTES.assign(note=NOTE + " cough" * 50_000)
-    assert read_simsum(written(tmp_path, simsum_csv(RECORDS, long, COMPACTS))).notes["note"].tolist() == [
-        *long["note"].tolist()
-    ]
-
-
 def test_without_ids_the_rows_are_numbered(tmp_path: Path):
     frame = pd.read_csv(written(tmp_path), keep_default_na=False).drop(columns="record")
     assert read_simsum(written(tmp_path, frame.to_csv(index=False))).records["record"].tolist() == list(range(6))
@@ -89,11 +82,6 @@ def test_a_wrong_cell_is_named_by_row_and_column(tmp_path: Path, column: str, va
 def test_a_malformed_file_is_named(tmp_path: Path, text: str, message: str):
     with pytest.raises(SourceError, match=message):
         read_simsum(written(tmp_path, text))
-
-
-def test_a_missing_file_is_named(tmp_path: Path):
-    with pytest.raises(SourceError, match="cannot be read"):
-        read_simsum(tmp_path / "SimSUM.csv")
 
 
 def test_records_without_a_compact_note_are_left_out(tmp_path: Path):

@@ -88,7 +88,7 @@ def test_every_metric_has_a_description(folder: str) -> None:
     metrics = {(stem, name) for stem, table in tables.items() if "metric" in table for name in table["metric"]}
     assert len(metrics) > 50
     missing = [(stem, name) for stem, name in sorted(metrics) if not meanings(stem).get(name)]
-    assert missing == [], "add to tasks/reporting/templates/captions.yaml"
+    assert missing == [], "add to the metric's meaning, or to tasks/reporting/templates/captions.yaml"
 
 
 def test_every_page_of_docs_is_in_the_navigation(site: Path) -> None:

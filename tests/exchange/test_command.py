@@ -122,17 +122,3 @@ def test_without_a_run_or_a_dataset_the_command_says_what_to_name(dataset: Path)
         write("brat", Path("out"))
     with pytest.raises(SourceError, match="expected the folder of an exported dataset"):
         write("brat", Path("out"), dataset=Path())
-
-
-@pytest.mark.parametrize("form", ["brat", "label-studio"])
-def test_a_folder_with_a_file_of_the_users_is_refused(form: str) -> None:
-    Path("thesis").mkdir()
-    Path("thesis/chapter.tex").write_text("mine")
-    with pytest.raises(SourceError, match=r"thesis: holds chapter\.tex, which no export of kind .* wrote"):
-        write(form, Path("thesis"), "normal")  # type: ignore[arg-type]
-    assert [path.name for path in Path("thesis").iterdir()] == ["chapter.tex"]
-
-
-def test_a_missing_file_is_named() -> None:
-    with pytest.raises(SourceError, match=r"gone\.json: cannot be read"):
-        read(Path("gone.json"), "label-studio", Path("back.csv"))

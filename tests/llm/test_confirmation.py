@@ -13,7 +13,7 @@ import pytest
 
 from flows.evaluation import audit, models
 from flows.evaluation.audit import Audit
-from flows.repository.params import STARTED_BY, YES, load_params
+from flows.repository.params import YES, load_params
 from flows.repository.workspace import STORE, WORKSPACE
 from flows.runtime.clients import Clients
 from flows.runtime.confirmation import confirmation, require_confirmation
@@ -93,14 +93,6 @@ def test_a_stage_stops_before_its_first_call_when_it_and_its_dependents_may_cost
         ask_once("facts", pipeline, params_of(endpoint, stages_allowed=1.5))
     assert endpoint.bodies == [], "omissions depends on facts through a stage without calls; questions does not"
     assert ask_once("facts", pipeline, params_of(endpoint, stages_allowed=2.1)) == "yes"
-
-
-def test_a_stage_of_a_run_that_another_command_started_names_that_command(
-    pipeline: Path, endpoint: Hosted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(STARTED_BY, "vignette trial --records 3")
-    with pytest.raises(BudgetError, match=r"to run it, use `vignette trial --records 3 --yes`, or set"):
-        ask_once("facts", pipeline, params_of(endpoint, stages_allowed=1.5))
 
 
 def test_what_the_run_has_spent_counts(pipeline: Path, endpoint: Hosted) -> None:

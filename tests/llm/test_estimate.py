@@ -15,7 +15,6 @@ from flows.repository.workspace import STORE, WORKSPACE
 from flows.runtime import costs
 from schemas.params import Params
 from schemas.params.llm import Price, Role
-from tasks.llm.costs import Estimate, template_tokens
 from tasks.tracking.lineage import StageRun
 from tasks.transport.inspection import rehearsed
 from tests.support.imports import ROOT
@@ -153,8 +152,3 @@ def test_calls_of_an_own_metric_are_none_or_not_known_beforehand(
     out = capsys.readouterr().out
     assert "unknown: " not in out
     assert ("own_metrics: the calls of a metric of your own are not known before it ran once" in out) == said
-
-
-def test_an_estimate_scales() -> None:
-    assert Estimate("judge", 10, 1000, 55).times(0.1) == Estimate("judge", 1, 100, 6)
-    assert template_tokens("tasks.notes", "note", "compact") > template_tokens("tasks.notes", "note") > 100

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starlette.responses import JSONResponse
 
 from flows.commands import parser, probe
 from flows.repository.workspace import STORE, WORKSPACE
@@ -109,13 +108,6 @@ def test_a_dated_model_change_is_another_identity(workspace: Path) -> None:
     assert file.read_text() == first.fingerprint.to_json(), "model A after A, B, A gives the same bytes"
 
 
-def test_an_endpoint_that_is_not_there_is_named(workspace: Path) -> None:
-    with hosted(lambda body, _: completion(COLD, body)) as endpoint:
-        pass
-    with pytest.raises(EndpointError, match=r"role judge: http://127.0.0.1:\d+/v1 does not answer: connection failed"):
-        run(endpoint, workspace)
-
-
 def test_a_role_with_imported_replies_is_not_probed_before_a_run_until_it_is_probed_by_hand(
     workspace: Path,
 ) -> None:
@@ -168,13 +160,6 @@ def test_a_key_without_permission_to_list_models_is_accepted(tmp_path: Path, sta
         endpoint.models_reply = refuses(status, "Missing scopes: api.model.read")
         seen = look(endpoint, tmp_path)
     assert seen.entry == {} and seen.greeting.model == "big-1"
-
-
-def test_a_list_of_models_without_single_entries_names_the_owner(tmp_path: Path) -> None:
-    with hosted(says("a reply")) as endpoint:
-        endpoint.models_reply = JSONResponse({"data": [{"id": "other"}, {"id": "big-1", "owned_by": "acme"}]})
-        endpoint.has_entries = False
-        assert look(endpoint, tmp_path).entry["owned_by"] == "acme"
 
 
 def reasoning_model(body: Body, _: int) -> Any:

@@ -18,11 +18,10 @@ from flows.runtime.clients import Clients
 from schemas.params.llm import Sending
 from tasks.llm.calls import Answer, Call, Message
 from tasks.simulator import dispatch
-from tasks.simulator.faults import Faults, spoil
+from tasks.simulator.faults import Faults
 from tasks.transport.fingerprint import Fingerprint, simulator_identity
 from tasks.transport.store import ResponseStore, unpack
 from tests.support.endpoints import WRITER, answers, chat, simulator
-from tests.support.hosted import completion
 from tests.support.params import shipped
 from tests.support.stored import sql
 
@@ -126,11 +125,6 @@ def test_faults_occur_at_the_set_rate_which_is_checked() -> None:
     for rates, problem in (({"flood": 0.1}, "expected kinds"), ({"429": 0.6, "500": 0.6}, "at most 1")):
         with pytest.raises(ValueError, match=problem):
             Faults(rates)
-
-
-def test_a_cut_plain_text_says_so() -> None:
-    whole = completion("plain words here", {"model": "m"})
-    assert spoil("truncated_json", whole)["choices"][0]["finish_reason"] == "length"
 
 
 @pytest.mark.parametrize(

@@ -25,25 +25,6 @@ from tests.support.scenarios import Scenario, ask, echo, run_stage, says
 from tests.support.stored import fill, kept, paid, sql, within
 
 
-def test_many_writes_share_few_transactions(tmp_path: Path) -> None:
-    begun = 0
-
-    async def run() -> None:
-        nonlocal begun
-        with ResponseStore(tmp_path / "s.sqlite") as store:
-
-            def count_begins(statement: str) -> None:
-                nonlocal begun
-                begun += statement.startswith("BEGIN")
-
-            store._writer.connection.driver_connection.set_trace_callback(count_begins)
-            await asyncio.gather(*(store.do(paid(n).insert) for n in range(2000)))
-
-    asyncio.run(run())
-    assert begun < 200
-    assert kept(tmp_path / "s.sqlite") == 2000
-
-
 def test_a_failing_operation_takes_no_other_with_it(tmp_path: Path) -> None:
     def fail(connection: sa.Connection) -> None:
         raise ValueError("no")
@@ -69,12 +50,6 @@ def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path) -> None:
         asyncio.run(run())
 
 
-def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
-    (tmp_path / "s.sqlite").write_text("this is not a database, but it is long enough to look like one" * 20)
-    with pytest.raises(StoreError, match=r"s\.sqlite: response store cannot be used"):
-        ResponseStore(tmp_path / "s.sqlite")
-
-
 def test_a_transaction_is_whole_or_nothing(tmp_path: Path) -> None:
     with ResponseStore(tmp_path / "s.sqlite") as store:
         with pytest.raises(RuntimeError), transaction(store._reader):
@@ -92,11 +67,6 @@ def test_chosen_replies_are_exported_in_their_order(tmp_path: Path) -> None:
     assert within(path, export, None, "judge") == [] and len(within(path, export, None, "writer")) == 3
     assert parser.run(["store", "export", "--store", str(path), str(tmp_path / "out.jsonl")]) == 0
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 3
-
-
-def test_a_missing_store_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert parser.run(["store", "check", "--store", str(tmp_path / "none.sqlite")]) == 1
-    assert "no response store yet" in capsys.readouterr().err
 
 
 def test_a_new_store_is_opened_while_another_process_prepares_it(tmp_path: Path) -> None:

@@ -14,14 +14,12 @@ import pytest
 from flows.repository.params import load_params
 from flows.repository.pipeline import stage_function
 from flows.runtime.tables import check
-from flows.stages import doclens
 from schemas.errors import ParamsError, SourceError
-from schemas.params.measures import DocLens, Overlap, Summaries
+from schemas.params.measures import DocLens, Summaries
 from schemas.tables.evaluation import CITED_OUTPUTS
 from schemas.tables.metrics import METRICS
 from schemas.tables.verdicts import VERDICTS
 from tasks.domains.rules import rules_of
-from tasks.measures.doclens.agreement import system_rows
 from tasks.measures.doclens.citations import (
     Statement,
     judge_citations,
@@ -30,7 +28,7 @@ from tasks.measures.doclens.citations import (
     number_sentences,
     without_citations,
 )
-from tasks.measures.doclens.documents import Task, judge_notes, prompt_claims, read_tasks, sample
+from tasks.measures.doclens.documents import Task, judge_notes, read_tasks, sample
 from tasks.measures.doclens.evaluators import (
     InstructionEvaluator,
     NliEvaluator,
@@ -44,12 +42,11 @@ from tasks.measures.doclens.subclaims import Limits, list_subclaims
 from tasks.measures.doclens.writing import write_outputs, writer
 from tasks.measures.measure import Metrics, figures
 from tasks.measures.measure import scores as verdict_scores
-from tasks.texts.document import Document, Tables, documents_of
+from tasks.texts.document import Document, Tables
 from tests.support.cases import each
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 from tests.support.nli import save_classifier, save_true_style
-from tests.support.params import shipped
 from tests.support.scripted import DirectAsk, ScriptedAsk, as_reply
 
 NOTE = "PHYSICAL EXAM\n\nLungs: Clear bilaterally, no wheezes. Right knee: Mild swelling."
@@ -294,13 +291,6 @@ def test_a_text_without_citations_has_recall_0_and_no_precision(one_call: bool) 
 # texts of the writer
 
 
-@each("count", [0, 1, 2])
-@each("prompt", ["cited_compact", "cited_note", "cited_question"])
-def test_in_context_examples_of_the_writer(prompt: str, count: int) -> None:
-    shown = writer(prompt, count).examples
-    assert len(shown) == count and all("[0]" in one.source and "[" in one.output for one in shown)
-
-
 def test_sections_without_text_are_left_out_and_lost_ones_are_unscored() -> None:
     ask = replies("SUBJECTIVE\n\nCough [0].", "PHYSICAL EXAM\n", None, "ASSESSMENT AND PLAN\n\nRest [0].")
     by_section = writer("cited_note", 0, by_section=True)
@@ -360,16 +350,6 @@ def test_an_nli_model_judges_by_its_folder_alike_in_any_batch(tmp_path: Path, sa
     pd.testing.assert_frame_equal(one["verdicts"], many["verdicts"])
 
 
-def test_prompt_facts_are_claims_of_value_and_descriptor() -> None:
-    values = {"pain": "yes", "fever": "low", "cough": "no"}
-    assert prompt_claims(["pain", "fever", "cough"], values, {"pain": "worse on breathing"}, RULES) == (
-        "The patient has respiratory pain.",
-        "The patient's respiratory pain: worse on breathing.",
-        "The patient has a low-grade fever.",
-        "The patient does not have cough.",
-    )
-
-
 def test_only_claims_of_prompts_come_with_the_definitions_of_the_domain() -> None:
     asking = ScriptedAsk(lambda _: ValueError("no reply is needed"))
     claims = {"all": ("The patient has respiratory pain.",)}
@@ -381,41 +361,6 @@ def test_only_claims_of_prompts_come_with_the_definitions_of_the_domain() -> Non
 
 
 # dialogues and short summaries
-
-
-def test_dialogues_are_judged_by_section_cited_whole_and_by_section_and_correlated() -> None:
-    parts = dict.fromkeys(("objective_exam", "objective_results", "assessment_and_plan"), ())
-    texts = {
-        "e": ("bad cough for three weeks", "The patient has a cough.", "HISTORY\nThe patient has had a bad cough."),
-        "f": (
-            "sore right knee since my fall",
-            "The right knee is sore.",
-            "HISTORY\nHe has a sore right knee.",
-        ),
-    }
-    documents = [
-        Document(name, (f"[doctor] how are you ?\n[patient] i have had a {said} .",), note,
-                 claims={"subjective": (claim,), **parts}, outputs={"copy": note, "empty": ""})
-        for name, (said, claim, note) in texts.items()
-    ]  # fmt: skip
-    writers = [writer("cited_note", 0, name="full"), writer("cited_note", 0, name="parts", by_section=True)]
-    plan = Plan("soap", citing=("full", "parts"), expected=("full", "parts"))
-    made = run(write_and_judge(WRITER, JUDGE, documents, writers, plan, DocLens()))
-    judged = made["verdicts"]
-    found = verdict_scores(judged, SHARES).set_index(["system", "item", "metric", "document"])["value"]
-    assert made["unscored"].empty
-    assert found["copy", "subjective", "claim_recall", "e"] == 1 and found["empty", "all", "claim_recall", "f"] == 0
-    cites = judged[judged["metric"] == "citation_recall"]
-    assert set(cites["system"]) == {"full", "parts"} and set(cites["item"]) == {"subjective"}
-    complete = documents_of(made["documents"])
-    for document in complete:
-        whole, by_section = document.outputs["full"], document.outputs["parts"]
-        assert whole.startswith("SUBJECTIVE") and by_section.startswith("SUBJECTIVE") and "PLAN" not in by_section
-    rows = system_rows(judged, complete, plan.citing, Overlap(), stage="doclens", seed=1, provenance="p")
-    table = METRICS.validate(rows).set_index(["system", "condition", "item", "metric"])
-    assert table.loc[("copy", "overlap", "all", "rouge1_f"), "value"] == 1
-    tau = table.loc[("notes", "agreement of metrics", "rouge1_r and claim_recall", "kendall")]
-    assert tau["n"] == 8 and tau["value"] > 0
 
 
 REPORTS = [
@@ -448,24 +393,6 @@ def _summaries(task: Task, write: Any = WRITER) -> Tables:
     return run(write_and_judge(write, JUDGE, task.documents, task.writers, task.plan, DocLens()))
 
 
-def test_short_summaries_run_through_their_stage(sources: Path, tmp_path: Path) -> None:
-    chosen = Summaries(impression_outputs={"outside": "radiology/outside.jsonl"})
-    tables = {}
-    for rows in (1, 250):
-        stage = MemoryStage(shipped(summaries=chosen, runtime={"chunk_rows": rows}), tmp_path)
-        stage.sources = sources
-        asyncio.run(doclens.run_doclens_summaries(stage))  # type: ignore[arg-type]
-        tables[rows] = stage.tables["doclens_summaries"]
-    pd.testing.assert_frame_equal(tables[1], tables[250])
-    value = METRICS.validate(tables[1]).set_index(["stage", "system", "condition", "item", "metric"])["value"]
-    outside = value.xs(("doclens_impressions", "outside", "json_cot", "all"))
-    assert outside["claim_recall"] == outside["citation_precision"] == 1
-    assert outside["citation_recall"] == 0.5  # one cites nothing
-    for count in ("0 examples", "1 example", "2 examples"):
-        assert ("doclens_questions", f"writer, {count}", "json_cot", "all", "citation_recall") in value.index
-    assert np.isnan(value["doclens_questions", "all systems", "overlap", "all", "medcon"])
-
-
 @pytest.mark.parametrize("name", ["doclens_published", "med_omit_published", "doclens_summaries", "note_qa_outside"])
 @pytest.mark.parametrize("folder", ["none", "empty"])
 def test_without_outside_data_a_stage_writes_empty_tables(tmp_path: Path, name: str, folder: str) -> None:
@@ -473,7 +400,7 @@ def test_without_outside_data_a_stage_writes_empty_tables(tmp_path: Path, name: 
     stage.sources = tmp_path if folder == "empty" else None
     asyncio.run(stage_function(name)(stage))
     metrics = [table for table in stage.tables.values() if list(table.columns) == list(METRICS.columns)]
-    assert len(metrics) == 1 and check(metrics[0], METRICS, name).empty
+    assert metrics and all(check(table, METRICS, name).empty for table in metrics)
 
 
 @each("kind, claims", [("one", 1), ("listed", 2)])
@@ -522,9 +449,3 @@ def test_a_failed_writer_leaves_summaries_unscored(sources: Path) -> None:
     assert rows.loc[~bounds, "n"].eq(0).all() and rows["unscored"].eq(2).all()  # of every metric, two impressions
     assert rows.loc[bounds, ["low", "high"]].to_numpy().tolist() == [[0.0, 1.0]] * bounds.sum()
     assert made["unscored"]["record"].tolist() == ["impressions-1", "impressions-b"]
-
-
-def test_printed_tables_are_read_under_their_numbers() -> None:
-    numbers = {stem: int(stem.removeprefix("doclens_table").partition("_")[0]) for stem in doclens._PRINTED.values()}
-    assert numbers == {stem: number for number, stem in doclens._PRINTED.items()}
-    assert {*doclens._WHOLE.values(), *doclens._BY_SECTION.values()} <= set(numbers.values())

@@ -39,7 +39,9 @@ def test_an_evaluation_by_the_rules_tells_and_corrects_nothing(
     ]
     assert run([*given, "--no-mlflow"]) == 0
     printed = capsys.readouterr()
-    assert printed.out.splitlines()[0] == DRY_RUN and "beyond chance" not in printed.out
+    assert printed.out.splitlines()[0] == DRY_RUN
+    said = next(line for line in printed.out.splitlines() if line.startswith("paired comparisons"))
+    assert f"those by the judge are not tested ({DRY_RUN})" in said and "beyond chance (5% family-wise)" in said
     assert f"scores are not corrected by {card}: {DRY_RUN}" in printed.err
     metrics, found = (pd.read_csv(out / "tables" / f"{name}.csv") for name in ("metrics", "comparisons"))
     assert not metrics["metric"].str.endswith("_corrected").any()

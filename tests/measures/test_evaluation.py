@@ -23,19 +23,19 @@ from flows.repository.params import load_params
 from flows.repository.pipeline import StageFiles, stage_files
 from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
-from flows.stages import med_omit as stages
 from schemas.errors import ParamsError, SourceError
-from schemas.params.measures import Evaluate, FormSample, NoteQa, Overlap
-from schemas.tables.evaluate import EVALUATION
+from schemas.params.measures import Evaluate, FormSample, MedOmit, NoteQa, Overlap
+from schemas.tables.evaluate import table_schema
 from schemas.tables.metrics import METRICS
 from tasks.judges.human_labels import label_rows, read_labels
 from tasks.llm.calls import Answer, Call
-from tasks.measures import overlap
-from tasks.measures.evaluation import Plan, measures, plan_of, record_number
+from tasks.measures.declared import Plan
+from tasks.measures.evaluation import measures, plan_of
 from tasks.measures.note_qa.judging import source_notes
-from tasks.measures.overlap import overlap_scores
+from tasks.measures.overlap import scoring
+from tasks.measures.overlap.scoring import overlap_scores
 from tasks.people.omission_form import judged_facts
-from tasks.texts.document import SOURCE, WHOLE, Document, documents_table
+from tasks.texts.document import SOURCE, WHOLE, Document
 from tests.support.cases import each, from_table
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
@@ -106,7 +106,7 @@ def test_overlap_is_left_out_where_no_document_has_a_reference(tmp_path: Path) -
 
 def test_all_methods_score_every_system_of_plain_notes(made: Evaluation) -> None:
     for stem, table in made.tables.items():
-        check(table, EVALUATION[stem], stem)
+        check(table, table_schema(stem), stem)
     value = made.table("metrics").set_index(["system", "metric", "item"])["value"]
     assert value["copy", "claim_recall", WHOLE] == 1
     assert value["copy", "omission_share", WHOLE] == 0
@@ -122,12 +122,6 @@ def test_every_two_systems_are_compared_on_the_same_documents(made: Evaluation) 
     assert (row["a"], row["b"], row["difference"], row["n"]) == (1, 0, -1, 3)
     assert not row["changed"]  # three documents are too few to test
     assert {(a, b) for a, b, _ in found.index} == {("copy", "cites"), ("copy", "short"), ("cites", "short")}
-
-
-def test_claims_come_with_the_reason_of_the_judge(made: Evaluation) -> None:
-    claims = made.table("claims")
-    judged = claims[claims["metric"].isin(["claim_recall", "claim_precision"]) & (claims["system"] == "cites")]
-    assert judged["reason"].notna().any()
 
 
 def test_the_judge_is_measured_on_errors_planted_into_the_references(made: Evaluation) -> None:
@@ -170,15 +164,15 @@ def test_a_column_added_to_the_overlap_scores_is_a_metric(tmp_path: Path, monkey
         found = [None if "cough" in text else float("2" in text) for text in references]
         return overlap_scores(references, outputs).assign(digits=pd.Series(found, dtype=float))
 
-    monkeypatch.setattr(overlap, "overlap_scores", with_digits)
-    monkeypatch.setitem(overlap.METRICS, "digits", overlap.METRICS["bleu"])  # type: ignore[arg-type]
+    monkeypatch.setattr(scoring, "overlap_scores", with_digits)
+    monkeypatch.setitem(scoring.METRICS, "digits", scoring.METRICS["bleu"])  # type: ignore[arg-type]
     made = _evaluated(tmp_path, _rows(), metrics=["overlap"])
     rows = made.table("metrics").query("metric == 'digits' and system == 'copy'")
     assert rows[["value", "n"]].to_numpy().tolist() == [[0, 2]]  # one reference has no value
 
 
 def test_clinicians_check_the_omissions_of_each_system(made: Evaluation, tmp_path: Path) -> None:
-    files = form_files(made, FormSample(), seed=7)
+    files = form_files(made, MedOmit(), seed=7)
     assert sorted(files) == [f"forms/omissions_{number}.html" for number in (1, 2, 3)]
     form = re.search(r'"form": ?"(\w+)"', files["forms/omissions_3.html"].decode())
     assert form is not None
@@ -234,21 +228,6 @@ def test_a_folder_of_other_files_is_not_replaced(made: Evaluation, tmp_path: Pat
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_the_published_stage_scores_summaries_of_the_writer_and_of_systems(tmp_path: Path) -> None:
-    dialogue = "[doctor] any cough ?\n[patient] yes , a dry cough for three weeks .\n[doctor] the lungs are clear ."
-    note = "HISTORY\nDry cough for three weeks.\n\nPHYSICAL EXAM\nThe lungs are clear."
-    params = load_params(ROOT / "params.yaml")
-    params = params.model_copy(update={"med_omit": params.med_omit.model_copy(update={"least_lines": 1})})
-    documents = [Document("a", (dialogue,), outputs={"good": note, "poor": "HISTORY\nNo fever."}, reference=note)]
-    ask = MemoryStage(params, tmp_path).ask
-    made = asyncio.run(stages.judge_encounters({"documents": documents_table(documents)}, ask, params))
-    table = stages.metric_tables(made, documents, params, "p")
-    rows = table.set_index(["system", "metric"])
-    counts = {system: rows.loc[(system, "omission_count"), "value"] for system in ("good", "poor")}
-    assert counts["good"] < counts["poor"]
-    assert {"good", "poor", "writer"} <= set(rows.index.get_level_values("system"))
-
-
 @pytest.mark.parametrize("sections", ["given", "headings"])
 def test_sections_are_found_in_the_headings_that_models_write(tmp_path: Path, sections: str) -> None:
     rows = [
@@ -270,13 +249,6 @@ def test_sections_are_found_in_the_headings_that_models_write(tmp_path: Path, se
     value = found.table("metrics").set_index(["system", "metric", "item"])["value"]
     assert value["s", "claim_recall", plan] == value["t", "claim_recall", plan] == 1
     assert value["s", "rouge1_f", plan] == 1
-
-
-def test_the_writer_makes_cited_outputs_for_each_number_of_examples(tmp_path: Path) -> None:
-    rows = [{key: value for key, value in row.items() if key != "outputs"} for row in _rows()]
-    found = _evaluated(tmp_path, rows, metrics=["doclens"], write=[0, 1])
-    assert found.systems == ["writer, 0 examples", "writer, 1 example"]
-    assert {"claim_recall", "citation_recall"} <= set(found.table("metrics")["metric"])
 
 
 DIALOGUES = (
@@ -309,7 +281,9 @@ def test_questions_are_answered_from_each_output_and_compared(tmp_path: Path) ->
     assert pairs.loc[("copy", "weather", "qa_free_text"), "difference"] == -1
     assert SOURCE not in {name for pair in pairs.index for name in pair[:2]}
     shown = json.loads(page(found, "t", {}).split('id="data">')[1].split("</script>")[0])
-    assert shown["documents"][0]["questions"][0]["answers"]["1"][1] == 0
+    (panel,) = shown["panels"]
+    units = [(unit[0], unit[2]) for unit in shown["documents"][0]["units"][0]]
+    assert panel["kind"] == "question" and units == [(0, 1), (1, 0)]
 
 
 def test_unanswered_and_ungenerated_questions_are_counted(tmp_path: Path) -> None:
@@ -372,11 +346,6 @@ def test_notes_of_a_document_are_numbered_from_one_in_their_order() -> None:
         ["a", 1, "2", "visit 2", "No cough."],
     ]
     assert (notes["tokens"] > 0).all()
-
-
-def test_a_document_has_the_same_number_in_every_evaluation() -> None:
-    assert record_number("d1") == 627467345577822460
-    assert record_number("d1") != record_number("d2")
 
 
 @pytest.mark.parametrize("name", ["notes", "systems", "judge", "all"])

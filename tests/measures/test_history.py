@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 
 from flows.repository.params import load_params
-from schemas.errors import ParamsError, SourceError
+from schemas.errors import SourceError
 from schemas.params.history import Summarise, VisitNotes
-from schemas.tables.metrics import METRICS
 from schemas.tables.visits import HISTORY_SUMMARIES, SUMMARY_TRUTH
 from tasks.domains.in_use import in_domain
 from tasks.measures.doclens.citations import read_statements, without_citations
@@ -23,7 +22,8 @@ from tasks.measures.history import metrics
 from tasks.measures.history.doses import DAMAGES, UNDAMAGED, dosed_summaries, invented_facts
 from tasks.measures.history.judging import judge_summaries, summary_documents, with_truth
 from tasks.measures.history.questions import summary_questions
-from tasks.measures.history.summarising import names_of, not_citing, outside_summaries, sample_patients, summarise
+from tasks.measures.history.summarising import names_of, not_citing, outside_summaries, summarise
+from tasks.measures.med_omit import summaries as of_omissions
 from tasks.network.visits import date_of
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.writer.summaries import Stated, WrittenSummary, written_summary
@@ -114,11 +114,6 @@ def test_every_sentence_cites_lines_of_the_notes_and_a_longer_limit_states_more(
     assert counts[60] < 0.9 * counts[240]
 
 
-def test_a_text_without_visits_or_a_limit_is_answered() -> None:
-    request = ChatRequest("vignette-writer", (("user", "Task: summarise a patient's notes\n<notes>\nhello\n</notes>"),))
-    assert written_summary(request).stated == ()
-
-
 def test_a_summary_above_its_limit_is_kept_whole_and_counted() -> None:
     notes = histories()["visit_notes"].query("patient < 2")
     long = "word " * 100 + "[3]."
@@ -143,13 +138,6 @@ def test_outside_summaries_are_read_and_what_a_file_lacks_is_named() -> None:
         outside_summaries({"mine": [Row("f: line 1", row), Row("f: line 2", row)]}, [0], PARAMS)
     with pytest.raises(SourceError, match="rename the file"):
         outside_summaries({"writer": []}, [0], PARAMS)
-
-
-def test_only_patients_with_as_many_visits_are_summarised() -> None:
-    notes = histories()["visit_notes"]
-    sampled = sample_patients(notes, Summarise(visits=[4, 8], patients=5), 7)
-    sizes = notes.groupby("patient").size()
-    assert len(sampled) == 5 and sizes[sampled].between(4, 8).all()
 
 
 def test_a_patient_with_a_visit_that_has_no_note_is_unscored() -> None:
@@ -273,16 +261,16 @@ def omissions(*weights: float | None, third: object = False) -> pd.DataFrame:
 
 
 def test_an_omission_in_part_counts_by_its_weight() -> None:
-    whole = metrics.graded_weights(omissions(), 1.0).set_index("system")["value"]
-    half = metrics.graded_weights(omissions(), 0.5).set_index("system")["value"]
+    whole = of_omissions.graded_weights(omissions(), 1.0).set_index("system")["value"]
+    half = of_omissions.graded_weights(omissions(), 0.5).set_index("system")["value"]
     assert whole.round(9).to_dict() == {"a": 1.0, "b": 0.6}
     assert half.round(9).to_dict() == {"a": 0.5, "b": 0.6}
 
 
 def test_a_weight_that_depends_on_a_failure_is_unscored() -> None:
-    ungraded = metrics.graded_weights(omissions(1.0, None, 0.1), 0.5).set_index("system")["value"]
+    ungraded = of_omissions.graded_weights(omissions(1.0, None, 0.1), 0.5).set_index("system")["value"]
     assert ungraded.isna().to_dict() == {"a": False, "b": True}
-    assert metrics.graded_weights(omissions(third=None), 0.5)["value"].isna().tolist() == [True, False]
+    assert of_omissions.graded_weights(omissions(third=None), 0.5)["value"].isna().tolist() == [True, False]
 
 
 def test_metrics_of_written_summaries_are_correlated_with_their_true_recall_but_not_recall_with_itself() -> None:
@@ -304,14 +292,8 @@ def test_metrics_of_written_summaries_are_correlated_with_their_true_recall_but_
 
 
 def test_ranks_under_other_weights_agree_or_turn() -> None:
-    rows = metrics._rank_stability({"omissions": omissions()}, set(), [[1.0, 0.2, 0.05], [0.5, 0.5, 0.5]])
+    rows = of_omissions.rank_rows(omissions(), [[1.0, 0.2, 0.05], [0.5, 0.5, 0.5]])
     assert [row["value"] for row in rows] == [1.0, -1.0]
-
-
-def test_weights_and_limits_out_of_range_are_refused() -> None:
-    for bad in ({"weights": [[1.0, 2.0, 0.1]]}, {"words": [120, 60]}, {"doses": [0]}):
-        with pytest.raises((ParamsError, ValueError)):
-            Summarise(**bad)
 
 
 @pytest.fixture(scope="module")
@@ -335,31 +317,9 @@ def judged() -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
     return made, frames | {"truth": truth}
 
 
-def test_the_judge_agrees_with_what_the_simulators_summaries_state(judged) -> None:
-    made, frames = judged
-    facts = facts_by_patient(frames["history_facts"])
-    agreements = []
-    for row in made["recalled"].query("metric == 'claim_recall'").itertuples():
-        system, _, limit = row.system.rpartition(", ")
-        if not system.startswith("writer"):
-            continue
-        written = truths()[int(row.document), system.split(", ")[1], int(limit.split()[0])]
-        fact = facts[int(row.document)][int(row.unit)]
-        item = WORDER.rules.labels[fact.item] if fact.kind == "trait" else fact.item
-        whole = any(
-            (one.kind, one.item, one.end) == (fact.kind, item, date_of(int(row.document), fact.end))
-            and (fact.kind == "trait" or one.start == date_of(int(row.document), fact.start))
-            for one in written.stated
-        )
-        agreements.append((whole, bool(row.value)))
-    table = pd.crosstab(*map(pd.Series, zip(*agreements, strict=True)))
-    assert table.loc[True, True] > 0.85 * table.loc[True].sum()
-    assert table.to_numpy().trace() > 0.8 * table.to_numpy().sum()
-
-
 def summary_metrics(made: dict[str, pd.DataFrame], frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
     about: dict[str, Any] = {"patients": 6, "seed": 7, "provenance": "test"}
-    return metrics.metric_rows(made, frames["truth"], frames["history_summaries"], PARAMS, **about)
+    return metrics.metric_rows(made, frames["truth"], frames["history_summaries"], load_params(), **about)
 
 
 def test_the_judge_of_stated_facts_is_measured_where_their_truth_is_known(judged) -> None:
@@ -369,18 +329,6 @@ def test_the_judge_of_stated_facts_is_measured_where_their_truth_is_known(judged
     assert recalled.loc[recalled["system"].str.startswith("writer"), "truth"].isna().all()
     rows = summary_metrics(*judged).query("condition.str.startswith('judge')").set_index("metric")
     assert rows.loc["sensitivity", "n"] + rows.loc["specificity", "n"] == recalled["truth"].notna().sum()
-
-
-def test_the_metric_table_holds_truth_doses_and_what_follows_it(judged) -> None:
-    table = summary_metrics(*judged)
-    METRICS.validate(table)
-    rows = table.set_index(["system", "condition", "item", "metric"])["value"]
-    assert 0.3 < rows[metrics.DAMAGED, "removed", "true_recall", "slope"] <= 1.2
-    assert rows[UNDAMAGED, metrics.DAMAGED, "all", "true_recall"] > 0.95
-    assert rows["writer", "240 - 60 words", "true_recall", "difference"] > 0
-    assert rows[metrics.DAMAGED, "removed", "omission_weight", "slope"] > 0
-    assert {"claim_precision", "citation_recall", "omission_weight", "qa_free_text"} <= set(table["metric"])
-    assert (table.query("metric == 'known_recall'")["value"] <= 1).all()
 
 
 def test_a_system_that_never_cites_is_named_and_has_no_citation_scores(judged) -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from schemas.errors import MissingSourceError, SourceError
-from schemas.params.measures import MedOmit, Overlap
+from schemas.params.measures import MedOmit
 from schemas.tables.metrics import METRICS
 from schemas.tables.verdicts import VERDICTS
 from tasks.llm.calls import Call
@@ -24,27 +24,13 @@ from tasks.measures.med_omit.fact_score import (
     merged,
     uniqueness,
 )
-from tasks.measures.med_omit.judging import (
-    DIAGNOSES,
-    GRADED,
-    OMISSIONS,
-    OMITTED,
-    REMOVED,
-    UNIQUE,
-    Plan,
-    corrupt_summaries,
-    judge,
-    output_parts,
-)
-from tasks.measures.med_omit.judging import (
-    METRICS as OMITTED_METRICS,
-)
+from tasks.measures.med_omit.judging import DIAGNOSES, GRADED, OMITTED, REMOVED, UNIQUE, Plan, corrupt_summaries, judge
+from tasks.measures.med_omit.judging import METRICS as OMITTED_METRICS
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
-from tasks.measures.med_omit.replies import IncludedFact, Omissions, fact_id, fact_lines, number_facts
-from tasks.measures.med_omit.reproduction import omission_rows, overlap_correlations
+from tasks.measures.med_omit.replies import IncludedFact, Omissions
 from tasks.network.inference import posterior
-from tasks.reproduction.published import judge as judge_rows
-from tasks.reproduction.published import load_published
+from tasks.papers.printed import items
+from tasks.papers.reproduction import PUBLISHED, compared, verdict_of
 from tasks.statistics.metric_rows import metric_row, metric_table
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document, Tables
@@ -108,23 +94,6 @@ def test_differentials_differ_by_lost_added_and_shifted_diagnoses() -> None:
     found = differential_difference(source, summary)  # type: ignore[arg-type]
     assert found == pytest.approx({"lost": 1 / 3, "added": 1 / 3, "shifted": 0.5})
     assert differential_difference({}, {}) == {"lost": 0.0, "added": 0.0, "shifted": 0.0}
-
-
-NUMBERED = number_facts({"medical": ["Has a  cough.", "has a cough.", " "], "other": ["Smokes."]})
-
-
-def test_facts_are_numbered_without_repeats_and_blanks() -> None:
-    assert NUMBERED == {"F0": ("medical", "Has a cough."), "F1": ("other", "Smokes.")}
-    assert fact_lines({"F0": "Has a cough."}) == ["F0: Has a cough."]
-
-
-def test_many_ids_are_shown_as_a_range() -> None:
-    facts = {f"F{n}": f"fact {n}" for n in range(13)}
-    with pytest.raises(ValueError, match="ids are F0 to F12"):
-        fact_id("F99", facts)
-    del facts["F12"]
-    with pytest.raises(ValueError, match=r"ids are F0, F1, .*, F11"):
-        fact_id("F99", facts)
 
 
 NOTE = "The patient has a cough. He smokes."
@@ -272,23 +241,6 @@ def test_unjudged_facts_count_at_the_rate_of_the_judged_and_have_bounds() -> Non
 MEASURES = ("count", "weight", "share")
 
 
-def test_failed_judgements_and_grades_do_not_bias_the_count() -> None:
-    """5% of the facts have no judgement and 5% no grade: the means stay, which fell by a fifth when documents went."""
-    random, whole, some = np.random.default_rng(1), [], []
-    for at in range(200):
-        omitted, grades = (random.random(20) < 0.3).tolist(), random.choice([0.1, 0.5, 1.0], 20)
-        lost, ungraded = random.random((2, 20)) < 0.05
-        whole.append(partly(omitted, grades, str(at)))
-        judgements = [None if gone else one for gone, one in zip(lost, omitted, strict=True)]
-        some.append(partly(judgements, np.where(ungraded, np.nan, grades), str(at)))
-    expected, rows = rows_of(pd.concat(whole, ignore_index=True)), rows_of(pd.concat(some, ignore_index=True))
-    assert rows.loc["omission_count", "n"] == 200
-    for name in ("count", "weight"):
-        mean, bounds = expected.loc[f"omission_{name}", "value"], rows.loc[f"omission_{name}_bounds"]
-        assert rows.loc[f"omission_{name}", "value"] == pytest.approx(mean, rel=0.03)
-        assert bounds["low"] < mean < bounds["high"]
-
-
 def test_facts_that_a_reply_skips_are_unscored_and_do_not_lower_the_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two of the four judged facts are omitted; two of six have no verdict, and may be omitted or not."""
     names = [f"F{at}" for at in range(6)]
@@ -395,27 +347,6 @@ def test_a_source_without_facts_is_unscored_with_its_reason(monkeypatch: pytest.
     assert made["unscored"][["step", "reason"]].to_numpy().tolist() == [["facts", "no fact is listed"]]
 
 
-def test_histories_of_dialogues_are_summarised_and_judged_by_their_subjective_part() -> None:
-    reference = "HISTORY\nThe patient has had a bad cough for three weeks."
-    outputs = {"good": "HISTORY\nBad cough for three weeks.\n\nPLAN\nRest.", "empty": ""}
-    dialogue = "[doctor] how are you ?\n[patient] i have had a bad cough for three weeks now ."
-    documents = [Document("e", (dialogue,), reference, outputs=outputs)]
-    assert output_parts(documents, "history")["good"] == {"e": "HISTORY\nBad cough for three weeks.\n\n"}
-    plan = Plan("history", summarised=True)
-    made = asyncio.run(judge(DirectAsk(), documents, plan, MedOmit(), unlike, DirectAsk("vignette-writer")))
-    assert made["unscored"].empty
-    counts = scores(made["verdicts"], OMISSIONS).pivot(index="system", columns="metric", values="value")
-    assert set(counts.index) == {"writer", "good", "empty"}
-    assert counts.loc["empty", "omission_share"] == 1
-    assert counts.loc["empty", "omission_count"] > counts.loc["good", "omission_count"]
-    rows = overlap_correlations(made["verdicts"], made["summaries"], {"e": reference}, Overlap(), **SHARED)
-    assert set(METRICS.validate(rows)["n"]) == {1}
-    assert set(rows["item"].str.split().str[0]) == {"weight", "count"}
-    short = asyncio.run(judge(DirectAsk(), documents, Plan("history", 3), MedOmit(), unlike))
-    assert short["verdicts"]["value"].isna().all() and short["unscored"]["step"].tolist() == ["truncate"]
-    assert short["unscored"]["reason"][0].endswith("of the history than med_omit.least_lines, 3")
-
-
 def graded(truth: Sequence[float | None] = (None,) * 3, **changes: Any) -> pd.DataFrame:
     """VERDICTS on three facts, with the shift by the network as truth."""
     texts = ["Dry cough for a week.", "The cough is worse at night.", "High fever."]
@@ -451,12 +382,6 @@ def test_importance_by_the_network_is_the_move_of_the_posterior() -> None:
         moves.append(float(np.abs(np.asarray(full) - np.asarray(rest)).sum() / 2))
     assert shifts["F2"] == pytest.approx(max(moves), abs=1e-9)
     assert max(moves) > 0.01
-
-
-def test_a_fact_that_states_no_symptom_has_no_network_importance() -> None:
-    prompts = pd.DataFrame({"record": [1], "values": ["{}"]})
-    stated = {("1", fact): frozenset[str]() for fact in ("F0", "F1", "F2")}
-    assert add_posterior_shift(graded(), stated, prompts, NETWORK, ["pneumonia"])["truth"].isna().all()
 
 
 def test_agreement_of_the_judges_grades_with_the_network() -> None:
@@ -531,10 +456,11 @@ def test_printed_omissions_are_compared_with_those_of_the_same_models_even_where
         stage="med_omit",
         item="all",
         condition="paper",
-        provenance="p",
+        provenance="writer: w, judge: gpt-4o",
     )
-    rows = judge_rows(omission_rows(load_published("medomit_table3_llms"), found, "gpt-4o"))
-    rows = rows.set_index(["row", "column"])
+    table_3 = items()["medomit", "Table 3"]
+    judged_rows = compared(table_3, {"published/med_omit_aci": found}, PUBLISHED)
+    rows = pd.DataFrame(judged_rows).assign(verdict=list(map(verdict_of, judged_rows))).set_index(["row", "column"])
     assert set(rows["basis"]) == {"stand-in: gpt-4o"} and set(rows["table"]) == {"Table 3"}
     printed = rows[["published", "reproduced"]].to_dict("index")
     assert printed["gpt-4", "count_mean"] == {"published": 3.72, "reproduced": 6.65}
@@ -545,4 +471,4 @@ def test_printed_omissions_are_compared_with_those_of_the_same_models_even_where
         1.96 * np.sqrt(3.56**2 / 230 + 3.9**2 / 78)
     )
     assert rows.loc[("gpt-4", "count_mean"), "verdict"] == "fail"
-    assert omission_rows(load_published("medomit_table3_llms"), metric_table([]), "gpt-4o").empty
+    assert not compared(table_3, {"published/med_omit_aci": metric_table([])}, PUBLISHED)

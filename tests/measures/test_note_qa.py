@@ -12,24 +12,16 @@ from pydantic import ValidationError
 
 from flows.runtime.tables import check
 from schemas.params.measures import NoteQa
-from schemas.tables.metrics import METRICS, SCORES
 from schemas.tables.note_qa import LETTERS, PATIENT_NOTES, QUESTIONS
 from schemas.tables.verdicts import VERDICTS
 from tasks.llm.calls import Call
 from tasks.measures.measure import LOST, verdict_table
-from tasks.measures.note_qa.answering import (
-    answer_questions,
-    forms,
-    judge_call,
-    judge_outputs,
-    planted_answers,
-)
+from tasks.measures.note_qa.answering import answer_questions, forms, judge_call, judge_outputs, planted_answers
 from tasks.measures.note_qa.metrics import (
     effect_rows,
     mean_and_deviation,
     mode_ranks,
     question_metrics,
-    question_scores,
     rank_changes,
     take_ranks,
 )
@@ -37,17 +29,11 @@ from tasks.measures.note_qa.patients import (
     compatible,
     estimated_tokens,
     level,
-    reduce_whitespace,
     simulated_patients,
     stated_traits,
     token_counter,
 )
-from tasks.measures.note_qa.protocol import (
-    answer_and_judge,
-    paper_questions,
-    read_choices,
-    read_question,
-)
+from tasks.measures.note_qa.protocol import answer_and_judge, paper_questions, read_choices, read_question
 from tasks.measures.note_qa.questions import (
     AnswerChoices,
     AskedQuestion,
@@ -91,10 +77,6 @@ def answered(made):
     return SimpleNamespace(planted=planted, **done)
 
 
-def test_white_space_goes_and_the_text_stays():
-    assert reduce_whitespace("a  b \n\n\t c\r\n d ") == "a b\nc\nd"
-
-
 def test_levels_are_those_of_the_paper():
     assert [level(n, [3500, 7500]) for n in (1, 3500, 3501, 7500, 7501)] == [1, 1, 2, 2, 3]
 
@@ -123,17 +105,6 @@ def test_a_patient_s_notes_fit_together_and_their_ids_ascend_with_their_dates():
         assert own["date"].is_monotonic_increasing
 
 
-def test_patients_have_one_to_three_dated_notes_and_one_set_of_conditions(made):
-    notes = check(made.patients, PATIENT_NOTES, "patients")
-    normal = notes[notes["version"] == "normal"]
-    assert normal.groupby("patient").size().value_counts().to_dict() == {1: 3, 2: 3, 3: 3}
-    assert normal["note_id"].is_unique  # no record is used for two patients
-    conditions = made.prompts.set_index(made.prompts["record"].astype(str))["conditions"]
-    assert (normal.assign(c=normal["note_id"].map(conditions)).groupby("patient")["c"].nunique() == 1).all()
-    for _, own in normal.groupby("patient"):
-        assert list(own.sort_values("position")["date"]) == sorted(own["date"])
-
-
 def test_the_right_choice_follows_from_the_record(made):
     check(made.questions, QUESTIONS, "questions")
     by_record = made.prompts.set_index("record")
@@ -159,21 +130,6 @@ def test_the_right_choice_follows_from_the_record(made):
             assert wanted in right
             seen += 1
     assert seen > 6
-
-
-def test_a_wrong_descriptor_is_not_in_the_note_unless_it_describes_another_symptom(made):
-    by_record = made.prompts.set_index(made.prompts["record"].astype(str))
-    normal = made.patients[made.patients["version"] == "normal"]
-    rows = made.questions[(made.questions["kind"] == "descriptor") & made.questions["answerable"]]
-    assert len(rows)
-    for row in rows.itertuples():
-        named = np.array([date in row.wording for date in normal["date"]])
-        visit = normal[(normal["patient"] == row.patient) & named].iloc[0]
-        of_others = set(json.loads(by_record.loc[visit["note_id"], "descriptors"]).values())
-        for letter, choice in zip(LETTERS, json.loads(row.choices), strict=True):
-            descriptor = choice.removeprefix("As ")
-            if letter != row.answer and descriptor in visit["note"]:
-                assert descriptor in of_others
 
 
 def test_questions_on_several_visits_name_their_dates_and_are_answered_from_their_records(made):
@@ -225,31 +181,12 @@ def test_a_symptom_that_a_span_touches_on_is_never_asked_as_unanswerable(made):
     assert questions["answerable"].all()
 
 
-def test_the_same_seed_makes_the_same_questions(made):
-    again, _ = truth_questions(made.prompts, made.patients, made.spans, PARAMS, LABELS, SYNONYMS, seed=7)
-    pd.testing.assert_frame_equal(again, made.questions)
-
-
 def test_the_embedded_answerer_reads_the_notes_and_guesses_without_them(made, answered):
     verdicts = check(answered.verdicts, VERDICTS, "verdicts").query("metric == 'accuracy'")
     assert set(verdicts["document"]) == set(made.questions["question"])
     right = verdicts.groupby("condition")["value"].mean()
     assert right["multiple_choice/normal"] >= 0.9 and right["multiple_choice/compact"] >= 0.9
     assert right["multiple_choice/none"] <= 0.5
-
-
-def test_the_judge_is_measured_by_planted_answers_apart_from_the_answerer(answered):
-    verdicts = answered.verdicts.query("system == 'planted'")
-    assert len(verdicts) == len(answered.planted) * PARAMS.judge_takes
-    assert (verdicts["value"] == verdicts["truth"]).mean() >= 0.95
-    assert set(verdicts["truth"]) == {0, 1}
-
-
-def test_the_metric_table_has_answerer_judge_and_choices(made, answered):
-    table = check(question_metrics(made.questions, made.patients, answered.verdicts, **ABOUT), METRICS, "metrics")
-    assert {"answerer", "judge", "questions", "all systems"} == set(table["system"])
-    scores = check(question_scores(answered.verdicts, made.patients), SCORES, "scores")
-    assert len(scores) == len(made.questions) * len(forms(PARAMS)) * len(PARAMS.versions)
 
 
 def failing_first(text: str) -> ScriptedAsk:
@@ -349,15 +286,6 @@ def test_an_answer_without_a_final_line_is_unscored_by_its_letter_and_is_still_j
     rows = {row.metric: (row.value, row.n, row.unscored) for row in table.itertuples()}
     assert rows["accuracy"] == (1, 3, 1) and rows["score"] == (0, 4, 0)
     assert {"accuracy_bounds"} == {name for name in rows if name.endswith("bounds")}
-
-
-def test_embedded_rules_write_fit_questions_on_most_patients(made):
-    questions, unscored = asyncio.run(
-        generated_questions(made.patients, PARAMS, DirectAsk("vignette-annotator"), seed=7)
-    )
-    check(questions, QUESTIONS, "generated")
-    assert len(questions) + len(unscored) == made.patients["patient"].nunique()
-    assert len(questions) >= 6
 
 
 @from_table

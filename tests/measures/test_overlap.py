@@ -11,10 +11,10 @@ from rouge_score import rouge_scorer
 
 from schemas.params.measures import Overlap
 from schemas.tables.metrics import METRICS
-from tasks.measures import overlap
-from tasks.measures.overlap import (
+from tasks.measures.overlap import scoring
+from tasks.measures.overlap.measure import OverlapMeasure
+from tasks.measures.overlap.scoring import (
     EMPTY_PART,
-    OverlapMeasure,
     Words,
     agreement_rows,
     bert_score,
@@ -138,8 +138,8 @@ def test_sections_are_scored_where_the_reference_has_them_and_soap_parts_always(
 
 
 def test_kendalls_tau_over_notes_and_over_systems(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overlap, "RECALL", ("one", "two", "absent"))
-    monkeypatch.setattr(overlap, "PRECISION", ("one",))
+    monkeypatch.setattr(scoring, "RECALL", ("one", "two", "absent"))
+    monkeypatch.setattr(scoring, "PRECISION", ("one",))
     scores = pd.DataFrame(
         {
             "document": ["1", "2", "1", "2"],

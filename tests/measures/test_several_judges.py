@@ -15,7 +15,7 @@ from flows.evaluation.several_judges import judge_by_each, share_lists
 from flows.evaluation.work import Evaluation, read_data
 from flows.runtime.tables import check
 from schemas.params.measures import Evaluate
-from schemas.tables.evaluate import EVALUATION
+from schemas.tables.evaluate import table_schema
 from tasks.llm.calls import Answer, Ask, Call
 from tasks.measures.doclens.evaluators import ExplainedVerdicts
 from tasks.measures.grounding.grounding import GroundedClaims
@@ -177,7 +177,7 @@ def test_every_judge_has_its_rates_on_planted_errors(erring: tuple[Evaluation, l
 def test_tables_have_their_schemas_and_the_page_escapes_what_it_shows(erring: tuple[Evaluation, list[Judge]]) -> None:
     evaluation = erring[0]
     for stem, table in evaluation.tables.items():
-        check(table, EVALUATION[stem], stem)
+        check(table, table_schema(stem), stem)
     html = page(evaluation, "t", {"judge": "<b>x</b>"})
     assert "Judges side by side" in html and "on which the judges split" in html
     assert "<b>x</b>" not in html

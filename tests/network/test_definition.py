@@ -18,19 +18,6 @@ from tests.support.sources import needs_sources, sources_folder
 FILE = FOLDER / "respiratory" / "network.yaml"
 
 
-def test_shipped_file_is_simsums_network() -> None:
-    assert RESPIRATORY.of_type("symptom") == ("dyspnea", "cough", "pain", "fever", "nasal")
-    assert RESPIRATORY.of_type("underlying condition") == ("asthma", "smoking", "COPD", "hay_fever")
-    assert RESPIRATORY.values("fever") == ("none", "low", "high")
-    assert RESPIRATORY.parents("pneumonia") == ("COPD", "asthma", "season")
-    assert RESPIRATORY.is_count("days_at_home") and RESPIRATORY.values("days_at_home") == ()
-    assert [v for v in RESPIRATORY.variables if not RESPIRATORY.is_recorded(v)] == [
-        "policy",
-        "self_employed",
-        "days_at_home",
-    ]
-
-
 def _reference() -> dict[str, Any]:
     # BaseLoader, as the reference file has unquoted yes and no.
     text = (sources_folder() / ".." / "reference" / "simsum_network.yaml").read_text(encoding="utf-8")
@@ -74,14 +61,6 @@ def _assert_regression(model: Any, facts: dict[str, str]) -> None:
     assert found == {name: float(value) for name, value in facts.items()}
 
 
-def test_conditional_tables_are_distributions() -> None:
-    for network in (RESPIRATORY, GUT):
-        for name in network.variables:
-            if not network.is_count(name):
-                sums = np.exp(network.log_conditional(name)).sum(axis=-1)
-                assert sums == pytest.approx(np.ones_like(sums), abs=1e-12)
-
-
 def test_causes_come_first_for_any_order_of_the_file() -> None:
     assert GUT.variables[0] == "visits"
     for name in GUT.variables:
@@ -117,8 +96,3 @@ def test_file_that_is_no_network_is_rejected(text: str, message: str, tmp_path: 
     bad.write_text(text, encoding="utf-8")
     with pytest.raises(NetworkError, match=message):
         load_definition(bad)
-
-
-def test_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(NetworkError, match=r"absent\.yaml: cannot be read"):
-        load_definition(tmp_path / "absent.yaml")

@@ -6,7 +6,7 @@ import pytest
 from scipy.optimize import minimize
 
 from schemas.errors import NetworkError, TableError
-from schemas.params.records import Adam, Fit
+from schemas.params.records import Fit
 from tasks.network.coding import combine, design_of, encode, parameters
 from tasks.network.fitting import LOGISTIC, NOISY_OR, POISSON, Likelihood, fit, maximise, noisy_or_terms, totals
 from tasks.network.graph import Floats, NetworkDefinition, Table, in_categories
@@ -92,15 +92,6 @@ def test_a_cause_nobody_has_stays_finite_and_without_effect() -> None:
     assert np.isfinite(log_likelihood(unbounded(learned), sample(RESPIRATORY, 300, 2))).all()
 
 
-def test_few_records_give_finite_parameters() -> None:
-    for n in (1, 5):
-        for optimiser in ("newton", "adam"):
-            learned = fit(RESPIRATORY, sample(RESPIRATORY, n, 3), Fit(optimiser=optimiser))
-            for name in parametric(RESPIRATORY):
-                values = parameters(learned.variable(name), design_of(RESPIRATORY, name).columns)
-                assert np.isfinite(values).all(), (n, optimiser, name)
-
-
 @pytest.mark.parametrize("n", [1, 5, 16, 64])
 def test_a_network_fitted_to_few_records_holds_no_other_record_for_impossible(n: int) -> None:
     for seed in range(6):
@@ -140,24 +131,6 @@ def test_newton_beats_the_published_adam_settings(records: pd.DataFrame, fitted:
 
 def _parameters(network: NetworkDefinition) -> Floats:
     return np.concatenate([parameters(network.variable(n), design_of(network, n).columns) for n in parametric(network)])
-
-
-def test_adam_is_seeded_and_obeys_its_settings() -> None:
-    records = sample(RESPIRATORY, 300, 1)
-    adam = Fit(optimiser="adam", adam=Adam(noisy_or_epochs=2, regression_epochs=2))
-    first, again, other = (_parameters(fit(RESPIRATORY, records, adam, seed=s)) for s in (1, 1, 2))
-    assert (first == again).all() and (first != other).any()
-    longer = adam.model_copy(update={"adam": Adam(noisy_or_epochs=60, regression_epochs=60)})
-    best = _parameters(fit(RESPIRATORY, records, NEWTON))
-    assert np.abs(_parameters(fit(RESPIRATORY, records, longer, seed=1)) - best).mean() < np.abs(first - best).mean()
-
-
-def test_days_are_put_in_categories_up_to_the_longest_stay_seen(
-    records: pd.DataFrame, fitted: NetworkDefinition
-) -> None:
-    assert fitted.name.endswith("fitted") and fitted.variables == RESPIRATORY.variables
-    assert fitted.cards(["days_at_home"]) == (records["days_at_home"].max() + 1,)
-    assert not fitted.is_unbounded("days_at_home") and RESPIRATORY.is_unbounded("days_at_home")
 
 
 def test_bad_records_are_named(records: pd.DataFrame) -> None:

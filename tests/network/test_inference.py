@@ -93,23 +93,6 @@ def test_a_very_long_stay_does_not_underflow() -> None:
     assert ours[0, 1] == pytest.approx(1.0) and np.isfinite(ours).all()
 
 
-def test_evidence_settings_are_simsums() -> None:
-    background = ["asthma", "smoking", "COPD", "hay_fever", "season", "pneumonia", "common_cold"]
-    assert evidence_columns(RESPIRATORY, "fever", "realistic") == [*background, "antibiotics"]
-    assert evidence_columns(RESPIRATORY, "fever", "no-sympt") == [
-        *background,
-        "policy",
-        "self_employed",
-        "antibiotics",
-        "days_at_home",
-    ]
-    assert set(evidence_columns(RESPIRATORY, "fever", "all")) == set(RESPIRATORY.variables) - {"fever"}
-    with pytest.raises(NetworkError, match="unknown evidence setting 'nothing'"):
-        evidence_columns(RESPIRATORY, "fever", "nothing")  # type: ignore[arg-type]
-    with pytest.raises(NetworkError, match="no variable 'feever'"):
-        evidence_columns(RESPIRATORY, "feever", "all")
-
-
 def test_no_evidence_gives_the_marginal_for_every_row() -> None:
     ours = posterior(GUT, pd.DataFrame(index=range(3)), "infection")
     assert ours.shape == (3, 3)
@@ -178,11 +161,6 @@ def test_days_in_categories_are_the_poisson_with_an_open_last_one() -> None:
     assert table.sum(axis=-1) == pytest.approx(np.ones_like(rates), abs=1e-12)
 
 
-def test_only_counts_go_in_categories() -> None:
-    with pytest.raises(NetworkError, match="fever is not a count"):
-        in_categories(RESPIRATORY, {"fever": 3})
-
-
 def _random_joint(*cards: int) -> np.ndarray:
     return np.random.default_rng(cards).dirichlet(np.ones(int(np.prod(cards)))).reshape(1, *cards)
 
@@ -201,12 +179,6 @@ def test_one_variable_is_updated_by_jeffreys_rule() -> None:
     (factor,) = likelihood_factors(prior.sum(axis=2), [np.array([[0.9, 0.1]])])
     result = updated(prior, [factor])
     np.testing.assert_allclose(marginal(result, 1), [[0.9 * 0.4 + 0.1 * 0.2, 0.9 * 0.6 + 0.1 * 0.8]])
-
-
-def test_a_report_of_the_prior_marginals_is_no_evidence() -> None:
-    prior, posterior_given_other_evidence = _random_joint(2, 3), _random_joint(3, 2).reshape(1, 2, 3)
-    factors = likelihood_factors(prior, [marginal(prior, 0), marginal(prior, 1)])
-    np.testing.assert_allclose(updated(posterior_given_other_evidence, factors), posterior_given_other_evidence)
 
 
 def test_contradictory_evidence_leaves_a_uniform_distribution() -> None:

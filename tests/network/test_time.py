@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import time
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,7 +21,7 @@ from tasks.network.definition import load_definition
 from tasks.network.inference import joint
 from tasks.network.sampling import sample
 from tasks.network.time import sample_histories
-from tasks.network.visits import visit_dates, visits_per_patient
+from tasks.network.visits import visits_per_patient
 from tests.support.unrolled import TIMED, at_visit, gap_codes, timed_network, unrolled
 
 SEED = 11
@@ -60,14 +59,6 @@ def within(counts: np.ndarray, exact: np.ndarray, n: int) -> bool:
     return bool((np.abs(counts / n - exact) <= 4 * np.sqrt(exact * (1 - exact) / n)).all())
 
 
-@pytest.mark.soak
-def test_a_million_visits_take_less_than_30_seconds():
-    network, transitions = timed_network("respiratory")
-    start = time.perf_counter()
-    assert len(sample_histories(network, transitions, 125_000, 8, SEED)) == 1_000_000
-    assert time.perf_counter() - start < 30
-
-
 @pytest.mark.parametrize("domain", TIMED)
 def test_one_visit_a_patient_is_the_static_sample(domain):
     network, transitions = timed_network(domain)
@@ -95,13 +86,6 @@ def test_a_domain_without_transitions_has_no_visits(tmp_path):
     assert saved["visits"].empty
 
 
-def test_records_number_patients_and_visits():
-    network, transitions = timed_network(SMALL)
-    histories = sample_histories(network, transitions, 3, [2, 1, 3], SEED)
-    assert histories["record"].tolist() == [1, 2, 101, 201, 202, 203]
-    assert (histories.groupby("patient")["day"].first() == 0).all()
-
-
 def test_numbers_of_visits_have_the_stated_distribution_and_do_not_depend_on_the_number_of_patients():
     params = Visits(patients=20_000, most=4, another=0.6, long_visits=[30])
     sizes = visits_per_patient(params, SEED)
@@ -111,13 +95,6 @@ def test_numbers_of_visits_have_the_stated_distribution_and_do_not_depend_on_the
     assert (np.abs(shares - exact) <= 4 * np.sqrt(exact * (1 - exact) / 20_000)).all()
     few = params.model_copy(update={"patients": 50})
     assert (visits_per_patient(few, SEED)[:50] == sizes[:50]).all()
-
-
-def test_dates_count_from_a_fixed_first_day():
-    visits = pd.DataFrame({"patient": [3, 3, 4], "day": [0, 31, 0]})
-    dates = visit_dates(visits)
-    assert pd.Timestamp(dates[1]) - pd.Timestamp(dates[0]) == pd.Timedelta(days=31)
-    assert dates[2] != dates[0]
 
 
 @pytest.mark.parametrize("sizes", [0, 100, [1, 2]])

@@ -10,7 +10,7 @@ from schemas.errors import TableError
 from schemas.params.records import Prompting
 from schemas.tables.records import PROMPTS
 from tasks.domains.rules import load_rules
-from tasks.notes.prompting import build_prompts, symptom_values
+from tasks.notes.prompting import build_prompts
 from tests.support.records import NETWORK, random_records, records_of
 
 RULES = load_rules()
@@ -72,24 +72,6 @@ def test_asthma_gives_descriptors_of_pain_although_it_is_not_its_parent():
     assert {json.loads(d)["pain"] for d in frame["descriptors"]} == {"tension behind sternum", None}
 
 
-def test_a_leaked_symptom_and_a_fever_have_no_descriptor():
-    frame = prompts(records_of(*[{"cough": "yes", "fever": "high", "pneumonia": "no"}] * 30))
-    assert all(set(json.loads(d).values()) == {None} for d in frame["descriptors"])
-    assert any("- fever: high\n" in text and "- cough: yes\n" in text for text in frame["prompt"])
-
-
-def test_absent_symptoms_to_mention_are_named_absent():
-    frame = prompts(records_of(*[{"cough": "yes", "asthma": "yes"}] * 60))
-    text = "\n".join(frame["prompt"])
-    assert "- respiratory pain: no\n" in text and "- fever: none\n" in text
-    assert "- cough: yes, dry\n" in text and "- cough: yes, attack-related\n" in text
-
-
-def test_orders_are_drawn_at_random():
-    frame = prompts(records_of(*[{"cough": "yes", "asthma": "yes", "smoking": "yes"}] * 200))
-    assert frame["mention"].nunique() > 20 and frame["conditions"].nunique() == 2
-
-
 def test_the_three_kinds_of_prompt():
     frame = prompts(records_of({"cough": "yes"}, {"COPD": "yes"}, {}, {"fever": "low"}))
     assert list(frame["kind"]) == ["symptoms", "conditions", "unrelated", "symptoms"]
@@ -112,11 +94,6 @@ def test_a_value_that_the_rules_do_not_know_is_named():
         prompts(records_of({"cough": "yes", "fever": "mild"}))
 
 
-def test_a_missing_column_is_named():
-    with pytest.raises(TableError, match="hay_fever"):
-        prompts(records_of({}).drop(columns="hay_fever"))
-
-
 def test_a_record_with_nothing_to_mention_has_the_ordinary_prompt_without_the_list() -> None:
     records = records_of(*[{"pain": "yes"}] * 1500)
     row = prompts(records).query("mention == '[]'").iloc[0]
@@ -131,22 +108,3 @@ def test_a_record_with_nothing_to_mention_may_be_given_another_complaint() -> No
     asked = frame["instructions"].str.contains("complaint outside the airways")
     assert (asked == (frame["mention"] == "[]")).all() and asked.any()
     assert not frame.loc[asked, "prompt"].str.contains("no further symptoms").any()
-
-
-def test_names_of_symptoms_are_explained_where_the_patient_has_none() -> None:
-    ordinary, *without = prompts(records_of({"cough": "yes"}, {"COPD": "yes"}, {}))["single_prompt"]
-    for name, definition in RULES.glossary.items():
-        explained = name in ("respiratory pain", "nasal symptoms")
-        assert definition not in ordinary
-        assert all((f"- {name}: {definition}\n" in text) == explained for text in without)
-
-
-def test_no_condition_is_spoken_of_where_a_patient_with_symptoms_has_none() -> None:
-    (text,) = prompts(records_of({"cough": "yes"}))["prompt"]
-    assert "condition" not in text
-
-
-def test_values_of_all_symptoms_are_those_of_the_record() -> None:
-    records = records_of(*[{"cough": "yes"}] * 3, {})
-    values = symptom_values(prompts(records))
-    pd.testing.assert_frame_equal(values, records[list(values.columns)], check_dtype=False)

@@ -9,7 +9,7 @@ from schemas.tables.records import COMPACT_NOTES, FIRST_NOTES
 from tasks.domains.rules import load_rules
 from tasks.llm.calls import Call
 from tasks.notes.prompting import build_prompts
-from tasks.notes.writing import MAX_TRIES, compact_notes, read_note, read_notes, sample_index, write_first_notes
+from tasks.notes.writing import compact_notes, read_note, read_notes, sample_index, write_first_notes
 from tests.support.cases import each
 from tests.support.records import NETWORK, random_records, records_of
 from tests.support.scripted import Said, ScriptedAsk
@@ -65,11 +65,6 @@ def test_two_notes_for_three_serve_two_and_the_third_is_asked_for_by_itself():
     assert ask.calls[1].messages[-1].content == prompts["single_prompt"].iloc[2]
 
 
-def test_four_notes_for_three_serve_three():
-    notes, _ = write(prompts_of(records_of({}, {}, {})), ScriptedAsk(lambda _: "\n---\n".join(map(note, range(4)))))
-    assert sorted(notes["note"]) == [note(0), note(1), note(2)]
-
-
 def test_whole_notes_of_a_shared_reply_that_was_cut_off_are_used():
     class CutOffError(Exception):
         raw = "\n---\n".join(map(note, range(3)))[:-8]
@@ -97,11 +92,6 @@ def test_a_record_without_a_note_is_unscored_with_the_raw_reply():
     notes, unscored = write(prompts_of(records_of({"cough": "yes"}, {"pain": "yes"})), ScriptedAsk(script), max_tries=2)
     assert notes.empty and list(unscored["record"]) == ["0", "1"]
     assert unscored["detail"].tolist() == ["no note", "raw reply"] and "timed out" in unscored["reason"][1]
-
-
-def test_the_largest_number_of_tries_leaves_a_shared_record_unscored_rather_than_failing():
-    notes, unscored = write(prompts_of(records_of({})), ScriptedAsk(lambda _: "no note"), max_tries=MAX_TRIES)
-    assert notes.empty and list(unscored["record"]) == ["0"]
 
 
 NOTE = "**History**\nCough for {} days.\n\n**Physical Examination**\nLungs clear."
@@ -171,10 +161,6 @@ def test_headings_as_models_write_them(form: str):
     assert read_notes(reply) == [reply]
 
 
-def test_a_heading_may_be_underlined():
-    assert read_notes(UNDERLINED) == [PLAIN]
-
-
 def test_the_last_note_of_a_reply_that_was_cut_off_is_not_used():
     reply, notes = together(3, "\n---\n")
     assert read_notes(reply[:-5], cut_off=True) == notes[:2]
@@ -208,8 +194,3 @@ def test_a_reply_without_sections_is_asked_for_again_and_then_unscored():
     compact, unscored, ask = run(lambda call: "Pt w/ cough." if call.key.startswith("2/") else COMPACT)
     assert compact["record"].tolist() == [0, 1, 3] and len(ask.calls) == 5
     assert unscored[["record", "step", "detail"]].to_numpy().tolist() == [["2", "compact", "Pt w/ cough."]]
-
-
-def test_requests_of_two_records_differ_even_for_equal_notes():
-    _, _, ask = run(lambda call: COMPACT)
-    assert len({call.sample for call in ask.calls}) == 4

@@ -8,15 +8,17 @@ import pytest
 
 from flows.runtime.tables import check
 from schemas.errors import SourceError
-from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS, SCORES
+from schemas.tables.metrics import METRICS, SCORES
 from schemas.tables.people import ASPECTS, PENALTIES, RATINGS, REVIEW_NOTES
 from tasks.domains.rules import rules_of
+from tasks.papers.printed import items
+from tasks.papers.reproduction import PUBLISHED, compared
 from tasks.people.rating_agreement import (
     evaluator_files,
     mean_rows,
     model_rows,
+    published_ratings,
     read_evaluators,
-    reproduction_rows,
     review_metrics,
     review_scores,
 )
@@ -27,7 +29,6 @@ from tests.support.review import PRACTISED, REVIEW, RUBRIC, drawn, prompts
 from tests.support.sources import needs_sources, sources_folder
 
 FORM = RatingForm(drawn(), REVIEW.raters)
-PUBLISHED = "tasks/reproduction/published/simsum_table4_expert.csv"
 
 
 def _returned(rater: str = "rater_1", signature: str = "") -> dict:
@@ -72,10 +73,6 @@ def test_practice_notes_come_first_are_checked_and_are_not_counted():
     wrong = file | {"notes": [note | {"ratings": {}} for note in file["notes"]]}
     with pytest.raises(SourceError, match=f"note {practice}: realism_history is missing"):
         form.ratings({"a.json": json.dumps(wrong)})
-
-
-def test_practice_notes_are_drawn_from_the_notes_that_are_left() -> None:
-    assert not drawn(review=REVIEW.model_copy(update={"practice": 1}))["practice"].any()
 
 
 def test_raters_see_the_notes_in_different_but_reproducible_orders():
@@ -174,17 +171,17 @@ def test_the_metric_table_counts_penalties_by_part_and_needs_no_people():
 
 @needs_sources
 def test_table_4_the_six_alphas_and_the_46_penalties_come_out_to_the_printed_digit():
-    ratings = read_evaluators(evaluator_files(sources_folder()))
-    rows = check(reproduction_rows(pd.read_csv(PUBLISHED), ratings), REPRODUCTION_ROWS, "rows")
+    ratings = check(published_ratings(read_evaluators(evaluator_files(sources_folder())), seed=7), METRICS, "metrics")
+    names, tables = ("Table 4", "Appendix E.2.2", "Appendix E.2.1"), {"published/expert_ratings": ratings}
+    rows = [row for name in names for row in compared(items()["simsum", name], tables, PUBLISHED)]
     assert len(rows) == 6 * 3 + 1
-    assert set(zip(rows["column"] == "penalties", rows["tolerance"], strict=True)) == {(True, 0.0), (False, 0.005)}
-    digits = {"mean": 2, "std": 2, "krippendorff_alpha_ordinal": 2, "penalties": 0}
-    for row in rows.itertuples():
-        assert round(row.reproduced, digits[row.column]) == row.published, row
+    assert {(row["column"] == "penalties", row["tolerance"]) for row in rows} == {(True, 0.0), (False, 0.005)}
+    for row in rows:
+        assert round(row["reproduced"], 0 if row["column"] == "penalties" else 2) == row["published"], row
 
 
 def test_without_the_files_there_are_no_rows():
-    assert check(reproduction_rows(pd.read_csv(PUBLISHED), None), REPRODUCTION_ROWS, "rows").empty
+    assert published_ratings(None, seed=7).empty
     assert evaluator_files(None) == []
 
 

@@ -1,6 +1,7 @@
 """Stages run in an order that dvc.yaml allows; a failure holds up those that depend on it, and no other."""
 
 import sqlite3
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -116,9 +117,17 @@ def test_a_stage_that_was_killed_is_run_once_more(pipeline: Path, times: int, ou
     assert begun()[:2] == ["a3", "a3"]
 
 
-def test_stages_that_need_not_run_are_not_waited_for(pipeline: Path) -> None:
-    assert rebuild(pipeline, ["a3", "joined"], at_once=2) == Unfinished()
-    assert Path("log").read_text().splitlines() == ["begin a3", "end a3", "begin joined", "end joined"]
+def test_a_killed_stage_gets_its_last_outputs_back(pipeline: Path) -> None:
+    """DVC deletes them before it runs the stage, and the stage, which restores them when it fails, is gone."""
+    kept = Path("data/a3")
+    kept.parent.mkdir()
+    kept.write_text("last")
+    for command in (["init", "-q"], ["add", "data"], ["-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "x"]):
+        subprocess.run(["git", *command], check=True)
+    kept.unlink()
+    Path("killed").write_text("a3\n" * 2)
+    assert rebuild(pipeline, ["a3"], at_once=1) == Unfinished(["a3"])
+    assert kept.read_text() == "last"
 
 
 def test_the_end_names_the_command_that_resumes(

@@ -10,7 +10,7 @@ import pytest
 
 from flows.rebuild.live import StageLines
 from flows.repository.processes import start_group
-from tasks.progress import CALL, CHUNK, FOLDER, Count, Line, clock, progress, read_counts
+from tasks.progress import FOLDER, Count, Line, progress, read_counts
 from tests.support.imports import ROOT
 from tests.support.terminal import drawn, screen
 
@@ -119,12 +119,6 @@ def test_a_line_says_what_is_known() -> None:
         assert line.counts() == "10 of 40 calls"
 
 
-def test_work_of_no_units_shows_only_what_is_counted_within_it() -> None:
-    assert Line("evaluate", lambda: [Count("evaluate", CHUNK)]).counts() == ""
-    counts = [Count("evaluate", CHUNK), Count("calls", CALL, 40, 12)]
-    assert Line("evaluate", lambda: counts).counts() == "12 of 40 calls"
-
-
 def test_counts_of_all_processes_of_a_stage_are_read_and_broken_ones_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,7 +142,3 @@ def test_counts_of_all_processes_of_a_stage_are_read_and_broken_ones_are_not(
     monkeypatch.setenv(FOLDER, str(tmp_path / "gone"))
     with progress("write", 3, "call"):
         pass
-
-
-def test_times_are_minutes_and_seconds() -> None:
-    assert [clock(seconds) for seconds in (0, 59.9, 187)] == ["0:00", "0:59", "3:07"]

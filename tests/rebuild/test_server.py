@@ -117,17 +117,6 @@ def test_the_server_of_compose_answers_under_the_name_of_its_service(of_compose:
     assert of_compose.send("GET", "/health", Host="database:4200").status_code == 400
 
 
-def test_a_start_that_takes_long_is_said_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    answers = iter([False, False, False, True])
-    monkeypatch.setattr(server, "_answers", lambda _: next(answers))
-    monkeypatch.setattr(server, "own_server_runs", lambda: True)
-    monkeypatch.setattr(server, "SAID_AFTER_SECONDS", 0.1)
-    assert server._comes_to_answer("http://127.0.0.1:1/api")
-    assert capsys.readouterr().out == "prefect: waiting for its server, up to 300 s on a busy machine\n"
-
-
 def test_a_server_whose_port_is_taken_in_the_meantime_starts_on_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,8 +10,8 @@ from flows.stages.med_omit import JUDGED_ENCOUNTERS, judge_omissions, visits_dra
 from flows.stages.recorded_judge import FILE, STRONG, recorded
 from schemas.tables.evaluation import RECORDED_CLAIMS
 from tasks.llm.recorded import RecordedAsk, read_recorded
-from tasks.measures.doclens.reproduction import ACI_BENCH, OPEN_SYSTEMS, judged_by_rules
-from tasks.measures.med_omit.reproduction import SYSTEMS
+from tasks.measures.doclens.published import ACI_BENCH, OPEN_SYSTEMS, judged_by_rules
+from tasks.measures.med_omit.correlations import SYSTEMS
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import SOURCE, Document
 from tests.support.sources import needs_sources, sources_folder

@@ -78,14 +78,6 @@ def test_at_most_thirty_measures_are_shown_by_p() -> None:
     assert figure.index("m01") < figure.index("m30"), "drawn from the bottom, so the smallest p is at the top"
 
 
-def test_the_figure_has_changed_measures_in_red_and_the_others_in_grey() -> None:
-    grey = MEASURES.head(1).assign(metric="same", changed=False, p=0.5)
-    page = render_comparison(Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), pd.concat([MEASURES.head(1), grey])))
-    figure = page.split("<svg")[1].split("</svg>")[0]
-    assert "#b3261e" in figure and "#5d6b7a" in figure
-    assert render_comparison(Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), MEASURES.tail(1))).count("<svg") == 0
-
-
 def test_samples_of_other_records_are_said_to_be_independent() -> None:
     split = MEASURES.assign(note="compared as independent samples: 2 of 60 records pair")
     page = render_comparison(Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), split))

@@ -82,15 +82,6 @@ def test_a_tree_is_drawn_without_crossings_and_symmetric() -> None:
         assert row == sorted(row, key=x.__getitem__)
 
 
-def test_long_edges_are_straight_and_share_a_dummy_to_the_same_reader() -> None:
-    chain = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "f")]
-    layout = layered(nx.DiGraph([*chain, ("a", "p"), ("p", "f"), ("a", "q"), ("q", "f")]))
-    first, second = (layout.paths[start, "f"] for start in ("p", "q"))
-    assert first[1:] == second[1:] and len(first) == 5
-    passing = [layout.x[node] for node in first[1:-1]]
-    assert max(passing) - min(passing) < 0.2 < abs(passing[0] - layout.x["p"])
-
-
 def test_crossed_edges_are_exchanged_over_several_rows() -> None:
     graph = nx.DiGraph([("a", "n"), ("b", "m"), ("n", "x"), ("m", "y"), ("a", "o"), ("o", "z")])
     layout = layered(graph)

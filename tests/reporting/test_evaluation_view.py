@@ -5,6 +5,8 @@ import re
 import pandas as pd
 import pytest
 
+from tasks.measures.declared import Unit
+from tasks.measures.described import OF_OUTPUTS
 from tasks.reporting.evaluation_page import ShownDocument, document_data, render_evaluation
 from tests.support.fact_verdicts import facts_judged
 from tests.support.report_page import metric_table
@@ -31,7 +33,15 @@ GROUNDED = pd.DataFrame(
     columns=["system", "text", "verdict", "item", "reason"],
 )
 FACTS = facts_judged(
-    {"fact": fact, "text": text, "category": category, "weight": weight, "supports": ["x"], "omitted": omitted}
+    {
+        "document": "d",
+        "fact": fact,
+        "text": text,
+        "category": category,
+        "weight": weight,
+        "supports": ["x"],
+        "omitted": omitted,
+    }
     for fact, text, category, weight, omitted in [
         ("F0", "Coughs.", "other", 0.9, {"a": False, "b": True}),
         ("F1", "Smokes.", "critical", 0.12345, {"a": True}),
@@ -46,13 +56,14 @@ ANSWERS = pd.DataFrame(
         ("q1", "qa_multiple_choice", "b", "", None),
     ],
     columns=["unit", "metric", "system", "text", "value"],
-).assign(wording="Cough?", choices='["no", "yes"]', answer="B")
+).assign(document="d")
+QUESTIONS = pd.DataFrame({"question": ["q1"], "wording": ["Cough?"], "choices": ['["no", "yes"]'], "answer": ["B"]})
 OUTPUT = "Dry cough. No fever."
 
 
 def shown(reference: str | None = "Fever denied. Well.", citing: tuple[str, ...] = ("b",)) -> dict:
     document = ShownDocument("d", ["unit"], reference, {"b": OUTPUT})
-    return document_data(document, ["a", "b"], citing, CLAIMS, GROUNDED, FACTS, ANSWERS)
+    return document_data(document, ["a", "b"], citing, CLAIMS, GROUNDED)
 
 
 def test_claims_are_shown_at_their_sentence_in_the_order_of_the_text() -> None:
@@ -87,19 +98,36 @@ def test_a_system_without_text_is_absent_and_one_that_does_not_cite_has_no_citat
     assert data["reference"] is None and data["source"] == ["unit"]
 
 
+def units(table: str, tables: dict[str, pd.DataFrame]) -> list[tuple]:
+    (panel,) = [one.panel for one in OF_OUTPUTS if one.table == table and one.panel is not None]
+    return [(one.system, one.text, one.verdict, one.section, one.note, one.weight) for one in panel.units(tables)]
+
+
 def test_facts_are_shown_by_importance_and_weight() -> None:
-    facts = shown()["facts"]
-    assert [fact["text"] for fact in facts] == ["Fever.", "Smokes.", "Coughs.", "Old."]
-    assert [fact["weight"] for fact in facts] == [0.5, 0.123, 0.9, None]
-    assert facts[2]["omitted"] == {0: 0, 1: 1} and facts[3]["omitted"] == {0: None}
-    assert facts[3]["category"] is None and facts[3]["supports"] == ["x"]
+    assert units("facts", {"facts": FACTS}) == [
+        ("a", "Fever.", 1, "critical", "supports x", 0.5),
+        ("a", "Smokes.", 0, "critical", "supports x", 0.123),
+        ("a", "Coughs.", 1, "other", "supports x", 0.9),
+        ("b", "Coughs.", 0, "other", "supports x", 0.9),
+        ("a", "Old.", None, "", "supports x", None),
+    ]
 
 
 def test_an_answer_accepted_by_most_takes_is_right() -> None:
-    free, choice = shown()["questions"]
-    assert (free["text"], free["right"], free["form"]) == ("Cough?", "yes", "free text")
-    assert free["answers"] == {-1: ["Yes.", 1, 1.0], 1: ["No.", 0, 0.5]}
-    assert choice["answers"] == {1: [None, None, None]} and choice["form"] == "multiple choice"
+    assert units("answers", {"answers": ANSWERS, "questions": QUESTIONS}) == [
+        ("b", "Cough?", 0, "free text", "answer: No.; right: yes (free text)", None),
+        ("b", "Cough?", None, "multiple choice", "no answer; right: yes (multiple choice)", None),
+    ]
+    refused = ANSWERS.assign(value=ANSWERS["value"].mask(ANSWERS["system"] == "(source)", 0.0))
+    note = units("answers", {"answers": refused, "questions": QUESTIONS})[0][4]
+    assert note.endswith("(free text, wrong from the source as well)")
+
+
+def test_units_of_a_document_are_in_its_data_by_panel_and_system() -> None:
+    document = ShownDocument("d", ["unit"], None, {"b": OUTPUT})
+    (fact,) = [Unit("d", "b", "Coughs.", 0, "other", "said", 0.5)]
+    found = document_data(document, ["a", "b"], [], CLAIMS, GROUNDED, units=[[fact], []])
+    assert found["units"] == [[[1, "Coughs.", 0, "other", "said", 0.5]], []]
 
 
 COMPARISON = {

@@ -117,13 +117,6 @@ def test_a_forest_needs_two_to_thirty_rows() -> None:
     assert [drawn(rows) for rows in (1, 2, 30, 31)] == [False, True, True, False]
 
 
-def test_shares_are_labelled_in_percent() -> None:
-    table = metric_table({"metric": "recall", "value": 0.5}, {"metric": "recall", "item": "b", "value": 0.7})
-    figure = forest("recall", percent=True)(table)
-    assert figure is not None and figure.axes[0].get_xlabel() == "recall, 95% interval"
-    assert figure.axes[0].xaxis.get_major_formatter()(0.5) == "50.0%"
-
-
 def test_printed_and_reproduced_values_are_drawn_by_basis_and_verdict() -> None:
     rows = reproduction_rows(
         {"published": 0.5, "reproduced": 0.5},
@@ -148,13 +141,6 @@ def test_equal_tables_give_equal_bytes_and_an_unknown_table_no_figure() -> None:
     assert COLOURS[0] in first[0]["svg"] and "Fig. 10" in first[0]["caption"]
     assert draw_all("unknown", TEXT) == []
     assert svg(embedding_types(TEXT)) == first[0]["svg"]  # type: ignore[arg-type]
-
-
-def test_a_bin_at_zero_or_one_is_not_cut() -> None:
-    row = ("BN-tab", "all", "cough", "yes", 0, 0.0, 1.0, 30)
-    figure = reliability(pd.DataFrame([row], columns=BINS))
-    (left, right), (bottom, top) = figure.axes[0].get_xlim(), figure.axes[0].get_ylim()
-    assert (left, right) == (bottom, top) == pytest.approx((-0.05, 1.05))
 
 
 def test_an_interval_that_ends_at_zero_has_no_line_at_zero() -> None:

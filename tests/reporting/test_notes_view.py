@@ -20,22 +20,9 @@ def test_segments_join_to_the_note() -> None:
     ]
 
 
-def test_a_segment_knows_what_its_spans_assert() -> None:
-    marked = spans((0, 8, "cough"), (3, 8, "fever")).assign(assertion=["absent", "present"])
-    assert segments("No cough", marked) == [
-        ("No ", [("cough", "absent")]),
-        ("cough", [("cough", "absent"), ("fever", "present")]),
-    ]
-
-
 def test_spans_that_touch_or_repeat_stay_apart_and_count_once() -> None:
     cut = segments("ab", spans((0, 1, "cough"), (1, 2, "pain"), (0, 1, "cough")))
     assert cut == [("a", [("cough", "")]), ("b", [("pain", "")])]
-
-
-def test_a_note_without_spans_is_one_segment_and_an_empty_note_none() -> None:
-    assert segments("Well.", spans()) == [("Well.", [])]
-    assert segments("", spans()) == []
 
 
 def test_chosen_records_hold_every_kind_in_its_share() -> None:

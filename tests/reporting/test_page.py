@@ -7,16 +7,7 @@ import pandas as pd
 import pytest
 
 from flows.stages.report import tables_in
-from tasks.reporting.page import (
-    captions,
-    in_order,
-    key_figures,
-    metric_section,
-    provenance_rows,
-    script_json,
-    stage_targets,
-    tiles,
-)
+from tasks.reporting.page import captions, in_order, key_figures, metric_section, script_json, stage_targets, tiles
 from tests.support.imports import ROOT
 from tests.support.report_page import metric_table, page_of, reproduction_rows, shown_note
 
@@ -28,14 +19,7 @@ def test_every_committed_metric_table_is_shown_with_a_caption_and_a_group(folder
     tables, not_shown = tables_in(ROOT / folder)
     assert not_shown == []
     missing = {path.stem for path in tables} - set(captions())
-    assert not missing, f"add to tasks/reporting/templates/captions.yaml: {sorted(missing)}"
-
-
-def test_a_caption_has_group_title_and_text() -> None:
-    needed = {"group", "title", "caption"}
-    assert all(
-        needed <= set(entry) <= needed | {"metrics", "percent", "without_people"} for entry in captions().values()
-    )
+    assert not missing, f"add to the report.yaml of the measure or to captions.yaml: {sorted(missing)}"
 
 
 def test_no_two_tables_have_the_same_title() -> None:
@@ -85,11 +69,6 @@ def test_the_simulator_banner_is_shown_only_if_the_simulator_was_used() -> None:
     assert "Rules, not a language model" not in page_of([shown_note()], simulator_roles=[])
 
 
-def test_a_page_without_tables_notes_or_graph_is_rendered() -> None:
-    page = page_of([], {}, dag="", reproduction=[])
-    assert "Provenance" in page
-
-
 def test_key_figures_are_table_rows_and_absent_ones_are_skipped() -> None:
     table = metric_table({"metric": "claim_recall", "value": 0.7649, "low": 0.7488, "high": 0.7807, "n": 200})
     (figure,) = key_figures({"doclens": table})
@@ -116,12 +95,6 @@ def test_a_stage_leads_to_its_own_table() -> None:
     assert stage_targets(stages, [section]) == {}
 
 
-@pytest.mark.parametrize("value", [0.0, 0.9])
-def test_a_page_is_the_same_bytes_each_time(value: float) -> None:
-    table = metric_table(*({"metric": "claim_recall", "item": f"i{n}", "value": value} for n in range(3)))
-    assert page_of([shown_note()], {"doclens": table}) == page_of([shown_note()], {"doclens": table})
-
-
 def test_the_overview_counts_rewritten_notes_and_reproduced_values_by_basis() -> None:
     rows = reproduction_rows(
         {}, {"row": "b", "verdict": "fail"}, {"row": "c", "basis": "stand-in: m", "verdict": "fail"}
@@ -134,19 +107,6 @@ def test_the_overview_counts_rewritten_notes_and_reproduced_values_by_basis() ->
     assert shown["of them rewritten after a check"] == "2", "those after the first attempt"
     assert shown["kept that did not pass the check"] == "1"
     assert not any("printed figures" in tile["label"] for tile in tiles(notes, notes, notes, rows.iloc[:0]))
-
-
-def test_provenance_has_one_row_per_role() -> None:
-    identity = {"endpoint": "https://x/v1", "asked": "gpt-4o", "answered": "gpt-4o-2024-05-13", "owner": "acme"}
-    files = [json.dumps({"role": "judge", "identity": identity, "epoch": 0})]
-    assert provenance_rows(files) == [
-        {
-            "role": "judge",
-            "endpoint": "https://x/v1",
-            "model": "gpt-4o-2024-05-13",
-            "identity": "asked gpt-4o; owner acme",
-        }
-    ]
 
 
 def test_a_key_figure_without_interval_or_records_is_exact() -> None:

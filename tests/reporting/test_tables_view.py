@@ -73,11 +73,6 @@ def test_an_unavailable_metric_is_listed_with_its_requirement() -> None:
     assert [m["name"] for block in view["blocks"] for m in block["metrics"]] == ["bleu"]
 
 
-def test_an_empty_metric_table_has_no_blocks() -> None:
-    view = metric_view(metric_table({"metric": "bleu"}).iloc[:0], {})
-    assert (view["blocks"], view["rows"], view["unscored"]) == ([], 0, 0)
-
-
 def test_a_printed_table_becomes_a_matrix_with_verdicts() -> None:
     rows = reproduction_rows(
         {"column": "cough", "published": 0.5, "reproduced": 0.5012},

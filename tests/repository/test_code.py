@@ -184,12 +184,13 @@ def test_modules_that_are_imported_in_functions_or_by_name_are_reached(tmp_path:
         tmp_path,
         __init__="",
         a="def f():\n    from tasks.b import g\n",
-        b="from importlib import import_module\nHANDLERS = {'x': 'c:run'}\n",
+        b="from importlib import import_module\nHANDLERS = {'x': 'c:run', 'y': 'tasks.room*'}\n",
         c="import tasks.d\nfrom tasks import e\n",
         d="",
         e="",
         f="import tasks.a",
+        room1="",
     )
-    assert {*found.reached([("tasks.a", None)])} == {"tasks", *(f"tasks.{name}" for name in "abcde")}
+    assert {*found.reached([("tasks.a", None)])} == {"tasks", *(f"tasks.{name}" for name in [*"abcde", "room1"])}
     assert "tasks.c" not in found.reached([("tasks.a", None)], by_name=False)
     assert "tasks.b" not in found.reached([("tasks.a", None)], {"tasks.b"})

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from flows.rebuild.flow_run import artifact_key, artifact_rows
 from flows.repository.kept_runs import find_run, keep_run, used_keys
 from flows.repository.params import load_params
 from flows.repository.pipeline import StageFiles
@@ -81,18 +80,3 @@ def test_a_returned_file_of_older_notes_is_skipped_with_a_message(
     stage = Stage(StageFiles("review", {"review_returned": tmp_path}, {}), load_params())
     assert list(stage.returned("review_returned", "new")) == ["a.json", "c.json"]  # reading c names what is wrong
     assert "b.json was filled in for form old, the current one is new: skipped" in capsys.readouterr().err
-
-
-def test_artifact_keys_are_lowercase_letters_digits_and_dashes() -> None:
-    assert [artifact_key(name) for name in ("med_omit", "evaluate@My_notes")] == ["med-omit", "evaluate-my-notes"]
-
-
-def test_a_stages_artifact_has_rows_calls_cost_and_time() -> None:
-    assert {row["quantity"]: row["value"] for row in artifact_rows(RUN)} == {
-        "rows of notes": "1,000",
-        "unscored rows": "3",
-        "calls": "200",
-        "prompt + completion tokens": "9,000 + 800",
-        "dollars": "0.2500",
-        "seconds": "12.5",
-    }

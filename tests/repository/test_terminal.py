@@ -1,23 +1,13 @@
 """Tables and sentences fit the width of a terminal, and are whole lines where there is none."""
 
 import re
-import subprocess
-import sys
 
-import pytest
-
-from flows.repository.terminal import fitted, terminal_width
+from flows.repository.terminal import fitted
 from flows.runtime.costs import Line, table
 from tasks.llm.costs import Estimate
-from tests.support.imports import ROOT
-from tests.support.terminal import drawn, screen
 
 COUNTED = Estimate("judge", 12345, 9876543, 456789)
 LINES = [Line(name, COUNTED, 12.5, "from prompts", 1000, 99999, "vignette-judge", True) for name in "abc"]
-ESTIMATE = """
-from flows.commands.parser import run
-assert run(["trial", "--estimate"]) == 0
-"""
 
 
 def numbers(text: str) -> list[str]:
@@ -40,18 +30,3 @@ def test_lines_are_broken_between_words_and_further_ones_indented() -> None:
     assert fitted(text, 11, indent=1) == "  one two\n three\nfour"
     assert fitted("by -0.5 [-0.9, +0.1], p 0.02", 20) == "by -0.5\n  [-0.9, +0.1], p\n  0.02"
     assert fitted("see /a/long-path/that/stays", 10) == "see\n  /a/long-path/that/stays"
-
-
-@pytest.mark.parametrize("columns", [80, 160])
-def test_estimates_fit_the_terminal(columns: int) -> None:
-    lines = drawn(screen(ESTIMATE, columns))
-    assert max(map(len, lines)) <= columns
-    (head,) = [line for line in lines if "tokens in" in line]
-    assert head.startswith("stage") == (columns == 160)
-
-
-def test_without_a_terminal_each_stage_is_one_line() -> None:
-    assert terminal_width() is None
-    done = subprocess.run([sys.executable, "-c", ESTIMATE], cwd=ROOT, capture_output=True, text=True, check=True)
-    (write,) = [line for line in done.stdout.splitlines() if re.match(r"write +writer", line)]
-    assert len(numbers(write)) >= 7 and "\x1b" not in done.stdout

@@ -11,10 +11,9 @@ import pytest
 from flows.commands.stage import _task_runner
 from flows.repository.params import COLLECT
 from flows.repository.pipeline import StageFiles
-from flows.runtime import dask_chunks
 from flows.runtime import stage as stage_module
-from flows.runtime.chunks import CHUNKS_AT_ONCE, Frames, cut, join
-from flows.runtime.dask_chunks import chunk_folder, read_frames, remove_folder, write_frames
+from flows.runtime.chunks import CHUNKS_AT_ONCE, Frames, cut
+from flows.runtime.dask_chunks import read_frames, remove_folder, write_frames
 from flows.runtime.stage import Stage
 from schemas.errors import StoreError
 from tests.support.params import shipped
@@ -27,18 +26,6 @@ def test_tables_are_cut_by_the_same_records() -> None:
     assert sorted(first["notes"]["record"]) == [0, 2]
     assert list(first["spans"]["start"]) == [1, 5]
     assert list(second["notes"]["note"]) == ["e"]
-
-
-def test_no_rows_still_make_one_chunk_with_the_columns() -> None:
-    (only,) = cut({"notes": pd.DataFrame({"record": pd.Series([], dtype="int64")})}, "record", 5)
-    assert list(only["notes"].columns) == ["record"]
-
-
-def test_an_empty_part_does_not_change_column_types() -> None:
-    empty = pd.DataFrame({"record": pd.Series([], dtype="object")})
-    joined = join([{"spans": empty}, {"spans": pd.DataFrame({"record": [3]})}])
-    assert joined["spans"]["record"].tolist() == [3]
-    assert joined["spans"]["record"].dtype == "int64"
 
 
 @pytest.mark.parametrize("dask", [None, "local"])
@@ -80,9 +67,3 @@ def test_an_unusable_folder_is_named(url: str) -> None:
     with pytest.raises(StoreError, match=r"runtime\.chunks_url") as raised:
         write_frames(url, {"notes": pd.DataFrame({"record": [1]})})
     assert url in str(raised.value)
-
-
-def test_clones_on_other_machines_use_other_folders(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = chunk_folder("s3://bucket/chunks", "write")
-    monkeypatch.setattr(dask_chunks.socket, "gethostname", lambda: "another")
-    assert here != chunk_folder("s3://bucket/chunks", "write")

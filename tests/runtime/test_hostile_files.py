@@ -210,7 +210,7 @@ FILES = {
     "CSV of many cells": Case(
         "d.csv", ",".join(map(str, range(9_999))) + "\n" + ("," * 9_998 + "\n") * 501, "more than 5,000,000 values"
     ),
-    "CSV of many columns": Case("d.csv", ",".join(f"c{n}" for n in range(300_000)) + "\n" + "," * 9, "found 10 cells"),
+    "CSV of many columns": Case("d.csv", ",".join(f"c{n}" for n in range(300_000)) + "\n1" + "," * 9, "found 10 cells"),
     "CSV with a quote that does not end": Case("d.csv", 'id,source\na,"' + "x" * 1_000_000, "not CSV"),
     "CSV with a column twice": Case("d.csv", f"id,{ESC},{ESC}\n", r"column \\x1b"),
     "a null character": Case("d.jsonl", row(source="a\x00b"), "holds a null character"),

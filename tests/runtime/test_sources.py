@@ -10,15 +10,7 @@ import pytest
 from flows.commands.repro import PUBLISHED, record_all_sources, source_readers
 from flows.repository.params import load_params
 from flows.repository.pipeline import stage_files
-from flows.runtime.sources import (
-    VARIABLE,
-    SourceFolder,
-    declared_sources,
-    fingerprint_file,
-    read_hashes,
-    record_sources,
-    sources_folder,
-)
+from flows.runtime.sources import VARIABLE, SourceFolder, declared_sources, read_hashes, record_sources, sources_folder
 from flows.runtime.stage import Stage
 from flows.stages import span_review
 from schemas.errors import SourceError
@@ -126,9 +118,3 @@ def test_declared_files_are_reached_in_one_step_or_folder_by_folder(folder: Path
     for name in ("a.csv", "simsum/c.csv", "../data/a.csv"):
         with pytest.raises(SourceError, match="add it to reads"):
             restricted / name
-
-
-def test_the_committed_fingerprints_name_declared_files() -> None:
-    params = load_params(ROOT / "params.yaml")
-    recorded = {file.stem: set(read_hashes(file)) for file in (ROOT / fingerprint_file("x").parent).glob("*.json")}
-    assert all(names <= set(declared_sources(stage, params)) for stage, names in recorded.items())

@@ -13,7 +13,7 @@ from tasks.domains.rules import load_rules
 from tasks.llm.calls import Call
 from tasks.spans.annotation import CorrectReply, ExtractReply, MapReply, annotate_spans
 from tests.support.records import records_of
-from tests.support.scripted import DirectAsk, Said, ScriptedAsk
+from tests.support.scripted import Said, ScriptedAsk
 
 NOTE = "**History**\nNo cough. Some fever, and pain on breathing. No cough.\n\n**Physical Examination**\nAfebrile."
 COMPACT = "**Hx**\nø cough. Low fever, pain w/ resp.\n\n**PE**\nAfebr."
@@ -98,14 +98,6 @@ def test_the_second_question_is_put_in_the_conversation_of_the_first_and_only_ta
     assert json.loads(second.messages[2].content)["pairs"][0] == {"phrase": "No cough", "match": "ø cough"}
 
 
-def test_the_facts_name_every_symptom_and_its_value():
-    _, _, ask = annotate({"extract": phrases()})
-    facts = re.findall(r"^- (.*: .*)$", ask.calls[0].messages[-1].content, re.MULTILINE)
-    assert sorted(facts) == sorted(
-        ["dyspnea: no", "cough: no", "respiratory pain: yes", "fever: low", "nasal symptoms: no"]
-    )
-
-
 def test_a_phrase_that_is_not_verbatim_is_corrected():
     spans, unscored, ask = annotate(
         {
@@ -162,24 +154,3 @@ def test_a_phrase_that_the_reply_passes_over_is_unscored():
         {"extract": phrases(("fever", "Afebrile")), "map": pairs({"Other": "x"}), "check": pairs({})}
     )
     assert len(spans) == 1 and unscored["reason"].tolist() == ["the reply passes the phrase over"]
-
-
-def test_the_embedded_rules_annotate_a_note_of_both_versions():
-    note = (
-        "**History**\nThe patient reports a dry cough for five days. There is no fever.\n\n"
-        "**Physical Examination**\nLungs are clear. Temperature is 36.8°C."
-    )
-    compact = "**History**\nDry cough x 5 d. No fever.\n\n**Physical Examination**\nLungs clear. T 36.8°C."
-    spans, unscored = asyncio.run(
-        annotate_spans(
-            records_of({"cough": "yes"}),
-            pd.DataFrame({"record": [0], "note": [note]}),
-            pd.DataFrame({"record": [0], "compact": [compact]}),
-            load_rules(),
-            DirectAsk("vignette-annotator"),
-            max_corrections=1,
-        )
-    )
-    found = {(row["version"], row["symptom"]) for row in spans.to_dict("records")}
-    assert {("normal", "cough"), ("normal", "fever"), ("compact", "cough"), ("compact", "fever")} <= found
-    assert unscored.empty

@@ -5,22 +5,21 @@ import pandas as pd
 import pytest
 
 from schemas.errors import SourceError
-from schemas.tables.metrics import METRICS, REPRODUCTION_ROWS
+from schemas.tables.metrics import METRICS
 from tasks.domains.rules import load_rules
-from tasks.reproduction.published import judge, load_published
+from tasks.papers.printed import items
+from tasks.papers.reproduction import PUBLISHED, compared, verdict_of
 from tasks.spans.annotation import spans_table
 from tasks.spans.statistics import (
     all_statistics,
     precision,
-    quality_rows,
     read_counts,
     recall,
     span_quality,
     span_statistics,
-    statistics_rows,
 )
 from tests.support.records import records_of, span_row
-from tests.support.sources import needs_sources, real_notes, sources_folder
+from tests.support.sources import needs_sources, sources_folder
 
 SYMPTOMS = list(load_rules().symptoms)
 
@@ -43,12 +42,6 @@ SPANS = spans_table(
 )
 METRIC_ROWS = span_statistics(SPANS, RECORDS, "normal", seed=7, system="spans", provenance="test")
 VALUES = METRIC_ROWS.set_index(["item", "metric"])["value"]
-
-
-def test_the_rows_fit_the_metric_schema_with_their_counts():
-    METRICS.validate(METRIC_ROWS)
-    bounded = METRIC_ROWS.dropna(subset=["value", "low"])
-    assert ((bounded["low"] <= bounded["value"] + 1e-9) & (bounded["value"] <= bounded["high"] + 1e-9)).all()
 
 
 def test_table_3a_by_hand():
@@ -89,23 +82,15 @@ def test_each_version_is_counted_over_the_records_that_have_it():
     assert set(rows.loc[rows["condition"] == "normal", "unscored"]) == {1}
 
 
-def test_no_notes_give_no_figures():
-    rows = span_statistics(SPANS, RECORDS.head(0), "normal", seed=7, system="spans", provenance="test")
-    assert rows["value"].isna().all()
-
-
 BOTH = pd.concat([METRIC_ROWS, METRIC_ROWS.assign(condition="compact")])
-TABLES = load_published("simsum_table3a_spans"), load_published("simsum_table3b_mentions")
 
 
-def test_reproduction_rows_cover_every_cell_of_table_3():
-    rows = REPRODUCTION_ROWS.validate(statistics_rows(BOTH, *TABLES))
-    assert len(rows) == 2 * sum(map(len, TABLES)) + 2  # and the notes without spans of both versions
-    assert set(rows["basis"]) == {"recomputed"} and rows["note"].notna().sum() == 1  # the misprint
-
-
-def test_shares_are_compared_in_percent_and_to_half_of_the_last_printed_digit():
-    rows = statistics_rows(BOTH, *TABLES).set_index(["row", "column"])
+def test_table_3_is_compared_for_released_spans_in_percent_and_to_half_of_the_last_printed_digit():
+    tables = {"span_statistics": BOTH.assign(provenance="published")}
+    names = ("Table 3a", "Table 3b", "Section 2.3, notes without spans")
+    rows = pd.DataFrame([row for name in names for row in compared(items()["simsum", name], tables)])
+    assert set(rows["basis"]) == {"recomputed"}
+    rows = rows.set_index(["row", "column"])
     shown = rows[["published", "reproduced", "tolerance"]]
     expected = {
         ("Total % of spans", "cough, normal"): (24.9, 60, 0.05),
@@ -118,6 +103,7 @@ def test_shares_are_compared_in_percent_and_to_half_of_the_last_printed_digit():
     for key, figures in expected.items():
         assert shown.loc[key].tolist() == pytest.approx(figures), key
     assert rows.index[rows["note"].notna()].tolist() == [("% of spans in hist", "cough, normal")]
+    assert not compared(items()["simsum", "Table 3a"], {"span_statistics": BOTH}), "they are not the released spans"
 
 
 def test_precision_and_recall_count_an_empty_note_as_one():
@@ -129,16 +115,14 @@ def test_precision_and_recall_count_an_empty_note_as_one():
 def test_published_span_quality_to_the_printed_digit():
     metrics = span_quality(read_counts(sources_folder()), seed=7, system="SimSUM", provenance="published")
     METRICS.validate(metrics)
-    rows = judge(quality_rows(metrics, load_published("simsum_span_quality")))
-    assert rows["basis"].tolist() == ["recomputed"] * 4 and rows["verdict"].tolist() == ["pass"] * 4
+    rows = compared(items()["simsum", "Section 2.3, span quality"], {"published/span_quality": metrics}, PUBLISHED)
+    assert [(row["basis"], verdict_of(row)) for row in rows] == [("recomputed", "pass")] * 4
     assert metrics["n"].tolist() == [100] * 4
 
 
 def test_without_the_manual_counts_there_are_no_rows():
     metrics = span_quality(read_counts(None), seed=7, system="SimSUM", provenance="published")
-    rows = quality_rows(metrics, load_published("simsum_span_quality"))
-    REPRODUCTION_ROWS.validate(rows)
-    assert rows.empty
+    assert metrics.empty
 
 
 def test_manual_counts_that_do_not_fit_are_named():
@@ -147,23 +131,3 @@ def test_manual_counts_that_do_not_fit_are_named():
         span_quality(pd.DataFrame(good).drop(columns="compact_missing"), seed=7, system="x", provenance="x")
     with pytest.raises(SourceError, match="normal note: counts do not fit"):
         span_quality(pd.DataFrame({**good, "normal_incorrect": [4]}), seed=7, system="x", provenance="x")
-
-
-@needs_sources
-def test_statistics_of_the_real_notes_lie_near_the_published_ones():
-    """With 50 of the 10,000 notes, the published figures over all symptoms lie within the bootstrap intervals."""
-    names = {name: symptom for symptom, name in load_rules().labels.items()}
-    notes = real_notes()
-    rows = [
-        span(note["record"], names[s["symptom"]], s["text"], "history", version)
-        for note in notes
-        for version in ("normal", "compact")
-        for s in note[f"{version}_spans"]
-    ]
-    values = pd.DataFrame({"record": [n["record"] for n in notes], "cough": "no"})
-    published = {"normal": (4.16, 8.46, 56.71), "compact": (3.90, 5.17, 32.73)}
-    for version, figures in published.items():
-        metrics = span_statistics(spans_table(rows), values, version, seed=7, system="real", provenance="published")
-        found = metrics[metrics["item"] == "all"].set_index("metric")
-        for metric, figure in zip(("spans_per_note", "words_per_span", "chars_per_span"), figures, strict=True):
-            assert found.loc[metric, "low"] <= figure <= found.loc[metric, "high"]

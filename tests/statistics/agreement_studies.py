@@ -11,12 +11,12 @@ from scipy import stats
 
 from tasks.judges import human_scores
 from tasks.measures.note_qa.metrics import effect_rows
-from tasks.reproduction import conclusions
 from tasks.statistics.agreement import Correlation, correlation_interval, kappa_interval
 from tasks.statistics.deviation import deviation_row
 from tasks.statistics.intervals import Interval, difference_interval, mean_interval
 from tasks.statistics.metric_rows import Row, balanced_accuracy, detection_rows
 from tasks.statistics.misclassification import corrected_mean
+from tasks.statistics.printed import rank_correlation_halves
 from tasks.tracking import comparison
 from tasks.tracking.measures import Measure
 from tasks.tracking.pairing import PairedMeasure, pair
@@ -221,7 +221,7 @@ def printed_rank_correlation(draw: Draw, n: int, p: float) -> tuple[float, Inter
     """Spearman's correlation as a paper prints it, without its data."""
     one, other = correlated(draw, n, p)
     rho = float(stats.spearmanr(one, other).statistic)
-    below, above = conclusions._correlation(rho, n)
+    below, above = rank_correlation_halves(rho, n)
     return 6 / np.pi * np.arcsin(p / 2), (rho, rho - below, rho + above)
 
 

@@ -34,13 +34,6 @@ def test_alpha_is_that_of_the_coincidence_matrix_on_random_tables(seed: int) -> 
     assert krippendorff_alpha(values) == pytest.approx(expected, abs=1e-12)
 
 
-def test_alpha_of_many_values_needs_no_table_of_their_pairs() -> None:
-    """The coincidence matrix of 100,000 ratings without ties has 10 billion cells."""
-    truth = np.random.default_rng(1).normal(size=50_000)
-    ratings = truth + np.random.default_rng(2).normal(size=(2, 50_000))
-    assert krippendorff_alpha(ratings) == pytest.approx(0.5, abs=0.03)  # of ranks, a little less than of values
-
-
 def test_a_unit_of_one_rater_says_nothing_on_agreement() -> None:
     two = krippendorff_alpha([[1, 2, 1, 2], [1, 2, 2, 2]])
     assert krippendorff_alpha([[1, 2, 1, 2, 5], [1, 2, 2, 2, MISSING]]) == two

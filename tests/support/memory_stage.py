@@ -62,7 +62,7 @@ class MemoryStage:
     def dep(self, stem: str) -> Path:
         if stem == "network":
             return domain_file("network")
-        return ROOT / "tasks" / "reproduction" / "published" / f"{stem}.csv"
+        return ROOT / "tasks" / "papers" / "printed" / f"{stem}.csv"
 
     def out(self, stem: str) -> Path:
         return self.folder / stem

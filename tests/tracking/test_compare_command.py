@@ -18,7 +18,6 @@ from flows.repository.cache import cached_file
 from schemas.errors import SourceError
 from tasks.measures.evaluation import evaluated
 from tasks.texts.document import Document
-from tasks.tracking.comparison import UNVERIFIED
 from tasks.tracking.lineage import read_lineage
 from tasks.tracking.recording import Recording
 from tests.support.imports import ROOT
@@ -106,14 +105,6 @@ def test_records_of_another_seed_are_not_paired(clone: Path, capsys: pytest.Capt
     assert other["note"] == "compared as independent samples: 0 of 60 records pair" and not other["changed"]
     assert same.isna()["note"] and same["changed"]
     assert "compared as independent samples: 0 of 60 records pair (1 of 1 measures)" in capsys.readouterr().out
-
-
-def test_records_without_content_are_not_paired(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    scores = np.random.default_rng(6).random(RECORDS)
-    a, b = (record(clone, scores + shift, sampled=None) for shift in (0.0, 0.01))
-    (row,) = pd.read_csv(compare_lineages(a, [b], clone, seed=0)[0][0]).to_dict("records")
-    assert row["note"] == f"compared as independent samples: {UNVERIFIED}" and not row["changed"]
-    assert f"warning: compared as independent samples: {UNVERIFIED} (1 of 1 measures)" in capsys.readouterr().out
 
 
 def evaluated_lineage(clone: Path, shift: float, texts: Mapping[str, Sequence[str]]) -> NamedLineage:

@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_ind
 
-from tasks.reporting.comparison_page import Compared, terminal_text
 from tasks.tracking.comparison import DIRECTED, UNDECIDED, compare_all
 from tasks.tracking.contributions import contributions
-from tasks.tracking.differences import cost_table
 from tasks.tracking.measures import Measure, prediction_measures, question_contents, score_measures, unscored_records
 from tasks.tracking.pairing import PairedMeasure, pair, pair_or_split
 from tests.support.cases import each
@@ -76,24 +74,6 @@ def test_equal_lineages_do_not_differ_and_one_training_seed_gives_a_warning() ->
     assert (row["difference"], row["p"], row["changed"]) == (0, 1, False)
     assert row["note"].startswith("one training seed")
     assert compare([pair(scored({1: 0.5}), scored({1: 0.5}))], seed=0)["note"].item() == ""
-
-
-def test_the_same_difference_on_every_record_is_a_change() -> None:
-    a, b = scored(dict.fromkeys(range(20), 0.5)), scored(dict.fromkeys(range(20), 0.6))
-    row = compare([pair(a, b)], seed=0).iloc[0]
-    assert row["changed"]
-    assert row["difference"] == pytest.approx(0.1)
-
-
-def test_the_seed_decides_the_p_values() -> None:
-    pairs = null_pairs(np.random.default_rng(1), "normal", 20, shift=0.5)
-    first, again, other = (compare(pairs, seed=seed, draws=300) for seed in (7, 7, 8))
-    pd.testing.assert_frame_equal(first, again)
-    assert (first["p"] != other["p"]).any()
-
-
-def test_nothing_to_compare_gives_an_empty_table() -> None:
-    assert len(compare([], seed=0)) == 0
 
 
 def test_questions_of_a_record_are_averaged() -> None:
@@ -204,18 +184,6 @@ def family(rng: np.random.Generator, latent: np.ndarray, loss: float = 0.0) -> l
     return measures
 
 
-def compared(rng: np.random.Generator, seed: int, loss: float = 0.0) -> pd.DataFrame:
-    latent = rng.normal(size=(5, 1000))
-    pairs = [pair(a, b) for a, b in zip(family(rng, latent), family(rng, latent, loss), strict=True)]
-    return compare(pairs, seed=seed, draws=400)
-
-
-def test_a_loss_in_one_symptom_is_found_and_named() -> None:
-    rng = np.random.default_rng(12)
-    found = [compared(rng, seed, loss=0.1)["changed"].tolist() for seed in range(8)]
-    assert sum(row[2] for row in found) >= 6
-
-
 def test_a_shift_within_the_noise_of_redraws_is_not_a_change() -> None:
     draw = np.random.default_rng(2)
     a = draw.normal(size=100)
@@ -244,18 +212,6 @@ def test_scores_that_are_all_equal_have_an_interval_with_width(n: int) -> None:
     row = compare([pair(same, same)], seed=0).iloc[0]
     assert row["low"] < -3 / n / 2 and row["high"] == pytest.approx(-row["low"])
     assert np.isnan(row["detectable"]) if n < 8 else row["detectable"] > 0.3
-
-
-@each("n", [20, 50])
-def test_the_detectable_share_of_lost_hits_is_found_in_four_of_five_studies(n: int) -> None:
-    draw, hits = np.random.default_rng(n), np.ones(n)
-    first = scored(dict(enumerate(hits)), [], metric="claim_recall")
-    least = compare([pair(first, first)], seed=0)["detectable"].item()
-    found = []
-    for seed in range(60):
-        other = scored(dict(enumerate(hits * (draw.random(n) >= least))), [], metric="claim_recall")
-        found.append(compare([pair(first, other)], seed=seed, draws=200)["changed"].item())
-    assert 0.65 <= np.mean(found) <= 0.93
 
 
 def test_records_that_neither_lineage_scored_are_counted_and_bounded() -> None:
@@ -378,14 +334,3 @@ def test_the_detectable_difference_has_the_power_that_it_says() -> None:
     values = np.random.default_rng(4).random(20)
     found = compare([pair(scored(dict(enumerate(np.zeros(20)))), scored(dict(enumerate(values))))], seed=1).iloc[0]
     assert found["detectable"] == pytest.approx((2.093 + 0.861) * values.std(ddof=1) / np.sqrt(20), rel=1e-3)
-
-
-def test_figures_are_floats_and_are_shown_where_no_record_failed_and_both_sides_are_zero() -> None:
-    zero = scored(dict.fromkeys(range(10), 0.0))
-    table = compare([pair(zero, zero)], seed=0)
-    figures = ["a", "b", "difference", "low", "high", "p", "bound_low", "bound_high", "detectable"]
-    assert set(table[figures].dtypes) == {np.dtype(float)}
-    none = pd.DataFrame(columns=["kind", "name", "a", "b", "stages"])
-    assert "changed beyond chance (5% family-wise): 0" in terminal_text(
-        Compared("a", "b", none, pd.DataFrame({"stage": []}), cost_table({}, {}), table)
-    )

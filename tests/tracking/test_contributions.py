@@ -9,8 +9,8 @@ from scipy import stats
 
 from tasks.statistics.sign_flips import Differences, adjusted_p, standard_error
 from tasks.tracking.comparison import compare_systems
-from tasks.tracking.contributions import contributions, differences_of
-from tasks.tracking.measures import Measure, score_measures
+from tasks.tracking.contributions import differences_of
+from tasks.tracking.measures import Measure
 from tasks.tracking.pairing import PairedMeasure, pair
 
 
@@ -81,13 +81,6 @@ def test_noise_of_single_seeds_is_left_out_of_independent_samples_too() -> None:
     assert share(np.ones((5, 2)), np.zeros((6, 2))) == 1, "where nothing varies"
 
 
-def test_contributions_to_f1_sum_to_nothing_over_both_lineages() -> None:
-    random, key = np.random.default_rng(2), ("baseline", "neural-text", "normal", "cough", "f1")
-    sides = (random.integers(0, 2, size=(30, 1, 1, 3)).astype(np.float32) for _ in range(2))
-    one, other = contributions(*(Measure(key, np.arange(30), parts) for parts in sides))
-    assert one.mean() + other.mean() == pytest.approx(0, abs=1e-6)
-
-
 def student(values: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """|t| of each row of signs."""
     flipped = signs * values
@@ -134,11 +127,3 @@ def test_the_share_free_of_the_noise_of_seeds_by_hand() -> None:
     of_b = np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 3.0], [4.0, 6.0]])
     assert differences_of(paired(np.zeros((4, 1)), of_b)).share == pytest.approx(1.25 / 1.5)
     assert differences_of(paired(np.zeros((4, 1)), of_b[:, :1])).share == 1
-
-
-def test_an_item_of_its_own_keeps_its_name_and_questions_of_one_record_each_are_merged() -> None:
-    columns = ["record", "system", "condition", "item", "metric", "value"]
-    one = pd.DataFrame([(1, "s", "c", "p1/1", "score", 1.0)], columns=columns)
-    two = pd.concat([one, one.assign(record=2, item="p2/1")])
-    assert [key[3] for key in score_measures(one, "note_qa")] == ["p1/1"]
-    assert [key[3] for key in score_measures(two, "note_qa")] == ["all"]

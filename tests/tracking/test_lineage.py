@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -104,18 +103,6 @@ def test_the_parent_run_holds_what_two_lineages_are_compared_by(store: LineageSt
     assert [file.path for file in client.list_artifacts(run.info.run_id, "report")] == ["report/index.html"]
     assert [found["revision"] for found in store.overview() if found["lineage"] == lineage.id] == ["abc"]
     assert store.content(lineage.id[:8])["stages"]["sample"]["outs"] == {"data/sample/records.parquet": "r1"}
-
-
-def test_a_renamed_lineage_is_described_by_its_new_revision_and_a_model_name_cannot_format_it(
-    store: LineageStore, tmp_path: Path
-) -> None:
-    lineage = read_lineage(changed(d1="d4"))
-    store.write(lineage, replace(recording(tmp_path), models={"judge": "a`\n# b"}))
-    store.rename(lineage.id, "def5678 a/b", {"git.revision": "def", "git.dirty": "false"})
-    run = store.find(lineage.id)
-    assert run is not None and run.info.run_name == "def5678 a/b"
-    described = f"Lineage `{lineage.id}` of revision `def`.\n\nModels:\n\n- judge: `a' # b`"
-    assert run.data.tags["mlflow.note.content"] == described
 
 
 def test_a_stage_run_holds_its_headline_figures_measurements_and_inputs(store: LineageStore, tmp_path: Path) -> None:

@@ -81,14 +81,3 @@ def test_claims_tell_all_facts_of_a_patient_apart_and_denials_are_none_of_them(d
         statements = {worder.statement(fact, patient) for fact in facts}
         assert len(claims) == len(statements) == len({fact.key for fact in facts}) == len(facts)
         assert not {worder.denial(fact, patient) for fact in facts} & statements
-
-
-def test_a_trait_is_stated_and_denied_in_its_own_words_and_abbreviations_keep_their_capitals() -> None:
-    worder = worder_of("respiratory")
-    smoking, copd = Fact("trait", "smoking", 0), Fact("trait", "COPD", 0)
-    assert worder.claim(smoking, 0) == "The patient smokes."
-    assert worder.statement(smoking, 0) == "Known condition: smoking."
-    assert worder.denial(smoking, 0) == "The patient does not smoke."
-    assert worder.claim(copd, 0) == "The patient has COPD."
-    assert worder.statement(copd, 0) == "Known condition: COPD."
-    assert worder.denial(copd, 0) == "The patient does not have COPD."

@@ -52,13 +52,6 @@ def test_a_prompt_asks_for_each_symptom_that_is_or_was_present_and_states_what_w
     assert checked > 50
 
 
-def test_prompts_of_one_patient_do_not_depend_on_the_others() -> None:
-    visits, worder = random_visits("respiratory", 12), worder_of("respiratory")
-    alone = visit_prompts(visits[visits["patient"] == 5], worder, 7)
-    whole = visit_prompts(visits, worder, 7)
-    pd.testing.assert_frame_equal(alone, whole[whole["patient"] == 5].reset_index(drop=True))
-
-
 @pytest.mark.parametrize("domain", domain_names())
 def test_the_simulators_notes_of_visits_are_dated_and_almost_all_consistent(domain: str) -> None:
     with in_domain(domain):

@@ -11,7 +11,6 @@ import pytest
 
 from flows.commands import watch
 from flows.rebuild import server
-from schemas.errors import VignetteError
 
 
 class Polling:
@@ -47,15 +46,6 @@ def test_a_slow_server_is_waited_for_and_a_dead_one_is_not(
     assert polling.left == left
 
 
-def test_a_server_that_never_answers_counts_as_dead(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "SILENCE_S", 0.01)
-    monkeypatch.setattr(watch, "server_answers", lambda: False)
-    monkeypatch.setattr(watch, "own_server_runs", lambda: True)
-    polling = Polling(checks=10**9)
-    watch._wait(polling)  # type: ignore[arg-type]
-    assert polling.left > 0
-
-
 def test_a_deployment_that_vanished_ends_the_wait(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -81,21 +71,6 @@ def test_the_deployment_is_asked_for_with_the_token(
 
     monkeypatch.setattr(httpx, "get", get)
     assert IS_DEPLOYED() is known
-
-
-def test_starting_the_server_is_tried_until_it_runs(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    problems = [VignetteError("the Prefect server did not start within 300 s")]
-
-    def start() -> str:
-        if problems:
-            raise problems.pop()
-        return "http://127.0.0.1:42000/api"
-
-    monkeypatch.setattr(watch, "ensure_server", start)
-    assert watch._own_server_again() == "http://127.0.0.1:42000/api"
-    assert "did not start within 300 s; trying again" in capsys.readouterr().err
 
 
 def test_a_server_that_runs_but_does_not_answer_yet_is_not_started_twice(

@@ -85,11 +85,6 @@ def round_of(monkeypatch: pytest.MonkeyPatch, tree: Any, *, dry_run: bool = Fals
     return watch_round._round(params, tree, dry_run)
 
 
-def test_where_no_model_and_no_code_changed_nothing_is_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
-    tree = ScriptedTree()
-    assert round_of(monkeypatch, tree) == RoundOutcome("unchanged") and tree.ran == ["probe"]
-
-
 def test_a_changed_model_is_rebuilt_committed_and_compared_with_the_lineage_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -98,11 +93,6 @@ def test_a_changed_model_is_rebuilt_committed_and_compared_with_the_lineage_befo
     said = "a -> b, tag lineage/b, lineage/a compared with lineage/b"
     assert outcome == RoundOutcome("rebuilt", ("judge",), said, "b")
     assert tree.ran == ["probe", "checkout", "repro", "Lineage b: judge [lineage/b]", "keep"]
-
-
-def test_the_first_lineage_is_compared_with_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    outcome = round_of(monkeypatch, ScriptedTree(("judge",), before=None))
-    assert outcome.detail == "nothing -> b, tag lineage/b"
 
 
 def test_the_same_artefacts_are_the_lineage_before(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,10 +16,10 @@ import pandas as pd
 from schemas.params.measures import Overlap
 from tasks.measures.doclens.judging import CITATION_METRICS, CLAIM_METRICS, METRICS, output_texts
 from tasks.measures.doclens.judging import NAME as STAGE
-from tasks.measures.doclens.reproduction import ACI_BENCH, KEYS, SECTIONS
+from tasks.measures.doclens.published import ACI_BENCH, KEYS, SECTIONS
 from tasks.measures.measure import figures
 from tasks.measures.measure import scores as scores_of
-from tasks.measures.overlap import (
+from tasks.measures.overlap.scoring import (
     agreement_rows,
     beside_claims,
     overlap_rows,

@@ -7,11 +7,11 @@ claim; a failed judgement is None and has a reason.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Literal, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar
 
 from pydantic import Field, ValidationInfo, model_validator
 
@@ -19,6 +19,7 @@ from schemas.errors import ParamsError
 from schemas.params.base import Device
 from schemas.params.measures import DocLens
 from tasks.llm.calls import Answer, Ask, Call, Reply
+from tasks.llm.printed import in_users_form
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
 from tasks.measures.measure import Judgement
@@ -117,7 +118,25 @@ class Evaluator(Protocol):
 
 
 class _NumberedVerdicts(Reply):
-    """Base of verdicts on numbered claims; the context's ``claims`` is their number."""
+    """Base of verdicts on numbered claims; the context's ``claims`` is their number, ``texts`` has the claims."""
+
+    @classmethod
+    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Tables 13 and 15: ``[{"claim": text, "explanation": reason, "entailment prediction": 1 or 0}, ...]``."""
+        entries = printed.get("verdicts") if isinstance(printed, dict) else printed
+        if not isinstance(entries, list) or not all(isinstance(one, dict) and set(one) >= _PRINTED for one in entries):
+            return None
+        claims = [" ".join(text.split()) for text in context["texts"]]
+        verdicts = []
+        for one in entries:
+            given = " ".join(str(one["claim"]).split())
+            same = [n for n, claim in enumerate(claims, 1) if claim == given]
+            same = same or [n for n, claim in enumerate(claims, 1) if _words(claim) == _words(given)]
+            if len(same) != 1:
+                raise ValueError(f"{given[:80]!r} is not one of the claims, word for word")
+            reason = {} if cls is ClaimVerdicts else {"explanation": str(one.get("explanation") or "")}
+            verdicts.append({"claim": same[0], **reason, "entailed": one[_PREDICTED]})
+        return {"verdicts": verdicts}
 
     @model_validator(mode="after")
     def _are_on_the_claims(self, info: ValidationInfo) -> Self:
@@ -125,6 +144,14 @@ class _NumberedVerdicts(Reply):
         if info.context and (problem := _problem(given, info.context["claims"])):
             raise ValueError(problem)
         return self
+
+
+_PREDICTED = "entailment prediction"
+_PRINTED = {"claim", _PREDICTED}
+
+
+def _words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def _problem(given: Sequence[tuple[int, float]], claims: int) -> str | None:
@@ -242,9 +269,10 @@ class InstructionEvaluator:
         return self.style == "graded"
 
     def _call(self, question: Question) -> Call:
+        prompt = f"entail_{self.style}"
         messages = render(
             __package__,
-            f"entail_{self.style}",
+            prompt,
             premise=question.premise,
             claims=question.claims,
             definitions=question.definitions,
@@ -252,9 +280,10 @@ class InstructionEvaluator:
             examples=self.examples,
             comparison=COMPARISON,
         )
-        context = {"claims": len(question.claims)}
+        context = {"claims": len(question.claims), "texts": question.claims}
         least = tokens_needed("".join(question.claims), times=2) + VERDICT_TOKENS * len(question.claims)
-        return Call(question.key, messages, reply=_REPLIES[self.style], context=context, least_tokens=least)
+        call = Call(question.key, messages, reply=_REPLIES[self.style], context=context, least_tokens=least)
+        return in_users_form(call, __package__, prompt)
 
     def _read(self, question: Question, answer: Answer) -> Verdicts:
         nothing: tuple[Judgement, ...] = (None,) * len(question.claims)

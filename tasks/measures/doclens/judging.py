@@ -53,6 +53,7 @@ CITATION_METRICS = ("citation_recall", "citation_precision")
 # --8<-- [start:metrics]
 METRICS: Metrics = {
     "claim_recall": Metric(
+        removal="falls",
         compared=True,
         task="claims",
         label="claim recall",
@@ -138,7 +139,6 @@ class DocLensMeasure:
     plan: Plan
     params: DocLens
     name: str = NAME
-    table: str = "claims"
 
     @property
     def metrics(self) -> Metrics:

@@ -105,7 +105,6 @@ class Grounding:
     params: DocLens
     name: str = NAME
     metrics: Metrics = field(default_factory=lambda: METRICS)
-    table: str = "grounded"
 
     async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
         """Judge the claims of all outputs: the tables verdicts and unscored."""

@@ -14,12 +14,11 @@ from schemas.tables.columns import typed
 from schemas.tables.verdicts import VERDICTS
 from schemas.tables.visits import SUMMARY_TRUTH
 from tasks.llm.calls import Asks, unscored_row, unscored_table
+from tasks.measures.described import OF_OUTPUTS
 from tasks.measures.doclens import judging as doclens
 from tasks.measures.grounding.grounding import Grounding
 from tasks.measures.history.doses import dosed_summaries
 from tasks.measures.history.summarising import notes_by_patient, system_name
-from tasks.measures.med_omit import judging as med_omit
-from tasks.measures.note_qa.judging import Questions
 from tasks.texts.document import WHOLE, Document, Tables, documents_of, system_names
 from tasks.visits.facts import Worder, visits_in_sentences
 
@@ -75,7 +74,7 @@ async def judge_summaries(plan: doclens.Plan, frames: Frames, ask: Asks, params:
     """Judge all summaries of a chunk of ``frames["documents"]`` (DOCUMENTS), with the plan's citing and glossary.
 
     Tables recalled (VERDICTS: is each fact of the record stated?), errors (VERDICTS: does the record contradict a
-    statement?), judged (VERDICTS, against the notes), omissions (VERDICTS of MED-OMIT), answered (VERDICTS), unscored.
+    statement?), judged (VERDICTS, against the notes), VERDICTS of each measure that is tested, by its name, unscored.
     """
     documents, judge = documents_of(frames["documents"]), ask("judge")
     plain = doclens.plain_documents(documents, plan.citing)
@@ -86,16 +85,15 @@ async def judge_summaries(plan: doclens.Plan, frames: Frames, ask: Asks, params:
     errors = await Grounding(doclens.Plan(), rounds).judge(ask, record)
     against = [replace(one, reference=one.text, claims=None) for one in documents]
     notes = await doclens.judge(judge, against, doclens.Plan(citing=plan.citing), rounds)
-    compared = params.med_omit.model_copy(update={"compare_differentials": False})
-    omissions = await med_omit.judge(judge, plain, med_omit.Plan(), compared, med_omit.name_encoder(params.embed))
-    answers = await Questions(system_names(documents), params.note_qa, params.seed).judge(ask, plain)
-    parts = {"truth": recalled, "errors": errors, "notes": notes, "omissions": omissions, "questions": answers}
+    parts = {"truth": recalled, "errors": errors, "notes": notes}
+    for one in OF_OUTPUTS:
+        if one.of_summaries is not None:
+            parts[one.name] = await one.of_summaries(system_names(documents), params).judge(ask, plain)
     unscored = [part["unscored"].assign(step=name + ": " + part["unscored"]["step"]) for name, part in parts.items()]
     return {
         "recalled": recalled["verdicts"],
         "errors": errors["verdicts"],
         "judged": notes["verdicts"],
-        "omissions": omissions["verdicts"],
-        "answered": answers["verdicts"],
+        **{one.name: parts[one.name]["verdicts"] for one in OF_OUTPUTS if one.name in parts},
         "unscored": pd.concat(unscored, ignore_index=True),
     }

@@ -2,91 +2,60 @@
 
 Truth: `true_recall`, the share of the record's facts that a summary states, `true_precision`, the share of its
 statements that the record supports, and `true_errors`, the share that contradict it. Metrics that are used without a
-record: DocLens and MED-OMIT against the notes, and questions answered from the summary alone.
+record: claims against the notes, and those of every measure that declares how it is tested on summaries.
 
 A metric passes the test of dose and response if it gets worse as facts are removed from a summary (truth: the share of
 facts left) or false statements are added (the share of statements that are true): the interval of its slope excludes 0.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
-from schemas.params.history import Summarise
+from schemas.params import Params
+from tasks.measures.declared import Declared
+from tasks.measures.described import METRICS as ALL
+from tasks.measures.described import OF_OUTPUTS
 from tasks.measures.doclens.judging import GRADED, METRICS
-from tasks.measures.grounding.grounding import METRICS as OF_SOURCE
 from tasks.measures.history.doses import DAMAGES
+from tasks.measures.history.measure import ERRORS, OF_FACTS, OF_STATEMENTS, RECALL, STAGE
 from tasks.measures.history.summarising import names_of, not_citing
-from tasks.measures.measure import Metrics
 from tasks.measures.measure import scores as scores_of
-from tasks.measures.med_omit.fact_score import CATEGORIES, IMPORTANCE
-from tasks.measures.med_omit.judging import GRADED as GRADES
-from tasks.measures.med_omit.judging import OMISSIONS as OF_OMISSIONS
-from tasks.measures.med_omit.judging import OMITTED, UNIQUE
-from tasks.measures.note_qa.judging import METRICS as OF_QUESTIONS
 from tasks.statistics.agreement import correlation, correlation_interval
-from tasks.statistics.intervals import COUNT, SHARE
+from tasks.statistics.intervals import COUNT
 from tasks.statistics.metric_rows import Row, detection_rows, mean_row, metric_row, metric_table
 from tasks.texts.document import SOURCE, WHOLE, Tables
 
-STAGE = "history_summaries"
 WRITTEN, DAMAGED = "written summaries", "damaged summaries"
 """Rows over all systems."""
-RECALL, ERRORS = "true_recall", "true_errors"
 SCORES = ["document", "system", "metric", "value"]
-OF_FACTS: Metrics = {
-    RECALL: replace(METRICS["claim_recall"], of="claim_recall"),
-    f"{RECALL}_graded": GRADED["claim_recall_graded"],
-}
-"""Share of the facts of the record that a summary states; graded: one that is stated in part counts half."""
-OF_STATEMENTS: Metrics = {
-    ERRORS: OF_SOURCE["claims_contradicted"],
-    "true_precision": replace(OF_SOURCE["claims_supported"], of="claims_supported"),
-}
-"""Shares of a summary's statements that the record contradicts, and that it supports."""
-OMISSIONS = frozenset({"omission_share", "omission_weight", "omission_weight_graded"})
-OF_RECALL = frozenset({RECALL, f"{RECALL}_graded", "claim_recall", *OMISSIONS, *OF_QUESTIONS})
+TESTED = tuple(one for one in OF_OUTPUTS if one.of_summaries is not None)
+"""Measures whose metrics are tested here, beside claims against the notes."""
+OF_RECALL = frozenset({RECALL, f"{RECALL}_graded", *(name for name, one in ALL.items() if one.removal)})
 """Metrics that have to get worse as facts are removed; the others as false statements are added."""
-LOWER_IS_BETTER = frozenset({ERRORS, *OMISSIONS})
+LOWER_IS_BETTER = frozenset({ERRORS, *(name for name, one in ALL.items() if one.removal == "rises")})
 
 
-def summary_scores(made: Tables, params: Summarise) -> pd.DataFrame:
+def summary_scores(made: Tables, params: Params) -> pd.DataFrame:
     """One row for each patient, system and metric (`SCORES`), from the tables of `judge_summaries`."""
     graded = GRADED if made["judged"]["verdict"].notna().any() else {}
-    answered = made["answered"][made["answered"]["system"] != SOURCE]
     parts = [
         scores_of(made["recalled"], OF_FACTS),
         scores_of(made["errors"], OF_STATEMENTS),
         scores_of(made["judged"], {**METRICS, **graded}),
-        scores_of(answered, OF_QUESTIONS),
-        scores_of(made["omissions"], OF_OMISSIONS).query("metric != 'omission_count'"),
-        graded_weights(made["omissions"], params.part_weight),
     ]
+    for one in TESTED:
+        verdicts = made[one.name][made[one.name]["system"] != SOURCE]
+        parts.append(scores_of(verdicts, {name: metric for name, metric in one.metrics.items() if metric.removal}))
+        parts += [] if one.summary_scores is None else [one.summary_scores(verdicts, params)]
     scores = pd.concat([part[SCORES] for part in parts], ignore_index=True).dropna(subset="value")
     return scores.sort_values(SCORES[:3], ignore_index=True)
-
-
-def graded_weights(omissions: pd.DataFrame, part_weight: float) -> pd.DataFrame:
-    """MED-OMIT's weight of each summary, in which a fact that is omitted in part counts ``part_weight`` of its score.
-
-    MED-OMIT counts every omission in full and leaves degrees to future work (Section 3). The weight is nan where a fact
-    without a judgement or an omitted fact without a score may add to it.
-    """
-    facts = omissions[omissions["metric"] == OMITTED]
-    degree = facts["verdict"].eq("part").map({True: part_weight, False: 1.0})
-    values = (facts["weight"] * degree).mask(facts["value"].eq(0), 0.0).mask(facts["value"].isna())
-    sums = values.groupby([facts["document"], facts["system"]]).sum(skipna=False)
-    return sums.reset_index(name="value").assign(metric="omission_weight_graded")
 
 
 def metric_rows(
     made: Tables,
     truth: pd.DataFrame,
     summaries: pd.DataFrame,
-    params: Summarise,
+    params: Params,
     *,
     patients: int,
     seed: int,
@@ -106,7 +75,7 @@ def metric_rows(
         *_gains(written, summaries),
         *dose_rows(scores, truth),
         *_agreement(written),
-        *_rank_stability(made, damaged, params.weights),
+        *(row for one in TESTED for row in _further(one, made[one.name], damaged, params)),
         *_judge_rows(made["recalled"], seed),
     ]
     return metric_table(rows, stage=STAGE, item=WHOLE, seed=seed, provenance=provenance)
@@ -120,9 +89,8 @@ def _means(scores: pd.DataFrame, truth: pd.DataFrame, patients: int) -> list[Row
     damaged, rows = truth["system"].value_counts(), list[Row]()
     for (system, metric), group in scores.groupby(["system", "metric"], sort=True):
         keys: Row = {"system": system, "condition": DAMAGED if system in damaged else WRITTEN}
-        bounds = COUNT if metric.startswith("omission_weight") else SHARE
         unscored = int(damaged.get(system, patients)) - len(group)
-        rows.append(mean_row(metric, group["value"], bounds=bounds, unscored=unscored, **keys))
+        rows.append(mean_row(metric, group["value"], bounds=ALL[metric].bounds, unscored=unscored, **keys))
     return rows
 
 
@@ -216,27 +184,11 @@ def _agreement(written: pd.DataFrame) -> list[Row]:
     return rows
 
 
-def _rank_stability(made: Tables, damaged: set[str], weights: Sequence[Sequence[float]]) -> list[Row]:
-    """Kendall's tau of the systems by mean omission weight between the paper's weights of categories and others."""
-    omissions = made["omissions"][~made["omissions"]["system"].isin(damaged)]
-    papers = _mean_weights(omissions, IMPORTANCE)
-    rows = []
-    for given in weights:
-        other = _mean_weights(omissions, dict(zip(reversed(CATEGORIES), given, strict=True)))
-        tau = correlation(papers, other.reindex(papers.index), "kendall")
-        about: Row = {"condition": "other weights of facts", "item": ", ".join(f"{w:g}" for w in given)}
-        rows.append(metric_row("kendall_of_systems", tau, n=len(papers), system=WRITTEN, **about))
-    return rows
-
-
-def _mean_weights(omissions: pd.DataFrame, importance: Mapping[Any, float]) -> pd.Series:
-    of = {name: omissions[omissions["metric"] == name].set_index(["document", "unit"]) for name in (GRADES, UNIQUE)}
-    grades = of[GRADES]["verdict"].map(importance).astype(float)
-    weights = np.fmax(grades, of[UNIQUE]["value"].reindex(grades.index)).where(grades.notna())
-    facts = omissions[omissions["metric"] == OMITTED]
-    weighed = facts.assign(weight=weights.reindex(pd.MultiIndex.from_frame(facts[["document", "unit"]])).to_numpy())
-    found = scores_of(weighed, {"omission_weight": OF_OMISSIONS["omission_weight"]})
-    return found.groupby("system")["value"].mean()
+def _further(one: Declared, verdicts: pd.DataFrame, damaged: set[str], params: Params) -> list[Row]:
+    """What a measure computes of its verdicts on written summaries beyond means."""
+    if one.summary_rows is None:
+        return []
+    return [{"system": WRITTEN, **row} for row in one.summary_rows(verdicts[~verdicts["system"].isin(damaged)], params)]
 
 
 def _judge_rows(recalled: pd.DataFrame, seed: int) -> list[Row]:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Reply, unscored_row
+from tasks.llm.printed import in_users_form
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
 from tasks.measures.med_omit.fact_score import (
@@ -130,7 +131,8 @@ def _call(
 ) -> Call:
     messages = render(__package__, prompt, **fields)
     least = tokens_needed(messages[-1].content, times)  # replies repeat ids, and facts the text
-    return Call(key, messages, reply=reply, context=context, least_tokens=least)
+    call = Call(key, messages, reply=reply, context=context, least_tokens=least)
+    return in_users_form(call, __package__, prompt)
 
 
 def _with_failures(cases: Sequence[Case], failures: Mapping[str, Mapping[str, str | None]]) -> list[Case]:

@@ -22,6 +22,7 @@ from schemas.params.learning import Embed
 from schemas.params.measures import MedOmit
 from tasks.llm.ask_all import Unscored, ask_all, ask_texts
 from tasks.llm.calls import Ask, Call, Reply, unscored_row, unscored_table
+from tasks.llm.printed import in_users_form
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
 from tasks.measures.measure import LOST, Metric, Metrics, verdict_table
@@ -59,6 +60,7 @@ OMISSIONS: Metrics = {
     ),
     "omission_share": Metric(
         **_OF_FACTS,
+        removal="rises",
         task="omissions",
         label="facts omitted",
         meaning="share of the source's facts that the output leaves out; lower is better",
@@ -68,6 +70,7 @@ OMISSIONS: Metrics = {
         kind="weight",
         bounds=COUNT,
         weights=(min(IMPORTANCE.values()), 1.0),
+        removal="rises",
         label="omission weight",
         meaning="sum of the weights of the facts left out; lower is better",
     ),
@@ -212,6 +215,12 @@ class EndOfHistory(Reply):
     lists: ClassVar[bool] = True
     last_line: int
 
+    @classmethod
+    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Prompt 5: ``{line number: line}``."""
+        is_printed = isinstance(printed, dict) and len(printed) == 1 and next(iter(printed)) != "last_line"
+        return {"last_line": next(iter(printed))} if is_printed else None
+
     @field_validator("last_line")
     @classmethod
     def _is_in_the_dialogue(cls, given: int, info: ValidationInfo) -> int:
@@ -227,15 +236,11 @@ async def truncate_dialogues(ask: Ask, dialogues: Mapping[str, str], least: int)
     A dialogue with fewer than ``least`` lines left is unscored.
     """
     lines = {key: [line for line in dialogue.split("\n") if line.strip()] for key, dialogue in dialogues.items()}
-    calls = {
-        key: Call(
-            f"{key}/truncate",
-            render(__package__, "truncate", lines=listed),
-            EndOfHistory,
-            context={"lines": len(listed)},
-        )
-        for key, listed in lines.items()
-    }
+    calls = {}
+    for key, listed in lines.items():
+        messages = render(__package__, "truncate", lines=listed)
+        call = Call(f"{key}/truncate", messages, EndOfHistory, context={"lines": len(listed)})
+        calls[key] = in_users_form(call, __package__, "truncate")
     found, unscored = await ask_all(ask, calls, EndOfHistory, "truncate")
     cut = {key: lines[key][: value.last_line + 1] for key, value in found.items()}
     reason = f"fewer lines up to the end of the history than med_omit.least_lines, {least}"

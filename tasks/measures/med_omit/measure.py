@@ -1,19 +1,43 @@
 """The measure: facts of the source that outputs omit, and how the omissions of an output go with its overlap."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import pandas as pd
 
 from schemas.params import Params
 from schemas.params.measures import MedOmit, Overlap
 from tasks.llm.calls import Asks
+from tasks.measures.declared import Declared, Panel, Unit
+from tasks.measures.declared import Plan as Evaluated
 from tasks.measures.measure import Metrics, figures
-from tasks.measures.med_omit.fact_score import Encode
-from tasks.measures.med_omit.judging import METRICS, NAME, Plan, judge, judged_part, name_encoder
-from tasks.measures.med_omit.reproduction import overlap_correlations
+from tasks.measures.med_omit.correlations import overlap_correlations
+from tasks.measures.med_omit.fact_score import IMPORTANCE, Encode
+from tasks.measures.med_omit.judging import (
+    GRADED,
+    METRICS,
+    NAME,
+    OMITTED,
+    REMOVED,
+    Plan,
+    judge,
+    judged_part,
+    name_encoder,
+)
+from tasks.measures.med_omit.network_importance import MEANINGS
+from tasks.measures.med_omit.summaries import METRICS as OF_SUMMARIES
+from tasks.measures.med_omit.summaries import graded_weights, rank_rows
 from tasks.statistics.deviation import FEWEST_OF_DEVIATION
 from tasks.texts.document import Document, Tables
+
+
+def scope_of(params: MedOmit, plan: Evaluated) -> Literal["whole", "history"]:
+    """What is judged in an evaluation: the history of the dialogues of ACI-BENCH, whole texts of other data."""
+    if params.scope == "auto":
+        return "history" if plan.layout == "aci_bench" else "whole"
+    return params.scope
 
 
 @dataclass(frozen=True)
@@ -25,14 +49,6 @@ class MedOmitMeasure:
     encode: Encode
     overlap: Overlap | None = None
     name: str = NAME
-    table: str = "facts"
-
-    @classmethod
-    def of(cls, params: Params, systems: Sequence[str], *, history: bool, beside_overlap: bool) -> "MedOmitMeasure":
-        """The measure of systems of which every document should have an output."""
-        plan = Plan("history" if history else "whole", expected=systems)
-        overlap = params.overlap if beside_overlap else None
-        return cls(plan, params.med_omit, name_encoder(params.embed), overlap)
 
     @property
     def metrics(self) -> Metrics:
@@ -57,3 +73,52 @@ class MedOmitMeasure:
         untested = rows["metric"].str.endswith("_p") & (rows["n"] < FEWEST_OF_DEVIATION)
         rows = rows.assign(unscored=len(references) - rows["n"], value=rows["value"].mask(untested))
         return pd.concat([found, rows], ignore_index=True)
+
+
+def _made(plan: Evaluated, params: Params) -> MedOmitMeasure:
+    own = Plan(scope_of(params.med_omit, plan), expected=plan.systems)
+    overlap = params.overlap if "overlap" in plan.metrics else None
+    return MedOmitMeasure(own, params.med_omit, name_encoder(params.embed), overlap)
+
+
+def _of_summaries(_: Sequence[str], params: Params) -> MedOmitMeasure:
+    compared = params.med_omit.model_copy(update={"compare_differentials": False})
+    return MedOmitMeasure(Plan(), compared, name_encoder(params.embed))
+
+
+def _units(tables: Tables) -> Iterator[Unit]:
+    """The facts of each document, the most important first, for each system."""
+    facts, key = tables[TABLE], ["document", "unit"]
+    graded = facts[facts["metric"] == GRADED].drop(columns=["system", "value"])
+    rows = graded.merge(facts.loc[facts["metric"] == OMITTED, [*key, "system", "value"]], on=key)
+    order = {category: place for place, category in enumerate(IMPORTANCE)}
+    rows = rows.assign(rank=rows["verdict"].map(order).fillna(len(order)))
+    for row in rows.sort_values(["rank", "weight"], ascending=[True, False]).itertuples():
+        note = "; ".join(f"{stance} {', '.join(found)}" for stance, found in json.loads(row.reason).items() if found)
+        verdict = None if pd.isna(row.value) else int(row.value == 0)
+        weight = None if pd.isna(row.weight) else round(row.weight, 3)
+        category = "" if pd.isna(row.verdict) else row.verdict
+        yield Unit(row.document, row.system, row.text, verdict, category, note, weight)
+
+
+TABLE = "facts"
+MEASURE = Declared(
+    NAME,
+    {**METRICS, **REMOVED, **OF_SUMMARIES},
+    _made,
+    "med_omit",
+    meanings=MEANINGS,
+    table=TABLE,
+    of_summaries=_of_summaries,
+    summary_scores=lambda verdicts, params: graded_weights(verdicts, params.med_omit.part_weight),
+    summary_rows=lambda verdicts, params: rank_rows(verdicts, params.med_omit.weights),
+    panel=Panel(
+        _units,
+        title="Facts of the source left out, by importance",
+        kind="fact of the source",
+        tally="facts of the source are left out",
+        verdict="stated by the output; weight: of its omission, 0 to 1",
+        lacking=True,
+        groups=tuple(IMPORTANCE),
+    ),
+)

@@ -68,6 +68,18 @@ def _by_text(facts: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
     return {_plain(text): name for name, text in facts}
 
 
+_CATEGORY = re.compile(r"category\s*\|\W*(?P<name>\w+)\W*", re.IGNORECASE)
+"""The line of Prompt 3 that begins a category."""
+
+
+def _id_with_text(given: str, text: str, facts: Mapping[str, str]) -> str:
+    """The id of a fact that a reply names by id and text. Raises ValueError where the text is that of another fact."""
+    name = fact_id(given, facts)
+    if (other := _by_text(tuple(facts.items())).get(_plain(text), name)) != name:
+        raise ValueError(f"{given[:80]!r} is given with the text of {other}")
+    return name
+
+
 def _plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.lower()))
 
@@ -140,6 +152,23 @@ class Omissions(Reply):
 
     facts: list[IncludedFact]
 
+    @classmethod
+    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Prompt 2: ``{id: [fact, explanation]}`` of the omitted facts; ``{}`` where there are none."""
+        if not isinstance(printed, dict) or "facts" in printed:
+            return None
+        facts: Mapping[str, str] = context["facts"]
+        omitted = {}
+        for given, said in printed.items():
+            text, *explanation = map(str, said if isinstance(said, list) and said else [said or ""])
+            omitted[_id_with_text(given, text, facts)] = " ".join(explanation)
+        return {
+            "facts": [
+                {"fact": fact, "explanation": omitted.get(fact, ""), "included": "no" if fact in omitted else "yes"}
+                for fact in facts
+            ]
+        }
+
     @model_validator(mode="after")
     def _judges_no_fact_twice(self) -> Self:
         given = dict.fromkeys((one.fact, one.included) for one in self.facts)
@@ -159,6 +188,25 @@ class Importances(Reply):
 
     lists: ClassVar[bool] = True
     facts: list[FactCategory]
+
+    @classmethod
+    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Prompt 3: a line ``Category|name``, then a line ``rank|id|fact`` for each of its facts."""
+        text = printed if isinstance(printed, str) else ""
+        lines = [line.strip(" \t*-`|") for line in text.splitlines() if "|" in line]
+        if not any(_CATEGORY.fullmatch(line) for line in lines):
+            return None
+        category, grades = None, []
+        for line in lines:
+            if found := _CATEGORY.fullmatch(line):
+                category = found["name"]
+                continue
+            parts = [part.strip(" []") for part in line.split("|", 2)]
+            if category is None or len(parts) < 2:
+                raise ValueError(f"line {line[:80]!r} is no 'rank|id|fact' under a line 'Category|name'")
+            fact = _id_with_text(parts[1], "".join(parts[2:]), context["facts"])
+            grades.append({"fact": fact, "category": category})
+        return {"facts": grades}
 
     @model_validator(mode="after")
     def _grades_every_fact_once(self, info: ValidationInfo) -> Self:
@@ -203,6 +251,23 @@ class EvidenceClusters(Reply):
 
     lists: ClassVar[bool] = True
     clusters: list[Evidence]
+
+    @classmethod
+    def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Prompt 4: ``{diagnosis: {id: explanation}}``; an empty list where no fact is evidence."""
+        if not isinstance(printed, dict) or "clusters" in printed:
+            return None
+        return {
+            "clusters": [
+                {
+                    "diagnosis": diagnosis,
+                    "facts": [{"fact": fact, "explanation": str(why or "")} for fact, why in facts.items()]
+                    if isinstance(facts, dict)
+                    else facts,
+                }
+                for diagnosis, facts in printed.items()
+            ]
+        }
 
     @model_validator(mode="after")
     def _has_every_diagnosis_once(self, info: ValidationInfo) -> Self:

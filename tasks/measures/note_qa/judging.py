@@ -20,17 +20,25 @@ from tasks.texts.document import SOURCE, WHOLE, Document, Tables
 NAME = "note_qa"
 QA = {"free_text": "qa_free_text", "multiple_choice": "qa_multiple_choice"}
 """Metric by form."""
+# --8<-- [start:metrics]
 METRICS: Metrics = {
     "qa_free_text": Metric(
         pooled=False,
+        removal="falls",
         compared=True,
         label="questions",
         meaning="share of questions about the source that are answered rightly from the output, in own words",
     ),
     "qa_multiple_choice": Metric(
-        pooled=False, compared=True, judged=False, label="questions, choices", meaning="the same with five choices"
+        pooled=False,
+        removal="falls",
+        compared=True,
+        judged=False,
+        label="questions, choices",
+        meaning="the same with five choices",
     ),
 }
+# --8<-- [end:metrics]
 Row = dict[str, str | None]
 
 
@@ -50,7 +58,6 @@ class Questions:
     seed: int
     name: str = NAME
     metrics: Metrics = field(default_factory=lambda: METRICS)
-    table: str = "answers"
 
     async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
         """Ask, answer and judge: the tables verdicts (unit: the question's id), questions (QUESTIONS) and unscored."""

@@ -106,37 +106,26 @@
     if (!claims.length) list.append(element("li", "none listed"));
   }
 
-  function omittedList(one, number) {
-    const box = byId("omitted"), judged = one.facts.filter((fact) => number in fact.omitted);
-    byId("omitted-part").hidden = !one.facts.length;
-    const groups = ["critical", "important", "other", null].map((category) => [category, judged.filter((fact) => fact.category === category && fact.omitted[number] !== 0)]);
-    box.replaceChildren();
-    for (const [category, facts] of groups) {
-      if (!facts.length) continue;
-      box.append(element("p", (category || "not graded") + " (" + facts.length + ")", "importance " + (category || "other")));
+  // What a measure judged of the document beside claims: a list of units, under headings where the panel has groups.
+  function panelPart(panel, given) {
+    const part = element("article"), box = element("div", undefined, "units");
+    part.append(element("h3", panel.title), ...(panel.hint ? [element("p", panel.hint, "hint")] : []), box);
+    const listed = given.filter((unit) => !panel.lacking || unit[2] !== 1);
+    for (const group of panel.groups.length ? [...panel.groups, ""] : [null]) {
+      const units = listed.filter((unit) => group === null || unit[3] === group);
+      if (!units.length) continue;
+      if (group !== null) box.append(element("p", (group || "not graded") + " (" + units.length + ")", "importance " + (group || "other")));
       const list = element("ul");
-      for (const fact of facts) {
-        const kind = fact.omitted[number] === 1 ? "no" : "unknown", item = element("li");
-        item.append(element("i", TICK[kind], "tick " + kind), element("span", fact.text));
-        const notes = [fact.weight === null ? "" : "weight " + fact.weight];
-        for (const [word, listed] of [["supports", fact.supports.join(", ")], ["refutes", fact.refutes.join(", ")]]) if (listed) notes.push(word + " " + listed);
-        item.append(element("small", notes.filter(Boolean).join("; ")));
+      for (const [, text, value, , note, weight] of units) {
+        const kind = CLASS.get(value), item = element("li");
+        item.append(element("i", TICK[kind], "tick " + kind), element("span", text));
+        item.append(element("small", [weight === null ? "" : "weight " + weight, note].filter(Boolean).join("; ")));
         list.append(item);
       }
       box.append(list);
     }
-    if (!box.childNodes.length) box.append(element("p", judged.length ? "No fact of the source is left out." : "not judged", "hint"));
-  }
-
-  function askedList(one, number) {
-    byId("asked-part").hidden = !one.questions.length;
-    byId("asked").replaceChildren(...one.questions.filter((asked) => number in asked.answers).map((asked) => {
-      const [answer, value] = asked.answers[number], kind = CLASS.get(value), item = element("li"), whole = asked.answers[-1];
-      item.append(element("i", TICK[kind], "tick " + kind), element("span", asked.text));
-      const said = answer === null ? "no answer" : "answer: " + answer;
-      item.append(element("small", said + "; right: " + asked.right + " (" + asked.form + (whole && whole[1] === 0 ? ", wrong from the source as well" : "") + ")"));
-      return item;
-    }));
+    if (!listed.length) box.append(element("p", given.length ? "none" : "not judged", "hint"));
+    return part;
   }
 
   function tile(part, whole, label) {
@@ -145,15 +134,21 @@
     return box;
   }
 
+  // Each panel with the document's units of a system, where the document has any.
+  function panels(one, number) {
+    const shown = [...data.panels.entries()].filter(([at]) => one.units[at].length);
+    return shown.map(([at, panel]) => [panel, one.units[at].filter((unit) => unit[0] === number)]);
+  }
+
   function tally(one, output, number) {
     const count = (claims) => [claims.filter((claim) => claim[1] === 1).length, claims.filter((claim) => claim[1] !== null).length];
-    const facts = one.facts.filter((fact) => fact.omitted[number] === 0 || fact.omitted[number] === 1);
-    const left = facts.filter((fact) => fact.omitted[number] === 1), critical = left.filter((fact) => fact.category === "critical").length;
     const tiles = one.reference ? [tile(...count(output.own), "claims of the output are in the reference"), tile(...count(output.recalled), "claims of the reference are in the output")] : [];
     if (output.grounded) tiles.push(tile(...count(output.grounded), "claims of the output are in the source" + (count(output.grounded)[1] ? ", " + output.grounded.filter((claim) => claim[1] === 0).length + " contradicted by it" : "")));
-    if (one.facts.length) tiles.push(tile(left.length, facts.length, "facts of the source are left out" + (facts.length ? ", " + critical + " of them critical" : "")));
-    const asked = one.questions.map((question) => question.answers[number]).filter((answer) => answer && answer[1] !== null);
-    if (asked.length) tiles.push(tile(asked.filter((answer) => answer[1] === 1).length, asked.length, "answers to questions are right"));
+    for (const [panel, given] of panels(one, number)) {
+      const judged = given.filter((unit) => unit[2] !== null), counted = judged.filter((unit) => unit[2] === (panel.lacking ? 0 : 1));
+      const first = panel.groups[0], more = first && judged.length ? ", " + counted.filter((unit) => unit[3] === first).length + " of them " + first : "";
+      tiles.push(tile(counted.length, judged.length, panel.tally + more));
+    }
     if (output.statements) tiles.push(tile(...count(output.statements), "statements are supported by their citations"));
     byId("tally").replaceChildren(...tiles);
   }
@@ -170,8 +165,7 @@
     for (const part of ["own-part", "recalled-part"]) byId(part).hidden = !one.reference;
     byId("grounded-part").hidden = !given.grounded;
     claimList(byId("grounded"), given.grounded || [], byId("output"), SOURCE);
-    omittedList(one, number);
-    askedList(one, number);
+    byId("panels").replaceChildren(...panels(one, number).map(([panel, units]) => panelPart(panel, units)));
     tally(one, given, number);
     for (const id of ["source", "output", "reference"]) byId(id).scrollTop = 0;
     byId("previous").disabled = Number(chosen.value) === 0;
@@ -197,17 +191,9 @@
         rows.push({ place, number, document: one.id, system: data.systems[number], kind: "claim against the source", section: section.replaceAll("_", " "), verdict: SOURCE[CLASS.get(value)], weight: "", text, reason: reason || "" });
       }
     }
-    for (const fact of one.facts) {
-      for (const [number, omitted] of Object.entries(fact.omitted)) {
-        const value = omitted === null ? null : 1 - omitted, held = [["supports", fact.supports.join(", ")], ["refutes", fact.refutes.join(", ")]];
-        rows.push({ place, number, document: one.id, system: data.systems[number], kind: "fact of the source", section: fact.category || "", verdict: WORD[CLASS.get(value)], weight: fact.weight === null ? "" : fact.weight, text: fact.text, reason: held.filter((pair) => pair[1]).map((pair) => pair.join(" ")).join("; ") });
-      }
-    }
-  }
-  for (const [place, one] of data.documents.entries()) {
-    for (const asked of one.questions) {
-      for (const [number, [answer, value]] of Object.entries(asked.answers)) {
-        if (number !== "-1") rows.push({ place, number, document: one.id, system: data.systems[number], kind: "question", section: asked.form, verdict: WORD[CLASS.get(value)], weight: "", text: asked.text, reason: "answer: " + (answer === null ? "none" : answer) + "; right: " + asked.right });
+    for (const [at, panel] of data.panels.entries()) {
+      for (const [number, text, value, section, note, weight] of one.units[at]) {
+        rows.push({ place, number: String(number), document: one.id, system: data.systems[number], kind: panel.kind, section, verdict: WORD[CLASS.get(value)], weight: weight === null ? "" : weight, text, reason: note });
       }
     }
   }

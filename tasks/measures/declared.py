@@ -1,0 +1,114 @@
+"""What a measure says of itself, from which evaluations, comparisons, tables and pages follow."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from schemas.params import Params
+from schemas.params.llm import RoleName
+from tasks.measures.doclens.writing import Writer
+from tasks.measures.measure import Measure, Metrics
+from tasks.statistics.metric_rows import Row
+from tasks.texts.document import Document, Sectioning, Tables
+from tasks.texts.files import Layout
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is done with the documents of an evaluation, and what measures need to know of it.
+
+    ``metrics``: names of the chosen measures; ``systems``: all systems, of each of which every document should have an
+    output; ``citing``: those whose citations are judged, and left out where other measures read the outputs;
+    ``writers``: whose outputs are written; ``layout``: of the data.
+    """
+
+    metrics: tuple[str, ...]
+    systems: tuple[str, ...]
+    citing: tuple[str, ...] = ()
+    writers: tuple[Writer, ...] = ()
+    sections: Sectioning = "whole"
+    layout: Layout = "own"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of a text and whether a system's output has it (1), lacks it (0), or was not judged (None), for pages.
+
+    ``section``: how it is classified; ``note``: what is said of it.
+    """
+
+    document: str
+    system: str
+    text: str
+    verdict: int | None
+    section: str = ""
+    note: str = ""
+    weight: float | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """How the page of an evaluation shows a measure's units of a document, beside the texts and in its table of all.
+
+    ``units``: of the tables of an evaluation, in the order of the page. ``kind``: what a unit is called; ``tally``:
+    what is said of those that count; ``verdict``: what a yes means. ``lacking``: those that the output lacks count, and
+    no others are listed beside the texts. ``groups``: sections that are headings there, of which the first is tallied.
+    """
+
+    units: Callable[[Tables], Iterable[Unit]]
+    title: str
+    kind: str
+    tally: str
+    verdict: str
+    hint: str = ""
+    lacking: bool = False
+    groups: tuple[str, ...] = ()
+
+
+def _judge(documents: Sequence[Document]) -> Sequence[RoleName]:
+    return ("judge",)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A measure, to all that show, choose, count or compare it.
+
+    ``name``: stage of its rows; ``metrics``: all that it may have, in the order of pages; ``meanings``: of what it
+    computes otherwise; ``of_table``: of what one table has, by its file stem. ``make``: how an evaluation makes it,
+    None for what is no measure of outputs; with ``params``, a section of params.yaml. ``chosen_as``: its name in the
+    list of measures of an evaluation, by default ``name``; ``by_default``: chosen where none is named. ``table``: name
+    of its verdicts among the tables of an evaluation; None: they are not kept. ``roles``: that it asks about documents.
+    ``referenced``: it is left out of an evaluation without any reference. ``marked``: it reads outputs with their
+    citation marks. ``panel``: how a page shows its units.
+
+    ``of_summaries``: how it is made to judge outputs of systems that summarise patients over time, where its metrics
+    with a ``removal`` are tested; ``summary_scores`` and ``summary_rows`` are made of its verdicts there beside means.
+    """
+
+    name: str
+    metrics: Metrics
+    make: Callable[[Plan, Params], Measure] | None = None
+    params: str = ""
+    chosen_as: str = ""
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    of_table: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    by_default: bool = True
+    table: str | None = None
+    roles: Callable[[Sequence[Document]], Sequence[RoleName]] = _judge
+    referenced: bool = False
+    marked: bool = False
+    panel: Panel | None = None
+    of_summaries: Callable[[Sequence[str], Params], Measure] | None = None
+    summary_scores: Callable[[pd.DataFrame, Params], pd.DataFrame] | None = None
+    summary_rows: Callable[[pd.DataFrame, Params], list[Row]] | None = None
+
+    @property
+    def choice(self) -> str:
+        """Its name in the list of measures of an evaluation."""
+        return self.chosen_as or self.name
+
+    @property
+    def judged(self) -> bool:
+        """Whether a judge is asked; others only compute."""
+        return "judge" in self.roles(())

@@ -1,0 +1,1 @@
+"""ROUGE, BLEU and BERTScore of outputs with their references."""

@@ -1,0 +1,1 @@
+"""The papers: what they print and conclude, as data, and how our tables compare with it."""

@@ -1,1 +1,0 @@
-"""Published tables: loads the printed values and compares reproduced values with them."""

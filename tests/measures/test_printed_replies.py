@@ -1,0 +1,300 @@
+"""A prompt as a paper prints it, in a user's folder: an endpoint replies in the printed form, and the stage scores all.
+
+The prompts and replies are ours; of the papers they have the form.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from flows.runtime.chunks import Frames
+from flows.stages.doclens import judge_summaries
+from flows.stages.med_omit import judge_compact
+from flows.stages.note_qa import write_questions
+from flows.stages.span import span_chunk
+from schemas.errors import ParamsError
+from schemas.params import Params
+from tasks.llm.calls import Asks, Call, Message, Reply
+from tasks.llm.printed import in_users_form
+from tasks.llm.prompt_set import use_folder
+from tasks.llm.replies import Completion, Unusable, read_reply
+from tasks.measures.doclens.evaluators import ClaimVerdicts, ExplainedVerdicts
+from tasks.measures.doclens.judging import Plan
+from tasks.measures.med_omit.fact_score import DiagnosisNames
+from tasks.measures.med_omit.judging import SOURCE, EndOfHistory
+from tasks.measures.med_omit.replies import EvidenceClusters, Importances, Omissions
+from tasks.spans.annotation import CorrectReply, MapReply
+from tasks.texts.document import WHOLE, Document, documents_table
+from tasks.transport.store import ResponseStore
+from tests.golden.requests import CHOICES, PATIENT
+from tests.support.cases import each
+from tests.support.endpoints import asker
+from tests.support.hosted import Hosted, completion, hosted
+from tests.support.params import shipped
+from tests.support.records import records_of
+from tests.support.scenarios import ROLE, fingerprint
+
+FACTS = {"F0": "Dry cough.", "F1": "Fever for 3 days.", "F2": "Owns a dog."}
+CLAIMS = ("He coughs.", "Temperature < 38.", "Temperature > 38.")
+NAMES = DiagnosisNames(("influenza", "asthma"), lambda names: np.zeros((len(names), 2), dtype=np.float32), 0.9)
+CONTEXTS: dict[type[Reply], dict] = {
+    Omissions: {"facts": FACTS},
+    Importances: {"facts": FACTS},
+    EvidenceClusters: {"facts": FACTS, "diagnoses": NAMES},
+    ClaimVerdicts: {"claims": 3, "texts": CLAIMS},
+    ExplainedVerdicts: {"claims": 3, "texts": CLAIMS},
+    EndOfHistory: {"lines": 9},
+}
+
+
+def read(text: str, kind: type[Reply], *, printed: bool = True) -> dict:
+    """The fields of a reply to a prompt that asks for the printed form, or for ours."""
+    found = read_reply(Completion(text, None, "stop", "m", None), kind, CONTEXTS.get(kind), is_printed=printed)
+    assert found is not None
+    return found.model_dump()
+
+
+def included(text: str) -> list[str]:
+    return [one["included"] for one in read(text, Omissions)["facts"]]
+
+
+def test_omissions_list_what_is_missing_and_an_empty_dictionary_says_that_nothing_is() -> None:
+    assert included('{"F1": ["Fever for 3 days.", "not said"], "2": ["Owns a dog.", "left out"]}') == [
+        "yes",
+        "no",
+        "no",
+    ]
+    assert included('```json\n{"F0": "Dry cough.",}\n```') == ["no", "yes", "yes"]
+    assert included("{}") == ["yes"] * 3
+    assert included('{"facts": [{"fact": "F0", "included": "partly"}]}') == ["partly"], "our form is read too"
+    with pytest.raises(Unusable, match="facts: Field required"):
+        read("{}", Omissions, printed=False)
+
+
+def test_categories_are_lines_of_rank_id_and_fact() -> None:
+    text = "Category|critical\n1|F1|Fever for 3 days.\nCategory|[Important]\n2|0|Dry cough.\n\n"
+    text += "Category|other\n3|F2|Owns a dog."
+    grades = {one["fact"]: one["category"] for one in read(text, Importances)["facts"]}
+    assert grades == {"F1": "critical", "F0": "important", "F2": "other"}
+    assert read(f"Output:\n{text}", Importances) == read(text, Importances)
+
+
+def test_evidence_is_a_dictionary_by_diagnosis() -> None:
+    clusters = read('{"Influenza": {"F1": "typical", "0": ""}, "asthma": []}', EvidenceClusters)["clusters"]
+    named = {one["diagnosis"]: [fact["fact"] for fact in one["facts"]] for one in clusters}
+    assert named == {"influenza": ["F1", "F0"], "asthma": []}
+
+
+@each("kind", [ClaimVerdicts, ExplainedVerdicts])
+def test_verdicts_name_the_claim_by_its_text(kind: type[Reply]) -> None:
+    entries = [{"claim": claim, "explanation": "so", "entailment prediction": int("<" in claim)} for claim in CLAIMS]
+    entries[0]["claim"] = "he coughs"
+    verdicts = read(json.dumps(entries[::-1]), kind)["verdicts"]
+    assert {one["claim"]: one["entailed"] for one in verdicts} == {1: 0, 2: 1, 3: 0}
+    assert read(str(entries), kind)["verdicts"] == verdicts[::-1], "single quotes"
+
+
+@each("kind, field", [(MapReply, "pairs"), (CorrectReply, "corrections")])
+def test_dictionaries_of_phrases_are_pairs(kind: type[Reply], field: str) -> None:
+    pairs = read('{"No cough": "ø cough", "Some fever": "‘’", "Afebrile": null}', kind)[field]
+    assert [tuple(pair.values()) for pair in pairs] == [("No cough", "ø cough"), ("Some fever", ""), ("Afebrile", "")]
+
+
+def test_the_end_of_the_history_is_a_line_with_its_number() -> None:
+    assert read('{7: "[patient] no ."}', EndOfHistory) == read('{"last_line": 7}', EndOfHistory) == {"last_line": 7}
+
+
+@each(
+    "text, kind, said",
+    [
+        ('{"F1": ["Owns a dog.", "x"]}', Omissions, "'F1' is given with the text of F2"),
+        ('{"F9": ["Pain.", "x"]}', Omissions, "'F9' is not the id of a fact; ids are F0, F1, F2"),
+        ("Category|critical\n1|F1|Fever for 3 days.", Importances, "facts F0, F2 are missing"),
+        ("1|F1|Fever for 3 days.\nCategory|critical\n", Importances, "line '1|F1|Fever for 3 days.' is no 'rank|id"),
+        ("Category|grave\n1|F1|Fever for 3 days.", Importances, "Input should be 'critical', 'important' or 'other'"),
+        ('{"influenza": {"F1": "x"}}', EvidenceClusters, "diagnoses 'asthma' are missing"),
+        ('[{"claim": "He sneezes.", "entailment prediction": 1}]', ClaimVerdicts, "'He sneezes.' is not one of"),
+        (
+            '[{"claim": "Temperature 38.", "entailment prediction": 1}]',
+            ClaimVerdicts,
+            "'Temperature 38.' is not one of",
+        ),
+        ('[{"claim": "He coughs.", "entailment prediction": 2}]', ClaimVerdicts, "less than or equal to 1"),
+        ('{"No cough": ["ø", "cough"]}', MapReply, "pairs: Field required"),
+        ('{"12": "[doctor] bye ."}', EndOfHistory, "line 12 is not in the dialogue"),
+    ],
+)
+def test_a_reply_that_the_printed_form_does_not_allow_is_refused(text: str, kind: type[Reply], said: str) -> None:
+    with pytest.raises(Unusable) as caught:
+        read(text, kind)
+    assert said in str(caught.value)
+
+
+# a printed prompt of each paper, an endpoint, and the stage
+
+Work = Callable[[Frames, Asks, Params], Awaitable[Frames]]
+COMMENT = "{# reply: printed #}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "prompts"
+    use_folder(None)
+
+
+def put(folder: Path, **prompts: str) -> None:
+    """Write a prompt to ``ROOM/NAME.txt`` for each ``ROOM__NAME``."""
+    for name, text in prompts.items():
+        file = folder.joinpath(*name.split("__")).with_suffix(".txt")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+
+def scored(work: Work, frames: Frames, params: Params, replies: dict[str, str], folder: Path) -> tuple[Frames, Hosted]:
+    """The tables of a stage's function, of an endpoint that replies by words of the last message; all is scored."""
+
+    def reply(body: dict, _: int) -> dict:
+        last = body["messages"][-1]["content"]
+        return completion(next((text for words, text in replies.items() if words in last), "ok"), body)
+
+    async def run(base_url: str) -> Frames:
+        role = ROLE.model_copy(update={"base_url": base_url, "structured": "json_object", "reasks": 0})
+        with ResponseStore(folder.parent / "responses.sqlite") as store:
+            async with asker(store, base_url, role=role, fingerprint=fingerprint(base_url)) as ask:
+                return await work(frames, lambda _: ask, params)
+
+    use_folder(folder)  # only now: loading params.yaml takes its folder
+    with hosted(reply) as endpoint:
+        made = asyncio.run(run(endpoint.base_url))
+    assert made["unscored"].empty, made["unscored"].to_dict("records")
+    return made, endpoint
+
+
+def sent(endpoint: Hosted, words: str) -> dict:
+    """The request whose last message has these words."""
+    return next(body for body in endpoint.bodies if words in body["messages"][-1]["content"])
+
+
+def as_json(**fields: object) -> str:
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def test_simsum_matches_phrases_by_dictionaries(folder: Path) -> None:
+    put(
+        folder,
+        spans__map=f"[system]\n{COMMENT}Match phrases. Reply with a dictionary.\n[user]\n"
+        "MATCH {{ phrases | json }} {{ note }} {{ compact }}",
+        spans__correct=f"[user]\n{COMMENT}CORRECT {{{{ note }}}} {{{{ phrases | json }}}}",
+    )
+    replies = {
+        "extract symptom": as_json(spans=[{"symptom": "cough", "text": "dry coughs"}]),
+        "CORRECT": '{"dry coughs": "a dry cough"}',
+        "MATCH": '{"a dry cough": "Dry cough"}',
+        "mapped phrases": '{"a dry cough": "Dry cough"}',
+        "": as_json(assertions=[{"number": n, "assertion": "present"} for n in (1, 2)]),
+    }
+    frames = {
+        "records": records_of({"cough": "yes"}),
+        "notes": pd.DataFrame({"record": [0], "note": ["He has a dry cough."]}),
+        "compact_notes": pd.DataFrame({"record": [0], "compact": ["Dry cough."]}),
+    }
+    made, endpoint = scored(span_chunk, frames, shipped(), replies, folder)
+    assert sorted(made["spans"]["text"]) == ["Dry cough", "a dry cough"]
+    for words in ("MATCH", "CORRECT", "mapped phrases"):
+        body = sent(endpoint, words)
+        assert "response_format" not in body and "JSON schema" not in str(body["messages"]), "the user's words alone"
+    assert "response_format" in sent(endpoint, "extract symptom")
+
+
+SUPPORTS = '{"influenza": {"F0": "typical", "F1": "typical"}}'
+
+
+@each("comment", [COMMENT, ""])
+def test_med_omit_lists_omissions_categories_and_evidence(folder: Path, comment: str) -> None:
+    lists = "{% for fact in facts %}{{ fact }}\n{% endfor %}"
+    diagnoses = "{% for name, likelihood in differential %}{{ name }}: {{ likelihood }}\n{% endfor %}"
+    put(
+        folder,
+        med_omit__omissions=f"[user]\n{comment}OMITTED {{{{ summary }}}}\n{lists}",
+        med_omit__importance=f"[user]\n{comment}RANKED {diagnoses}{lists}",
+        med_omit__supports=f"[user]\n{comment}EVIDENCE {diagnoses}{lists}",
+    )
+    facts = {"medical": list(FACTS.values())[:2], "access_and_social": [FACTS["F2"]], "other": []}
+    mechanisms = [{"kind": "symptom", "mechanism": "infection", "facts": ["F0", "F1"]}]
+    replies = {
+        "list medical facts": as_json(**facts),
+        "OMITTED All": "{}",
+        "OMITTED": '{"F2": ["Owns a dog.", "not said"]}',
+        "RANKED": "Category|critical\n1|F1|Fever for 3 days.\n2|F0|Dry cough.\nCategory|other\n3|F2|Owns a dog.",
+        "EVIDENCE": SUPPORTS,
+        "find refuting": as_json(clusters=[{"diagnosis": "influenza", "facts": []}]),
+        "differential": as_json(diagnoses=[{"diagnosis": "Influenza", "explanation": "", "likelihood": "probable"}]),
+        "facts": as_json(**facts),
+    }
+    replies["mechanism"] = as_json(groups=mechanisms)
+    order = ["OMITTED All", "OMITTED", "RANKED", "EVIDENCE", "find refuting", "mechanism", "differential", "facts"]
+    documents = [Document("a", ("Source.",), outputs={"short": "Cough, fever.", "long": "All of it."})]
+    frames = {"documents": documents_table(documents)}
+    chosen = {name: replies[name] for name in order}
+    made, endpoint = scored(judge_compact, frames, shipped(), chosen, folder)
+    values = made["verdicts"].set_index(["metric", "system", "unit"]).sort_index()
+    assert values.loc[("omitted", "short"), "value"].to_dict() == {"F0": 0, "F1": 0, "F2": 1}
+    assert values.loc[("omitted", "long"), "value"].to_dict() == {"F0": 0, "F1": 0, "F2": 0}
+    grades = values.loc[("importance", SOURCE)]
+    assert grades["verdict"].to_dict() == {"F0": "critical", "F1": "critical", "F2": "other"}
+    assert grades["weight"].notna().all(), "supporting and refuting clusters are read"
+    assert ("response_format" in sent(endpoint, "RANKED")) is not bool(comment)
+
+
+@each("style", ["json", "json_cot"])
+def test_doclens_judges_claims_by_their_text(folder: Path, style: str) -> None:
+    prompt = f"[user]\n{COMMENT}ENTAILED {{{{ premise | json }}}} {{{{ claims | json }}}}"
+    put(folder, **{f"doclens__entail_{style}": prompt})
+    verdicts = [{"claim": claim, "entailment prediction": int(claim != CLAIMS[2])} for claim in CLAIMS]
+    if style == "json_cot":
+        verdicts = [{**one, "explanation": "as it says"} for one in verdicts]
+    params = shipped(doclens={"style": style})
+    documents = [Document("a", ("Source.",), reference="Ref.", outputs={"m": "Out."}, claims={WHOLE: CLAIMS})]
+
+    async def work(frames: Frames, asks: Asks, params: Params) -> Frames:
+        return await judge_summaries([], Plan(precision=False), frames, asks, params)
+
+    replies = {"ENTAILED": json.dumps(verdicts)}
+    made, endpoint = scored(work, {"documents": documents_table(documents)}, params, replies, folder)
+    judged = made["verdicts"].sort_values("unit")
+    assert judged["value"].tolist() == [1, 1, 0]
+    assert judged["reason"].notna().all() == (style == "json_cot")
+    assert "response_format" not in sent(endpoint, "ENTAILED")
+
+
+def test_ehrnoteqa_writes_questions_in_the_printed_layout(folder: Path) -> None:
+    put(
+        folder,
+        note_qa__paper_question="[user]\nASK\n{{ notes }}",
+        note_qa__paper_choices="[user]\nOFFER {{ question }}\n{{ notes }}",
+    )
+    lettered = "\n".join(f"{letter}: {choice}" for letter, choice in zip("ABCDE", CHOICES, strict=True))
+    replies = {
+        "ASK": "- Question: Which cough does he have?\n- Answer: A dry one\n- Reason: It is charted.",
+        "OFFER": f"- Question: Which?\n- Answer Choices:\n{lettered}\n- Correct Answer: A\n- Reason: It is charted.",
+    }
+    named = {"base_url": "http://127.0.0.1:8000/v1", "temperature": 0.7}
+    params = shipped(note_qa={"protocol": "paper"}, roles={"annotator": named, "judge": named})
+    made, _ = scored(write_questions, {"patients": PATIENT}, params, replies, folder)
+    (question,) = made["questions"].to_dict("records")
+    right = json.loads(question["choices"])["ABCDE".index(question["answer"])]
+    assert (question["wording"], right) == ("Which cough does he have?", "A dry cough")
+
+
+def test_a_comment_that_names_another_form_is_an_error_and_prompts_of_ours_are_left_alone(folder: Path) -> None:
+    call = Call("1/map", (Message("user", "?"),), MapReply)
+    assert in_users_form(call, "tasks.spans", "map") is call
+    put(folder, spans__map="[user]\n{# reply: print #}{{ note }} {{ compact }} {{ phrases }}")
+    use_folder(folder)
+    with pytest.raises(ParamsError, match=r"prompt spans/map: reply: print is no form of a reply; expected"):
+        in_users_form(call, "tasks.spans", "map")

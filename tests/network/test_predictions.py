@@ -1,0 +1,69 @@
+"""Predictions by symptoms are those that SimSUM prints, and counts of patients those that the network expects."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from flows.runtime.tables import check
+from schemas.tables.metrics import METRICS
+from tasks.network.inference import joint
+from tasks.network.predictions import count_table, prediction_table
+from tasks.papers.printed import items
+from tasks.papers.reproduction import PUBLISHED, compared, verdict_of
+from tests.network.networks import GUT, RESPIRATORY
+
+TABLES = ("Table 7", "Table 8", "Table 9")
+
+
+@pytest.fixture(scope="module")
+def rows() -> pd.DataFrame:
+    tables = {"network_predictions": check(prediction_table(RESPIRATORY), METRICS, "metrics")}
+    return pd.DataFrame([row for name in TABLES for row in compared(items()["simsum", name], tables)])
+
+
+def test_72_of_82_cells_come_out_to_the_digit_and_one_is_a_misprint(rows: pd.DataFrame) -> None:
+    assert rows.groupby("table").size().to_dict() == {"Table 7": 18, "Table 8": 52, "Table 9": 12}
+    difference = (rows["published"] - rows["reproduced"]).abs()
+    to_the_digit = rows["note"].isna()
+    assert to_the_digit.sum() == 72
+    assert (difference[to_the_digit] <= rows["tolerance"][to_the_digit]).all()
+    assert set(rows.loc[to_the_digit, "tolerance"]) == {0.005, 0.05}
+    misprint = rows["note"].str.startswith("misprint", na=False)
+    assert difference[misprint].round(2).tolist() == [0.26] and (rows["tolerance"][misprint] == 0.1).all()
+    rest = ~to_the_digit & ~misprint
+    assert rest.sum() == 9 and (difference[rest] <= rows["tolerance"][rest]).all()
+
+
+def test_the_notes_on_nine_cells_are_correct(rows: pd.DataFrame) -> None:
+    unrounded = rows[rows["note"].str.contains("more digits than are printed", na=False)]
+    assert len(unrounded) == 7
+    for row in unrounded.itertuples():
+        # A coefficient printed with two digits may be off by 0.005, and so may the log-rate for each that takes part.
+        parts = 1 + sum(not part.endswith(("=no", "=none")) for part in row.row.split())
+        assert abs(row.published - row.reproduced) <= row.reproduced * np.expm1(0.005 * parts) + row.tolerance / 2, row
+    cut_off = rows[rows["note"].str.contains("cut off", na=False)]
+    assert len(cut_off) == 2
+    for row in cut_off.itertuples():
+        assert np.floor(row.reproduced / row.tolerance) * row.tolerance == pytest.approx(row.published), row
+
+
+def test_another_network_claims_nothing_about_simsums_tables() -> None:
+    tables = {"network_predictions": prediction_table(GUT)}
+    rows = [row for name in TABLES for row in compared(items()["simsum", name], tables)]
+    assert [(row["table"], row["basis"], row["row"]) for row in rows] == [(name, "absent", "all") for name in TABLES]
+
+
+def test_counts_without_symptoms_agree_with_the_exact_expectation() -> None:
+    counts = check(count_table(RESPIRATORY, 10_000, 80, 7), METRICS, "metrics")
+    symptoms, conditions = RESPIRATORY.of_type("symptom"), RESPIRATORY.of_type("underlying condition")
+    well = joint(RESPIRATORY, [*symptoms, *conditions])[0, 0, 0, 0, 0]
+    expected = 10_000 * np.array([well.sum(), well.sum() - well[0, 0, 0, 0]])
+    spread = np.sqrt(expected * (1 - expected / 10_000))
+    item = items()["simsum", "Section 2.2"]
+    rows = compared(item, {"published/network_counts": counts}, PUBLISHED)
+    assert [row["reproduced"] for row in rows] == pytest.approx(expected.tolist(), abs=15)
+    assert [row["tolerance"] for row in rows] == pytest.approx((1.96 * spread).tolist(), rel=0.2)
+    assert [row["published"] for row in rows] == [3629, 239]
+    assert {(row["basis"], verdict_of(row)) for row in rows} == {("sampled", "pass")}
+    (few,) = compared(item, {"published/network_counts": counts.assign(n=200)}, PUBLISHED)
+    assert few["basis"] == "absent", "the paper counts in 10,000 records"

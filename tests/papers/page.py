@@ -1,0 +1,136 @@
+"""Writes docs/papers.md, the counts in README.md and reports/conclusions.csv from the committed tables.
+
+``python -m tests.papers.page`` after the results have changed; tests compare the files with what it writes.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from flows.runtime.tables import read_table
+from schemas.tables.metrics import BASES, REPRODUCTION
+from tasks.papers.conclusions import conclusions, stated, tables_needed
+from tasks.papers.printed import Item, items, papers
+from tasks.papers.wording import (
+    ABSENT_TABLES,
+    CLASSES,
+    class_counts,
+    counts_line,
+    known_rows,
+    short_titles,
+    shown,
+    tested,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAD = Path(__file__).with_name("head.md")
+BEGIN, END = "<!-- written by python -m tests.papers.page -->", "<!-- end -->"
+JUDGED = (Path("reports/reproduction.csv"), Path("reports/published/reproduction.csv"))
+
+
+def written() -> dict[Path, str]:
+    """The text of each file that is written, by path."""
+    rows, decided = all_rows(), concluded()
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    before, _, rest = readme.partition(BEGIN)
+    counted = f"{counts_table(rows)}\n\n{counts_line(decided)}"
+    return {
+        Path("docs/papers.md"): papers_page(rows, conclusions_text(decided, short_titles())),
+        Path("README.md"): f"{before}{BEGIN}\n\n{counted}\n\n{END}{rest.partition(END)[2]}",
+        Path("reports/conclusions.csv"): decided.to_csv(index=False, float_format="%.6g", lineterminator="\n"),
+    }
+
+
+def all_rows() -> pd.DataFrame:
+    """Judged rows of both pipelines."""
+    return known_rows([read_table(ROOT / file, REPRODUCTION) for file in JUDGED])
+
+
+def concluded() -> pd.DataFrame:
+    """CONCLUSIONS for the committed metric tables of both pipelines."""
+    places = {name: ROOT / "reports" / _place(name) for name in tables_needed()}
+    return conclusions({name: pd.read_csv(file) for name, file in places.items()})
+
+
+def _place(name: str) -> str:
+    folder, _, stem = name.rpartition("/")
+    return f"{folder}/tables/{stem}.csv" if folder else f"tables/{stem}.csv"
+
+
+def counts_table(rows: pd.DataFrame) -> str:
+    """`class_counts` as a Markdown table, with the number of tables that are absent."""
+    lines = ["| figures | within tolerance |", "|---|---|"]
+    lines += [f"| {CLASSES[basis]} | {met:,} of {told:,} |" for basis, (met, told) in class_counts(rows).items()]
+    lines.append(f"| {ABSENT_TABLES} | {(rows['verdict'] == 'absent').sum()} |")
+    return "\n".join(lines)
+
+
+def conclusions_text(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """The table as Markdown, by paper, and the conclusions that nothing here decides."""
+    names = ["paper", "conclusion", "test", "difference here", "n", "verdict", "basis", "interval"]
+    lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
+    for source in titles:
+        for row in table[table["source"] == source].to_dict("records"):
+            cells = [titles[source], row["conclusion"], tested(row), shown(row), f"{row['n']:,}"]
+            lines.append(f"| {' | '.join([*cells, row['verdict'], row['basis'], row['interval']])} |")
+    lines += ["", "Nothing here decides:", "", "| paper | conclusion | what is missing |", "|---|---|---|"]
+    for source in titles:
+        found = [one for one in stated("undecided") if one["source"] == source]
+        lines += [f"| {titles[source]} | {one['conclusion']} | {one['needs']} |" for one in found]
+    return "\n".join(lines)
+
+
+_ABOUT = """\
+A figure may be met where a conclusion is not. Each line is what a paper concludes, and the difference of the two values
+that decides it, with a 95% interval: it holds, does not hold, or cannot be told. Values are those of our tables or,
+where the line says `printed`, figures of the paper with their printed spread. Values of basis `stand-in` say nothing
+about the paper's models.
+
+- `more`: the first value is larger; `as much`: not smaller by more than the margin; `same`: within the margin. Margins
+  are ours, as the papers name none. `pairs`: of pairs of printed figures, the first is larger in more than half; pairs
+  count as independent, which those of one model are not.
+- The interval is paired where both values are measured on the same items and the tables allow it. Else it is that of
+  independent values, too wide for values of the same items; the last column has the reason.
+- n is the smallest number of items behind a value, or the number of pairs.
+- Each conclusion stands for itself: with as many, one or two hold by chance."""
+
+
+_COLUMNS = "| item | contents | reproduced | command | requirement, counterpart, remark |"
+
+
+def papers_page(rows: pd.DataFrame, concluded: str) -> str:
+    """The page as Markdown. ``rows``: REPRODUCTION of all pipelines; ``concluded``: the table of conclusions."""
+    groups = dict(list(rows.groupby(["source", "table"])))
+    parts = [HEAD.read_text(encoding="utf-8"), counts_table(rows)]
+    parts.append(f"\n## Conclusions\n\n{_ABOUT}\n\n{concluded}")
+    for source, paper in papers().items():
+        parts += [f"\n## {paper['title']}\n", _COLUMNS, "|---|---|---|---|---|"]
+        parts += [_line(item, groups.get((source, item.name))) for item in items().values() if item.source == source]
+    return "\n".join(parts) + "\n"
+
+
+def _line(item: Item, rows: pd.DataFrame | None) -> str:
+    needs = f"needs {item.needs}" if rows is not None and (rows["basis"] == "absent").any() and item.needs else ""
+    notes = "; ".join(note for note in (needs, item.instead, item.remark) if note)
+    command = f"`{item.command}`" if item.command else ""
+    texts = [item.name, item.contents, _status(rows), command, notes]
+    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
+
+
+def _status(rows: pd.DataFrame | None) -> str:
+    """Counts by basis: "recomputed: 51 of 52; others absent"."""
+    if rows is None:
+        return "-"
+    compared = rows[rows["verdict"] != "absent"]
+    kinds = sorted(compared["basis"].unique(), key=lambda basis: BASES.index(basis.partition(":")[0]))
+    met = {basis: compared.loc[compared["basis"] == basis, "verdict"] == "pass" for basis in kinds}
+    found = [f"{basis}: {passed.sum()} of {len(passed)}" for basis, passed in met.items()]
+    if len(compared) < len(rows):
+        found.append("others absent" if found else "absent")
+    return "; ".join(found)
+
+
+if __name__ == "__main__":
+    for file, content in written().items():
+        (ROOT / file).write_text(content, encoding="utf-8")

@@ -24,7 +24,8 @@ def main(
     judges: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[JUDGE]...", help="MODEL@URL, a role of params.yaml, or simulator (rules, for a dry run)."
+            metavar="[JUDGE]...",
+            help="MODEL@URL, a role of params.yaml, or simulator (rules, for a dry run), named NAME=JUDGE.",
         ),
     ] = None,
     cases: Annotated[int, typer.Option(help="Claims; the other tasks are scaled with them.")] = 2000,
@@ -84,7 +85,7 @@ def main(
     use_instruction_set(loaded.runtime.instruction_set)  # before the imports below, which load NumPy
     from flows.evaluation.audit import judged, judges_of, make_audit, reasons, tasks_of
     from flows.evaluation.cards import FORMAT, card_files, provenance, read_card, stems
-    from flows.evaluation.judges import NO_JUDGE
+    from flows.evaluation.judges import NO_JUDGE, given_name
     from flows.runtime.folders import require_replaceable, write_export
     from tasks.audit.card import card_table
 
@@ -122,12 +123,14 @@ def main(
     if dry_run:
         _print_cost(every, audit)
         return
-    found, taken = judged(every, audit, confirmed=yes) if every else (_returned(files.values(), audit, loaded), {})
+    named = [given_name(one) for one in judges or []]
+    made = judged(every, audit, confirmed=yes, names=named) if every else (_returned(files.values(), audit, loaded), {})
+    found, taken = made
     changes, failure = _compared(found, earlier, folder)
     card, source = card_table(found, taken, seed=seed), "notes of the simulator" if texts is None else texts.name
     made_from = {"source": source, "seed": seed, **provenance(audit, found, every)}
     write_export(folder, card_files(card, found, audit.cases, changes, made_from), FORMAT)
-    status = _print_card(card, changes, required, plan, seed, folder)
+    status = _print_card(card, taken, changes, required, plan, seed, folder)
     if failure is not None:
         raise failure
     _require_answers(found, taken, loaded.runtime.max_unscored_share)
@@ -213,11 +216,11 @@ def _require_common(audit: Audit, earlier: pd.DataFrame) -> None:
     """Raise SourceError before anything is asked if an earlier card has too few of the claims to tell a change."""
     from tasks.audit.comparisons import against
 
-    cases = audit.cases[audit.cases["task"] == "claims"]
-    known = earlier[earlier["task"] == "claims"].drop_duplicates(["case", "factor"])
+    cases = audit.cases[audit.cases["metric"] == "claims"]
+    known = earlier[earlier["metric"] == "claims"].drop_duplicates(["unit", "condition"])
     if "claims" in audit.tasks:
         try:
-            against(cases.assign(judge="", text=cases["claim"], judged=True), known.assign(judge="", judged=True))
+            against(cases.assign(judge="", value=1.0), known.assign(judge="", value=1.0))
         except ValueError as error:
             raise SourceError(f"--against: {error}") from error
 
@@ -270,6 +273,7 @@ def _compared(
 
 def _print_card(
     card: pd.DataFrame,
+    taken: Mapping[str, Practice],
     changes: pd.DataFrame | None,
     required: Mapping[str, float],
     plan: int | None,
@@ -283,6 +287,9 @@ def _print_card(
 
     print("\n".join([*verdict_lines(card), "", *rates(card)]))
     print("\n".join(["", *weaknesses(card), *limits(card)]))
+    for judge, practice in taken.items():
+        if practice.failures:
+            print(_why(practice, f"{judge}: calls without a usable reply: "))
     if plan is not None:
         print("\n".join(["", *label_plans(card, plan, seed=seed)]))
     tested = None if changes is None else judged_by_models(changes, "judge")
@@ -294,6 +301,12 @@ def _print_card(
     return 2 if worse or MISSED in states else 3 if OPEN in states else 0
 
 
+def _why(practice: Practice, before: str) -> str:
+    """The most frequent reasons of calls without a usable reply, after ``before``; empty where all had one."""
+    found = sorted(practice.failures.items(), key=lambda item: -item[1])[:3]
+    return before + "; ".join(f"{reason[:200]} ({count} calls)" for reason, count in found) if found else ""
+
+
 def _require_answers(found: pd.DataFrame, taken: Mapping[str, Practice], allowed: float) -> None:
     """Raise UnscoredError for a model without a verdict on any case, or on more than the share ``allowed``, with why.
 
@@ -303,15 +316,13 @@ def _require_answers(found: pd.DataFrame, taken: Mapping[str, Practice], allowed
 
     lines = []
     for judge, own in judged_by_models(found, "judge").groupby("judge", sort=True):
-        failed = int(own["judged"].isna().sum())
+        failed = int(own["value"].isna().sum())
         if failed < len(own) and (judge not in taken or failed <= allowed * len(own)):
             continue
         said = f"{judge}: {failed} of {len(own)} cases have no verdict"
         if failed < len(own):
             said += f", more than runtime.max_unscored_share {allowed:g}"
-        if why := sorted(taken[judge].failures.items(), key=lambda item: -item[1])[:3] if judge in taken else []:
-            said += "; why: " + "; ".join(f"{reason[:200]} ({count} calls)" for reason, count in why)
-        lines.append(said)
+        lines.append(said + (_why(taken[judge], "; why: ") if judge in taken else ""))
     if lines:
         raise UnscoredError(
             "\n".join(lines) + "\ndoes the model follow instructions and reply in JSON? `vignette store export` writes "

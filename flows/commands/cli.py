@@ -10,6 +10,8 @@ LITTLE_SPACE = 2**28
 """Free bytes of a disk below which no compiled modules are written."""
 IN_STAGES = ("stage", "probe")
 """Commands of dvc.yaml, which a rebuild runs in forks of one process."""
+PAID = ("audit", "evaluate", "probe")
+"""Commands that ask models and are no stage: each ends, like a stage, when the shell that started it is gone."""
 
 
 def main() -> None:
@@ -19,7 +21,10 @@ def main() -> None:
     if status is None:
         _spare_a_full_disk()
         from flows.commands.parser import run
+        from tasks.transport.processes import end_with_parent
 
+        if sys.argv[1:2] and sys.argv[1] in PAID:
+            end_with_parent()
         status = run(sys.argv[1:])
         import gc
 

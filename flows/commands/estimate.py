@@ -47,9 +47,9 @@ def print_lines(lines: "Sequence[Line]", said: Sequence[str] = (), file: object 
 
 def print_ledger(params: Params) -> None:
     """Print what was spent from the budget of a run, and its cap."""
-    from tasks.transport.budget import Spent, caps_text
     from tasks.transport.database import exists
     from tasks.transport.inspection import ledgers, open_existing
+    from tasks.transport.ledger import Spent, caps_text
 
     where, cap = response_store(params), run_budget(params)
     spent = Spent(0.0, 0, 0)

@@ -39,8 +39,8 @@ def main(
     judge: Annotated[
         list[str] | None,
         typer.Option(
-            help="MODEL@URL, a role of params.yaml, or simulator (rules, for a dry run), named NAME=JUDGE; may be "
-            "repeated."
+            help="MODEL@URL, with settings MODEL@URL#temperature=null&send_seed=false; a role of params.yaml; or "
+            "simulator (rules, for a dry run); named NAME=JUDGE; may be repeated."
         ),
     ] = None,
     writer: Annotated[str | None, typer.Option(help="The same for the writer of --write (default: the judge).")] = None,
@@ -97,7 +97,7 @@ def main(
         "planted": planted,
     }
     # Options are checked before what judges is imported, which takes seconds.
-    from flows.evaluation.judges import with_judges
+    from flows.evaluation.judges import given_name, with_judges
     from flows.repository.params import load_params
     from flows.repository.workspace import clone, params_file
     from flows.runtime.folders import EVALUATION_KIND, require_replaceable
@@ -136,8 +136,9 @@ def main(
     seed, said = loaded.seed, list[str]()
     with progress("evaluate", 0, CHUNK):
         evaluation, manifest = asyncio.run(run_evaluation(loaded, chosen, found, confirmed=yes, judges=judges))
-        if card is not None and "judge" in manifest["models"]:
-            evaluation, said = _corrected(evaluation, card, manifest["models"]["judge"]["label"], seed)
+        if card is not None and judge and "judge" in manifest["models"]:
+            label = manifest["models"]["judge"]["label"]
+            evaluation, said = _corrected(evaluation, card, label, given_name(judge[0]), seed)
         if back:
             agreement = clinicians_agreement(evaluation, back, loaded.med_omit.form, seed=seed)
             evaluation = evaluation.with_table("clinicians", agreement)
@@ -205,26 +206,34 @@ def _print_cost(
     print_lines(asyncio.run(estimate_calls(params, chosen, data, judges)), said, file)
 
 
-def _corrected(evaluation: "Evaluation", card: Path, judge: str, seed: int) -> tuple["Evaluation", list[str]]:
+def _corrected(
+    evaluation: "Evaluation", card: Path, judge: str, name: str | None, seed: int
+) -> tuple["Evaluation", list[str]]:
     """The evaluation with scores corrected for the judge's errors on its card, and why others are not corrected."""
     import pandas as pd
 
-    from flows.evaluation.cards import card_of
+    from flows.evaluation.cards import card_of, other_kind
     from tasks.audit.correction import corrected_rows
     from tasks.reporting.evaluation_text import DRY_RUN, RULES
 
     if RULES in judge:
         return evaluation, [f"scores are not corrected by {card}: {DRY_RUN}"]
     metrics, about = evaluation.table("metrics"), f"corrected by the card {card.resolve().name} of {judge}"
+    other = other_kind(card, (one.text for one in evaluation.documents))
     rows, refused = corrected_rows(
-        evaluation.table("scores"), metrics, card_of(card, judge), seed=seed, provenance=about
+        evaluation.table("scores"),
+        metrics,
+        card_of(card, judge, name),
+        seed=seed,
+        provenance=about,
+        other_sources=other,
     )
     return evaluation.with_table("metrics", pd.concat([metrics, rows], ignore_index=True)), refused
 
 
 def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None:
     """Print the summary and what was written."""
-    from flows.evaluation.folder import PAGE, agreement_with_people
+    from flows.evaluation.folder import PAGE
     from tasks.reporting.evaluation_text import summary_text
     from tasks.reporting.judges_view import judges_text
     from tasks.statistics.sign_flips import FEWEST
@@ -240,7 +249,6 @@ def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None
         models=models,
         fewest=FEWEST,
         foreign=foreign,
-        agreement=agreement_with_people(models["judge"]) if "judge" in models else None,
     )
     print(fitted("\n".join([said, *judges_text(evaluation.tables, evaluation.systems)]), width))
     print(fitted(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}", width))

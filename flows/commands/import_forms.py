@@ -170,7 +170,7 @@ def _labelled(texts: Mapping[Path, str]) -> dict[Path, str]:
     held = {}
     for file, text in texts.items():
         try:
-            labels = parse_labels(str(file), text)["label"]
+            labels = parse_labels(str(file), text)["truth"]
         except ValueError as error:
             raise SourceError(str(error)) from error
         held[file] = f"{labels.notna().sum():,} of {len(labels):,} items have a label"

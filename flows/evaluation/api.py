@@ -8,6 +8,7 @@ result.metrics          # a pandas DataFrame; also comparisons, scores, claims, 
 result.save("results")  # tables, manifest and report.html
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ import pandas as pd
 from flows.evaluation.audit import CLAIMS, judged, judges_of, make_audit
 from flows.evaluation.estimate import Guard
 from flows.evaluation.folder import evaluation_files, manifest, write_evaluation
-from flows.evaluation.judges import with_judges
+from flows.evaluation.judges import given_name, with_judges
 from flows.evaluation.models import CommandRun, run_blocking
 from flows.evaluation.several_judges import run_judges
 from flows.evaluation.work import Evaluation, evaluate_data, require_judge, require_work, roles_of
@@ -28,10 +29,12 @@ from schemas.errors import ParamsError
 from schemas.params import Params
 from schemas.params.llm import Role
 from schemas.params.measures import Evaluate
+from schemas.tables.evaluate import EVALUATION
 from tasks.audit.card import card_table
 from tasks.measures.described import OF_OUTPUTS
-from tasks.texts.fields import Row, documents_from, renamed
-from tasks.texts.reading import DataSet, read_documents
+from tasks.texts.fields import Row
+from tasks.texts.files import Table
+from tasks.texts.reading import DataSet, documents_in, read_documents
 
 
 async def run_evaluation(
@@ -64,35 +67,20 @@ DATA = "data"
 
 @dataclass(frozen=True)
 class Result:
-    """Tables of an evaluation as DataFrames; a table of a method that was not chosen is empty."""
+    """Tables of an evaluation as DataFrames, each an attribute; that of a measure that was not chosen is empty.
+
+    ``metrics``: value, 95% interval, n and unscored count by system, condition, section (``item``) and metric;
+    ``comparisons``: paired difference of every two systems on each metric, with interval and adjusted p; ``scores``: of
+    single documents; ``unscored``: what could not be scored, and why; ``claims``, ``facts``, ``answers`` and others:
+    what was judged of each unit by a measure, with the judge's reason if it gave one.
+    """
 
     evaluation: Evaluation
     manifest: Mapping[str, Any]
 
-    @property
-    def metrics(self) -> pd.DataFrame:
-        """Value, 95% interval, n and unscored count by system, condition, section (``item``) and metric."""
-        return self.table("metrics")
-
-    @property
-    def comparisons(self) -> pd.DataFrame:
-        """Paired difference of every two systems on each metric, with interval and adjusted p."""
-        return self.table("comparisons")
-
-    @property
-    def scores(self) -> pd.DataFrame:
-        """Scores of single documents."""
-        return self.table("scores")
-
-    @property
-    def unscored(self) -> pd.DataFrame:
-        """What could not be scored, and why."""
-        return self.table("unscored")
-
     def __getattr__(self, stem: str) -> pd.DataFrame:
-        """The verdicts of a measure, by the name of its table: claims, facts, answers and others."""
-        if stem not in {one.table for one in OF_OUTPUTS}:
-            raise AttributeError(stem)
+        if stem not in EVALUATION and stem not in {one.table for one in OF_OUTPUTS}:
+            raise AttributeError(f"an evaluation has no table {stem!r}")
         return self.table(stem)
 
     def table(self, stem: str) -> pd.DataFrame:
@@ -125,22 +113,34 @@ def evaluate(
     ``settings``: further fields of `schemas.params.measures.Evaluate`, such as ``map``, ``sections`` or ``write``.
     ``params``: those of params.yaml by default. Works where an event loop is running. Raises ParamsError without a
     judge, unless nothing is asked of one, SourceError for defects of the data, and BudgetError for an evaluation that
-    may cost more than ``budget.confirm_above_dollars``, unless ``confirmed``.
+    may cost more than ``budget.confirm_above_dollars``, unless ``confirmed``. Warns of what was assumed or left out.
     """
     be_quiet()
     chosen = Evaluate(data=DATA, metrics=None if metrics is None else list(metrics), **settings)
     named = [judge] if isinstance(judge, str) else list(judge)
     require_judge(chosen, named)
     known, judges = with_judges(params or load_params(params_file()), named, writer, answerer)
-    found = require_work(chosen, DataSet(_documents(data, chosen), "own", ()))
+    found = require_work(chosen, _documents(data, chosen))
+    for note in found.notes:
+        warnings.warn(note, stacklevel=2)
     evaluation, made_from = run_blocking(run_evaluation(known, chosen, found, confirmed=confirmed, judges=judges))
     return Result(evaluation, made_from)
 
 
-def _documents(data: Sequence[Mapping[str, Any]] | pd.DataFrame, chosen: Evaluate) -> list[Any]:
-    records = data.to_dict("records") if isinstance(data, pd.DataFrame) else data
-    rows = [Row(f"{DATA}: row {number}", record) for number, record in enumerate(records)]
-    return documents_from(renamed(rows, chosen.map, DATA), DATA, allow_empty=chosen.allow_empty)
+def _documents(data: Sequence[Mapping[str, Any]] | pd.DataFrame, chosen: Evaluate) -> DataSet:
+    if isinstance(data, pd.DataFrame):
+        data = data.astype(object).where(data.notna(), None).to_dict("records")
+    rows = [
+        Row(f"{DATA}: row {number}", {str(name): _plain(value) for name, value in record.items()})
+        for number, record in enumerate(data)
+    ]
+    documents, notes = documents_in(Table(rows, "own", ()), DATA, chosen.map, allow_empty=chosen.allow_empty)
+    return DataSet(documents, "own", (), notes)
+
+
+def _plain(value: Any) -> Any:
+    """A list for an array, which a DataFrame has where a parquet file has a list."""
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def load_notes(file: str | Path, *, map: Mapping[str, str] | None = None, encoding: str | None = None) -> pd.DataFrame:
@@ -178,5 +178,5 @@ def audit(
     loaded = (params or load_params(params_file())).model_copy(update={"seed": seed})
     every = judges_of(loaded, judges)
     made = make_audit(None if texts is None else Path(texts), loaded, cases=cases, tasks=tasks, takes=takes)
-    verdicts, practice = judged(every, made, confirmed=confirmed)
+    verdicts, practice = judged(every, made, confirmed=confirmed, names=[given_name(one) for one in judges])
     return card_table(verdicts, practice, seed=seed)

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from math import ceil
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from flows.runtime.sources import VARIABLE, sources_folder
 from schemas.errors import MissingSourceError, ParamsError, SourceError
 from schemas.params import Params
 from schemas.tables.columns import typed
-from schemas.tables.evaluate import CASES, VERDICTS
+from schemas.tables.evaluate import CASES
 from tasks.audit.cases import AGAIN, FILLER, VARIED, make_cases, opaque
 from tasks.audit.claims import KINDS
 from tasks.audit.errors import ErrorText, drawn_texts, error_texts, judge_errors
@@ -39,6 +40,7 @@ from tasks.judges.simulated_notes import write_gold
 from tasks.llm.calls import Ask
 from tasks.llm.costs import CountedAsk, Estimate
 from tasks.measures.doclens.evaluators import make_evaluator
+from tasks.measures.measure import verdict_table
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.texts.files import read_rows
@@ -175,11 +177,11 @@ async def verdicts_of(run: CommandRun, audit: Audit) -> tuple[pd.DataFrame, Prac
     reader = Nobody() if run.params.roles["judge"].is_simulator else asks[0]
     rows = await answers_of(audit, run.params, *asks, reader=reader)
     run.require_answers()
-    frame = typed(pd.DataFrame(rows).assign(judge=asks[0].label).to_dict("records"), VERDICTS)
+    frame = verdict_table(rows, judge=asks[0].label)
     failures = asks[0].failures + asks[1].failures
     calls = sum(ask.calls for ask in asks)
     practice = Practice(len(frame), calls, run.used(), time.monotonic() - began, failures)
-    return frame.sort_values(["case", "factor"], ignore_index=True), practice
+    return frame.sort_values(["unit", "condition"], ignore_index=True), practice
 
 
 def all_cases(audit: Audit, params: Params) -> pd.DataFrame:
@@ -189,7 +191,7 @@ def all_cases(audit: Audit, params: Params) -> pd.DataFrame:
     """
     rows = asyncio.run(answers_of(replace(audit, takes=1), params, Nobody(), Nobody(), fillers=True))
     cases = typed(rows, CASES)
-    ids = {one.id: opaque(params.seed, one.id, one.premise, one.claim) for one in cases.itertuples()}
+    ids = {one.id: opaque(params.seed, one.id, one.premise, one.text) for one in cases.itertuples()}
     pairs = [ids.get(one, "") for one in cases["pair"]]  # a pair may be a case that was not drawn
     calls = [opaque(params.seed, one) for one in cases["call"]]
     return cases.assign(id=cases["id"].map(ids), call=calls, pair=pairs)
@@ -207,14 +209,13 @@ async def answers_of(
     rows: Rows = []
     if "claims" in audit.tasks:
         rows += await judge_claims(evaluator, audit.cases)
-        varied = audit.cases.loc[audit.cases["factor"] != "", "case"].unique()
-        same = audit.cases[(audit.cases["factor"] == "") & audit.cases["case"].isin(varied)]
+        plain = audit.cases["condition"] == ""
+        same = audit.cases[plain & audit.cases["unit"].isin(audit.cases.loc[~plain, "unit"])]
         for take in range(2, audit.takes + 1):
             other = make_evaluator(params.doclens, Take(ask, take))
             rows += await judge_claims(other, _again(same, take))
     if "grounding" in audit.tasks:
-        plain = audit.cases[audit.cases["factor"] == ""]
-        rows += await ground_claims(ask, plain, params.doclens.claims_a_call)
+        rows += await ground_claims(ask, audit.cases[audit.cases["condition"] == ""], params.doclens.claims_a_call)
     if "omissions" in audit.tasks:
         rows += await judge_omissions(ask, fewer, removed=params.calibrate.facts, seed=seed)
     if "citations" in audit.tasks:
@@ -231,14 +232,14 @@ async def answers_of(
             if "consistency" in audit.tasks:
                 each = audit.scaled(EACH)
                 rows += await judge_consistency(checks, audit.prompts, each=each, seed=seed)
-    return [row for row in rows if fillers or row["task"] != FILLER]
+    return [row for row in rows if fillers or row["metric"] != FILLER]
 
 
 def _again(cases: pd.DataFrame, take: int) -> pd.DataFrame:
     """The same cases asked another time, under ids and calls of their own."""
-    factor = f"{AGAIN}, take {take}"
-    named = {name: cases[name] + factor for name in ("id", "call")}
-    return cases.assign(factor=factor, pair=cases["id"], **named)
+    condition = f"{AGAIN}, take {take}"
+    named = {name: cases[name] + condition for name in ("id", "call")}
+    return cases.assign(condition=condition, pair=cases["id"], **named)
 
 
 async def audit_cost(params: Params, audit: Audit) -> list[Line]:
@@ -277,11 +278,14 @@ def judges_of(params: Params, judges: Sequence[str]) -> list[Params]:
     return every
 
 
-def judged(every: Sequence[Params], made: Audit, *, confirmed: bool) -> tuple[pd.DataFrame, dict[str, Practice]]:
+def judged(
+    every: Sequence[Params], made: Audit, *, confirmed: bool, names: Sequence[str | None] = ()
+) -> tuple[pd.DataFrame, dict[str, Practice]]:
     """The judges' VERDICTS, and what they took by judge; every answered call is kept, so that an audit resumes.
 
-    Endpoints that answer to one name get a number. Raises BudgetError before the first call of an audit that may cost
-    more than ``budget.confirm_above_dollars``, unless ``confirmed``.
+    ``names``: of judges that were given as ``NAME=JUDGE``, by place; others are called as they answer, with a number
+    where two answer to one name. Raises BudgetError before the first call of an audit that may cost more than
+    ``budget.confirm_above_dollars``, unless ``confirmed``.
     """
     paid = [one for one in every if not one.roles["judge"].is_simulator]
 
@@ -296,9 +300,9 @@ def judged(every: Sequence[Params], made: Audit, *, confirmed: bool) -> tuple[pd
             return await verdicts_of(asked, made)
 
     parts, practice = [], dict[str, Practice]()
-    for params in every:
+    for params, given in zip_longest(every, names):
         verdicts, took = run_blocking(run(params))
-        label = name = str(verdicts["judge"].iloc[0])
+        label = name = given or str(verdicts["judge"].iloc[0])
         while name in practice:
             name = f"{label} ({len(practice) + 1})"
         practice[name] = took

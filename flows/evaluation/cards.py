@@ -1,7 +1,7 @@
 """The files of a card: written, read again, and exchanged with other harnesses."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,15 @@ from flows.lineage.origin import citation, code_rows, running_code
 from flows.runtime.tables import check
 from schemas.errors import ParamsError, SourceError
 from schemas.params import Params
-from schemas.tables.columns import typed
-from schemas.tables.evaluate import VERDICTS
 from schemas.tables.metrics import METRICS
+from schemas.tables.verdicts import VERDICTS
 from tasks.audit.cases import FILLER
 from tasks.audit.further import about_kind
 from tasks.audit.page import card_page
 from tasks.audit.trials import QUESTIONS
 from tasks.measures.doclens.evaluators import most_claims
+from tasks.measures.measure import verdict_table
+from tasks.texts.document import Document
 from tasks.texts.fields import Defects
 from tasks.transport.json_lines import json_lines
 from tasks.transport.shown import public_params
@@ -72,8 +73,9 @@ def provenance(audit: Audit, verdicts: pd.DataFrame, every: Sequence[Params]) ->
     given = [params.doclens for params in every[:1]]
     style = [f"{one.evaluator}, {one.style}, up to {most_claims(one.style, one.claims_a_call)} a call" for one in given]
     return {
-        "cases": int(audit.cases.loc[audit.cases["task"] != FILLER, "case"].nunique()),
+        "cases": int(audit.cases.loc[audit.cases["metric"] != FILLER, "unit"].nunique()),
         "texts": len(audit.texts),
+        "kind_of_texts": kind_of_texts(audit.texts.values()),
         "tasks": list(audit.tasks),
         "takes": audit.takes,
         "left_out": reasons(audit, every) or "nothing",
@@ -95,10 +97,13 @@ def read_card(folder: Path) -> pd.DataFrame:
         raise SourceError(f"{file}: not the verdicts of a card ({error}); make the card again") from error
 
 
-def card_of(folder: Path, judge: str) -> pd.DataFrame:
-    """VERDICTS of a judge, by its label. Raises SourceError for a card that has none of that judge."""
+def card_of(folder: Path, judge: str, name: str | None = None) -> pd.DataFrame:
+    """VERDICTS of a judge, by its label or the ``name`` that it was given.
+
+    Raises SourceError for a card that has none of that judge.
+    """
     verdicts = read_card(folder)
-    own = verdicts[verdicts["judge"] == judge]
+    own = verdicts[verdicts["judge"].isin([judge, name])]
     if own.empty:
         known = ", ".join(sorted(verdicts["judge"].unique()))
         raise SourceError(
@@ -108,12 +113,26 @@ def card_of(folder: Path, judge: str) -> pd.DataFrame:
     return own
 
 
+def kind_of_texts(texts: Iterable[str]) -> str:
+    """Dialogues, if more than half of the texts are, else notes."""
+    are = [Document("", (text,)).is_dialogue for text in texts]
+    return "dialogues" if 2 * sum(are) > len(are) else "notes"
+
+
+def other_kind(folder: Path, sources: Iterable[str]) -> str | None:
+    """Why a card says nothing of verdicts on what such sources support; None where its texts are of their kind."""
+    file, found = folder / "card.json", kind_of_texts(sources)
+    known = json.loads(file.read_text(encoding="utf-8")).get("kind_of_texts", found) if file.is_file() else found
+    return None if known == found else f"the card's cases are of {known}, and the sources are {found}"
+
+
 def exported(cases: pd.DataFrame) -> tuple[str, str]:
     """Cases of all tasks without the truth, and the truth with its reason, as JSON Lines by id."""
-    asked = cases["task"].replace(FILLER, "claims")
-    shown = cases.assign(task=asked, question=asked.map(QUESTIONS))
+    asked = cases["metric"].replace(FILLER, "claims")
+    named = cases.rename(columns={"metric": "task", "condition": "factor", "text": "claim"}).reset_index(drop=True)
+    shown = named.assign(task=asked.to_numpy(), question=asked.map(QUESTIONS).to_numpy())
     about = pd.DataFrame([about_kind(kind) for kind in cases["kind"]], columns=["difficulty", "reason"])
-    truth = pd.concat([cases.reset_index(drop=True), about], axis=1)
+    truth = pd.concat([named.assign(truth=named["truth"].astype(bool)), about], axis=1)
     return (
         _lines(shown[["id", "task", "question", "call", "premise", "claim"]]),
         _lines(truth[["id", "task", "kind", "factor", "difficulty", "truth", "reason", "pair"]]),
@@ -145,7 +164,7 @@ def returned(file: Path, cases: pd.DataFrame) -> pd.DataFrame:
     defects.refuse()
     if not found:
         raise SourceError(f"{file}: no verdict; expected a line for each case")
-    places = cases.groupby("call", sort=False).cumcount()
-    judged = [found.get(name) for name in cases["id"]]
-    frame = cases.assign(judged=judged, judge=file.stem, text=cases["claim"], place=places)
-    return typed(frame[frame["task"] != FILLER].to_dict("records"), VERDICTS)
+    places = cases.groupby("call", sort=False).cumcount().astype(str)
+    given = {None: None, True: 1.0, False: 0.0}
+    frame = cases.assign(value=[given[found.get(name)] for name in cases["id"]], item=places)
+    return verdict_table(frame[frame["metric"] != FILLER].to_dict("records"), judge=file.stem)

@@ -11,7 +11,6 @@ import pandera.pandas as pa
 
 from flows.evaluation.work import Evaluation
 from flows.lineage.origin import citation, code_rows, running_code
-from flows.repository.workspace import clone, shipped
 from flows.runtime.folders import EVALUATION_KIND, write_export
 from flows.runtime.tables import check, table_bytes
 from schemas.errors import IdentityError
@@ -19,8 +18,6 @@ from schemas.params import Params
 from schemas.params.llm import RoleName
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import table_schema
-from tasks.judges.human_scores import STAGE as HUMAN_AGREEMENT
-from tasks.judges.human_scores import compared
 from tasks.measures.described import OF_OUTPUTS
 from tasks.measures.described import chosen as measures
 from tasks.reporting.evaluation_page import ShownDocument, render_evaluation
@@ -100,17 +97,6 @@ def origin_rows(made_from: Mapping[str, Any]) -> dict[str, str]:
     return code_rows(made_from.get("code", {})) | known
 
 
-def agreement_with_people(judge: str) -> str | None:
-    """How far the claim recall of the simulator's rules agrees with people, from the committed table.
-
-    None for another judge, and without the table.
-    """
-    if RULES not in judge:
-        return None
-    file = shipped(f"reports/published/tables/{HUMAN_AGREEMENT}.csv", clone())
-    return compared(pd.read_csv(file), judge) if file.is_file() else None
-
-
 def page(evaluation: Evaluation, title: str, models: Mapping[str, str], origin: Mapping[str, str] | None = None) -> str:
     """The page of an evaluation; ``models``: label of each role's model.
 
@@ -124,7 +110,6 @@ def page(evaluation: Evaluation, title: str, models: Mapping[str, str], origin: 
         systems=evaluation.systems,
         models=models,
         fewest=FEWEST,
-        agreement=agreement_with_people(models["judge"]) if origin and "judge" in models else None,
         problem=evaluation.problem,
         origin_rows=origin or {},
         cite=citation(origin) if origin else "",

@@ -2,6 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+import yaml
+from pydantic import ValidationError
+
+from flows.repository.params import expectation
 from schemas.errors import ParamsError, did_you_mean
 from schemas.params import Params
 from schemas.params.llm import SIMULATOR, Role, RoleName
@@ -13,19 +17,35 @@ JUDGE_ROLES: tuple[RoleName, ...] = ("judge", "annotator")
 def choose_role(given: str, role: RoleName, params: Params) -> Role:
     """The endpoint that ``given`` names: ``simulator`` (rules), a role of params.yaml, or ``MODEL@URL``.
 
-    Raises ParamsError for anything else.
+    Settings of the role may follow the URL: ``MODEL@URL#temperature=null&send_seed=false``. Raises ParamsError for
+    anything else.
     """
     if given == SIMULATOR:
         return Role(base_url=SIMULATOR, model=f"vignette-{role}", temperature=0.0)
     if given in params.roles:
         return params.roles[given]
+    given, _, settings = given.partition("#")
     model, at, url = given.rpartition("@")
     if at and model and url.startswith(("http://", "https://")):
-        return Role(base_url=url, model=model, temperature=0.0)
+        return _role(model, url, settings)
     raise ParamsError(
         f"{role} {given!r}: expected {SIMULATOR}, a role of the params ({', '.join(params.roles)}) or MODEL@URL, "
         f"for example gpt-4o@https://api.openai.com/v1{did_you_mean(given, [SIMULATOR, *params.roles])}"
     )
+
+
+def _role(model: str, url: str, settings: str) -> Role:
+    pairs = [setting.partition("=") for setting in settings.split("&") if setting]
+    try:
+        values = {"temperature": 0.0} | {name: yaml.safe_load(value) for name, _, value in pairs}
+        return Role.model_validate({"base_url": url, "model": model} | values)
+    except ValidationError as error:
+        said = [f"{problem['loc'][0]}: {expectation(problem)}" for problem in error.errors()]
+        known = Role.model_fields
+        said += [f"unknown setting{did_you_mean(name, known)}" for name in values if name not in known]
+        raise ParamsError(f"{model}@{url}#{settings}: {'; '.join(said)}") from error
+    except yaml.YAMLError as error:
+        raise ParamsError(f"{model}@{url}#{settings}: expected SETTING=VALUE, joined by &") from error
 
 
 def chosen_models(judge: str, writer: str | None, answerer: str | None) -> dict[RoleName, str]:
@@ -50,6 +70,7 @@ def with_roles(params: Params, chosen: Mapping[RoleName, str]) -> Params:
 
 def with_judge(params: Params, judge: str) -> Params:
     """``params`` with the judge that is named as in `vignette evaluate`, who also checks notes against records."""
+    _, judge = named_judge(judge)
     models = chosen_models(judge, judge, None)
     return with_roles(params, {role: models[role] for role in JUDGE_ROLES})
 
@@ -61,12 +82,19 @@ def judged_as(params: Params, judge: Role) -> Params:
 
 def named_judge(entry: str) -> tuple[str, str]:
     """Name and endpoint of ``NAME=JUDGE``, or of a judge without a name: that of its model or role."""
+    if name := given_name(entry):
+        return name, entry.partition("=")[2]
+    return entry.partition("#")[0].rpartition("@")[0] or entry, entry
+
+
+def given_name(entry: str) -> str | None:
+    """The name of ``NAME=JUDGE``; None for a judge without one."""
     name, equals, given = entry.partition("=")
-    if equals and "@" not in name and "/" not in name:
-        if not (name.strip() and given):
-            raise ParamsError(f"--judge {entry}: expected JUDGE or NAME=JUDGE")
-        return name, given
-    return entry.rpartition("@")[0] or entry, entry
+    if not equals or "@" in name or "/" in name:
+        return None
+    if not (name.strip() and given):
+        raise ParamsError(f"--judge {entry}: expected JUDGE or NAME=JUDGE")
+    return name
 
 
 def name_judges(params: Params, judges: Sequence[str]) -> dict[str, Role]:

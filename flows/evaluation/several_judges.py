@@ -19,12 +19,12 @@ from schemas.params.llm import Role, RoleName
 from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import UNSCORED_OUTPUTS
-from tasks.judges.judging import numbered
-from tasks.judges.rates import rate_rows
+from tasks.judges.rates import rates
 from tasks.llm.calls import Ask, Asks
 from tasks.measures.described import OF_OUTPUTS
 from tasks.measures.described import chosen as measures
 from tasks.measures.evaluation import WRITING, plan_of
+from tasks.measures.measure import in_order
 from tasks.measures.several_judges import Divided, Once, judges_table, verdicts_of
 from tasks.texts.document import documents_of
 from tasks.texts.reading import DataSet
@@ -85,13 +85,13 @@ def _compared(evaluation: Evaluation, made: Mapping[str, Frames], runs: Mapping[
     table = judges_table(evaluation.documents, evaluation.plan, made, verdicts, params, labels)
     evaluation = evaluation.with_table("verdicts", verdicts).with_table("judges", table)
     if "planted" in evaluation.tables:
-        planted = {name: tables["planted"].assign(provenance=name) for name, tables in made.items()}
-        rates = [
-            rate_rows(rows, seed=params.seed, provenance=f"judge: {labels[name]}").assign(system=name)
+        planted = {name: tables["planted"].assign(judge=name) for name, tables in made.items()}
+        found = [
+            rates(rows, seed=params.seed, system=name, provenance=f"judge: {labels[name]}")
             for name, rows in planted.items()
         ]
-        evaluation = evaluation.with_table("planted", numbered(pd.concat(planted.values(), ignore_index=True)))
-        evaluation = evaluation.with_table("judge", pd.concat(rates, ignore_index=True))
+        evaluation = evaluation.with_table("planted", in_order(pd.concat(planted.values(), ignore_index=True)))
+        evaluation = evaluation.with_table("judge", pd.concat(found, ignore_index=True))
     names = list(runs)
     unscored = [evaluation.table("unscored"), *(_failures(made[name], name) for name in names[1:])]
     problems = {name: problem_of(made[name], params.runtime.max_unscored_share) for name in names}

@@ -17,9 +17,9 @@ from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import UNSCORED_OUTPUTS
 from tasks.domains.rules import rules_of
-from tasks.judges.judging import judge_planted, numbered
+from tasks.judges.judging import judge_planted
 from tasks.judges.planted import plant
-from tasks.judges.rates import rate_rows
+from tasks.judges.rates import rates
 from tasks.llm.calls import Ask, Asks
 from tasks.measures.declared import Plan
 from tasks.measures.described import METRICS as SHIPPED
@@ -32,6 +32,7 @@ from tasks.measures.evaluation import (
     evaluate_chunk,
     evaluation_tables,
     failed_documents,
+    impossible_metrics,
     in_order,
     judgements,
     plan_of,
@@ -97,7 +98,7 @@ class Evaluation:
 
 RESERVED = frozenset({"all", "all systems", "judge", "notes", "systems"})
 """What the tables have in the column ``system`` of rows on no single system; the source is refused with its row."""
-NO_REFERENCE = "{} is left out: no document has a reference (--map reference=COLUMN names their column)"
+NO_REFERENCE = "no document has a reference; name their column with --map reference=COLUMN"
 
 
 def read_data(chosen: Evaluate) -> DataSet:
@@ -117,7 +118,7 @@ def read_data(chosen: Evaluate) -> DataSet:
 def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
     """The chosen documents. Raises SourceError when there is no output, or no reference for all that was chosen.
 
-    Without any reference, measures that need one are left out beside others, and a note says so.
+    Metrics that the data does not allow are left out beside others, and a note says so.
     """
     documents, systems = data.documents[: chosen.documents], system_names(data.documents)
     if taken := [name for name in systems if name in RESERVED]:
@@ -130,16 +131,14 @@ def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
             f"{chosen.data}: no output to evaluate; expected a field output or outputs, files given with --outputs, "
             "or outputs of the writer (--write 0)"
         )
-    if not any(document.reference for document in documents):
-        measures = chosen_measures(chosen.metrics)
-        needing = [one.choice for one in measures if one.referenced]
-        if chosen.planted or (len(needing) == len(measures) and not chosen.own):
-            wanting = "--planted" if chosen.planted else ", ".join(needing)
-            raise SourceError(
-                f"{chosen.data}: {wanting} needs references, and no document has one; name their column with "
-                "--map reference=COLUMN, or leave it out"
-            )
-        data = replace(data, notes=(*data.notes, *map(NO_REFERENCE.format, needing)))
+    lacking = impossible_metrics(chosen, documents)
+    if chosen.planted and not any(document.reference for document in documents):
+        raise SourceError(f"{chosen.data}: --planted needs references: {NO_REFERENCE}, or leave it out")
+    if lacking and len(lacking) == len(chosen_measures(chosen.metrics)) and not chosen.own:
+        needs = f"{lacking[0]} needs" if len(lacking) == 1 else f"{' and '.join(lacking)} need"
+        raise SourceError(f"{chosen.data}: {needs} references: {NO_REFERENCE}, or choose other metrics")
+    notes = [f"{metric} is left out: {NO_REFERENCE}" for metric in lacking]
+    data = replace(data, notes=(*data.notes, *notes))
     data = replace(data, documents=documents)
     if chosen.write and "section" in chosen.write_by and writer_prompt(data) != "cited_note":
         raise SourceError(
@@ -168,7 +167,7 @@ def require_judge(chosen: Evaluate, judges: Sequence[str]) -> None:
 
 
 async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet, plan: Plan | None = None) -> Frames:
-    """Have outputs written if asked for, and judge all: the tables of `evaluate_chunk`, and planted (PLANTED).
+    """Have outputs written if asked for, and judge all: the tables of `evaluate_chunk`, and planted (VERDICTS).
 
     ``plan``: `plan_of` by default.
     """
@@ -179,7 +178,7 @@ async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet, plan: Plan 
         drawn = sample_records(pd.Series(range(len(having))), chosen.planted, seed=runner.params.seed)
         frames = {"documents": documents_table([having[place] for place in drawn])}
         planted = await runner.in_chunks(planted_chunk, frames, by="document")
-        made["planted"] = numbered(planted["planted"])
+        made["planted"] = planted["planted"]
         made["unscored"] = pd.concat([made["unscored"], planted["unscored"]], ignore_index=True)
     if chosen.own:
         found = await own_metrics(chosen, plan).judge(runner.ask, documents_of(made["documents"]))
@@ -240,8 +239,8 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     if "questions" in made:
         tables["questions"] = made["questions"]
     if "planted" in made:
-        rates = rate_rows(made["planted"], seed=params.seed, provenance=made_by)
-        tables |= {"judge": rates, "planted": made["planted"]}
+        judge = rates(made["planted"], seed=params.seed, provenance=made_by)
+        tables |= {"judge": judge, "planted": made["planted"]}
     files = (*data.files, *map(Path, chosen.own))
     return Evaluation(documents, plan, files, tables, problem_of(made, params.runtime.max_unscored_share))
 

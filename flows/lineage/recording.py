@@ -14,6 +14,7 @@ from flows.repository.git import changed_files, head_revision
 from flows.repository.kept_runs import find_run
 from flows.repository.pipeline import MAIN, declared_outputs, read_pipeline
 from flows.repository.workspace import FINGERPRINTS
+from tasks.people.rating_form import ratings_of
 from tasks.reporting.headlines import FIGURES
 from tasks.tracking.lineage import Lineage
 from tasks.tracking.recording import Recording, Reviewed, headline_stages
@@ -84,4 +85,4 @@ def _reviewed() -> Reviewed | None:
     notes, ratings = REVIEW / "review_notes.parquet", REVIEW / "ratings.parquet"
     if not (notes.exists() and ratings.exists()):
         return None
-    return Reviewed(pd.read_parquet(notes), pd.read_parquet(ratings), model_name("judge"))
+    return Reviewed(pd.read_parquet(notes), ratings_of(pd.read_parquet(ratings)), model_name("judge"))

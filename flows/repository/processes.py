@@ -170,7 +170,7 @@ def stage_lease(pipeline: Path, name: str) -> Iterator[None]:
     watch, (_, pid, born) = ParentWatch(), this_process()
     lease = _Lease(name, pid, born, [list(each) for each in watch.watched])  # type: ignore[misc]
     with _changing_leases():
-        watch.check(at_once=True)
+        watch.check()
         if (other := _Lease.read(file)) is not None:
             other.end()
         file.write_text(json.dumps(vars(lease)), encoding="utf-8")

@@ -60,17 +60,19 @@ async def _probe_served(
     params: Params, served: dict[str, RoleName], roles: Sequence[RoleName], folder: Path
 ) -> dict[RoleName, Probed]:
     """Look at each served model once, and settle the fingerprints of all roles that it answers."""
-    from tasks.transport.roles import look_up  # these load pandas, which the simulator's roles do not need
+    from tasks.transport.client import Client  # these load pandas, which the simulator's roles do not need
+    from tasks.transport.probing import look_up
     from tasks.transport.store import ResponseStore
 
     budget, prices, sending = run_budget(params), params.prices, params.runtime.sending
+
+    async def look(name: RoleName) -> "Sighting":
+        role, how = params.roles[name], sending.get(name)
+        async with Client(name, role, store, sending=how, budget=budget, prices=prices) as client:
+            return await look_up(client)
+
     with ResponseStore(response_store(params)) as store:
-        seen = await asyncio.gather(
-            *(
-                look_up(name, params.roles[name], store=store, sending=sending.get(name), budget=budget, prices=prices)
-                for name in served.values()
-            )
-        )
+        seen = await asyncio.gather(*map(look, served.values()))
         sightings = dict(zip(served, seen, strict=True))
         asked = {role: sightings.get(_shared(params, role)) for role in roles if not params.roles[role].is_simulator}
         return {role: _settle(role, params.roles[role], seen, folder, store) for role, seen in asked.items() if seen}

@@ -9,10 +9,11 @@ from flows.runtime.stage import Stage
 from schemas.params import Params
 from tasks.domains.rules import rules_of
 from tasks.judges.consistency_checks import check_cases, plant_inconsistent
-from tasks.judges.planted_assertions import assertion_accuracy, read_assertions
-from tasks.judges.rates import verdict_rows
+from tasks.judges.planted_assertions import METRICS, SYSTEM, read_assertions
+from tasks.judges.rates import rates
 from tasks.judges.simulated_notes import write_gold
 from tasks.llm.calls import Asks, unscored_table
+from tasks.measures.measure import figures, in_order
 
 
 async def run_planted_errors(stage: Stage) -> None:
@@ -21,7 +22,7 @@ async def run_planted_errors(stage: Stage) -> None:
     cases = plant_inconsistent(stage.load("prompts"), each=params.each, rounds=params.rounds, seed=seed)
     stage.save("planted_cases", cases)
     made = await stage.in_chunks(check_chunk, {"cases": cases})
-    stage.save("planted_verdicts", made["verdicts"].sort_values("record", ignore_index=True))
+    stage.save("planted_verdicts", verdicts := in_order(made["verdicts"]))
     prompts = stage.load("prompts").sort_values("record").head(params.each)
     gold = write_gold(prompts.assign(prompt=prompts["single_prompt"], call=prompts["record"], slot=0))
     rules = rules_of(stage.params.domain)
@@ -31,8 +32,8 @@ async def run_planted_errors(stage: Stage) -> None:
     unscored = pd.concat([made["unscored"], unscored_table(failures)], ignore_index=True)
     stage.save_unscored("planted_unscored", unscored, of=len(cases) + len(asserted))
     about: dict[str, Any] = {"stage": stage.name, "seed": seed, "provenance": stage.provenance(["annotator"])}
-    found = verdict_rows(made["verdicts"], system="annotator", **about)
-    stage.save_metrics("planted_errors", pd.concat([found, assertion_accuracy(asserted, **about)], ignore_index=True))
+    found = rates(verdicts, system=SYSTEM, of_errors=True, **about)
+    stage.save_metrics("planted_errors", pd.concat([found, figures(asserted, METRICS, **about)], ignore_index=True))
 
 
 async def check_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:

@@ -9,16 +9,16 @@ from flows.runtime.stage import Stage
 from schemas.params import Params
 from tasks.domains.rules import rules_of
 from tasks.judges.judges_compared import judge_rows, usage_row
-from tasks.judges.judging import judge_planted, judge_planted_claims, numbered, planted_table
+from tasks.judges.judging import judge_planted, judge_planted_claims, planted_table
 from tasks.judges.planted import plant
-from tasks.judges.rates import corrected_rows, rate_rows
+from tasks.judges.rates import corrected_rows, rates, record_of
 from tasks.judges.written_cases import plant_compacted, plant_written
 from tasks.llm.calls import Asks, unscored_table
 from tasks.llm.costs import FREE, CountedAsk
 from tasks.measures.doclens.evaluators import Evaluator, make_evaluator, other_evaluators
 from tasks.measures.doclens.judging import METRICS
 from tasks.measures.doclens.subclaims import Limits
-from tasks.measures.measure import scores_and_ceilings, unscored_documents
+from tasks.measures.measure import in_order, scores_and_ceilings, unscored_documents
 from tasks.measures.med_omit.judging import OMISSIONS
 from tasks.statistics.bootstrap import sample_records
 
@@ -36,13 +36,13 @@ async def run(stage: Stage) -> None:
     frames = {"texts": notes[["record", "note"]], "prompts": stage.load("prompts")}
     frames = {name: frame[frame["record"].isin(sampled)].reset_index(drop=True) for name, frame in frames.items()}
     made = await stage.in_chunks(judge_chunk, frames)
-    planted, claims = (numbered(made[name]) for name in ("planted", "claims"))
+    planted, claims = (in_order(made[name]) for name in ("planted", "claims"))
     stage.save("planted_claims", planted)
     stage.save("claims_by_judge", claims)
     stage.save_unscored("unscored_calibrate", made["unscored"], of=len(planted) + len(made["unscored"]))
 
     made_by = stage.provenance(["judge"])
-    stage.save_metrics("calibration", rate_rows(planted, seed=seed, provenance=made_by))
+    stage.save_metrics("calibration", rates(planted, seed=seed, provenance=made_by, clusters=record_of))
     omitted = stage.load("med_omit_judged").assign(condition="judge")
     corrected = ((verdicts, METRICS), (omitted, OMISSIONS))
     scores = pd.concat([scores_and_ceilings(*one) for one in corrected], ignore_index=True)
@@ -54,7 +54,7 @@ async def run(stage: Stage) -> None:
 
     role = stage.params.roles["judge"]
     price = FREE if role.is_simulator else stage.params.prices.get(role.model)
-    prices = dict.fromkeys(claims["provenance"], price)
+    prices = dict.fromkeys(claims["judge"], price)
     stage.save_metrics("judges", judge_rows(claims, made["usage"], prices, seed=seed))
 
 

@@ -32,19 +32,12 @@ from tasks.texts.document import Document, documents_of, documents_table
 from tasks.texts.mts_dialog import FILES, SUMMARIES, read_study
 from tasks.texts.reading import DataSet
 
-FORMS = {
-    "omissions": "omission_labels",
-    "ratings": "rating_labels",
-    "questions": "question_labels",
-    "spans": "span_labels",
-}
-"""Table of labels by kind of form."""
-
 
 async def run_human_labels(stage: Stage) -> None:
     """Estimate the share of verdicts that hold, for each form and file."""
     seed = stage.params.seed
-    tables = [form_rows(stage.load(stem), kind, seed=seed) for kind, stem in FORMS.items()]
+    forms = [stem for stem in stage.files.deps if stem.endswith("_labels")]
+    tables = [form_rows(stage.load(stem), stem.removesuffix("_labels") + "s", seed=seed) for stem in forms]
     tables += [file_rows(file, seed=seed) for file in sorted(stage.dep("labels_returned").glob("*.csv"))]
     stage.save_metrics("human_labels", pd.concat(tables, ignore_index=True))
 

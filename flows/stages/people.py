@@ -13,7 +13,7 @@ from flows.stages.human_labels import STRONG, judge_recorded
 from schemas.params import Params
 from tasks.audit.errors import drawn_texts, error_texts, locate_errors
 from tasks.judges.people_agreement import STAGE, agreement_rows
-from tasks.judges.people_sets import PeopleSet, claims_set, facts_set, judge_lists, judge_units, statements_set
+from tasks.judges.people_sets import READINGS, VIEWS, Kind, PeopleSet, judge_lists, judge_units
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask, unscored_table
 from tasks.llm.recorded import RecordedAsk, read_recorded
@@ -28,6 +28,7 @@ RECORDED = Path("tests/cassettes/people.jsonl.gz")
 MEDEC = "medec/validation.csv"
 ERROR_TEXTS, SEED = 30, 0
 """Number and draw of the texts of MEDEC that are judged, each with its error and corrected."""
+_PRIMOCK57: tuple[Kind, ...] = ("statements", "facts")
 _SCORES = {"claim_recall": "FactualRecall", "claims_supported": "FactualPrecision"}
 """People's scores of MTS-Dialog's summaries by the metric that asks the same."""
 
@@ -39,28 +40,29 @@ def reads_agreement_with_people(_: Params) -> list[str]:
 
 async def run_agreement_with_people(stage: Stage) -> None:
     """Judge the units of each set at hand by the judge of the run and by the recorded one, and compare."""
-    recorded = RecordedAsk(STRONG, read_recorded(root() / RECORDED))
-    asks: Sequence[Ask] = (stage.ask("judge"), recorded)
+    asks: Sequence[Ask] = (stage.ask("judge"), RecordedAsk(STRONG, read_recorded(root() / RECORDED)))
     rows, unscored, judged = list[Row](), list[dict[str, str | None]](), 0
     for one in people_sets(stage.sources):
         found, failed = await judge_set(asks, one, stage.params.doclens.claims_a_call)
-        for view, metrics in one.views.items():
+        for view, metrics in VIEWS[one.kind].items():
             rows += agreement_rows(one.verdicts, found, metrics, f"{one.name}, {view}")
         unscored, judged = unscored + failed, judged + sum(map(len, found.values()))
-    for part in (_errors(stage.sources, asks), _scored_texts(stage.sources, stage.params)):
-        rows += await part
+    rows += await _errors(stage.sources, asks)
+    rows += await _scored_texts(stage.sources, stage.params)
     stage.save_unscored(f"unscored_{STAGE}", unscored_table(unscored), of=judged)
     stage.save_metrics(STAGE, metric_table(rows, stage=STAGE, seed=stage.params.seed))
 
 
 def people_sets(folder: Path | None) -> list[PeopleSet]:
     """The sets of people's verdicts on units of which the folder has the files."""
-    found = []
+    found = list[PeopleSet]()
     if folder is not None and (folder / k_qa.FILE).is_file():
-        found.append(claims_set("K-QA", *k_qa.read_k_qa(folder)))
+        answers, claims = k_qa.read_k_qa(folder)
+        found.append(PeopleSet("K-QA", "claims", answers, verdict_table(claims, judge="people")))
     if folder is not None and (folder / primock57.STATEMENTS).is_file():
-        documents, statements, facts = primock57.read_primock57(folder)
-        found += [statements_set("PriMock57", documents, statements), facts_set("PriMock57", documents, facts)]
+        documents, *units = primock57.read_primock57(folder)
+        for kind, rows in zip(_PRIMOCK57, units, strict=True):
+            found.append(PeopleSet("PriMock57", kind, documents, verdict_table(rows, judge="people")))
     return found
 
 
@@ -69,12 +71,12 @@ async def judge_set(
 ) -> tuple[dict[str, pd.DataFrame], Unscored]:
     """VERDICTS of all judges on the units of a set by reading, and unscored rows."""
     found, unscored = dict[str, pd.DataFrame](), list[dict[str, str | None]]()
-    for reading in asked.readings:
+    for reading in READINGS[asked.kind]:
         made = [await judge_units(ask, asked, reading, claims_a_call) for ask in asks]
         found[reading] = pd.concat([verdicts for verdicts, _ in made], ignore_index=True)
         unscored += [row for _, rows in made for row in rows]
     if asked.kind == "facts":
-        found["found in the other's list"], failed = await judge_lists(asks[-1], asked, claims_a_call)
+        found["another's list"], failed = await judge_lists(asks[-1], asked, claims_a_call)
         unscored += failed
     return found, unscored
 

@@ -16,7 +16,7 @@ from tasks.people.rating_agreement import (
     review_metrics,
     review_scores,
 )
-from tasks.people.rating_form import RatingForm, draw_notes, read_rubric
+from tasks.people.rating_form import RatingForm, draw_notes, ratings_of, read_rubric
 
 MODEL_RATER = "model"
 
@@ -31,19 +31,16 @@ async def run_review(stage: Stage) -> None:
     forms = {f"form_{rater}.html": form.filled(rater, rubric, seed=seed).encode() for rater in params.raters}
     write_folder(stage.out("forms"), forms)
 
-    people = form.ratings(stage.returned("review_returned", form.id))
+    people = form.verdicts(stage.returned("review_returned", form.id))
     by_model = drawn[~drawn["practice"]] if params.model_rater else drawn.head(0)
     rated, unscored = await rate_notes(by_model, rubric, stage.ask("judge"), MODEL_RATER)
-    ratings = pd.concat([people.ratings, rated.ratings], ignore_index=True)
-    penalties = pd.concat([people.penalties, rated.penalties], ignore_index=True)
-    stage.save("ratings", ratings)
-    stage.save("penalties", penalties)
-    labels = rating_labels(by_model, ratings, penalties, stage.ask("judge").label)
-    stage.save("rating_labels", labels)
-    stage.save("review_scores", review_scores(ratings))
+    verdicts = pd.concat([people, rated], ignore_index=True)
+    stage.save("ratings", verdicts)
+    stage.save("rating_labels", rating_labels(verdicts, stage.ask("judge").label))
+    stage.save("review_scores", review_scores(ratings_of(verdicts)))
     stage.save_unscored("unscored_review", unscored, of=len(by_model))
     made = stage.provenance(["judge"])
-    stage.save_metrics("review", review_metrics(ratings, penalties, seed=seed, unscored=len(unscored), provenance=made))
+    stage.save_metrics("review", review_metrics(verdicts, seed=seed, unscored=len(unscored), provenance=made))
 
 
 def reads_review_published(_: Params) -> list[str]:

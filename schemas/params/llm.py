@@ -84,6 +84,11 @@ class Role(Section):
         return STRUCTURED if way == "auto" else (way,)
 
 
+def by_hand(setting: str) -> str:
+    """Where a model that was named on the command line takes a setting of its role."""
+    return f"of a model given as MODEL@URL: MODEL@URL#{setting}"
+
+
 class Sending(Section):
     """How requests travel to a role's endpoint; changes no output byte."""
 
@@ -92,7 +97,7 @@ class Sending(Section):
     api_key_header: str | None = None
     """null: "api-key" for Azure's deployment addresses, else "Authorization: Bearer"."""
     concurrency: int = Field(default=32, gt=0)
-    """Most requests in flight; fewer while the endpoint pushes back."""
+    """Most requests in flight, or waiting to be sent again after a failure."""
     rpm: int | None = Field(default=None, gt=0)
     """Requests a minute."""
     tpm: int | None = Field(default=None, gt=0)

@@ -4,7 +4,6 @@ import pandera.pandas as pa
 
 from schemas.tables import verdicts
 from schemas.tables.columns import count, flag, number, table, text
-from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import QUESTIONS
 
@@ -54,23 +53,6 @@ SYSTEM_COMPARISONS = table(
     description="Paired comparison of two systems; columns as in `tasks.tracking.comparison.compare_all`.",
 )
 
-JUDGE_VERDICTS = table(
-    {
-        "judge": text(description="name of the judge"),
-        "stage": text(description="the measure"),
-        "document": text(),
-        "system": text(),
-        "item": text(description='section, or "all" for texts judged as a whole'),
-        "metric": text(),
-        "case": text(description="position of the claim, id of the fact or question; the same for all judges"),
-        "text": text(),
-        "judged": pa.Column("boolean", nullable=True, description="null: the judgement failed"),
-    },
-    key=["judge", "stage", "document", "system", "item", "metric", "case"],
-    name="judge_verdicts",
-    description="Verdicts of several judges on the same claims and facts.",
-)
-
 NO_OUTPUT = "the data has no output"
 """Reason of a row of UNSCORED_OUTPUTS on an output that the data lacks, which no judge can score."""
 
@@ -94,10 +76,10 @@ EVALUATION = {
     "comparisons": SYSTEM_COMPARISONS,
     "scores": DOCUMENT_SCORES,
     "questions": QUESTIONS,
-    "planted": PLANTED,
+    "planted": verdicts.VERDICTS,
     "unscored": UNSCORED_OUTPUTS,
     "judges": METRICS,
-    "verdicts": JUDGE_VERDICTS,
+    "verdicts": verdicts.VERDICTS,
 }
 """The tables of an evaluation by file stem, but for those of single measures."""
 
@@ -107,40 +89,18 @@ def table_schema(stem: str) -> pa.DataFrameSchema:
     return EVALUATION.get(stem, verdicts.VERDICTS)
 
 
-_OF_CASE = {
-    "task": text(description="claims, omissions, citations, ..."),
-    "kind": text(description="how the case was made"),
-    "factor": text(description='what was changed that should not matter; "" for the case itself'),
-    "document": text(),
-}
-
-VERDICTS = table(
-    {
-        "judge": text(description="label of the judge"),
-        "case": text(description="the same for a case and its variants"),
-        **_OF_CASE,
-        "text": text(description="the claim, fact or statement that is judged"),
-        "place": count(description="0: first in its call"),
-        "truth": pa.Column(bool, description="the right answer"),
-        "judged": pa.Column("boolean", nullable=True, description="null: the judgement failed"),
-    },
-    key=["judge", "case", "factor"],
-    name="verdicts",
-    description="One answer of a judge a row; every figure of a card is computed from these.",
-)
-
 CASES = table(
     {
         "id": text(),
-        "case": text(),
-        **_OF_CASE,
+        **{name: verdicts.VERDICTS.columns[name] for name in ("document", "system", "condition", "metric", "unit")},
+        **{name: verdicts.VERDICTS.columns[name] for name in ("text", "truth", "kind")},
         "premise": text(description="the text to judge by"),
-        "claim": text(),
         "call": text(description="claims of one call share it, in the order of the rows"),
-        "truth": pa.Column(bool),
         "pair": text(description='id of a case that differs in one thing; "" for none'),
     },
     key=["id"],
     name="cases",
-    description="What a judge is asked: cases of every task, and variants of claims with the same truth.",
+    description="What a judge is asked: cases of every task (metric), and variants of claims with the same truth. The "
+    'condition is what was changed that should not matter, "" for the case itself; a case and its variants share their '
+    "unit. In VERDICTS on them, the item is the place in the call, from 0.",
 )

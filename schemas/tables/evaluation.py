@@ -3,7 +3,6 @@
 import pandera.pandas as pa
 
 from schemas.tables.columns import PROVENANCE, RECORD, category, count, table, text
-from schemas.tables.records import ASSERTIONS, SPANS
 
 JUDGED_METRICS = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
 
@@ -23,21 +22,6 @@ RECORDED_CLAIMS = table(
     name="recorded_claims",
     description="The recorded strong model's verdicts and reasons. Texts: ACI-BENCH (Yim et al. 2023, CC BY 4.0), "
     "claims of references: DocLens.",
-)
-
-PLANTED = table(
-    {
-        "case": count(),
-        "step": text(description="the judge's step: entailment, omissions, facts, importance, citations"),
-        "kind": text(description="own claim, other encounter's claim, negation turned, ..."),
-        "document": text(),
-        "text": text(),
-        "truth": pa.Column(bool),
-        "judged": pa.Column("boolean", nullable=True),
-        "provenance": PROVENANCE,
-    },
-    key=["case"],
-    name="planted",
 )
 
 CITED_OUTPUTS = table(
@@ -61,33 +45,6 @@ PLANTED_CASES = table(
     key=["record"],
     name="planted_cases",
 )
-
-PLANTED_VERDICTS = table(
-    {
-        "record": RECORD,
-        "check": category(*CHECKS),
-        "kind": text(),
-        "flagged": pa.Column("boolean", nullable=True, description="null: the check could not be scored"),
-        "explanation": text(nullable=True),
-    },
-    key=["record"],
-    name="planted_verdicts",
-)
-
-ASSERTION_CASES = table(
-    {
-        "record": count(description="record of the note; numbers beyond the records' are planted"),
-        **{name: SPANS.columns[name] for name in ("version", "symptom", "start", "end", "text", "section")},
-        "note": text(),
-        "origin": text(description="span of the simulated writer, or planted"),
-        "sentence": text(nullable=True, description="the planted sentence, its phrase in brackets"),
-        "truth": category(*ASSERTIONS),
-        "assertion": SPANS.columns["assertion"],
-    },
-    name="assertion_cases",
-    description="Phrases of which it is certain what they assert, with the annotator's reading.",
-)
-
 
 DOCUMENTS = table(
     {

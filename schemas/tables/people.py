@@ -1,8 +1,6 @@
-"""What people are shown and say: notes and ratings of the review, notes of the span form, labels of verdicts."""
+"""What people are shown and say: notes of the review, notes of the span form."""
 
-import pandera.pandas as pa
-
-from schemas.tables.columns import NOTE_VERSION, RECORD, category, count, flag, table, text
+from schemas.tables.columns import NOTE_VERSION, RECORD, category, flag, table, text
 
 ASPECTS = (
     "consistency",
@@ -14,8 +12,6 @@ ASPECTS = (
 )
 """Rated aspects of a note, in the order of SimSUM's Table 4; the first is computed from penalties."""
 SCALES = ASPECTS[1:]
-
-RATER_KINDS = ("person", "model")
 
 REVIEW_NOTES = table(
     {
@@ -31,47 +27,8 @@ REVIEW_NOTES = table(
     name="review_notes",
 )
 
-RATINGS = table(
-    {
-        "rater": text(),
-        "rater_kind": category(*RATER_KINDS),
-        "record": RECORD,
-        "aspect": category(*ASPECTS),
-        "rating": count(description="1 to 5"),
-    },
-    key=["rater", "record", "aspect"],
-    name="ratings",
-)
-
-PENALTIES = table(
-    {
-        "rater": text(),
-        "rater_kind": category(*RATER_KINDS),
-        "record": RECORD,
-        "part": text(description="1A to 1D, 2A to 2C"),
-        "item": text(description="the symptom, condition or instruction that the note violates"),
-    },
-    key=["rater", "record", "part", "item"],
-    name="penalties",
-)
-
-
 SPAN_REVIEW_NOTES = table(
     {"record": RECORD, "version": NOTE_VERSION, "text": text()},
     key=["record", "version"],
     name="span_review_notes",
-)
-
-
-HUMAN_LABELS = table(
-    {
-        "item": text(),
-        "judged": flag(description="the verdict: something holds"),
-        "label": pa.Column("boolean", nullable=True, description="what people say; null: not labelled"),
-        "cluster": text(description="the note or document of the item"),
-        "provenance": text(description="what made the verdicts"),
-    },
-    key=["item"],
-    name="human_labels",
-    description="All verdicts of one kind; labelled items are a random sample of them.",
 )

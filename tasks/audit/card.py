@@ -17,18 +17,19 @@ from tasks.audit.cases import AGAIN, FACTORS, FAMILY, HIDDEN, LONGER, MANY, NAME
 from tasks.audit.comparisons import ALL, KIND_LEVEL, fewest_texts, weaker_kinds
 from tasks.audit.errors import FLAGGED, SENTENCE, VERSION
 from tasks.audit.practice import Practice, practice_rows
+from tasks.judges.rates import rate_rows
+from tasks.measures.agreement import agreement
 from tasks.reporting.display import words
 from tasks.reporting.evaluation_text import DRY_RUN, RULES
 from tasks.statistics.metric_rows import (
     Row,
     balanced_accuracy,
     bounds_rows,
-    detection_rows,
     mean_row,
     metric_row,
     metric_table,
 )
-from tasks.statistics.paired_verdicts import Board, Compared, agreement_rows, compared, right, tested_rows
+from tasks.statistics.paired_verdicts import Compared, compared, right, tested_rows
 from tasks.statistics.sign_flips import LEVEL, holm
 
 STAGE = "audit"
@@ -66,43 +67,41 @@ def card_table(verdicts: pd.DataFrame, practice: Mapping[str, Practice] | None =
     for judge, own in verdicts.groupby("judge", sort=True):
         made_by = f"{DRY_RUN}; judge: {judge}" if RULES in str(judge) else f"judge: {judge}"
         shared: dict[str, Any] = {"system": judge, "provenance": made_by}
-        cases = own[own["factor"] == ""]
-        for task, group in cases.groupby("task", sort=True):
-            rows += _validity(group, seed=seed, condition=str(task), **shared)
+        cases = own[own["condition"] == ""]
+        for _, group in cases.groupby("metric", sort=True):
+            rows += _validity(group, seed=seed, **shared)
         rows += kind_rows(cases, **shared)
         rows += repeatability_rows(own, **shared)
         rows += invariance_rows(own, **shared)
         if practice and judge in practice:
             rows += practice_rows(practice[str(judge)], **shared)
-    rows += [*agreement_rows([board(verdicts)]), *rank_rows(rows)]
+    plain, judges = verdicts[verdicts["condition"] == ""], sorted(verdicts["judge"].unique())
+    rows += [*agreement(plain, judges, ALL), *rank_rows(rows)]
     return metric_table(rows, stage=STAGE, seed=seed)
 
 
 def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
-    """Sensitivity, specificity, balanced accuracy, the share with a verdict, and the share right of each kind.
+    """`rate_rows` of a task, balanced accuracy, the share with a verdict, and the number of texts.
 
     ``texts``, for all cases and for those of each rate and kind: number of texts that the judged cases come from; the
     intervals take the cases of a text as a cluster.
     """
-    answered = cases["judged"].notna()
-    found = detection_rows(cases["truth"], cases["judged"], cases["document"], seed=seed, item=ALL, **shared)
-    rates, bounds = found[:2], [row for row in found[3:] if not row["metric"].startswith("precision")]
-    scored = cases.dropna(subset="judged")
-    about: Row = {"item": ALL, "unscored": len(cases) - len(scored), **shared}
-    truth, judged = scored["truth"].to_numpy(bool), scored["judged"].to_numpy(bool)
-    share = mean_row("answered", answered, clusters=cases["document"], **{**about, "unscored": 0})
+    scored = cases.dropna(subset="value")
+    task = cases["metric"].iloc[0]
+    about: Row = {"condition": task, "item": ALL, "unscored": len(cases) - len(scored), **shared}
+    share = mean_row("answered", cases["value"].notna(), clusters=cases["document"], **{**about, "unscored": 0})
+    rates = [row for row in rate_rows(cases, seed=seed, **shared) if not row["metric"].startswith("precision")]
     if scored.empty:
-        return [*rates, *bounds, share]
-    balanced = balanced_accuracy(truth, judged, scored["document"].to_numpy())
-    rows = [*rates, *bounds, share, metric_row("balanced_accuracy", *balanced, n=len(scored), **about)]
-    sides = {"texts": scored, "sensitivity_texts": scored[truth], "specificity_texts": scored[~truth]}
-    rows += [metric_row(name, float(one["document"].nunique()), n=len(one), **about) for name, one in sides.items()]
+        return [*(row for row in rates if row["item"] == ALL), share]
+    truth, texts = scored["truth"].to_numpy(bool), scored["document"]
+    balanced = balanced_accuracy(truth, scored["value"], texts.to_numpy())
+    rows = [*rates, share, metric_row("balanced_accuracy", *balanced, n=len(scored), **about)]
+    sides = {"texts": texts, "sensitivity_texts": texts[truth], "specificity_texts": texts[~truth]}
+    rows += [metric_row(name, float(one.nunique()), n=len(one), **about) for name, one in sides.items()]
     for kind, group in cases.groupby("kind", sort=True):
-        right = group["judged"].astype("boolean").eq(group["truth"]).dropna()
-        keys: Row = {"item": kind, "unscored": len(group) - len(right), **shared}
-        texts = group.loc[right.index, "document"]
-        row = mean_row("judged_rightly", right, clusters=texts, **keys)
-        rows += [row, *bounds_rows(row), metric_row("texts", float(texts.nunique()), n=len(right), **keys)]
+        of = group.loc[group["value"].notna(), "document"]
+        keys: Row = {**about, "item": kind, "unscored": len(group) - len(of)}
+        rows.append(metric_row("texts", float(of.nunique()), n=len(of), **keys))
     return rows
 
 
@@ -120,13 +119,13 @@ def kind_rows(cases: pd.DataFrame, **shared: Any) -> list[Row]:
 
 def repeatability_rows(own: pd.DataFrame, **shared: Any) -> list[Row]:
     """Share of pairs of takes of the same call whose answers differ; none without further takes."""
-    again = own[own["factor"].str.startswith(AGAIN)]
+    again = own[own["condition"].str.startswith(AGAIN)]
     rows = []
-    for task, group in again.groupby("task", sort=True):
-        takes = pd.concat([own[(own["factor"] == "") & own["case"].isin(group["case"])], group])
-        wide = takes.pivot(index="case", columns="factor", values="judged")
+    for task, group in again.groupby("metric", sort=True):
+        takes = pd.concat([own[(own["condition"] == "") & own["unit"].isin(group["unit"])], group])
+        wide = takes.pivot(index="unit", columns="condition", values="value")
         scored = wide.dropna().astype(float)
-        document = takes.drop_duplicates("case").set_index("case")["document"].reindex(scored.index)
+        document = takes.drop_duplicates("unit").set_index("unit")["document"].reindex(scored.index)
         yes, k = scored.sum(axis=1).to_numpy(), scored.shape[1]
         differ = 2 * yes * (k - yes) / (k * (k - 1))
         keys: Row = {"condition": f"{task}, {k} takes", "item": ALL, "unscored": len(wide) - len(scored)}
@@ -143,45 +142,37 @@ def invariance_rows(own: pd.DataFrame, **shared: Any) -> list[Row]:
     changes have ``gain_of_yes`` in place of the loss. For the order of claims it is how much more often a claim is
     accepted when it stands earlier, for two versions how much more often the right one is chosen when it comes first.
     """
-    base = own[own["factor"] == ""].set_index("case")
-    varied = own[(own["factor"] != "") & ~own["factor"].str.startswith(AGAIN)]
+    base = own[own["condition"] == ""].set_index("unit")
+    varied = own[(own["condition"] != "") & ~own["condition"].str.startswith(AGAIN)]
     found: list[tuple[str, str, Compared, pd.DataFrame]] = []
-    for factor, variant in varied.groupby("factor", sort=True):
-        both = variant.set_index("case").join(base[["judged", "place"]], rsuffix="_before")
-        about = f"{variant['task'].iloc[0]}: "
-        loss = compared(right(both), right(both, "judged_before"), both["document"], one_sided=True)
+    for factor, variant in varied.groupby("condition", sort=True):
+        both = variant.set_index("unit").join(base[["value", "item"]], rsuffix="_before")
+        about = f"{variant['metric'].iloc[0]}: "
+        loss = compared(right(both, "value"), right(both, "value_before"), both["document"], one_sided=True)
         found.append((f"{about}{factor}", "loss_of_accuracy", loss, both))
-        moved = both[both["place"] != both["place_before"]]
+        moved = both[both["item"] != both["item_before"]]
         if factor == REVERSED and len(moved):
-            first = moved["place"] < moved["place_before"]
-            early = moved["judged"].where(first, moved["judged_before"])
-            late = moved["judged_before"].where(first, moved["judged"])
+            first = moved["item"].astype(int) < moved["item_before"].astype(int)
+            early = moved["value"].where(first, moved["value_before"])
+            late = moved["value_before"].where(first, moved["value"])
             gain = compared(late, early, moved["document"])
             found.append((f"{about}{EARLIER}", "gain_of_yes", gain, moved))
-    versions = own[own["task"] == VERSION].pivot(index="document", columns="truth", values="judged")
+    versions = own[own["metric"] == VERSION].pivot(index="document", columns="truth", values="value")
     if len(versions):
-        both = pd.DataFrame({"judged": versions[True], "judged_before": ~versions[False]}).reset_index()
-        gain = compared(both["judged_before"], both["judged"], both["document"])
+        both = pd.DataFrame({"value": versions[1.0], "value_before": 1 - versions[0.0]}).reset_index()
+        gain = compared(both["value_before"], both["value"], both["document"])
         found.append((f"{VERSION}: {FIRST}", "gain_of_yes", gain, both))
     rows = []
     adjusted, scored = (holm([getattr(one, name) for _, _, one, _ in found]) for name in ("p", "p_scored"))
     for (condition, metric, one, both), p, p_scored in zip(found, adjusted, scored, strict=True):
         keys: Row = {"item": ALL, "unscored": one.unscored, "condition": condition, **shared}
-        known = both.dropna(subset=["judged", "judged_before"])
-        flipped = (known["judged"] != known["judged_before"]).to_numpy(dtype=float)
+        known = both.dropna(subset=["value", "value_before"])
+        flipped = (known["value"] != known["value_before"]).to_numpy(dtype=float)
         row = mean_row("flipped", flipped, clusters=known["document"].to_numpy(), **keys)
         rows += [row, *bounds_rows(row)]
         rows += tested_rows(metric, one, p, p_scored, **keys)
         rows.append(metric_row("texts", float(one.texts), n=one.n, **keys))
     return rows
-
-
-def board(verdicts: pd.DataFrame) -> Board:
-    """The judges' VERDICTS on the cases that all were asked."""
-    cases = verdicts[verdicts["factor"] == ""]
-    votes = cases.pivot(index="case", columns="judge", values="judged").astype("boolean")
-    about = cases.drop_duplicates("case").set_index("case").reindex(votes.index)
-    return Board(ALL, votes, about["document"], about["truth"])
 
 
 def rank_rows(rows: Sequence[Row]) -> list[Row]:

@@ -9,18 +9,19 @@ hidden in the note. `AGAIN` names the same call asked again.
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import CASES
 from tasks.audit.claims import further_claims
+from tasks.judges.edits import words
+from tasks.judges.judging import case_verdict
 from tasks.judges.planted import PlantedClaim, plant_claims
+from tasks.measures.measure import Judgement
 from tasks.text.sentences import sentences
 
 STREAM = 97
@@ -44,6 +45,8 @@ FACTORS = (ALONE, CROWDED, REVERSED, SHUFFLED, BEFORE, AFTER, *LONGER, CONFIDENT
 AGAIN = "asked again"
 """Factor of further takes: "asked again, take 2"."""
 
+FIRST_PLACE = "0"
+"""Item of verdicts on what is first, or alone, in its call."""
 FILLER = "filler"
 """Task of claims that only fill a call of many; their verdicts are not counted."""
 VARIED = 0.2
@@ -56,10 +59,7 @@ Made = tuple[str, int, str, Sequence[Named]]
 """Factor, number of the call, premise and claims of a call."""
 
 
-@cache
-def _parts() -> dict[str, list[str]]:
-    loaded: dict[str, list[str]] = yaml.safe_load(files("tasks.audit").joinpath("variants.yaml").read_text("utf-8"))
-    return loaded
+_parts = partial(words, "variants", "tasks.audit")
 
 
 @cache
@@ -107,25 +107,25 @@ def make_cases(
         done += min(len(claims), TOGETHER)
         for factor, call, text, named in calls:
             for case, one, claim in named:
-                known = {"case": case, "kind": one.kind, "factor": factor, "document": one.document, "claim": claim}
-                made = {"id": f"{case}/{factor}", "premise": text, "call": f"{place}/{factor}/{call}"}
                 task = FILLER if case.startswith("x") else "claims"
                 pair = f"{case}/" if factor else pairs.get((one.document, one.source, not one.truth), "")
-                rows.append({**known, **made, "truth": one.truth, "task": task, "pair": pair})
+                made = {"id": f"{case}/{factor}", "unit": case, "condition": factor, "pair": pair}
+                made |= {"premise": text, "call": f"{place}/{factor}/{call}"}
+                rows.append({**case_verdict(one.document, task, one.kind, claim, one.truth, None), **made})
     return typed(rows, CASES)
 
 
 def case_row(
-    case: str, task: str, kind: str, document: str, premise: str, claim: str, truth: bool, judged: bool | None,
+    case: str, task: str, kind: str, document: str, premise: str, claim: str, truth: bool, judged: Judgement,
     *, call: str | None = None, pair: str = "",
 ) -> dict[str, Any]:  # fmt: skip
     """A row of VERDICTS with the columns of CASES on a case without variants.
 
     ``call``: name of the call that it is asked in, its own by default. ``pair``: the case of the other truth, if any.
     """
-    return {"case": case, "id": f"{case}/", "call": call or case, "pair": f"{pair}/" if pair else "", "task": task,
-            "kind": kind, "factor": "", "document": document, "place": 0, "premise": premise, "claim": claim,
-            "text": claim, "truth": truth, "judged": judged}  # fmt: skip
+    asked = {"premise": premise, "call": call or case, "pair": f"{pair}/" if pair else "", "id": f"{case}/"}
+    named = {"unit": case, "condition": "", "item": FIRST_PLACE}
+    return {**case_verdict(document, task, kind, claim, truth, judged), **asked, **named}
 
 
 def opaque(*parts: object) -> str:

@@ -9,14 +9,11 @@ depend on more than the sentence. Words: claims.yaml.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
-from importlib.resources import files
-from typing import Any
+from functools import partial
 
 import numpy as np
-import yaml
 
-from tasks.judges.changes import change, leave_out, put
+from tasks.judges.edits import change, leave_out, pattern, put, words
 from tasks.judges.planted import MIN_WORDS, PlantedClaim
 from tasks.text.sentences import sentences
 
@@ -31,19 +28,11 @@ SLOW, FAST = 60, 100
 Rule = Callable[[str], str | None]
 
 
-@cache
-def _loaded() -> dict[str, Any]:
-    raw: dict[str, Any] = yaml.safe_load(files("tasks.audit").joinpath("claims.yaml").read_text(encoding="utf-8"))
-    return raw
-
-
-@cache
-def _pattern(name: str) -> re.Pattern[str]:
-    return re.compile(_loaded()["patterns"][name])
+_words = partial(words, "claims", "tasks.audit")
 
 
 def _find(name: str, text: str) -> re.Match[str] | None:
-    return _pattern(name).search(text)
+    return pattern("claims", name, "tasks.audit").search(text)
 
 
 def further_claims(notes: Mapping[str, str], kinds: Sequence[str], *, seed: int) -> list[PlantedClaim]:
@@ -126,7 +115,7 @@ def _same_value(sentence: str) -> str | None:
 def _replaced(listed: str, most: int, sentence: str) -> str | None:
     """The sentence with the first ``most`` entries of a list that occur in it, each once."""
     made = sentence
-    for asked, other in _loaded()[listed]:
+    for asked, other in _words()[listed]:
         changed = re.sub(asked, other, made, count=1)
         most -= changed != made
         made = changed
@@ -137,7 +126,7 @@ def _replaced(listed: str, most: int, sentence: str) -> str | None:
 
 def _in_shorthand(sentence: str) -> str | None:
     made = _replaced("shorthand", 9, sentence)
-    return None if made is None else _pattern("article").sub("", made)
+    return None if made is None else pattern("claims", "article", "tasks.audit").sub("", made)
 
 
 def _other_construction(sentence: str) -> str | None:

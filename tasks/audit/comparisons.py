@@ -30,11 +30,13 @@ def weaker_kinds(cases: pd.DataFrame) -> pd.DataFrame:
     side, of all rows together (Holm). A failed verdict counts as right in the kind and as wrong among the others. A
     kind without others is left out.
     """
-    marked = cases[["task", "kind", "truth"]].assign(right=right(cases).to_numpy(dtype=float, na_value=np.nan))
-    counts = marked.groupby(["task", "kind", "truth"], sort=True)["right"].agg(_COUNTS).reset_index()
+    marked = cases[["metric", "kind", "truth"]].assign(
+        right=right(cases, "value").to_numpy(dtype=float, na_value=np.nan)
+    )
+    counts = marked.groupby(["metric", "kind", "truth"], sort=True)["right"].agg(_COUNTS).reset_index()
     rows = []
-    for (task, kind), own in counts.groupby(["task", "kind"], sort=True):
-        others = counts["task"].eq(task) & counts["kind"].ne(kind) & counts["truth"].isin(own["truth"])
+    for (task, kind), own in counts.groupby(["metric", "kind"], sort=True):
+        others = counts["metric"].eq(task) & counts["kind"].ne(kind) & counts["truth"].isin(own["truth"])
         (size, n, hits), (more, scored, found) = own[_COUNTS].sum(), counts.loc[others, _COUNTS].sum()
         if scored:
             p = float(hypergeom.sf(n - hits - 1, size + more, n - hits + more - found, size))
@@ -46,7 +48,7 @@ def weaker_kinds(cases: pd.DataFrame) -> pd.DataFrame:
     return table.assign(p=holm(table["p"].tolist()))
 
 
-_KEYS = ["judge", "case", "factor", "task", "kind", "document", "text", "truth"]
+_KEYS = ["judge", "unit", "condition", "metric", "kind", "document", "text", "truth"]
 
 
 def against(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
@@ -64,7 +66,7 @@ def against(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
         before = before.assign(judge=names[0][0])
     elif not set(names[0]) & set(names[1]):
         raise ValueError(f"the cards have no judge in common: {', '.join(names[0])}; before: {', '.join(names[1])}")
-    both = now.merge(before[[*_KEYS, "judged"]], on=_KEYS, suffixes=("", "_before"))
+    both = now.merge(before[[*_KEYS, "value"]], on=_KEYS, suffixes=("", "_before"))
     if both.empty:
         raise ValueError("the cards have no case in common; make both with the same --seed, --cases and --texts")
     tables = []
@@ -72,9 +74,9 @@ def against(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
         found = _changes(rows)
         primary = found[found["primary"]]
         if primary["few"].all():
-            asked = now[(now["judge"] == judge) & (now["factor"] == "")]
+            asked = now[(now["judge"] == judge) & (now["condition"] == "")]
             raise ValueError(
-                f"{rows.loc[rows['factor'] == '', 'case'].nunique()} of {asked['case'].nunique()} cases, of "
+                f"{rows.loc[rows['condition'] == '', 'unit'].nunique()} of {asked['unit'].nunique()} cases, of "
                 f"{rows['document'].nunique()} texts, are in both cards; to tell a change of {len(primary)} rates from "
                 f"chance takes {fewest_texts(2 * len(primary))} texts; make both of more texts, with the same --seed, "
                 "--cases and --texts"
@@ -84,18 +86,18 @@ def against(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
 
 
 def _changes(both: pd.DataFrame) -> pd.DataFrame:
-    pairs = both.assign(first=right(both, "judged_before"), second=right(both))
+    pairs = both.assign(first=right(both, "value_before"), second=right(both, "value"))
     primary: list[tuple[str, str, pd.DataFrame]] = []
     further: list[tuple[str, str, pd.DataFrame]] = []
-    for task, rows in pairs.groupby("task", sort=True):
-        plain = rows[rows["factor"] == ""]
+    for task, rows in pairs.groupby("metric", sort=True):
+        plain = rows[rows["condition"] == ""]
         sides = [(name, plain[plain["truth"] == truth]) for name, truth in RATES.items()]
         primary += [(str(task), name, side) for name, side in sides if len(side)]
         answered = plain.assign(**{c: plain[c].notna().astype("Float64") for c in ("first", "second")})
         further.append((str(task), ANSWERED, answered))
         further += [(str(task), str(kind), one) for kind, one in plain.groupby("kind", sort=True)]
         further += [
-            (str(task), str(name), one) for name, one in rows[rows["factor"] != ""].groupby("factor", sort=True)
+            (str(task), str(name), one) for name, one in rows[rows["condition"] != ""].groupby("condition", sort=True)
         ]
     tables = [_tested(primary, LEVEL).assign(primary=True), _tested(further, KIND_LEVEL).assign(primary=False)]
     return pd.concat(tables, ignore_index=True)

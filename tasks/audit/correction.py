@@ -26,6 +26,8 @@ from tasks.statistics.prediction_powered import powered_share
 
 TASKS: Mapping[str, str] = {name: metric.task for name, metric in METRICS.items() if metric.task is not None}
 """Task of the card whose cases are judged as the score's items are; other scores are not corrected."""
+BY_SOURCE = ("grounding", "citation recall", "citation precision")
+"""Tasks in which the text to judge by is the source, or a part of it."""
 TRUE_SHARES = (0.5, 0.8, 0.95)
 """Shares of yes in the texts to be scored, for which labels are planned."""
 LABELS = (25, 50, 100, 200, 400, 800)
@@ -34,7 +36,13 @@ _STUDIES = 40
 
 
 def corrected_rows(
-    scores: pd.DataFrame, metrics: pd.DataFrame, verdicts: pd.DataFrame, *, seed: int, provenance: str
+    scores: pd.DataFrame,
+    metrics: pd.DataFrame,
+    verdicts: pd.DataFrame,
+    *,
+    seed: int,
+    provenance: str,
+    other_sources: str | None = None,
 ) -> tuple[pd.DataFrame, list[str]]:
     """METRICS named ``..._corrected`` of whole texts, and why a score is not corrected.
 
@@ -42,9 +50,10 @@ def corrected_rows(
     "rates off by 0.05" are the curve of the score over shifts of the judge's rates. None is wider than 1.
 
     ``scores``: DOCUMENT_SCORES. ``metrics``: their METRICS, from which the number of unscored texts is taken.
-    ``verdicts``: the VERDICTS of one judge.
+    ``verdicts``: the VERDICTS of one judge. ``other_sources``: why scores by the source are not corrected, whose texts
+    are of another kind than those of the card.
     """
-    cases = verdicts[(verdicts["factor"] == "") & verdicts["judged"].notna()]
+    cases = verdicts[(verdicts["condition"] == "") & verdicts["value"].notna()]
     keys = ["stage", "system", "condition", "item", "metric"]
     missing = metrics.set_index(keys)["unscored"]
     rows: list[Row] = []
@@ -52,8 +61,8 @@ def corrected_rows(
     whole = scores[(scores["item"] == ALL) & scores["metric"].isin(TASKS)]
     for key, group in whole.groupby(keys, sort=True):
         stage, system, condition, item, metric = map(str, key)
-        values, own = group["value"].to_numpy(dtype=float), cases[cases["task"] == TASKS[metric]]
-        if reason := _unfit(own):
+        values, own = group["value"].to_numpy(dtype=float), cases[cases["metric"] == TASKS[metric]]
+        if reason := (other_sources if TASKS[metric] in BY_SOURCE else None) or _unfit(own):
             refused[metric] = reason
             continue
         found = _corrected(values, own, seed=seed)
@@ -77,7 +86,7 @@ def corrected_rows(
 
 def _unfit(cases: pd.DataFrame) -> str | None:
     """Why the cases of a task give no correction."""
-    truth, judged = cases["truth"].to_numpy(dtype=bool), cases["judged"].to_numpy(dtype=bool)
+    truth, judged = cases["truth"].to_numpy(dtype=bool), cases["value"].to_numpy(dtype=bool)
     if not truth.any() or truth.all():
         return f"the card has {int(truth.sum())} cases with the answer yes and {int((~truth).sum())} with no"
     informedness = float(judged[truth].mean() - judged[~truth].mean())
@@ -87,7 +96,7 @@ def _unfit(cases: pd.DataFrame) -> str | None:
 
 
 def _corrected(values: np.ndarray, cases: pd.DataFrame, *, seed: int, shift: float = 0.0) -> Corrected:
-    known = (cases["truth"].to_numpy(dtype=bool), cases["judged"].to_numpy(dtype=bool))
+    known = (cases["truth"].to_numpy(dtype=bool), cases["value"].to_numpy(dtype=bool))
     return corrected_mean(values, *known, cases["document"].to_numpy(), seed=seed, shift=shift)
 
 
@@ -100,7 +109,7 @@ def _mixed(values: np.ndarray, cases: pd.DataFrame, *, seed: int) -> tuple[float
     sides = []
     for truth in (True, False):
         side = cases[cases["truth"] == truth]
-        right = side["judged"].eq(truth).groupby(side["kind"]).agg(["mean", "size"])
+        right = side["value"].eq(truth).groupby(side["kind"]).agg(["mean", "size"])
         rates = right.loc[right["size"] >= ENOUGH, "mean"].astype(float)
         ends = dict.fromkeys([rates.idxmin(), rates.idxmax()]) if len(rates) else {}
         sides.append([side[side["kind"] == kind] for kind in ends] or [side])

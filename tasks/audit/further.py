@@ -9,14 +9,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from tasks.audit.claims import joined
-from tasks.judges.changes import change
+from tasks.judges.edits import change, words
 from tasks.judges.planted import MIN_WORDS, PlantedCitation, PlantedOmission, is_gone
 from tasks.measures.note_qa.answering import CASES
 from tasks.text.sentences import sentences
@@ -31,8 +29,8 @@ LETTERS = "ABCDE"
 
 @cache
 def _kinds() -> dict[str, tuple[str, str]]:
-    raw = yaml.safe_load(files("tasks.audit").joinpath("kinds.yaml").read_text(encoding="utf-8"))
-    return {kind: (difficulty, reason) for difficulty, kinds in raw.items() for kind, reason in kinds.items()}
+    listed = words("kinds", "tasks.audit")
+    return {kind: (difficulty, reason) for difficulty, kinds in listed.items() for kind, reason in kinds.items()}
 
 
 def about_kind(kind: str) -> tuple[str, str]:

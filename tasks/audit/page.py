@@ -107,16 +107,16 @@ def _sentence(task: object, rows: pd.DataFrame) -> str:
 
 def _changed(verdicts: pd.DataFrame, cases: pd.DataFrame) -> list[dict[str, Any]]:
     """Cases that were judged rightly and whose variant was not, by judge and factor, with what differs marked."""
-    asked = {(row["case"], row["factor"]): row for row in cases.to_dict("records")}
-    base = verdicts[verdicts["factor"] == ""].set_index(["judge", "case"])["judged"].rename("before")
-    both = verdicts[verdicts["factor"] != ""].join(base, on=["judge", "case"]).dropna(subset=["judged", "before"])
-    worse = both[(both["before"] == both["truth"]) & (both["judged"] != both["truth"])]
+    asked = {(row["unit"], row["condition"]): row for row in cases.to_dict("records")}
+    base = verdicts[verdicts["condition"] == ""].set_index(["judge", "unit"])["value"].rename("before")
+    both = verdicts[verdicts["condition"] != ""].join(base, on=["judge", "unit"]).dropna(subset=["value", "before"])
+    worse = both[(both["before"] == both["truth"]) & (both["value"] != both["truth"])]
     found = []
-    for (judge, factor), rows in worse.groupby(["judge", "factor"], sort=True):
+    for (judge, factor), rows in worse.groupby(["judge", "condition"], sort=True):
         shown = []
         for row in rows.head(SHOWN).to_dict("records"):
-            before, now = asked.get((row["case"], "")), asked.get((row["case"], row["factor"]))
-            texts = [f"{one['claim']}\n\n{one['premise']}" if one else "" for one in (before, now or before)]
+            before, now = asked.get((row["unit"], "")), asked.get((row["unit"], row["condition"]))
+            texts = [f"{one['text']}\n\n{one['premise']}" if one else "" for one in (before, now or before)]
             shown.append({**row, "texts": marked(*texts)})
         found.append({"judge": judge, "factor": factor, "count": len(rows), "rows": shown})
     return found

@@ -14,7 +14,7 @@ import pandas as pd
 from schemas.params.measures import NoteQa
 from schemas.tables.columns import typed
 from schemas.tables.records import SPANS
-from tasks.audit.cases import case_row
+from tasks.audit.cases import FIRST_PLACE, case_row
 from tasks.audit.errors import FLAGGED, SENTENCE, VERSION
 from tasks.audit.further import PART_LEFT_OUT, further_answers, joint_citations, part_omissions
 from tasks.judges.consistency_checks import check_cases, plant_inconsistent
@@ -24,6 +24,7 @@ from tasks.judges.simulated_notes import gold_tables, write_gold
 from tasks.llm.calls import Answer, Ask, Call
 from tasks.measures.doclens.evaluators import Evaluator, Question
 from tasks.measures.grounding.grounding import ground
+from tasks.measures.measure import Judgement
 from tasks.measures.note_qa.answering import judge_outputs, planted_answers
 from tasks.measures.note_qa.patients import simulated_patients
 from tasks.measures.note_qa.truth_questions import truth_questions
@@ -71,59 +72,55 @@ class Take:
 async def judge_claims(evaluator: Evaluator, cases: pd.DataFrame) -> Rows:
     """Verdicts on claims (CASES), those that only fill a call included."""
     calls, questions = _questions(cases)
-    found = await evaluator(questions)
-    return [
-        {**row, "text": row["claim"], "judged": judged, "place": place}
-        for one, verdicts in zip(calls, found, strict=True)
-        for place, (row, judged) in enumerate(zip(one.to_dict("records"), verdicts.judgements, strict=True))
-    ]
+    return _said(calls, [found.judgements for found in await evaluator(questions)])
 
 
 async def ground_claims(ask: Ask, cases: pd.DataFrame, claims_a_call: int) -> Rows:
     """Verdicts on the same claims, judged as those of an output whose source is the text."""
     calls, questions = _questions(cases)
     found = await ground(ask, questions, claims_a_call)
+    judged = [[None if one is None else one == "supported" for one in own.verdicts] for own in found]
+    named = {"metric": "grounding"}
     return [
-        {**row, **{name: f"g{row[name]}" for name in ("case", "id", "call")}, "task": "grounding", "text": row["claim"],
-         "judged": None if verdict is None else verdict == "supported", "place": place}
-        for one, judged in zip(calls, found, strict=True)
-        for place, (row, verdict) in enumerate(zip(one.to_dict("records"), judged.verdicts, strict=True))
-    ]  # fmt: skip
+        {**row, **named, **{name: f"g{row[name]}" for name in ("unit", "id", "call")}} for row in _said(calls, judged)
+    ]
 
 
 def _questions(cases: pd.DataFrame) -> tuple[list[pd.DataFrame], list[Question]]:
     calls = [group for _, group in cases.groupby("call", sort=False)]
-    return calls, [Question(one["call"].iloc[0], one["premise"].iloc[0], tuple(one["claim"])) for one in calls]
+    return calls, [Question(one["call"].iloc[0], one["premise"].iloc[0], tuple(one["text"])) for one in calls]
+
+
+def _said(calls: Sequence[pd.DataFrame], judged: Sequence[Sequence[Judgement]]) -> Rows:
+    """The cases of each call with what was judged of them, and their place in it."""
+    return [
+        {**row, "value": None if one is None else float(one), "item": str(place)}
+        for call, own in zip(calls, judged, strict=True)
+        for place, (row, one) in enumerate(zip(call.to_dict("records"), own, strict=True))
+    ]
 
 
 async def judge_omissions(ask: Ask, texts: Mapping[str, str], *, removed: int, seed: int) -> Rows:
     """Verdicts on facts of texts without some of their sentences, and without a part of one."""
-    rows: Rows = []
-    kinds = ("taken out", "left in")
-    for planted, names in (
-        (plant_omissions(texts, removed=removed, seed=seed), kinds),
-        (part_omissions(texts), PART_LEFT_OUT),
-    ):
-        left = {one.document: one.summary for one in planted}
-        judged, _ = await judge_planted_omissions(ask, planted, names)
-        rows += [
-            case_row(f"o{number:04d}", "omissions", kind, document, left[document], fact, truth, found,
-                     call=f"o{names[0]}/{document}")
-            for number, (_, kind, document, fact, truth, found) in enumerate(judged, len(rows))
-        ]  # fmt: skip
-    return rows
+    taken_out, _ = await judge_planted_omissions(ask, plant_omissions(texts, removed=removed, seed=seed))
+    in_part, _ = await judge_planted_omissions(ask, part_omissions(texts), PART_LEFT_OUT)
+    return _numbered("o", [*taken_out, *in_part])
 
 
 async def judge_citations(evaluator: Evaluator, texts: Mapping[str, str], *, seed: int) -> Rows:
     """Verdicts on statements with right, wrong, missing and superfluous citations."""
     planted = [*plant_citations(texts, seed=seed), *joint_citations(texts, seed=seed)]
-    cited = {(one.document, one.kind): "\n".join(f"[{at}] {one.source[at]}" for at in one.citations) for one in planted}
     judged, _ = await judge_planted_citations(evaluator, planted)
+    return _numbered("r", judged)
+
+
+def _numbered(letter: str, judged: Rows) -> Rows:
+    """Verdicts with what was asked, as those of a task whose cases have a letter."""
+    named = {"condition": "", "item": FIRST_PLACE, "pair": ""}
     return [
-        case_row(f"r{number:04d}", step, kind, document, cited[document, kind], text, truth, found,
-                 call=f"r{document}/{kind}")
-        for number, (step, kind, document, text, truth, found) in enumerate(judged)
-    ]  # fmt: skip
+        {**row, **named, "unit": f"{letter}{at:04d}", "id": f"{letter}{at:04d}/", "call": letter + row["call"]}
+        for at, row in enumerate(judged)
+    ]
 
 
 async def judge_answers(
@@ -165,7 +162,8 @@ async def judge_consistency(ask: Ask, prompts: pd.DataFrame, *, each: int, seed:
     about = planted.set_index("record")
     rows = []
     for row in judged.to_dict("records"):
-        name, note = f"k{row['record']:04d}", about.loc[row["record"]]
-        premise, claim, truth = note["instructions"], note["note"], row["kind"] != "none"
-        rows.append(case_row(name, "consistency", row["kind"], name, premise, claim, truth, row["flagged"]))
+        number = int(row["document"])
+        name, note = f"k{number:04d}", about.loc[number]
+        said, shown = None if pd.isna(row["value"]) else bool(row["value"]), (note["instructions"], note["note"])
+        rows.append(case_row(name, "consistency", row["kind"], name, *shown, bool(row["truth"]), said))
     return rows

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 import pandas as pd
 
 from schemas.tables.columns import typed
-from schemas.tables.evaluation import PLANTED_CASES, PLANTED_VERDICTS
+from schemas.tables.evaluation import PLANTED_CASES
+from tasks.judges.judging import case_verdict, planted_table
 from tasks.judges.simulated_notes import ERRING, STRIDE, WRITER, compacted, written
 from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Reply
@@ -101,21 +102,27 @@ class CompactVerdict(Reply):
 
 
 async def check_cases(cases: pd.DataFrame, ask: Ask) -> tuple[pd.DataFrame, Unscored]:
-    """Run the main pipeline's check and the comparison with the compact version: (PLANTED_VERDICTS, UNSCORED rows)."""
+    """VERDICTS of the main pipeline's check and of the comparison with the compact version, and UNSCORED rows.
+
+    The answer to a case with an error is yes.
+    """
     rows = {int(row["record"]): row for row in cases.sort_values("record").to_dict("records")}
     calls = {record: _call(row) for record, row in rows.items()}
     replies, unscored = await ask_all(ask, calls, Reply, lambda record: str(rows[record]["check"]))
-    verdicts = [row | _verdict(replies.get(record)) for record, row in rows.items()]
-    return typed(verdicts, PLANTED_VERDICTS), unscored
+    verdicts = []
+    for record, row in rows.items():
+        flagged, reason = _flagged(replies.get(record))
+        text = row["compact" if row["check"] == "compact" else "note"]
+        case = case_verdict(str(record), row["check"], row["kind"], text, row["kind"] != "none", flagged)
+        verdicts.append({**case, "reason": reason})
+    return planted_table(verdicts, ask.label), unscored
 
 
-def _verdict(reply: Reply | None) -> dict[str, object]:
+def _flagged(reply: Reply | None) -> tuple[bool | None, str | None]:
+    """Whether an error was found, and the explanation."""
     if isinstance(reply, CompactVerdict):
-        explanation = "; ".join(f"{one.kind}: {one.detail}" for one in reply.differences)
-        return {"flagged": not reply.same, "explanation": explanation}
-    if isinstance(reply, ConsistencyReply):
-        return {"flagged": not reply.consistent, "explanation": reply.explanation}
-    return {"flagged": None, "explanation": None}
+        return not reply.same, "; ".join(f"{one.kind}: {one.detail}" for one in reply.differences)
+    return (not reply.consistent, reply.explanation) if isinstance(reply, ConsistencyReply) else (None, None)
 
 
 def _call(row: dict) -> Call:

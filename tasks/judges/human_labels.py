@@ -7,14 +7,15 @@ The correction for error rates (`tasks.statistics.misclassification`) uses them 
 from io import StringIO
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from schemas.errors import SourceError
-from tasks.judges.rates import sample_rows, verdict_rows
+from tasks.judges.rates import as_errors, rate_rows, sample_rows
+from tasks.measures.measure import PERSON, verdict_table
 from tasks.statistics.metric_rows import NAN, mean_row, metric_row, metric_table
 from tasks.statistics.misclassification import corrected_mean
 from tasks.statistics.prediction_powered import powered_share
+from tasks.texts.document import WHOLE
 from tasks.transport.untrusted import read_bytes
 
 STAGE, LABELS = "human_labels", "human labels"
@@ -26,7 +27,7 @@ _YES, _NO = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no")
 
 
 def read_labels(path: Path) -> pd.DataFrame:
-    """Verdicts and labels of a CSV file, see `parse_labels`; raises SourceError for what is no file or no UTF-8."""
+    """VERDICTS of a CSV file, see `parse_labels`; raises SourceError for what is no file or no UTF-8."""
     try:
         return parse_labels(str(path), read_bytes(path).decode())
     except UnicodeDecodeError as error:
@@ -34,11 +35,11 @@ def read_labels(path: Path) -> pd.DataFrame:
 
 
 def parse_labels(name: str, text: str) -> pd.DataFrame:
-    """Verdicts and labels of CSV text with the columns item, judged, label and, optionally, cluster (the note).
+    """VERDICTS of CSV text with the columns item, judged, label and, optionally, cluster (the note, their document).
 
-    ``judged`` is boolean; ``label`` is boolean, missing for items without a human label. Without the column cluster,
-    each item is a cluster, with its repeated takes if a column numbers them (`TAKE`). Raises ValueError naming the file
-    and the row for missing columns, duplicate items and values other than 0/1 (or 0.0/1.0), true/false or yes/no.
+    The truth is the label, missing for items without one. Without the column cluster, each item is a document, with its
+    repeated takes if a column numbers them (`TAKE`). Raises ValueError naming the file and the row for missing columns,
+    duplicate items and values other than 0/1 (or 0.0/1.0), true/false or yes/no.
     """
     raw = pd.read_csv(StringIO(text), dtype="str", keep_default_na=False)
     missing = [name for name in COLUMNS if name not in raw]
@@ -48,10 +49,13 @@ def parse_labels(name: str, text: str) -> pd.DataFrame:
     if not twice.empty:
         said = f"keep one row per item, or number its takes in a column {TAKE}"
         raise ValueError(f"{name}: item {twice.iloc[0]!r} occurs more than once; {said}")
-    judged = [_flag(name, at, "judged", value) for at, value in enumerate(raw["judged"], 2)]
-    labels = [_flag(name, at, "label", value) if value.strip() else None for at, value in enumerate(raw["label"], 2)]
-    flags = {"judged": pd.array(judged, dtype="boolean"), "label": pd.array(labels, dtype="boolean")}
-    return pd.DataFrame({"item": raw["item"], **flags, "cluster": raw["cluster"] if "cluster" in raw else raw["item"]})
+    rows = []
+    for at, row in enumerate(raw.to_dict("records"), 2):
+        about = {"document": row.get("cluster", row["item"]), "system": LABELS, "item": WHOLE, "metric": LABELS}
+        about |= {"condition": row.get(TAKE, LABELS), "unit": row["item"], "text": ""}
+        label = float(_flag(name, at, "label", row["label"])) if row["label"].strip() else None
+        rows.append({**about, "value": float(_flag(name, at, "judged", row["judged"])), "truth": label})
+    return verdict_table(rows, judge=Path(name).stem)
 
 
 def _flag(name: str, row: int, column: str, value: str) -> bool:
@@ -67,15 +71,17 @@ def file_rows(path: Path, *, seed: int) -> pd.DataFrame:
 
 
 def form_rows(labels: pd.DataFrame, kind: str, *, seed: int) -> pd.DataFrame:
-    """METRICS of the labels of one ``kind`` of form (HUMAN_LABELS): how many there are, and `label_rows` where any.
+    """METRICS of the labels of one ``kind`` of form: how many there are, and `label_rows` where any.
 
-    The condition names the kind; the system is what made the verdicts.
+    ``labels``: VERDICTS of a judge with people's labels as truth, and of people. The condition names the kind; the
+    system is the judge.
     """
-    condition, judge = f"{LABELS}, {kind}", str(labels["provenance"].iloc[0]) if len(labels) else "none"
+    labels = labels[labels["kind"] != PERSON]
+    condition, judge = f"{LABELS}, {kind}", str(labels["judge"].iloc[0]) if len(labels) else "none"
     about = {"condition": condition, "system": judge, "seed": seed, "provenance": f"{judge}; returned forms"}
-    count = metric_row("labelled_items", int(labels["label"].notna().sum()), n=len(labels), item="all")
+    count = metric_row("labelled_items", int(labels["truth"].notna().sum()), n=len(labels), item="all")
     rows = metric_table([count], stage=STAGE, **about)
-    if not labels["label"].notna().any():
+    if not labels["truth"].notna().any():
         return rows
     return pd.concat([rows, label_rows(labels, **about)], ignore_index=True)  # type: ignore[arg-type]
 
@@ -85,28 +91,27 @@ def label_rows(
 ) -> pd.DataFrame:
     """METRICS of one judge: share judged true, both estimates of the share that is true, and the errors it finds.
 
-    ``labels`` has the columns item, judged, label and cluster (`read_labels`).
+    ``labels``: its VERDICTS, whose truth is what people say, null where they say nothing; documents are clusters.
     """
-    known, other = labels[labels["label"].notna()], labels[labels["label"].isna()]
-    truth, judged = known["label"].to_numpy(dtype=bool), known["judged"].to_numpy(dtype=bool)
-    clusters = known["cluster"].to_numpy()
-    of = {"clusters": clusters, "clusters_only": other["cluster"].to_numpy()}
-    powered = powered_share(truth, judged, other["judged"].to_numpy(dtype=bool), seed=seed, **of)
-    sums, sizes = labels.groupby("cluster")["judged"].sum(), labels.groupby("cluster").size()
+    known, other = labels[labels["truth"].notna()], labels[labels["truth"].isna()]
+    truth, judged = known["truth"].to_numpy(dtype=bool), known["value"].to_numpy(dtype=bool)
+    clusters = known["document"].to_numpy()
+    of = {"clusters": clusters, "clusters_only": other["document"].to_numpy()}
+    powered = powered_share(truth, judged, other["value"].to_numpy(dtype=bool), seed=seed, **of)
+    sums, sizes = labels.groupby("document")["value"].sum(), labels.groupby("document").size()
     corrected = corrected_mean(sums, truth, judged, clusters, seed=seed, ceilings=sizes)
     size = len(labels) / max(len(sizes), 1)  # mean items a cluster: sums back to shares
     shares = [corrected.value / size, corrected.low / size, corrected.high / size]
+    errors = as_errors(known).assign(metric=condition, kind="labelled false")
+    rates = [row for row in rate_rows(errors, seed=seed, of_errors=True) if row["metric"] != "precision_at_half"]
     rows = [
         mean_row("labelled_share", truth, clusters=clusters, seed=seed),
-        metric_row("judged_share", float(labels["judged"].mean()) if len(labels) else NAN, n=len(labels)),
+        metric_row("judged_share", float(labels["value"].mean()) if len(labels) else NAN, n=len(labels)),
         metric_row("powered_share", *powered, n=len(known)),
         metric_row("corrected_share", *shares, n=len(labels)),
         metric_row("corrected_share_possible", float(corrected.inside), n=len(known)),
+        *sample_rows(errors, seed=seed),
+        *rates,
     ]
-    about = {"stage": STAGE, "system": system, "seed": seed, "provenance": provenance}
-    errors = pd.DataFrame({"check": condition, "flagged": ~judged, "error": ~truth, "cluster": clusters})
-    kinds = np.where(truth, "none", "labelled false")
-    rates = verdict_rows(errors.assign(kind=kinds), **about)  # type: ignore[arg-type]
-    rates = rates[rates["metric"] != "precision_at_half"]  # the labelled items are a sample, with its own prevalence
-    found = metric_table([*rows, *sample_rows(errors, seed=seed)], condition=condition, item="all", **about)
-    return pd.concat([found, rates], ignore_index=True)
+    about = {"condition": condition, "item": "all", "system": system, "seed": seed, "provenance": provenance}
+    return metric_table(rows, stage=STAGE, **about)

@@ -195,23 +195,6 @@ def detection_rows(table: pd.DataFrame, metrics: Sequence[str], rate: str, **sha
     return rows
 
 
-def compared(table: pd.DataFrame, judge: str) -> str | None:
-    """One sentence on METRICS of the stage: whether a judge's claim recall is closer to people than counting words.
-
-    None for a table without the judge.
-    """
-    rows = table[(table["system"] == judge) & (table["condition"] == f"FactualRecall, {ALL}")]
-    rows = rows[rows["metric"] == "pearson"].set_index("item")
-    if not {"claim_recall", "rouge1_r"} <= set(rows.index):
-        return None
-    ours, words = rows.loc["claim_recall"], rows.loc["rouge1_r"]
-    return (
-        f"people's factual recall of {int(words['n'])} real summaries correlates at {ours['value']:.2f} "
-        f"({ours['low']:.2f} to {ours['high']:.2f}, n {int(ours['n'])}) with claim recall by these rules, and at "
-        f"{words['value']:.2f} ({words['low']:.2f} to {words['high']:.2f}, n {int(words['n'])}) with ROUGE-1 recall"
-    )
-
-
 def wide_scores(scores: pd.DataFrame, human: pd.DataFrame) -> pd.DataFrame:
     """A row for each summary of ``human`` (document, system), with ``scores`` (metric, value) in columns beside."""
     columns = scores.pivot_table(index=["document", "system"], columns="metric", values="value")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from schemas.params.llm import Price
-from tasks.judges.rates import record_of, verdict_rows
+from tasks.judges.rates import as_errors, rates, record_of
 from tasks.llm.costs import CountedAsk, Usage, cost
 from tasks.statistics.metric_rows import NAN, metric_row, metric_table
 
@@ -23,24 +23,17 @@ def usage_row(judge: str, claims: int, counted: CountedAsk | None = None) -> dic
 
 
 def judge_rows(
-    cases: pd.DataFrame, usage: pd.DataFrame, prices: Mapping[str, Price | None], *, seed: int
+    verdicts: pd.DataFrame, usage: pd.DataFrame, prices: Mapping[str, Price | None], *, seed: int
 ) -> pd.DataFrame:
     """METRICS of each judge on planted claims: errors found by kind, and use per 1,000 claims.
 
-    ``cases`` are PLANTED rows of step entailment; ``provenance`` names the judge. ``usage`` has USAGE_COLUMNS, a row
-    for each judge and chunk. ``prices`` by judge: None leaves the dollars undefined.
+    ``verdicts``: VERDICTS on the claims. ``usage`` has USAGE_COLUMNS, a row for each judge and chunk. ``prices`` by
+    judge: None leaves the dollars undefined.
     """
     tables = []
-    for judge, part in cases.groupby("provenance", sort=True):
-        claims = pd.DataFrame(
-            {
-                "check": PLANTED_CLAIMS,
-                "kind": part["kind"].where(~part["truth"], "none"),
-                "flagged": ~part["judged"].astype("boolean"),
-                "cluster": record_of(part["document"]),
-            }
-        )
-        tables.append(verdict_rows(claims, stage="calibrate", system=str(judge), seed=seed, provenance=str(judge)))
+    for judge, own in as_errors(verdicts).groupby("judge", sort=True):
+        errors, name = own.assign(metric=PLANTED_CLAIMS), str(judge)
+        tables.append(rates(errors, seed=seed, system=name, provenance=name, of_errors=True, clusters=record_of))
     totals = usage.groupby("judge", sort=True)[list(USAGE_COLUMNS[1:])].sum()
     for judge, (claims, calls, prompt, completion) in zip(totals.index, totals.to_numpy().tolist(), strict=True):
         spent, price = Usage(prompt, completion, estimated=True), prices.get(judge)

@@ -1,28 +1,41 @@
-"""Asks a judge about planted cases and compares its answers with the truth, as PLANTED rows."""
+"""Asks a judge about planted cases: VERDICTS with the truth."""
 
 import hashlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import pandas as pd
 
-from schemas.tables.columns import typed
-from schemas.tables.evaluation import PLANTED
 from tasks.judges.planted import Cases, PlantedCitation, PlantedClaim, PlantedOmission, is_gone
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask, unscored_row
 from tasks.measures.doclens.citations import Statement, judge_citations, necessary_citations
 from tasks.measures.doclens.evaluators import Evaluator, Question
 from tasks.measures.doclens.subclaims import LIMITS, Limits, list_subclaims
-from tasks.measures.measure import Judgement
+from tasks.measures.measure import Judgement, verdict_table
 from tasks.measures.med_omit.cases import Case, add_facts, find_omissions
+from tasks.texts.document import WHOLE
 
-Row = tuple[str, str, str, str, bool, Judgement]  # step, kind, document, text, truth, judged
+Row = dict[str, Any]
+PLANTED = "planted"
+"""System and condition of planted cases: nobody's text, judged in the one way of its measure."""
+
+
+def case_verdict(document: str, metric: str, kind: str, text: str, truth: bool, judged: Judgement, **asked: str) -> Row:
+    """What a judge said of a case, and the right answer; `planted_table` numbers the cases of a document.
+
+    ``asked``: further columns of CASES.
+    """
+    about = {"document": document, "system": PLANTED, "condition": PLANTED, "item": WHOLE, "metric": metric}
+    value = None if judged is None else float(judged)
+    return {**about, "kind": kind, "text": text, "truth": float(truth), "value": value, **asked}
 
 
 async def judge_planted(
     ask: Ask, evaluator: Evaluator, cases: Cases, *, limits: Limits = LIMITS
 ) -> tuple[pd.DataFrame, Unscored]:
-    """The judge's answers on all cases (PLANTED), and what could not be judged."""
+    """The judge's VERDICTS on all cases, and what could not be judged."""
     judged = [
         await judge_planted_claims(evaluator, cases.claims),
         await judge_planted_omissions(ask, cases.omissions),
@@ -34,16 +47,14 @@ async def judge_planted(
     return planted_table(rows, ask.label), unscored
 
 
-def planted_table(rows: Sequence[Row], provenance: str) -> pd.DataFrame:
-    """Rows as a PLANTED table."""
-    frame = pd.DataFrame(list(rows), columns=["step", "kind", "document", "text", "truth", "judged"])
-    return typed(frame.assign(case=range(len(frame)), provenance=provenance), PLANTED)
-
-
-def numbered(planted: pd.DataFrame) -> pd.DataFrame:
-    """The cases of several PLANTED tables in a fixed order, numbered."""
-    ordered = planted.sort_values(["provenance", "document", "step", "kind", "text"], ignore_index=True)
-    return ordered.assign(case=range(len(ordered)))
+def planted_table(rows: Iterable[Row], judge: str) -> pd.DataFrame:
+    """Rows as VERDICTS of one judge; the units of a document and metric are numbered."""
+    seen, numbered = Counter[tuple[str, str]](), []
+    for row in rows:
+        key = row["document"], row["metric"]
+        numbered.append({**row, "unit": str(seen[key])})
+        seen[key] += 1
+    return verdict_table(numbered, judge=judge)
 
 
 async def judge_planted_claims(evaluator: Evaluator, planted: Sequence[PlantedClaim]) -> tuple[list[Row], Unscored]:
@@ -60,7 +71,7 @@ async def judge_planted_claims(evaluator: Evaluator, planted: Sequence[PlantedCl
     unscored: Unscored = []
     for cases, verdict in zip(ordered, await evaluator(questions), strict=True):
         for case, judged in zip(cases, verdict.judgements, strict=True):
-            rows.append(("entailment", case.kind, case.document, case.claim, case.truth, judged))
+            rows.append(case_verdict(case.document, "entailment", case.kind, case.claim, case.truth, judged))
         if verdict.failure is not None:
             unscored.append(unscored_row(cases[0].document, "planted claims", verdict.failure, verdict.raw))
     return rows, unscored
@@ -95,7 +106,9 @@ async def judge_planted_omissions(
         verdicts = found.get(one.document, {})
         for at, (fact, gone) in enumerate(one.sentences()):
             judged = verdicts[f"F{at}"] is not None if f"F{at}" in verdicts else None
-            rows.append(("omissions", kinds[0] if gone else kinds[1], one.document, fact, gone, judged))
+            asked = {"premise": one.summary, "call": f"{kinds[0]}/{one.document}"}
+            kind = kinds[0 if gone else 1]
+            rows.append(case_verdict(one.document, "omissions", kind, fact, gone, judged, **asked))
     return rows, [{**row, "step": f"planted {row['step']}"} for row in failures]
 
 
@@ -119,7 +132,8 @@ async def judge_listing(
             texts_listed = listed[one.document]
             for sentence, gone in one.sentences():
                 judged = None if texts_listed is None else not is_gone(sentence, " ".join(texts_listed))
-                rows.append((step, "taken out" if gone else "left in", one.document, sentence, not gone, judged))
+                kind = "taken out" if gone else "left in"
+                rows.append(case_verdict(one.document, step, kind, sentence, not gone, judged))
     unscored = [unscored_row(k, "planted subclaims", c.failure, c.raw) for k, c in subclaims.items() if c.failure]
     failed = [case.failure for case in cases if case.failure is not None]
     return rows, [*unscored, *({**row, "step": "planted facts"} for row in failed)]
@@ -135,9 +149,12 @@ async def judge_planted_citations(
     rows: list[Row] = []
     for key, one in cases.items():
         statement = judged[key][0]
-        rows.append(("citation recall", one.kind, one.document, one.statement, one.supported, statement.supported))
+        shown = "\n".join(f"[{at}] {one.source[at]}" for at in one.citations)
+        asked = {"premise": shown, "call": f"{one.document}/{one.kind}"}
+        text, found = one.statement, statement.supported
+        rows.append(case_verdict(one.document, "citation recall", one.kind, text, one.supported, found, **asked))
         for number, truth, found in zip(one.citations, one.necessary, necessary_citations(statement), strict=True):
             text = f"{one.statement} [{number}]"
-            rows.append(("citation precision", one.kind, one.document, text, truth, found))
+            rows.append(case_verdict(one.document, "citation precision", one.kind, text, truth, found, **asked))
     of = "planted citations"
     return rows, [unscored_row(cases[key].document, of, reason, raw) for key, reason, raw in failures]

@@ -20,9 +20,10 @@ from tasks.statistics.metric_rows import Row, mean_row, metric_row, statistic_ro
 
 STAGE = "agreement_with_people"
 TEXT = ["document", "system", "item"]
-MAJORITY, PEOPLE = "majority", "people"
+MAJORITY, ALL, PEOPLE = "majority", "all", "people"
+"""All: where each judged units of their own."""
 FEWEST_RATERS = 3
-"""Of a majority."""
+"""Of whom the majority, or all together, is one more to agree with."""
 COUNTS = 0.5
 """Least value of a unit that counts: of grades in three, all but the least."""
 Flags = npt.NDArray[np.bool_]
@@ -38,7 +39,8 @@ def agreement_rows(
     """
     own = _values(people, metrics[0])
     raters = {str(name): rows for name, rows in own.groupby("judge", sort=True)}
-    against = {**raters, **({MAJORITY: majority(own)} if len(raters) >= FEWEST_RATERS else {})}
+    several = len(own.drop_duplicates([*TEXT, "unit"])) < len(own)
+    against = {**raters, **({MAJORITY if several else ALL: majority(own)} if len(raters) >= FEWEST_RATERS else {})}
     rows: list[Row] = []
     for reading, verdicts in judged.items():
         for judge, found in _values(verdicts, metrics[1]).groupby("judge", sort=True):

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tasks.judges.changes import ALL_KINDS, KINDS, OUTSIDE, change, change_term, drug, drug_classes, plausible_claims
-from tasks.judges.subtle import change_detail, graded_pairs, meanings, subtle_claims
+from tasks.judges.edits import KINDS, OUTSIDE, change_detail, change_term, edits, meanings, terms, words
 from tasks.measures.doclens.evaluators import Definitions
 from tasks.simulator.writer.citing import shorten
 from tasks.text.sentences import sentences
@@ -157,23 +156,16 @@ def _weighed(cases: list[PlantedClaim], random: np.random.Generator) -> list[Pla
 def _plausible(note: str, seed: int, at: int) -> list[str]:
     """Two claims that could well be in a note and are not in this one."""
     random = np.random.default_rng([seed, PLANT_STREAM, 3, at])
-    absent = [claim for claim in plausible_claims() if is_gone(claim, note)]
+    absent = [claim for claim in words("terms")["plausible"] if is_gone(claim, note)]
     return [absent[int(one)] for one in sorted(random.choice(len(absent), size=min(2, len(absent)), replace=False))]
 
 
 def _changed(note: str, sentence: str, symptoms: Sequence[str], random: np.random.Generator) -> Iterator[Made]:
-    """Changes of one sentence by script."""
-    for kind in ALL_KINDS:
-        claim = change(sentence, kind, random)
-        if claim is not None and claim not in note:
-            what, comma, where = kind.partition(",")
-            yield f"{what} changed{comma}{where}", note, claim, False, sentence
+    """Edits of one sentence by script."""
     once = is_gone(sentence, without(note, [sentence]))  # a hedge takes nothing from what is stated elsewhere too
-    for kind, premise, claim in graded_pairs(note, sentence, symptoms):
+    for kind, premise, claim in edits(note, sentence, symptoms, random):
         if once or kind != HEDGED:
             yield kind, premise, claim, False, sentence
-    for kind, claim in subtle_claims(note, sentence):
-        yield kind, note, claim, False, sentence
 
 
 def _long_claims(note: str, own: Sequence[str], random: np.random.Generator) -> Iterator[Made]:
@@ -191,9 +183,9 @@ def _long_claims(note: str, own: Sequence[str], random: np.random.Generator) -> 
 
 def _medication(note: str, random: np.random.Generator) -> Iterator[Made]:
     """A sentence about a drug added to the note, and the same with other drugs of the class or with the class."""
-    groups = drug().groups
+    groups = terms("drugs")
     number = int(random.integers(len(groups)))
-    group = groups[number]
+    group, name = groups[number], list(words("terms")["drugs"])[number]
     named = group[int(random.integers(len(group)))][0]
     sentence = f"The patient takes {named} daily."
     denied = [one for one in sentences(note) if _NO_DRUGS.search(one)]  # the premise would contradict itself
@@ -201,10 +193,10 @@ def _medication(note: str, random: np.random.Generator) -> Iterator[Made]:
     premise = f"{heading}\n{sentence} {rest}"
     yield "drug added", premise, sentence, True, sentence
     if named not in note.lower():
-        only_class = premise.replace(sentence, f"The patient takes {drug_classes()[number]} daily.")
+        only_class = premise.replace(sentence, f"The patient takes {words('terms')['classes'][name]} daily.")
         yield "only the drug's class in the note", only_class, sentence, False, sentence
     for outside in (False, True):
-        claim = change_term(sentence, drug(), random, outside=outside)
+        claim = change_term(sentence, "drugs", random, outside=outside)
         if claim is not None and claim.split()[3] not in note.lower():
             yield f"drug changed{OUTSIDE if outside else ''}", premise, claim, False, sentence
 

@@ -6,32 +6,40 @@ symptom.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from schemas.tables.columns import NOTE_VERSIONS, typed
-from schemas.tables.evaluation import ASSERTION_CASES
+from schemas.tables.columns import typed
 from schemas.tables.records import ASSERTIONS, SPANS
-from tasks.judges.changes import words
+from tasks.judges.edits import words
 from tasks.judges.simulated_notes import GoldNotes, gold_spans, gold_texts
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask
+from tasks.measures.measure import Metric, Metrics, verdict_table
 from tasks.simulator.truth import Truth
 from tasks.spans.assertion import state_assertions
-from tasks.statistics.metric_rows import metric_table, ratio_row
 from tasks.text.sections import split_sections
 from tasks.text.sentences import sentence_spans
 
 WRITTEN, PLANTED = "assertion", "planted assertion"
 """Origins of a phrase: a span of the simulated writer, or a planted sentence."""
+SYSTEM = "annotator"
+COLUMNS = ["record", "version", "symptom", "start", "end", "text", "section", "note", "origin", "sentence", "truth"]
+"""Of planted phrases: ``record`` numbers them beyond the records, ``sentence`` has the phrase in brackets."""
+
+
+METRICS: Metrics = {"right": Metric(kind="pooled", meaning="share of phrases that are read rightly")}
+"""By origin and version (condition) and class (item). The phrases of a note are one text, and so are those of a planted
+sentence, which is used with several symptoms."""
 
 
 async def read_assertions(
     gold: GoldNotes, labels: Mapping[str, str], each: int, ask: Ask, *, seed: int
 ) -> tuple[pd.DataFrame, Unscored]:
-    """All phrases with what ``ask`` says that they assert (ASSERTION_CASES), and unscored rows.
+    """VERDICTS on all phrases, whether ``ask`` reads what they assert, and unscored rows.
 
     ``labels``: the name in prompts by symptom. ``each``: planted sentences of every class.
     """
@@ -42,16 +50,27 @@ async def read_assertions(
     first = max(gold["normal"], default=0) + 1
     planted = plant_assertions(gold["normal"], labels, each, first=first, seed=seed)
     texts["normal"] |= dict(zip(planted["record"].tolist(), planted["note"], strict=True))
-    cases = typed([*written.to_dict("records"), *planted.to_dict("records")], ASSERTION_CASES)
-    spans = typed(cases.assign(matched="exact", record_value=None, assertion=None), SPANS)
-    asserted, failures = await state_assertions(spans, texts, labels, ask)
-    return cases.assign(assertion=asserted["assertion"]), failures
+    cases = [*written.to_dict("records"), *planted.to_dict("records")]
+    asked = [{**case, "matched": "exact", "record_value": None, "assertion": None} for case in cases]
+    asserted, failures = await state_assertions(typed(asked, SPANS), texts, labels, ask)
+    return _verdicts(cases, asserted["assertion"], ask.label), failures
+
+
+def _verdicts(cases: Sequence[Mapping[Any, Any]], asserted: pd.Series, judge: str) -> pd.DataFrame:
+    rows = []
+    for case, said in zip(cases, asserted.astype(object).where(asserted.notna(), None), strict=True):
+        about = {"document": case["sentence"] or str(case["record"]), "system": SYSTEM, "item": case["truth"]}
+        about |= {"condition": f"{case['origin']}, {case['version']}", "metric": "right", "text": case["text"]}
+        unit = "/".join(str(case[name]) for name in ("record", "version", "symptom", "start"))
+        value = None if said is None else float(said == case["truth"])
+        rows.append({**about, "unit": unit, "value": value, "verdict": said, "truth": 1.0, "kind": case["truth"]})
+    return verdict_table(rows, judge=judge)
 
 
 def plant_assertions(
     notes: Mapping[int, Truth], labels: Mapping[str, str], each: int, *, first: int, seed: int
 ) -> pd.DataFrame:
-    """ASSERTION_CASES without assertions: ``each`` planted sentences of every class, numbered from ``first`` on.
+    """Phrases (`COLUMNS`): ``each`` planted sentences of every class, numbered from ``first`` on.
 
     Sentences and symptoms take turns. The note is a random one without a span of the symptom; a symptom that all notes
     mention is left out.
@@ -67,9 +86,9 @@ def plant_assertions(
             symptom = symptoms[(turn + at) % len(symptoms)]
             note = silent[symptom][int(random.integers(len(silent[symptom])))]
             case = {"record": first + len(rows), "symptom": symptom, "sentence": sentences[at], "truth": truth}
-            about = {"version": "normal", "origin": PLANTED, "assertion": None}
+            about = {"version": "normal", "origin": PLANTED}
             rows.append({**case, **about, **_planted(note, sentences[at], labels[symptom], random)})
-    return typed(rows, ASSERTION_CASES)
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def _silent(notes: Mapping[int, Truth], symptom: str) -> Iterator[str]:
@@ -93,26 +112,3 @@ def _planted(note: str, sentence: str, label: str, random: np.random.Generator) 
         "text": phrase,
         "section": history.name,
     }
-
-
-def assertion_accuracy(cases: pd.DataFrame, *, stage: str, seed: int, provenance: str) -> pd.DataFrame:
-    """METRICS ``right`` by origin and version: the share of phrases that are read rightly, by truth and in all.
-
-    ``cases``: ASSERTION_CASES; those without an assertion count as unscored. The phrases of a note are one cluster, and
-    so are those of a planted sentence, which is used with several symptoms.
-    """
-    tables = []
-    for origin, version in ((origin, version) for origin in (WRITTEN, PLANTED) for version in NOTE_VERSIONS):
-        every = cases[(cases["origin"] == origin) & (cases["version"] == version)]
-        for item in (*ASSERTIONS, "all"):
-            chosen = every[every["truth"].eq(item) | (item == "all")]
-            part = chosen[chosen["assertion"].notna()]
-            if part.empty:
-                continue
-            cluster = part["sentence"] if origin == PLANTED else part["record"]
-            by_cluster = part["assertion"].eq(part["truth"]).groupby(cluster, sort=True).agg(["sum", "size"])
-            row = ratio_row("right", by_cluster["sum"].to_numpy(dtype=float), by_cluster["size"].to_numpy(dtype=float))
-            about = {"stage": stage, "system": "annotator", "condition": f"{origin}, {version}", "item": item}
-            unscored = len(chosen) - len(part)
-            tables.append(metric_table([row], **about, unscored=unscored, seed=seed, provenance=provenance))
-    return pd.concat(tables, ignore_index=True) if tables else metric_table([])

@@ -11,6 +11,7 @@ left out, claims that it was asked for and wrote or not, shortened statements. V
 finds them all, so that pooled rates are too high for the paraphrases that it is asked about.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -22,26 +23,49 @@ from tasks.statistics.misclassification import SHIFTS, Corrected, corrected_mean
 STAGE = "calibrate"
 
 
-def rate_rows(planted: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
-    """METRICS: rates of each step (item "all"), and the share judged rightly of each kind of planted case.
+def rate_rows(
+    verdicts: pd.DataFrame,
+    *,
+    seed: int,
+    of_errors: bool = False,
+    clusters: Callable[[str], str] = str,
+    **shared: Any,
+) -> list[Row]:
+    """METRICS rows of VERDICTS with a truth, by metric: rates (item "all"), and the share judged rightly of each kind.
 
-    Cases of texts written for one record are one cluster.
+    ``of_errors``: only for kinds whose answer is yes, as their sensitivity. ``clusters`` names what the documents of
+    several cases have in common; by default the cases of a document are one cluster.
     """
     rows: list[Row] = []
-    for step, cases in planted.groupby("step", sort=True):
-        records = record_of(cases["document"])
-        rows += detection_rows(cases["truth"], cases["judged"], records, seed=seed, condition=step, item="all")
-        for kind, group in cases.groupby("kind", sort=True):
-            right = group["judged"].astype("boolean").eq(group["truth"]).dropna()
-            keys = {"condition": step, "item": kind, "unscored": len(group) - len(right)}
-            row = mean_row("judged_rightly", right, clusters=records[right.index], seed=seed, **keys)
+    for metric, cases in verdicts.reset_index(drop=True).groupby("metric", sort=True):
+        truth, judged = cases["truth"].astype(bool), cases["value"].astype("boolean")
+        right, of = judged.eq(truth), cases["document"].map(clusters)
+        rows += detection_rows(truth, judged, of, seed=seed, condition=metric, item="all", **shared)
+        for kind, group in (cases[truth] if of_errors else cases).groupby("kind", sort=True):
+            scored = right[group.index].dropna()
+            keys = {"condition": metric, "item": kind, "unscored": len(group) - len(scored), **shared}
+            name = "sensitivity" if of_errors else "judged_rightly"
+            row = mean_row(name, scored, clusters=of[scored.index], seed=seed, **keys)
             rows += [row, *bounds_rows(row)]
-    return metric_table(rows, stage=STAGE, system="judge", seed=seed, provenance=provenance)
+    return rows
 
 
-def record_of(documents: pd.Series) -> pd.Series:
-    """The record that a document of planted cases was written for, or the document."""
-    return documents.str.split("-").str[0]
+def rates(
+    verdicts: pd.DataFrame, *, seed: int, provenance: str, system: str = "judge", stage: str = STAGE, **how: Any
+) -> pd.DataFrame:
+    """`rate_rows` of one judge, the ``system``, as METRICS."""
+    rows = rate_rows(verdicts, seed=seed, **how)
+    return metric_table(rows, stage=stage, system=system, provenance=provenance)
+
+
+def as_errors(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """VERDICTS on the opposite question, whether what was judged is untrue."""
+    return verdicts.assign(value=1 - verdicts["value"], truth=1 - verdicts["truth"])
+
+
+def record_of(document: str) -> str:
+    """The record that a document of `tasks.judges.written_cases` was written for."""
+    return document.split("-")[0]
 
 
 _COMPACTED = frozenset({"kept by the writer", "left out by the writer"})
@@ -63,7 +87,7 @@ MATCHED = {
     ("cited compact notes", "citation_recall"): ("citation recall", _CITED),
     ("cited compact notes", "citation_precision"): ("citation precision", _CITED),
 }
-"""Step and kinds of the planted cases that are like the items of a score, by system and metric; other scores are not
+"""Metric and kinds of the planted cases that are like the items of a score, by system and metric; other scores are not
 corrected."""
 
 
@@ -116,39 +140,20 @@ def score_row(metric: str, group: pd.DataFrame, **columns: Any) -> Row:
 def matched_cases(planted: pd.DataFrame, system: str, metric: str) -> pd.DataFrame:
     """The judged planted cases that are like the items of a score; none for a score without matched kinds."""
     step, kinds = MATCHED.get((system, metric), ("", frozenset()))
-    alike = (planted["step"] == step) & planted["kind"].isin(kinds)
-    return planted[alike & planted["judged"].notna()]
+    alike = (planted["metric"] == step) & planted["kind"].isin(kinds)
+    return planted[alike & planted["value"].notna()]
 
 
 def _correct(group: pd.DataFrame, cases: pd.DataFrame, seed: int, shift: float = 0.0) -> Corrected:
-    known = (cases["truth"].to_numpy(dtype=bool), cases["judged"].to_numpy(dtype=bool))
-    records = record_of(cases["document"]).to_numpy()
+    known = (cases["truth"].to_numpy(dtype=bool), cases["value"].to_numpy(dtype=bool))
+    records = cases["document"].map(record_of).to_numpy()
     return corrected_mean(group["value"], *known, records, seed=seed, ceilings=group["ceiling"], shift=shift)
 
 
-def verdict_rows(verdicts: pd.DataFrame, *, stage: str, system: str, seed: int, provenance: str) -> pd.DataFrame:
-    """METRICS of a check that flags errors: sensitivity by kind of error and overall, specificity, precision at half.
-
-    ``verdicts`` has ``check``, ``kind`` ("none" where there is no error), ``flagged`` and, where texts share a cluster,
-    ``cluster``. The true answer is whether the text has the error.
-    """
-    rows: list[Row] = []
-    table = verdicts if "cluster" in verdicts else verdicts.assign(cluster=range(len(verdicts)))
-    for check, part in table.reset_index(drop=True).groupby("check", sort=True):
-        flagged, clean = part["flagged"].astype("boolean"), part["kind"] == "none"
-        for kind, group in part[~clean].groupby("kind", sort=True):
-            scored = flagged[group.index].dropna()
-            keys = {"condition": check, "item": kind, "unscored": len(group) - len(scored), "seed": seed}
-            row = mean_row("sensitivity", scored, clusters=part["cluster"][scored.index], **keys)
-            rows += [row, *bounds_rows(row)]
-        rows += detection_rows(~clean, flagged, part["cluster"], seed=seed, condition=check, item="all")
-    return metric_table(rows, stage=stage, system=system, seed=seed, provenance=provenance)
-
-
 def sample_rows(verdicts: pd.DataFrame, *, seed: int) -> list[Row]:
-    """Rows of precision and prevalence of ``verdicts``, a random sample with the columns flagged, error, cluster."""
-    flagged = verdicts[verdicts["flagged"].astype(bool)]
+    """Rows of precision and prevalence of VERDICTS on a random sample, whose documents are clusters."""
+    flagged = verdicts[verdicts["value"].astype(bool)]
     return [
-        mean_row("precision", flagged["error"], clusters=flagged["cluster"], item="all", seed=seed),
-        mean_row("prevalence", verdicts["error"], clusters=verdicts["cluster"], item="all", seed=seed),
+        mean_row("precision", flagged["truth"], clusters=flagged["document"], item="all", seed=seed),
+        mean_row("prevalence", verdicts["truth"], clusters=verdicts["document"], item="all", seed=seed),
     ]

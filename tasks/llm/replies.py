@@ -11,11 +11,12 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, get_origin
 
-import json_repair
 from pydantic import ValidationError
 
 from tasks.llm.calls import Reply
 from tasks.llm.costs import Usage
+from tasks.llm.json_in_text import KeyTwice, json_in
+from tasks.llm.reasoning import ALONE, answer_part, unknown_block
 
 MOST_TOKENS = 10_000_000
 """More than any model takes or writes in one call."""
@@ -26,25 +27,35 @@ TIMES_THE_LIMIT, CHARACTERS_A_TOKEN = 4, 4
 """A reply may be four times as long as its token limit allows, at four characters a token: 16 characters a token."""
 MOST_CHARACTERS = 1_000_000
 """Longest reply of a role without a token limit."""
-MOST_REPAIRED = 20_000
-"""Longest JSON with slips that is repaired, in characters: the repair library takes quadratic time."""
+LONGEST_ERROR = 500
+"""Characters of an endpoint's error that are shown."""
 
-_NAMES = "(?:seed:)?(?:think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad)"
-_REASONING = re.compile(
-    rf"<{_NAMES}>|\[think(?:ing)?\]|◁think▷|<\|(?:begin_of_thought|start_thinking|channel)\|>", re.IGNORECASE
-)
-_END_OF_REASONING = re.compile(
-    rf"</{_NAMES}>|\[/think(?:ing)?\]|◁/think▷|<\|(?:end_of_thought|end_thinking)\|>|<\|channel\|>final<\|message\|>",
-    re.IGNORECASE,
-)
-"""How models mark the reasoning before an answer, by their vendors' chat templates."""
-_REASONING_PARTS = ("thinking", "reasoning", "redacted_thinking")
+_ANSWER_PARTS = (None, "text", "output_text")
 _FENCE = "```"
 
-_CUT_OFF = {"length", "max_tokens", "model_length"}
+_WHOLE = {"", "none", "stop", "eos", "eos_token", "stop_sequence", "end_turn", "end", "complete", "completed", "finish"}
+_WHOLE |= {"finished", "endoftext"}
+_CUT_OFF = {"length", "max_tokens", "model_length", "max_output_tokens", "token_limit", "max_length"}
 _FILTERED = {"content_filter", "refusal", "safety", "recitation", "blocklist", "prohibited_content", "spii"}
 _BROKEN = {"error", "abort", "aborted", "cancelled", "canceled", "insufficient_system_resource"}
-"""Finish reasons of endpoints, in lower case, after which a reply is not whole; all others end a whole reply."""
+"""Finish reasons of endpoints, in lower case: of whole replies, and of others. Any further one ends no whole reply."""
+
+_TEXT = r"(?:context|prompt|inputs?|messages|sequence|conversation)\b(?!['\"=]| should)"
+_LONG = (
+    r"(?:too (?:long|large|big|many)|exceed|overflow|(?:larg|long|great)er than|(?:more|less) than|at most|must be <|"
+    "not enough|not fit|maximum|limit)"
+)
+_OF_ONE_TEXT = re.compile(
+    rf"{_TEXT}.{{0,120}}?{_LONG}|{_LONG}.{{0,120}}?{_TEXT}|too long|string_above_max_length|n_ctx|reduce the length|"
+    r"context.?(?:length|window|size)|invalid_prompt|flagged|moderation|content.?(?:filter|policy|management|safety)|"
+    r"safety (?:system|filter)|harmful|inappropriate",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def is_of_one_text(reason: str, status: int | None = None) -> bool:
+    """Whether an endpoint's words of a failure are about the text of the request: too long for it, or not allowed."""
+    return status == 413 or _OF_ONE_TEXT.search(reason) is not None
 
 
 class SendFailure(Exception):
@@ -54,6 +65,8 @@ class SendFailure(Exception):
     (a reply that is no chat completion) or "lost" (timeouts, dropped lines, server errors). ``wait_s`` is the wait that
     the endpoint asked for; ``code`` and ``param`` are those of an OpenAI-style error. ``unknown``: the model may have
     answered, and the endpoint may bill it; ``usage``: what the reply says that it cost.
+
+    One that is about the text of the request is "rejected" by whatever status an endpoint says so, such as 403 or 500.
     """
 
     def __init__(
@@ -69,6 +82,8 @@ class SendFailure(Exception):
         usage: Usage | None = None,
     ) -> None:
         super().__init__(reason)
+        if kind == "lost" or (kind == "fatal" and status == 403):
+            kind = "rejected" if status is not None and is_of_one_text(f"{code} {reason}") else kind
         self.kind, self.reason, self.wait_s, self.status = kind, reason, wait_s, status
         self.code, self.param, self.usage = code, param, usage
         self.may_be_billed = unknown or kind == "garbled"
@@ -81,7 +96,10 @@ class SendFailure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One chat completion. ``finish`` is the API's finish_reason; ``usage``: None where the reply gives no tokens."""
+    """One chat completion. ``finish`` is the API's finish_reason; ``usage``: None where the reply gives no tokens.
+
+    ``lacks``: why the text is empty, where the reply shows it.
+    """
 
     text: str
     refusal: str | None
@@ -89,6 +107,7 @@ class Completion:
     model: str
     system_fingerprint: str | None
     usage: Usage | None = None
+    lacks: str = ""
 
 
 def read_completion(body: str) -> Completion:
@@ -99,21 +118,26 @@ def read_completion(body: str) -> Completion:
     usage = None
     try:
         loaded = json.loads(body)
+        if "choices" not in loaded and (error := loaded.get("error")):
+            said = error.get("message") if isinstance(error, dict) else error
+            reason = f"an error in place of a reply: {str(said)[:LONGEST_ERROR]!r}"
+            raise SendFailure("rejected" if is_of_one_text(reason) else "garbled", reason)
         usage = _usage(loaded.get("usage"))
         choice = loaded["choices"][0]
         message = choice["message"]
-        content, refusal = _content(message.get("content")), message.get("refusal")
+        (text, lacks), refusal = answer_part(_content(message.get("content"))), message.get("refusal")
         finish = choice.get("finish_reason")
         if _is(finish, _BROKEN):
             reason = f"the endpoint broke the reply off (finish_reason {finish})"
             raise SendFailure("lost", reason, unknown=True, usage=usage)
         return Completion(
-            text=_answer_part(content),
+            text=without_fence(text),
             refusal=None if refusal is None else str(refusal),
             finish=finish,
             model=str(loaded.get("model") or ""),
             system_fingerprint=loaded.get("system_fingerprint"),
             usage=usage,
+            lacks=lacks or _instead(message),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise SendFailure("garbled", f"reply is no chat completion: {body[:200]!r}", usage=usage) from error
@@ -129,21 +153,17 @@ def _content(content: Any) -> str:
     Lone surrogates become U+FFFD.
     """
     if isinstance(content, list):
-        texts = [part for part in content if not isinstance(part, dict) or part.get("type") not in _REASONING_PARTS]
-        parts = [part.get("text") if isinstance(part, dict) else part for part in texts]
-        content = "".join(part for part in parts if isinstance(part, str))
+        parts = [part if isinstance(part, dict) else {"text": part} for part in content]
+        texts = [part.get("text") for part in parts if part.get("type") in _ANSWER_PARTS and not part.get("thought")]
+        content = "".join(text for text in texts if isinstance(text, str))
     return str(content or "").encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
-def _answer_part(text: str) -> str:
-    """``text`` without the reasoning that precedes the answer, and without a code fence around the whole.
-
-    Reasoning that is never closed leaves nothing: the reply was cut off before its answer.
-    """
-    ends = [found.end() for found in _END_OF_REASONING.finditer(text)]
-    if ends:
-        text = text[ends[-1] :].lstrip()
-    return "" if _REASONING.match(text.lstrip()) else without_fence(text)
+def _instead(message: Mapping[str, Any]) -> str:
+    """What a message without text has instead."""
+    if message.get("tool_calls") or message.get("function_call"):
+        return "it calls a tool, and none was offered"
+    return ALONE if message.get("reasoning_content") or message.get("reasoning") or message.get("thinking") else ""
 
 
 def without_fence(text: str) -> str:
@@ -168,10 +188,6 @@ def _usage(given: Any) -> Usage | None:
     prompt, completion, cached = map(int, counts)
     usage = Usage(prompt, completion, cached)
     return usage if usage.tokens and usage.cached <= usage.prompt else None
-
-
-_LIST = re.compile(r'\[\s*[\[{"\]]')
-"""The beginning of a JSON list that is not a citation such as ``[1]``."""
 
 
 class Unusable(Exception):
@@ -199,17 +215,22 @@ def read_reply(
     ``max_tokens``: the most tokens that were asked for; a reply much longer than that is not parsed. ``is_printed``:
     the reply may have the form that a paper prints.
 
-    Accepted: a fence or prose around the JSON, slips in it, a bare list where the object has one list field, extra
-    keys, numbers as strings and strings as numbers. ``context`` is handed to the validators of ``reply``.
+    Accepted: a fence or prose around the JSON, of several objects the last, slips in it, a bare list where the object
+    has one list field, extra keys, numbers as strings and strings as numbers. Refused: a key that an object has twice.
+    ``context`` is handed to the validators of ``reply``.
     """
     if completion.refusal or _is(completion.finish, _FILTERED):
         raise Unusable(f"it was refused ({(completion.refusal or 'content filter')[:200]})")
     if _is(completion.finish, _CUT_OFF):
         raise CutOff("it was cut off at the length limit")
     if not completion.text.strip():
-        raise Unusable("it was empty")
+        raise Unusable(f"it was empty{completion.lacks and f': {completion.lacks}'}")
+    if not _is(completion.finish, _WHOLE):
+        raise Unusable(f"it was not whole (finish_reason {str(completion.finish)[:40]})")
     _refuse_runaway(completion.text, max_tokens)
     if reply is None:
+        if mark := unknown_block(completion.text):
+            raise Unusable(f"it begins with a block {mark[:40]}, which may be reasoning; the answer alone is expected")
         return None
     try:
         printed = _parse_printed(completion.text, reply, context or {}) if is_printed else None
@@ -243,21 +264,23 @@ def _parse_printed(text: str, reply: type[Reply], context: Mapping[str, Any]) ->
 
 def _json_or_text(text: str, reply: type[Reply]) -> object:
     try:
-        return json.loads(text)
+        return json_in(text, reply.model_fields, _list_field(reply))
+    except KeyTwice:
+        raise
     except ValueError:
-        try:
-            return _repaired(text, reply)
-        except Unusable:
-            return text
+        return text
 
 
 def _parse(text: str, reply: type[Reply], context: Mapping[str, Any] | None) -> Reply:
+    try:
+        data = _as_object(json_in(text, reply.model_fields, _list_field(reply)), reply)
+    except ValueError as error:
+        raise Unusable(str(error)) from error
     try:
         return reply.model_validate_json(text, context=context)
     except ValidationError as error:
         found = error
     is_json = all(problem["type"] != "json_invalid" for problem in found.errors())
-    data = _as_object(json.loads(text) if is_json else _repaired(text, reply), reply)
     try:
         return reply.model_validate(data, context=context)
     except ValidationError as error:
@@ -300,62 +323,6 @@ def _adapted(data: Any, error: ValidationError) -> Any:
         if problem["type"] == "string_type" and type(parent[last]) in (int, float):
             parent[last] = str(parent[last])
     return data
-
-
-def _repaired(text: str, reply: type[Reply]) -> object:
-    """JSON with slips (a fence, a trailing comma, single quotes) repaired; never a reply that stops half way.
-
-    A repair library closes open brackets, so a reply cut short would come out valid and incomplete.
-    """
-    body = _fenced_json(text)
-    start, closing = body.find("{"), "}"
-    bare_list = _LIST.search(body) if _list_field(reply) else None
-    if bare_list and (start < 0 or bare_list.start() < start):
-        start, closing = bare_list.start(), "]"
-    if start < 0:
-        raise Unusable("it holds no JSON object")
-    if _stops_half_way(body[start:]):
-        raise Unusable("its JSON stops half way")
-    body = body[start : body.rfind(closing) + 1]
-    try:
-        return json.loads(body)
-    except ValueError as error:
-        if len(body) > MOST_REPAIRED:
-            reason = f"its JSON has slips, and its {len(body):,} characters are too many to repair"
-            raise Unusable(f"{reason} (at most {MOST_REPAIRED:,})") from error
-    return json.loads(json.dumps(json_repair.loads(body)))
-
-
-def _fenced_json(text: str) -> str:
-    """What the last code fence with JSON holds, as a model that corrects itself writes a second one; else ``text``.
-
-    Where no fence holds JSON, the first counts. A fence that is not closed ends with the text.
-    """
-    bodies = []
-    start = text.find(_FENCE)
-    while start >= 0:
-        end = text.find(_FENCE, start + len(_FENCE))
-        body = text[start + len(_FENCE) : end if end >= 0 else None].strip()
-        bodies.append(body[4:].strip() if body[:4].lower() == "json" else body)
-        start = text.find(_FENCE, end + len(_FENCE)) if end >= 0 else -1
-    answers = [body for body in bodies if body.startswith(("{", "["))]
-    return (answers[-1:] or bodies[:1] or [text])[0]
-
-
-def _stops_half_way(body: str) -> bool:
-    """Whether a bracket or a double-quoted string is still open at the end."""
-    depth, in_string, escaped = 0, False, False
-    for character in body:
-        if in_string:
-            in_string = escaped or character != '"'
-            escaped = character == "\\" and not escaped
-        elif character == '"':
-            in_string = True
-        elif character in "{[":
-            depth += 1
-        elif character in "}]":
-            depth -= 1
-    return in_string or depth > 0
 
 
 def _explain(error: ValidationError) -> str:

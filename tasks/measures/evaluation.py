@@ -37,7 +37,7 @@ WRITING = "writing"
 
 
 def plan_of(evaluation: Evaluate, data: DataSet) -> Plan:
-    """The plan of an evaluation of ``data``; a measure that needs references is left out where no document has one."""
+    """The plan of an evaluation of ``data``, without measures that no document allows."""
     prompt = writer_prompt(data)
     writers = tuple(
         writer(prompt if by == "whole" else "cited_note", count, by_section=by == "section")
@@ -48,9 +48,18 @@ def plan_of(evaluation: Evaluate, data: DataSet) -> Plan:
     systems = tuple(dict.fromkeys([*system_names(data.documents), *written]))
     citing = tuple(sorted({*citing_systems(data.documents), *written}))
     sections = data.sectioning if evaluation.sections == "auto" else evaluation.sections
-    referenced = any(document.reference for document in data.documents)
-    names = tuple(one.choice for one in chosen(evaluation.metrics) if referenced or not one.referenced)
+    impossible = impossible_metrics(evaluation, data.documents)
+    names = tuple(one.choice for one in chosen(evaluation.metrics) if one.choice not in impossible)
     return Plan(names, systems, citing, writers, sections, data.layout)
+
+
+def impossible_metrics(evaluation: Evaluate, documents: Sequence[Document]) -> list[str]:
+    """The chosen measures that no document allows: those that need a reference, of which no document has one."""
+    if any(document.reference for document in documents):
+        return []
+    cited = bool(evaluation.write) or bool(citing_systems(documents))
+    needing = ("always",) if cited else ("always", "unless outputs cite")
+    return [one.choice for one in chosen(evaluation.metrics) if one.referenced in needing]
 
 
 def writer_prompt(data: DataSet) -> str:
@@ -127,7 +136,7 @@ def in_order(made: Mapping[str, Any]) -> Tables:
 def judgements(made: Mapping[str, pd.DataFrame]) -> int:
     """Number of judgements that were made, also on planted errors; failed ones are rows of the table ``unscored``."""
     values = [table["value"] for name, table in made.items() if name not in COMPUTING and _is_verdicts(table)]
-    return sum(int(one.notna().sum()) for one in [*values, *([made["planted"]["judged"]] if "planted" in made else [])])
+    return sum(int(one.notna().sum()) for one in values)
 
 
 COMPUTING = frozenset(one.name for one in OF_OUTPUTS if not one.judged)

@@ -30,6 +30,8 @@ Judgement = bool | None
 """Yes, no, or failed."""
 LOST = "lost"
 """Unit of a text or section that is missing, of which nothing can be judged."""
+PERSON = "person"
+"""Kind of verdicts of people where a model is labelled by them."""
 KEY = ["system", "condition", "item", "metric"]
 _DEFAULTS: Mapping[str, Any] = dict.fromkeys(("verdict", "truth", "kind", "reason")) | {"weight": 1.0}
 

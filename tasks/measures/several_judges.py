@@ -8,23 +8,20 @@ from dataclasses import replace
 import pandas as pd
 
 from schemas.params import Params
-from schemas.tables.columns import typed
-from schemas.tables.evaluate import JUDGE_VERDICTS
 from tasks.llm.calls import Answer, Ask, Call
+from tasks.measures.agreement import agreement
 from tasks.measures.declared import Plan
 from tasks.measures.described import COMPARED, MEASURES, METRICS, chosen
 from tasks.measures.evaluation import evaluation_tables
-from tasks.measures.measure import LOST, unit_values
+from tasks.measures.measure import LOST, in_order, unit_values, verdict_table
 from tasks.measures.note_qa.judging import NAME as NOTE_QA
 from tasks.statistics.metric_rows import metric_table
-from tasks.statistics.paired_verdicts import Board, agreement_rows
 from tasks.texts.document import Document, Tables
 
 STAGE = "judges"
 _JUDGED = re.compile(
     rf"(?:{'|'.join(one for one in COMPARED if METRICS[one].judged)})(?:_graded)?(?:_pooled)?(?:_bounds)?"
 )
-_CASE = ["stage", "document", "system", "item", "metric", "case"]
 
 
 class Divided:
@@ -66,23 +63,20 @@ class Once:
 
 
 def verdicts_of(made: Mapping[str, pd.DataFrame], judge: str) -> pd.DataFrame:
-    """JUDGE_VERDICTS of one judge's tables (`tasks.measures.evaluation.evaluate_chunk`).
+    """Yes-or-no VERDICTS of one judge's tables (`tasks.measures.evaluation.evaluate_chunk`).
 
     A text whose claims could not be listed has none. An answer in free text is accepted where more than half of the
     judge's takes accept it.
     """
-    parts = []
+    parts = [verdict_table([], judge=judge)]
     for stage, metrics in MEASURES.items():
         shares = {name: one for name, one in metrics.items() if one.compared and one.judged and one.kind == "mean"}
         if stage in made and shares:
             units = unit_values(made[stage], shares)
-            judged = units["value"].gt(0.5).astype("boolean").mask(units["value"].isna())
+            yes = units["value"].gt(0.5).astype(float).mask(units["value"].isna())
             listed = units["unit"].ne(LOST) & (units["text"].ne("") | (stage == NOTE_QA))
-            parts.append(units.assign(stage=stage, judged=judged, case=units["unit"])[listed])
-    columns = [name for name in JUDGE_VERDICTS.columns if name != "judge"]
-    rows = pd.concat([part[columns] for part in parts], ignore_index=True) if parts else pd.DataFrame(columns=columns)
-    found = typed(rows.assign(judge=judge), JUDGE_VERDICTS)
-    return found.sort_values(list(JUDGE_VERDICTS.unique or []), ignore_index=True)
+            parts.append(units.assign(value=yes, judge=judge)[listed])
+    return in_order(pd.concat(parts, ignore_index=True))
 
 
 def judges_table(
@@ -95,19 +89,13 @@ def judges_table(
 ) -> pd.DataFrame:
     """METRICS of the systems by judge, with the judge as condition, and Cohen's kappa of every two judges.
 
-    ``made``: each judge's tables; ``verdicts``: JUDGE_VERDICTS of all; ``labels``: model by judge. In the rows of two
-    judges (`tasks.statistics.paired_verdicts.agreement_rows`) the item is the metric.
+    ``made``: each judge's tables; ``verdicts``: `verdicts_of` all; ``labels``: model by judge. In the rows of two
+    judges (`tasks.measures.agreement.agreement`) the item is the metric.
     """
     plan = replace(plan, metrics=tuple(one.choice for one in chosen(plan.metrics) if one.judged))
     tables = []
     for judge, own in made.items():
         rows, _ = evaluation_tables(documents, plan, own, params, provenance=f"judge: {labels[judge]}")
         tables.append(rows[rows["metric"].str.fullmatch(_JUDGED)].assign(condition=judge))
-    boards = [_board(str(metric), rows, list(made)) for metric, rows in verdicts.groupby("metric", sort=True)]
-    pairs = metric_table(agreement_rows(boards), stage=STAGE, seed=params.seed)
+    pairs = metric_table(agreement(verdicts, list(made)), stage=STAGE, seed=params.seed)
     return pd.concat([*tables, pairs], ignore_index=True)
-
-
-def _board(metric: str, verdicts: pd.DataFrame, judges: Sequence[str]) -> Board:
-    votes = verdicts.pivot(index=_CASE, columns="judge", values="judged").astype("boolean").reindex(columns=judges)
-    return Board(metric, votes, pd.Series(votes.index.get_level_values("document"), index=votes.index))

@@ -135,7 +135,11 @@ class Rows:
         self._rows = dict(zip(places, map(Value._make, values), strict=True))
 
     def _judged(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The rows of the configured judge, or where the simulator's rules are configured, of the recorded one."""
+        """The rows of the configured judge, or where the simulator's rules are configured, of the recorded one.
+
+        Rows without a value are left out: the judge has scored nothing there.
+        """
+        frame = frame[frame["value"].notna()]
         by = frame["provenance"].str.extract(r"^(?:.*judge: (?!.*simulator's rules)(.+)|((?!.* and ).+\(recorded\)))$")
         models = [*by[0].dropna().unique(), *by[1].dropna().unique()][:1]
         if not models or not re.match(self.answer["judge"], models[0]):

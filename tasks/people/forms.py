@@ -5,9 +5,9 @@ script element that browsers do not execute, with every ``<`` escaped, and the f
 only. A content security policy allows only the form's script and style, by their hashes, so that a text that escaped
 both could neither run nor load anything. Returned files are untrusted too, so everything in them is checked.
 
-A label (HUMAN_LABELS) says whether a verdict holds: the summary contains the fact, the note follows the instruction,
-the marked choice is right, the note mentions the symptom. Several readers of an item are joined by majority; a tie
-counts against it.
+A label is the truth of a model's verdict that something holds: the summary contains the fact, the note follows the
+instruction, the marked choice is right, the note mentions the symptom. Several readers of an item are joined by
+majority; a tie counts against it.
 """
 
 import base64
@@ -19,17 +19,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from types import GenericAlias
+from typing import Any
 from unicodedata import normalize
 
 import pandas as pd
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from schemas.errors import SourceError
-from schemas.tables.columns import typed
-from schemas.tables.people import HUMAN_LABELS
+from tasks.measures.measure import PERSON, in_order, verdict_table
+from tasks.texts.document import WHOLE
 from tasks.transport.untrusted import parse_json, read_bytes
 
 _ENVIRONMENT = Environment(undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -63,6 +64,8 @@ def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
+LABELS = "human labels"
+"""System and condition of labelled verdicts."""
 LARGEST = 20_000_000
 """Most bytes of a returned file."""
 
@@ -92,7 +95,7 @@ class Item(BaseModel):
 
 
 class ReturnedFile(BaseModel):
-    """A returned file. Each form gives the type of its ``items`` and their name in the file, as an alias."""
+    """A returned file; the type of its ``items`` and their name in the file are the form's."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     format: str
@@ -103,11 +106,8 @@ class ReturnedFile(BaseModel):
     items: Sequence[Any]
 
 
-File = TypeVar("File", bound=ReturnedFile)
-
-
-class Form(ABC, Generic[File]):
-    """A form: the page that readers fill in, and the check of the files that they return.
+class Form(ABC):
+    """The specification of a form: the page that readers fill in, and the check of the files that they return.
 
     A file returned for other content is refused, see also `split_by_form`.
     """
@@ -120,7 +120,10 @@ class Form(ABC, Generic[File]):
     """File in ``assets`` that builds the page."""
     noun: str
     """What an item is called."""
-    file: type[File]
+    answer: type[Item]
+    """What is answered on an item."""
+    listed: str
+    """Name of the items in a returned file."""
 
     @property
     @abstractmethod
@@ -137,17 +140,23 @@ class Form(ABC, Generic[File]):
     def records(self) -> Collection[int | str]:
         """The ``record`` of each item on the form."""
 
+    @cached_property
+    def file(self) -> type[ReturnedFile]:
+        """What a returned file holds."""
+        items: Any = (GenericAlias(list, (self.answer,)), Field(alias=self.listed))
+        return create_model("ReturnedFile", __base__=ReturnedFile, items=items)
+
     def check(self, item: Any) -> list[str]:
         """Problems of the answers on one item of the form."""
         del item
         return []
 
-    def check_file(self, file: File) -> list[str]:
+    def check_file(self, file: ReturnedFile) -> list[str]:
         """Problems of one file that no single item shows."""
         del file
         return []
 
-    def check_files(self, files: Mapping[str, File]) -> list[str]:
+    def check_files(self, files: Mapping[str, ReturnedFile]) -> list[str]:
         """Problems of several files (name -> content): by default, two of one rater and signature."""
         sent: dict[tuple[str, str], list[str]] = {}
         for name, file in files.items():
@@ -160,16 +169,16 @@ class Form(ABC, Generic[File]):
 
     def page(self, rater: str, items: list[dict[str, Any]], **further: Any) -> str:
         """HTML of the form for ``rater``; ``items`` are shown in this order, each has its ``record``."""
-        data = {"format": self.format, "form": self.id, "rater": rater, "noun": self.noun, "items": items}
-        return render_page(self.title, self.script, data | further)
+        data = {"format": self.format, "form": self.id, "rater": rater, "noun": self.noun, "listed": self.listed}
+        return render_page(self.title, self.script, data | {"items": items} | further)
 
-    def read(self, files: Mapping[str, str]) -> dict[str, File]:
+    def read(self, files: Mapping[str, str]) -> dict[str, ReturnedFile]:
         """The content of returned files (name -> text), in the order of their names.
 
         Raises SourceError that lists the first SHOWN problems and counts the others.
         """
         problems: list[str] = []
-        read: dict[str, File] = {}
+        read: dict[str, ReturnedFile] = {}
         for name, text in sorted(files.items()):
             content = None
             try:
@@ -188,7 +197,7 @@ class Form(ABC, Generic[File]):
             raise SourceError(f"returned {self.kind} forms: " + "; ".join(problems[:SHOWN]) + more)
         return read
 
-    def read_by_rater(self, files: Mapping[str, str]) -> list[tuple[str, File]]:
+    def read_by_rater(self, files: Mapping[str, str]) -> list[tuple[str, ReturnedFile]]:
         """As `read`, each file with its rater's code, numbered where several share one: "reader 1", "reader 2"."""
         read = self.read(files).values()
         shared, seen = Counter(file.rater for file in read), Counter[str]()
@@ -208,7 +217,7 @@ class Form(ABC, Generic[File]):
         found = "" if error.get("type", "missing") == "missing" else f", found {error['input']!r:.40}"
         return f"{', '.join(map(str, place)) or 'the file'}: {error['msg']}{found}"
 
-    def _problems(self, file: File) -> list[str]:
+    def _problems(self, file: ReturnedFile) -> list[str]:
         if (file.format, file.form) != (self.format, self.id):
             return [
                 f"is of form {file.format:.60} {file.form:.60}, expected {self.format} {self.id}; use the matching form"
@@ -242,19 +251,23 @@ def _form_of(text: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-Labelled = tuple[str, bool, bool | None, str]
-"""Item, verdict, label (None without one) and cluster."""
+Said = tuple[str, str, str, bool]
+"""Document, unit, judge (a model or a reader), and whether that judge says that it holds."""
 
 
-def label_table(items: Iterable[Labelled], provenance: str) -> pd.DataFrame:
-    """Items as a HUMAN_LABELS table; ``provenance`` names the model that gave the verdicts."""
-    frame = pd.DataFrame(list(items), columns=["item", "judged", "label", "cluster"])
-    return typed(frame.assign(provenance=provenance), HUMAN_LABELS)
+def holding(kind: str, rows: Iterable[Said]) -> pd.DataFrame:
+    """What judges say of the items of a ``kind`` of form, as VERDICTS."""
+    about = {"system": LABELS, "condition": LABELS, "item": WHOLE, "metric": kind, "text": ""}
+    said = [{"document": of, "unit": unit, "judge": by, "value": float(holds)} for of, unit, by, holds in rows]
+    return verdict_table([{**about, **row} for row in said], judge="")
 
 
-def majority(given: pd.DataFrame, keys: Sequence[str]) -> dict[Any, bool]:
-    """Whether more than half of an item's readers say that it ``holds``, by the item's ``keys`` (two or more)."""
-    if given.empty:
-        return {}
-    shares = given.groupby(list(keys))["holds"].mean()
-    return {key: bool(share > 0.5) for key, share in shares.items()}
+def labelled(verdicts: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
+    """VERDICTS of a model, and those of ``people``, who are judges of a kind of their own.
+
+    The truth of the model's is what most people say, null where nobody says anything; a tie counts as no.
+    """
+    keys = ["document", "unit"]
+    truth = people.groupby(keys)["value"].mean().gt(0.5).astype(float)
+    of_model = verdicts.assign(truth=truth.reindex(pd.MultiIndex.from_frame(verdicts[keys])).to_numpy())
+    return in_order(pd.concat([of_model, people.assign(kind=PERSON)], ignore_index=True))

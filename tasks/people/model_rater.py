@@ -10,7 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from tasks.llm.ask_all import ask_all
 from tasks.llm.calls import Ask, Call, Reply, unscored_table
 from tasks.llm.prompts import render
-from tasks.people.rating_form import RatedNote, Returned, Rubric, tables
+from tasks.people.rating_form import RatedNote, Rubric, rating_verdicts
 
 STEP = "review/rating"
 
@@ -42,14 +42,15 @@ def _known_code(given: str, known: Sequence[str]) -> str:
     raise ValueError(f"{given[:80]!r} is not the code of a penalty; codes are {', '.join(known)}")
 
 
-async def rate_notes(drawn: pd.DataFrame, rubric: Rubric, ask: Ask, rater: str) -> tuple[Returned, pd.DataFrame]:
-    """Have each drawn note (REVIEW_NOTES) rated: (Returned, UNSCORED).
+async def rate_notes(drawn: pd.DataFrame, rubric: Rubric, ask: Ask, rater: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Have each drawn note (REVIEW_NOTES) rated: `rating_verdicts` and UNSCORED.
 
     A failed call, or a penalty for an item that is not in the prompt, leaves the note without ratings of this rater.
     """
     calls = {int(row["record"]): rating_call(row, rubric) for row in drawn.sort_values("record").to_dict("records")}
     given, unscored = await ask_all(ask, calls, Rating, STEP)
-    return tables([(rater, [_rated(*one) for one in given.items()])], "model"), unscored_table(unscored)
+    rated = [(rater, [_rated(*one) for one in given.items()])]
+    return rating_verdicts(drawn, rated, "model"), unscored_table(unscored)
 
 
 def rating_call(row: Mapping[Any, Any], rubric: Rubric) -> Call:

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from schemas.params.measures import FormSample
 from tasks.measures.med_omit.judging import DIAGNOSES, GRADED, OMITTED
-from tasks.people.forms import Form, Item, ReturnedFile, label_table, majority
+from tasks.people.forms import Form, Item, holding, labelled
 from tasks.statistics.power import clustered_size, paired_pairs
 
 FORM_STREAM = 87
@@ -33,21 +33,15 @@ class ValidatedFact(Item):
     category: Literal["critical", "important", "other"]
 
 
-class Validation(ReturnedFile):
-    """A returned file."""
-
-    items: list[ValidatedFact] = Field(alias="facts")
-
-
 @dataclass(frozen=True, eq=False)
-class OmissionForm(Form[Validation]):
+class OmissionForm(Form):
     """The form of facts (`judged_facts`): ``shown`` of those judged, whose number is ``of``.
 
     ``needed``: how many facts have the power that ``size`` asks for; None if no number of facts of its documents does.
     """
 
     format, kind, noun = "vignette-omissions", "omission", "fact"
-    title, script, file = "Validating omissions", "omissions.js", Validation
+    title, script, answer, listed = "Validating omissions", "omissions.js", ValidatedFact, "facts"
     shown: pd.DataFrame
     of: int
     size: FormSample
@@ -149,15 +143,12 @@ def judged_facts(verdicts: pd.DataFrame, system: str) -> pd.DataFrame:
     return graded[["document", "fact", "text", "category"]].assign(**counts).merge(mine, on=["document", "fact"])
 
 
-def omission_labels(verdicts: pd.DataFrame, system: str, validations: pd.DataFrame, provenance: str) -> pd.DataFrame:
-    """HUMAN_LABELS of "the summary contains the fact", for all judged and graded facts; "partially" does not.
+def omission_labels(verdicts: pd.DataFrame, system: str, validations: pd.DataFrame, judge: str) -> pd.DataFrame:
+    """VERDICTS of "the summary contains the fact" on all judged and graded facts, labelled; "partially" does not.
 
     ``validations``: the clinicians' answers (`OmissionForm.validations`) on a random sample of the facts.
     """
     judged = judged_facts(verdicts, system)
-    labels = majority(validations.assign(holds=validations["included"] == "yes"), ["document", "fact"])
-    items = zip(judged["document"], judged["fact"], judged["omitted"], strict=True)
-    return label_table(
-        ((f"{document}/{fact}", not gone, labels.get((document, fact)), document) for document, fact, gone in items),
-        provenance,
-    )
+    made = ((one.document, one.fact, judge, not one.omitted) for one in judged.itertuples())
+    people = ((one.document, one.fact, one.rater, one.included == "yes") for one in validations.itertuples())
+    return labelled(holding("omissions", made), holding("omissions", people))

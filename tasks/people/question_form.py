@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import pandas as pd
 from pydantic import Field
 
 from schemas.tables.note_qa import LETTERS
-from tasks.people.forms import Form, Item, ReturnedFile, label_table
+from tasks.people.forms import Form, Item, ReturnedFile, holding, labelled
 from tasks.statistics.metric_rows import mean_row, metric_row, metric_table
 
 Category = Literal["treatment", "assessment", "problem", "etiology", "sign or symptom", "vitals", "others"]
@@ -34,22 +34,16 @@ class RevisedQuestion(Item):
     category: Category | Literal[""] = ""
 
 
-class QuestionReview(ReturnedFile):
-    """A returned file."""
-
-    items: list[RevisedQuestion] = Field(alias="questions")
-
-
 Reviews = dict[str, RevisedQuestion]
 """Revisions by question id."""
 
 
 @dataclass(frozen=True, eq=False)
-class QuestionForm(Form[QuestionReview]):
+class QuestionForm(Form):
     """The form of the QUESTIONS of stage note_qa. Several clinicians may divide them among themselves."""
 
     format, kind, noun = "vignette-questions", "question", "question"
-    title, script, file = "Revising questions", "questions.js", QuestionReview
+    title, script, answer, listed = "Revising questions", "questions.js", RevisedQuestion, "questions"
     questions: pd.DataFrame
 
     @property
@@ -68,7 +62,7 @@ class QuestionForm(Form[QuestionReview]):
         distinct = {" ".join(choice.split()).casefold() for choice in item.choices} - {""}
         return ["choices are empty or the same"] if item.decision == "keep" and len(distinct) < len(LETTERS) else []
 
-    def check_files(self, files: Mapping[str, QuestionReview]) -> list[str]:
+    def check_files(self, files: Mapping[str, ReturnedFile]) -> list[str]:
         """A question in two files must be revised alike in both."""
         problems, before = [], Reviews()
         for name, file in files.items():
@@ -164,20 +158,21 @@ def review_counts(
     return metric_table(rows, **shared)
 
 
-def question_labels(questions: pd.DataFrame, reviews: Reviews, provenance: str) -> pd.DataFrame:
-    """HUMAN_LABELS of "the marked choice is right", which the model that wrote the QUESTIONS says of each of them.
+def question_labels(questions: pd.DataFrame, reviews: Reviews, judge: str) -> pd.DataFrame:
+    """VERDICTS of "the marked choice is right", which the model that wrote the QUESTIONS says of each, labelled.
 
     Label: the question was kept and the text of its right choice was not changed.
     """
-    rows = questions[["question", "patient", "choices", "answer"]].itertuples(index=False, name=None)
-    return label_table(
-        ((name, True, _holds(reviews.get(name), choices, answer), patient) for name, patient, choices, answer in rows),
-        provenance,
+    rows = questions.to_dict("records")
+    made = ((row["patient"], row["question"], judge, True) for row in rows)
+    people = (
+        (row["patient"], row["question"], "clinicians", _holds(reviews[row["question"]], row))
+        for row in rows
+        if row["question"] in reviews
     )
+    return labelled(holding("questions", made), holding("questions", people))
 
 
-def _holds(review: RevisedQuestion | None, choices: str, answer: str) -> bool | None:
-    if review is None:
-        return None
-    same = _right_first(review.choices, review.answer)[0] == _right_first(json.loads(choices), answer)[0]
-    return review.decision == "keep" and same
+def _holds(review: RevisedQuestion, question: Mapping[Any, Any]) -> bool:
+    right = _right_first(json.loads(question["choices"]), question["answer"])[0]
+    return review.decision == "keep" and _right_first(review.choices, review.answer)[0] == right

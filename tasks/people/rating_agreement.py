@@ -4,7 +4,6 @@ Also of the released evaluators' files. A label says whether a note
 follows an instruction of its prompt, which the model says by giving no penalty.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +12,8 @@ import pandas as pd
 
 from schemas.errors import SourceError
 from schemas.tables.people import ASPECTS
-from tasks.people.forms import label_table
+from tasks.people.forms import labelled
+from tasks.people.rating_form import FOLLOWED, ratings_of
 from tasks.statistics.agreement import (
     cohen_kappa,
     correlation_interval,
@@ -26,7 +26,7 @@ SCALE = (1.0, 5.0)
 
 
 def mean_rows(rated: pd.DataFrame, system: str) -> list[Row]:
-    """Mean of each rater's mean over notes (Table 4), from RATINGS, and its standard deviation over several raters.
+    """Mean of each rater's mean over notes (Table 4), and its standard deviation over several raters.
 
     The published standard deviation is that of the population (divisor: number of raters). Intervals are those
     of the notes' means over raters.
@@ -102,45 +102,25 @@ def _kappa(one: np.ndarray, two: np.ndarray) -> float:
     return cohen_kappa(one[both], two[both], "linear")
 
 
-def rating_labels(drawn: pd.DataFrame, ratings: pd.DataFrame, penalties: pd.DataFrame, provenance: str) -> pd.DataFrame:
-    """HUMAN_LABELS of "the note follows the instruction", for each possible penalty of the notes that the model rated.
-
-    ``drawn`` are REVIEW_NOTES; ``ratings`` (RATINGS) and ``penalties`` (PENALTIES) those of people and model. Verdict
-    and label: no penalty was given, by the model and by most people.
-    """
-    rated = ratings[["rater", "rater_kind", "record"]].drop_duplicates()
-    given = set(penalties[["rater", "record", "part", "item"]].itertuples(index=False, name=None))
-    models = rated[rated["rater_kind"] == "model"].set_index("record")["rater"].to_dict()
-    people = rated[rated["rater_kind"] == "person"].groupby("record")["rater"].apply(list).to_dict()
-    items = []
-    for note in drawn[drawn["record"].isin(list(models))].to_dict("records"):
-        record = note["record"]
-        for part, item in _instructions(note["parts"]):
-            against = [(rater, record, part, item) in given for rater in people.get(record, [])]
-            judged = (models[record], record, part, item) not in given
-            label = 2 * sum(against) < len(against) if against else None
-            items.append((f"{record}/{part}/{item}", judged, label, str(record)))
-    return label_table(items, provenance)
+def rating_labels(verdicts: pd.DataFrame, judge: str) -> pd.DataFrame:
+    """VERDICTS of "the note follows the instruction" of the model (`rating_verdicts`), labelled by people's."""
+    own = verdicts[verdicts["metric"] == FOLLOWED]
+    return labelled(own[own["kind"] == "model"].assign(judge=judge), own[own["kind"] == "person"])
 
 
-def _instructions(parts: str) -> list[tuple[str, str]]:
-    return [(part["part"], item["item"]) for part in json.loads(parts) for item in part["items"]]
-
-
-def review_metrics(
-    ratings: pd.DataFrame, penalties: pd.DataFrame, *, seed: int, unscored: int, provenance: str
-) -> pd.DataFrame:
-    """METRICS rows: Table 4, alphas, penalties per part, and agreement of the model with people.
+def review_metrics(verdicts: pd.DataFrame, *, seed: int, unscored: int, provenance: str) -> pd.DataFrame:
+    """METRICS rows: Table 4, alphas, penalties per part, and agreement of the model with people (`rating_verdicts`).
 
     ``system`` is "people" or "model". Without returned files there are no rows of people.
     """
+    ratings, denied = ratings_of(verdicts), verdicts[(verdicts["metric"] == FOLLOWED) & (verdicts["value"] == 0)]
     rows: list[Row] = []
     for kind, system in (("person", "people"), ("model", "model")):
         rated = ratings[ratings["rater_kind"] == kind]
         if rated.empty:
             continue
         rows += mean_rows(rated, system)
-        rows += _penalty_rows(rated, penalties[penalties["rater_kind"] == kind], system)
+        rows += _penalty_rows(rated, denied[denied["kind"] == kind], system)
         if rated["rater"].nunique() > 1:
             rows += alpha_rows(rated, system)
     if ratings["rater_kind"].nunique() > 1:
@@ -156,10 +136,10 @@ def review_metrics(
     return metric_table([*rows, *bounds], stage="review", condition="all", seed=seed)
 
 
-def _penalty_rows(rated: pd.DataFrame, penalties: pd.DataFrame, system: str) -> list[Row]:
+def _penalty_rows(rated: pd.DataFrame, denied: pd.DataFrame, system: str) -> list[Row]:
     """Number of penalties per part, over all raters and notes (Appendix E.2.1)."""
     n = int((rated["aspect"] == ASPECTS[0]).sum())
-    given = penalties.groupby("part").size()
+    given = denied["unit"].str.split("/").str[0].value_counts()
     parts = ("1A", "1B", "1C", "1D", "2A", "2B", "2C")
     counts = {part: int(given.get(part, 0)) for part in parts}
     items = {f"part {part}": count for part, count in counts.items()} | {"all parts": sum(counts.values())}
@@ -167,7 +147,7 @@ def _penalty_rows(rated: pd.DataFrame, penalties: pd.DataFrame, system: str) -> 
 
 
 def review_scores(ratings: pd.DataFrame) -> pd.DataFrame:
-    """RATINGS as SCORES rows: ``system`` is the rater, ``item`` the aspect, ``metric`` "rating"."""
+    """Ratings as SCORES rows: ``system`` is the rater, ``item`` the aspect, ``metric`` "rating"."""
     frame = ratings.rename(columns={"rater": "system", "aspect": "item", "rating": "value"})
     return score_table(frame.assign(condition="all", metric="rating"))
 
@@ -191,7 +171,7 @@ def evaluator_files(folder: Path | None) -> list[Path]:
 
 
 def read_evaluators(files: Sequence[Path]) -> pd.DataFrame:
-    """The released ratings as RATINGS. Each file has one rater's ratings, one row per note, in the same order.
+    """The released ratings, as `ratings_of` has them. Each file has one rater's, one row per note, in the same order.
 
     Raises SourceError for unexpected columns, different numbers of rows, or values other than 1 to 5.
     """

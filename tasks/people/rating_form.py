@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -21,7 +21,9 @@ from schemas.params.judges import Review
 from schemas.tables.columns import typed
 from schemas.tables.people import REVIEW_NOTES, SCALES
 from tasks.domains.rules import Phrases, PromptingRules
+from tasks.measures.measure import in_order, verdict_table
 from tasks.people.forms import Form, Item, ReturnedFile, compared_signature
+from tasks.texts.document import WHOLE
 
 Part = dict[str, Any]
 """``{part, title, rule, items}``. An item is ``{item, label}`` and allows one penalty."""
@@ -149,25 +151,12 @@ class RatedNote(Item):
     comment: str = Field(default="", max_length=10_000)
 
 
-class ReturnedRatings(ReturnedFile):
-    """A returned file."""
-
-    items: list[RatedNote] = Field(alias="notes")
-
-
-class Returned(NamedTuple):
-    """Content of returned files: ratings (RATINGS) and penalties (PENALTIES); comments stay in the files."""
-
-    ratings: pd.DataFrame
-    penalties: pd.DataFrame
-
-
 @dataclass(frozen=True, eq=False)
-class RatingForm(Form[ReturnedRatings]):
+class RatingForm(Form):
     """The form of the drawn notes (REVIEW_NOTES), one for each of ``raters``, who rate all notes."""
 
     format, kind, noun = "vignette-review", "review", "note"
-    title, script, file = "Rating clinical notes", "review.js", ReturnedRatings
+    title, script, answer, listed = "Rating clinical notes", "review.js", RatedNote, "notes"
     drawn: pd.DataFrame
     raters: Collection[str]
 
@@ -199,7 +188,7 @@ class RatingForm(Form[ReturnedRatings]):
                 problems.append(f"part {part} has an item twice")
         return problems
 
-    def check_file(self, file: ReturnedRatings) -> list[str]:
+    def check_file(self, file: ReturnedFile) -> list[str]:
         """A finished form of a known rater has all notes; those for practice may be missing."""
         problems = []
         if file.rater not in self.raters:
@@ -209,7 +198,7 @@ class RatingForm(Form[ReturnedRatings]):
         missing = set(self._numbers(practice=False)) - {item.record for item in file.items}
         return problems + [f"note {record} is missing" for record in sorted(missing)]
 
-    def check_files(self, files: Mapping[str, ReturnedRatings]) -> list[str]:
+    def check_files(self, files: Mapping[str, ReturnedFile]) -> list[str]:
         """A rater returns one file, and no two raters have one name."""
         problems = []
         codes: dict[str, str] = {}
@@ -223,11 +212,16 @@ class RatingForm(Form[ReturnedRatings]):
                 problems.append(f"{name}: {file.signature!r} signed {other} too; two raters cannot have one name")
         return problems
 
-    def ratings(self, files: Mapping[str, str]) -> Returned:
-        """The ratings in returned files (name -> text). Notes for practice are checked like the others and left out."""
+    def verdicts(self, files: Mapping[str, str]) -> pd.DataFrame:
+        """`rating_verdicts` of returned files (name -> text).
+
+        Notes for practice are checked like the others and left out.
+        """
         counted = set(self._numbers(practice=False))
         given = self.read(files).values()
-        return tables(((file.rater, [n for n in file.items if n.record in counted]) for file in given), "person")
+        return rating_verdicts(
+            self.drawn, ((file.rater, [n for n in file.items if n.record in counted]) for file in given), "person"
+        )
 
     def filled(self, rater: str, rubric: Rubric, *, seed: int) -> str:
         """HTML of one rater's form.
@@ -246,23 +240,33 @@ class RatingForm(Form[ReturnedRatings]):
         return sorted(self.drawn.loc[self.drawn["practice"] == practice, "record"].tolist())
 
 
-def tables(rated: Iterable[tuple[str, Iterable[RatedNote]]], kind: str) -> Returned:
-    """Checked notes by rater as tables; consistency ratings are computed from the penalties."""
-    ratings, penalties = [], []
+FOLLOWED = "instruction followed"
+"""Metric of verdicts on each instruction of a note's prompt, which a penalty denies."""
+
+
+def rating_verdicts(drawn: pd.DataFrame, rated: Iterable[tuple[str, Iterable[RatedNote]]], kind: str) -> pd.DataFrame:
+    """VERDICTS of raters of a ``kind`` (person or model): on the instructions, and ratings from 1 to 5 by aspect.
+
+    ``drawn`` are REVIEW_NOTES; ``rated`` checked notes by rater. Consistency is computed from the penalties.
+    """
+    parts = {int(row.record): json.loads(row.parts) for row in drawn.itertuples()}
+    rows = []
     for rater, notes in rated:
         for note in notes:
-            who = (rater, kind, note.record)
-            given = [(*who, part, item) for part, items in note.penalties.items() for item in items]
-            penalties += given
-            ratings.append((*who, "consistency", consistency_score(len(given))))
-            ratings += [(*who, name, note.ratings[name]) for name in SCALES]
-    keys = ["rater", "rater_kind", "record"]
-    return Returned(
-        _sorted(ratings, [*keys, "aspect", "rating"]),
-        _sorted(penalties, [*keys, "part", "item"]),
-    )
+            about = {"document": str(note.record), "system": "notes", "condition": "review", "item": WHOLE, "text": ""}
+            about |= {"judge": rater, "kind": kind}
+            asked = [(part["part"], item["item"]) for part in parts[note.record] for item in part["items"]]
+            denied = {(part, item) for part, items in note.penalties.items() for item in items}
+            said = [(FOLLOWED, f"{part}/{item}", float((part, item) not in denied)) for part, item in asked]
+            said += [(name, name, float(note.ratings[name])) for name in SCALES]
+            said.append(("consistency", "consistency", float(consistency_score(len(denied)))))
+            rows += [{**about, "metric": metric, "unit": unit, "value": one} for metric, unit, one in said]
+    return in_order(verdict_table(rows, judge=""))
 
 
-def _sorted(rows: list[tuple], columns: list[str]) -> pd.DataFrame:
-    types = {name: "int64" if name in ("record", "rating") else "str" for name in columns}  # also without rows
-    return pd.DataFrame(rows, columns=columns).astype(types).sort_values(columns, ignore_index=True)
+def ratings_of(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """The ratings among `rating_verdicts`: rater, rater_kind, record, aspect and rating."""
+    given = verdicts[verdicts["metric"] != FOLLOWED]
+    names = {"judge": "rater", "kind": "rater_kind", "document": "record", "metric": "aspect", "value": "rating"}
+    found = given[list(names)].rename(columns=names).astype({"record": "int64", "rating": "int64"})
+    return found.sort_values(list(found), ignore_index=True)

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from schemas.tables.columns import NOTE_VERSIONS, typed
 from schemas.tables.people import SPAN_REVIEW_NOTES
 from schemas.tables.records import ASSERTIONS
-from tasks.people.forms import Form, Item, ReturnedFile, label_table, majority
+from tasks.people.forms import Form, Item, holding, labelled
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import Row, metric_row, metric_table, ratio_row
 
@@ -65,18 +65,12 @@ class CheckedNote(Item):
     corrected: list[CorrectedAssertion] = Field(default_factory=list)
 
 
-class SpanReview(ReturnedFile):
-    """A returned file; notes that the reader has not checked are absent."""
-
-    items: list[CheckedNote] = Field(alias="notes")
-
-
 @dataclass(frozen=True, eq=False)
-class SpanForm(Form[SpanReview]):
+class SpanForm(Form):
     """The form of the drawn notes (SPAN_REVIEW_NOTES) with their phrases (SPANS); ``symptoms`` can be marked."""
 
     format, kind, noun = "vignette-spans", "span", "note"
-    title, script, file = "Checking extracted phrases", "spans.js", SpanReview
+    title, script, answer, listed = "Checking extracted phrases", "spans.js", CheckedNote, "notes"
     drawn: pd.DataFrame
     spans: pd.DataFrame
     symptoms: Sequence[str]
@@ -214,18 +208,18 @@ def published_rows(published: pd.DataFrame) -> pd.DataFrame:
 
 
 def span_labels(
-    records: pd.Series, spans: pd.DataFrame, counts: pd.DataFrame, symptoms: Sequence[str], provenance: str
+    records: pd.Series, spans: pd.DataFrame, counts: pd.DataFrame, symptoms: Sequence[str], judge: str
 ) -> pd.DataFrame:
-    """HUMAN_LABELS of "the note mentions the symptom", for both versions of each of ``records``.
+    """VERDICTS of "the note mentions the symptom" on both versions of each of ``records``, labelled.
 
     Verdict: a phrase (SPANS) was extracted. Label: the reader (``counts`` of `SpanForm.counts`) left an extracted
     phrase or added a missing one.
     """
-    held = counts["extracted"] - counts["incorrect"] + counts["missing"] > 0
-    keys = ["record", "version", "symptom"]
-    labels = majority(counts.assign(holds=held), keys)
-    extracted = set(spans[keys].itertuples(index=False, name=None))
+    extracted = set(spans[["record", "version", "symptom"]].itertuples(index=False, name=None))
     items = [(int(r), v, s) for r in sorted(records.unique()) for v in NOTE_VERSIONS for s in symptoms]
-    return label_table(
-        ((f"{r}/{v}/{s}", (r, v, s) in extracted, labels.get((r, v, s)), str(r)) for r, v, s in items), provenance
+    made = ((str(r), f"{v}/{s}", judge, (r, v, s) in extracted) for r, v, s in items)
+    people = (
+        (str(one.record), f"{one.version}/{one.symptom}", one.rater, one.extracted - one.incorrect + one.missing > 0)
+        for one in counts.itertuples()
     )
+    return labelled(holding("spans", made), holding("spans", people))

@@ -186,7 +186,6 @@ def render_evaluation(
     systems: Sequence[str],
     models: Mapping[str, str],
     fewest: int,
-    agreement: str | None = None,
     problem: str | None = None,
     origin_rows: Mapping[str, str] | None = None,
     cite: str = "",
@@ -195,7 +194,7 @@ def render_evaluation(
 
     ``tables``: metrics, comparisons, unscored and those of the measures that judged; of several judges judges and
     verdicts.
-    ``fewest``: differences on fewer documents are not tested. ``agreement``: how far the judge agrees with people.
+    ``fewest``: differences on fewer documents are not tested.
     ``problem``: why the judgements should not be used, if so.
     ``origin_rows``, ``cite``: what identifies the evaluation, by name, and how to cite it.
     """
@@ -223,7 +222,6 @@ def render_evaluation(
         several_judges=judges_view(tables, systems),
         unscored=tables["unscored"].fillna({"system": "all"}).to_dict("records"),
         models=models,
-        agreement=agreement,
         problem=problem,
         origin_rows=origin_rows or {},
         cite=cite,

@@ -73,15 +73,13 @@ def summary_text(
     models: Mapping[str, str],
     fewest: int,
     foreign: Mapping[str, str] | None = None,
-    agreement: str | None = None,
     width: int | None = None,
 ) -> str:
     """Means over documents with 95% intervals and n, failures, rates of the judge, differences beyond chance.
 
     ``tables``: metrics, comparisons, unscored and, if errors were planted, judge. ``models``: label of each role's
     model. ``fewest``: differences on fewer documents are not tested. ``foreign``: language of documents not in English.
-    ``agreement``: how far the rules' claim recall agrees with people, printed where the rules judge. ``width``: columns
-    of the terminal; systems that do not fit in it have tables of their own below.
+    ``width``: columns of the terminal; systems that do not fit in it have tables of their own below.
     """
     names, rows = main_table(tables["metrics"], systems)
     rules = [role for role, label in models.items() if RULES in label]
@@ -117,8 +115,6 @@ def summary_text(
             "",
             f"{', '.join(rules)}: the simulator's rules, no language model; confirm the figures with a model",
         ]
-        if agreement and dry_run:
-            lines.append(agreement)
     return "\n".join([*lines, *_rates(tables), *_differences(tables, fewest, dry_run=dry_run)])
 
 
@@ -204,11 +200,12 @@ def _differences(tables: Mapping[str, pd.DataFrame], fewest: int, *, dry_run: bo
     counted = f"paired comparisons: {(~failing).sum()}" + (
         f", and {failing.sum()} of shares unscored" if failing.any() else ""
     )
-    if dry_run and comparisons["p"].isna().all():
+    by_rules = comparisons["note"] == DRY_RUN
+    if dry_run and by_rules.all():
         return ["", f"{counted}, in tables/comparisons.csv; {DRY_RUN}, so that none is told from chance here"]
-    if dry_run:
+    if dry_run and by_rules.any():
         counted += f"; those by the judge are not tested ({DRY_RUN})"
-        comparisons = comparisons[comparisons["note"] != DRY_RUN]
+        comparisons = comparisons[~by_rules]
         failing = comparisons["metric"].str.startswith(FAILING)
     if (comparisons["n"] < fewest).all():
         return ["", f"{counted}; not tested, as this takes at least {fewest} documents"]

@@ -54,9 +54,9 @@ def main_block(
 
 
 def split_cases(verdicts: pd.DataFrame, judges: Sequence[str]) -> pd.DataFrame:
-    """JUDGE_VERDICTS on which judges differ: document, system, metric, text and verdicts, in order of ``judges``."""
-    key = ["stage", "document", "system", "item", "metric", "case", "text"]
-    wide = verdicts.pivot(index=key, columns="judge", values="judged").reindex(columns=list(judges))
+    """VERDICTS on which judges differ: document, system, metric, text and verdicts, in order of ``judges``."""
+    key = ["document", "system", "condition", "item", "metric", "unit", "text"]
+    wide = verdicts.pivot(index=key, columns="judge", values="value").astype("boolean").reindex(columns=list(judges))
     differ = wide[wide.nunique(axis=1) > 1]
     words = {True: "yes", False: "no"}
     said = [[words.get(one, "failed") if pd.notna(one) else "failed" for one in row] for row in differ.to_numpy()]

@@ -1,10 +1,10 @@
 """The simulator: an OpenAI-compatible application that ships with the project and answers by rule.
 
-Belongs here: the application, its port and fault injection for tests, and the rule-based models `writer`, `annotator`,
-`judge` and `answerer`, which share the reading kernel `clinical`. They read prompts as any model would, as text.
-`annotator`, `judge` and `answerer` never import `writer` or `truth`.
+Belongs here: the application, its port and fault injection for tests, and its rules: the `writer`, and the `reader`,
+which are the models annotator, judge and answerer. They read prompts as any model would, as text. The reader never
+imports the writer or `truth`.
 
-May import `tasks.text` and `tasks.encoder`, nothing else of the project. May be imported by calibration, planted
-errors, the simulator-quality tables, its evaluator (`judge.entailment`), the identity hash in `tasks.llm`, and
-the engine modules that ask the application and compute the simulated truth.
+May import `tasks.text`, `tasks.domains` and, for the differential diagnosis, `tasks.network`. May be imported by the
+cases of measures, which know the truth of written notes, the evaluator without a model, the identity hash in
+`tasks.transport`, and what asks the application.
 """

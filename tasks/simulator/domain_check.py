@@ -7,10 +7,10 @@ from pydantic import ValidationError
 from schemas.errors import DomainError
 from tasks.domains.in_use import domain_data, domain_file, domain_folder
 from tasks.domains.rules import PromptingRules, load_rules
-from tasks.simulator.clinical import lexicon
+from tasks.simulator.reader import lexicon
 from tasks.simulator.writer.plan import levels, plan, rule_of
 from tasks.simulator.writer.rules import grammar, writer_rates
-from tasks.simulator.writer.shorthand_rules import shorthand_of_domain
+from tasks.simulator.writer.shorthand import shorthand_of_domain
 
 PARTS = ("tail", "more")
 """Rules of every symptom, by level for one with levels."""
@@ -41,7 +41,7 @@ def _lexicon() -> Iterator[str]:
     for symptom in load_rules().symptoms:
         if labels[symptom] not in known and symptom not in shared:
             yield f"{domain_file('lexicon/symptoms')}: no entry with the concept {labels[symptom]!r} ({symptom})"
-    shared_words = "tasks/simulator/clinical/data"
+    shared_words = "tasks/simulator/reader/data"
     for concept in lexicon.reading().replaces:
         if concept not in lexicon.shared_concepts():
             yield f"{domain_file('lexicon/reading')}: key replaces: {concept!r} is no concept of {shared_words}"

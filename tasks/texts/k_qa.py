@@ -7,17 +7,13 @@ it, or does neither.
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from schemas.errors import SourceError
 from tasks.texts.document import WHOLE, Document
-from tasks.texts.files import read_rows
+from tasks.texts.marked import Marks, marked_units, read_marked
 
 FILE = "k_qa/judgements.csv"
-PHYSICIANS = {f"physician_{number}": f"physician {number}" for number in (1, 2, 3)}
-"""Judges by column."""
-VERDICTS = {"Entailment": 1.0, "Neutral": 0.0, "Contradiction": 0.0}
-_TEXTS = ("question", "system", "answer", "claim", "category")
+PHYSICIANS = ("physician_1", "physician_2", "physician_3")
+"""Columns of verdicts."""
+MARKS: Marks = {"Entailment": ("entailed", 1.0), "Neutral": ("neutral", 0.0), "Contradiction": ("contradicted", 0.0)}
 
 
 def read_k_qa(folder: Path) -> tuple[list[Document], list[dict[str, Any]]]:
@@ -26,30 +22,16 @@ def read_k_qa(folder: Path) -> tuple[list[Document], list[dict[str, Any]]]:
     The claims are those of the document. Raises SourceError for a file without its columns, or another verdict.
     """
     file = folder / FILE
-    table = pd.DataFrame([dict(row.values) for row in read_rows(file).rows])
-    if missing := [name for name in (*_TEXTS, *PHYSICIANS) if name not in table]:
-        raise SourceError(f"{file}: no column {', '.join(missing)}; found {', '.join(table)}")
+    table = read_marked(file, "question", "system", "answer", "claim", *PHYSICIANS)
     documents, rows = [], []
-    for number, (_, own) in enumerate(table.groupby(["question", "system", "answer"], sort=False), 1):
-        first, claims = own.iloc[0], tuple(own["claim"])
-        documents.append(
-            Document(
-                str(number),
-                (first["question"],),
-                "\n".join(claims),
-                claims={WHOLE: claims},
-                outputs={first["system"]: first["answer"]},
-                heading=first["question"],
-            )
-        )
-        about = {"document": str(number), "system": first["system"], "item": WHOLE, "condition": "people"}
-        for at, claim in enumerate(own.to_dict("records")):
-            unit = {**about, "metric": "claim_recall", "unit": str(at), "text": claim["claim"]}
-            for column, physician in PHYSICIANS.items():
-                said = claim[column]
-                if said not in VERDICTS:
-                    where = f"{file}: claim {claim['claim'][:60]!r}, {column}"
-                    raise SourceError(f"{where}: found {said!r}; expected {', '.join(VERDICTS)}")
-                judged = {"value": VERDICTS[said], "verdict": said.lower(), "kind": claim["category"]}
-                rows.append({**unit, **judged, "judge": physician})
+    for number, ((question, system, answer), own) in enumerate(
+        table.groupby(["question", "system", "answer"], sort=False), 1
+    ):
+        claims = tuple(own["claim"])
+        told = {"claims": {WHOLE: claims}, "outputs": {system: answer}, "heading": question}
+        documents.append(Document(str(number), (question,), "\n".join(claims), **told))
+        for column in PHYSICIANS:
+            about = {"document": str(number), "system": system, "metric": "claim_recall"}
+            marked = zip(claims, own[column], strict=True)
+            rows += marked_units(file, marked, MARKS, judge=column.replace("_", " "), **about)
     return documents, rows

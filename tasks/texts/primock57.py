@@ -7,17 +7,14 @@ they want in a note, graded (Savkov and others 2022, "Consultation Checklists").
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from schemas.errors import SourceError
-from tasks.texts.document import SOURCE, WHOLE, Document
-from tasks.texts.files import read_rows
+from tasks.texts.document import SOURCE, Document
+from tasks.texts.marked import Marks, marked_units, read_marked
 
 CONSULTATIONS, STATEMENTS = "primock57/consultations.jsonl", "primock57/statements.csv"
 CHECKLISTS = "primock57/checklists.csv"
 FILES = (CONSULTATIONS, STATEMENTS, CHECKLISTS)
-CORRECT = {"c": ("correct", 1.0), "i": ("incorrect", 0.0)}
-GRADES = {"c": ("critical", 1.0), "nc": ("non-critical", 0.0), "i": ("irrelevant", 0.0), "": (None, None)}
+CORRECT: Marks = {"c": ("correct", 1.0), "i": ("incorrect", 0.0)}
+GRADES: Marks = {"c": ("critical", 1.0), "nc": ("non-critical", 0.0), "i": ("irrelevant", 0.0), "": (None, None)}
 """Words and values of the marks; a fact without a mark was not graded."""
 Rows = list[dict[str, Any]]
 
@@ -29,14 +26,15 @@ def read_primock57(folder: Path) -> tuple[list[Document], Rows, Rows]:
     each list is another's: of clinician 1 or 2, the first or a revised one. A list that repeats another of the same
     consultation is left out. Raises SourceError for a file without its columns, or another mark.
     """
-    told = _read(folder / CONSULTATIONS, "consultation", "transcript", "clinician_note")
-    said = _read(folder / STATEMENTS, "consultation", "note", "statement", "correct")
-    wanted = _read(folder / CHECKLISTS, "consultation", "clinician", "version", "parent", "fact", "importance")
+    told = read_marked(folder / CONSULTATIONS, "consultation", "transcript", "clinician_note")
+    said = read_marked(folder / STATEMENTS, "consultation", "note", "statement", "correct")
+    wanted = read_marked(folder / CHECKLISTS, "consultation", "clinician", "version", "parent", "fact", "importance")
     statements: Rows = []
     outputs: dict[str, dict[str, str]] = {}
     for (name, note), own in said.groupby(["consultation", "note"], sort=False):
         about = {"document": name, "system": f"note {note}", "metric": "claims_supported", "judge": "clinician"}
-        statements += _judged(folder / STATEMENTS, about, own["statement"], own["correct"], CORRECT)
+        marked = zip(own["statement"], own["correct"], strict=True)
+        statements += marked_units(folder / STATEMENTS, marked, CORRECT, **about)
         outputs.setdefault(str(name), {})[f"note {note}"] = " ".join(own["statement"])
     facts: Rows = []
     lists = set[tuple[str, ...]]()
@@ -45,30 +43,11 @@ def read_primock57(folder: Path) -> tuple[list[Document], Rows, Rows]:
         texts = own["fact"].where(own["parent"] == "", own["parent"] + " > " + own["fact"])
         if (found := (str(name), *texts, *own["importance"])) not in lists:
             about = {"document": name, "system": SOURCE, "metric": "importance", "judge": judge}
-            facts += _judged(folder / CHECKLISTS, about, texts, own["importance"], GRADES, prefix=f"{judge}/")
+            marked = zip(texts, own["importance"], strict=True)
+            facts += marked_units(folder / CHECKLISTS, marked, GRADES, prefix=f"{judge}/", **about)
         lists.add(found)
     documents = [
         Document(str(name), (text,), note, outputs=outputs.get(str(name), {}), dialogue=True)
         for name, text, note in zip(told["consultation"], told["transcript"], told["clinician_note"], strict=True)
     ]
     return documents, statements, facts
-
-
-def _read(file: Path, *columns: str) -> pd.DataFrame:
-    table = pd.DataFrame([dict(row.values) for row in read_rows(file).rows]).fillna("")
-    if missing := [name for name in columns if name not in table]:
-        raise SourceError(f"{file}: no column {', '.join(missing)}; found {', '.join(table)}")
-    return table.astype(str)
-
-
-def _judged(
-    file: Path, about: dict[str, Any], texts: pd.Series, marks: pd.Series, known: dict[str, Any], prefix: str = ""
-) -> Rows:
-    rows = []
-    for at, (text, mark) in enumerate(zip(texts, marks, strict=True)):
-        if mark not in known:
-            raise SourceError(f"{file}: {text[:60]!r}: found mark {mark!r}; expected {', '.join(filter(None, known))}")
-        word, value = known[mark]
-        unit = {"item": WHOLE, "condition": "people", "unit": f"{prefix}{at}", "text": text}
-        rows.append({**about, **unit, "verdict": word, "value": value})
-    return rows

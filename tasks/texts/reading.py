@@ -70,7 +70,7 @@ def read_documents(
     that are not UTF-8. Raises SourceError with one line for each defect.
     """
     table = read_rows(data, split=split, encoding=encoding)
-    documents, notes = _documents(table, data, mapping or {}, allow_empty)
+    documents, notes = documents_in(table, str(data), mapping or {}, allow_empty=allow_empty)
     files = list(table.paths)
     for system, path in (outputs or {}).items():
         found = read_rows(path, encoding=encoding)
@@ -86,16 +86,16 @@ def read_documents(
 def read_table(data: Path) -> tuple[Table, list[Document]]:
     """The rows of a data file, and the documents that they hold. Raises SourceError with one line for each defect."""
     table = read_rows(data)
-    return table, _documents(table, data, {}, allow_empty=False)[0]
+    return table, documents_in(table, str(data), {})[0]
 
 
-def _documents(
-    table: Table, data: Path, mapping: Mapping[str, str], allow_empty: bool
+def documents_in(
+    table: Table, data: str, mapping: Mapping[str, str], *, allow_empty: bool = False
 ) -> tuple[list[Document], tuple[str, ...]]:
     """The documents of a table, and lines on columns whose field was guessed, or that have none, and on missing ids."""
     given = {**table.columns, **mapping}
     columns = guessed(table.rows, given)
-    rows = by_document(renamed(table.rows, {**columns, **given}, str(data)), str(data))
+    rows = by_document(renamed(table.rows, {**columns, **given}, data), data)
     has_ids, has_sources = (any(name in row.values for row in rows) for name in ("id", "source"))
     said = []
     if columns:
@@ -107,7 +107,7 @@ def _documents(
         rows = [Row(row.place, {"id": number, **row.values}) for number, row in enumerate(rows, 1)]
         said.append(f"{data}: no column id; documents are numbered in the order of the file")
     required = ("id", "source") if has_ids else ("source",)  # what is numbered needs no ids
-    return documents_from(rows, str(data), allow_empty=allow_empty, required=required), tuple(said)
+    return documents_from(rows, data, allow_empty=allow_empty, required=required), tuple(said)
 
 
 def _meant(column: str) -> str:

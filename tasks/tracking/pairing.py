@@ -142,21 +142,29 @@ def _failed(lineage: Measure, other: Measure, matched: Ids) -> Ids:
     return _less(np.intersect1d(attempted, other.records, assume_unique=True), matched)
 
 
-def failure_rates(pairs: Sequence[PairedMeasure]) -> list[PairedMeasure]:
+def failure_rates(pairs: Sequence[PairedMeasure], *, once: bool = False) -> list[PairedMeasure]:
     """Failure rate of each measure that only one lineage failed to score on some record, as a measure.
 
     Its metric is named ``unscored <metric>``; its records are those that both lineages attempted, with those that
-    both failed to score.
+    both failed to score. ``once``: measures that fail on the same records, as where an output is missing, have one
+    rate, that of the measure with most records; ``unscored outputs`` where all measures fail so.
     """
-    return [_failure_rate(p) for p in pairs if len(p.failed_a) or len(p.failed_b)]
+    failing = [p for p in pairs if len(p.failed_a) or len(p.failed_b)]
+    if not once:
+        return [_failure_rate(p) for p in failing]
+    alike: dict[tuple[bytes, bytes, int], list[PairedMeasure]] = {}
+    for p in failing:
+        alike.setdefault((p.failed_a.tobytes(), p.failed_b.tobytes(), p.failed_both), []).append(p)
+    return [_failure_rate(max(one, key=lambda p: p.n), of_all=len(one) == len(pairs)) for one in alike.values()]
 
 
-def _failure_rate(p: PairedMeasure) -> PairedMeasure:
+def _failure_rate(p: PairedMeasure, *, of_all: bool = False) -> PairedMeasure:
     scored = union([p.a.records, p.failed_a, p.failed_b])
     both = _further(scored, p.failed_both)
     records = np.concatenate([scored, both])
     stage, system, condition, item, metric = p.a.key
     key = (stage, system, condition, item, f"{UNSCORED}{metric}")
+    key = ("all", system, "", "all", f"{UNSCORED}outputs") if of_all else key
     a, b = (Measure(key, records, _indicator(records, union([failed, both]))) for failed in (p.failed_a, p.failed_b))
     return PairedMeasure(a, b, unpaired=p.unpaired)
 

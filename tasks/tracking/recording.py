@@ -24,7 +24,10 @@ _CODE = (".py", ".txt")
 
 @dataclass(frozen=True)
 class Reviewed:
-    """Notes that raters saw (REVIEW_NOTES), their ratings (RATINGS), and the label of the model that rated them."""
+    """Notes that raters saw (REVIEW_NOTES), their ratings, and the label of the model that rated them.
+
+    ``ratings`` has the columns rater, rater_kind, record, aspect and rating.
+    """
 
     notes: pd.DataFrame
     ratings: pd.DataFrame

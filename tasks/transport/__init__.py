@@ -1,10 +1,8 @@
 """How calls reach a model, and how replies are kept and paid for. Decides no byte of a result.
 
-`roles` opens the client of a role, which consists of:
-
-- `client`: answers calls from the store, from an equal request under way, or by the transport
-- `direct` (within `limits`): sends through `endpoint`; `missing`: notes what it would send, and imports the replies
-- `store`: replies in `database`; `budget`: what they cost and may cost; `inspection`: to check and copy them
+- `role`: the `Ask` of a role; answers calls from the store, from an equal request under way, or by the client
+- `client`: sends requests through `endpoint`, within `limits`, and books each attempt at its `prices`
+- `store`: replies and `ledger` in `database`; `inspection` checks and copies them, `missing` has them sent as a batch
 - `fingerprint`: a model's identity (of rules: `simulator_code`); `probing` asks for it, `epochs` notices silent changes
 - `rejections`: which setting an endpoint refuses
 

@@ -1,262 +1,296 @@
-"""Asks a role's model: calls in, answers out, nothing paid twice, nothing used before it is kept.
+"""Sends the requests of a role: within limits, tried again where that may help, each attempt booked. Imports openai.
 
-A call becomes a request; its reply comes from the response store, from the same request under way, or from the
-endpoint. A reply from the endpoint is checked to come from the recorded model, committed to the store, and only then
-read.
+Each attempt is reserved in the store before it is sent. One that may be billed is booked also when it fails.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+import os
+import random
+import time
+from collections.abc import Awaitable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any, Self
 
-import sqlalchemy as sa
+import openai
 
-from schemas.errors import IdentityError, VignetteError
-from schemas.params.llm import Role, RoleName
-from tasks.llm.ask_all import answer_call
-from tasks.llm.calls import Answer, Call
+from schemas.errors import EndpointError, VignetteError
+from schemas.params.llm import Budget, Price, Role, RoleName, Sending, key_variable
+from tasks.llm.costs import FREE, cost
 from tasks.llm.replies import Completion, SendFailure, read_completion
-from tasks.llm.requests import Request, make_request
-from tasks.progress import Count
-from tasks.transport.budget import WAIT_S, Account, usage_of
-from tasks.transport.database import responses
-from tasks.transport.fingerprint import Fingerprint, require_answered, require_same
-from tasks.transport.missing import Collector
-from tasks.transport.rejections import Rejections, of_structure
-from tasks.transport.store import Paid, Unreadable
+from tasks.llm.requests import Request
+from tasks.progress import Count, progress
+from tasks.transport.endpoint import (
+    IN_PROCESS,
+    NOT_SENT_WITHOUT_KEY,
+    App,
+    connect,
+    failure_of,
+    json_object,
+    key_headers,
+    missing_key,
+)
+from tasks.transport.fingerprint import Fingerprint
+from tasks.transport.ledger import book_failed, require_room
+from tasks.transport.limits import Rate
+from tasks.transport.prices import can_be, role_prices, upper_tokens, usage_of
+from tasks.transport.shown import printable, public_url, redacted, url_secrets
+from tasks.transport.store import Paid, ResponseStore
+
+LONGEST_BACKOFF_S = 60.0
+_REASON = 80
+"""Most characters of a failure's reason that are shown while waiting."""
 
 
-class Transport(Protocol):
-    """A way for requests to reach an endpoint and replies to come back."""
+class Client:
+    """The openai client of one role, a context: sends requests, and books what they cost in ``store``.
 
-    def send(self, request: Request) -> Awaitable[tuple[str, Completion]]:
-        """The reply's body and its content; raises SendFailure or an error that stops the stage."""
-        ...
-
-    def stop(self, error: VignetteError) -> None:
-        """Send nothing more: requests that wait to be sent raise ``error``."""
-        ...
-
-
-class Keeper:
-    """Reads and writes the replies of one role in the response store: those of the recorded model, and no other."""
-
-    def __init__(self, name: RoleName, fingerprint: Fingerprint, account: Account, stage: str) -> None:
-        self.name, self.fingerprint, self.account, self.stage = name, fingerprint, account, stage
-        self.used: set[bytes] = set()
-        """Keys of the replies found or kept so far."""
-        self.dropped = 0
-        """Kept replies that could not be used, and were deleted."""
-
-    async def find(self, key: bytes) -> Completion | None:
-        """The kept reply to a request, or None. One that is of another model or cannot be read is deleted and counted.
-
-        Raises StoreError.
-        """
-        try:
-            body = self.account.store.find(key)
-            if body is None:
-                return None
-            completion = read_completion(body)
-            self.check(completion)
-        except (Unreadable, SendFailure, IdentityError):
-            await self.account.store.run(sa.delete(responses).where(responses.c.key == key))
-            self.dropped += 1
-            return None
-        self.used.add(key)
-        return completion
-
-    def check(self, completion: Completion) -> None:
-        """Raises IdentityError unless the recorded model replied."""
-        require_answered(self.fingerprint, completion)
-
-    async def keep(self, request: Request, body: str, completion: Completion) -> None:
-        """Commit a reply and book it. Raises IdentityError for the reply of another model: it is booked, not kept."""
-        try:
-            self.check(completion)
-        except IdentityError:
-            await self.account.book(request, completion)
-            raise
-        usage = usage_of(request.content, completion)
-        await self.account.keep(
-            Paid(
-                key=request.key,
-                identity=self.fingerprint.key,
-                role=self.name,
-                stage=self.stage,
-                task=request.task,
-                model=completion.model,
-                request=request.content,
-                reply=body,
-                prompt_tokens=usage.prompt,
-                completion_tokens=usage.completion,
-                dollars=self.account.price_of(completion.model, usage),
-                sample=request.sample,
-                cached_tokens=usage.cached,
-                estimated=usage.estimated,
-            )
-        )
-        self.used.add(request.key)
-
-
-@dataclass(eq=False)
-class RoleAsk:
-    """The `Ask` of one role. Raises, from a call, only errors that stop the stage.
-
-    ``width``: calls that are worked on at once. ``identify``: the identity that the endpoint has now. ``collector``:
-    notes the requests that have no reply, in place of sending them.
+    ``recorded``: the identity whose models may answer, for their prices. ``base_url`` replaces the role's own; ``app``
+    answers in its place within this process. Raises ParamsError when a cap in dollars is set and the model has no
+    price.
     """
 
-    role: Role
-    transport: Transport
-    keeper: Keeper
-    rejections: Rejections
-    width: int
-    identify: Callable[[], Awaitable[dict[str, str]]]
-    progress: Count | None = None
-    collector: Collector | None = None
+    def __init__(
+        self,
+        name: RoleName,
+        role: Role,
+        store: ResponseStore,
+        *,
+        recorded: Fingerprint | None = None,
+        sending: Sending | None = None,
+        budget: Budget | None = None,
+        prices: Mapping[str, Price] | None = None,
+        base_url: str | None = None,
+        app: App | None = None,
+    ) -> None:
+        self.name, self.role, self.store, self.sending = name, role, store, sending or Sending()
+        self._prices = role_prices(name, role, recorded, budget or Budget(), prices or {})
+        self._budget = (budget or Budget()) if self._prices.dearest else None  # of the simulator, nothing is booked
+        # 1. the endpoint
+        url, variable = IN_PROCESS if app else base_url or role.base_url, key_variable(role, self.sending)
+        key = os.environ.get(variable) if variable else None
+        self._no_key = None if key else missing_key(name, variable)
+        self._secrets = [key or "", *url_secrets(url), *role.query.values(), *role.headers.values()]
+        self._openai = connect(role, self.sending, url, key, app, self._no_key if variable else None)
+        self._headers = key_headers(role, self.sending, key)
+        self.address = public_url(url)
+        self._timeout_s = None if app else self.sending.timeout_s  # all requests wait while a rule answers one
+        # 2. limits on sending
+        self._places = asyncio.Semaphore(self.sending.concurrency)
+        self._requests = Rate(store, f"{self.address} requests", self.sending.rpm)
+        self._tokens = Rate(store, f"{self.address} tokens", self.sending.tpm)
+        self._paused_until = 0.0
+        self._failures, self._failing_since = 0, 0.0  # in a row
+        self.stopped: VignetteError | None = None
+        """Why nothing more is sent."""
+        # 3. requests that are tried again, as they are shown
+        self._waiting = set[bytes]()
+        self._shown = ExitStack()
+        self._attempts: Count | None = None
 
-    def __post_init__(self) -> None:
-        self.name, self.fingerprint, self.account = self.keeper.name, self.keeper.fingerprint, self.keeper.account
-        self.label = self.fingerprint.label
-        ways, first = self.role.structured_ways, self.fingerprint.structured
-        self._ways = ways[ways.index(first) :] if first in ways else ways
-        self._way = 0  # of asking for structure: those before it were refused
-        self._under_way: dict[bytes, asyncio.Future[Completion]] = {}
-        self._identified: asyncio.Future[None] | None = None
-        self._stopped: VignetteError | None = None
+    async def __aenter__(self) -> Self:
+        return self
 
-    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
-        """Answer ``calls``, in order."""
-        if self._stopped:
-            raise self._stopped
-        if self.progress:
-            self.progress.total += len(calls)
-        answers: list[Answer | None] = [None] * len(calls)
-        numbered = iter(enumerate(calls))
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
-        async def work() -> None:
-            for position, call in numbered:
-                if self._stopped:
-                    return
-                try:
-                    answers[position] = await self._answer(call)
-                except VignetteError as error:  # the others wait for their requests in flight: these are paid for
-                    self._stopped = self._stopped or error
-                    self.transport.stop(self._stopped)
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._openai.close()
 
-        await asyncio.gather(*(work() for _ in range(min(self.width, len(calls)))))
-        if self._stopped:
-            raise self._stopped
-        return [answer for answer in answers if answer is not None]
+    def stop(self, error: VignetteError) -> VignetteError:
+        """Send nothing more: requests that wait to be sent raise ``error``, or what stopped it before."""
+        self.stopped = self.stopped or error
+        return self.stopped
 
-    async def _answer(self, call: Call) -> Answer:
-        paid = False
+    async def send(self, request: Request) -> tuple[str, Completion]:
+        """The reply's body and content, tried again after failures that may pass.
 
-        async def obtain(asked: Call, role: Role) -> Completion:
-            nonlocal paid
-            completion, fetched = await self._reply_to(asked, role)
-            paid = paid or fetched
-            return completion
-
-        answer = await answer_call(call, self.name, self.role, obtain)
-        if self.progress:
-            self.progress.kept += not paid
-            self.progress.failed += not answer.ok
-            self.progress.dollars = self.account.dollars
-            self.progress.update()
-        return answer
-
-    async def _reply_to(self, call: Call, role: Role) -> tuple[Completion, bool]:
-        """The reply to ``call``, and whether the endpoint was asked for it.
-
-        Where the endpoint refuses a way of asking for structure, the next one is tried.
+        Each attempt is reserved: the first one by the caller, the others here. Raises SendFailure when this request
+        could not be answered, EndpointError when none can, and BudgetError.
         """
-        ways = self._ways if call.described is not None else self._ways[:1]
-        requests = [make_request(call, role, self.fingerprint.key, way) for way in ways]
-        if len(requests) > 1:
-            for way, request in enumerate(requests):
-                if (kept := await self.keeper.find(request.key)) is not None:
-                    self._way = max(self._way, way)
-                    return kept, False
-        while True:
-            way = min(self._way, len(requests) - 1)
-            is_last = way + 1 == len(requests)
-
-            def is_final(failure: SendFailure, is_last: bool = is_last) -> bool:  # of this round of the loop
-                return role is self.role and (is_last or not of_structure(failure))
-
-            try:
-                return await self._obtain(requests[way], is_final)
-            except SendFailure as failure:
-                if is_last or not of_structure(failure):
-                    raise
-                self._way = max(self._way, way + 1)
-
-    async def _obtain(self, request: Request, is_final: Callable[[SendFailure], bool]) -> tuple[Completion, bool]:
-        """The reply to a request, kept, under way or fetched from the endpoint, and whether it was fetched.
-
-        ``is_final``: whether a rejection of it stays, as nothing else will be tried.
-        """
-        kept = await self.keeper.find(request.key)
-        if kept is not None:
-            return kept, False
-        twin = self._under_way.get(request.key)
-        if twin is not None:
-            return await asyncio.shield(twin), False
-        future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
-        self._under_way[request.key] = future
+        attempt = 0
         try:
-            completion = await self._fetch(request, is_final)
-        except BaseException as error:
-            future.set_exception(error if isinstance(error, Exception) else SendFailure("lost", "interrupted"))
-            future.exception()  # it may have no other reader
-            raise
+            while True:
+                async with self._places:
+                    try:
+                        return await self._attempt(request)
+                    except SendFailure as failure:
+                        await self._wait_after(request, failure, attempt)
+                        may_be_billed = failure.may_be_billed
+                attempt += 1
+                if may_be_billed:  # without a place, which requests that hold room under the cap wait for
+                    await self.reserve(request)
         finally:
-            del self._under_way[request.key]
-        future.set_result(completion)
-        return completion, True
+            self._waiting.discard(request.key)
+            if not self._waiting:
+                self._shown.close()
+                self._attempts = None
 
-    async def _fetch(self, request: Request, is_final: Callable[[SendFailure], bool]) -> Completion:
-        if self.collector:
-            await self.collector.note(request)
-        await self._identify(request)
-        while not await self.account.reserve(request):
-            kept = await self.keeper.find(request.key)
-            if kept is not None:
-                return kept
-            await asyncio.sleep(WAIT_S)  # another process has it under way
-        try:
-            body, completion = await self._send(request, is_final)
-        except Exception:  # not when cancelled: the endpoint may bill the request
-            await self.account.release(request.key)
-            raise
-        await self.keeper.keep(request, body, completion)
-        return completion
+    async def _wait_after(self, request: Request, failure: SendFailure, attempt: int) -> None:
+        """Book a failed attempt, and wait before the next one; raises where there is none.
 
-    async def _send(self, request: Request, is_final: Callable[[SendFailure], bool]) -> tuple[str, Completion]:
-        """Send a request. What stops the stage stops the transport at once, before another request is sent."""
+        Its place is kept meanwhile, so that an endpoint that fails gets fewer requests at once.
+        """
+        await self._book_failed(request, failure)
+        if failure.kind == "fatal":
+            raise self.stop(_refused(self.address, failure)) from failure
+        if failure.kind == "rejected":
+            raise failure
+        self._count_failure(failure.reason)
+        if attempt >= self.sending.retries:
+            raise SendFailure(failure.kind, f"{failure.reason} (after {attempt + 1} attempts)") from failure
+        self._show_wait(request, failure, attempt)
+        await self._wait(failure, attempt)
+
+    async def _attempt(self, request: Request) -> tuple[str, Completion]:
+        """One attempt, within the limits a minute and after a pause that the endpoint asked for."""
+        expected = upper_tokens(request.content) + request.max_tokens
+        await self._pause()
+        await self._requests.take(1)
+        await self._tokens.take(expected)
+        await self._pause()
+        if self.stopped:
+            raise self.stopped
+        options: Any = {"headers": {**self._headers, "Content-Type": "application/json"}}
+        path = "/chat/completions"
+        sent = self._openai.post(path, cast_to=str, content=request.content, options=options)
         try:
-            body, completion = await self.transport.send(request)
-            self.rejections.succeeded()
-        except SendFailure as failure:
-            if failure.kind == "rejected" and is_final(failure) and (stop := self.rejections.rejected(failure)):
-                self.transport.stop(stop)
-                raise stop from failure
-            raise
-        try:
-            self.keeper.check(completion)
-        except IdentityError as error:
-            self.transport.stop(error)  # raised again when the reply is booked
+            async with asyncio.timeout(self._timeout_s):
+                body = await self._reply(path, sent)
+        except TimeoutError:
+            raise SendFailure("lost", "timeout", unknown=True) from None
+        completion = read_completion(body)
+        await self._tokens.give_back(expected - usage_of(request.content, completion).tokens)
+        self._failures = 0
         return body, completion
 
-    async def _identify(self, request: Request) -> None:
-        """Before the first request: it must fit under the cap, and the endpoint still be the recorded one."""
-        if self._identified is None:
-            self._identified = asyncio.ensure_future(self._check_identity(request))
-        await asyncio.shield(self._identified)
+    async def get(self, path: str) -> dict[str, Any]:
+        """The JSON at ``path`` of the endpoint. Raises SendFailure."""
+        options: Any = {"headers": self._headers}
+        return json_object(await self._reply(path, self._openai.get(path, cast_to=str, options=options)))
 
-    async def _check_identity(self, request: Request) -> None:
-        await self.account.require_room(request)
-        require_same(self.fingerprint, await self.identify())
+    async def _reply(self, path: str, sent: Awaitable[str]) -> str:
+        """The body of a reply. Raises SendFailure, whose reason has no secret and no control character."""
+        try:
+            return await sent
+        except openai.OpenAIError as error:
+            raise failure_of(error, path, self._as_shown, self._no_key) from None  # the cause holds its headers
+
+    def _as_shown(self, reason: str) -> str:
+        return printable(redacted(reason, self._secrets))
+
+    def _count_failure(self, reason: str) -> None:
+        """Note a failure; raises EndpointError after too many in a row over too long a time."""
+        now, most = time.monotonic(), self.sending
+        if self._failures == 0:
+            self._failing_since = now
+        self._failures += 1
+        lasted = now - self._failing_since
+        if self._failures >= most.breaker_failures and lasted >= most.breaker_s:
+            raise EndpointError(
+                f"{self.address} stays down: {self._failures} failures in a row over {lasted:.0f} s, the last one: "
+                f"{reason}. Every reply so far is kept; run again when it is back"
+            )
+
+    async def _wait(self, failure: SendFailure, attempt: int) -> None:
+        """Wait as long as the endpoint asks, and longer with each attempt."""
+        if failure.wait_s is not None:
+            if failure.wait_s > self.sending.longest_wait_s:
+                raise EndpointError(
+                    f"{self.address} asks to wait {failure.wait_s:.0f} s ({failure.reason}), longer than "
+                    "longest_wait_s; every reply so far is kept: run again then"
+                )
+            self._paused_until = max(self._paused_until, time.monotonic() + failure.wait_s)
+            await self._pause()
+        longest = min(LONGEST_BACKOFF_S, self.sending.backoff_s * 2**attempt)
+        await asyncio.sleep(longest * (0.5 + random.random() / 2))  # spread, so that retries do not come back together
+
+    async def _pause(self) -> None:
+        """Wait until the time that the endpoint asked all requests to wait for."""
+        while (left := self._paused_until - time.monotonic()) > 0:
+            await asyncio.sleep(left)
+
+    def _show_wait(self, request: Request, failure: SendFailure, attempt: int) -> None:
+        """Show the last failure beside the stage's progress, with the number of attempts of the request tried most."""
+        self._waiting.add(request.key)
+        if self._attempts is None:
+            self._attempts = self._shown.enter_context(progress("", self.sending.retries + 1, "attempt"))
+        self._attempts.title = f"{self.address}: {failure.reason[:_REASON]}:"
+        self._attempts.done = max(self._attempts.done, attempt + 1)
+
+    async def send_unkept(self, request: Request) -> Completion:
+        """The reply to a request by which a model is identified: booked and not kept, reserved under a key of its own.
+
+        Raises SendFailure, EndpointError, BudgetError.
+        """
+        alone = replace(request, key=os.urandom(32))
+        await self.reserve(alone)
+        try:
+            _, completion = await self.send(alone)
+        except Exception:
+            await self.release(alone)
+            raise
+        await self.book(alone, completion)
+        return completion
+
+    async def require_room(self, request: Request) -> None:
+        """Raise BudgetError when a request would not fit under the cap even if none were under way."""
+        if budget := self._budget:
+            await self.store.do(lambda connection: require_room(connection, budget, *self._prices.most(request)))
+
+    async def reserve(self, request: Request) -> bool:
+        """Reserve an attempt, see `ResponseStore.reserve`; True for a role that costs nothing."""
+        return self._budget is None or await self.store.reserve(request.key, self._budget, *self._prices.most(request))
+
+    async def release(self, request: Request) -> None:
+        """Give back the reservation of a request that was not answered."""
+        if self._budget is not None:
+            await self.store.release(request.key)
+
+    async def keep(self, request: Request, body: str, completion: Completion, *, identity: str, stage: str) -> float:
+        """Commit a reply to the store and book it; returns its dollars, 0 where the store had it already."""
+        usage = usage_of(request.content, completion)
+        paid = Paid(
+            key=request.key,
+            identity=identity,
+            role=self.name,
+            stage=stage,
+            task=request.task,
+            model=completion.model,
+            request=request.content,
+            reply=body,
+            prompt_tokens=usage.prompt,
+            completion_tokens=usage.completion,
+            dollars=cost(self._prices.of(completion.model), usage),
+            sample=request.sample,
+            cached_tokens=usage.cached,
+            estimated=usage.estimated,
+        )
+        fresh = await self.store.keep(paid, self._budget.ledger if self._budget else None)
+        return paid.dollars if fresh else 0.0
+
+    async def book(self, request: Request, completion: Completion) -> None:
+        """Book a reply that is not kept."""
+        if self._budget is not None:
+            usage = usage_of(request.content, completion)
+            dollars = cost(self._prices.of(completion.model), usage)
+            await self.store.book(request.key, self._budget.ledger, dollars, usage.tokens)
+
+    async def _book_failed(self, request: Request, failure: SendFailure) -> None:
+        """Book an attempt that may be billed."""
+        if self._budget is None or not failure.may_be_billed:
+            return
+        ledger, usage, said = self._budget.ledger, failure.usage, None
+        if usage is not None and can_be(usage, request.content):
+            said = cost(self._prices.dearest or FREE, usage), usage.tokens
+        await self.store.do(lambda connection: book_failed(connection, request.key, ledger, said))
+
+
+def _refused(address: str, failure: SendFailure) -> EndpointError:
+    if failure.code == NOT_SENT_WITHOUT_KEY:
+        return EndpointError(f"nothing was sent to {address}: {failure.reason}; every reply so far is kept")
+    return EndpointError(
+        f"{address} refuses every request: {failure.reason}. Check the role's base_url, its model, and the key in the "
+        "variable that runtime.sending names; every reply so far is kept"
+    )

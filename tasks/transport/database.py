@@ -4,6 +4,8 @@ It is an sqlite file or, for runs on several machines, PostgreSQL. Statements ar
 """
 
 import os
+import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +16,7 @@ from sqlalchemy import BigInteger, Double, Integer, LargeBinary, Table, Text
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from schemas.errors import StoreError
+from tasks.transport.processes import Process, is_alive
 
 Where = Path | str
 """A file, or the address of a PostgreSQL database: ``postgresql+psycopg://user@host/database``."""
@@ -22,6 +25,9 @@ POSTGRES = "postgresql"
 
 BUSY_S = 60.0
 """Seconds to wait for another process's transaction."""
+
+SILENT_S = 120.0
+"""Seconds without a sign of life after which a process on another machine counts as gone."""
 
 BEGIN = {"sqlite": "BEGIN IMMEDIATE", POSTGRES: "BEGIN; SELECT pg_advisory_xact_lock(7305)"}
 """Begins a write transaction, one at a time: sqlite locks the file, and PostgreSQL this number."""
@@ -253,3 +259,20 @@ def name_of(url: sa.URL) -> str:
     if url.drivername == "sqlite":
         return str(url.database)
     return f"{url.drivername}://{url.host or ''}{f':{url.port}' if url.port else ''}/{url.database}"
+
+
+def beat(connection: sa.Connection, process: Process) -> None:
+    """Record that a process is alive."""
+    host, pid, born = process
+    now = {"host": host, "pid": pid, "born": born, "seen": time.time()}
+    connection.execute(upsert(processes, seen="excluded.seen"), now)
+
+
+def is_running(connection: sa.Connection, process: Process) -> bool:
+    """Whether a process that uses the store runs: looked up on this machine, by its last sign of life on another."""
+    host, pid, born = process
+    if host == socket.gethostname():
+        return is_alive(pid, born)
+    known = processes.c
+    seen = sa.select(known.seen).where(known.host == host, known.pid == pid, known.born == born)
+    return time.time() - (connection.execute(seen).scalar() or 0.0) < SILENT_S

@@ -1,23 +1,22 @@
-"""One OpenAI-compatible endpoint: sends a body, returns the raw reply or raises SendFailure. Imports openai.
+"""The openai client of an endpoint, and what its errors mean. Imports openai.
 
-Retries nothing and keeps nothing: `tasks.transport.direct` decides what follows from a failure. Follows no redirect,
-which would hand keys and prompts to another address, and reads no more than a limit.
+It retries nothing: `tasks.transport.client` decides what follows from a failure. It follows no redirect, which would
+hand keys and prompts to another address, and reads no more than a limit.
 """
 
 import email.utils
 import json
-import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import Any, TypeVar
+from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
 import httpx2 as httpx  # of the client library
 import openai
 
-from schemas.params.llm import Role, RoleName, Sending, key_variable
+from schemas.params.llm import Role, RoleName, Sending
 from tasks.llm.replies import SendFailure
-from tasks.transport.shown import printable, public_url, redacted, url_query, url_secrets
+from tasks.transport.shown import public_url, url_query
 
 FATAL = {401, 402, 403, 404}
 """The key is refused, the account has no credit, or the model is unknown: no request to this endpoint can succeed."""
@@ -52,103 +51,68 @@ App = Callable[[MutableMapping[str, Any], Any, Any], Awaitable[None]]
 IN_PROCESS = "http://simulator/v1"
 """The address under which an application in this process is asked."""
 
-R = TypeVar("R")
 
+def connect(
+    role: Role, sending: Sending, url: str, key: str | None, app: App | None = None, unsent: str | None = None
+) -> openai.AsyncOpenAI:
+    """The openai client of an address. ``app`` answers in its place within this process.
 
-class Endpoint:
-    """The endpoint of a role. ``base_url`` replaces the role's own. ``app`` answers in its place within this process.
-
-    The key is read from the environment and used for nothing but the request header.
+    ``unsent``: why nothing may be sent. The key is used for nothing but the header of requests, see `key_headers`.
     """
+    address = httpx.URL(url)
+    within = httpx.ASGITransport(app, raise_app_exceptions=False) if app else _Bounded(address, unsent)
+    return openai.AsyncOpenAI(
+        base_url=address.copy_with(query=None),
+        api_key=key or "none",
+        timeout=sending.timeout_s,
+        max_retries=0,
+        default_query={**url_query(url), **role.query},
+        default_headers={**ACCEPTED, **_account_headers(role), **role.headers},
+        http_client=httpx.AsyncClient(
+            transport=within, timeout=sending.timeout_s, follow_redirects=False, trust_env=False
+        ),
+    )
 
-    def __init__(
-        self, name: RoleName, role: Role, sending: Sending, base_url: str | None = None, app: App | None = None
-    ) -> None:
-        url = httpx.URL(IN_PROCESS if app else base_url or role.base_url)
-        variable = key_variable(role, sending)
-        key = os.environ.get(variable) if variable else None
-        self.address = public_url(str(url))
-        self._missing_key = None if key else _missing_key(name, variable)
-        self.timeout_s = None if app else sending.timeout_s
-        """Of one attempt. There is none within this process, where all requests wait while one is worked on."""
-        self._secrets = [key or "", *url_secrets(str(url)), *role.query.values(), *role.headers.values()]
-        self._client = openai.AsyncOpenAI(
-            base_url=url.copy_with(query=None),
-            api_key=key or "none",
-            timeout=sending.timeout_s,
-            max_retries=0,
-            default_query={**url_query(str(url)), **role.query},
-            default_headers={**ACCEPTED, **_account_headers(role), **role.headers},
-            http_client=httpx.AsyncClient(
-                transport=httpx.ASGITransport(app, raise_app_exceptions=False)
-                if app
-                else _Bounded(url, self._missing_key if variable else None),
-                timeout=sending.timeout_s,
-                follow_redirects=False,
-                trust_env=False,
-            ),
-        )
-        self._headers = _key_headers(role, sending, key)
-        self._options: Any = {"headers": self._headers}
 
-    async def chat(self, content: bytes) -> str:
-        """Send the JSON bytes of a chat completion request; the reply's body as text. Raises SendFailure."""
-        options: Any = {"headers": {**self._headers, "Content-Type": "application/json"}}
-        path = "/chat/completions"
-        return await self._answered(path, self._client.post(path, cast_to=str, content=content, options=options))
+def failure_of(error: openai.OpenAIError, path: str, shown: Callable[[str], str], no_key: str | None) -> SendFailure:
+    """What an error of a request to ``path`` means.
 
-    async def get(self, path: str, **query: Any) -> dict[str, Any]:
-        """The JSON at ``path``. Raises SendFailure."""
-        options: Any = {**self._options, "params": query}
-        return _json_object(await self._answered(path, self._client.get(path, cast_to=str, options=options)))
+    ``shown`` makes a reason that may be shown, without secrets. ``no_key``: why no key was sent.
+    """
+    if isinstance(error, openai.APIStatusError):
+        reply = error.response
+        if not reply.is_redirect:
+            return _status_failure(reply.status_code, reply.headers, reply.text, shown, no_key)
+        to = public_url(reply.headers.get("location", ""))
+        reason = f"{path} redirects to {to}, and redirects are not followed: set base_url to the address meant"
+        return SendFailure("fatal", shown(reason), status=reply.status_code)
+    cause = error.__cause__ or error
+    if isinstance(cause, SendFailure):
+        return cause
+    is_unknown = not isinstance(cause, NOT_SENT)
+    if is_unknown and isinstance(error, openai.APITimeoutError):
+        return SendFailure("lost", "timeout", unknown=True)
+    return SendFailure("lost", shown(f"connection failed ({type(cause).__name__}: {cause})"), unknown=is_unknown)
 
-    async def close(self) -> None:
-        """Close all connections."""
-        await self._client.close()
 
-    async def _answered(self, path: str, sent: Awaitable[R]) -> R:
-        try:
-            return await sent
-        except openai.APIStatusError as error:
-            reply = error.response
-            if reply.is_redirect:
-                to = public_url(reply.headers.get("location", ""))
-                reason = f"{path} redirects to {to}, and redirects are not followed: set base_url to the address meant"
-                raise SendFailure("fatal", self._shown(reason), status=reply.status_code) from None
-            raise self._status_failure(reply.status_code, reply.headers, reply.text) from None
-        except openai.OpenAIError as error:
-            raise self._connection_failure(error) from None  # the cause holds the request with its headers
-
-    def _connection_failure(self, error: openai.OpenAIError) -> SendFailure:
-        cause = error.__cause__ or error
-        if isinstance(cause, SendFailure):
-            return cause
-        if isinstance(cause, NOT_SENT):
-            return SendFailure("lost", self._shown(f"connection failed ({type(cause).__name__}: {cause})"))
-        if isinstance(error, openai.APITimeoutError):
-            return SendFailure("lost", "timeout", unknown=True)
-        return SendFailure("lost", self._shown(f"connection failed ({type(cause).__name__}: {cause})"), unknown=True)
-
-    def _shown(self, reason: str) -> str:
-        """A reason without secrets and control characters."""
-        return printable(redacted(reason, self._secrets))
-
-    def _status_failure(self, status: int, headers: Mapping[str, str], body: str) -> SendFailure:
-        error = _error_of(body)
-        kinds = [str(error[name]) for name in ("code", "type") if error.get(name)]
-        code, param = kinds[0] if kinds else "", str(error.get("param") or "")
-        reason = self._shown(f"HTTP {status}: {str(error.get('message') or error)[:LONGEST_ERROR]}")
-        if status in (401, 403) and self._missing_key:
-            reason += f"; {self._missing_key}"
-        if status == 402 or not set(kinds).isdisjoint(NO_CREDIT):
-            reason += " (the account's credit or quota is used up: add credit, then run again)"
-            return SendFailure("fatal", reason, status=status, code=code)
-        if status in FATAL:
-            return SendFailure("fatal", reason, status=status, code=code)
-        if status in TRANSIENT or status >= 500:
-            kind = "busy" if status in (429, 503) else "lost"
-            return SendFailure(kind, reason, _wait(headers), status, code, unknown=status in GATEWAY)
-        return SendFailure("rejected", reason, status=status, code=code, param=param)
+def _status_failure(
+    status: int, headers: Mapping[str, str], body: str, shown: Callable[[str], str], no_key: str | None
+) -> SendFailure:
+    error = _error_of(body)
+    kinds = [str(error[name]) for name in ("code", "type") if error.get(name)]
+    code, param = kinds[0] if kinds else "", str(error.get("param") or "")
+    reason = shown(f"HTTP {status}: {str(error.get('message') or error)[:LONGEST_ERROR]}")
+    if status in (401, 403) and no_key:
+        reason += f"; {no_key}"
+    if status == 402 or not set(kinds).isdisjoint(NO_CREDIT):
+        reason += " (the account's credit or quota is used up: add credit, then run again)"
+        return SendFailure("fatal", reason, status=status, code=code)
+    if status in FATAL:
+        return SendFailure("fatal", reason, status=status, code=code)
+    if status in TRANSIENT or status >= 500:
+        kind = "busy" if status in (429, 503) else "lost"
+        return SendFailure(kind, reason, _wait(headers), status, code, unknown=status in GATEWAY)
+    return SendFailure("rejected", reason, status=status, code=code, param=param)
 
 
 class _Bounded(httpx.AsyncBaseTransport):
@@ -194,7 +158,8 @@ async def _unpacked(response: httpx.Response, most: int) -> bytes:
     return bytes(body[:most])
 
 
-def _missing_key(role: RoleName, variable: str | None) -> str:
+def missing_key(role: RoleName, variable: str | None) -> str:
+    """Why no key is sent, and what to do."""
     if variable:
         return f"the variable {variable} is not set: export it, then run again"
     return f"no key was sent: name the variable that holds it in runtime.sending.{role}.api_key_env"
@@ -205,8 +170,8 @@ def _account_headers(role: Role) -> dict[str, Any]:
     return {} if role.is_openai else {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
 
 
-def _key_headers(role: Role, sending: Sending, key: str | None) -> dict[str, Any]:
-    """The headers for the key, where it is not sent as a bearer token or there is none."""
+def key_headers(role: Role, sending: Sending, key: str | None) -> dict[str, Any]:
+    """The headers of each request for the key, where it is not sent as a bearer token or there is none."""
     name = sending.api_key_header or ("api-key" if AZURE_DEPLOYMENT in role.base_url else None)
     if key is None:
         return {"Authorization": openai.Omit()}
@@ -223,7 +188,8 @@ def _error_of(body: str) -> dict[str, Any]:
     return error if isinstance(error, dict) else {"message": error or "no message"}
 
 
-def _json_object(text: str) -> dict[str, Any]:
+def json_object(text: str) -> dict[str, Any]:
+    """The JSON object that a reply is. Raises SendFailure."""
     try:
         loaded = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemas.errors import IdentityError
-from schemas.params.llm import Role, RoleName, Structured
+from schemas.params.llm import Role, RoleName, Structured, by_hand
 from tasks.llm.prompt_set import replaced
 from tasks.transport.shown import public_url
 from tasks.transport.simulator_code import content_hash
@@ -183,6 +183,7 @@ def require_same(recorded: Fingerprint, found: dict[str, str]) -> None:
     hint = ""
     if differing == ["answered"] and alias:
         hint = f", or add {alias!r} to roles.{recorded.role}.aliases if both ids are one model, and probe"
+        hint += f" ({by_hand(f'aliases=[{alias}]')})"
     said = [f"{n} is {found.get(n)!r}, recorded is {recorded.identity.get(n)!r}" for n in differing]
     raise IdentityError(
         f"role {recorded.role} is not answered by the model in fingerprints/{recorded.role}.json: "

@@ -20,11 +20,12 @@ from schemas.params.llm import Price, RoleName
 from tasks.llm.costs import FREE, cost
 from tasks.llm.replies import SendFailure, read_completion
 from tasks.llm.requests import Request
-from tasks.transport.budget import add_to_ledger, usage_of
 from tasks.transport.database import Where, connect, missing, responses, transaction, upsert
 from tasks.transport.endpoint import LONGEST_ERROR
 from tasks.transport.fingerprint import Fingerprint, require_answered
 from tasks.transport.json_lines import json_lines
+from tasks.transport.ledger import add_to_ledger
+from tasks.transport.prices import usage_of
 from tasks.transport.shown import printable
 from tasks.transport.store import Paid, ResponseStore, pack, unpack
 

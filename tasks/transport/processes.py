@@ -102,7 +102,7 @@ def end_tree(process: psutil.Process) -> None:
 def _end_orphan(watch: "ParentWatch") -> None:
     try:
         while True:
-            watch.check(at_once=True)
+            watch.check()
             time.sleep(CHECK_EVERY_S)
     except OrphanError as error:
         print(error, file=sys.stderr)
@@ -115,14 +115,9 @@ class ParentWatch:
 
     def __init__(self) -> None:
         self.watched = _depended_on()
-        self._checked = time.monotonic()
 
-    def check(self, *, at_once: bool = False) -> None:
-        """Raise OrphanError when one of them is gone; looks at most once a second, so each call may ask."""
-        now = time.monotonic()
-        if not at_once and now - self._checked < CHECK_EVERY_S:
-            return
-        self._checked = now
+    def check(self) -> None:
+        """Raise OrphanError when one of them is gone."""
         if gone := first_gone(self.watched):
             raise OrphanError(
                 f"{gone[2]} (process {gone[0]}), which started this stage, is gone; no further call is sent. "

@@ -6,64 +6,20 @@ names the setting.
 
 import re
 
-from schemas.errors import EndpointError
-from schemas.params.llm import Role, RoleName
-from tasks.llm.replies import SendFailure
+from schemas.params.llm import Role, by_hand
+from tasks.llm.replies import SendFailure, is_of_one_text
 
 REPEATS = 20
 """Rejections in a row for the same reason, without a success between them, that stop the stage."""
-
-OF_CONTENT = (
-    "context_length_exceeded",
-    "content_filter",
-    "content_policy_violation",
-    "invalid_prompt",
-    "string_above_max_length",
-    "context length",
-    "context window",
-    "too long",
-)
-"""Codes, and words of messages, that concern one request only."""
 
 REFUSALS = re.compile(
     r"unsupported|not supported|n.t support|unknown|unrecognized|not permitted|extra_forbidden|unavailable|invalid"
 )
 
 
-class Rejections:
-    """The rejections of one role's requests in this process."""
-
-    def __init__(self, name: RoleName, role: Role, address: str) -> None:
-        self._name, self._role, self._address = name, role, address
-        self._last, self._repeated = "", 0
-
-    def succeeded(self) -> None:
-        """Note an answered request."""
-        self._repeated = 0
-
-    def rejected(self, failure: SendFailure) -> EndpointError | None:
-        """Note a rejected request; returns the error that stops the stage when the next one would be rejected too."""
-        if of_content(failure):
-            return None
-        setting = setting_at_fault(failure, self._role)
-        reason = re.sub(r"\d+", "0", failure.reason)
-        self._repeated = self._repeated + 1 if reason == self._last else 1
-        self._last = reason
-        stops = setting is not None or self._repeated >= REPEATS
-        return EndpointError(self._explain(failure, setting)) if stops else None
-
-    def _explain(self, failure: SendFailure, setting: str | None) -> str:
-        change = setting or "the settings of the role to what the endpoint accepts"
-        return (
-            f"role {self._name}: {self._address} rejects the requests: {failure.reason}. In params.yaml set "
-            f"{f'roles.{self._name}.{setting}' if setting else change}; every reply so far is kept"
-        )
-
-
 def of_content(failure: SendFailure) -> bool:
     """Whether a rejection concerns the text of one request."""
-    said = f"{failure.code} {failure.reason}".lower()
-    return any(word in said for word in OF_CONTENT)
+    return is_of_one_text(f"{failure.code} {failure.reason}", failure.status)
 
 
 def of_structure(failure: SendFailure) -> bool:
@@ -79,7 +35,7 @@ def setting_at_fault(failure: SendFailure, role: Role) -> str | None:
     """The setting of a role that a rejection names, with the value to try; None where it names none."""
     said = failure.reason.lower()
     if of_structure(failure):
-        return "structured: auto (or json_object, or prompt)"
+        return f"structured: auto (or json_object, or prompt; {by_hand('structured=prompt')})"
     settings = _settings(role)
     if failure.param in settings:
         return settings[failure.param]
@@ -91,11 +47,11 @@ def setting_at_fault(failure: SendFailure, role: Role) -> str | None:
 def _settings(role: Role) -> dict[str, str]:
     """The setting to change for each field of a request's body."""
     other = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}[role.max_tokens_field]
-    limits = f"max_tokens_field: {other} (or a smaller max_tokens)"
+    limits = f"max_tokens_field: {other} (or a smaller max_tokens; {by_hand(f'max_tokens_field={other}')})"
     return {
         "max_tokens": limits,
         "max_completion_tokens": limits,
-        "temperature": "temperature: null (or the value that the model accepts)",
-        "seed": "send_seed: false",
+        "temperature": f"temperature: null (or the value that the model accepts; {by_hand('temperature=null')})",
+        "seed": f"send_seed: false ({by_hand('send_seed=false')})",
         **{name: f"extra_body without {name!r}" for name in role.extra_body},
     }

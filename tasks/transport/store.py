@@ -1,4 +1,4 @@
-"""The response store: every reply that was paid for, kept in one database under the key of its request.
+"""The response store: every reply that was paid for under the key of its request, and the ledgers, in one database.
 
 One thread per process writes; all jobs that wait for it go into one transaction, so that a thousand replies a second
 cost a few dozen commits. Several processes may use the store at once.
@@ -6,7 +6,6 @@ cost a few dozen commits. Several processes may use the store at once.
 
 import asyncio
 import queue
-import socket
 import threading
 import time
 import zlib
@@ -20,26 +19,18 @@ import sqlalchemy as sa
 from pydantic import ConfigDict, Field
 
 from schemas.errors import StoreError
-from tasks.transport.database import (
-    Where,
-    connect,
-    is_postgres,
-    named_errors,
-    processes,
-    responses,
-    transaction,
-    upsert,
-)
-from tasks.transport.processes import Process, is_alive, this_process
+from schemas.params.llm import Budget
+from tasks.transport.database import Where, beat, connect, is_postgres, named_errors, responses, transaction
+from tasks.transport.ledger import add_to_ledger, forfeit_dead, free, reserve
+from tasks.transport.processes import this_process
 
 GROUP = 500
 """Most operations in one transaction."""
 
 HEARTBEAT_S = 20.0
 """Seconds after which a process shows again that it is alive, where several machines use the store."""
-
-SILENT_S = 120.0
-"""Seconds without a sign of life after which a process on another machine counts as gone."""
+WAIT_S = 0.2
+"""Seconds between two looks whether a request of another process is answered, or room under a cap free."""
 
 Operation = Callable[[sa.Connection], Any]
 _Job = tuple[Operation, "Future[Any]"]
@@ -118,6 +109,8 @@ class ResponseStore:
         self._reader = connect(path)
         self._writer = connect(path)
         self._is_shared = is_postgres(path)
+        self._swept = set[str]()  # ledgers in which the reservations of dead processes are booked
+        self._full = asyncio.Lock()
         self._beat = float("-inf")
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write_groups, name="response-store", daemon=True)
@@ -153,6 +146,59 @@ class ResponseStore:
     async def run(self, statement: sa.Executable) -> None:
         """Run one statement, as `do` does."""
         await self.do(lambda connection: connection.execute(statement).close())
+
+    async def reserve(self, key: bytes, budget: Budget, dollars: float, tokens: int) -> bool:
+        """Reserve the most that a request can cost.
+
+        False when another process has the same request under way, or its reply has come in the meantime. Waits while
+        only requests under way keep it from fitting under the cap; raises BudgetError when none is, and the cap is
+        reached.
+        """
+
+        def attempt(connection: sa.Connection) -> str:
+            if budget.ledger not in self._swept:
+                forfeit_dead(connection, budget.ledger)
+            return reserve(connection, key, budget, dollars, tokens)
+
+        if (state := await self.do(attempt)) == "full":
+            async with self._full:  # a single request looks for room, or those that wait would keep others from writing
+                while (state := await self.do(attempt)) == "full":
+                    await asyncio.sleep(WAIT_S)
+        self._swept.add(budget.ledger)  # not before that is on disk
+        return bool(state == "reserved")
+
+    async def release(self, key: bytes) -> None:
+        """Give back the reservation of a request that was not answered."""
+        await self.do(lambda connection: free(connection, key))
+
+    async def keep(self, paid: "Paid", ledger: str | None) -> bool:
+        """Commit a reply, and book it under a ledger's name unless it is free; True once it is on disk.
+
+        False, and nothing is booked, where the store had it already.
+        """
+
+        def write(connection: sa.Connection) -> bool:
+            fresh = paid.insert(connection)
+            if ledger is not None:
+                free(connection, paid.key)
+                if fresh:
+                    add_to_ledger(connection, ledger, paid.dollars, paid.prompt_tokens + paid.completion_tokens)
+            return fresh
+
+        return bool(await self.do(write))
+
+    async def book(self, key: bytes, ledger: str, dollars: float, tokens: int) -> None:
+        """Book a reply that is not kept: a check of identity, a canary, or the reply of another model."""
+
+        def write(connection: sa.Connection) -> None:
+            free(connection, key)
+            add_to_ledger(connection, ledger, dollars, tokens)
+
+        await self.do(write)
+
+    async def delete(self, key: bytes) -> None:
+        """Delete a kept reply."""
+        await self.run(sa.delete(responses).where(responses.c.key == key))
 
     def do_now(self, operation: Operation) -> Any:
         """`do` for callers without an event loop."""
@@ -196,20 +242,3 @@ class ResponseStore:
             return
         for (_, done), result in zip(group, results, strict=True):
             done.set_result(result)
-
-
-def beat(connection: sa.Connection, process: Process) -> None:
-    """Record that a process is alive."""
-    host, pid, born = process
-    now = {"host": host, "pid": pid, "born": born, "seen": time.time()}
-    connection.execute(upsert(processes, seen="excluded.seen"), now)
-
-
-def is_running(connection: sa.Connection, process: Process) -> bool:
-    """Whether a process that uses the store runs: looked up on this machine, by its last sign of life on another."""
-    host, pid, born = process
-    if host == socket.gethostname():
-        return is_alive(pid, born)
-    known = processes.c
-    seen = sa.select(known.seen).where(known.host == host, known.pid == pid, known.born == born)
-    return time.time() - (connection.execute(seen).scalar() or 0.0) < SILENT_S

@@ -15,7 +15,6 @@ EXEMPT = {
     "tasks/transport/epochs.py": "probes of a model's identity; other texts would change recorded identities",
     "tasks/transport/probing.py": "probes of a model's identity; other texts would change recorded identities",
     "tasks/measures/note_qa/patients.py": "habits of a patient, in any domain",
-    "tasks/simulator/writer/shorthand_rules.py": "an example in a docstring, of a symptom of several domains",
     "tasks/measures/doclens/prompts/citations.txt": "the example of a reply to questions on outside dialogues",
 }
 GENERAL = {"pain", "policy", "season", "smoking", "frequency"}
@@ -28,19 +27,16 @@ OWN_WORDS = {
 }
 """Beginnings of words about the symptoms of a domain, in addition to their names."""
 GENERAL_MEDICINE = {
-    "clinical/data/concepts.yaml": "conditions, diagnoses, complaints, signs and drugs of all specialities",
-    "clinical/data/fever.yaml": "a symptom of several domains",
-    "clinical/data/words.yaml": "abbreviations of all specialities",
-    "judge/data/diagnoses.yaml": "findings of all specialities, for outside texts",
-    "judge/data/lexicon.yaml": "synonyms of all specialities, for outside texts",
-    "writer/data/abbreviations.yaml": "abbreviations of all specialities",
+    "reader/data/concepts.yaml": "conditions, diagnoses, complaints, signs and drugs of all specialities",
+    "reader/data/fever.yaml": "a symptom of several domains",
+    "reader/data/words.yaml": "abbreviations and synonyms of all specialities",
+    "writer/data/shorthand.yaml": "abbreviations of all specialities",
     "writer/data/complaints.yaml": "visits for complaints outside the domain",
     "writer/data/fever.yaml": "a symptom of several domains",
 }
 """Word lists of the simulator that hold general medicine."""
 PARTS_OF_THE_BODY = {
     "writer/data/settings.yaml": {"flank", "bladder", "trachea", "windpipe"},
-    "writer/data/telegraphic.yaml": {"flank", "nasal", "cough"},
 }
 """Words of lists of the parts of the body, with sides or statements of their own, and of common verbs."""
 TYPES = ("symptom", "underlying condition", "diagnosis")

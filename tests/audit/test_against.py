@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from schemas.tables.evaluate import VERDICTS
 from tasks.audit.card import card_table
 from tasks.audit.comparisons import against, change_lines
 from tasks.audit.correction import label_half_width
 from tasks.statistics.prediction_powered import powered_share
+from tests.support.card_verdicts import card_verdicts
 
 KINDS = 4
 """Kinds of true claims, and as many of false ones."""
@@ -24,7 +24,7 @@ def card(random: np.random.Generator, sensitivity: float, specificity: float, *,
     table = pd.DataFrame(cases).assign(judge="j", task="claims", factor="", text="t")
     rates = np.where(table["truth"], sensitivity, specificity)
     judged = np.where(random.random(len(table)) < rates, table["truth"], ~table["truth"])
-    return VERDICTS.validate(table.assign(judged=pd.array(judged, dtype="boolean"))[list(VERDICTS.columns)])
+    return card_verdicts(table.assign(judged=judged))
 
 
 def worse(seed: int, before: tuple[float, float], now: tuple[float, float]) -> list[str]:

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,9 +11,9 @@ import pytest
 from scipy.stats import hypergeom
 
 from flows.evaluation.audit import Audit, answers_of, cases_of, make_audit
+from flows.evaluation.cards import other_kind
 from flows.repository.params import load_params
-from schemas.tables.columns import typed
-from schemas.tables.evaluate import CASES, VERDICTS
+from schemas.tables.evaluate import CASES
 from tasks.audit.card import CHANGE_NAMES, card_table, findings, weak_kinds
 from tasks.audit.cases import (
     AGAIN,
@@ -34,6 +35,7 @@ from tasks.audit.comparisons import MET, MISSED, OPEN, requirements, weaker_kind
 from tasks.audit.correction import corrected_rows, label_half_width, label_plans
 from tasks.statistics.metric_rows import mean_row, metric_table
 from tasks.statistics.sign_flips import flip_p, holm
+from tests.support.card_verdicts import card_verdicts
 from tests.support.params import shipped
 from tests.support.scripted import DirectAsk, ScriptedAsk
 
@@ -57,32 +59,32 @@ def cases(texts: dict[str, str]) -> pd.DataFrame:
 
 
 def test_variants_have_the_truth_of_their_case_and_differ_in_one_thing(cases: pd.DataFrame) -> None:
-    own = cases[cases["task"] != FILLER]
-    plain = own[own["factor"] == ""].set_index("case")
+    own = cases[cases["metric"] != FILLER]
+    plain = own[own["condition"] == ""].set_index("unit")
     assert len(plain) == 40 and plain["truth"].mean() == 0.5
     varied = plain.groupby("premise").size().clip(upper=TOGETHER).sum()
     assert varied >= 36
-    for factor, rows in own[own["factor"] != ""].groupby("factor"):
-        both = rows.set_index("case").join(plain, rsuffix="_plain")
+    for factor, rows in own[own["condition"] != ""].groupby("condition"):
+        both = rows.set_index("unit").join(plain, rsuffix="_plain")
         assert both.index.is_unique and len(both) == varied and (both["truth"] == both["truth_plain"]).all()
-        assert (both["claim"] == both["claim_plain"]).all() == (factor not in (CONFIDENT, WORDY, *FAMILY))
+        assert (both["text"] == both["text_plain"]).all() == (factor not in (CONFIDENT, WORDY, *FAMILY))
         same_text = factor in (ALONE, CROWDED, REVERSED, CONFIDENT, WORDY, *FAMILY)
         assert (both["premise"] == both["premise_plain"]).all() == same_text
-    assert set(own["factor"]) == {"", *FACTORS}
-    lengths = own.groupby("factor")["premise"].apply(lambda texts: texts.str.len().mean())
+    assert set(own["condition"]) == {"", *FACTORS}
+    lengths = own.groupby("condition")["premise"].apply(lambda texts: texts.str.len().mean())
     for factor, times in LONGER.items():
         assert lengths[factor] / lengths[""] == pytest.approx(times, rel=0.1)
 
 
 def test_a_patient_with_a_name_is_called_by_it_unless_the_text_names_a_sex(cases: pd.DataFrame) -> None:
     for factor, said in zip(NAMES, ("female", "male"), strict=True):
-        texts = cases.loc[cases["factor"] == factor, "premise"]
+        texts = cases.loc[cases["condition"] == factor, "premise"]
         assert len(texts) and texts.str.fullmatch(rf"Patient: M[rs]+ \w+ \w+, {said}\n\n.*", flags=re.S).all()
         assert not texts.str.contains(r"\b[Tt]he patient\b").any()
     made = cases_of(
         {"a": "He has had a dry cough for three days. No fever was noted."}, load_params(), cases=4, varied=4
     )
-    assert set(made["factor"]) >= set(FAMILY) and not set(made["factor"]) & set(NAMES)
+    assert set(made["condition"]) >= set(FAMILY) and not set(made["condition"]) & set(NAMES)
 
 
 def test_a_kind_that_is_judged_worse_than_the_others_is_named() -> None:
@@ -95,23 +97,23 @@ def test_a_kind_that_is_judged_worse_than_the_others_is_named() -> None:
     assert weak_kinds(card_table(table, seed=1)) == [
         "j: claims: weak is judged rightly in 50.0% (n 40), other kinds with the same answer in 90.0% (n 160)"
     ]
-    failed = table.assign(judged=table["judged"].mask(table["kind"].eq("weak") & table["judged"].eq(True)))
+    failed = table.assign(value=table["value"].mask(table["kind"].eq("weak") & table["value"].eq(1)))
     assert weaker_kinds(failed).set_index("kind").loc["weak", "p"] == 1.0, "failures may all have been right"
     assert weaker_kinds(table[table["kind"] == "weak"]).empty
 
 
 def test_calls_are_as_large_as_their_factor_says(cases: pd.DataFrame) -> None:
-    sizes = cases.groupby(["factor", "call"]).size()
+    sizes = cases.groupby(["condition", "call"]).size()
     assert sizes[ALONE].max() == 1 and sizes[CROWDED].max() == MANY and sizes[""].max() <= 5
-    first, last = (cases[cases["factor"] == factor].groupby("case", sort=False).head(1) for factor in ("", REVERSED))
-    assert first["case"].tolist() != last["case"].tolist()
-    assert set(cases.loc[cases["task"] == FILLER, "factor"]) == {CROWDED}
+    first, last = (cases[cases["condition"] == factor].groupby("unit", sort=False).head(1) for factor in ("", REVERSED))
+    assert first["unit"].tolist() != last["unit"].tolist()
+    assert set(cases.loc[cases["metric"] == FILLER, "condition"]) == {CROWDED}
 
 
 def verdicts(*rows: tuple[str, str, str, bool, bool | None], judge: str = "j") -> pd.DataFrame:
     known = {"judge": judge, "task": "claims", "kind": "k", "text": "t", "place": 0}
     columns = ("case", "factor", "document", "truth", "judged")
-    return VERDICTS.validate(typed([{**known, **dict(zip(columns, row, strict=True))} for row in rows], VERDICTS))
+    return card_verdicts([{**known, **dict(zip(columns, row, strict=True))} for row in rows])
 
 
 def test_rates_count_failures_apart() -> None:
@@ -181,7 +183,7 @@ def test_a_judge_that_prefers_the_first_claim_is_found_though_no_answer_is_lost(
             for call in range(12) for n, place in enumerate(places)
         ]  # fmt: skip
 
-    card = card_table(typed(both("", (0, 1)) + both(REVERSED, (1, 0)), VERDICTS), seed=1)
+    card = card_table(card_verdicts(both("", (0, 1)) + both(REVERSED, (1, 0))), seed=1)
     by = card.set_index(["condition", "metric"])["value"]
     assert by["claims: earlier in the call", "gain_of_yes"] == 1.0
     assert by["claims: claims in reverse", "loss_of_accuracy"] == 1.0, "all were right in the first order"
@@ -200,16 +202,30 @@ def test_scores_are_corrected_by_the_rates_of_the_card() -> None:
         + [{**keys, "metric": "citation_recall", "value": 1.0}, {**keys, "metric": "words", "value": 7.0}]
     )
     metrics = pd.DataFrame([{**keys, "metric": "claim_recall", "unscored": 3}])
-    table, refused = corrected_rows(scores, metrics, verdicts(*rows), seed=1, provenance="card")
+    card = pd.concat([verdicts(*rows), verdicts(*rows).assign(metric="grounding")], ignore_index=True)
+    table, refused = corrected_rows(scores, metrics, card, seed=1, provenance="card")
     by = table.set_index("item")
     assert by.loc["all", "value"] == pytest.approx(0.6) and (by.loc["all", "n"], by.loc["all", "unscored"]) == (20, 3)
     assert by.loc["all", "low"] < 0.6 < by.loc["all", "high"]
     wide = by.loc["all, rates off by 0.1"]
     assert wide["low"] < by.loc["all", "low"] and wide["high"] > by.loc["all", "high"]
     assert refused == ["citation_recall is not corrected: the card has 0 cases with the answer yes and 0 with no"]
+    why = "the sources are dialogues"
+    supported = pd.DataFrame([{**keys, "metric": "claims_supported", "value": 0.9}] * 20)
+    of_dialogues, said = corrected_rows(supported, metrics, card, seed=1, provenance="card", other_sources=why)
+    assert of_dialogues.empty and said == [f"claims_supported is not corrected: {why}"]
+    assert len(corrected_rows(supported, metrics, card, seed=1, provenance="card")[0])
     says_yes = [(name, factor, document, truth, True) for name, factor, document, truth, _ in rows]
     none, why = corrected_rows(scores[:20], metrics, verdicts(*says_yes), seed=1, provenance="card")
     assert none.empty and "sensitivity + specificity is 1.00" in why[0]
+
+
+def test_a_card_of_notes_says_nothing_of_dialogues(tmp_path: Path) -> None:
+    note, dialogue = "The patient coughs. There is no fever.", "Doctor: Any fever?\nPatient: No, I only cough."
+    assert other_kind(tmp_path, [dialogue]) is None, "a card that does not say what its texts are"
+    (tmp_path / "card.json").write_text('{"kind_of_texts": "notes"}')
+    assert other_kind(tmp_path, [note, dialogue]) is None
+    assert other_kind(tmp_path, [dialogue]) == "the card's cases are of notes, and the sources are dialogues"
 
 
 def test_a_corrected_score_has_its_range_over_mixes_of_kinds_which_holds_the_truth_of_texts_of_one_kind() -> None:
@@ -232,7 +248,7 @@ def test_a_corrected_score_has_its_range_over_mixes_of_kinds_which_holds_the_tru
         held.append(((rows["low"] <= 0.8) & (rows["high"] >= 0.8)).tolist())
         assert refused == [] and (table["high"] - table["low"]).max() <= 1
     assert np.mean(held, axis=0).tolist() == [0, 1]
-    blind = card.assign(kind=kinds, judged=card["judged"] & (pd.Series(kinds) != "b"))
+    blind = card.assign(kind=kinds, value=card["value"].where(pd.Series(kinds) != "b", 0.0))
     none, why = corrected_rows(scores, metrics, blind, seed=1, provenance="card")
     assert none.empty and why[0].endswith("its range over mixes of the card's kinds of cases is wider than 1")
 
@@ -242,10 +258,10 @@ def test_answers_have_the_records_truth_and_every_wording_of_a_question_is_one_c
     always = ScriptedAsk(lambda _: "Yes")
     for ask in (DirectAsk("vignette-judge"), always):
         rows = pd.DataFrame(asyncio.run(answers_of(audit, params, ask, ask)))
-        truth, judged = rows["truth"].to_numpy(bool), rows["judged"].to_numpy(bool)
+        truth, judged = rows["truth"].to_numpy(bool), rows["value"].to_numpy(bool)
         usual = rows["kind"] != "free text: two answers"  # which the rules take for the one that they find
         assert (truth == judged)[usual].mean() == (truth[usual].mean() if ask is always else 1.0)
-    assert rows["document"].nunique() == 6 and rows["case"].is_unique
+    assert rows["document"].nunique() == 6 and rows["unit"].is_unique
     parts = rows[rows["kind"] == "free text: right in part"]
     assert len(parts) and not parts["truth"].any()
     refusals = rows[rows["kind"].str.endswith("refusal")]
@@ -281,7 +297,7 @@ def test_requests_do_not_name_the_case_its_document_or_the_change(small: Audit) 
     ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
     cases = pd.DataFrame(asyncio.run(answers_of(small, load_params(), ask, ask)))
     said = "\n".join({message.content for call in ask.calls for message in call.messages})
-    names = {*cases["id"], *cases["case"], *cases["call"], *FACTORS} | {call.key for call in ask.calls}
+    names = {*cases["id"], *cases["unit"], *cases["call"], *FACTORS} | {call.key for call in ask.calls}
     assert len(ask.calls) > 100 and not [name for name in names if re.search(rf"\b{re.escape(name)}(?!\w)", said)]
 
 
@@ -292,4 +308,4 @@ def test_the_calls_of_a_card_keep_the_limit_of_claims(limit: int, small: Audit) 
     audit = replace(small, tasks=["claims", "grounding"])
     rows = asyncio.run(answers_of(audit, params, ask, ask))
     held = [len(re.findall(r"^\d+\. ", call.messages[-1].content.split("<claims>")[1], re.M)) for call in ask.calls]
-    assert max(held) == limit and all(row["judged"] is not None for row in rows)
+    assert max(held) == limit and all(row["value"] is not None for row in rows)

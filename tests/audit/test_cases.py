@@ -17,7 +17,7 @@ CEILING = 0.75
 def plain() -> pd.DataFrame:
     """The claims of a card, without their variants."""
     cases = make_audit(None, load_params().model_copy(update={"seed": SEED}), cases=CASES, tasks=["claims"]).cases
-    return cases[(cases["factor"] == "") & (cases["task"] == "claims")]
+    return cases[(cases["condition"] == "") & (cases["metric"] == "claims")]
 
 
 def _words(text: str) -> set[str]:
@@ -30,7 +30,7 @@ def _balanced(truth: np.ndarray, judged: np.ndarray) -> float:
 
 def test_a_judge_that_looks_claims_up_in_the_text_is_found_out(plain: pd.DataFrame) -> None:
     truth = plain["truth"].to_numpy(bool)
-    pairs = list(zip(plain["claim"], plain["premise"], strict=True))
+    pairs = list(zip(plain["text"], plain["premise"], strict=True))
     substring = np.array([claim.lower().rstrip(".") in " ".join(text.lower().split()) for claim, text in pairs])
     shares = np.array([len(_words(claim) & _words(text)) / len(_words(claim)) for claim, text in pairs])
     assert 0.5 < _balanced(truth, substring) <= CEILING

@@ -5,20 +5,20 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
-from schemas.tables.columns import typed
-from schemas.tables.evaluate import VERDICTS
-from tasks.audit.card import board, card_table, findings, not_found, rates
+from tasks.audit.card import card_table, findings, not_found, rates
 from tasks.audit.cases import CONFIDENT, HIDDEN
 from tasks.audit.comparisons import ANSWERED, KIND_LEVEL, against, change_lines, fewest_texts
-from tasks.statistics.paired_verdicts import agreement_rows, compared
+from tasks.measures.agreement import agreement
+from tasks.statistics.paired_verdicts import compared
 from tasks.statistics.sign_flips import flip_p
+from tests.support.card_verdicts import card_verdicts
 
 
 def verdicts(judged: list[bool | None], judge: str = "j", factor: str = "", kind: str = "k") -> pd.DataFrame:
     """Verdicts on cases of one text each, whose answer is yes."""
     known = {"judge": judge, "task": "claims", "kind": kind, "text": "t", "place": 0, "factor": factor, "truth": True}
     rows = [{**known, "case": f"{kind}{n}", "document": f"d{n}", "judged": one} for n, one in enumerate(judged)]
-    return VERDICTS.validate(typed(rows, VERDICTS))
+    return card_verdicts(rows)
 
 
 RATE = "sensitivity"
@@ -42,7 +42,7 @@ def test_a_card_is_compared_with_an_earlier_one_by_kind() -> None:
     said = "not worse than the earlier card beyond chance: 1 rates and 3 further figures compared"
     assert change_lines(same) == ([], [said]), "sensitivity; the share with a verdict, and two kinds"
     with pytest.raises(ValueError, match="no case in common"):
-        against(now, before.assign(case="other" + before["case"]))
+        against(now, before.assign(unit="other" + before["unit"]))
 
 
 def test_too_few_common_cases_for_any_change_to_be_told_are_no_success() -> None:
@@ -57,7 +57,7 @@ def test_too_few_common_cases_for_any_change_to_be_told_are_no_success() -> None
     said = ["not worse than the earlier card beyond chance: 1 rates and 2 further figures compared"]
     said.append("cannot be told: 1 figure, as the cards share too few texts")
     assert change_lines(table) == ([], said)
-    other = pd.concat([both, verdicts([True] * 3).assign(task="answers")])
+    other = pd.concat([both, verdicts([True] * 3).assign(metric="answers")])
     assert "cannot be told: 4 figures (answers as a whole)," in change_lines(against(other, other))[1][-1]
     with pytest.raises(ValueError, match=r"3 of 3 cases, .* of 1 rates .* takes 6"):
         against(pd.concat([few.assign(judge=name) for name in "ab"]), pd.concat([few.assign(judge=n) for n in "ab"]))
@@ -91,7 +91,11 @@ def test_p_values_of_independent_cases_are_those_of_mcnemars_exact_test() -> Non
 def test_a_rate_without_an_interval_says_why() -> None:
     one_text = verdicts([True, False, True]).assign(document="d")
     no = verdicts([False] * 4).assign(truth=False)
-    of_each = rates(card_table(pd.concat([verdicts([True] * 9), no], ignore_index=True).assign(case=range(13)), seed=1))
+    of_each = rates(
+        card_table(
+            pd.concat([verdicts([True] * 9), no], ignore_index=True).assign(unit=[str(n) for n in range(13)]), seed=1
+        )
+    )
     assert [line[-7:] for line in of_each] == ["texts 9", "texts 4"], "of the cases of each rate"
     sensitivity, specificity = rates(card_table(one_text, seed=1))
     assert "0.667 (no interval: the cases are of one text), n 3, unscored 0" in sensitivity
@@ -131,7 +135,7 @@ def test_failed_verdicts_count_at_their_worst_and_are_named() -> None:
 def test_a_failing_judge_is_compared_with_another_at_its_worst() -> None:
     steady = verdicts([n % 10 != 0 for n in range(60)], "steady")
     silent = verdicts([None if n % 10 == 0 else True for n in range(60)], "silent")
-    rows = pd.DataFrame(agreement_rows([board(pd.concat([steady, silent]))]))
+    rows = pd.DataFrame(agreement(pd.concat([steady, silent]), ["silent", "steady"]))
     difference = rows[rows["metric"] == "accuracy_difference"].iloc[0]
     assert difference["unscored"] == 6 and difference["low"] <= 0 and difference["high"] >= 0.1
 

@@ -28,6 +28,7 @@ from tasks.audit.card import (
 from tasks.audit.cases import AGAIN, CONFIDENT, CROWDED, FAMILY, FILLER, HIDDEN, LONGER, NAMES, WORDY
 from tasks.audit.comparisons import KIND_LEVEL
 from tasks.audit.errors import VERSION
+from tasks.measures.measure import verdict_table
 from tasks.statistics.metric_rows import metric_row, metric_table
 from tasks.statistics.sign_flips import LEVEL
 
@@ -60,21 +61,21 @@ Defect = Callable[[Asked], np.ndarray]
 def asked() -> Asked:
     """All that a judge is asked on a card of default size: claims, variants, further takes, and pairs of versions."""
     cases = make_audit(None, load_params().model_copy(update={"seed": 1}), cases=CLAIMS, tasks=["claims"]).cases
-    cases = cases.assign(place=cases.groupby("call", sort=False).cumcount(), text=cases["claim"])
-    cases = cases[cases["task"] != FILLER]
-    varied = cases[(cases["factor"] == "") & cases["case"].isin(cases.loc[cases["factor"] != "", "case"])]
-    again = [varied.assign(factor=f"{AGAIN}, take {take}") for take in range(2, TAKES + 1)]
-    both = {"task": VERSION, "kind": "diagnosis", "factor": ""}
+    cases = cases.assign(item=cases.groupby("call", sort=False).cumcount())
+    cases = cases[cases["metric"] != FILLER]
+    plain = cases["condition"] == ""
+    varied = cases[plain & cases["unit"].isin(cases.loc[~plain, "unit"])]
+    again = [varied.assign(condition=f"{AGAIN}, take {take}") for take in range(2, TAKES + 1)]
+    both = {"metric": VERSION, "kind": "diagnosis", "condition": "", "item": 0, "text": "", "system": "planted"}
     versions = [
-        {**both, "case": f"v{text}{first}", "document": f"v{text}", "truth": first}
+        {**both, "unit": f"v{text}{first}", "document": f"v{text}", "truth": float(first)}
         for text in range(TEXTS)
         for first in (True, False)
     ]
-    rows = pd.concat([cases, *again, pd.DataFrame(versions).assign(place=0, text="")], ignore_index=True)
-    columns = ["judge", "case", "task", "kind", "factor", "document", "text", "place", "truth"]
-    rows = rows.assign(judge="j")[columns]
-    arrays = [rows[name].to_numpy() for name in ("factor", "kind", "place", "task")]
-    return Asked(rows, pd.factorize(rows["case"])[0], *arrays, rows["truth"].to_numpy(dtype=bool))
+    rows = pd.concat([cases, *again, pd.DataFrame(versions)], ignore_index=True)
+    arrays = [rows[name].to_numpy() for name in ("condition", "kind", "item", "metric")]
+    rows = verdict_table(rows.assign(item=rows["item"].astype(str), value=0.0).to_dict("records"), judge="j")
+    return Asked(rows, pd.factorize(rows["unit"])[0], *arrays, rows["truth"].to_numpy(dtype=bool))
 
 
 def verdicts(seed: int, defect: Defect | None = None, *, anew: bool = False) -> pd.DataFrame:
@@ -87,7 +88,7 @@ def verdicts(seed: int, defect: Defect | None = None, *, anew: bool = False) -> 
     pull = np.zeros(len(usual)) if defect is None else defect(one)
     hit = random.random(len(usual)) < np.abs(pull)
     judged = np.where(hit, np.where(pull > 0, True, ~usual), usual)
-    return one.rows.assign(judged=pd.array(judged, dtype="boolean"))
+    return one.rows.assign(value=judged.astype(float))
 
 
 def _only(factor: str, pull: float, one: Asked) -> np.ndarray:
@@ -117,9 +118,9 @@ SAID = {EARLIER: "stands earlier", FIRST: "shown first", AGAIN: "asked again"}
 def lines_of(table: pd.DataFrame) -> list[str]:
     """The findings of a card, made of those of its rows from which they follow."""
     about: dict[str, str] = {"system": "j", "provenance": "judge: j"}
-    cases = table[table["factor"] == ""]
+    cases = table[table["condition"] == ""]
     rows = [*repeatability_rows(table, **about), *invariance_rows(table, **about), *kind_rows(cases, **about)]
-    right = cases["judged"].eq(cases["truth"]).groupby([cases["task"], cases["kind"]])
+    right = cases["value"].eq(cases["truth"]).groupby([cases["metric"], cases["kind"]])
     for (task, kind), own in right:
         rows.append(metric_row("judged_rightly", float(own.mean()), n=len(own), condition=task, item=kind, **about))
     card = metric_table(rows, stage="audit")

@@ -13,8 +13,7 @@ from flows.commands.parser import run
 from flows.evaluation.audit import MEDEC, NO_RULE, audit_cost, make_audit
 from flows.repository.params import load_params
 from schemas.errors import MissingSourceError, SourceError
-from schemas.tables.columns import typed
-from schemas.tables.evaluate import VERDICTS
+from schemas.tables.verdicts import VERDICTS
 from tasks.audit.card import FIRST, card_table, findings, rank_rows, unanswered
 from tasks.audit.errors import (
     FIELDS,
@@ -28,6 +27,7 @@ from tasks.audit.errors import (
     judge_errors,
 )
 from tasks.llm.calls import Call, Reply
+from tasks.measures.measure import verdict_table
 from tests.support.params import shipped
 from tests.support.scripted import ScriptedAsk
 
@@ -60,7 +60,7 @@ def rows_of(script, size: int = 12) -> pd.DataFrame:
 
 
 def card_of(rows: pd.DataFrame, judge: str = "j") -> pd.DataFrame:
-    return card_table(VERDICTS.validate(typed(rows.assign(judge=judge).to_dict("records"), VERDICTS)), seed=1)
+    return card_table(VERDICTS.validate(verdict_table(rows.to_dict("records"), judge=judge)), seed=1)
 
 
 def test_a_text_has_its_wrong_sentence_and_the_correction() -> None:

@@ -9,13 +9,12 @@ import pytest
 from flows.commands.audit import _require_answers
 from flows.commands.parser import run
 from schemas.errors import UnscoredError
-from schemas.tables.columns import typed
-from schemas.tables.evaluate import VERDICTS
 from tasks.audit.card import card_table, verdict_lines, weaknesses
 from tasks.audit.practice import Practice
 from tasks.llm.calls import Call, Message
 from tasks.llm.costs import CountedAsk, Used
 from tasks.reporting.evaluation_text import DRY_RUN, RULES
+from tests.support.card_verdicts import card_verdicts
 from tests.support.scripted import ScriptedAsk
 
 
@@ -26,7 +25,7 @@ def verdicts(judged: dict[bool, list[bool | None]], judge: str = "j") -> pd.Data
         for truth, given in judged.items()
         for n, one in enumerate(given)
     ]
-    return VERDICTS.validate(typed(rows, VERDICTS))
+    return card_verdicts(rows)
 
 
 YES_SAYER = {True: [True] * 48 + [None] * 2, False: [True] * 50}
@@ -39,8 +38,8 @@ def test_a_judge_that_says_yes_to_everything_rejects_no_false_claim() -> None:
 
 def test_a_card_of_rules_is_a_dry_run_of_which_no_weakness_is_told() -> None:
     halves = {True: [True] * 40, False: [False] * 40}
-    weak = verdicts(halves), verdicts({True: [False] * 40, False: [True] * 40}).assign(kind="weak", case="w")
-    weak[1]["case"] += weak[1].index.astype(str)
+    weak = verdicts(halves), verdicts({True: [False] * 40, False: [True] * 40}).assign(kind="weak", unit="w")
+    weak[1]["unit"] += weak[1].index.astype(str)
     table = pd.concat(weak, ignore_index=True)
     assert weaknesses(card_table(table, seed=1))
     rules = card_table(table.assign(judge=f"x, {RULES}"), seed=1)
@@ -63,7 +62,7 @@ def test_replies_that_fail_are_told_with_their_reasons() -> None:
     _require_answers(some.assign(judge=f"x, {RULES}"), {}, 0.0)
     _require_answers(some, {}, 0.05)  # verdicts from elsewhere may have gaps
     with pytest.raises(UnscoredError, match="j: 100 of 100 cases have no verdict"):
-        _require_answers(some.assign(judged=pd.array([None] * 100, dtype="boolean")), {}, 0.05)
+        _require_answers(some.assign(value=float("nan")), {}, 0.05)
 
 
 def test_an_audit_of_the_simulator_is_headed_as_a_dry_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

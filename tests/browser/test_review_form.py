@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 
-from tasks.people.rating_form import RatingForm
+from tasks.people.rating_form import FOLLOWED, RatingForm, ratings_of
+from tests.people.test_omission_form import FORM as FACTS
+from tests.people.test_omission_form import JUDGED
+from tests.people.test_question_form import FORM as QUESTIONS
 from tests.support.browser import needs_chromium, opened, reload_kept
 from tests.support.review import REVIEW, RUBRIC, drawn
+from tests.support.span_review import FORM as SPANS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -58,7 +62,8 @@ def test_a_form_filled_in_by_keyboard_survives_a_reload_and_gives_the_scores_com
             page.click("#download")
         returned = Path(download.value.path()).read_text(encoding="utf-8")
         assert download.value.suggested_filename.startswith("vignette-review_")
-    ratings, penalties = RatingForm(notes, REVIEW.raters).ratings({"rater_1.json": returned})
+    verdicts = RatingForm(notes, REVIEW.raters).verdicts({"rater_1.json": returned})
+    ratings, denied = ratings_of(verdicts), verdicts[(verdicts["metric"] == FOLLOWED) & (verdicts["value"] == 0)]
     scores = {(row.record, row.aspect): row.rating for row in ratings.itertuples()}
     assert {r: scores[r, "consistency"] for r in (4, 9, 12)} == {4: 3, 9: 5, 12: 1}  # two, zero and four penalties
     others = [
@@ -73,7 +78,7 @@ def test_a_form_filled_in_by_keyboard_survives_a_reload_and_gives_the_scores_com
         9: [5, 5, 5, 5, 5],
         12: [4, 3, 5, 4, 5],
     }
-    assert set(zip(penalties["record"], penalties["part"], penalties["item"], strict=True)) == {
+    assert {(int(one.document), *one.unit.split("/")) for one in denied.itertuples()} == {
         (4, "1A", "cough"),
         (4, "1B", "pain"),
         (12, "2A", "dyspnea"),
@@ -117,3 +122,41 @@ def test_markup_and_script_in_a_note_are_shown_and_never_run(browser: Browser, t
         assert "<script>window.ran='script'</script>" in shown
         assert "<b>bold</b>" in shown and "{{ 7 * 7 }}" in shown
         assert page.locator("#texts img, #texts svg, #texts iframe, #texts script, #texts b").count() == 0
+
+
+def returned(page) -> str:
+    """The file of a finished form."""
+    page.click("#finish")
+    with page.expect_download() as download:
+        page.click("#download")
+    return Path(download.value.path()).read_text(encoding="utf-8")
+
+
+def test_each_other_form_is_filled_in_by_keyboard_and_its_file_is_read(browser: Browser, tmp_path):
+    with opened(browser, tmp_path / "facts.html", FACTS.filled(JUDGED, {"7": "He has a fever."}, "r")) as page:
+        for _ in range(len(FACTS.shown)):
+            page.keyboard.press("y")
+            page.keyboard.press("2")
+            page.fill("#supports", "1")
+            page.fill("#refutes", "0")
+            page.keyboard.press("Enter")
+        page.get_by_text("Close").click()
+        given = FACTS.validations({"r.json": returned(page)})
+    assert (given[["included", "category", "supports", "refutes"]] == ["yes", "important", 1, 0]).all(axis=None)
+    about = {"version": "normal", "position": 1, "date": "2150-01-01", "note": "Cough."}
+    notes = pd.DataFrame([{"patient": patient, **about} for patient in QUESTIONS.questions["patient"].unique()])
+    with opened(browser, tmp_path / "questions.html", QUESTIONS.filled(notes, "r")) as page:
+        for key in ("r", "k", "k"):
+            page.keyboard.press(key)
+            page.keyboard.press("Enter")
+        page.get_by_text("Close").click()
+        reviews = QUESTIONS.reviews({"r.json": returned(page)})
+    assert sorted(one.decision for one in reviews.values()) == ["keep", "keep", "remove"]
+    with opened(browser, tmp_path / "spans.html", SPANS.filled({}, "clinician")) as page:
+        for at in range(len(SPANS.records)):
+            if at == 0:
+                page.keyboard.press("a")
+            page.keyboard.press("Enter")
+        page.get_by_text("Close").click()
+        counts = SPANS.counts({"r.json": returned(page)})
+    assert counts["incorrect"].sum() == 1 and len(counts) == len(SPANS.records) * len(SPANS.symptoms)

@@ -18,7 +18,7 @@ from tests.support.repository import write_files
 
 pytestmark = pytest.mark.soak
 
-SHIPPED = ("params.yaml", "CITATION.cff", "reports/published/tables/human_agreement.csv")
+SHIPPED = ("params.yaml", "CITATION.cff")
 PACKAGED = ("flows", "tasks", "schemas", *SHIPPED, "pyproject.toml", "README.md", "vignette.py", "LICENSE")
 ROWS = [
     {"id": f"d{n}", "source": "Dry cough for a week. No fever.", "reference": "Dry cough. No fever.",

@@ -78,7 +78,6 @@ REPLIES: dict[str, dict] = {
     },
     "Differential": {"diagnoses": [{"diagnosis": "Common cold", "explanation": "cough", "likelihood": "probable"}]},
     "Importances": {"facts": [{"fact": fact, "category": "important"} for fact in ("F0", "F1")]},
-    "NeededFacts": {"facts": [{"fact": fact, "category": "important"} for fact in ("F0", "F1")]},
     "EvidenceClusters": {"clusters": [{"diagnosis": "common cold", "facts": ["F0", "F1"]}]},
     "Mechanisms": {"groups": [{"kind": "symptom", "mechanism": "airway inflammation", "facts": ["F0", "F1"]}]},
     "Omissions": {"facts": [{"fact": fact, "included": "yes"} for fact in ("F0", "F1")]},

@@ -44,9 +44,9 @@ def test_verdicts_and_failures_are_kept_apart() -> None:
         ("consistency", "symptom_dropped", "Mention pain.", "All well.", None),
     )
     verdicts, unscored = asyncio.run(check_cases(planted, ScriptedAsk(said)))
-    assert verdicts["flagged"].astype("object").tolist()[:2] == [False, True]
-    assert verdicts["flagged"].isna().tolist() == [False, False, True]
-    assert verdicts["explanation"].tolist()[1] == "no cough"
+    assert verdicts["value"].tolist()[:2] == [0, 1] and verdicts["truth"].tolist() == [0, 1, 1]
+    assert verdicts["value"].isna().tolist() == [False, False, True]
+    assert verdicts["reason"].tolist()[1] == "no cough"
     assert [(row["record"], row["step"], row["reason"]) for row in unscored] == [("2", "consistency", "no answer")]
 
 

@@ -1,5 +1,6 @@
 """Human labels of some of a judge's verdicts calibrate the judge."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +18,13 @@ def labelled(items: int, labels: int, seed: int = 1) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     truth = random.random(items) < 0.6
     judged = np.where(truth, random.random(items) < 0.9, random.random(items) < 0.2)
-    known = pd.array(truth, dtype="boolean")
-    known[labels:] = pd.NA
-    item = [str(at) for at in range(items)]
-    return pd.DataFrame({"item": item, "judged": pd.array(judged, dtype="boolean"), "label": known, "cluster": item})
+    return parse_labels("sheet", sheet(judged, [int(one) if at < labels else "" for at, one in enumerate(truth)]))
+
+
+def sheet(judged: Sequence[bool], labels: Sequence[object]) -> str:
+    """A sheet of labels in CSV."""
+    rows = [f"{at},{int(one)},{label}" for at, (one, label) in enumerate(zip(judged, labels, strict=True))]
+    return "\n".join(["item,judged,label", *rows])
 
 
 def test_both_estimates_contain_the_true_share_and_use_the_verdicts() -> None:
@@ -35,8 +39,8 @@ def test_the_csv_may_leave_labels_out(tmp_path: Path) -> None:
     file = tmp_path / "labels.csv"
     file.write_text("item,judged,label\na,1,yes\nb,0,\n")
     found = read_labels(file)
-    assert found["label"].tolist() == [True, pd.NA]
-    assert found["cluster"].tolist() == ["a", "b"]
+    assert found["truth"].fillna(-1).tolist() == [1, -1]
+    assert found["document"].tolist() == ["a", "b"]
 
 
 def test_takes_of_an_item_are_one_cluster_and_their_intervals_hold_the_truth() -> None:
@@ -50,7 +54,7 @@ def test_takes_of_an_item_are_one_cluster_and_their_intervals_hold_the_truth() -
             parse_labels("sheet", "\n".join(["item,take,judged,label", *given]))
             for given in (rows, [row.replace(",", "/", 1).replace(",", ",0,", 1) for row in rows])
         )
-        ends = [mean_interval(table["label"].astype(float), clusters=table["cluster"]) for table in (one, apart)]
+        ends = [mean_interval(table["truth"], clusters=table["document"]) for table in (one, apart)]
         held.append([low <= 0.692 <= high for _, low, high in ends])
     of_takes, of_items = np.mean(held, axis=0)
     assert of_takes >= 0.9 and of_items < 0.85
@@ -62,13 +66,13 @@ def test_labels_that_pandas_saved_are_read_back(tmp_path: Path) -> None:
     saved.to_csv(file, index=False)
     assert "a,1.0,1.0\nb,0.0,\n" in file.read_text()
     found = read_labels(file)
-    assert found["judged"].tolist() == [True, False, True]
-    assert found["label"].tolist() == [True, pd.NA, False]
+    assert found["value"].tolist() == [1, 0, 1]
+    assert found["truth"].fillna(-1).tolist() == [1, -1, 0]
 
 
 def test_the_command_prints_the_judge_of_a_labelled_sheet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, out = tmp_path / "mine.csv", tmp_path / "rows.csv"
-    labelled(200, 100).to_csv(file, index=False)
+    file.write_text(sheet([at % 3 > 0 for at in range(200)], [at % 2 if at < 100 else "" for at in range(200)]))
     assert run(["agreement", str(file), "--out", str(out)]) == 0
     assert "powered_share" in capsys.readouterr().out
     found = pd.read_csv(out)
@@ -97,11 +101,11 @@ def test_a_wrong_csv_is_refused_by_name(tmp_path: Path, text: str, message: str)
 
 
 def test_labels_of_one_note_are_drawn_together() -> None:
-    items = [{"item": f"{note}/{at}", "judged": True, "label": note % 2 == 0} for note in range(10) for at in range(20)]
-    labels = pd.DataFrame(items).astype({"judged": "boolean", "label": "boolean"})
+    rows = [f"{note}/{at},1,{int(note % 2 == 0)},{note}" for note in range(10) for at in range(20)]
+    labels = parse_labels("sheet", "\n".join(["item,judged,label,cluster", *rows]))
     width = {}
-    for name, cluster in (("note", labels["item"].str.split("/").str[0]), ("item", labels["item"])):
-        rows = label_rows(labels.assign(cluster=cluster), system="s", seed=1, provenance="p").set_index("metric")
-        assert rows.loc["labelled_share", "value"] == 0.5
-        width[name] = rows.loc["labelled_share", "high"] - rows.loc["labelled_share", "low"]
+    for name, document in (("note", labels["document"]), ("item", labels["unit"])):
+        found = label_rows(labels.assign(document=document), system="s", seed=1, provenance="p").set_index("metric")
+        assert found.loc["labelled_share", "value"] == 0.5
+        width[name] = found.loc["labelled_share", "high"] - found.loc["labelled_share", "low"]
     assert width["note"] > 3 * width["item"]

@@ -7,10 +7,8 @@ import pytest
 
 from schemas.params.llm import Price
 from schemas.tables.metrics import METRICS
-from tasks.judges.judges_compared import (
-    judge_rows,
-    usage_row,
-)
+from tasks.judges.judges_compared import judge_rows, usage_row
+from tasks.judges.judging import case_verdict, planted_table
 from tasks.llm.costs import CountedAsk
 from tasks.measures.doclens.evaluators import ClaimVerdicts, InstructionEvaluator, Question
 from tests.support.scripted import ScriptedAsk
@@ -18,15 +16,11 @@ from tests.support.scripted import ScriptedAsk
 
 def cases(judge: str, judged: list[bool | None]) -> pd.DataFrame:
     kinds = ["own sentence"] * 2 + ["number changed"] * 2 + ["another person"] * 2
-    return pd.DataFrame(
-        {
-            "document": [str(at) for at in range(6)],
-            "kind": kinds,
-            "truth": [True] * 2 + [False] * 4,
-            "judged": pd.array(judged, dtype="boolean"),
-            "provenance": judge,
-        }
-    )
+    rows = [
+        case_verdict(str(at), "entailment", kind, "t", kind == "own sentence", one)
+        for at, (kind, one) in enumerate(zip(kinds, judged, strict=True))
+    ]
+    return planted_table(rows, judge)
 
 
 @pytest.fixture

@@ -11,10 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from schemas.tables.evaluation import PLANTED
 from schemas.tables.metrics import METRICS
+from schemas.tables.verdicts import VERDICTS
 from tasks.domains.rules import rules_of
+from tasks.judges.edits import graded_pairs
 from tasks.judges.judging import (
+    case_verdict,
     judge_listing,
     judge_planted,
     judge_planted_citations,
@@ -34,9 +36,8 @@ from tasks.judges.planted import (
     plant_omissions,
     without,
 )
-from tasks.judges.rates import corrected_rows, rate_rows, verdict_rows
+from tasks.judges.rates import corrected_rows, rates, record_of
 from tasks.judges.simulated_notes import gold_tables, write_gold
-from tasks.judges.subtle import graded_pairs
 from tasks.judges.written_cases import plant_compacted, plant_written
 from tasks.measures.doclens.evaluators import InstructionEvaluator, SimulatorEvaluator
 from tasks.measures.measure import scores_and_ceilings
@@ -88,6 +89,7 @@ def planted_and_flawed(notes: dict[str, str]) -> tuple[list[PlantedClaim], list[
 RULES = rules_of("respiratory")
 SYMPTOMS = RULES.symptom_labels
 NONE = pd.Series(dtype="int64")
+WRITTEN, DROPPED = "asked for and written", "dropped by the writer"
 COMPACTED = ("left out by the writer", "kept by the writer")
 NOTES = {
     "1": "**History**\nThe patient has had a dry cough for 3 weeks. She denies wheezing at night.\n"
@@ -163,8 +165,8 @@ def test_judge_is_put_through_every_step_and_scored() -> None:
         judge_planted(DirectAsk(), SimulatorEvaluator(), plant(NOTES, SYMPTOMS, removed=1, seed=1))
     )
     assert unscored == []
-    PLANTED.validate(planted)
-    assert set(planted["step"]) == {
+    VERDICTS.validate(planted)
+    assert set(planted["metric"]) == {
         "entailment",
         "omissions",
         "citation recall",
@@ -172,7 +174,7 @@ def test_judge_is_put_through_every_step_and_scored() -> None:
         "facts",
         "subclaims",
     }
-    rows = METRICS.validate(rate_rows(planted, seed=1, provenance="rules"))
+    rows = METRICS.validate(rates(planted, seed=1, provenance="rules", clusters=record_of))
     entailment = rows[(rows["condition"] == "entailment") & (rows["item"] == "all")].set_index("metric")["value"]
     assert entailment["sensitivity"] >= 0.9
     assert entailment["specificity"] >= 0.7  # graded changes are hard
@@ -182,7 +184,7 @@ def test_a_failed_citation_names_the_whole_document() -> None:
     cases = plant_citations({"Müller/2": next(iter(NOTES.values()))}, seed=1)
     ask = ScriptedAsk(lambda call: ValueError("refused"))
     rows, unscored = asyncio.run(judge_planted_citations(InstructionEvaluator(ask), cases))
-    assert rows and {row["record"] for row in unscored} == {"Müller/2"} == {row[2] for row in rows}
+    assert rows and {row["record"] for row in unscored} == {"Müller/2"} == {row["document"] for row in rows}
 
 
 @cache
@@ -251,7 +253,7 @@ def test_judge_is_measured_on_the_errors_planted_by_the_writer() -> None:
     cases = Cases(claims=[*asked(), *compacted()[0]], left_out=compacted()[1])
     planted, unscored = asyncio.run(judge_planted(DirectAsk(), SimulatorEvaluator(), cases))
     assert unscored == []
-    rows = rate_rows(PLANTED.validate(planted), seed=1, provenance="rules")
+    rows = rates(VERDICTS.validate(planted), seed=1, provenance="rules", clusters=record_of)
     rightly = rows[rows["metric"] == "judged_rightly"].set_index(["condition", "item"])["value"]
     assert rightly["entailment", "dropped by the writer"] >= 0.7
     assert rightly["omissions", "left out by the writer"] >= 0.6
@@ -262,12 +264,9 @@ def test_corrected_omissions_agree_with_what_the_writer_left_out() -> None:
     notes = first_notes(prompts())
     target = plant_compacted(notes, prompts(), rounds=1, seed=1)[1]  # other compactions than the planted
     judged, _ = asyncio.run(judge_planted_omissions(DirectAsk(), target, COMPACTED))
-    shares = pd.DataFrame(judged, columns=["step", "kind", "document", "text", "truth", "judged"]).astype(
-        {"judged": float, "truth": float}
-    )
-    by_text = shares.groupby("document")[["judged", "truth"]].mean()
+    by_text = planted_table(judged, "rules").groupby("document")[["value", "truth"]].mean()
     keys = {"system": "compact notes", "condition": "judge", "item": "all", "metric": "omission_share", "ceiling": 1.0}
-    scores = by_text.reset_index().rename(columns={"judged": "value"}).assign(**keys)
+    scores = by_text.reset_index().assign(**keys)
     planted = plant_compacted(notes, prompts(), rounds=1, seed=7)[1]
     cases, _ = asyncio.run(judge_planted_omissions(DirectAsk(), planted, COMPACTED))
     found = of_all(corrected_rows(scores, planted_table(cases, "rules"), NONE, seed=1, provenance="p"))
@@ -281,7 +280,7 @@ def test_a_fact_that_the_judge_skips_is_neither_kept_nor_left_out() -> None:
     verdicts = Omissions(facts=[IncludedFact(fact=name, included="no") for name in ("F1", "F2")])
     skipping = ScriptedAsk(lambda _: verdicts)
     rows, unscored = asyncio.run(judge_planted_omissions(skipping, planted))
-    assert [row[-1] for row in rows] == [None, True, True]
+    assert [row["value"] for row in rows] == [None, 1, 1]
     (row,) = unscored
     assert (row["step"], row["reason"]) == ("planted omissions", "1 of 3 facts without a verdict")
 
@@ -289,7 +288,7 @@ def test_a_fact_that_the_judge_skips_is_neither_kept_nor_left_out() -> None:
 def test_failed_lists_are_unscored_not_empty() -> None:
     refusing = ScriptedAsk(lambda _: ValueError("refused"))
     rows, unscored = asyncio.run(judge_listing(refusing, plant_omissions(NOTES, removed=1, seed=1)))
-    assert {row[-1] for row in rows} == {None}
+    assert {row["value"] for row in rows} == {None}
     assert {row["step"] for row in unscored} == {"planted subclaims", "planted facts"}
 
 
@@ -298,10 +297,10 @@ def of_all(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["item"] == "all"].set_index("metric")
 
 
-def claims_of_prompts(sensitivity: int, kind: str = "asked for and written") -> pd.DataFrame:
+def claims_of_prompts(sensitivity: int, kind: str = WRITTEN) -> pd.DataFrame:
     """50 true claims, of which ``sensitivity`` are found, and 50 dropped ones with 10 false alarms."""
-    true = [("entailment", kind, f"{i}-0", "t", True, i < sensitivity) for i in range(50)]
-    false = [("entailment", "dropped by the writer", f"{i}-1", "t", False, i < 10) for i in range(50)]
+    true = [case_verdict(f"{i}-0", "entailment", kind, "t", True, i < sensitivity) for i in range(50)]
+    false = [case_verdict(f"{i}-1", "entailment", DROPPED, "t", False, i < 10) for i in range(50)]
     return planted_table([*true, *false], "rules")
 
 
@@ -310,7 +309,9 @@ def prompt_recalls(value: float) -> pd.DataFrame:
     return pd.DataFrame([{"document": str(i), **keys, "value": value, "ceiling": 1.0} for i in range(20)])
 
 
-COPIES = planted_table([("entailment", "own sentence", str(i), "t", True, True) for i in range(500)], "rules")
+COPIES = planted_table(
+    [case_verdict(str(i), "entailment", "own sentence", "t", True, True) for i in range(500)], "rules"
+)
 
 
 @each(
@@ -361,8 +362,8 @@ def test_omission_scores_have_their_maximum_as_ceiling() -> None:
 def test_errors_on_claims_of_one_record_say_less_than_errors_on_as_many_records() -> None:
     def width(documents: list[str]) -> float:
         """Of the corrected value's interval, where the last ten of fifty true claims were not found."""
-        true = [("entailment", "asked for and written", one, "t", True, at < 40) for at, one in enumerate(documents)]
-        false = [("entailment", "dropped by the writer", f"{at}-1", "t", False, at < 10) for at in range(50)]
+        true = [case_verdict(one, "entailment", WRITTEN, "t", True, at < 40) for at, one in enumerate(documents)]
+        false = [case_verdict(f"{at}-1", "entailment", DROPPED, "t", False, at < 10) for at in range(50)]
         planted = planted_table([*true, *false], "rules")
         rows = of_all(corrected_rows(prompt_recalls(0.62), planted, NONE, seed=1, provenance="p"))
         return float(np.subtract(*rows.loc["claim_recall_corrected", ["high", "low"]]))
@@ -399,11 +400,11 @@ def test_a_qualifier_that_the_text_has_in_another_word_is_not_taken_out() -> Non
 
 
 def test_the_share_judged_rightly_of_a_kind_leaves_out_and_counts_its_failures() -> None:
-    cases = [("entailment", kind, "1", "t", truth, judged) for kind, truth, judged in (
+    cases = [case_verdict("1", "entailment", kind, "t", truth, judged) for kind, truth, judged in (
         ("own sentence", True, True), ("own sentence", True, False), ("own sentence", True, None),
         ("side changed", False, False), ("side changed", False, None), ("side changed", False, None),
     )]  # fmt: skip
-    rows = rate_rows(planted_table(cases, "p"), seed=1, provenance="p")
+    rows = rates(planted_table(cases, "p"), seed=1, provenance="p")
     kinds = rows[rows["metric"] == "judged_rightly"].set_index("item")
     assert kinds[["value", "n", "unscored"]].values.tolist() == [[0.5, 2, 1], [1, 1, 2]]
     whole = rows[rows["item"] == "all"].set_index("metric")
@@ -416,9 +417,23 @@ def test_the_share_judged_rightly_of_a_kind_leaves_out_and_counts_its_failures()
 def test_rates_do_not_depend_on_the_number_of_notes_per_kind() -> None:
     kinds = ["dropped"] * 10 + ["none"] * 40
     flagged = [True] * 9 + [False] + [True] * 2 + [False] * 38
-    verdicts = pd.DataFrame({"record": range(50), "check": "consistency", "kind": kinds, "flagged": flagged})
-    verdicts["flagged"] = verdicts["flagged"].astype("boolean")
-    rows = verdict_rows(verdicts, stage="s", system="a", seed=1, provenance="p").set_index(["item", "metric"])["value"]
+    cases = [
+        case_verdict(str(at), "consistency", kind, "t", kind != "none", one)
+        for at, (kind, one) in enumerate(zip(kinds, flagged, strict=True))
+    ]
+    found = rates(planted_table(cases, "p"), seed=1, provenance="p", of_errors=True)
+    rows = found.set_index(["item", "metric"])["value"]
+    assert "none" not in found["item"].tolist()
     assert rows["dropped", "sensitivity"] == rows["all", "sensitivity"] == pytest.approx(0.9)
     assert rows["all", "precision_at_half"] == pytest.approx(0.9 / (0.9 + 0.05))
     assert rows["all", "specificity"] == pytest.approx(0.95)
+
+
+def test_documents_whose_names_have_a_hyphen_are_clusters_of_their_own() -> None:
+    cases = [
+        case_verdict(f"visit-{n}", "entailment", "own sentence", "t", truth, n % 5 > 0)
+        for n in range(20)
+        for truth in (True, False)
+    ]
+    found = rates(planted_table(cases, "p"), seed=1, provenance="p").set_index(["item", "metric"])
+    assert found.loc[("all", "sensitivity"), ["low", "high"]].notna().all()

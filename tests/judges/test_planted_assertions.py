@@ -6,15 +6,15 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-from schemas.tables.columns import typed
-from schemas.tables.evaluation import ASSERTION_CASES
 from schemas.tables.metrics import METRICS
 from schemas.tables.records import ASSERTIONS
 from tasks.domains.rules import load_rules
-from tasks.judges.changes import words
-from tasks.judges.planted_assertions import PLANTED, WRITTEN, assertion_accuracy, plant_assertions, read_assertions
+from tasks.judges.edits import words
+from tasks.judges.planted_assertions import METRICS as RIGHT
+from tasks.judges.planted_assertions import PLANTED, WRITTEN, plant_assertions, read_assertions
 from tasks.judges.simulated_notes import GoldNotes, write_gold
 from tasks.llm.calls import Call
+from tasks.measures.measure import figures, verdict_table
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.spans.assertion import AssertionReply
@@ -31,7 +31,7 @@ def gold() -> GoldNotes:
 
 
 def test_each_class_has_as_many_phrases_in_notes_that_are_silent_on_the_symptom(gold: GoldNotes) -> None:
-    planted = ASSERTION_CASES.validate(plant_assertions(gold["normal"], LABELS, 7, first=50, seed=1))
+    planted = plant_assertions(gold["normal"], LABELS, 7, first=50, seed=1)
     assert Counter(planted["truth"]) == dict.fromkeys(ASSERTIONS, 7)
     assert planted["record"].tolist() == list(range(50, 85))
     silent: dict[str, set[str]] = {symptom: set() for symptom in LABELS}
@@ -71,34 +71,37 @@ def test_without_planted_phrases_only_the_written_ones_are_asked_about(gold: Gol
 
     ask = ScriptedAsk(absent)
     cases, failures = asyncio.run(read_assertions(gold, LABELS, 0, ask, seed=1))
-    assert set(cases["origin"]) == {WRITTEN} and failures == []
-    assert len(ask.calls) == cases["record"].nunique()
-    accuracy = assertion_accuracy(cases, stage="s", seed=0, provenance="p").set_index(["condition", "item"])["value"]
+    assert set(cases["condition"]) == {f"{WRITTEN}, normal", f"{WRITTEN}, compact"} and failures == []
+    assert len(ask.calls) == cases["document"].nunique()
+    accuracy = accuracy_of(cases)["value"]
     for version in ("normal", "compact"):
         assert accuracy[f"{WRITTEN}, {version}"][["present", "absent"]].tolist() == [0, 1]
 
 
-def case(record: int, truth: str, assertion: str | None, sentence: str | None = None) -> dict[str, object]:
-    about = {"version": "normal", "symptom": "cough", "start": 0, "end": 5, "text": "Cough", "section": "history"}
-    origin = PLANTED if sentence else WRITTEN
-    more = {"note": "Cough.", "origin": origin, "sentence": sentence, "truth": truth, "assertion": assertion}
-    return {"record": record, **about, **more}
+def case(record: int, truth: str, said: str | None, sentence: str | None = None) -> dict[str, object]:
+    about = {"document": sentence or str(record), "system": "annotator", "metric": "right", "text": "Cough"}
+    about |= {"condition": f"{PLANTED if sentence else WRITTEN}, normal", "item": truth, "unit": str(record)}
+    return {**about, "value": None if said is None else float(said == truth)}
+
+
+def accuracy_of(cases: pd.DataFrame) -> pd.DataFrame:
+    table = figures(cases, RIGHT, stage="s", seed=0, provenance="p")
+    return METRICS.validate(table).set_index(["condition", "item"])
 
 
 def test_accuracy_by_class_counts_phrases_without_an_assertion_as_unscored() -> None:
     rows = [case(1, "present", "absent"), case(2, "present", None), case(3, "absent", None)]
-    table = assertion_accuracy(typed(rows, ASSERTION_CASES), stage="s", seed=0, provenance="p")
-    found = METRICS.validate(table).set_index(["condition", "item"])
+    found = accuracy_of(verdict_table(rows, judge="j"))
     assert found.loc[(f"{WRITTEN}, normal", "present"), ["value", "n", "unscored"]].tolist() == [0, 1, 1]
     assert found.loc[(f"{WRITTEN}, normal", "all"), ["value", "n", "unscored"]].tolist() == [0, 1, 2]
-    assert (f"{WRITTEN}, normal", "absent") not in found.index  # its one phrase is unscored
+    assert found.loc[(f"{WRITTEN}, normal", "absent"), ["n", "unscored"]].tolist() == [0, 1]
 
 
 def test_the_phrases_of_one_planted_sentence_are_one_cluster() -> None:
     def width(sentences: list[str]) -> float:
         rows = [case(at, "past", "past" if at < 20 else "present", sentences[at]) for at in range(40)]
-        row = assertion_accuracy(typed(rows, ASSERTION_CASES), stage="s", seed=0, provenance="p").iloc[0]
-        assert (row["item"], row["value"], row["n"]) == ("past", 0.5, 40)
+        row = accuracy_of(verdict_table(rows, judge="j")).loc[f"{PLANTED}, normal", "past"]
+        assert (row["value"], row["n"]) == (0.5, 40)
         return float(row["high"] - row["low"])
 
     alike = width([f"[{at // 4}]" for at in range(40)])
@@ -109,7 +112,7 @@ def test_the_rules_know_what_the_simulator_meant_and_misread_planted_sentences(g
     ask = DirectAsk("vignette-annotator")
     cases, failures = asyncio.run(read_assertions(gold, LABELS, 20, ask, seed=1))
     assert failures == []
-    table = assertion_accuracy(cases, stage="s", seed=0, provenance="p").set_index(["condition", "item"])
+    table = accuracy_of(cases)
     for version in ("normal", "compact"):
         assert table.loc[f"{WRITTEN}, {version}", "value"].min() >= 0.95
     planted = table.loc[f"{PLANTED}, normal"]

@@ -15,13 +15,12 @@ import pytest
 
 from schemas.errors import BudgetError, StoreError
 from schemas.params.llm import Budget, Sending
-from tasks.llm.requests import Request
-from tasks.transport.budget import Account, Prices, read_ledger
-from tasks.transport.database import Where, exists
+from tasks.transport.database import Where, beat, exists
 from tasks.transport.epochs import settle
 from tasks.transport.fingerprint import Fingerprint
 from tasks.transport.inspection import check, export, import_replies, ledgers
-from tasks.transport.store import ResponseStore, beat
+from tasks.transport.ledger import read_ledger
+from tasks.transport.store import ResponseStore
 from tests.support.children import finished, messages, start, write_replies
 from tests.support.endpoints import asker, chat
 from tests.support.hosted import hosted
@@ -88,15 +87,46 @@ def test_the_cap_holds_for_all_who_use_the_store(new_store: NewStore) -> None:
 
     async def run() -> list[object]:
         with ResponseStore(where) as one, ResponseStore(where) as other:
-            accounts = [Account(store, Budget(dollars=1.0), Prices(PRICE)) for store in (one, other)]
-            requests = [Request(n.to_bytes(32, "big"), b"x" * 29, "", max_tokens=45) for n in range(20)]
-            asked = [accounts[n % 2].reserve(request) for n, request in enumerate(requests)]
-            done = await asyncio.wait([asyncio.ensure_future(job) for job in asked], timeout=1.0)
-            for job in done[1]:
+            stores, cap = (one, other), Budget(dollars=1.0)
+            asked = [stores[n % 2].reserve(n.to_bytes(32, "big"), cap, 0.1, 55) for n in range(20)]
+            jobs = [asyncio.ensure_future(job) for job in asked]
+            while sum(job.done() for job in jobs) < 10:
+                await asyncio.sleep(0.05)
+            await asyncio.wait(jobs, timeout=0.5)
+            done = [job.result() for job in jobs if job.done()]
+            for job in jobs:
                 job.cancel()
-            return [job.result() for job in done[0]]
+            return done
 
     assert asyncio.run(run()) == [True] * 10, "each may cost ten cents"
+
+
+def call_up_to_a_cap(said: Connection, where: Where, url: str, first: int) -> None:
+    """Paid calls until the cap of a dollar stops them; sends the error that does."""
+    role = ROLE.model_copy(update={"base_url": url, "max_tokens": 10})
+    paying = {"prices": {"big-1": PRICE}, "budget": Budget(dollars=1.0), "fingerprint": fingerprint(url)}
+
+    async def run() -> None:
+        with ResponseStore(where) as store:
+            async with asker(store, url, role=role, sending=Sending(concurrency=4), **paying) as ask:
+                await ask([chat(n) for n in range(first, first + 100)])
+
+    try:
+        asyncio.run(run())
+    except BudgetError as error:
+        said.send(str(error))
+
+
+def test_eight_processes_together_spend_up_to_the_cap_and_no_more(tmp_path: Path) -> None:
+    where = tmp_path / "responses.sqlite"
+    with hosted(echo) as endpoint:
+        started = [start(call_up_to_a_cap, where, endpoint.base_url, 100 * n) for n in range(8)]
+        said = [messages(connection) for _, connection in started]
+        assert finished(started)
+    spent = within(where, ledgers)["default"]
+    assert all("the cap of 1 dollars is reached" in error for (error,) in said), "each is stopped"
+    assert 0.9 < spent.dollars <= 1.0 and spent.reserved_tokens == 0
+    assert spent.calls == len(endpoint.bodies) and spent.unknown == 0
 
 
 def test_reservations_of_an_unreachable_machine_count_as_spent(new_store: NewStore) -> None:
@@ -106,15 +136,16 @@ def test_reservations_of_an_unreachable_machine_count_as_spent(new_store: NewSto
         held = "INSERT INTO reservations VALUES (:key, 'default', 0.4, 100, 'another-host', 4242, 1.0)"
         sql(store, held, key=b"k" * 32)
         store.do_now(lambda connection: beat(connection, elsewhere))
-        account = Account(store, Budget(dollars=1.0), Prices(PRICE))
-        assert asyncio.run(account.reserve(Request(b"k" * 32, b"x", "", max_tokens=1))) is False, "it is under way"
+        cap = Budget(dollars=1.0)
+        assert asyncio.run(store.reserve(b"k" * 32, cap, 0.003, 2)) is False, "it is under way"
         sql(store, "UPDATE processes SET seen = 0")
-        assert asyncio.run(account.reserve(Request(b"m" * 32, b"x", "", max_tokens=1))) is True
+        with ResponseStore(where) as later:
+            assert asyncio.run(later.reserve(b"m" * 32, cap, 0.003, 2)) is True
         spent = store.do_now(lambda c: read_ledger(c, "default"))
         assert (spent.dollars, spent.calls) == (0.4, 1)
-        asyncio.run(account.release(b"m" * 32))
+        asyncio.run(store.release(b"m" * 32))
         with pytest.raises(BudgetError):
-            asyncio.run(account.reserve(Request(b"n" * 32, b"x", "", max_tokens=400)))
+            asyncio.run(store.reserve(b"n" * 32, cap, 0.8, 401))
 
 
 def test_a_former_epoch_is_recognised(new_store: NewStore) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from tasks.llm.calls import Answer
 from tasks.llm.costs import Usage, cost
 from tasks.llm.requests import Request
 from tasks.progress import Count
-from tasks.transport.budget import Account, Prices, read_ledger
+from tasks.transport import role
 from tasks.transport.inspection import ledgers
+from tasks.transport.ledger import read_ledger
+from tasks.transport.prices import Prices
 from tasks.transport.processes import this_process
 from tasks.transport.store import ResponseStore
 from tests.support.endpoints import chat
@@ -78,20 +81,13 @@ class Watched(Count):
         self.shown.append(round(self.dollars, 6))
 
 
-def test_progress_shows_what_was_booked_so_far(tmp_path: Path) -> None:
+def test_progress_shows_what_was_booked_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown, again = Watched(), Watched()
+    how = {"role": SMALL, "sending": ONE_BY_ONE, "budget": Budget(dollars=10.0), "prices": {"big-1": PRICE}}
     with hosted(echo) as endpoint:
         for watched in (shown, again):
-            ask(
-                endpoint.base_url,
-                tmp_path,
-                [chat(n) for n in range(3)],
-                role=SMALL,
-                sending=ONE_BY_ONE,
-                budget=Budget(dollars=10.0),
-                prices={"big-1": PRICE},
-                progress=watched,
-            )
+            monkeypatch.setattr(role, "progress", lambda *_, watched=watched: nullcontext(watched))
+            ask(endpoint.base_url, tmp_path, [chat(n) for n in range(3)], quiet=False, **how)
     assert shown.total == 3 and shown.shown == sorted(shown.shown)
     assert shown.shown[-1] == 0.06 and spent(tmp_path)[0] == 0.08, "the check of identity is no call"
     assert again.shown == [0, 0, 0], "replies from the store cost nothing"
@@ -113,12 +109,30 @@ def test_requests_in_flight_of_a_killed_process_count_as_spent(tmp_path: Path) -
             key=b"k" * 32,
             me=me,
         )
-        account = Account(store, Budget(dollars=5.0), Prices(PRICE))
-        assert asyncio.run(account.reserve(Request(b"m" * 32, b"x" * 30, "", max_tokens=10))) is True
+        budget = Budget(dollars=5.0)
+        assert asyncio.run(store.reserve(b"m" * 32, budget, 0.03, 21)) is True
         assert store.do_now(lambda c: read_ledger(c, "default")).dollars == 4.0
-        asyncio.run(account.release(b"m" * 32))
+        asyncio.run(store.release(b"m" * 32))
         with pytest.raises(BudgetError, match=r"holds 4\.0000 dollars"):
-            asyncio.run(account.reserve(Request(b"n" * 32, b"x" * 3000, "", max_tokens=10)))
+            asyncio.run(store.reserve(b"n" * 32, budget, 1.01, 1010))
+
+
+def test_a_request_of_a_process_that_died_meanwhile_is_booked_before_it_is_sent_again(tmp_path: Path) -> None:
+    budget, dead = Budget(dollars=5.0), (this_process()[0], 4194305, 1.0)
+    with ResponseStore(tmp_path / "responses.sqlite") as store:
+        assert asyncio.run(store.reserve(b"m" * 32, budget, 1.0, 100))
+        sql(store, "UPDATE reservations SET host = :host, pid = :pid, born = 1.0", host=dead[0], pid=dead[1])
+        assert asyncio.run(store.reserve(b"m" * 32, budget, 1.0, 100))
+        found = store.do_now(lambda c: read_ledger(c, "default"))
+        assert (found.dollars, found.unknown, found.reserved_dollars) == (1.0, 1, 1.0)
+
+
+def test_room_that_dead_processes_held_is_used(tmp_path: Path) -> None:
+    budget, host = Budget(dollars=1.0), this_process()[0]
+    with ResponseStore(tmp_path / "responses.sqlite") as store:
+        assert asyncio.run(store.reserve(b"m" * 32, budget, 0.4, 100))
+        sql(store, "UPDATE reservations SET host = :host, pid = 4194305", host=host)
+        assert asyncio.run(store.reserve(b"n" * 32, budget, 0.6, 100))
 
 
 def test_a_cap_in_dollars_needs_a_price(tmp_path: Path) -> None:
@@ -146,17 +160,16 @@ def test_a_reply_has_the_price_of_its_model_and_a_reservation_that_of_the_deares
 def test_a_request_that_just_reaches_the_cap_is_sent(tmp_path: Path, tokens: int, fits: bool) -> None:
     """30 bytes are at most 11 tokens, and the reply has at most 10."""
     with ResponseStore(tmp_path / "responses.sqlite") as store:
-        account = Account(store, Budget(tokens=tokens), Prices(Price(prompt=0, completion=0)))
-        request = Request(b"m" * 32, b"x" * 30, "", max_tokens=10)
+        most = Prices(Price(prompt=0, completion=0)).most(Request(b"m" * 32, b"x" * 30, "", max_tokens=10))
         if fits:
-            assert asyncio.run(account.reserve(request)) is True
+            assert asyncio.run(store.reserve(b"m" * 32, Budget(tokens=tokens), *most)) is True
             held = store.do_now(lambda c: read_ledger(c, "default"))
             assert (held.reserved_tokens, held.tokens, held.calls) == (21, 0, 0)
         else:
             with pytest.raises(
                 BudgetError, match=r"cap of 20 tokens is reached.*holds 0\.0000 dollars and 0 tokens in 0"
             ):
-                asyncio.run(account.reserve(request))
+                asyncio.run(store.reserve(b"m" * 32, Budget(tokens=tokens), *most))
 
 
 CAP = 0.5

@@ -55,7 +55,7 @@ def test_a_role_names_which_fields_count() -> None:
 def test_the_identity_of_the_simulator_is_the_hash_of_its_rules() -> None:
     annotator, writer = (content(model, Code()) for model in ("vignette-annotator", "vignette-writer-calibration"))
     assert "tasks.simulator.dispatch" in {*annotator} & {*writer}
-    assert any("simulator/annotator/data/" in name for name in annotator)  # read by the modules, imported by none
+    assert any("simulator/reader/data/" in name for name in annotator)  # read by the modules, imported by none
     assert any(name.startswith("respiratory/lexicon/") for name in annotator)
     assert any(name.startswith("respiratory/writer/") for name in writer)
     assert any(".simulator.writer." in name for name in writer)

@@ -1,4 +1,4 @@
-"""An endpoint is given up after enough failures in a row; pauses and rates hold for all who share a store."""
+"""Rates hold for all who share a store; what an endpoint rejects, and how long it asks to wait, is read."""
 
 import asyncio
 import email.utils
@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from schemas.errors import EndpointError
 from schemas.params.llm import Role, Sending
 from tasks.llm.replies import SendFailure
 from tasks.transport import endpoint, limits
-from tasks.transport.limits import CUT_EVERY_S, FIRST_WIDTH, Breaker, Pause, Rate, Width
-from tasks.transport.rejections import REPEATS, Rejections, of_structure, setting_at_fault
+from tasks.transport.limits import Rate
+from tasks.transport.rejections import of_structure, setting_at_fault
 from tasks.transport.store import ResponseStore
 from tests.support.cases import each, from_table
 from tests.support.children import start
@@ -42,84 +41,6 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return Clock(monkeypatch)
-
-
-def test_failures_in_a_row_over_too_long_a_time_stop_the_stage(clock: Clock) -> None:
-    breaker = Breaker(Sending(breaker_failures=3, breaker_s=10), "http://x/v1")
-    breaker.failed("timeout")
-    clock.now += 10
-    breaker.failed("timeout")  # long enough, but only two
-    with pytest.raises(EndpointError, match=r"http://x/v1 stays down: 3 failures in a row over 10 s, .*: HTTP 500"):
-        breaker.failed("HTTP 500")
-
-
-def test_an_answer_or_a_short_burst_does_not_stop_the_stage(clock: Clock) -> None:
-    breaker = Breaker(Sending(breaker_failures=3, breaker_s=10), "http://x/v1")
-    for _ in range(5):
-        breaker.failed("timeout")  # many, but at once
-    breaker.succeeded()
-    clock.now += 60
-    for _ in range(3):
-        breaker.failed("timeout")  # counted and timed anew
-    clock.now += 9
-    breaker.failed("timeout")
-    clock.now += 1
-    with pytest.raises(EndpointError, match="5 failures in a row over 10 s"):
-        breaker.failed("timeout")
-
-
-def test_the_longest_pause_counts() -> None:
-    pause = Pause()
-    pause.hold(0.15)
-    pause.hold(0.01)
-    begun = time.monotonic()
-    asyncio.run(pause.over())
-    assert 0.1 <= time.monotonic() - begun < 1
-    begun = time.monotonic()
-    asyncio.run(pause.over())
-    assert time.monotonic() - begun < 0.1
-
-
-def test_the_width_grows_by_one_a_success_until_it_is_cut_and_then_by_one_a_round(clock: Clock) -> None:
-    width = Width(1000)
-    assert width.width == FIRST_WIDTH and Width(3).width == 3
-    width.grow()
-    assert width.width == FIRST_WIDTH + 1
-    width.width = 10.0
-    width.shrink()
-    width.shrink()  # the failures of requests in flight come together
-    assert width.width == 7.0
-    width.grow()
-    assert width.width == pytest.approx(7 + 1 / 7)
-    clock.now += CUT_EVERY_S
-    width.shrink()
-    assert width.width == pytest.approx(0.7 * (7 + 1 / 7))
-    width.width = 1.2
-    clock.now += CUT_EVERY_S
-    width.shrink()
-    assert width.width == 1.0, "one request can always be sent"
-    width.width = 999.9
-    width.grow()
-    width.grow()
-    assert width.width <= 1000
-
-
-def test_no_more_requests_are_in_flight_than_the_width() -> None:
-    async def run() -> list[str]:
-        width, seen = Width(2), []
-
-        async def request(name: str) -> None:
-            await width.enter()
-            seen.append(f"{name} sent")
-            await asyncio.sleep(0.01)
-            seen.append(f"{name} done")
-            width.leave()
-
-        await asyncio.gather(*(request(name) for name in "abc"))
-        return seen
-
-    seen = asyncio.run(run())
-    assert seen[:2] == ["a sent", "b sent"] and seen.index("c sent") > seen.index("a done")
 
 
 def test_without_a_limit_units_are_free_at_any_time(tmp_path: Path) -> None:
@@ -195,20 +116,6 @@ def test_only_a_rejection_of_the_way_of_asking_is_of_structure(failure: SendFail
 def test_the_setting_at_fault_is_named(failure: SendFailure, setting: str | None) -> None:
     found = setting_at_fault(failure, ROLE)
     assert found is None if setting is None else found is not None and found.startswith(setting)
-
-
-def test_the_same_rejection_many_times_in_a_row_stops_the_stage() -> None:
-    rejections = Rejections("judge", ROLE, "http://x/v1")
-    for number in range(REPEATS - 1):
-        assert rejections.rejected(rejected(f"request {number} is odd")) is None
-    assert rejections.rejected(rejected("another reason")) is None
-    for number in range(REPEATS - 1):
-        assert rejections.rejected(rejected(f"request {number} is odd")) is None
-    rejections.succeeded()
-    for number in range(REPEATS - 1):
-        assert rejections.rejected(rejected(f"request {number} is odd")) is None
-    stopped = rejections.rejected(rejected("request 99 is odd"))
-    assert stopped is not None and "role judge: http://x/v1 rejects the requests" in str(stopped)
 
 
 @from_table

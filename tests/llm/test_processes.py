@@ -1,5 +1,6 @@
 """A stage whose run was killed stops calling within seconds."""
 
+import json
 import os
 import signal
 import subprocess
@@ -11,17 +12,21 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from flows.repository.workspace import WORKSPACE
 from schemas.errors import OrphanError
 from tasks.transport import processes
+from tasks.transport.probing import PROBE_CALLS
 from tasks.transport.processes import RUN, ParentWatch
 from tests.support.cases import from_table
 from tests.support.endpoints import journal_lines, simulator
+from tests.support.hosted import hosted
 from tests.support.imports import ROOT
+from tests.support.scenarios import echo, slowly
 
 STAGE = """
-import asyncio, sys
+import asyncio, os, sys
 from pathlib import Path
-from schemas.errors import VignetteError
+from tasks.transport.processes import end_with_parent
 from tasks.transport.store import ResponseStore
 from tests.support.endpoints import QUICK, asker, chat
 
@@ -30,10 +35,9 @@ async def run():
         async with asker(store, sys.argv[1], sending=QUICK.model_copy(update={"rpm": 1200})) as ask:
             await ask([chat(n) for n in range(100_000)])
 
-try:
-    asyncio.run(run())
-except VignetteError as error:
-    Path("ended").write_text(f"{type(error).__name__}: {error}")
+Path("pid").write_text(str(os.getpid()))
+end_with_parent()
+asyncio.run(run())
 """
 
 
@@ -41,15 +45,15 @@ def test_the_watch_reports_the_exit_of_what_it_depends_on(monkeypatch: pytest.Mo
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     monkeypatch.setenv(RUN, f"{child.pid}:{psutil.Process(child.pid).create_time()}")
     watch = ParentWatch()
-    watch.check(at_once=True)
+    watch.check()
     child.kill()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # leaves it unreaped: such a process has ended too
     with pytest.raises(
         OrphanError, match=r"vignette repro \(process \d+\), which started this stage, is gone.*run again"
     ):
-        watch.check(at_once=True)
+        watch.check()
     with pytest.raises(OrphanError):  # it is also noticed when it was gone before
-        ParentWatch().check(at_once=True)
+        ParentWatch().check()
     child.wait()
 
 
@@ -69,14 +73,14 @@ def test_killing_dvc_stops_the_calls_of_its_stage(tmp_path: Path, how: signal.Si
             time.sleep(0.05)
         os.kill(run.pid, how)
         killed = time.monotonic()
-        while not (tmp_path / "ended").exists() and time.monotonic() < killed + 5:
+        while psutil.pid_exists(int((tmp_path / "pid").read_text())) and time.monotonic() < killed + 5:
             time.sleep(0.05)
+        assert time.monotonic() < killed + 5
         seen = len(journal_lines(journal))
         assert seen >= 20
         time.sleep(1.0)
         assert len(journal_lines(journal)) == seen, "no call leaves any more"
         run.wait()
-    assert (tmp_path / "ended").read_text().startswith("OrphanError: dvc (process")
 
 
 CHILD = """
@@ -101,6 +105,31 @@ def test_a_process_that_calls_nothing_ends_with_its_parent_and_with_what_it_star
     assert len(below) == 2 and not alive
 
 
+SHELL = """
+import signal, subprocess, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
+subprocess.run([sys.executable, "-m", "flows.commands.cli", *sys.argv[1:]])
+"""
+
+
+def test_an_evaluation_sends_no_more_calls_when_its_shell_is_killed(tmp_path: Path) -> None:
+    texts = [f"The patient has had a dry cough for {n} days." for n in range(500)]
+    rows = [{"id": text, "source": text, "outputs": {"mine": text}} for text in texts]
+    (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), WORKSPACE: str(tmp_path)}
+    with hosted(slowly(echo)) as endpoint:
+        command = ["evaluate", "data.jsonl", "--metrics", "grounding", "--judge", f"big-1@{endpoint.base_url}"]
+        shell = subprocess.Popen([sys.executable, "-c", SHELL, *command], cwd=tmp_path, env=environment)
+        deadline = time.monotonic() + 60
+        while len(endpoint.bodies) < PROBE_CALLS + 20 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        below = psutil.Process(shell.pid).children(recursive=True)
+        shell.kill()
+        shell.wait()
+        _, alive = psutil.wait_procs(below, timeout=10)
+        assert below and not alive and len(endpoint.bodies) >= PROBE_CALLS + 20
+
+
 def ancestor(*words: str) -> SimpleNamespace:
     """A process by its command line."""
     return SimpleNamespace(pid=7, cmdline=lambda: list(words), name=lambda: words[0], create_time=lambda: 1.0)
@@ -118,15 +147,3 @@ def test_dvc_is_found_by_its_command_line(line: tuple[str, ...], is_dvc: bool, m
     assert watched == (["sh", "dvc"] if is_dvc else ["sh"]), "all up to dvc, or the parent alone"
     monkeypatch.setattr(processes.os, "getppid", lambda: 1)
     assert len(ParentWatch().watched) == (2 if is_dvc else 0), "a stage without a terminal outlives its parent"
-
-
-def test_the_watch_looks_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [100.0]
-    monkeypatch.setattr(processes.time, "monotonic", lambda: now[0])
-    watch = ParentWatch()
-    watch.watched = [(2**22 + 1, 1.0, "dvc")]
-    now[0] += 0.9
-    watch.check()
-    now[0] += 0.1
-    with pytest.raises(OrphanError, match=r"dvc \(process 4194305\)"):
-        watch.check()

@@ -13,7 +13,7 @@ from flows.evaluation.cards import provenance
 from flows.evaluation.folder import model_of
 from schemas.params import Params
 from schemas.tables.columns import typed
-from schemas.tables.evaluate import VERDICTS
+from schemas.tables.verdicts import VERDICTS
 from tasks.tracking.lineage import read_lineage
 from tasks.tracking.recording import Recording, flat_params, lineage_params
 from tasks.transport.fingerprint import Fingerprint, fingerprint_path

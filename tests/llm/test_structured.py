@@ -12,10 +12,10 @@ from pydantic import BaseModel, create_model
 
 from tasks.llm import requests
 from tasks.llm.calls import Reply
+from tasks.llm.json_in_text import MOST_REPAIRED
 from tasks.llm.replies import (
     MOST_BLANKS,
     MOST_CHARACTERS,
-    MOST_REPAIRED,
     Completion,
     SendFailure,
     Unusable,
@@ -129,7 +129,7 @@ def test_replies_that_hold_no_answer_are_named() -> None:
     assert problem(reply_to("[1] says so"), Optional) == "it holds no JSON object", "a citation is no list"
 
 
-def test_the_first_object_or_list_of_the_text_is_read() -> None:
+def test_the_object_or_list_of_the_text_is_read() -> None:
     read = Optional(pairs=["a", "b"])
     assert read_reply(reply_to("Two of them: [\"a\", 'b'] as asked"), Optional) == read
     assert read_reply(reply_to('In {"pairs": ["a", "b"]}, all of ["c"]'), Optional) == read
@@ -160,7 +160,22 @@ def test_long_json_is_read_and_repaired_only_up_to_a_length() -> None:
     assert problem(reply_to(long[:-1] + ",}"), Optional) == said
 
 
-@each("filler", ["```", "```json\n", "{[", "`` ", "[ ", "<think>", "</think>", '{"a": '])
+@each(
+    "filler",
+    [
+        "```",
+        "```json\n",
+        "{[",
+        "`` ",
+        "[ ",
+        "<think>",
+        "</think>",
+        "<thought_x></thought_x>",
+        '{"a": ',
+        "{a :",
+        "{a   ",
+    ],
+)
 def test_fences_and_marks_are_found_in_linear_time(filler: str) -> None:
     began = time.monotonic()
     text = f"Here: {filler * (300_000 // len(filler))}"

@@ -30,7 +30,7 @@ from tasks.measures.note_qa.time_questions import (
 from tasks.measures.note_qa.truth_questions import UNKNOWN
 from tasks.network.time import sample_histories
 from tasks.network.visits import first_date
-from tasks.simulator.answerer.timeline import over_time
+from tasks.simulator.reader.timeline import over_time
 from tasks.simulator.request import ChartedNote
 from tasks.visits.prompting import visit_prompts
 from tasks.visits.writing import write_visit_notes

@@ -17,6 +17,7 @@ from flows.runtime.tables import check
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import table_schema
 from tasks.llm.calls import Answer, Ask, Call
+from tasks.measures.agreement import UNIT
 from tasks.measures.doclens.evaluators import ExplainedVerdicts
 from tasks.measures.grounding.grounding import GroundedClaims
 from tasks.measures.med_omit.replies import Omissions
@@ -131,9 +132,9 @@ def test_claims_and_facts_are_listed_once_and_are_the_same_for_all(erring: tuple
     listed = [[call for call in judge.calls if _lists(call)] for judge in judges]
     assert listed[0] and len(listed[0]) == len(set(listed[0])) and listed[1] == listed[2] == []
     verdicts = evaluation.table("verdicts")
-    texts = [rows.drop(columns=["judge", "judged"]).reset_index(drop=True) for _, rows in verdicts.groupby("judge")]
+    texts = [rows[[*UNIT, "text"]].reset_index(drop=True) for _, rows in verdicts.groupby("judge")]
     pd.testing.assert_frame_equal(texts[0], texts[1])
-    assert set(verdicts["stage"]) == {"doclens", "grounding", "med_omit"}
+    assert {"claim_recall", "claims_supported", "omission_share"} <= set(verdicts["metric"])
 
 
 def test_a_judge_that_fails_a_call_is_unscored_and_never_better(tmp_path: Path, right: Evaluation) -> None:
@@ -145,8 +146,8 @@ def test_a_judge_that_fails_a_call_is_unscored_and_never_better(tmp_path: Path, 
     assert bounds["low"] <= whole.loc[key, "value"] <= bounds["high"] and bounds["high"] > bounds["low"]
     verdicts = found.table("verdicts")
     own = verdicts[(verdicts["judge"] == "b") & (verdicts["document"] == "d1")]
-    assert len(own) and own["judged"].isna().all()
-    assert verdicts.loc[verdicts["judge"] == "a", "judged"].notna().all()
+    assert len(own) and own["value"].isna().all()
+    assert verdicts.loc[verdicts["judge"] == "a", "value"].notna().all()
     steps = found.table("unscored")["step"]
     assert len(steps) and steps.str.endswith(", judge b").all()
     assert found.problem is not None and found.problem.startswith("judge b: ") and "judge a" not in found.problem
@@ -158,8 +159,8 @@ def test_every_two_judges_have_a_kappa_of_each_metric(erring: tuple[Evaluation, 
     kappas = pairs[pairs["metric"] == "kappa"].set_index(["system", "condition", "item"])
     assert {key[:2] for key in kappas.index} == {("a", "against b"), ("a", "against c"), ("b", "against c")}
     votes = evaluation.table("verdicts").query("metric == 'claim_recall'")
-    key = ["document", "system", "item", "case"]
-    both = votes.pivot(index=key, columns="judge", values="judged").astype(bool)
+    key = ["document", "system", "item", "unit"]
+    both = votes.pivot(index=key, columns="judge", values="value").astype(bool)
     kappa = kappas.loc[("a", "against b", "claim_recall")]
     assert (kappa["n"], kappa["value"]) == (len(both), pytest.approx(cohen_kappa(both["a"], both["b"])))
     said = "\n".join(judges_text(evaluation.tables, evaluation.systems))
@@ -169,7 +170,7 @@ def test_every_two_judges_have_a_kappa_of_each_metric(erring: tuple[Evaluation, 
 
 def test_every_judge_has_its_rates_on_planted_errors(erring: tuple[Evaluation, list[Judge]]) -> None:
     evaluation, _ = erring
-    assert set(evaluation.table("judge")["system"]) == set(evaluation.table("planted")["provenance"]) == set("abc")
+    assert set(evaluation.table("judge")["system"]) == set(evaluation.table("planted")["judge"]) == set("abc")
     rates = evaluation.table("judge").query("metric == 'specificity' and item == 'all' and condition == 'entailment'")
     assert len(rates) == 3 and rates["value"].nunique() > 1
 

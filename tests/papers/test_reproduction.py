@@ -163,6 +163,7 @@ def test_figures_that_the_mean_of_the_others_meets_are_left_out() -> None:
     assert [row["tolerance"] for row in rows] == pytest.approx([11.3533] * 2, abs=1e-4)
     assert {row["basis"] for row in rows} == {"stand-in: gpt-4o"}
     assert [row["published"] for row in precision(*OPEN[1:3])] == [30.38, 42.43], "alone, they have no such mean"
+    assert precision(*OPEN, value=np.nan) == [], "nothing was scored"
 
 
 def test_outputs_of_another_source_are_compared_whether_or_not_they_pass() -> None:

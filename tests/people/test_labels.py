@@ -1,12 +1,14 @@
 """Returned forms of all kinds, from the files to the calibrated judge."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from schemas.params.measures import FormSample
 from schemas.tables.metrics import METRICS
-from schemas.tables.people import HUMAN_LABELS
+from schemas.tables.verdicts import VERDICTS
 from tasks.judges.human_labels import form_rows
+from tasks.measures.measure import PERSON
 from tasks.people.omission_form import OmissionForm, judged_facts, omission_labels
 from tasks.people.question_form import QuestionForm, question_labels
 from tasks.people.rating_agreement import rating_labels
@@ -34,12 +36,11 @@ def ratings() -> pd.DataFrame:
     """Three notes; the model gives one penalty, and one of two people another one, which is a tie."""
     form = RatingForm(drawn(), REVIEW.raters)
     penalised = file_of(form, "rater_1", notes=rated(penalties={4: {"1A": ["cough"]}}))
-    people = form.ratings({"a.json": penalised, "b.json": file_of(form, "rater_2", notes=rated())})
-    one = people.ratings["rater"] == "rater_1"
-    model = people.ratings[one].assign(rater="model", rater_kind="model")
-    given = pd.DataFrame([("model", "model", 9, "1B", "pain")], columns=people.penalties.columns)
-    both = pd.concat([people.ratings, model]), pd.concat([people.penalties, given])
-    return rating_labels(drawn(), *both, "judge m")
+    people = form.verdicts({"a.json": penalised, "b.json": file_of(form, "rater_2", notes=rated())})
+    model = people[people["judge"] == "rater_2"].assign(judge="model", kind="model")
+    given = (model["document"] == "9") & (model["unit"] == "1B/pain")
+    model = model.assign(value=model["value"].mask(given, 0.0))
+    return rating_labels(pd.concat([people, model]), "judge m")
 
 
 def questions() -> pd.DataFrame:
@@ -69,10 +70,12 @@ def spans() -> pd.DataFrame:
     ],
 )
 def test_a_returned_form_calibrates_the_verdicts(kind, table, items, labelled, holding) -> None:
-    labels = HUMAN_LABELS.validate(table())
+    labels = VERDICTS.validate(table())
     rows = METRICS.validate(form_rows(labels, kind, seed=1))
     value, n = (rows.set_index(["item", "metric"])[column] for column in ("value", "n"))
-    assert (len(labels), value["all", "labelled_items"], n["all", "labelled_items"]) == (items, labelled, items)
+    of_model = labels[labels["kind"] != PERSON]
+    assert labels.loc[labels["kind"] == PERSON, "value"].notna().all() and len(of_model) < len(labels)
+    assert (len(of_model), value["all", "labelled_items"], n["all", "labelled_items"]) == (items, labelled, items)
     assert value["all", "labelled_share"] == pytest.approx(holding)
     assert pd.isna(value["all", "powered_share"]), "labels of fewer than five notes speak for themselves only"
     assert set(rows["condition"]) == {f"human labels, {kind}"}
@@ -80,7 +83,7 @@ def test_a_returned_form_calibrates_the_verdicts(kind, table, items, labelled, h
 
 def test_labels_move_the_estimate_from_the_verdicts_to_the_truth() -> None:
     labels = omissions()
-    labels = labels.assign(cluster=labels["item"])  # as if each fact were of another note
+    labels = labels.assign(document=labels["document"] + labels["unit"])  # as if each fact were of another note
     found = form_rows(labels, "omissions", seed=1).set_index(["item", "metric"])["value"]
     assert found["all", "judged_share"] == pytest.approx(0.6)
     assert found["all", "powered_share"] < 0.5  # of the six validated facts the judge held 2 for included, people 1
@@ -89,6 +92,7 @@ def test_labels_move_the_estimate_from_the_verdicts_to_the_truth() -> None:
 
 
 def test_a_form_without_returned_files_counts_no_label_and_estimates_nothing() -> None:
-    labels = omissions().assign(label=pd.array([None] * 10, dtype="boolean"))
+    labels = omissions()
+    labels = labels[labels["kind"] != PERSON].assign(truth=np.nan)
     rows = form_rows(labels, "omissions", seed=1)
     assert rows[["metric", "value", "n"]].to_numpy().tolist() == [["labelled_items", 0, 10]]

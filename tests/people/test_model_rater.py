@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from schemas.tables.people import SCALES
 from tasks.llm.calls import Call, Reply
 from tasks.people.model_rater import Rating, rate_notes, rating_call
+from tasks.people.rating_form import FOLLOWED
 from tests.support.review import RUBRIC, drawn
 from tests.support.scripted import ScriptedAsk
 
@@ -47,13 +48,11 @@ def test_ratings_and_penalties_become_rows_and_a_failure_is_counted() -> None:
 
     rated, unscored = asyncio.run(rate_notes(notes, RUBRIC, ScriptedAsk(said), "judge"))
     assert unscored.values.tolist() == [[str(failing), "review/rating", "no answer", "raw reply"]]
-    assert set(rated.ratings["record"]) == set(notes["record"]) - {failing}
-    assert set(rated.ratings["rater"]) == {"judge"} and set(rated.ratings["rater_kind"]) == {"model"}
-    one = rated.ratings[rated.ratings["record"] == rated.ratings["record"].max()]
-    given = dict(zip(one["aspect"], one["rating"], strict=True))
-    assert {name: given[name] for name in SCALES} == {name: GIVEN[name] for name in SCALES}
-    record = int(one["record"].iloc[0])
+    assert set(rated["document"]) == set(notes["record"].astype(str)) - {str(failing)}
+    assert set(rated["judge"]) == {"judge"} and set(rated["kind"]) == {"model"}
+    record = int(notes["record"].max())
+    own = rated[rated["document"] == str(record)].set_index(["metric", "unit"])["value"]
+    assert {name: own[name, name] for name in SCALES} == {name: GIVEN[name] for name in SCALES}
     row = next(row for row in notes.to_dict("records") if row["record"] == record)
-    expected = sorted(rating_call(row, RUBRIC).context["penalties"][:2])
-    own = rated.penalties[rated.penalties["record"] == record]
-    assert sorted(own["part"] + "/" + own["item"]) == expected
+    denied = own[FOLLOWED][own[FOLLOWED] == 0]
+    assert sorted(denied.index) == sorted(rating_call(row, RUBRIC).context["penalties"][:2])

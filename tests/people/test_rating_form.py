@@ -9,7 +9,8 @@ import pytest
 from flows.runtime.tables import check
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS, SCORES
-from schemas.tables.people import ASPECTS, PENALTIES, RATINGS, REVIEW_NOTES
+from schemas.tables.people import ASPECTS, REVIEW_NOTES
+from schemas.tables.verdicts import VERDICTS
 from tasks.domains.rules import rules_of
 from tasks.papers.printed import items
 from tasks.papers.reproduction import PUBLISHED, compared
@@ -22,7 +23,7 @@ from tasks.people.rating_agreement import (
     review_metrics,
     review_scores,
 )
-from tasks.people.rating_form import RatingForm, consistency_score, draw_notes, rater_order
+from tasks.people.rating_form import FOLLOWED, RatingForm, consistency_score, draw_notes, rater_order, ratings_of
 from tests.support.cases import each
 from tests.support.returned import file_of, rated
 from tests.support.review import PRACTISED, REVIEW, RUBRIC, drawn, prompts
@@ -36,7 +37,7 @@ def _returned(rater: str = "rater_1", signature: str = "") -> dict:
 
 
 def _read(*forms: dict):
-    return FORM.ratings({f"{i}.json": json.dumps(form) for i, form in enumerate(forms)})
+    return FORM.verdicts({f"{i}.json": json.dumps(form) for i, form in enumerate(forms)})
 
 
 def test_a_draw_has_both_types_and_their_parts_with_the_maxima_of_the_instructions():
@@ -66,13 +67,13 @@ def test_practice_notes_come_first_are_checked_and_are_not_counted():
     items = re.findall(r'"practice": ?(true|false)', form.filled("rater_1", RUBRIC, seed=7))
     assert items == ["true", "false", "false"]
     file = json.loads(file_of(form, "rater_1", notes=rated(notes["record"])))
-    found = form.ratings({"a.json": json.dumps(file)})
-    assert set(found.ratings["record"]) == set(notes["record"]) - {practice}
+    found = form.verdicts({"a.json": json.dumps(file)})
+    assert set(found["document"]) == set(notes["record"].astype(str)) - {str(practice)}
     without = file | {"notes": [note for note in file["notes"] if note["record"] != practice]}
-    assert len(form.ratings({"a.json": json.dumps(without)}).ratings) == len(found.ratings)
+    assert len(form.verdicts({"a.json": json.dumps(without)})) == len(found)
     wrong = file | {"notes": [note | {"ratings": {}} for note in file["notes"]]}
     with pytest.raises(SourceError, match=f"note {practice}: realism_history is missing"):
-        form.ratings({"a.json": json.dumps(wrong)})
+        form.verdicts({"a.json": json.dumps(wrong)})
 
 
 def test_raters_see_the_notes_in_different_but_reproducible_orders():
@@ -98,9 +99,10 @@ def test_penalties_become_the_published_scores(penalties, score):
 def test_a_good_file_gives_ratings_and_penalties():
     form = _returned()
     form["notes"][0]["penalties"] = {"1A": ["cough", "fever"], "1D": ["diagnosis"]}
-    ratings, penalties = _read(form)
-    check(ratings, RATINGS, "ratings")
-    check(penalties, PENALTIES, "penalties")
+    found = check(_read(form), VERDICTS, "ratings")
+    denied = found[(found["metric"] == FOLLOWED) & (found["value"] == 0)]
+    assert denied["unit"].tolist() == ["1A/cough", "1A/fever", "1D/diagnosis"]
+    ratings = ratings_of(found)
     assert len(ratings) == 3 * len(ASPECTS)
     assert ratings.set_index(["record", "aspect"]).loc[(4, "consistency"), "rating"] == 2
 
@@ -159,14 +161,13 @@ def test_a_models_agreement_is_compared_with_that_among_people():
 def test_the_metric_table_counts_penalties_by_part_and_needs_no_people():
     form = _returned()
     form["notes"][0]["penalties"] = {"1A": ["cough"], "1D": ["diagnosis", "sex_or_age"]}
-    ratings, penalties = _read(form)
-    table = review_metrics(ratings, penalties, seed=7, unscored=0, provenance="p")
+    verdicts = _read(form)
+    table = review_metrics(verdicts, seed=7, unscored=0, provenance="p")
     check(table, METRICS, "metrics")
-    check(review_scores(ratings), SCORES, "scores")
+    check(review_scores(ratings_of(verdicts)), SCORES, "scores")
     counted = table[table["metric"] == "penalties"].set_index("item")["value"]
     assert (counted["part 1A"], counted["part 1D"], counted["all parts"]) == (1, 2, 3)
-    model = ratings.assign(rater_kind="model"), penalties.assign(rater_kind="model")
-    assert set(review_metrics(*model, seed=7, unscored=0, provenance="p")["system"]) == {"model"}
+    assert set(review_metrics(verdicts.assign(kind="model"), seed=7, unscored=0, provenance="p")["system"]) == {"model"}
 
 
 @needs_sources

@@ -112,7 +112,7 @@ def test_what_never_decides_bytes_makes_nothing_stale(tree: Path) -> None:
 
 
 def test_a_rule_of_the_simulator_makes_the_probe_stale(tree: Path) -> None:
-    more = {"tasks/simulator/answerer/timeline.py": lambda text: text + "\nFURTHER = 1\n"}
+    more = {"tasks/simulator/reader/timeline.py": lambda text: text + "\nFURTHER = 1\n"}
     assert {"probe"} <= stale(tree, more) and "write" not in stale(tree, more), "it follows the fingerprint of its role"
 
 

@@ -9,9 +9,9 @@ import yaml
 
 from schemas.errors import DomainError
 from tasks.domains.stubs import stub_files
-from tasks.simulator.annotator.mentions import described, mentions
-from tasks.simulator.annotator.spans import find_spans
 from tasks.simulator.domain_check import simulator_defects
+from tasks.simulator.reader.checks import about
+from tasks.simulator.reader.findings import mentions
 from tasks.simulator.writer.rules import grammar
 from tests.support.cases import from_table
 from tests.support.domain_copies import copied_domain, edit_file
@@ -49,7 +49,7 @@ def test_a_symptom_that_the_shared_words_know_as_another_complaint_is_described(
     note = "**History**\nThe patient reports hearing loss on the left. There is marked HL, as before."
     present = mentions(note, "hearing loss")  # "HL" is a shared word only
     assert {(f.category, f.polarity) for f in present} == {("symptom", "present")}
-    assert "on the left" in described(note, "hearing loss", present, "on the left")
+    assert "on the left" in about(note, "hearing loss")
 
 
 @from_table
@@ -70,10 +70,3 @@ def test_a_defect_is_a_line_with_file_and_key(ears: Path, name: str, path: tuple
 def test_a_rule_that_does_not_exist_is_named_with_its_folder() -> None:
     with pytest.raises(DomainError, match=r"writer: no rule earache\.nothing; add it"):
         grammar()["earache.nothing"]
-
-
-def test_modifiers_after_a_comma_are_the_domains(ears: Path) -> None:
-    edit_file(ears, "lexicon/reading", lambda r: r.update(modifiers=["left more"]))
-    note = "**History**\nThe patient has earache, left more than right, and a rash."
-    (span,) = find_spans(note)
-    assert "left more than right" in note[span.start : span.end]

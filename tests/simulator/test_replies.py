@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tasks.simulator.dispatch import MODELS, complete
 from tasks.simulator.request import ChatRequest
-from tests.simulator.test_cases import task_prompt
+from tests.simulator.test_reader import task_prompt
 from tests.simulator.test_writer import symptom_prompt
 
 RECORDED = Path(__file__).with_name("replies.json")

@@ -5,17 +5,17 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from schemas.params.llm import Role, Sending
 from tasks.llm.calls import Answer, Call, Message, Reply
-from tasks.transport.client import RoleAsk
+from tasks.transport.client import Client
 from tasks.transport.fingerprint import Fingerprint, simulator_identity
 from tasks.transport.processes import die_with
-from tasks.transport.roles import open_role
+from tasks.transport.role import RoleAsk
 from tasks.transport.store import ResponseStore
 from tests.support.imports import ROOT
 
@@ -51,16 +51,14 @@ def simulator(*arguments: str) -> Iterator[SimulatorServer]:
         server.kill()
 
 
-@asynccontextmanager
-async def asker(
+def asker(
     store: ResponseStore, base_url: str, *, role: Role = WRITER, sending: Sending = QUICK, **more: Any
-) -> AsyncIterator[RoleAsk]:
+) -> RoleAsk:
     """The writer's client for ``base_url``."""
-    fingerprint = more.pop("fingerprint", None) or Fingerprint("writer", simulator_identity(role))
-    async with open_role(
-        "writer", role, fingerprint, store=store, stage="test", sending=sending, base_url=base_url, **more
-    ) as ask:
-        yield ask
+    recorded, quiet = more.pop("fingerprint", None), more.pop("quiet", True)
+    recorded = recorded or Fingerprint("writer", simulator_identity(role))
+    client = Client("writer", role, store, recorded=recorded, sending=sending, base_url=base_url, **more)
+    return RoleAsk(client, recorded, "test", quiet=quiet)
 
 
 def answers(base_url: str, folder: Path, calls: Sequence[Call], **settings: Any) -> list[Answer]:

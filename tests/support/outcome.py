@@ -75,7 +75,7 @@ class Outcome:
     def check_ratings(self) -> None:
         """Each note to review is rated, or is listed."""
         to_rate = set(self.table("review", "review_notes")["record"])
-        assert set(self.table("review", "ratings")["record"]) | self.listed("review") == to_rate
+        assert set(self.table("review", "ratings")["document"].astype(int)) | self.listed("review") == to_rate
 
     def check_reasons(self) -> None:
         """Each listed row has a step and a reason; prints their counts."""

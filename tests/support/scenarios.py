@@ -14,10 +14,10 @@ from flows.runtime.clients import Clients
 from schemas.errors import VignetteError
 from schemas.params.llm import Budget, Price, Role, Sending
 from tasks.llm.calls import Answer, Call, Reply
-from tasks.transport.budget import Spent, read_ledger
+from tasks.transport.client import Client
 from tasks.transport.fingerprint import Fingerprint, named_identity
-from tasks.transport.probing import Sighting
-from tasks.transport.roles import look_up
+from tasks.transport.ledger import Spent, read_ledger
+from tasks.transport.probing import Sighting, look_up
 from tasks.transport.store import ResponseStore
 from tests.support.endpoints import QUICK as PATIENT
 from tests.support.endpoints import answers, asker, chat
@@ -210,7 +210,8 @@ def look(endpoint: Hosted, folder: Path, **settings: Any) -> Sighting:
 
     async def run() -> Sighting:
         with ResponseStore(folder / "responses.sqlite") as store:
-            return await look_up("judge", role, store=store, sending=QUICK)
+            async with Client("judge", role, store, sending=QUICK) as client:
+                return await look_up(client)
 
     return asyncio.run(run())
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from mlflow.tracking import MlflowClient
 
-from schemas.tables.people import RATINGS, REVIEW_NOTES
+from schemas.tables.people import REVIEW_NOTES
 from tasks.tracking.lineage import StageRun, read_lineage, record_is_behind
 from tasks.tracking.mlflow_store import LineageStore
 from tasks.tracking.recording import Recording, Reviewed, named, outside_inputs
@@ -56,7 +56,7 @@ def test_a_record_of_another_lineage_is_behind() -> None:
 def reviewed() -> Reviewed:
     notes = pd.DataFrame([(4, "type_1", "p", "n", "c", False, "[]")], columns=list(REVIEW_NOTES.columns))
     given = [("rater_1", "person", 4, "consistency", 5), ("model", "model", 4, "consistency", 3)]
-    return Reviewed(notes, pd.DataFrame(given, columns=list(RATINGS.columns)), "gpt-4o")
+    return Reviewed(notes, pd.DataFrame(given, columns=["rater", "rater_kind", "record", "aspect", "rating"]), "gpt-4o")
 
 
 def recording(tmp_path: Path, recall: float = 0.9) -> Recording:

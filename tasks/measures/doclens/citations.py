@@ -64,7 +64,7 @@ def _without(marks: re.Pattern[str], text: str, units: int) -> str:
 def read_statements(output: str, units: int = MOST_UNITS) -> list[Statement]:
     """Split a cited output into statements, in order: its sentences without headings.
 
-    ``units``: how many sentences the source has. A range that it cannot have, such as ``[135-145]``, is no citation.
+    ``units``: how many sentences the source has. A bracket with another number, such as ``[135-145]``, is no citation.
 
     Citations follow the statement, before or after its full stop, and end it (``spin. proc. [15]. Flex ltd``). A
     sentence without citations takes those of the next cited sentence in the same line, as in the released script.
@@ -127,11 +127,8 @@ def _ranges(mark: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_citation(mark: str, units: int) -> bool:
-    """Whether a mark can cite: no range begins beyond the source or is longer than it.
-
-    A single number beyond the source is a wrong citation, which supports nothing.
-    """
-    return all(first >= last or (first < units and last - first < units) for first, last in _ranges(mark))
+    """Whether a mark cites: all its numbers are units of the source; other brackets are part of the text."""
+    return all(max(bounds) < units for bounds in _ranges(mark))
 
 
 def _cited_numbers(mark: str) -> Iterator[int]:

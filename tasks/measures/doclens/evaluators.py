@@ -23,7 +23,7 @@ from tasks.llm.printed import in_users_form
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
 from tasks.measures.measure import Judgement
-from tasks.simulator.judge.verdicts import entails
+from tasks.simulator.reader.entailment import entails
 from tasks.text.sentences import COMPARISON
 
 if TYPE_CHECKING:

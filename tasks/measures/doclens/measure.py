@@ -14,5 +14,6 @@ MEASURE = Declared(
     lambda plan, params: DocLensMeasure(Plan(plan.sections, plan.citing, expected=plan.systems), params.doclens),
     "doclens",
     table="claims",
+    referenced="unless outputs cite",
     marked=True,
 )

@@ -31,7 +31,6 @@ from tasks.measures.med_omit.replies import (
     Facts,
     Importances,
     Mechanisms,
-    NeededFacts,
     Omissions,
     fact_lines,
     number_facts,
@@ -93,9 +92,7 @@ def cases_of(verdicts: pd.DataFrame) -> list[Case]:
     ]
 
 
-async def build_cases(
-    ask: Ask, sources: Mapping[str, str], naming: Naming, importance: Importance = "differential"
-) -> list[Case]:
+async def build_cases(ask: Ask, sources: Mapping[str, str], naming: Naming, importance: Importance) -> list[Case]:
     """Facts, differential, importance and clusters of each source (key -> text), in the order of ``sources``."""
     cases = await add_facts(ask, [Case(key, source) for key, source in sources.items()])
     cases = await add_differential(ask, cases)
@@ -174,8 +171,8 @@ async def add_importance(ask: Ask, cases: Sequence[Case], importance: Importance
     ``importance``: by what a fact contributes to the differential, as in the paper, or by how much a note needs it.
     """
     asked = [case for case in cases if case.facts]
-    reply, prompt = (NeededFacts, "importance_note") if importance == "note" else (Importances, "importance")
-    found, failures = await _ask_about(ask, asked, reply, prompt, _shown, _facts_context)
+    prompt = "importance_note" if importance == "note" else "importance"
+    found, failures = await _ask_about(ask, asked, Importances, prompt, _shown, _facts_context)
     graded = {key: {entry.fact: entry.category for entry in value.facts} for key, value in found.items()}
     return [replace(case, categories=graded.get(case.key, {})) for case in _with_failures(cases, failures)]
 

@@ -216,16 +216,6 @@ class Importances(Reply):
         return self
 
 
-class NeededFact(FactCategory):
-    """The id of a fact and how much the note needs it."""
-
-
-class NeededFacts(Importances):
-    """A category for every fact."""
-
-    facts: list[NeededFact]  # type: ignore[assignment]
-
-
 class EvidenceFact(Reply):
     """The id of a fact, and why it is evidence, in a few words."""
 

@@ -7,7 +7,8 @@ const COUNTED = DATA.items.length - PRACTICE;
 let state = null;
 let storage = true;
 
-/* Each form defines statusOf(i), draw(), drawPanel(), help(), toRecord(), fromRecord(record) and wellFormed(id, entry). */
+/* Each form defines statusOf(i), draw(), drawPanel(), help(), wellFormed(id, entry), isReturned(entry), BLANK, what a
+ * returned entry has besides its answers, and keyed(key, event): what a key does, undefined for what it does in all forms. */
 const item = () => DATA.items[state.at];
 const entry = (i = state.at) => state.entries[DATA.items[i].record];
 const isDone = (i) => ["done", "removed"].includes(statusOf(i));
@@ -169,9 +170,20 @@ function closer(label, work) {
 
 /* Says which entries a backup leaves out: those of items that are only started, in forms that return what is done. */
 function lost() {
-  const kept = new Set(Object.values(toRecord()).find(Array.isArray).map((one) => one.record));
+  const kept = new Set(toRecord()[DATA.listed].map((one) => one.record));
   const left = [...DATA.items.keys()].filter((i) => statusOf(i) === "started" && !kept.has(DATA.items[i].record));
   return left.length ? el("p", { class: "hint" }, "A backup leaves out answers that are only started: " + DATA.noun + " " + left.map(numberOf).join(", ") + ". This browser keeps them.") : null;
+}
+
+/* The returned file: the answers to each item that is to be returned. */
+function toRecord() {
+  const given = DATA.items.map((it) => [it.record, state.entries[it.record]]).filter(([, now]) => isReturned(now));
+  const answers = given.map(([record, now]) => Object.assign({ record }, Object.fromEntries(Object.entries(now).filter(([name]) => name !== "checked"))));
+  return { format: DATA.format, form: DATA.form, rater: DATA.rater, [DATA.listed]: answers };
+}
+
+function fromRecord(record) {
+  return { at: 0, signature: record.signature, entries: Object.fromEntries(record[DATA.listed].map(({ record: id, ...rest }) => [id, { ...BLANK, ...rest }])) };
 }
 
 /* What is sent back, or kept as a backup: asks for a name once, and says what is still missing. */
@@ -209,5 +221,13 @@ async function loadBackup(event) {
 }
 
 function typing(event) {
+  if (event.key === "Enter" && event.target.type === "number") return false;
   return event.target.matches("textarea, select, input[type=text], input[type=number]") || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]");
 }
+
+document.addEventListener("keydown", (event) => {
+  if (typing(event)) return;
+  const shared = { "?": help, ArrowRight: () => go(state.at + 1), ArrowLeft: () => go(state.at - 1), Enter: event.target.closest("button") ? null : next };
+  const own = keyed(event.key, event), act = own === undefined ? shared[event.key] : own;
+  if (act) { event.preventDefault(); act(); }
+});

@@ -84,25 +84,17 @@ function help() {
     el("div", { class: "actions" }, closer("Close")));
 }
 
-function toRecord() {
-  const done = DATA.items.filter((it) => answered(state.entries[it.record]));
-  return { format: DATA.format, form: DATA.form, rater: DATA.rater, facts: done.map((it) => Object.assign({ record: it.record }, state.entries[it.record])) };
-}
-
-function fromRecord(record) {
-  return { at: 0, signature: record.signature, entries: Object.fromEntries(record.facts.map(({ record: id, ...rest }) => [id, rest])) };
-}
+const BLANK = {};
+const isReturned = answered;
 
 function wellFormed(id, given) {
   return ["", ...INCLUDED].includes(given.included) && ["", ...GRADES].includes(given.category)
     && COUNTS.every((name) => given[name] === null || (Number.isInteger(given[name]) && given[name] >= 0));
 }
 
-document.addEventListener("keydown", (event) => {
-  if (typing(event) && !(event.key === "Enter" && event.target.type === "number")) return;
-  const act = { "?": help, ArrowRight: () => go(state.at + 1), ArrowLeft: () => go(state.at - 1), Enter: next }[event.key]
-    ?? Object.entries(KEYS).flatMap(([name, keys]) => event.key in keys ? [() => { entry()[name] = keys[event.key]; changed(); }] : [])[0];
-  if (act && !(event.key === "Enter" && event.target.closest("button"))) { event.preventDefault(); act(); }
-});
+function keyed(key) {
+  const name = Object.keys(KEYS).find((name) => key in KEYS[name]);
+  return name && (() => { entry()[name] = KEYS[name][key]; changed(); });
+}
 
 begin("Validating omissions", () => ({ included: "", supports: null, refutes: null, category: "" }));

@@ -67,14 +67,8 @@ function draw() {
   drawPanel();
 }
 
-function toRecord() {
-  const decided = DATA.items.filter((it) => state.entries[it.record].decision);
-  return { format: DATA.format, form: DATA.form, rater: DATA.rater, questions: decided.map((it) => Object.assign({ record: it.record }, state.entries[it.record])) };
-}
-
-function fromRecord(record) {
-  return { at: 0, signature: record.signature, entries: Object.fromEntries(record.questions.map(({ record: id, ...rest }) => [id, { category: "", ...rest }])) };
-}
+const BLANK = { category: "" };
+const isReturned = (now) => Boolean(now.decision);
 
 function wellFormed(id, given) {
   return ["", "keep", "remove"].includes(given.decision) && typeof given.wording === "string" && DATA.letters.includes(given.answer)
@@ -95,10 +89,6 @@ function help() {
     el("div", { class: "actions" }, closer("Close")));
 }
 
-document.addEventListener("keydown", (event) => {
-  if (typing(event)) return;
-  const act = { "?": help, Enter: event.target.closest("button") ? null : next, k: () => decide("keep"), r: () => decide("remove"), ArrowRight: () => go(state.at + 1), ArrowLeft: () => go(state.at - 1) }[event.key];
-  if (act) { event.preventDefault(); act(); }
-});
+const keyed = (key) => ({ k: () => decide("keep"), r: () => decide("remove") }[key]);
 
 begin("Revising questions", (it) => ({ decision: "", wording: it.wording, choices: [...it.choices], answer: it.answer, category: "" }));

@@ -90,13 +90,8 @@ function draw() {
   drawPanel();
 }
 
-function toRecord() {
-  return { format: DATA.format, form: DATA.form, rater: DATA.rater, notes: DATA.items.map((it) => Object.assign({ record: it.record }, state.entries[it.record])) };
-}
-
-function fromRecord(record) {
-  return { at: 0, signature: record.signature, entries: Object.fromEntries(record.notes.map((n) => [n.record, { penalties: n.penalties, ratings: n.ratings, comment: n.comment }])) };
-}
+const BLANK = { comment: "" };
+const isReturned = () => true;
 
 function wellFormed(id, entry) {
   const parts = DATA.items.find((it) => String(it.record) === id).parts;
@@ -117,22 +112,14 @@ function help() {
     el("div", { class: "actions" }, closer("Close")));
 }
 
-document.addEventListener("keydown", (event) => {
-  if (typing(event)) return;
-  const key = event.key;
-  const act = () => event.preventDefault();
-  if (key === "?") { act(); help(); }
-  else if (key === "ArrowRight") { act(); go(state.at + 1); }
-  else if (key === "ArrowLeft") { act(); go(state.at - 1); }
-  else if (key === "ArrowDown") { act(); show(open + 1); }
-  else if (key === "ArrowUp") { act(); show(open - 1); }
-  else if (key === "Enter" && open === 0 && !event.target.matches("button")) { act(); show(1); }
-  else if (/^[1-5]$/.test(key) && open >= 1 && open <= SCALES.length) { act(); rate(SCALES[open - 1].name, Number(key)); }
-  else if (open === 0 && LETTERS.includes(key)) {
-    const all = item().parts.flatMap((part) => part.items.map((it) => [part.part, it.item]));
-    const chosen = all[LETTERS.indexOf(key)];
-    if (chosen) { act(); toggle(...chosen); }
-  }
-});
+function keyed(key, event) {
+  if (key === "ArrowDown") return () => show(open + 1);
+  if (key === "ArrowUp") return () => show(open - 1);
+  if (key === "Enter") return open === 0 && !event.target.matches("button") ? () => show(1) : null;
+  if (/^[1-5]$/.test(key) && open >= 1 && open <= SCALES.length) return () => rate(SCALES[open - 1].name, Number(key));
+  const all = item().parts.flatMap((part) => part.items.map((it) => [part.part, it.item]));
+  const chosen = open === 0 && key.length === 1 ? all[LETTERS.indexOf(key)] : undefined;
+  return chosen && (() => toggle(...chosen));
+}
 
 begin("Rating clinical notes", () => ({ penalties: {}, ratings: {}, comment: "" }));

@@ -152,17 +152,8 @@ function draw() {
   drawPanel();
 }
 
-function toRecord() {
-  const notes = DATA.items.filter((it) => state.entries[it.record].checked).map((it) => {
-    const { incorrect, missing, corrected = [] } = state.entries[it.record];
-    return { record: it.record, incorrect, missing, corrected };
-  });
-  return { format: DATA.format, form: DATA.form, rater: DATA.rater, notes };
-}
-
-function fromRecord(record) {
-  return { at: 0, signature: record.signature, entries: Object.fromEntries(record.notes.map(({ record: id, ...rest }) => [id, { checked: true, ...rest }])) };
-}
+const BLANK = { checked: true };
+const isReturned = (now) => now.checked;
 
 function wellFormed(id, given) {
   const it = DATA.items.find((known) => known.record === id), size = Array.from(it.text).length;
@@ -186,13 +177,11 @@ function help() {
     el("div", { class: "actions" }, closer("Close")));
 }
 
-document.addEventListener("keydown", (event) => {
-  if (typing(event)) return;
-  const key = event.key, digit = /^[1-9]$/.test(key) ? Number(key) - 1 : -1;
-  const act = { "?": help, ArrowRight: () => go(state.at + 1), ArrowLeft: () => go(state.at - 1), Enter: event.target.closest("button") ? null : check }[key]
-    ?? (digit >= 0 && DATA.symptoms[digit] ? () => addMissing(DATA.symptoms[digit].name) : null)
-    ?? (key.length === 1 && LETTERS.includes(key) ? () => toggle(LETTERS.indexOf(key)) : null);
-  if (act) { event.preventDefault(); act(); }
-});
+function keyed(key, event) {
+  if (key === "Enter") return event.target.closest("button") ? null : check;
+  const symptom = /^[1-9]$/.test(key) ? DATA.symptoms[Number(key) - 1] : undefined;
+  if (symptom) return () => addMissing(symptom.name);
+  return key.length === 1 && LETTERS.includes(key) ? () => toggle(LETTERS.indexOf(key)) : undefined;
+}
 
 begin("Checking extracted phrases", () => ({ checked: false, incorrect: [], missing: [] }));

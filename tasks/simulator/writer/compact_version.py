@@ -5,18 +5,10 @@ import re
 from dataclasses import dataclass, field
 
 from tasks.simulator.request import ChatRequest
-from tasks.simulator.writer.clauses import tokens
 from tasks.simulator.writer.notes import PlantedError, seeded
 from tasks.simulator.writer.plan import symptom_patterns
 from tasks.simulator.writer.rules import COMPACT_ERRORS, ErrorRates, rates_of, writer_rates
-from tasks.simulator.writer.shorthand_rules import (
-    NUMBERS,
-    SIDES,
-    ShorthandSentence,
-    is_side,
-    punctuate,
-    tables,
-)
+from tasks.simulator.writer.shorthand import NUMBERS, SIDE, Writer, symptom_words
 from tasks.text.sentences import sentence_spans
 
 _HEADING = re.compile(r"^\s*\**(history|physical examination)\**:?\s*$", re.IGNORECASE)
@@ -63,8 +55,7 @@ class Compact:
 
 def shorten(note: str, rng: random.Random, *, without: frozenset[int] = frozenset()) -> Compact:
     """Write ``note`` in shorthand. ``without``: starts of sentences to omit (a planted loss)."""
-    compact = Compact()
-    known: dict[int, str | None] = {}
+    compact, writer = Compact(), Writer(rng, writer_rates().compact["abbreviated"])
     position = 0
     for start, end in sentence_spans(note):
         gap = note[position:start]
@@ -78,20 +69,18 @@ def shorten(note: str, rng: random.Random, *, without: frozenset[int] = frozense
         elif start in without:
             compact.left_out.append((start, end))
         else:
-            _sentence(note, start, end, rng, known, compact)
+            _sentence(note, start, end, writer, compact)
     compact.text = compact.text.rstrip()
     return compact
 
 
 def mentions_symptom(text: str) -> bool:
     """Whether ``text`` contains a word for a symptom of the domain, so that it should not be omitted."""
-    return not tables().symptom_words.isdisjoint(_WORDS.findall(text.lower()))
+    return not symptom_words().isdisjoint(_WORDS.findall(text.lower()))
 
 
-def _sentence(
-    note: str, start: int, end: int, rng: random.Random, known: dict[int, str | None], compact: Compact
-) -> None:
-    rates = writer_rates().compact
+def _sentence(note: str, start: int, end: int, writer: Writer, compact: Compact) -> None:
+    rates, rng = writer_rates().compact, writer.rng
     opens = compact.text.endswith(("*\n", ":\n"))  # keep the first sentence of a section, so that no section is empty
     if not opens and rng.random() < rates["sentence_left_out"] and not mentions_symptom(note[start:end]):
         compact.left_out.append((start, end))
@@ -102,22 +91,19 @@ def _sentence(
             break
         compact.left_out.append((clause.start(), cut))
         cut = clause.start()
-    written = ShorthandSentence(rng, known).write(tokens(note, start, cut))
-    if not written:
-        return
-    punctuate(written)
-    first = True
-    for text, source_start, source_end, glued in written:
-        shown = text[0].upper() + text[1:] if first and text[:1].islower() else text
-        compact.append(shown, source_start, source_end, space=not glued)
-        first = first and text in "-•"
-    if compact.text[-1] not in ".:!?":  # an abbreviation may end in a full stop
+    is_first = True
+    for text, source_start, source_end, is_glued in writer.write(note, start, cut):
+        shown = text[0].upper() + text[1:] if is_first else text
+        compact.append(shown, source_start, source_end, space=not is_glued)
+        is_first = is_first and text in "-•"
+    if compact.text[-1:] not in ("", ".", ":", "!", "?", "\n"):  # an abbreviation may end in a full stop
         compact.append(".", end - 1, end, space=False)
 
 
 _AMOUNT = re.compile(
     rf"\b(?P<number>\d+|{'|'.join(list(NUMBERS)[2:11])})(?= (?:days|weeks|months|years)\b)"
-    r"|(?P<degrees>\d{2,3}\.\d)(?=°)|\b(?P<side>right|left)\b"
+    rf"|(?P<degrees>\d{{2,3}}\.\d)(?=°)|(?P<side>{SIDE.pattern})",
+    re.IGNORECASE,
 )
 
 
@@ -174,9 +160,7 @@ def _lost(note: str, rng: random.Random) -> WrittenCompact | None:
 
 def _changed(note: str, rng: random.Random) -> WrittenCompact | None:
     """Change a duration, a temperature or a side."""
-    words = tokens(note)
-    sides = {word.start for at, word in enumerate(words) if word.key in SIDES and is_side(words, at)}
-    candidates = [match for match in _AMOUNT.finditer(note) if not match["side"] or match.start() in sides]
+    candidates = list(_AMOUNT.finditer(note))
     if not candidates:
         return None
     match = rng.choice(candidates)
@@ -199,11 +183,11 @@ def _changed(note: str, rng: random.Random) -> WrittenCompact | None:
 
 def _another(match: re.Match[str], rng: random.Random) -> str:
     if match["side"]:
-        return "left" if match["side"] == "right" else "right"
+        return "left" if match["side"].lower() == "right" else "right"
     if match["degrees"]:
         step = rng.choice((-1.4, -1.1, 1.2, 1.6)) * (1.8 if len(match["degrees"].split(".")[0]) == 3 else 1)
         return f"{float(match['degrees']) + step:.1f}"
     words = list(NUMBERS)
-    now = int(NUMBERS.get(match["number"], match["number"]))
+    now = int(NUMBERS.get(match["number"].lower(), match["number"]))
     other = rng.choice([number for number in range(2, 11) if abs(number - now) > 1])
     return str(other) if match["number"].isdigit() else words[other]

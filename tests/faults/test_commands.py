@@ -1,0 +1,124 @@
+"""What users give to commands and functions: settings, data that lacks something, an import beside the clone."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from flows.evaluation.api import evaluate
+from flows.evaluation.audit import judges_of
+from flows.evaluation.judges import choose_role, given_name
+from schemas.errors import ParamsError, SourceError
+from schemas.params.llm import Role
+from tasks.llm.replies import SendFailure
+from tasks.measures.doclens.citations import read_statements, without_citations
+from tasks.tracking.comparison import UNTESTED, compare_systems
+from tasks.transport.rejections import setting_at_fault
+from tests.support.cases import each, from_table
+from tests.support.imports import ROOT
+from tests.support.params import shipped
+
+MODEL = "gpt-5@https://api.openai.com/v1"
+
+
+@from_table
+def test_a_bracket_cites_where_all_its_numbers_are_units(output: str, citations: list[int], without: str) -> None:
+    assert [number for one in read_statements(output, 6) for number in one.citations] == citations
+    assert without_citations(output, 6) == without
+
+
+@from_table
+def test_settings_of_a_model_on_the_command_line(settings: str, said: str | None) -> None:
+    if said is not None:
+        with pytest.raises(ParamsError, match=said):
+            choose_role(f"{MODEL}#{settings}", "judge", shipped())
+        return
+    role = choose_role(f"{MODEL}#{settings}", "judge", shipped())
+    assert role == Role(
+        base_url="https://api.openai.com/v1", model="gpt-5", temperature=None, send_seed=False, aliases=["gpt-5-0807"]
+    )
+
+
+@each("param", ["temperature", "seed", "max_tokens"])
+def test_the_advice_of_a_rejection_works_on_the_command_line(param: str) -> None:
+    role = choose_role(MODEL, "judge", shipped())
+    advice = setting_at_fault(SendFailure("rejected", "HTTP 400: no", status=400, param=param), role) or ""
+    settings = advice.rpartition("MODEL@URL#")[2].rstrip(")")
+    assert choose_role(f"{MODEL}#{settings}", "judge", shipped()) != role
+
+
+def test_a_judge_has_the_name_that_it_is_given_in_an_audit_too() -> None:
+    (params,) = judges_of(shipped(), [f"mine={MODEL}"])
+    assert params.roles["judge"].model == "gpt-5" and params.roles["annotator"].model == "gpt-5"
+    assert given_name(f"mine={MODEL}") == "mine" and given_name(f"{MODEL}#temperature=null") is None
+    with pytest.raises(ParamsError, match="the same model as"):
+        judges_of(shipped(), [f"mine={MODEL}", MODEL])
+
+
+ROWS = [{"id": f"d{n}", "source": "Dry cough. No fever.", "outputs": {"A": "Dry cough."}} for n in range(3)]
+
+
+@each(
+    "metrics, said",
+    [
+        (["doclens"], "doclens needs references: no document has a reference; name"),
+        (["overlap"], "overlap needs references: no document has a reference"),
+        (["doclens", "overlap"], "doclens and overlap need references"),
+    ],
+)
+def test_metrics_that_the_data_does_not_allow_are_an_error(metrics: list, said: str) -> None:
+    with pytest.raises(SourceError, match=said):
+        evaluate(ROWS, metrics=metrics, judge="simulator")
+
+
+def test_citations_are_judged_without_references() -> None:
+    rows = [{**row, "outputs": {"A": "Dry cough [0]."}} for row in ROWS]
+    found = evaluate(rows, metrics=["doclens", "overlap"], judge="simulator").metrics
+    assert set(found["metric"]) >= {"citation_recall", "citation_precision"}
+    assert not {"claim_recall", "rouge1_f"} & set(found["metric"])
+
+
+def scores(failing: int) -> pd.DataFrame:
+    """Scores of two systems on nine documents by seven metrics; the second lacks ``failing`` documents."""
+    metrics = {"claim_recall": "doclens", **dict.fromkeys([*UNTESTED, "rougeLsum_f", "words"], "overlap")}
+    rows = [
+        {"stage": stage, "condition": "", "item": "all", "metric": metric, "system": system, "record": n,
+         "document": f"d{n}", "value": 0.1 * (system == "b") + 0.01 * n}
+        for metric, stage in metrics.items() for system in "ab" for n in range(9)
+        if system == "a" or n >= failing
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_a_missing_output_has_one_row_and_alike_overlap_metrics_one_test() -> None:
+    frame, none = scores(1), pd.DataFrame(columns=["system", "stage", "condition", "item", "metric", "unscored"])
+    found = compare_systems(frame, {"b": pd.Series([0]).to_numpy()}, none, ["a", "b"], seed=1)
+    failing = found[found["metric"].str.startswith("unscored")]
+    assert failing["metric"].tolist() == ["unscored outputs"] and failing["n"].tolist() == [9]
+    tested = set(found.loc[found["p"].notna(), "metric"]) - {"unscored outputs"}
+    assert tested == {"claim_recall", "rougeLsum_f", "words"}
+    assert found.loc[found["metric"].isin(UNTESTED), "difference"].notna().all(), "none is lost"
+
+
+def test_a_clone_called_vignette_hides_no_module(tmp_path: Path) -> None:
+    """An editable install, imported from the folder in which the clone is."""
+    clone, wheels, site = tmp_path / "vignette", tmp_path / "wheels", tmp_path / "site"
+    for name in ("pyproject.toml", "vignette.py", "README.md", "LICENSE", "params.yaml", "CITATION.cff"):
+        clone.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, clone / name)
+    for package in ("flows", "tasks", "schemas"):
+        (clone / package).mkdir()
+        (clone / package / "__init__.py").touch()
+    wheels.mkdir()
+    build = f"from setuptools import build_meta; build_meta.build_editable({str(wheels)!r})"
+    subprocess.run([sys.executable, "-c", build], cwd=clone, check=True, capture_output=True)
+    (wheel,) = wheels.glob("*.whl")
+    shutil.unpack_archive(wheel, site, "zip")
+    shutil.rmtree(clone / "build", ignore_errors=True)
+    code = f"import site; site.addsitedir({str(site)!r})\nfrom importlib.util import find_spec\n"
+    code += "print(find_spec('vignette').origin)"
+    found = subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, text=True)
+    assert Path(found.strip()) == clone / "vignette.py"

@@ -1,0 +1,92 @@
+"""Replies and errors as real endpoints send them: read with the right value, or refused with the reason."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.responses import JSONResponse, Response
+
+from tasks.llm.calls import Reply
+from tasks.llm.replies import Completion, Unusable, read_completion, read_reply
+from tests.support.cases import from_table
+from tests.support.hosted import completion, hosted
+from tests.support.scenarios import Scenario, look, says
+
+
+class Pairs(Reply):
+    """Pairs of phrases."""
+
+    pairs: list[str]
+    note: str = ""
+
+
+def replied(message: dict[str, Any], finish: str | None = "stop") -> Completion:
+    return read_completion(json.dumps({"model": "m", "choices": [{"message": message, "finish_reason": finish}]}))
+
+
+@from_table
+def test_what_a_reply_says(content: object, answer: str) -> None:
+    found = replied({"content": content})
+    read_reply(found, None)
+    assert found.text == answer
+
+
+@from_table
+def test_why_a_text_cannot_be_used(message: dict[str, Any], finish: str, reason: str) -> None:
+    with pytest.raises(Unusable) as caught:
+        read_reply(replied(message, finish), None)
+    assert reason in str(caught.value)
+
+
+@from_table
+def test_a_whole_reply_ends_by_documented_names(finish: str | None) -> None:
+    read_reply(replied({"content": "Dry."}, finish), None)
+
+
+@from_table
+def test_json_of_several_values(text: str, pairs: list[str] | None) -> None:
+    if pairs is None:
+        with pytest.raises(Unusable, match=r"given twice|stops half way"):
+            read_reply(replied({"content": text}), Pairs)
+    else:
+        assert read_reply(replied({"content": text}), Pairs).pairs == pairs  # type: ignore[union-attr]
+
+
+def test_a_block_before_json_needs_no_known_name() -> None:
+    for json_too in ("", '{"pairs": ["a"]}'):
+        text = f'<plan_first>\n{json_too}\n</plan_first>\n{{"pairs": ["b"]}}'
+        assert read_reply(replied({"content": text}), Pairs) == Pairs(pairs=["b"])
+
+
+LONG = range(30)
+"""Documents that are refused before the others are asked about."""
+
+
+@from_table
+def test_a_request_that_is_refused_for_its_text_fails_alone(tmp_path: Path, status: int, body: dict[str, Any]) -> None:
+    """Thirty long documents before three short ones: the three are answered."""
+
+    def reply(request: dict[str, Any], _: int) -> Any:
+        said = request["messages"][-1]["content"]
+        is_long = said.startswith("hello") and int(said.split()[1]) in LONG
+        return JSONResponse(body, status) if is_long else completion("fine", request)
+
+    Scenario(reply, 33, ok=3, failure="HTTP|in place of a reply", sent=33).play(tmp_path)
+
+
+@from_table
+def test_a_request_that_is_refused_for_another_reason_stops_the_run(tmp_path: Path, status: int, body: Any) -> None:
+    def reply(request: dict[str, Any], _: int) -> Any:
+        is_greeting = "ready" in request["messages"][-1]["content"]
+        return completion("fine", request) if is_greeting else JSONResponse(body, status)
+
+    Scenario(reply, 33, error="EndpointError").play(tmp_path)
+
+
+@from_table
+def test_a_model_is_identified_by_its_reply_where_no_list_shows_it(tmp_path: Path, status: int, body: Any) -> None:
+    with hosted(says("fine")) as endpoint:
+        endpoint.models_reply = Response(body, status) if isinstance(body, str) else JSONResponse(body, status)
+        seen = look(endpoint, tmp_path)
+    assert seen.greeting.model == "big-1" and seen.entry.get("id") in (None, "big-1")

@@ -1,0 +1,209 @@
+"""Files as programs and people write them: each is read with the right values, or refused with what is wrong named."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import docx
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from flows.commands.exchange import read_files
+from flows.evaluation.api import _documents
+from schemas.errors import SourceError
+from schemas.params.measures import Evaluate
+from tasks.texts.files import read_rows
+from tasks.texts.reading import read_documents
+from tests.support.cases import each
+
+ROWS = [{"id": "1", "source": "Dry cough.", "output:A": "Cough."}]
+NO_OUTPUT = [{**ROWS[0], "output:A": None}]
+
+CSV: dict[str, tuple[str, str | bytes, list[dict[str, Any]]]] = {
+    "suffix in capitals": ("D.CSV", "id,source,output:A\n1,Dry cough.,Cough.\n", ROWS),
+    "the separator is said": ("d.csv", "sep=;\r\nid;source;output:A\r\n1;Dry cough.;Cough.\r\n", ROWS),
+    "the separator is said in capitals": ("d.csv", "SEP=|\nid|source|output:A\n1|Dry cough.|Cough.\n", ROWS),
+    "said against a header with more commas": (
+        "d.csv", 'sep=;\nid;source;"a,b,c,d"\n1;Dry cough.;x\n', [{"id": "1", "source": "Dry cough.", "a,b,c,d": "x"}]
+    ),
+    "empty rows at the end": ("d.csv", "id,source,output:A\n1,Dry cough.,Cough.\n,,\n\n , ,\n", ROWS),
+    "empty columns at the end": ("d.csv", "id,source,output:A,,\n1,Dry cough.,Cough.,,\n", ROWS),
+    "empty columns in the rows alone": ("d.csv", "id,source,output:A\n1,Dry cough.,Cough.,,\n", ROWS),
+    "empty columns in the header alone": ("d.csv", "id,source,output:A,,\n1,Dry cough.,Cough.\n", ROWS),
+    "a column without a name": (
+        "d.csv", ",id,source\n0,1,Dry cough.\n", [{"column 1": "0", "id": "1", "source": "Dry cough."}]
+    ),
+    "UTF-16 of Windows": ("d.csv", "id\tsource\toutput:A\r\n1\tDry cough.\tCough.\r\n".encode("utf-16"), ROWS),
+    "UTF-16, the other order": ("d.csv", "\ufeffid,source,output:A\n1,Dry cough.,Cough.".encode("utf-16-be"), ROWS),
+    "blanks before quotes": ("d.csv", '"id", "source", "output:A"\n"1", "Dry cough.", "Cough."\n', ROWS),
+    "a name over two lines": (
+        "d.csv", '"free\r\ntext";id;x\r\n"Dry, cough.";1;y\r\n', [{"free text": "Dry, cough.", "id": "1", "x": "y"}]
+    ),
+    "NA of R": ("d.csv", '"id","source","output:A"\n"1","Dry cough.",NA\n', NO_OUTPUT),
+    "NA of R at the beginning": ("d.csv", "output:A;id;source\nNA;1;Dry cough.\n", NO_OUTPUT),
+    "NA that somebody wrote": ("d.csv", 'id,source,output:A\n1,Dry cough.,"NA"\n', [{**ROWS[0], "output:A": "NA"}]),
+    "NA within a text": ("d.csv", 'id,source\n1,"Heart,NA,"\n', [{"id": "1", "source": "Heart,NA,"}]),
+}  # fmt: skip
+
+
+@each("case", CSV)
+def test_separated_values_are_read_as_programs_write_them(tmp_path: Path, case: str) -> None:
+    name, content, expected = CSV[case]
+    (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    assert [dict(row.values) for row in read_rows(tmp_path / name).rows] == expected
+
+
+@each(
+    "content, said",
+    [
+        ('"id" ,"source"\n1,x\n', r"d\.csv: header: not CSV \("),
+        ('id,source\n1,x\n2,"x" y\n', r"d\.csv: row 2: not CSV \("),
+        ("id,source\n1,Dry, cough\n", r"row 1: found 3 cells, expected 2"),
+        ("id,source,x\n,,\n1,y\n", r"row 2: found 2 cells, expected 3"),
+        ("id,,id\n1,x,2\n", "column id is a duplicate"),
+    ],
+)
+def test_separated_values_that_lose_a_cell_are_refused(tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "d.csv").write_text(content)
+    with pytest.raises(SourceError, match=said):
+        read_rows(tmp_path / "d.csv")
+
+
+def test_a_sheet_has_errors_line_ends_and_cells_without_a_name(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    rows = [["id", "source", None, "score\n(0 to 5)"], [1.0, "Dry_x000D_\ncough_x005F_", None, "#N/A"], [None, " "]]
+    for row in [*rows, [2, "No fever.", "a remark", 4, "far out"]]:
+        book.active.append(row)
+    book.save(tmp_path / "D.XLSX")
+    assert [dict(row.values) for row in read_rows(tmp_path / "D.XLSX").rows] == [
+        {"id": 1, "source": "Dry\ncough_", "column 3": None, "score (0 to 5)": None, "column 5": None},
+        {"id": 2, "source": "No fever.", "column 3": "a remark", "score (0 to 5)": 4, "column 5": "far out"},
+    ]
+
+
+def test_a_merged_cell_of_word_is_read_once_and_a_table_within_a_cell_too(tmp_path: Path) -> None:
+    document = docx.Document()
+    table = document.add_table(3, 3)
+    for row in range(3):
+        for column in range(3):
+            table.cell(row, column).text = f"{row}{column}"
+    table.cell(0, 0).merge(table.cell(0, 1)).text = "wide"
+    table.cell(1, 0).merge(table.cell(2, 0)).text = "high"
+    table.cell(2, 2).add_table(1, 1).cell(0, 0).text = "within"
+    document.save(str(tmp_path / "N.DOCX"))
+    (row,) = read_rows(tmp_path / "N.DOCX").rows
+    assert [line.split() for line in row.values["text"].splitlines() if line] == [
+        ["wide", "02"], ["high", "11", "12"], ["21", "22"], ["within"]
+    ]  # fmt: skip
+
+
+def written(folder: Path, kind: str, rows: list[dict[str, Any]]) -> Path:
+    """The rows as a file of a kind."""
+    file = folder / f"file.{kind}"
+    if kind == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), file)
+    elif kind == "jsonl":
+        file.write_text("\n".join(json.dumps(row) for row in rows))
+    elif kind == "csv":
+        table = [list(rows[0]), *(list(row.values()) for row in rows)]
+        file.write_text("\n".join(",".join("" if cell is None else str(cell) for cell in row) for row in table))
+    else:
+        book = openpyxl.Workbook()
+        for row in [list(rows[0]), *(list(row.values()) for row in rows)]:
+            book.active.append(row)
+        book.save(file)
+    return file
+
+
+@each("kind", ["jsonl", "csv", "parquet", "xlsx"])
+def test_null_is_missing_and_ids_are_alike_in_the_data_and_in_outputs(tmp_path: Path, kind: str) -> None:
+    texts = [(1.0, "Dry cough."), (2.0, "No fever.")]
+    data = written(tmp_path, kind, [{"id": number, "source": text} for number, text in texts])
+    (tmp_path / "m").mkdir(exist_ok=True)
+    spelt = [" 1 " if kind in ("jsonl", "csv") else 1.0, "2" if kind in ("jsonl", "csv") else 2.0]
+    if kind == "csv":
+        data.write_text(data.read_text().replace(".0,", ","))
+    outputs = written(tmp_path / "m", kind, [{"id": spelt[0], "output": "Cough."}, {"id": spelt[1], "output": None}])
+    found = read_documents(data, {"m": outputs}).documents
+    assert [(one.id, one.outputs) for one in found] == [("1", {"m": "Cough."}), ("2", {})]
+
+
+@each("column", ["visit_id", "note_id", "encounter_id", "Visit ID"])
+def test_ids_by_other_names_are_ids_so_that_a_duplicate_is_refused(tmp_path: Path, column: str) -> None:
+    (tmp_path / "d.csv").write_text(f"{column},source\nv1,Dry cough.\nv1,No fever.\n")
+    with pytest.raises(SourceError, match="id v1 is a duplicate"):
+        read_documents(tmp_path / "d.csv")
+
+
+BRAT = {"n.txt": "Dry cough.\n", "n.ann": "T1\tcough 0 9\tDry cough\nA1\tAssertion T1 present\n"}
+Change = Callable[[bytes], bytes]
+
+
+def spans(form: Any, path: Path) -> list[tuple[int, int, str, str]]:
+    (text,) = read_files(form, path, ["cough"])
+    return [(span.start, span.end, span.label, span.assertion) for span in text.spans]
+
+
+@each(
+    "change",
+    [
+        lambda name, raw: (name, raw),
+        lambda name, raw: (name, b"\xef\xbb\xbf" + raw),
+        lambda name, raw: (name, raw.replace(b"\n", b"\r\n")),
+        lambda name, raw: (name.upper(), raw),
+    ],
+)
+def test_brat_is_read_with_a_mark_windows_line_ends_and_capitals(tmp_path: Path, change: Any) -> None:
+    for file in tmp_path.iterdir():
+        file.unlink()
+    for name, content in BRAT.items():
+        changed, raw = change(name, content.encode())
+        (tmp_path / changed).write_bytes(raw)
+    assert spans("brat", tmp_path) == [(0, 9, "cough", "present")]
+
+
+def exported(**value: Any) -> str:
+    region = {"id": "r1", "type": "labels", "from_name": "symptom", "value": {"start": 0, "end": 9, **value}}
+    return json.dumps([{"data": {"name": "n", "text": "Dry cough."}, "annotations": [{"result": [region]}]}], indent=1)
+
+
+def test_label_studio_is_read_with_a_mark_and_windows_line_ends(tmp_path: Path) -> None:
+    (tmp_path / "e.json").write_bytes(b"\xef\xbb\xbf" + exported(labels=["cough"]).replace("\n", "\r\n").encode())
+    assert spans("label-studio", tmp_path / "e.json") == [(0, 9, "cough", "")]
+
+
+@each(
+    "value, said",
+    [
+        ({}, "n: region r1 has no label; choose one, or delete the region"),
+        ({"labels": []}, "n: region r1 has no label"),
+        ({"labels": ["cogh"]}, "n: label 'cogh' is not one of cough"),
+    ],
+)
+def test_a_region_without_a_known_label_is_named(tmp_path: Path, value: dict[str, Any], said: str) -> None:
+    (tmp_path / "e.json").write_text(exported(**value))
+    with pytest.raises(SourceError, match=said):
+        spans("label-studio", tmp_path / "e.json")
+
+
+@each("form", ["rows", "frame", "int columns", "parquet"])
+def test_a_frame_and_rows_are_read_as_a_file_is(tmp_path: Path, form: str) -> None:
+    rows = [
+        {"visit_id": 1.0, "dialogue": ["Dry cough.", "No fever."], "model": "m", "summary": "Cough."},
+        {"visit_id": 2.0, "dialogue": ["No fever."], "model": "m", "summary": None},
+    ]
+    frame = pd.DataFrame(rows)
+    numbered = frame.assign(x=1).rename(columns={"x": 7})
+    data: Any = {"rows": rows, "frame": frame, "int columns": numbered}.get(form)
+    if data is None:
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / "d.parquet")
+        data = pd.read_parquet(tmp_path / "d.parquet")
+    found = _documents(data, Evaluate(data="data", metrics=["med_omit"]))
+    assert [(one.id, one.source, one.outputs) for one in found.documents] == [
+        ("1", ("Dry cough.", "No fever."), {"m": "Cough."}), ("2", ("No fever.",), {}),
+    ]  # fmt: skip
+    assert "columns read as id=visit_id, source=dialogue" in found.notes[0]

@@ -76,7 +76,7 @@ def _compared(one: pd.DataFrame, other: pd.DataFrame, **about: Any) -> list[Row]
     first, second = (both, both.rename(columns={"value": "own", "value_people": "value"})) if rows else (one, known)
     means = first.groupby(TEXT)["value"].mean().to_frame("own").join(second.groupby(TEXT)["value"].mean(), how="inner")
     scored = means.dropna().reset_index()
-    if scored["document"].nunique() >= FEWEST_PAIRS:
+    if scored["document"].nunique() >= FEWEST_PAIRS and scored["value"].nunique() > 1:
         found = correlation_interval(scored["own"], scored["value"], "pearson", clusters=scored["document"])
         about = {**about, "unscored": len(means) - len(scored)}
         rows.append(metric_row("pearson_of_texts", *found, n=len(scored), **about))

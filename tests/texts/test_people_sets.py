@@ -22,7 +22,7 @@ def test_claims_of_an_answer_have_a_verdict_of_each_physician(tmp_path: Path) ->
     write(tmp_path, FILE, K_QA + claims + claims.replace("It is", "It was"))
     (document,), rows = read_k_qa(tmp_path)
     assert (document.heading, document.outputs) == ("Why?", {"model": "Because."})
-    assert document.claims == {"whole": ("It is so.", "It was so.")}
+    assert document.claims == {"all": ("It is so.", "It was so.")}
     assert [(row["judge"], row["unit"], row["value"]) for row in rows] == [
         (f"physician {number}", unit, float(number == 1)) for number in (1, 2, 3) for unit in ("0", "1")
     ]
@@ -30,7 +30,7 @@ def test_claims_of_an_answer_have_a_verdict_of_each_physician(tmp_path: Path) ->
 
 def test_an_unknown_verdict_is_named(tmp_path: Path) -> None:
     write(tmp_path, FILE, K_QA + "Why?,model,Because.,It is so.,Must Have,Entailment,Maybe,Neutral\n")
-    with pytest.raises(SourceError, match="'It is so.': found mark 'Maybe'; expected Entailment, Neutral"):
+    with pytest.raises(SourceError, match=r"'It is so\.': found mark 'Maybe'; expected Entailment, Neutral"):
         read_k_qa(tmp_path)
 
 

@@ -78,6 +78,7 @@ def test_recorded_replies_answer_every_request_about_people_s_units() -> None:
     assert kappas["claims", "clinician"] > 0.75 > 0.5 > kappas["claims", "strict"]
     assert kappas["statements", "clinician"] > kappas["statements", "strict"]
     assert kappas["facts", "note"] > kappas["facts", "differential"]
+    assert kappas["facts", "another's list"] > 0.5
 
 
 def kappa(asked: PeopleSet, judged: pd.DataFrame) -> float:

@@ -32,7 +32,7 @@ from tasks.measures.evaluation import (
     evaluate_chunk,
     evaluation_tables,
     failed_documents,
-    impossible_metrics,
+    impossible_measures,
     in_order,
     judgements,
     plan_of,
@@ -131,7 +131,7 @@ def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
             f"{chosen.data}: no output to evaluate; expected a field output or outputs, files given with --outputs, "
             "or outputs of the writer (--write 0)"
         )
-    lacking = impossible_metrics(chosen, documents)
+    lacking = [one.choice for one in impossible_measures(chosen, documents)]
     if chosen.planted and not any(document.reference for document in documents):
         raise SourceError(f"{chosen.data}: --planted needs references: {NO_REFERENCE}, or leave it out")
     if lacking and len(lacking) == len(chosen_measures(chosen.metrics)) and not chosen.own:

@@ -16,8 +16,8 @@ class DocLens(Section):
     """Records judged, a seeded sample."""
     evaluator: Literal["instruction", "nli", "simulator"] = "instruction"
     """Instruction asks the judge role."""
-    style: Literal["plain", "json", "cot", "json_cot", "graded"] = "json_cot"
-    """Prompt of the evaluator; graded: whole, part or none."""
+    style: Literal["plain", "json", "cot", "json_cot", "graded", "clinician"] = "json_cot"
+    """Prompt of the evaluator; graded: whole, part or none; clinician: what a physician takes from the text."""
     examples: int = Field(default=2, ge=0, le=2)
     """In-context examples of the evaluator."""
     nli_model: str | None = None
@@ -77,6 +77,8 @@ class MedOmit(Section):
     """Records judged, a seeded sample."""
     variant: Literal["paper", "released"] = "paper"
     """Uniqueness of a fact as in the paper or in the released code."""
+    importance: Literal["differential", "note"] = "differential"
+    """What a fact is graded for: the differential, as in the paper, or the note."""
     compare_differentials: bool = True
     """The paper's alternative: differential of the source against the summary's."""
     same_diagnosis: float = Field(default=0.8, ge=0, le=1)

@@ -125,10 +125,15 @@ def drawn_texts(texts: Sequence[ErrorText], size: int, *, seed: int) -> list[Err
     return [texts[at] for at in sorted(at for _, at in sorted(turns, key=lambda turn: turn[0])[:size])]
 
 
+async def locate_errors(ask: Ask, texts: Sequence[ErrorText]) -> dict[tuple[str, bool], LocatedError]:
+    """The sentence with an error in each text, by name and whether it has its error or is corrected."""
+    calls = {(one.name, had): _locate(one, had) for one in texts for had in (True, False)}
+    return (await ask_all(ask, calls, LocatedError, "locate error"))[0]
+
+
 async def judge_errors(ask: Ask, texts: Sequence[ErrorText], *, seed: int) -> list[dict[str, Any]]:
     """Rows of VERDICTS with the columns of CASES: is an error flagged, is it located, and which version is right."""
-    calls = {(one.name, had): _locate(one, had) for one in texts for had in (True, False)}
-    located, _ = await ask_all(ask, calls, LocatedError, "locate error")
+    located = await locate_errors(ask, texts)
     pairs = {(one.name, first): _choose(one, first) for one in texts for first in (True, False)}
     chosen, _ = await ask_all(ask, pairs, RightVersion, "choose version")
     random = np.random.default_rng([seed, STREAM, 1])

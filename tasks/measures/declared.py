@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import pandas as pd
 
@@ -80,8 +79,8 @@ class Declared:
     None for what is no measure of outputs; with ``params``, a section of params.yaml. ``chosen_as``: its name in the
     list of measures of an evaluation, by default ``name``; ``by_default``: chosen where none is named. ``table``: name
     of its verdicts among the tables of an evaluation; None: they are not kept. ``roles``: that it asks about documents.
-    ``referenced``: whether it is left out of an evaluation without any reference. ``marked``: it reads outputs with
-    their citation marks. ``panel``: how a page shows its units.
+    ``referenced``: it is left out of an evaluation without any reference, with ``or_cited`` only where no output cites
+    either. ``marked``: it reads outputs with their citation marks. ``panel``: how a page shows its units.
 
     ``of_summaries``: how it is made to judge outputs of systems that summarise patients over time, where its metrics
     with a ``removal`` are tested; ``summary_scores`` and ``summary_rows`` are made of its verdicts there beside means.
@@ -97,7 +96,8 @@ class Declared:
     by_default: bool = True
     table: str | None = None
     roles: Callable[[Sequence[Document]], Sequence[RoleName]] = _judge
-    referenced: Literal["always", "unless outputs cite", "never"] = "never"
+    referenced: bool = False
+    or_cited: bool = False
     marked: bool = False
     panel: Panel | None = None
     of_summaries: Callable[[Sequence[str], Params], Measure] | None = None

@@ -21,7 +21,7 @@ from schemas.tables.evaluate import DOCUMENT_SCORES, EVALUATED, NO_OUTPUT, UNSCO
 from schemas.tables.verdicts import VERDICTS
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Asks, unscored_row, unscored_table
-from tasks.measures.declared import Plan
+from tasks.measures.declared import Declared, Plan
 from tasks.measures.described import OF_OUTPUTS, chosen
 from tasks.measures.doclens.judging import citing_systems, plain_documents
 from tasks.measures.doclens.writing import write_outputs, writer
@@ -48,18 +48,17 @@ def plan_of(evaluation: Evaluate, data: DataSet) -> Plan:
     systems = tuple(dict.fromkeys([*system_names(data.documents), *written]))
     citing = tuple(sorted({*citing_systems(data.documents), *written}))
     sections = data.sectioning if evaluation.sections == "auto" else evaluation.sections
-    impossible = impossible_metrics(evaluation, data.documents)
-    names = tuple(one.choice for one in chosen(evaluation.metrics) if one.choice not in impossible)
+    impossible = impossible_measures(evaluation, data.documents)
+    names = tuple(one.choice for one in chosen(evaluation.metrics) if one not in impossible)
     return Plan(names, systems, citing, writers, sections, data.layout)
 
 
-def impossible_metrics(evaluation: Evaluate, documents: Sequence[Document]) -> list[str]:
-    """The chosen measures that no document allows: those that need a reference, of which no document has one."""
+def impossible_measures(evaluation: Evaluate, documents: Sequence[Document]) -> list[Declared]:
+    """The chosen measures that no document allows: of references that there are not, unless citations do."""
     if any(document.reference for document in documents):
         return []
     cited = bool(evaluation.write) or bool(citing_systems(documents))
-    needing = ("always",) if cited else ("always", "unless outputs cite")
-    return [one.choice for one in chosen(evaluation.metrics) if one.referenced in needing]
+    return [one for one in chosen(evaluation.metrics) if one.referenced and not (cited and one.or_cited)]
 
 
 def writer_prompt(data: DataSet) -> str:

@@ -30,6 +30,8 @@ _COMMON = frozenset(
         "them there they this to was were will with patient s",
     )
 )
+CLINICIAN = "clinician"
+"""Condition of claims that are judged as a clinician reads."""
 LEAST = 0.34
 """Least share of a claim's words that its sentence has; a claim below it belongs to no sentence."""
 
@@ -217,6 +219,7 @@ def render_evaluation(
         fewest=fewest,
         tested=int(((tables["comparisons"]["n"] >= fewest) & tables["comparisons"]["p"].notna()).sum()),
         dry_run=DRY_RUN if RULES in models.get("judge", "") else "",
+        clinician=bool((tables["metrics"]["condition"] == CLINICIAN).any()),
         all_metrics=metric_view(tables["metrics"], meanings, SHARES),
         judge_view=metric_view(tables["judge"], {}, JUDGE_SHARES) if "judge" in tables else None,
         several_judges=judges_view(tables, systems),

@@ -58,7 +58,9 @@ _TASKS: dict[str, dict[str, tuple[str, ...]]] = {
             "judge claims in json",
             "judge claims in json with reasons",
             "judge claims in degrees",
+            "judge claims as a clinician reads",
             "check claims against their source",
+            "check a note as a clinician reads",
         ),
         "reader.verdicts:judge_citations": ("judge citations",),
         "reader.verdicts:find_omitted": ("find omitted facts",),
@@ -66,6 +68,7 @@ _TASKS: dict[str, dict[str, tuple[str, ...]]] = {
         "reader.diagnoses:judge_differential": (
             "give a differential diagnosis",
             "grade the importance of facts",
+            "grade facts for the note",
             "find supporting facts",
             "find refuting facts",
             "group facts by mechanism",

@@ -220,6 +220,7 @@ def _note(p: PairedMeasure) -> str:
     return "; ".join(notes)
 
 
+BESIDE = "not tested beside ROUGE-L"
 TOO_FEW = f"not tested, as this takes at least {FEWEST} documents"
 UNVERIFIED = "the content of the records is not in both lineages, so equal ids may be other texts"
 _KEY = ["stage", "condition", "item", "metric"]
@@ -255,11 +256,13 @@ def compare_systems(
     ]
     if not pairs:
         return typed([], SYSTEM_COMPARISONS)
-    found = compare_all(families, seed=seed, draws=draws, untested=set(UNTESTED) - {*own}, once=True)
-    tables = [table.assign(system_a=a, system_b=b) for (a, b), table in zip(pairs, found, strict=True)]
-    joined = pd.concat(tables, ignore_index=True)
-    joined["note"] = joined["note"].mask(joined["n"].lt(FEWEST) & joined["note"].eq(""), TOO_FEW)
-    return typed(joined, SYSTEM_COMPARISONS).sort_values(list(SYSTEM_COMPARISONS.unique or []), ignore_index=True)
+    untested = set(UNTESTED) - {*own}
+    compared = compare_all(families, seed=seed, draws=draws, untested=untested, once=True)
+    tables = [table.assign(system_a=a, system_b=b) for (a, b), table in zip(pairs, compared, strict=True)]
+    found = pd.concat(tables, ignore_index=True)
+    found["note"] = found["note"].mask(found["n"].lt(FEWEST) & found["note"].eq(""), TOO_FEW)
+    found["note"] = found["note"].mask(found["metric"].isin(untested) & found["note"].eq(""), BESIDE)
+    return typed(found, SYSTEM_COMPARISONS).sort_values(list(SYSTEM_COMPARISONS.unique or []), ignore_index=True)
 
 
 def _pair_systems(a: Measure, b: Measure, lacking: int) -> PairedMeasure:

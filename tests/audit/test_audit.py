@@ -260,7 +260,8 @@ def test_answers_have_the_records_truth_and_every_wording_of_a_question_is_one_c
         rows = pd.DataFrame(asyncio.run(answers_of(audit, params, ask, ask)))
         truth, judged = rows["truth"].to_numpy(bool), rows["value"].to_numpy(bool)
         usual = rows["kind"] != "free text: two answers"  # which the rules take for the one that they find
-        assert (truth == judged)[usual].mean() == (truth[usual].mean() if ask is always else 1.0)
+        right = (truth == judged)[usual].mean()
+        assert right == truth[usual].mean() if ask is always else 0.75 < right <= 1
     assert rows["document"].nunique() == 6 and rows["unit"].is_unique
     parts = rows[rows["kind"] == "free text: right in part"]
     assert len(parts) and not parts["truth"].any()

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 import yaml
 
+from flows.commands.demo import main as demo
 from flows.commands.trial import _left_out, small
 from flows.commands.trial import main as trial
-from flows.lineage.recorded import Cassette, OwnClone, RecordedClone
+from flows.lineage.recorded import CASSETTES, Cassette, OwnClone, RecordedClone
 from flows.repository.params import STARTED_BY
 from flows.repository.workspace import FOLDER, STORE, workspace
 from schemas.errors import VignetteError
@@ -81,6 +82,35 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(folder)
     monkeypatch.setattr("flows.lineage.recorded.root", lambda: folder)
     return folder
+
+
+def test_the_demo_builds_both_lineages_in_its_clone_and_names_what_is_there(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shipped = {name: (ROOT / name).read_text() for name in ("params.yaml", str(CASSETTE.params))}
+    prints = {"fingerprints/judge.json": "of rules", f"{CASSETTES}/fingerprints/judge.json": "recorded"}
+    write_files(project, shipped | prints | {str(CASSETTE.replies): b""})
+    commit(project)
+    asked: dict[tuple[str, ...], tuple[str, str]] = {}
+
+    def vignette(clone: OwnClone, *arguments: str) -> None:
+        roles = yaml.safe_load((clone.folder / "params.yaml").read_text())["roles"]
+        asked[arguments] = roles["judge"]["model"], (clone.folder / "fingerprints" / "judge.json").read_text()
+
+    monkeypatch.setattr(OwnClone, "vignette", vignette)
+    demo(clone := tmp_path / "demo", CASSETTE.name)
+    rules, recorded = ("vignette-judge", "of rules"), ("claude-reader", "recorded")
+    assert asked == {
+        ("repro",): rules,
+        ("store", "import", str(CASSETTE.replies)): recorded,
+        ("repro", "--no-probe"): recorded,
+        ("compare", "rules", "strong-model"): recorded,
+    }
+    assert git(clone, "tag").split() == ["rules", "strong-model"]
+    said = capsys.readouterr().out
+    assert f"reports: {clone}/reports/index.html, {clone}/reports/comparisons\n" in said
+    assert f"judgements of this lineage: {clone}/data, and each reply in {CASSETTE.replies}\n" in said
+    RecordedClone(clone, CASSETTE)  # which replaces it, as nobody changed it
 
 
 def test_changes_that_the_clone_lacks_are_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

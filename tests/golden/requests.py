@@ -186,7 +186,7 @@ def _spans() -> dict[str, Call]:
 def _doclens() -> dict[str, Call]:
     room, found = "tasks/measures/doclens", {}
     source = ("The patient has had a dry cough for three days.", "She denies fever.")
-    for style in ("plain", "json", "cot", "json_cot", "graded"):
+    for style in ("plain", "json", "cot", "json_cot", "graded", "clinician"):
         ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
         claims = ("The patient has a cough.", "The patient does not have nasal symptoms.")
         question = Question("0/x", source[0], claims, named_symptoms(claims, load_rules().glossary), "History")
@@ -205,8 +205,10 @@ def _doclens() -> dict[str, Call]:
     found |= _asked(judge_citations_in_one_call(ask, {"0": [statement]}, {"0": source}), ask, room)
     found |= _asked(list_subclaims(ask, {"0": " ".join(source)}), ask, room)
     ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
-    asked = ground(ask, [Question("0/x", " ".join(source), claims, heading="History")])
-    return found | _asked(asked, ask, "tasks/measures/grounding")
+    for clinician in (False, True):
+        asked = ground(ask, [Question("0/x", " ".join(source), claims, heading="History")], clinician=clinician)
+        found |= _asked(asked, ask, "tasks/measures/grounding")
+    return found
 
 
 def _med_omit() -> dict[str, Call]:
@@ -215,6 +217,8 @@ def _med_omit() -> dict[str, Call]:
     plan = Plan("history", summarised=True)
     work = judge(ask, [document], plan, MedOmit(), lambda names: np.eye(len(names)), ask)
     found = _asked(work, ask, "tasks/measures/med_omit")
+    work = judge(ask, [document], plan, MedOmit(importance="note"), lambda names: np.eye(len(names)), ask)
+    found |= _asked(work, ask, "tasks/measures/med_omit")
     texts = {"F0": "Cough.", "F1": "Fever."}
     facts = facts_judged({"document": "e", "fact": f, "text": t, "omitted": {"s": False}} for f, t in texts.items())
     rewriting = ScriptedAsk(script)

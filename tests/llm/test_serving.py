@@ -76,7 +76,7 @@ def test_no_request_times_out_while_a_slow_rule_answers(tmp_path: Path, monkeypa
 
     module.slow = slow  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(dispatch._HANDLERS, "slow", "writer.testing:slow")
+    monkeypatch.setitem(dispatch._HANDLERS, "slow", ("writer", "writer.testing:slow"))
     calls = [chat(n, "Task: slow\n\n") for n in range(6)]
     found = asked_in_process(tmp_path, calls, timeout_s=0.1, backoff_s=0.01)
     assert [answer.text for answer in found] == ["done"] * 6 and len(asked) == 6

@@ -1,6 +1,7 @@
 """The documents of an evaluation as the page shows them: claims at their sentence, facts by importance, answers."""
 
 import re
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -165,6 +166,18 @@ def page() -> str:
 def test_texts_are_escaped(page: str) -> None:
     assert "&lt;i&gt;Mine&lt;/i&gt;" in page and "<i>Mine" not in page
     assert "&lt;b&gt;no reply" in page and "He coughs. </script>" not in page
+
+
+def test_claims_that_are_judged_as_a_clinician_reads_are_named() -> None:
+    tables = {
+        "metrics": metric_table({"metric": "claim_recall", "system": "a", "value": 0.5, "condition": "clinician"}),
+        "comparisons": pd.DataFrame([COMPARISON]),
+        "unscored": pd.DataFrame([UNSCORED]),
+    }
+    shown = partial(render_evaluation, "Mine", [], [], systems=["a"], models={}, fewest=8)
+    assert "as a clinician reads" in shown(tables)
+    strict = tables["metrics"].assign(condition="json_cot")
+    assert "as a clinician reads" not in shown({**tables, "metrics": strict})
 
 
 def test_intervals_of_shares_are_bars_at_least_one_percent_wide(page: str) -> None:

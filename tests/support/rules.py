@@ -44,7 +44,7 @@ def rules(patch: pytest.MonkeyPatch, folder: Path, faults: Faults | None = None)
     """Serve ``add`` and ``tell`` as tasks of the writer; requests are logged in ``folder / journal``."""
     for function in (add, tell):  # in a module of the writer, whose code its identity is made of
         patch.setattr(notes, function.__name__, function, raising=False)
-        patch.setitem(dispatch._HANDLERS, function.__name__, f"writer.notes:{function.__name__}")
+        patch.setitem(dispatch._HANDLERS, function.__name__, ("writer", f"writer.notes:{function.__name__}"))
     with serving(make_app(faults or Faults(), Journal(folder / "journal"))) as base_url:
         yield base_url
 

@@ -1,8 +1,8 @@
 """Evaluators of entailment: whether a premise fully entails each of several claims (DocLens, Section 3.5).
 
-There are three: an instruction-following model with one of the paper's four prompt styles or one that grades, a natural
-language inference model, and the simulator's rules. Each returns one judgement per claim; a failed judgement is None
-and has a reason.
+There are three: an instruction-following model with one of the paper's four prompt styles, one that grades or one that
+reads as a clinician; a natural language inference model; and the simulator's rules. Each returns one judgement per
+claim; a failed judgement is None and has a reason.
 """
 
 import re
@@ -33,7 +33,7 @@ VERDICT_TOKENS = 60
 """Tokens to allow for one verdict with its explanation."""
 Definitions = tuple[tuple[str, str], ...]
 """Names of symptoms, and what each covers."""
-Style = Literal["plain", "json", "cot", "json_cot", "graded"]
+Style = Literal["plain", "json", "cot", "json_cot", "graded", "clinician"]
 DEGREES = {"whole": 1.0, "part": 0.5, "none": 0.0}
 """How much of a claim is found, as a score: the degrees of style ``graded``, in which only the whole entails."""
 
@@ -215,6 +215,7 @@ _REPLIES: dict[str, type[Reply] | None] = {
     "json": ClaimVerdicts,
     "json_cot": ExplainedVerdicts,
     "graded": GradedVerdicts,
+    "clinician": ExplainedVerdicts,
 }
 _LABEL = r"(?:(?:entailment|entailed|prediction|verdict|answer|label|is)\W++)"
 _LINE_START = r"(?:\A\W*+|(?<=\w)[^\w\n]*+\n\W*+)"

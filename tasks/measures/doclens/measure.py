@@ -14,6 +14,7 @@ MEASURE = Declared(
     lambda plan, params: DocLensMeasure(Plan(plan.sections, plan.citing, expected=plan.systems), params.doclens),
     "doclens",
     table="claims",
-    referenced="unless outputs cite",
+    referenced=True,
+    or_cited=True,
     marked=True,
 )

@@ -7,6 +7,7 @@ reference is needed. Telling a contradiction from an addition is ours: people fo
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, Self
 
 from pydantic import ValidationInfo, model_validator
@@ -42,7 +43,8 @@ METRICS: Metrics = {
 # --8<-- [end:metrics]
 """The rest of the claims are absent from the source."""
 Verdict = Literal["supported", "contradicted", "absent"]
-_ASKED = {"condition": "source", "metric": "claims_supported"}
+STRICT, CLINICIAN = "source", "source, clinician"
+"""Conditions: by the words of the source, or as a clinician reads (style ``clinician`` of DocLens's params)."""
 
 
 class GroundedClaim(Reply):
@@ -79,10 +81,15 @@ class Grounded:
     raw: str | None = None
 
 
-async def ground(ask: Ask, questions: Sequence[Question], claims_a_call: int = 20) -> list[Grounded]:
-    """Judge the claims of each question against its source, the premise, at most ``claims_a_call`` in a call."""
-    asked = [question for question in questions if question.claims]
-    found = iter(await ask_in_parts(ask, asked, claims_a_call, _call, _read))
+async def ground(
+    ask: Ask, questions: Sequence[Question], claims_a_call: int = 20, *, clinician: bool = False
+) -> list[Grounded]:
+    """Judge the claims of each question against its source, the premise, at most ``claims_a_call`` in a call.
+
+    ``clinician``: as a clinician reads the claims, who lets stand what the source comes to.
+    """
+    asked, call = [question for question in questions if question.claims], partial(_call, clinician=clinician)
+    found = iter(await ask_in_parts(ask, asked, claims_a_call, call, _read))
     return [next(found) if question.claims else Grounded((), ()) for question in questions]
 
 
@@ -110,9 +117,11 @@ class Grounding:
             for key, side, one in zip(keys, sides, known, strict=True)
         ]
         rows, unscored = [], list[dict[str, str | None]]()
-        grounded = await ground(judge, questions, self.params.claims_a_call)
+        clinician = self.params.style == "clinician"
+        grounded = await ground(judge, questions, self.params.claims_a_call, clinician=clinician)
+        asked = {"condition": CLINICIAN if clinician else STRICT, "metric": "claims_supported"}
         for side, claims, found in zip(sides, known, grounded, strict=True):
-            about = {"document": side.document, "system": side.system, "item": side.item, **_ASKED}
+            about = {"document": side.document, "system": side.system, "item": side.item, **asked}
             judged = list(zip(claims.claims, found.verdicts, found.reasons, strict=True))
             lacking = incomplete(claims, limits)
             judged += [("", None, None)] if lacking is not None else []
@@ -123,7 +132,7 @@ class Grounding:
             unscored += failed_rows(side, "claims", (lacking, claims.raw), (found.failure, found.raw))
         for document, system, item in lost_sections(documents, self.plan):
             lost = {"document": document, "system": system, "item": item, "unit": LOST, "text": "", "value": None}
-            rows.append({**lost, **_ASKED})
+            rows.append({**lost, **asked})
         return {"verdicts": verdict_table(rows, judge=judge.label), "unscored": unscored_table(unscored)}
 
 
@@ -135,10 +144,10 @@ def _sides(document: Document, plan: Plan) -> Iterator[Side]:
                 yield Side(document.id, system, item, "claim_precision", text, document.text, heading=document.heading)
 
 
-def _call(question: Question) -> Call:
-    claims = question.claims
+def _call(question: Question, clinician: bool) -> Call:
+    claims, prompt = question.claims, "ground_clinician" if clinician else "ground"
     messages = render(
-        __package__, "ground", source=question.premise, claims=claims, heading=question.heading, comparison=COMPARISON
+        __package__, prompt, source=question.premise, claims=claims, heading=question.heading, comparison=COMPARISON
     )
     least = tokens_needed("".join(claims), times=2) + VERDICT_TOKENS * len(claims)
     return Call(question.key, messages, reply=GroundedClaims, context={"claims": len(claims)}, least_tokens=least)

@@ -40,6 +40,8 @@ from tasks.text.sentences import COMPARISON
 R = TypeVar("R", bound=Reply)
 Naming = Callable[[Sequence[str]], DiagnosisNames]
 """Makes the names of a differential recognisable."""
+Importance = Literal["differential", "note"]
+"""What facts are graded for."""
 Extent = Literal["whole", "part"]
 """How much of an omitted fact is missing."""
 Extents = dict[str, Extent | None]
@@ -90,11 +92,11 @@ def cases_of(verdicts: pd.DataFrame) -> list[Case]:
     ]
 
 
-async def build_cases(ask: Ask, sources: Mapping[str, str], naming: Naming) -> list[Case]:
+async def build_cases(ask: Ask, sources: Mapping[str, str], naming: Naming, importance: Importance) -> list[Case]:
     """Facts, differential, importance and clusters of each source (key -> text), in the order of ``sources``."""
     cases = await add_facts(ask, [Case(key, source) for key, source in sources.items()])
     cases = await add_differential(ask, cases)
-    return await add_clusters(ask, await add_importance(ask, cases), naming)
+    return await add_clusters(ask, await add_importance(ask, cases, importance), naming)
 
 
 async def _ask_about(
@@ -163,10 +165,14 @@ def _facts_context(case: Case) -> dict[str, Any]:
     return {"facts": case.texts}
 
 
-async def add_importance(ask: Ask, cases: Sequence[Case]) -> list[Case]:
-    """Add a category for every fact to each case; a case without facts is not asked about."""
+async def add_importance(ask: Ask, cases: Sequence[Case], importance: Importance = "differential") -> list[Case]:
+    """Add a category for every fact to each case; a case without facts is not asked about.
+
+    ``importance``: by what a fact contributes to the differential, as in the paper, or by how much a note needs it.
+    """
     asked = [case for case in cases if case.facts]
-    found, failures = await _ask_about(ask, asked, Importances, "importance", _shown, _facts_context)
+    prompt = "importance_note" if importance == "note" else "importance"
+    found, failures = await _ask_about(ask, asked, Importances, prompt, _shown, _facts_context)
     graded = {key: {entry.fact: entry.category for entry in value.facts} for key, value in found.items()}
     return [replace(case, categories=graded.get(case.key, {})) for case in _with_failures(cases, failures)]
 

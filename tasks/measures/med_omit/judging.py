@@ -142,7 +142,7 @@ async def judge(
     def naming(diagnoses: Iterable[str]) -> DiagnosisNames:
         return DiagnosisNames(tuple(diagnoses), encode, params.same_diagnosis)
 
-    cases = await build_cases(ask, sources, naming)
+    cases = await build_cases(ask, sources, naming, params.importance)
     rows = list[Row]()
     for case in cases:
         if case.failure is None and not case.facts:

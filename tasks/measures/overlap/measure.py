@@ -81,5 +81,5 @@ MEASURE = Declared(
     "overlap",
     meanings=MEANINGS,
     roles=lambda _: (),
-    referenced="always",
+    referenced=True,
 )

@@ -68,10 +68,10 @@ def judge_differential(request: ChatRequest) -> str:
     listed = facts(request)
     if request.task == "group facts by mechanism":
         return _mechanisms(listed)
+    if request.task in ("grade the importance of facts", "grade facts for the note"):
+        return json.dumps({"facts": [{"fact": fact, "category": _importance(fact, listed)} for fact in listed]})
     lines = (line.rsplit(":", 1) for line in request.tag("differential").split("\n") if ":" in line)
     named = [name.strip() for name, _ in lines]
-    if request.task == "grade the importance of facts":
-        return json.dumps({"facts": [{"fact": fact, "category": _importance(fact, listed)} for fact in listed]})
     sign = 1 if request.task == "find supporting facts" else -1
     clusters = []
     for name in named:

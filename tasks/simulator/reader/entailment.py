@@ -57,7 +57,9 @@ def said(sentence: str, answer: str = "", *, claimed: bool = False) -> Said:
     text = expand(sentence)
     known, words, found = scopes(text), content(text), dict[str, set[str]]()
     mentions = [
-        f for f in find(text) if f.category != "drug" and f.kind not in ("weak", "anaphor", "feature", "implicit")
+        f
+        for f in find(text)
+        if f.category not in ("drug", "sign") and f.kind not in ("weak", "anaphor", "feature", "implicit")
     ]
     named = [(f"@{f.concept}", f.start, f.end) for f in mentions]
     named += [(f"#{name}", *span) for name, span in described(text, by_name=claimed)]
@@ -71,7 +73,7 @@ def said(sentence: str, answer: str = "", *, claimed: bool = False) -> Said:
         if key not in _UNITS:
             found.setdefault(key, set()).add(answer or _stated(known, word.start, word.end))
     for name, start, end in named:
-        found.setdefault(name, set()).add("present" if name[0] == "#" else answer or _stated(known, start, end))
+        found.setdefault(name, set()).add(answer or _stated(known, start, end))
     for finding in (f for f in mentions if f.polarity == "absent" and f.cue is None):
         found[f"@{finding.concept}"] = {"absent"}
     return {word: frozenset(values) for word, values in found.items()}

@@ -51,7 +51,7 @@ def judge_claims(request: ChatRequest) -> str:
         verdict: dict[str, object] = {"claim": number, "explanation": reason(text, claim)}
         if task == "judge claims in degrees":
             verdict["extent"] = extent(text, claim)
-        elif task == "check claims against their source":
+        elif task in ("check claims against their source", "check a note as a clinician reads"):
             verdict["verdict"] = _against_source(text, claim)
         else:
             verdict["entailed"] = int(entails(text, claim))

@@ -1,0 +1,102 @@
+"""How verdicts agree with people's on the same units, and people's among themselves: VERDICTS in, rows of METRICS out.
+
+Units count or not; where a judge grades them, the area under the curve shows how its grades part those that count for
+people from the others. Units of one text vary together: intervals are over documents.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.metrics import roc_auc_score
+
+from tasks.measures.measure import Metric, unit_values
+from tasks.statistics.agreement import FEWEST_PAIRS, correlation_interval, kappa_interval
+from tasks.statistics.metric_rows import Row, mean_row, metric_row, statistic_row
+
+STAGE = "agreement_with_people"
+TEXT = ["document", "system", "item"]
+MAJORITY, ALL, PEOPLE = "majority", "all", "people"
+"""All: where each judged units of their own."""
+FEWEST_RATERS = 3
+"""Of whom the majority, or all together, is one more to agree with."""
+COUNTS = 0.5
+"""Least value of a unit that counts: of grades in three, all but the least."""
+Flags = npt.NDArray[np.bool_]
+
+
+def agreement_rows(
+    people: pd.DataFrame, judged: Mapping[str, pd.DataFrame], metrics: tuple[Metric, Metric], asked: str
+) -> list[Row]:
+    """Rows of each judge, and of each of the people, against each of the people and against their majority.
+
+    ``people``: VERDICTS; ``judged``: VERDICTS on the same units by reading, the condition; ``metrics``: what counts of
+    people's verdicts and of the judge's; ``asked``: what is asked of a unit, to which the item adds against whom.
+    """
+    own = _values(people, metrics[0])
+    raters = {str(name): rows for name, rows in own.groupby("judge", sort=True)}
+    several = len(own.drop_duplicates([*TEXT, "unit"])) < len(own)
+    against = {**raters, **({MAJORITY if several else ALL: majority(own)} if len(raters) >= FEWEST_RATERS else {})}
+    rows: list[Row] = []
+    for reading, verdicts in judged.items():
+        for judge, found in _values(verdicts, metrics[1]).groupby("judge", sort=True):
+            about: Row = {"system": judge, "condition": reading, "provenance": f"judge: {judge}"}
+            for name, theirs in against.items():
+                rows += _compared(found, theirs, item=f"{asked}, against {name}", **about)
+    for one, other in permutations(raters, 2):
+        about = {"system": one, "condition": PEOPLE, "item": f"{asked}, against {other}", "provenance": PEOPLE}
+        rows += _compared(raters[one], raters[other], **about)
+    return rows
+
+
+def _values(verdicts: pd.DataFrame, metric: Metric) -> pd.DataFrame:
+    """The verdicts that a metric is computed of, with what it counts as their value."""
+    return unit_values(verdicts, {str(metric.of): metric})
+
+
+def majority(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Whether more than half of those who judged a unit count it; null in a tie."""
+    share = verdicts.groupby([*TEXT, "unit"], sort=False)["value"].mean().reset_index()
+    return share.assign(value=(share["value"] > COUNTS).astype(float).mask(share["value"] == COUNTS))
+
+
+def _compared(one: pd.DataFrame, other: pd.DataFrame, **about: Any) -> list[Row]:
+    """Rows of the first verdicts against the second, on the units, and on the texts, that both judged.
+
+    None where they share none. Of texts scored as a whole, of which the first judged units, there are rows of texts
+    only. ``unscored``: units, or texts, of the second without a verdict of the first.
+    """
+    known = other[[*TEXT, "unit", "value"]].dropna(subset="value")
+    both = known.merge(one[[*TEXT, "unit", "value"]], on=[*TEXT, "unit"], suffixes=("_people", ""))
+    rows = _of_units(both, about) if len(both) else []
+    first, second = (both, both.rename(columns={"value": "own", "value_people": "value"})) if rows else (one, known)
+    means = first.groupby(TEXT)["value"].mean().to_frame("own").join(second.groupby(TEXT)["value"].mean(), how="inner")
+    scored = means.dropna().reset_index()
+    if scored["document"].nunique() >= FEWEST_PAIRS and scored["value"].nunique() > 1:
+        found = correlation_interval(scored["own"], scored["value"], "pearson", clusters=scored["document"])
+        about = {**about, "unscored": len(means) - len(scored)}
+        rows.append(metric_row("pearson_of_texts", *found, n=len(scored), **about))
+    return rows
+
+
+def _of_units(both: pd.DataFrame, about: Row) -> list[Row]:
+    scored = both.dropna(subset="value")
+    lost = both.loc[both["value"].isna(), "value_people"].to_numpy() >= COUNTS
+    grades, truth = scored["value"].to_numpy(dtype=float), scored["value_people"].to_numpy() >= COUNTS
+    judged, texts, about = grades >= COUNTS, scored["document"].to_numpy(), {**about, "unscored": len(lost)}
+    rows = [
+        metric_row("kappa", *kappa_interval(judged, truth, clusters=texts), n=len(scored), **about),
+        mean_row("sensitivity", judged[truth], clusters=texts[truth], **about | {"unscored": int(lost.sum())}),
+        mean_row("specificity", ~judged[~truth], clusters=texts[~truth], **about | {"unscored": int((~lost).sum())}),
+    ]
+    if len(np.unique(grades)) > 2:
+        rows.append(statistic_row("auc", partial(_area, truth, grades), len(scored), clusters=texts, **about))
+    return rows
+
+
+def _area(truth: Flags, grades: npt.NDArray[np.float64], at: npt.NDArray[np.int64]) -> float:
+    return float(roc_auc_score(truth[at], grades[at])) if 0 < truth[at].sum() < len(at) else np.nan

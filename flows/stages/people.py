@@ -8,18 +8,17 @@ import pandas as pd
 
 from flows.repository.workspace import root
 from flows.runtime.stage import Stage
-from flows.stages.human_labels import RECORDED as MTS_RECORDED
-from flows.stages.human_labels import STRONG, judge_recorded
+from flows.stages.human_labels import STRONG
 from schemas.params import Params
 from tasks.audit.errors import drawn_texts, error_texts, locate_errors
 from tasks.judges.people_agreement import STAGE, agreement_rows
-from tasks.judges.people_sets import READINGS, VIEWS, Kind, PeopleSet, judge_lists, judge_units
+from tasks.judges.people_sets import READINGS, STRICT, VIEWS, Kind, PeopleSet, judge_lists, judge_units
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask, unscored_table
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.measures.measure import Metric, verdict_table
 from tasks.statistics.metric_rows import Row, metric_table
-from tasks.texts import k_qa, mts_dialog, primock57
+from tasks.texts import k_qa, primock57
 from tasks.texts.document import WHOLE
 from tasks.texts.files import read_rows
 
@@ -29,13 +28,13 @@ MEDEC = "medec/validation.csv"
 ERROR_TEXTS, SEED = 30, 0
 """Number and draw of the texts of MEDEC that are judged, each with its error and corrected."""
 _PRIMOCK57: tuple[Kind, ...] = ("statements", "facts")
-_SCORES = {"claim_recall": "FactualRecall", "claims_supported": "FactualPrecision"}
-"""People's scores of MTS-Dialog's summaries by the metric that asks the same."""
+_SCORES = {"claim_recall_graded": ("FactualRecall", "in degrees"), "claims_supported": ("FactualPrecision", STRICT)}
+"""People's scores of MTS-Dialog's summaries, and the reading, by the metric that asks the same."""
 
 
 def reads_agreement_with_people(_: Params) -> list[str]:
     """The files of outside data that the stage reads."""
-    return [k_qa.FILE, *primock57.FILES, *mts_dialog.FILES, MEDEC]
+    return [k_qa.FILE, *primock57.FILES, MEDEC]
 
 
 async def run_agreement_with_people(stage: Stage) -> None:
@@ -48,7 +47,7 @@ async def run_agreement_with_people(stage: Stage) -> None:
             rows += agreement_rows(one.verdicts, found, metrics, f"{one.name}, {view}")
         unscored, judged = unscored + failed, judged + sum(map(len, found.values()))
     rows += await _errors(stage.sources, asks)
-    rows += await _scored_texts(stage.sources, stage.params)
+    rows += _scored_texts(stage.load_metrics("human_agreement"))
     stage.save_unscored(f"unscored_{STAGE}", unscored_table(unscored), of=judged)
     stage.save_metrics(STAGE, metric_table(rows, stage=STAGE, seed=stage.params.seed))
 
@@ -101,23 +100,11 @@ async def _errors(folder: Path | None, asks: Sequence[Ask]) -> list[Row]:
     return agreement_rows(own, {"errors": verdict_table(judged, judge="")}, (view, view), "MEDEC, error in the text")
 
 
-async def _scored_texts(folder: Path | None, params: Params) -> list[Row]:
-    """Rows of MTS-Dialog's summaries, which people scored as a whole: the recorded judge's means of their claims."""
-    if folder is None or not (folder / mts_dialog.SUMMARIES).is_file():
-        return []
-    documents, scores = mts_dialog.read_study(folder)
-    made = await judge_recorded(documents, RecordedAsk(STRONG, read_recorded(root() / MTS_RECORDED)), params)
-    rows, about = list[Row](), {"item": WHOLE, "unit": WHOLE, "text": "", "condition": "people"}
-    for metric, score in _SCORES.items():
-        people = [
-            {**about, "document": name, "system": system, "metric": metric, "value": value}
-            for name, system, value in zip(scores["document"], scores["system"], scores[score], strict=True)
-        ]
-        judged = pd.concat([made["doclens"], made["grounding"]], ignore_index=True)
-        view, reading = Metric(of=metric), "in degrees" if metric == "claim_recall" else "strict"
-        graded = Metric(of=metric, words={"whole": 1.0, "part": 0.5}) if metric == "claim_recall" else view
-        own = judged[judged["metric"] == metric].assign(judge=STRONG)
-        rows += agreement_rows(
-            verdict_table(people, judge="annotators"), {reading: own}, (view, graded), f"MTS-Dialog, {score}"
-        )
+def _scored_texts(scored: pd.DataFrame) -> list[Row]:
+    """Rows of MTS-Dialog's summaries, which people scored as a whole: those of `human_agreement` (METRICS)."""
+    rows, kept = list[Row](), ["system", "value", "low", "high", "n", "unscored", "provenance"]
+    for metric, (score, reading) in _SCORES.items():
+        own = scored[(scored["item"] == metric) & (scored["condition"] == f"{score}, all summaries")]
+        about = {"metric": "pearson_of_texts", "condition": reading, "item": f"MTS-Dialog, {score}, against annotators"}
+        rows += [{**row, **about} for row in own.loc[own["metric"] == "pearson", kept].to_dict("records")]
     return rows

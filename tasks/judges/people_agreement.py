@@ -26,7 +26,6 @@ FEWEST_RATERS = 3
 """Of whom the majority, or all together, is one more to agree with."""
 COUNTS = 0.5
 """Least value of a unit that counts: of grades in three, all but the least."""
-Flags = npt.NDArray[np.bool_]
 
 
 def agreement_rows(
@@ -37,13 +36,13 @@ def agreement_rows(
     ``people``: VERDICTS; ``judged``: VERDICTS on the same units by reading, the condition; ``metrics``: what counts of
     people's verdicts and of the judge's; ``asked``: what is asked of a unit, to which the item adds against whom.
     """
-    own = _values(people, metrics[0])
+    own = unit_values(people, {str(metrics[0].of): metrics[0]})
     raters = {str(name): rows for name, rows in own.groupby("judge", sort=True)}
     several = len(own.drop_duplicates([*TEXT, "unit"])) < len(own)
     against = {**raters, **({MAJORITY if several else ALL: majority(own)} if len(raters) >= FEWEST_RATERS else {})}
     rows: list[Row] = []
     for reading, verdicts in judged.items():
-        for judge, found in _values(verdicts, metrics[1]).groupby("judge", sort=True):
+        for judge, found in unit_values(verdicts, {str(metrics[1].of): metrics[1]}).groupby("judge", sort=True):
             about: Row = {"system": judge, "condition": reading, "provenance": f"judge: {judge}"}
             for name, theirs in against.items():
                 rows += _compared(found, theirs, item=f"{asked}, against {name}", **about)
@@ -51,11 +50,6 @@ def agreement_rows(
         about = {"system": one, "condition": PEOPLE, "item": f"{asked}, against {other}", "provenance": PEOPLE}
         rows += _compared(raters[one], raters[other], **about)
     return rows
-
-
-def _values(verdicts: pd.DataFrame, metric: Metric) -> pd.DataFrame:
-    """The verdicts that a metric is computed of, with what it counts as their value."""
-    return unit_values(verdicts, {str(metric.of): metric})
 
 
 def majority(verdicts: pd.DataFrame) -> pd.DataFrame:
@@ -67,17 +61,16 @@ def majority(verdicts: pd.DataFrame) -> pd.DataFrame:
 def _compared(one: pd.DataFrame, other: pd.DataFrame, **about: Any) -> list[Row]:
     """Rows of the first verdicts against the second, on the units, and on the texts, that both judged.
 
-    None where they share none. Of texts scored as a whole, of which the first judged units, there are rows of texts
-    only. ``unscored``: units, or texts, of the second without a verdict of the first.
+    None where they share none. ``unscored``: units, or texts, of the second without a verdict of the first.
     """
     known = other[[*TEXT, "unit", "value"]].dropna(subset="value")
     both = known.merge(one[[*TEXT, "unit", "value"]], on=[*TEXT, "unit"], suffixes=("_people", ""))
-    rows = _of_units(both, about) if len(both) else []
-    first, second = (both, both.rename(columns={"value": "own", "value_people": "value"})) if rows else (one, known)
-    means = first.groupby(TEXT)["value"].mean().to_frame("own").join(second.groupby(TEXT)["value"].mean(), how="inner")
+    if both.empty:
+        return []
+    rows, means = _of_units(both, about), both.groupby(TEXT)[["value", "value_people"]].mean()
     scored = means.dropna().reset_index()
-    if scored["document"].nunique() >= FEWEST_PAIRS and scored["value"].nunique() > 1:
-        found = correlation_interval(scored["own"], scored["value"], "pearson", clusters=scored["document"])
+    if scored["document"].nunique() >= FEWEST_PAIRS and scored["value_people"].nunique() > 1:
+        found = correlation_interval(scored["value"], scored["value_people"], "pearson", clusters=scored["document"])
         about = {**about, "unscored": len(means) - len(scored)}
         rows.append(metric_row("pearson_of_texts", *found, n=len(scored), **about))
     return rows
@@ -98,5 +91,5 @@ def _of_units(both: pd.DataFrame, about: Row) -> list[Row]:
     return rows
 
 
-def _area(truth: Flags, grades: npt.NDArray[np.float64], at: npt.NDArray[np.int64]) -> float:
+def _area(truth: npt.NDArray[np.bool_], grades: npt.NDArray[np.float64], at: npt.NDArray[np.int64]) -> float:
     return float(roc_auc_score(truth[at], grades[at])) if 0 < truth[at].sum() < len(at) else np.nan

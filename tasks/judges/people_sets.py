@@ -13,7 +13,7 @@ import pandas as pd
 
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask, unscored_row
-from tasks.measures.doclens.evaluators import InstructionEvaluator, Question
+from tasks.measures.doclens.evaluators import InstructionEvaluator, Question, Style
 from tasks.measures.grounding.grounding import ground
 from tasks.measures.measure import Metric, verdict_table
 from tasks.measures.med_omit.cases import Case, add_differential, add_importance
@@ -23,11 +23,8 @@ from tasks.texts.document import Document
 UNIT = ["document", "system", "item", "metric"]
 STRICT, CLINICIAN, DIFFERENTIAL, NOTE = "strict", "clinician", "differential", "note"
 Kind = Literal["claims", "statements", "facts"]
-READINGS: Mapping[Kind, Sequence[str]] = {
-    "claims": (STRICT, CLINICIAN),
-    "statements": (STRICT, CLINICIAN),
-    "facts": (DIFFERENTIAL, NOTE),
-}
+_READ = (STRICT, CLINICIAN)
+READINGS: Mapping[Kind, Sequence[str]] = {"claims": _READ, "statements": _READ, "facts": (DIFFERENTIAL, NOTE)}
 """How a judge is asked about each kind of units."""
 _ENTAILED, _GRADE = Metric(of="claim_recall"), Metric(of="importance", words=dict(IMPORTANCE))
 _WRONG = Metric(of="claims_supported", words={"incorrect": 1.0})
@@ -41,6 +38,7 @@ VIEWS: Mapping[Kind, Mapping[str, tuple[Metric, Metric]]] = {
     "facts": {"fact critical for the note": (_CRITICAL, _GRADE)},
 }
 """What is asked of a unit, and what counts of people's verdicts and of the judge's."""
+_ENTAILS = {True: "entailed", False: "not entailed", None: None}
 VALUES = {"entailed": 1.0, "not entailed": 0.0, "supported": 1.0, "contradicted": 0.0, "absent": 0.0, **IMPORTANCE}
 """Of the judge's words."""
 
@@ -90,11 +88,11 @@ async def judge_units(
         if judged.failure is not None:
             step = f"{asked.kind} of {own['system'].iloc[0]}"
             unscored.append(unscored_row(own["document"].iloc[0], step, judged.failure, judged.raw))
-        reasons = judged.reasons or (None,) * len(own)
-        known = own[[*UNIT, "unit", "text"]].to_dict("records")
+        known, reasons = own[[*UNIT, "unit", "text"]].to_dict("records"), judged.reasons or (None,) * len(own)
         for unit, word, reason in zip(known, judged.words, reasons, strict=True):
-            rows.append({**unit, "value": word and VALUES[word], "verdict": word, "reason": reason})
-    return verdict_table([{**row, "condition": reading} for row in rows], judge=ask.label), unscored
+            about = {**unit, "condition": reading, "verdict": word, "reason": reason}
+            rows.append({**about, "value": word and VALUES[word]})
+    return verdict_table(rows, judge=ask.label), unscored
 
 
 async def _judge(
@@ -104,26 +102,18 @@ async def _judge(
         grounded = await ground(ask, questions, claims_a_call, clinician=reading == CLINICIAN)
         return [_Judged(one.verdicts, one.reasons, one.failure, one.raw) for one in grounded]
     if kind == "claims":
-        evaluator = InstructionEvaluator(
-            ask, "clinician" if reading == CLINICIAN else "json_cot", claims_a_call=claims_a_call
-        )
-        named = {True: "entailed", False: "not entailed", None: None}
-        return [
-            _Judged([named[judged] for judged in one.judgements], one.reasons, one.failure, one.raw)
-            for one in await evaluator(questions)
-        ]
-    cases = [
-        Case(one.key, one.premise, facts={f"F{at}": ("", text) for at, text in enumerate(one.claims)})
-        for one in questions
-    ]
+        style: Style = "clinician" if reading == CLINICIAN else "json_cot"
+        judged = await InstructionEvaluator(ask, style, claims_a_call=claims_a_call)(questions)
+        words = [[_ENTAILS[one] for one in verdicts.judgements] for verdicts in judged]
+        return [_Judged(own, one.reasons, one.failure, one.raw) for own, one in zip(words, judged, strict=True)]
+    facts = [{f"F{at}": ("", text) for at, text in enumerate(one.claims)} for one in questions]
+    cases = [Case(one.key, one.premise, own) for one, own in zip(questions, facts, strict=True)]
     if reading == DIFFERENTIAL:
         cases = await add_differential(ask, cases)
     graded = await add_importance(ask, cases, "note" if reading == NOTE else "differential")
-    failures = [case.failure or {} for case in graded]
-    return [
-        _Judged([case.categories.get(fact) for fact in case.facts], (), failure.get("reason"), failure.get("detail"))
-        for case, failure in zip(graded, failures, strict=True)
-    ]
+    failed = [(case.failure or {}).get for case in graded]
+    grades = [[case.categories.get(fact) for fact in case.facts] for case in graded]
+    return [_Judged(own, (), of("reason"), of("detail")) for own, of in zip(grades, failed, strict=True)]
 
 
 async def judge_lists(ask: Ask, asked: PeopleSet, claims_a_call: int = 20) -> tuple[pd.DataFrame, Unscored]:
@@ -143,7 +133,7 @@ async def judge_lists(ask: Ask, asked: PeopleSet, claims_a_call: int = 20) -> tu
         if judged.failure is not None:
             unscored.append(unscored_row(one[0], f"facts wanted by {by[1]}", judged.failure, judged.raw))
         for unit, word in zip(lists[one][[*UNIT, "unit", "text"]].to_dict("records"), judged.words, strict=True):
-            critical_word = {"entailed": "critical", "not entailed": "not critical", None: None}[word]
-            about = {**unit, "judge": by[1], "condition": f"found by {ask.label}"}
-            rows.append({**about, "verdict": critical_word, "value": word and VALUES[word]})
+            graded = {"entailed": "critical", "not entailed": "other"}.get(word or "")
+            named = {"judge": by[1], "condition": "list", "verdict": graded, "value": word and VALUES[word]}
+            rows.append({**unit, **named})
     return verdict_table(rows, judge=ask.label), unscored

@@ -15,13 +15,14 @@ from flows.lineage.recording import cpu
 from flows.repository.workspace import be_quiet
 from flows.runtime.tables import write_table
 from schemas.tables.columns import number, table, text
-from tests.benchmarks import running, scale
+from tests.benchmarks import learning, running, scale
 
 TABLE = Path(__file__).parents[2] / "reports" / "benchmarks" / "benchmarks.csv"
-BENCHES = running.BENCHES | scale.BENCHES
+BENCHES = {name: bench for module in (learning, running, scale) for name, bench in sorted(module.BENCHES.items())}
+_MEASURED = {name: number(nullable=True) for name in ("peer", "ratio")}
 BENCHMARKS = table(
-    {"name": text(), "ours": number(), "peer": number(), "ratio": number(), "peer_name": text(), "unit": text()}
-    | {"n": number(), "machine": text()},
+    {"name": text(), "ours": number(), **_MEASURED, "peer_name": text(nullable=True)}
+    | {"unit": text(), "n": number(), "machine": text()},
     key=["name"],
     name="benchmarks",
 )
@@ -38,9 +39,10 @@ def main(arguments: list[str] | None = None) -> int:
     for name in options.names or BENCHES:
         for row in BENCHES[name]():
             rows.append({**row, "machine": machine})
-            print("{name}: {ours:.4g} {unit}, {ratio:.2f} times {peer_name}".format(**row), flush=True)
+            ratio = "" if row["ratio"] is None else f", {row['ratio']:.2f} times {row['peer_name']}"
+            print(f"{row['name']}: {row['ours']:.4g} {row['unit']}{ratio}", flush=True)
     fresh = pd.DataFrame(rows, columns=list(BENCHMARKS.columns))
-    fresh = fresh.astype(dict.fromkeys(("ours", "peer", "ratio", "n"), float))
+    fresh = fresh.astype({"ours": float, "peer": float, "ratio": float, "n": float, "peer_name": "str"})
     if TABLE.exists():
         kept = pd.read_csv(TABLE)
         fresh = pd.concat([kept[~kept["name"].isin(fresh["name"])], fresh], ignore_index=True)

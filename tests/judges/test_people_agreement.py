@@ -59,15 +59,11 @@ def test_grades_have_an_area_and_those_that_are_lists_of_one_each_no_majority() 
     assert not any(system in "xyz" for system, _, _ in found)
 
 
-def test_texts_scored_as_a_whole_have_only_a_correlation() -> None:
-    whole = verdicts("annotators", [0.0, 0.2, 0.5, 0.6, 0.9, 1.0]).assign(unit="whole")
-    claims = verdicts("j", [0.0, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 1])
-    found = rows_of([whole], claims)
-    ((_, _, metric),) = found
-    assert metric == "pearson_of_texts"
-    assert found["j", "K, against annotators", metric]["value"] == pytest.approx(
-        np.corrcoef([0, 0, 0.5, 0.5, 1, 1], [0.0, 0.2, 0.5, 0.6, 0.9, 1.0])[0, 1]
-    )
+def test_texts_that_both_judged_are_correlated() -> None:
+    found = rows_of([verdicts("x", [0.0, 0, 0, 1, 1, 1] * 2)], verdicts("j", [0.0, 0, 0, 0, 1, 1] * 2))
+    one = found["j", "K, against x", "pearson_of_texts"]
+    assert one["value"] == pytest.approx(np.corrcoef([0, 0, 1, 0, 0, 1], [0, 0.5, 1, 0, 0.5, 1])[0, 1])
+    assert one["n"] == 6
 
 
 @needs_sources
@@ -82,6 +78,7 @@ def test_recorded_replies_answer_every_request_about_people_s_units() -> None:
     assert kappas["claims", "clinician"] > 0.75 > 0.5 > kappas["claims", "strict"]
     assert kappas["statements", "clinician"] > kappas["statements", "strict"]
     assert kappas["facts", "note"] > kappas["facts", "differential"]
+    assert kappas["facts", "another's list"] > 0.5
 
 
 def kappa(asked: PeopleSet, judged: pd.DataFrame) -> float:

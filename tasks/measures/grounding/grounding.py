@@ -43,8 +43,6 @@ METRICS: Metrics = {
 # --8<-- [end:metrics]
 """The rest of the claims are absent from the source."""
 Verdict = Literal["supported", "contradicted", "absent"]
-STRICT, CLINICIAN = "source", "source, clinician"
-"""Conditions: by the words of the source, or as a clinician reads (style ``clinician`` of DocLens's params)."""
 
 
 class GroundedClaim(Reply):
@@ -119,7 +117,7 @@ class Grounding:
         rows, unscored = [], list[dict[str, str | None]]()
         clinician = self.params.style == "clinician"
         grounded = await ground(judge, questions, self.params.claims_a_call, clinician=clinician)
-        asked = {"condition": CLINICIAN if clinician else STRICT, "metric": "claims_supported"}
+        asked = {"condition": "source, clinician" if clinician else "source", "metric": "claims_supported"}
         for side, claims, found in zip(sides, known, grounded, strict=True):
             about = {"document": side.document, "system": side.system, "item": side.item, **asked}
             judged = list(zip(claims.claims, found.verdicts, found.reasons, strict=True))

@@ -22,16 +22,15 @@ def read_replies(file: Path) -> list[dict[str, Any]]:
 
 
 def refresh(lineage: str, folder: Path) -> None:
-    """Build a lineage in a clone in ``folder``, and copy its replies and its comparison with the rules here."""
+    """Build a lineage in a clone in ``folder``, and copy its replies here."""
     recorded = cassette(lineage)
     clone = RecordedClone(folder.resolve(), recorded)
     clone.build_recorded()
     # Imported above; export does not replace a file that it did not write.
     (clone.folder / recorded.replies).unlink(missing_ok=True)
     clone.vignette("store", "export", "--used", str(recorded.replies))
-    for file in (recorded.replies, recorded.compared):
-        shutil.copy(clone.folder / file, root() / file)
-        print(f"{file}: written")
+    shutil.copy(clone.folder / recorded.replies, root() / recorded.replies)
+    print(f"{recorded.replies}: written")
 
 
 if __name__ == "__main__":

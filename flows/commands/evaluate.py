@@ -103,17 +103,17 @@ def main(
     from flows.runtime.folders import EVALUATION_KIND, require_replaceable
     from tasks.transport.instructions import use_instruction_set
 
+    given = params or params_file()
+    loaded = load_params(given)
+    use_instruction_set(loaded.runtime.instruction_set)  # before the imports below, which load NumPy
     chosen = checked(values)
     back = [(system, Path(file)) for system, file in (_pair(entry, "--returned") for entry in returned or [])]
     _require_methods(chosen, forms=forms, back=back, labels=labels)
     _require_files(chosen, back)
     require_replaceable(out, EVALUATION_KIND)
-    given = params or params_file()
-    loaded, judges = with_judges(load_params(given), judge or [], writer, answerer)
-    use_instruction_set(loaded.runtime.instruction_set)
+    loaded, judges = with_judges(loaded, judge or [], writer, answerer)
 
     chosen, found = _read(chosen)
-    _say(found.notes)
 
     from flows.evaluation.api import run_evaluation
     from flows.evaluation.cards import read_card
@@ -159,18 +159,23 @@ def _say(lines: Sequence[str]) -> None:
 
 
 def _read(chosen: "Evaluate") -> tuple["Evaluate", "DataSet"]:
-    """The documents; where a file is not UTF-8 and somebody sits at the terminal, they are asked for Windows-1252."""
+    """The documents, with what was assumed of them said.
+
+    Where a file is not UTF-8 and somebody sits at the terminal, they are asked for Windows-1252.
+    """
     from flows.evaluation.work import read_data
 
     try:
-        return chosen, read_data(chosen)
+        found = read_data(chosen)
     except EncodingError as error:
         if not sys.stdin.isatty():
             raise
         print(f"evaluate: {error}", file=sys.stderr)
         typer.confirm("Read it as Windows-1252?", abort=True, err=True)
         chosen = chosen.model_copy(update={"encoding": "windows-1252"})
-        return chosen, read_data(chosen)
+        found = read_data(chosen)
+    _say(found.notes)
+    return chosen, found
 
 
 def _require_methods(chosen: "Evaluate", *, forms: bool, back: Sequence[tuple[str, Path]], labels: bool) -> None:

@@ -232,7 +232,8 @@ class RoleAsk:
             self.client.stop(error)
             await self.client.book(request, completion)
             raise
-        self.dollars += await self.client.keep(request, body, completion, identity=self.recorded.key, stage=self.stage)
+        paid = await self.client.keep(request, body, completion, identity=self.recorded.key, stage=self.stage)
+        self.dollars += paid  # after the wait, during which other calls add theirs
         self.used.add(request.key)
         return completion
 

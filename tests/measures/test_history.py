@@ -341,7 +341,7 @@ def test_a_system_that_never_cites_is_named_and_has_no_citation_scores(judged) -
     assert not metrics.not_citing(silent).any(), "the writer is asked for citations"
 
 
-def test_a_true_denial_is_supported_by_the_record_and_a_false_one_contradicts_it() -> None:
+def test_a_false_denial_contradicts_the_record_and_a_lasting_one_is_supported() -> None:
     row = random_visits("respiratory", 1, most=1).to_dict("records")[0] | {"smoking": "no", "antibiotics": "no"}
     course = [("yes", "none"), ("yes", "high"), ("no", "none")]
     visits = pd.DataFrame(
@@ -350,11 +350,8 @@ def test_a_true_denial_is_supported_by_the_record_and_a_false_one_contradicts_it
             for n, (cough, fever) in enumerate(course)
         ]
     )
-    first, second, last = (date_of(int(row["patient"]), 10 * n) for n in range(3))
+    first, second = (date_of(int(row["patient"]), 10 * n) for n in range(2))
     denials = {
-        f"No fever on {first}.": "supported",
-        f"No cough on {last}.": "supported",
-        f"No antibiotics were prescribed on {second}.": "supported",
         "The patient does not smoke.": "supported",
         f"No cough on {first}.": "contradicted",
         f"No fever on {second}.": "contradicted",

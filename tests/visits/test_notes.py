@@ -60,7 +60,7 @@ def test_the_simulators_notes_of_visits_are_dated_and_almost_all_consistent(doma
         notes, unscored = asyncio.run(write_visit_notes(prompts, writer, annotator, PARAMS))
     VISIT_NOTES.validate(notes)
     assert len(notes) == len(prompts) and unscored.empty
-    assert notes["consistent"].mean() > 0.95
+    assert notes["consistent"].mean() > 0.9
     for note in notes.itertuples():
         assert note.text.startswith(f"Visit {note.visit}, {date_of(note.patient, note.day)} (day {note.day})\n\n**Hist")
         assert ("**Course**" in note.text) >= (note.visit > 1)

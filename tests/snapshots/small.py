@@ -122,7 +122,7 @@ def _first_texts(files: Mapping[str, Path], folder: Path) -> None:
     for name, file in files.items():
         copy = folder / name
         copy.parent.mkdir(parents=True, exist_ok=True)
-        if name.startswith("simsum/") or file.suffix == ".json":
+        if name.startswith(("simsum/", "k_qa/", "primock57/")) or file.suffix == ".json":
             shutil.copyfile(file, copy)
         else:
             rows = pd.read_csv(file, dtype=str, keep_default_na=False)

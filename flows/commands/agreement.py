@@ -127,7 +127,7 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
             place, value = bad[0]
             raise SourceError(f"{place}: column {name} holds {value!r}; expected numbers, or nothing where unscored")
     table = table.assign(document=rows[id_].astype(str), system=named)
-    keys = [table["document"], named, *([rows[TAKE]] if TAKE in rows else [])]
+    keys = [table["document"], table["system"], *([rows[TAKE]] if TAKE in rows else [])]
     if repeated := pd.DataFrame(zip(*keys, strict=True)).duplicated().to_numpy().nonzero()[0].tolist():
         first = table.iloc[repeated[0]]
         raise SourceError(

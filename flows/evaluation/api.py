@@ -116,7 +116,8 @@ def evaluate(
     may cost more than ``budget.confirm_above_dollars``, unless ``confirmed``. Warns of what was assumed or left out.
     """
     be_quiet()
-    chosen = Evaluate(data=DATA, metrics=None if metrics is None else list(metrics), **settings)
+    listed = [metrics] if isinstance(metrics, str) else metrics
+    chosen = Evaluate(data=DATA, metrics=None if listed is None else list(listed), **settings)
     named = [judge] if isinstance(judge, str) else list(judge)
     require_judge(chosen, named)
     known, judges = with_judges(params or load_params(params_file()), named, writer, answerer)

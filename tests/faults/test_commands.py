@@ -122,3 +122,8 @@ def test_a_clone_called_vignette_hides_no_module(tmp_path: Path) -> None:
     code += "print(find_spec('vignette').origin)"
     found = subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, text=True)
     assert Path(found.strip()) == clone / "vignette.py"
+
+
+def test_one_metric_may_be_named_alone() -> None:
+    row = {"id": "a", "source": "A cough since Monday.", "reference": "Has a cough.", "output": "A cough."}
+    assert "rouge1_f" in set(evaluate([row], metrics="overlap").metrics["metric"])

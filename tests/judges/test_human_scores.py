@@ -112,6 +112,13 @@ def test_of_differences_between_equal_metrics_none_is_beyond_chance_once_adjuste
     assert adjusted_rows(frame.head(7), pairs, ["human"], seed=1) == [], "too few documents"
 
 
+def test_scores_of_one_system_need_no_column_that_names_it(tmp_path: Path) -> None:
+    known = table().drop(columns="rate").rename(columns={"document": "id"})
+    known[known["system"] == known["system"].iloc[0]].drop(columns="system").to_csv(tmp_path / "s.csv", index=False)
+    assert run(["agreement", str(tmp_path / "s.csv"), "--human", "human", "--out", str(tmp_path / "out.csv")]) == 0
+    assert pd.read_csv(tmp_path / "out.csv")["value"].notna().any()
+
+
 def test_repeated_takes_of_a_text_make_no_interval_narrower(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     once, found = table().drop(columns="rate").rename(columns={"document": "id"}), []
     for frame in (once.assign(take=1), pd.concat([once.assign(take=take) for take in range(3)])):

@@ -87,7 +87,7 @@ async def look_up(client: "Client") -> Sighting:
 async def _model_entry(client: "Client", model: str) -> dict[str, Any]:
     """The entry of ``model`` in the endpoint's list of models; empty where it shows none, as its replies name it too.
 
-    Raises SendFailure for a redirect.
+    Raises SendFailure for a redirect, and where nothing answers.
     """
     if entry := await _if_shown(client, f"/models/{model}"):
         return entry
@@ -100,7 +100,8 @@ async def _if_shown(client: "Client", path: str) -> dict[str, Any]:
     try:
         return await client.get(path)
     except SendFailure as failure:
-        if failure.status is not None and failure.status < 400:
+        answered = failure.status is not None or failure.kind == "garbled"  # no address is tried where nothing listens
+        if not answered or (failure.status is not None and failure.status < 400):
             raise
         return {}
 

@@ -118,7 +118,7 @@ def read_data(chosen: Evaluate) -> DataSet:
 def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
     """The chosen documents. Raises SourceError when there is no output, or no reference for all that was chosen.
 
-    Metrics that the data does not allow are left out beside others, and a note says so.
+    Metrics that the data does not allow are left out where others remain, and a note says so.
     """
     documents, systems = data.documents[: chosen.documents], system_names(data.documents)
     if taken := [name for name in systems if name in RESERVED]:

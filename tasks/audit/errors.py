@@ -6,15 +6,20 @@ has an error, if any. The second has both versions of a text, in either order, a
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import ValidationInfo, model_validator
 
 from tasks.audit.cases import case_row
-from tasks.llm.ask_all import ask_all
+from tasks.audit.comparisons import ALL
+from tasks.judges.people_agreement import agreement_rows
+from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Reply
 from tasks.llm.prompts import render
+from tasks.measures.measure import Metric, verdict_table
+from tasks.statistics.metric_rows import Row
 
 STREAM = 107
 FLAGGED, SENTENCE, VERSION = "errors", "error sentence", "error version"
@@ -125,15 +130,43 @@ def drawn_texts(texts: Sequence[ErrorText], size: int, *, seed: int) -> list[Err
     return [texts[at] for at in sorted(at for _, at in sorted(turns, key=lambda turn: turn[0])[:size])]
 
 
-async def locate_errors(ask: Ask, texts: Sequence[ErrorText]) -> dict[tuple[str, bool], LocatedError]:
-    """The sentence with an error in each text, by name and whether it has its error or is corrected."""
+async def locate_errors(ask: Ask, texts: Sequence[ErrorText]) -> tuple[dict[tuple[str, bool], LocatedError], Unscored]:
+    """Where each text is said to have an error, by name and whether it has one or is corrected; and unscored rows."""
     calls = {(one.name, had): _locate(one, had) for one in texts for had in (True, False)}
-    return (await ask_all(ask, calls, LocatedError, "locate error"))[0]
+    return await ask_all(ask, calls, LocatedError, lambda key: f"locate error, {_STATES[key[1]]}")
+
+
+_STATES = {True: "as written", False: "corrected"}
+
+
+async def error_agreement(asks: Sequence[Ask], texts: Sequence[ErrorText], asked: str) -> tuple[list[Row], Unscored]:
+    """METRICS rows of judges against the people who put an error into each text and corrected it; and the unscored.
+
+    ``asked``: what is asked of a text, the item of the rows (`tasks.judges.people_agreement.agreement_rows`).
+    """
+    if not texts:
+        return [], []
+    about = {"system": "text", "item": ALL, "metric": "error", "condition": FLAGGED, "text": ""}
+    states = list(product(texts, _STATES))
+    people = [
+        {**about, "document": one.name, "unit": _STATES[had], "judge": "people who put it in", "value": float(had)}
+        for one, had in states
+    ]
+    judged, unscored = list[dict[str, Any]](), list[dict[str, str | None]]()
+    for ask in asks:
+        found, lost = await locate_errors(ask, texts)
+        unscored += lost
+        for one, had in states:
+            place = found.get((one.name, had))
+            value = None if place is None else float(place.sentence > 0)
+            judged.append({**about, "document": one.name, "unit": _STATES[had], "judge": ask.label, "value": value})
+    own, view = verdict_table(people, judge=""), Metric(of="error")
+    return agreement_rows(own, {FLAGGED: verdict_table(judged, judge="")}, (view, view), asked), unscored
 
 
 async def judge_errors(ask: Ask, texts: Sequence[ErrorText], *, seed: int) -> list[dict[str, Any]]:
     """Rows of VERDICTS with the columns of CASES: is an error flagged, is it located, and which version is right."""
-    located = await locate_errors(ask, texts)
+    located, _ = await locate_errors(ask, texts)
     pairs = {(one.name, first): _choose(one, first) for one in texts for first in (True, False)}
     chosen, _ = await ask_all(ask, pairs, RightVersion, "choose version")
     random = np.random.default_rng([seed, STREAM, 1])

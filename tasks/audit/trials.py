@@ -115,7 +115,7 @@ async def judge_citations(evaluator: Evaluator, texts: Mapping[str, str], *, see
 
 
 def _numbered(letter: str, judged: Rows) -> Rows:
-    """Verdicts with what was asked, as those of a task whose cases have a letter."""
+    """Verdicts of one task with what was asked; its letter begins the names of its cases."""
     named = {"condition": "", "item": FIRST_PLACE, "pair": ""}
     return [
         {**row, **named, "unit": f"{letter}{at:04d}", "id": f"{letter}{at:04d}/", "call": letter + row["call"]}

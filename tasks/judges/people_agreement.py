@@ -93,3 +93,17 @@ def _of_units(both: pd.DataFrame, about: Row) -> list[Row]:
 
 def _area(truth: npt.NDArray[np.bool_], grades: npt.NDArray[np.float64], at: npt.NDArray[np.int64]) -> float:
     return float(roc_auc_score(truth[at], grades[at])) if 0 < truth[at].sum() < len(at) else np.nan
+
+
+_SCORES = {"claim_recall_graded": ("FactualRecall", "in degrees"), "claims_supported": ("FactualPrecision", "strict")}
+"""People's scores of MTS-Dialog's summaries, and the reading, by the metric that asks the same."""
+
+
+def scored_text_rows(scored: pd.DataFrame) -> list[Row]:
+    """Rows of MTS-Dialog's summaries, which people scored as a whole: those of `human_agreement` (METRICS)."""
+    rows, kept = list[Row](), ["system", "value", "low", "high", "n", "unscored", "provenance"]
+    for metric, (score, reading) in _SCORES.items():
+        own = scored[(scored["item"] == metric) & (scored["condition"] == f"{score}, all summaries")]
+        about = {"metric": "pearson_of_texts", "condition": reading, "item": f"MTS-Dialog, {score}, against annotators"}
+        rows += [{**row, **about} for row in own.loc[own["metric"] == "pearson", kept].to_dict("records")]
+    return rows

@@ -137,3 +137,18 @@ async def judge_lists(ask: Ask, asked: PeopleSet, claims_a_call: int = 20) -> tu
             named = {"judge": by[1], "condition": "list", "verdict": graded, "value": word and VALUES[word]}
             rows.append({**unit, **named})
     return verdict_table(rows, judge=ask.label), unscored
+
+
+async def judge_set(
+    asks: Sequence[Ask], asked: PeopleSet, claims_a_call: int
+) -> tuple[dict[str, pd.DataFrame], Unscored]:
+    """VERDICTS of all judges on the units of a set by reading, and unscored rows."""
+    found, unscored = dict[str, pd.DataFrame](), list[dict[str, str | None]]()
+    for reading in READINGS[asked.kind]:
+        made = [await judge_units(ask, asked, reading, claims_a_call) for ask in asks]
+        found[reading] = pd.concat([verdicts for verdicts, _ in made], ignore_index=True)
+        unscored += [row for _, rows in made for row in rows]
+    if asked.kind == "facts":
+        found["another's list"], failed = await judge_lists(asks[-1], asked, claims_a_call)
+        unscored += failed
+    return found, unscored

@@ -198,7 +198,7 @@ def _differences(tables: Mapping[str, pd.DataFrame], fewest: int, *, dry_run: bo
         return []
     failing = comparisons["metric"].str.startswith(FAILING)
     counted = f"paired comparisons: {(~failing).sum()}" + (
-        f", and {failing.sum()} of shares unscored" if failing.any() else ""
+        f", and {failing.sum()} of shares of documents without a score" if failing.any() else ""
     )
     by_rules = comparisons["note"] == DRY_RUN
     if dry_run and by_rules.all():

@@ -23,10 +23,12 @@ from tasks.audit.errors import (
     LocatedError,
     RightVersion,
     drawn_texts,
+    error_agreement,
     error_texts,
     judge_errors,
 )
 from tasks.llm.calls import Call, Reply
+from tasks.llm.recorded import RecordedAsk
 from tasks.measures.measure import verdict_table
 from tests.support.params import shipped
 from tests.support.scripted import ScriptedAsk
@@ -206,4 +208,15 @@ def test_medecs_texts_are_read_whole() -> None:
     assert len(audit.errors) == 319
     assert pd.Series([one.kind for one in audit.errors]).value_counts().to_dict() == {
         "management": 168, "diagnosis": 86, "pharmacotherapy": 27, "treatment": 25, "causal organism": 13,
+    }  # fmt: skip
+
+
+def test_agreement_on_errors_counts_all_texts_and_lists_those_without_a_reply() -> None:
+    asks = [ScriptedAsk(perfect), RecordedAsk("silent", {})]
+    rows, unscored = asyncio.run(error_agreement(asks, texts(6), "error in the text"))
+    found = {(row["system"], row["metric"]): (row["value"], row["n"], row["unscored"]) for row in rows}
+    assert found[asks[0].label, "sensitivity"] == (1, 6, 0) and found[asks[0].label, "kappa"][:2] == (1, 12)
+    assert found["silent", "sensitivity"][1:] == (0, 6) and found["silent", "kappa"][1:] == (0, 12)
+    assert len(unscored) == 12 and {row["step"] for row in unscored} == {
+        "locate error, as written", "locate error, corrected",
     }  # fmt: skip

@@ -168,7 +168,9 @@ def test_differences_on_fewer_than_eight_documents_are_said_to_be_untested() -> 
     assert "not tested" not in summary(enough)[-1]
     both = pd.concat([few, enough.assign(metric="unscored m0")], ignore_index=True)
     (line,) = [line for line in summary(both) if line.startswith("paired")]
-    assert line.startswith("paired comparisons: 2, and 2 of shares of documents without a score; 2 not tested, as this takes at least 8")
+    assert line.startswith(
+        "paired comparisons: 2, and 2 of shares of documents without a score; 2 not tested, as this takes at least 8"
+    )
 
 
 TEXT = "The patient has a dry cough.\n\nNo fever, no dyspnea. Amoxicillin 500 mg was started."

@@ -51,8 +51,8 @@ def _use_code_of_working_directory() -> None:
     A console script imports the installed checkout. An experiment (`dvc exp run --temp`), a worktree or a second clone
     that shares the environment would otherwise run code that its commit does not hold.
     """
-    local = Path.cwd() / "flows" / "commands" / "cli.py"
-    if not local.exists() or local.samefile(__file__):
+    local, own = Path.cwd() / "flows" / "__init__.py", Path(__file__).parents[1] / "__init__.py"
+    if not local.exists() or local.samefile(own):  # a folder without it is no package: -m would find the installed one
         return
     from flows.repository.workspace import is_own
 

@@ -193,9 +193,9 @@ def json_object(text: str) -> dict[str, Any]:
     try:
         loaded = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise SendFailure("lost", f"reply is not JSON: {text[:100]!r}") from error
+        raise SendFailure("garbled", f"reply is not JSON: {text[:100]!r}") from error
     if not isinstance(loaded, dict):
-        raise SendFailure("lost", f"reply is not a JSON object: {text[:100]!r}")
+        raise SendFailure("garbled", f"reply is not a JSON object: {text[:100]!r}")
     return loaded
 
 

@@ -79,11 +79,15 @@ def test_an_error_is_one_line_with_the_commands_name(
 def test_the_console_script_runs_the_code_of_the_working_directory(tmp_path: Path) -> None:
     commands = tmp_path / "flows" / "commands"
     commands.mkdir(parents=True)
+    (tmp_path / "flows" / "__init__.py").touch()
     (tmp_path / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
     (commands / "cli.py").write_text("import sys; print('code of this folder', sys.argv[1:])")
     script = Path(sys.executable).with_name("vignette")
     done = subprocess.run([script, "stage", "x"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "code of this folder ['stage', 'x']\n"
+    (tmp_path / "flows" / "__init__.py").unlink()
+    done = subprocess.run([script, "--version"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("vignette ")
 
 
 @pytest.mark.parametrize("file", [None, "reports/x.csv"])

@@ -120,7 +120,7 @@ def test_a_clone_called_vignette_hides_no_module(tmp_path: Path) -> None:
     shutil.rmtree(clone / "build", ignore_errors=True)
     code = f"import site; site.addsitedir({str(site)!r})\nfrom importlib.util import find_spec\n"
     code += "print(find_spec('vignette').origin)"
-    found = subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, text=True)
+    found = subprocess.check_output([sys.executable, "-S", "-c", code], cwd=tmp_path, text=True)  # no other install
     assert Path(found.strip()) == clone / "vignette.py"
 
 

@@ -12,8 +12,10 @@ KNOW_THE_SIMULATOR = (
     "tasks.simulator",
     "tasks.judges.simulated_notes",  # asks for the truth of written notes, of which the cases of measures are made
     "tasks.judges.consistency_checks",
-    "tasks.judges.planted",
-    "tasks.judges.written_cases",
+    "tasks.judges.shortening",
+    "tasks.audit.planted_assertions",
+    "tasks.measures.doclens.planted",
+    "tasks.measures.doclens.written_claims",
     "tasks.measures.doclens.evaluators",  # the evaluator without a model
     "tasks.transport.simulator_code",
     "flows.runtime.clients",  # asks it within the process

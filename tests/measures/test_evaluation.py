@@ -31,10 +31,10 @@ from tasks.judges.human_labels import label_rows, read_labels
 from tasks.llm.calls import Answer, Call
 from tasks.measures.declared import Plan
 from tasks.measures.evaluation import measures, plan_of
+from tasks.measures.med_omit.form import judged_facts
 from tasks.measures.note_qa.judging import source_notes
 from tasks.measures.overlap import scoring
 from tasks.measures.overlap.scoring import overlap_scores
-from tasks.people.omission_form import judged_facts
 from tasks.texts.document import SOURCE, WHOLE, Document
 from tests.support.cases import each, from_table
 from tests.support.imports import ROOT

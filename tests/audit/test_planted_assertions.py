@@ -8,13 +8,14 @@ import pytest
 
 from schemas.tables.metrics import METRICS
 from schemas.tables.records import ASSERTIONS
+from schemas.tables.verdicts import verdict_table
+from tasks.audit.planted_assertions import METRICS as RIGHT
+from tasks.audit.planted_assertions import PLANTED, WRITTEN, plant_assertions, read_assertions
 from tasks.domains.rules import load_rules
 from tasks.judges.edits import words
-from tasks.judges.planted_assertions import METRICS as RIGHT
-from tasks.judges.planted_assertions import PLANTED, WRITTEN, plant_assertions, read_assertions
 from tasks.judges.simulated_notes import GoldNotes, write_gold
 from tasks.llm.calls import Call
-from tasks.measures.measure import figures, verdict_table
+from tasks.measures.measure import figures
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.spans.assertion import AssertionReply

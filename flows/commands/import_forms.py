@@ -1,4 +1,4 @@
-"""Imports files that reviewers returned: ratings, questions, omissions, spans, and labels of verdicts.
+"""Imports files that reviewers returned: answers of each kind of form, and labels of verdicts.
 
 Each JSON file names its format; a CSV file holds human labels of a judge's verdicts, and its name is the judge. All
 files are checked, together with those imported before, and only then copied to the folder that the stage reads; `dvc

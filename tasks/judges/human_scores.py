@@ -5,7 +5,7 @@ hold a row for each summary: ``document``, ``system``, a column for each metric 
 and one for each of people's scores. Summaries of one document are a cluster.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,10 +22,6 @@ from tasks.statistics.sign_flips import DRAWS, FEWEST, Differences, adjusted_p
 STAGE = "human_agreement"
 KINDS: tuple[Correlation, ...] = ("pearson", "spearman", "kendall")
 ALL = "all summaries"
-JUDGED = (
-    *("claim_recall", "claim_recall_graded", "claim_precision", "claim_precision_graded"),
-    *("claims_supported", "claims_contradicted", "omission_weight", "omission_share"),
-)
 OVERLAP = ("rouge1_r", "rouge1_p", "rouge1_f", "rouge2_f", "rougeL_f", "bleu")
 RULED = {
     "claim_recall": ("claim_recall", 1.0),
@@ -72,7 +68,7 @@ def difference_rows(
 ) -> list[Row]:
     """How much closer the first metric of each pair is to people's score than the second, on the summaries with both.
 
-    The difference of the sizes of Pearson's r, so that a metric of omissions is compared with one of recall.
+    The difference of the sizes of Pearson's r, so that a metric of what is missing is compared with one of recall.
     """
     rows = []
     for stratum, chosen in strata.items():
@@ -195,10 +191,14 @@ def detection_rows(table: pd.DataFrame, metrics: Sequence[str], rate: str, **sha
     return rows
 
 
-def wide_scores(scores: pd.DataFrame, human: pd.DataFrame) -> pd.DataFrame:
-    """A row for each summary of ``human`` (document, system), with ``scores`` (metric, value) in columns beside."""
-    columns = scores.pivot_table(index=["document", "system"], columns="metric", values="value")
-    return human.merge(columns.reset_index(), on=["document", "system"], how="left").reset_index(drop=True)
+def wide_scores(scores: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
+    """A row for each summary that people scored (VERDICTS), with their scores and ``scores`` in a column by metric."""
+    keys = ["document", "system"]
+    table = people[keys].drop_duplicates()
+    for own in (people, scores):
+        wide = own.pivot_table(index=keys, columns="metric", values="value").reset_index()
+        table = table.merge(wide, on=keys, how="left")
+    return table
 
 
 def claims_of_references(judged: pd.DataFrame) -> pd.Series:
@@ -225,16 +225,20 @@ def nothing_to_judge(table: pd.DataFrame, unscored: pd.DataFrame) -> dict[str, n
 def agreement_rows(
     table: pd.DataFrame,
     claims: pd.Series,
+    metrics: Collection[str],
     *,
     nothing: Mapping[str, npt.NDArray[np.bool_]] | None = None,
     human: Sequence[str] = HUMAN,
     **shared: Any,
 ) -> list[Row]:
-    """All rows of one judge's ``table``. ``claims`` by document divide it; ``nothing`` as in `nothing_to_judge`."""
+    """All rows of one judge's ``table``, whose ``metrics`` it judged.
+
+    ``claims`` by document divide the summaries; ``nothing`` as in `nothing_to_judge`.
+    """
     table = table.copy()
     for metric, empty in (nothing or {}).items():
         table[f"{metric} with rule"] = table[metric].mask(empty, RULED[metric][1])
-    judged = [name for name in table if name.split(" ")[0] in JUDGED]
+    judged = [name for name in table if name.split(" ")[0] in metrics]
     count = table["document"].map(claims).fillna(0).to_numpy()
     strata = {ALL: count >= 0, "1 claim": count == 1, "2 claims": count == 2, "3 claims or more": count >= 3}
     pairs = [(own, other) for own in judged for other in OVERLAP]

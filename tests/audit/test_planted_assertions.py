@@ -52,7 +52,9 @@ def test_each_class_has_as_many_phrases_in_notes_that_are_silent_on_the_symptom(
 def test_all_sentences_of_a_class_and_all_symptoms_are_used(gold: GoldNotes) -> None:
     planted = plant_assertions(gold["normal"], LABELS, 20, first=0, seed=1)
     for truth, part in planted.groupby("truth"):
-        assert set(part["sentence"]) == set(words("assertions")[truth]) and set(part["symptom"]) == set(LABELS)
+        assert set(part["sentence"]) == set(words("assertions", "tasks.audit")[truth]) and set(part["symptom"]) == set(
+            LABELS
+        )
     twice = plant_assertions(gold["normal"], LABELS, 40, first=0, seed=1)
     assert not twice.duplicated(["sentence", "symptom"]).any()
 

@@ -28,7 +28,10 @@ from tests.support.shown import shown_commands
 
 HERE = Path(__file__).parent
 PYTHON = Path(os.environ.get("EXCHANGE_PYTHON", ROOT / ".venv-exchange" / "bin" / "python"))
-pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason="needs the other tools' libraries: make exchange")
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.skipif(not PYTHON.exists(), reason="needs the other tools' libraries: make exchange"),
+]
 EMPTY = AnnotatedText("13-normal", "Nothing.", ())
 
 

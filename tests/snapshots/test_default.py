@@ -67,7 +67,7 @@ def published(default: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run(folder / "run", default_run(folder / "run", ["export", "note_qa", "calibrate", "overlap"], write=write))
 
 
-@pytest.mark.dag
+@pytest.mark.soak
 def test_published_texts_and_spans_pass_through(published: Run) -> None:
     assert set(published.parquet("filter/notes.parquet")["provenance"]) == {"published"}
     assert set(published.parquet("span/spans.parquet")["matched"]) == {"published"}
@@ -76,7 +76,7 @@ def test_published_texts_and_spans_pass_through(published: Run) -> None:
         assert exported.read_bytes() == (published.folder.parent / "dataset" / file).read_bytes(), file
 
 
-@pytest.mark.dag
+@pytest.mark.soak
 @pytest.mark.parametrize("table", SAME)
 def test_measurements_of_texts_do_not_depend_on_their_source(default: Run, published: Run, table: str) -> None:
     theirs, ours = published.tables[table], default.tables[table]
@@ -86,7 +86,7 @@ def test_measurements_of_texts_do_not_depend_on_their_source(default: Run, publi
     pd.testing.assert_frame_equal(theirs, ours, check_exact=True)
 
 
-@pytest.mark.dag
+@pytest.mark.soak
 def test_questions_are_answered_from_published_notes(default: Run, published: Run) -> None:
     ours, theirs = default.table("note_qa"), published.table("note_qa")
     assert set(theirs.index) == set(ours.index)

@@ -55,7 +55,7 @@ def test_a_prompt_asks_for_each_symptom_that_is_or_was_present_and_states_what_w
 @pytest.mark.parametrize("domain", domain_names())
 def test_the_simulators_notes_of_visits_are_dated_and_almost_all_consistent(domain: str) -> None:
     with in_domain(domain):
-        prompts = prompts_of(domain, 25)
+        prompts = prompts_of(domain, 12)
         writer, annotator = DirectAsk("vignette-writer"), DirectAsk("vignette-annotator")
         notes, unscored = asyncio.run(write_visit_notes(prompts, writer, annotator, PARAMS))
     VISIT_NOTES.validate(notes)

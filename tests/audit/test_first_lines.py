@@ -67,7 +67,7 @@ def test_replies_that_fail_are_told_with_their_reasons() -> None:
 
 def test_an_audit_of_the_simulator_is_headed_as_a_dry_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "card"
-    given = ["audit", "simulator", "--cases", "40", "--tasks", "claims", "--takes", "1", "--out", str(out)]
+    given = ["audit", "simulator", "--cases", "24", "--tasks", "claims", "--takes", "1", "--out", str(out)]
     assert run(given) == 0
     printed = capsys.readouterr().out.splitlines()
     first = printed.index(DRY_RUN)

@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -24,18 +23,14 @@ from flows.repository.pipeline import StageFiles, stage_files
 from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
 from schemas.errors import ParamsError, SourceError
-from schemas.params.measures import Evaluate, FormSample, MedOmit, NoteQa, Overlap
+from schemas.params.measures import Evaluate, FormSample, MedOmit
 from schemas.tables.evaluate import table_schema
 from schemas.tables.metrics import METRICS
 from tasks.judges.human_labels import label_rows, read_labels
 from tasks.llm.calls import Answer, Call
-from tasks.measures.declared import Plan
-from tasks.measures.evaluation import measures, plan_of
-from tasks.measures.note_qa.judging import source_notes
-from tasks.measures.overlap import scoring
-from tasks.measures.overlap.scoring import overlap_scores
+from tasks.measures.evaluation import plan_of
 from tasks.people.omission_form import judged_facts
-from tasks.texts.document import SOURCE, WHOLE, Document
+from tasks.texts.document import SOURCE, WHOLE
 from tests.support.cases import each, from_table
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
@@ -152,23 +147,6 @@ def test_the_page_holds_all_texts_and_none_as_markup(made: Evaluation, tmp_path:
     assert write_evaluation(tmp_path / "out", other) == "a.csv by qa", "whose evaluation is replaced is said"
     assert write_evaluation(tmp_path / "out", other) is None
     assert evaluation_files(made, {"models": {}}, "a <b> title") == files
-
-
-def test_a_measure_that_is_not_chosen_needs_no_params() -> None:
-    plan, params = Plan(("overlap",), ("a",), ()), SimpleNamespace(overlap=Overlap())
-    assert [measure.name for measure in measures(plan, params)] == ["overlap"]  # type: ignore[arg-type]
-
-
-def test_a_column_added_to_the_overlap_scores_is_a_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def with_digits(references: list[str], outputs: list[str]) -> pd.DataFrame:
-        found = [None if "cough" in text else float("2" in text) for text in references]
-        return overlap_scores(references, outputs).assign(digits=pd.Series(found, dtype=float))
-
-    monkeypatch.setattr(scoring, "overlap_scores", with_digits)
-    monkeypatch.setitem(scoring.METRICS, "digits", scoring.METRICS["bleu"])  # type: ignore[arg-type]
-    made = _evaluated(tmp_path, _rows(), metrics=["overlap"])
-    rows = made.table("metrics").query("metric == 'digits' and system == 'copy'")
-    assert rows[["value", "n"]].to_numpy().tolist() == [[0, 2]]  # one reference has no value
 
 
 def test_clinicians_check_the_omissions_of_each_system(made: Evaluation, tmp_path: Path) -> None:
@@ -337,15 +315,6 @@ def test_every_figure_of_a_system_counts_its_missing_output(tmp_path: Path) -> N
     over = metrics[metrics["condition"].eq("agreement of metrics")].drop_duplicates("system").set_index("system")
     assert over.loc["notes", ["n", "unscored"]].tolist() == [8, 1]
     assert over.loc["systems", ["n", "unscored"]].tolist() == [3, 0]
-
-
-def test_notes_of_a_document_are_numbered_from_one_in_their_order() -> None:
-    notes = source_notes([Document("a", ("Cough.", "No cough."))], NoteQa())
-    assert notes[["patient", "position", "note_id", "date", "note"]].to_numpy().tolist() == [
-        ["a", 0, "1", "visit 1", "Cough."],
-        ["a", 1, "2", "visit 2", "No cough."],
-    ]
-    assert (notes["tokens"] > 0).all()
 
 
 @pytest.mark.parametrize("name", ["notes", "systems", "judge", "all"])

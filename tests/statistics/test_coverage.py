@@ -19,7 +19,7 @@ def test_the_exact_coverage_of_a_share(n: int) -> None:
     assert min(covered) >= 0.92 and np.mean(covered) >= 0.95
 
 
-@each("kind", STUDIES)
+@each("kind", [kind for kind in STUDIES if kind not in SLOW or kind in ("Pearson's r", "Spearman's rho")])
 def test_intervals_hold_the_truth(kind: str) -> None:
     """Of 100 studies of an interval that holds the truth in 95%, 89 or fewer hold it with a probability of 1%."""
     shares = (0.5, 0.8) if kind in SLOW else (0.5, 0.95)

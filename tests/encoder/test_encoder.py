@@ -16,7 +16,7 @@ TEXTS = [
     "Lungs clear to auscultation bilaterally, with no wheezes, rales or rhonchi on either side.",
     "Temp 39.2.",
     "Patient denies cough.",
-    "The patient reports a persistent dry cough for the past five days which is worse at night. " * 12,
+    "The patient reports a persistent dry cough for the past five days which is worse at night. " * 4,
 ]
 
 

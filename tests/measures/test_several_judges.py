@@ -137,7 +137,7 @@ def test_claims_and_facts_are_listed_once_and_are_the_same_for_all(erring: tuple
 
 
 def test_a_judge_that_fails_a_call_is_unscored_and_never_better(tmp_path: Path) -> None:
-    found = evaluated(tmp_path, Judge("a"), Judge("b", fails=["d1"]))
+    found = evaluated(tmp_path, Judge("a"), Judge("b", fails=["d1"]), metrics=["doclens"])
     whole, failed = figures(found, "a"), figures(found, "b")
     key = ("doclens", "short", "all", "claim_recall")
     assert (failed.loc[key, "n"], failed.loc[key, "unscored"]) == (2, 1) and whole.loc[key, "n"] == 3

@@ -27,12 +27,11 @@ def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
 ) -> None:
     source = tmp_path / "texts.jsonl"
     source.write_text("".join(json.dumps({"id": name, "source": text}) + "\n" for name, text in texts.items()))
-    common = ["--texts", str(source), "--cases", "200", "--seed", "5"]
+    common = ["--texts", str(source), "--cases", "200", "--seed", "5", "--tasks", "claims"]
     assert run(["audit", *common, "--export", str(tmp_path / "cases.jsonl")]) == 0
     asked = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
     truth = [json.loads(line) for line in (tmp_path / "cases-truth.jsonl").read_text().splitlines()]
     assert "truth" not in asked[0] and {one["id"] for one in truth} == {one["id"] for one in asked}
-    assert {one["task"] for one in asked} >= {"claims", "grounding", "omissions", "citation recall"}
     answers = {one["id"]: one["factor"] == "instruction to answer yes" or one["truth"] for one in truth}
     file = tmp_path / "mine.jsonl"
     file.write_text("".join(json.dumps({"id": name, "judged": judged}) + "\n" for name, judged in answers.items()))
@@ -52,7 +51,7 @@ def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
 
 
 def test_all_tasks_are_exported_under_ids_that_say_nothing_and_scored_again(tmp_path: Path) -> None:
-    common = ["audit", "--cases", "60", "--seed", "5"]
+    common = ["audit", "--cases", "40", "--seed", "5"]
     assert run([*common, "--export", str(tmp_path / "cases.jsonl")]) == 0
     asked = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
     truth = [json.loads(line) for line in (tmp_path / "cases-truth.jsonl").read_text().splitlines()]

@@ -92,6 +92,15 @@ def test_repeats_are_embedded_once_and_stored_texts_not_at_all(
     np.testing.assert_array_equal(cold, warm)
 
 
+def test_vectors_are_brought_to_length_one_where_that_is_asked_for(
+    encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = np.full((1, encoder.dimension), 3, dtype=np.float32)
+    monkeypatch.setattr(Encoder, "_batches", lambda _, texts: iter([(texts, made)]))
+    np.testing.assert_array_equal(encoder.encode(["a"]), made)
+    assert np.linalg.norm(encoder.encode(["a"], normalise=True)) == pytest.approx(1)
+
+
 def test_another_identity_does_not_see_stored_vectors(tmp_path: Path) -> None:
     store = VectorStore(tmp_path / "vectors.sqlite")
     store.put("one", ["a"], np.ones((1, 4), dtype=np.float32))

@@ -16,7 +16,7 @@ from flows.commands.parser import run
 from flows.evaluation.api import evaluate as evaluate_rows
 from flows.evaluation.folder import evaluation_files, page, write_evaluation
 from flows.evaluation.forms import clinicians_agreement, form_files, label_files
-from flows.evaluation.judges import choose_role
+from flows.evaluation.judges import choose_role, chosen_models
 from flows.evaluation.work import Evaluation, evaluate_data, read_data
 from flows.repository.params import load_params
 from flows.repository.pipeline import StageFiles, stage_files
@@ -377,11 +377,16 @@ def test_the_third_pipeline_runs_the_evaluations_of_its_params(tmp_path: Path, m
     assert "claims of the reference" in (tmp_path / "report").read_text()
 
 
-def test_a_judge_is_named_by_model_and_address() -> None:
+def test_a_judge_is_named_by_model_and_address_and_may_do_what_writer_and_answerer_do() -> None:
     params = load_params(ROOT / "params.yaml")
     role = choose_role("org/model@v2@http://127.0.0.1:8000/v1", "judge", params)
     assert (role.model, role.base_url) == ("org/model@v2", "http://127.0.0.1:8000/v1")
     assert choose_role("judge", "judge", params) == params.roles["judge"]
+    for judge in ("simulator", "m@http://127.0.0.1:8000/v1"):
+        assert set(chosen_models(judge, None, None).values()) == {judge}, "it does all"
+        assert chosen_models(judge, "w", "a") == {"judge": judge, "annotator": judge, "writer": "w", "answerer": "a"}
+    own = chosen_models("judge", None, None)
+    assert list(own) == list(own.values()) == ["judge", "writer", "annotator", "answerer"]
     with pytest.raises(ParamsError):
         choose_role("model@ftp://x", "judge", params)
 

@@ -140,11 +140,13 @@ def test_outside_summaries_are_read_and_what_a_file_lacks_is_named() -> None:
         outside_summaries({"writer": []}, [0], PARAMS)
 
 
-def test_a_patient_with_a_visit_that_has_no_note_is_unscored() -> None:
+def test_a_patient_with_a_visit_that_has_no_note_is_unscored_and_one_without_facts_or_summaries_left_out() -> None:
     frames = {name: frame[frame["patient"] < 4] for name, frame in histories().items()}
     frames["visit_notes"] = frames["visit_notes"].query("record != 301")
+    frames["history_facts"] = frames["history_facts"].query("patient != 1")
+    frames["history_summaries"] = frames["history_summaries"].query("patient != 2")
     documents, truth, lacking = summary_documents(frames, WORDER, [0, 2], 7)
-    assert "3" not in {one.id for one in documents} | set(truth["document"])
+    assert {one.id for one in documents} == set(truth["document"]) == {"0"}, "1 has no facts, 2 no summary"
     assert lacking[["record", "reason"]].to_numpy().tolist() == [["3", "a visit has no note"]]
 
 

@@ -16,6 +16,13 @@ def test_the_interval_of_a_normal_sample_of_draws_is_closed() -> None:
     assert moved == pytest.approx((1 - wide, 1 + wide), abs=2e-3)
 
 
+def test_half_of_the_draws_that_equal_the_estimate_lie_below_it() -> None:
+    """One below and two equal of four: no bias; the ends are quantiles 0.0085 and 0.9915 of 0, 1, 1 and 2."""
+    share = norm.cdf(-2.2621571628 * np.sqrt(10 / 9))
+    found = bias_corrected_interval(np.array([0.0, 1.0, 1.0, 2.0]), 1.0, 10)
+    assert found == pytest.approx((3 * share, 2 - 3 * share))
+
+
 def test_without_draws_or_with_one_record_there_is_no_interval() -> None:
     assert np.isnan(bias_corrected_interval(np.full(10, np.nan), 0.5, 10)).all()
     assert np.isnan(bias_corrected_interval(np.arange(10.0), 0.5, 1)).all()

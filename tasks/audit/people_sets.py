@@ -18,6 +18,7 @@ from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask, unscored_row
 from tasks.measures.declared import OfPeople
 from tasks.measures.doclens.evaluators import Question
+from tasks.texts import k_qa, primock57
 from tasks.texts.document import Document
 
 UNIT = ["document", "system", "item", "metric"]
@@ -29,6 +30,8 @@ _FOUND: tuple[OfPeople, ...] = tuple(
 )
 OF_PEOPLE: Mapping[str, OfPeople] = {one.kind: one for one in _FOUND}
 """By the kind of units."""
+FURTHER = frozenset(name for one in _FOUND for name in one.further)
+"""Readings whose verdicts are people's, which a judge only finds."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,19 @@ class PeopleSet:
     kind: str
     documents: Sequence[Document]
     verdicts: pd.DataFrame
+
+
+def people_sets(folder: Path | None) -> list[PeopleSet]:
+    """The sets of people's verdicts on units that a measure judges, of which the folder has the files."""
+    found = list[PeopleSet]()
+    if folder is not None and (folder / k_qa.FILE).is_file():
+        answers, claims = k_qa.read_k_qa(folder)
+        found.append(PeopleSet("K-QA", "claims", answers, verdict_table(claims, judge="people")))
+    if folder is not None and (folder / primock57.STATEMENTS).is_file():
+        documents, *units = primock57.read_primock57(folder)
+        for kind, rows in zip(("statements", "facts"), units, strict=True):
+            found.append(PeopleSet("PriMock57", kind, documents, verdict_table(rows, judge="people")))
+    return [one for one in found if one.kind in OF_PEOPLE]
 
 
 async def judge_units(

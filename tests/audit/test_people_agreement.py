@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.stages.people import RECORDED, people_sets
+from flows.stages.people import RECORDED
 from schemas.tables.verdicts import verdict_table
 from tasks.audit.people_agreement import agreement_rows
-from tasks.audit.people_sets import OF_PEOPLE, PeopleSet, judge_set
+from tasks.audit.people_sets import OF_PEOPLE, PeopleSet, judge_set, people_sets
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.measures.measure import Metric
 from tasks.statistics.metric_rows import Row

@@ -46,11 +46,15 @@ class Given:
 
 @dataclass(frozen=True)
 class Asked:
-    """The question of a case, whose answer is the truth, and what cases are called whose answer is yes, and no."""
+    """The question of a case, whose answer is the truth, and what cases are called whose answer is yes, and no.
+
+    ``by_source``: the text to judge by is a source, or a part of one.
+    """
 
     question: str
     yes: str = "cases whose answer is yes"
     no: str = "cases whose answer is no"
+    by_source: bool = False
 
 
 @dataclass(frozen=True)

@@ -179,7 +179,7 @@ def _agreement(system: str, files: Mapping[str, str], tables: Tables, params: Pa
     return pd.concat(parts, ignore_index=True).assign(condition=system)
 
 
-EVALUATED = Forms("omissions", OmissionForm.format, _pages, _agreement)
+EVALUATED = Forms("omissions", _pages, _agreement)
 RETURNED = (
     Returned(
         OmissionForm.format,

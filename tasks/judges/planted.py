@@ -12,8 +12,8 @@ import numpy as np
 
 from tasks.judges.edits import KINDS, OUTSIDE, change_detail, change_term, edits, meanings, terms, words
 from tasks.measures.doclens.evaluators import Definitions
-from tasks.simulator.writer.citing import shorten
 from tasks.text.sentences import sentences
+from tasks.text.shorthand import shorten
 
 PLANT_STREAM = 83
 MIN_WORDS = 4  # shorter sentences are headings and remarks

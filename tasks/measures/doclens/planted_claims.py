@@ -10,7 +10,6 @@ from tasks.judges.edits import KINDS, OUTSIDE, change_detail, change_term, edits
 from tasks.judges.shortening import PLANT_STREAM, is_gone, statements, without
 from tasks.measures.doclens.evaluators import Definitions
 from tasks.text.sentences import sentences
-from tasks.text.shorthand import shorten
 
 HEDGED, SUPPOSED = "hedged in the note", 8
 EASY = 9  # kinds of a note that are drawn from EASY_KINDS, one case of each

@@ -202,7 +202,8 @@ def _require_methods(chosen: "Evaluate", *, forms: bool, back: Sequence[tuple[st
 
     names = [one.choice for one in measures(chosen.metrics)]
     if (forms or back) and not forms_of(chosen.metrics):
-        raise ParamsError(f"--forms and --returned: no chosen measure has a form; add {with_forms()[0]} to --metrics")
+        known = " or ".join(with_forms())
+        raise ParamsError(f"--forms and --returned: no chosen measure has a form; add {known} to --metrics")
     if labels and "doclens" not in names:
         raise ParamsError("--labels lists the claims of DocLens; add doclens to --metrics")
 

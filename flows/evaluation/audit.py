@@ -293,7 +293,11 @@ async def audit_cost(params: Params, audit: Audit) -> list[Line]:
 def reasons(audit: Audit, every: Sequence[Params]) -> list[str]:
     """Why tasks that were asked for are left out, or have no verdict."""
     rules = ERRORS in audit.tasks and any(params.roles["judge"].is_simulator for params in every)
-    return [*audit.left_out, *([NO_RULE] if rules else []), *without_cases(records=audit.prompts is not None)]
+    return [
+        *audit.left_out,
+        *([NO_RULE] if rules else []),
+        *without_cases(records=audit.prompts is not None or not audit.texts),
+    ]
 
 
 def without_cases(*, records: bool) -> list[str]:
@@ -305,8 +309,8 @@ def without_cases(*, records: bool) -> list[str]:
     for one in (one for one in OF_OUTPUTS if one.judged):
         own = [cases for cases in CASES_OF.get(one.name, ()) if cases.asked]
         if not any(records or not cases.of_records for cases in own):
-            why = "of texts whose record is not known" if own else "as it declares none"
-            lacking.append(f"{one.choice}: a card has no cases of this measure, {why}")
+            why = "of texts whose records are not known" if own else "declared"
+            lacking.append(f"{one.choice}: has no cases {why}; the card says nothing of a judge's verdicts on it")
     return lacking
 
 

@@ -11,7 +11,7 @@ from importlib.resources import files
 import pandas as pd
 
 from tasks.audit.errors import ERRORS_ASKED
-from tasks.judges.cases import FIRST_PLACE, Asked, Cases, Given, Row
+from tasks.judges.cases import FIRST_PLACE, Asked, Cases, Given, Row, judge_made
 from tasks.judges.consistency_checks import CONSISTENCY
 from tasks.judges.edits import words
 from tasks.llm.calls import Answer, Ask, Call
@@ -72,9 +72,7 @@ class Take:
 
 async def judge_cases(ask: Ask, cases: Cases, given: Given) -> Rows:
     """Verdicts on the cases of one task with what was asked; the letter of the task begins the names of its cases."""
-    if cases.judge is None:
-        return []
-    rows, _ = await cases.judge(ask, cases.make(given), given.params)
+    rows, _ = await judge_made(ask, cases, given)
     named = {"condition": "", "item": FIRST_PLACE, "pair": ""}
     return [
         row if "unit" in row else {**row, **named, "unit": name, "id": f"{name}/", "call": cases.letter + row["call"]}

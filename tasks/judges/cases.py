@@ -46,11 +46,15 @@ class Given:
 
 @dataclass(frozen=True)
 class Asked:
-    """The question of a case, whose answer is the truth, and what cases are called whose answer is yes, and no."""
+    """The question of a case, whose answer is the truth, and what cases are called whose answer is yes, and no.
+
+    ``by_source``: the text to judge by is a source, or a part of one.
+    """
 
     question: str
     yes: str = "cases whose answer is yes"
     no: str = "cases whose answer is no"
+    by_source: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class Corrected:
 
 @dataclass(frozen=True)
 class Cases:
-    """Cases of one task: ``make`` makes them, and ``judge`` has a judge answer them.
+    """Cases of one task: ``make`` makes them, None where there can be none, and ``judge`` has a judge answer them.
 
     ``name``: of the task on a card, at ``place`` among others; ``asked`` by metric of its verdicts there, empty where a
     card leaves it out. Rows of verdicts without a unit are numbered there, after ``letter``. ``of_claims``: judges the
@@ -78,8 +82,8 @@ class Cases:
     """
 
     name: str
-    make: Callable[[Given], Sequence[Any]] = lambda _: ()
-    judge: Callable[[Ask, Sequence[Any], Params], Awaitable[tuple[list[Row], Unscored]]] | None = None
+    make: Callable[[Given], Any] = lambda _: None
+    judge: Callable[[Ask, Any, Params], Awaitable[tuple[list[Row], Unscored]]] | None = None
     asked: Mapping[str, Asked] = field(default_factory=dict)
     place: int = 0
     letter: str = ""
@@ -87,6 +91,12 @@ class Cases:
     of_records: bool = False
     checks: bool = False
     corrected: Corrected | None = None
+
+
+async def judge_made(ask: Ask, cases: Cases, given: Given) -> tuple[list[Row], Unscored]:
+    """Rows of VERDICTS on the cases of a task, and what could not be judged."""
+    made = cases.make(given)
+    return ([], []) if made is None or cases.judge is None else await cases.judge(ask, made, given.params)
 
 
 def case_verdict(document: str, metric: str, kind: str, text: str, truth: bool, judged: Judgement, **asked: str) -> Row:

@@ -3,7 +3,7 @@
 Notes with an error come from a writer that plants one in most texts, as many without from the usual writer.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
@@ -138,25 +138,22 @@ EACH = 30
 """Notes with each kind of error on a card by default."""
 
 
-def _made(given: Given) -> list[pd.DataFrame]:
+def _made(given: Given) -> pd.DataFrame | None:
     if given.prompts is None:
-        return []
+        return None
     planted = plant_inconsistent(given.prompts, each=given.scaled(EACH), rounds=2, seed=given.params.seed)
-    return [planted[planted["check"] == "consistency"]]
+    return planted[planted["check"] == "consistency"]
 
 
-async def _judged(ask: Ask, cases: Sequence[pd.DataFrame], _: Params) -> tuple[list[Row], Unscored]:
+async def _judged(ask: Ask, planted: pd.DataFrame, _: Params) -> tuple[list[Row], Unscored]:
     """Verdicts on whether notes contradict the records that they were written for; the domain must be in use."""
-    rows: list[Row] = []
-    unscored: Unscored = []
-    for planted in cases:
-        judged, failed = await check_cases(planted, ask)
-        unscored, about = unscored + failed, planted.set_index("record")
-        for row in judged.to_dict("records"):
-            number = int(row["document"])
-            name, note = f"k{number:04d}", about.loc[number]
-            said, shown = None if pd.isna(row["value"]) else bool(row["value"]), (note["instructions"], note["note"])
-            rows.append(case_row(name, "consistency", row["kind"], name, *shown, bool(row["truth"]), said))
+    judged, unscored = await check_cases(planted, ask)
+    about, rows = planted.set_index("record"), list[Row]()
+    for row in judged.to_dict("records"):
+        number = int(row["document"])
+        name, note = f"k{number:04d}", about.loc[number]
+        said, shown = None if pd.isna(row["value"]) else bool(row["value"]), (note["instructions"], note["note"])
+        rows.append(case_row(name, "consistency", row["kind"], name, *shown, bool(row["truth"]), said))
     return rows, unscored
 
 

@@ -5,7 +5,7 @@ hold a row for each summary: ``document``, ``system``, a column for each metric 
 and one for each of people's scores. Summaries of one document are a cluster.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -42,25 +42,33 @@ Strata = Mapping[str, npt.NDArray[np.bool_]]
 """Which summaries of a table belong to each part of it."""
 
 
-def correlation_rows(
-    table: pd.DataFrame, metrics: Sequence[str], human: Sequence[str], strata: Strata, **shared: Any
-) -> list[Row]:
-    """A row for each correlation of a metric with one of people's scores, by stratum.
+def _parts(
+    table: pd.DataFrame, items: Mapping[str, Sequence[str]], human: Sequence[str], strata: Strata, **shared: Any
+) -> Iterator[tuple[Row, str, pd.DataFrame]]:
+    """Keys of the row of each stratum, score and item, the score, and the summaries with it and the item's metrics.
 
-    Condition: the score and the stratum. ``n`` counts the summaries with both, ``unscored`` the others of the stratum.
+    ``unscored`` counts the others of the stratum.
     """
-    rows = []
     for stratum, chosen in strata.items():
         part = table[chosen]
         for score in human:
-            for metric in metrics:
-                both = part.dropna(subset=[metric, score])
-                about: Row = {"item": metric, "condition": f"{score}, {stratum}", **shared}
-                about["unscored"] = len(part) - len(both)
-                for kind in KINDS if stratum == ALL else KINDS[:1]:
-                    found = correlation_interval(both[metric], both[score], kind, clusters=both["document"])
-                    rows.append(metric_row(kind, *found, n=len(both), **about))
-    return rows
+            for item, metrics in items.items():
+                having = part.dropna(subset=[*metrics, score])
+                keys: Row = {"item": item, "condition": f"{score}, {stratum}", **shared}
+                yield {**keys, "n": len(having), "unscored": len(part) - len(having)}, score, having
+
+
+def correlation_rows(
+    table: pd.DataFrame, metrics: Sequence[str], human: Sequence[str], strata: Strata, **shared: Any
+) -> list[Row]:
+    """A row for each correlation of a metric with one of people's scores, by stratum, which the condition names."""
+    return [
+        metric_row(
+            kind, *correlation_interval(both[keys["item"]], both[score], kind, clusters=both["document"]), **keys
+        )
+        for keys, score, both in _parts(table, {name: [name] for name in metrics}, human, strata, **shared)
+        for kind in (KINDS if keys["condition"].endswith(ALL) else KINDS[:1])
+    ]
 
 
 def difference_rows(
@@ -70,18 +78,11 @@ def difference_rows(
 
     The difference of the sizes of Pearson's r, so that a metric of what is missing is compared with one of recall.
     """
-    rows = []
-    for stratum, chosen in strata.items():
-        part = table[chosen]
-        for score in human:
-            for first, second in pairs:
-                all_three = part.dropna(subset=[first, second, score])
-                columns = [all_three[name].to_numpy(dtype=float) for name in (first, second, score)]
-                found = _closer(all_three, columns)
-                about: Row = {"item": f"{first} - {second}", "condition": f"{score}, {stratum}", **shared}
-                about["unscored"] = len(part) - len(all_three)
-                rows.append(metric_row("pearson_difference", *found, n=len(all_three), **about))
-    return rows
+    items = {f"{first} - {second}": (first, second) for first, second in pairs}
+    return [
+        metric_row("pearson_difference", *_closer(part, [*items[keys["item"]], score]), **keys)
+        for keys, score, part in _parts(table, items, human, strata, **shared)
+    ]
 
 
 def within_rows(table: pd.DataFrame, metrics: Sequence[str], human: Sequence[str], **shared: Any) -> list[Row]:
@@ -91,16 +92,16 @@ def within_rows(table: pd.DataFrame, metrics: Sequence[str], human: Sequence[str
     are no rows without others.
     """
     rows = []
-    for score in human:
-        for metric in metrics:
-            both = table.dropna(subset=[metric, score])
-            groups = both.groupby("document")[[metric, score]]
-            several = (groups.transform("size") > 1).to_numpy()
-            apart = both[[metric, score]] - groups.transform("mean")
-            apart = apart.where(apart.abs() > _ROUNDING * both[[metric, score]].abs().max(), 0.0)[several]
-            found = correlation_interval(apart[metric], apart[score], "pearson", clusters=both["document"][several])
-            about: Row = {"item": metric, "condition": f"{score}, {ALL}", "unscored": len(table) - len(apart), **shared}
-            rows.append(metric_row("pearson_within_documents", *found, n=len(apart), **about))
+    every = {ALL: table["document"].notna().to_numpy()}
+    for keys, score, both in _parts(table, {name: [name] for name in metrics}, human, every, **shared):
+        own = [keys["item"], score]
+        groups = both.groupby("document")[own]
+        several = (groups.transform("size") > 1).to_numpy()
+        apart = both[own] - groups.transform("mean")
+        apart = apart.where(apart.abs() > _ROUNDING * both[own].abs().max(), 0.0)[several]
+        found = correlation_interval(apart[own[0]], apart[score], "pearson", clusters=both["document"][several])
+        counts = {"n": len(apart), "unscored": len(table) - len(apart)}
+        rows.append(metric_row("pearson_within_documents", *found, **{**keys, **counts}))
     return [row for row in rows if row["n"]]
 
 
@@ -252,12 +253,12 @@ def agreement_rows(
     ]
 
 
-def _closer(table: pd.DataFrame, columns: Sequence[npt.NDArray[np.float64]]) -> Interval:
+def _closer(table: pd.DataFrame, columns: Sequence[str]) -> Interval:
     """How much larger the first column's correlation with the third is in size than the second's, with its interval.
 
     None for fewer than `FEWEST_PAIRS` documents.
     """
-    *metrics, score = columns
+    *metrics, score = (table[name].to_numpy(dtype=float) for name in columns)
     signs = [-1.0 if correlation(metric, score, "pearson") < 0 else 1.0 for metric in metrics]
 
     def size(place: int, at: npt.NDArray[np.int64]) -> float:

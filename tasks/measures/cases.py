@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from tasks.judges.cases import Cases, Given, Row, planted_table
+from tasks.judges.cases import Cases, Given, Row, judge_made, planted_table
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask
 
@@ -23,7 +23,7 @@ async def judge_planted(ask: Ask, given: Given) -> tuple[pd.DataFrame, Unscored]
     """The judge's VERDICTS on the cases of all measures, and what could not be judged."""
     rows: list[Row] = []
     unscored: Unscored = []
-    for cases in (one for own in CASES_OF.values() for one in own if one.judge is not None):
-        judged, failed = await cases.judge(ask, cases.make(given), given.params)
+    for cases in (one for own in CASES_OF.values() for one in own):
+        judged, failed = await judge_made(ask, cases, given)
         rows, unscored = rows + judged, unscored + failed
     return planted_table(rows, ask.label), unscored

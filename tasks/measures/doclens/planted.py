@@ -243,13 +243,14 @@ CASES = (
         _judge_citations,
         {
             "citation recall": Asked(
-                "Do the cited sentences entail the statement?", "supported statements", "unsupported statements"
+                "Do the cited sentences entail the statement?", "supported statements", "unsupported statements", True
             ),
             "citation precision": Asked(
                 "Is the citation in brackets after the statement needed: do the cited sentences entail the statement, "
                 "and this one alone, or not without it?",
                 "needed citations",
                 "citations that are not needed",
+                True,
             ),
         },
         place=4,

@@ -19,7 +19,7 @@ async def supported(ask: Ask, questions: Sequence[Question], params: Params) -> 
 CASES = (
     Cases(
         "grounding",
-        asked={"grounding": Asked("Does the text support the claim?", "supported claims", "unsupported claims")},
+        asked={"grounding": Asked("Does the text support the claim?", "supported claims", "unsupported claims", True)},
         place=2,
         letter="g",
         of_claims=supported,

@@ -5,8 +5,6 @@ Of a card there are also answers that name two choices, differ from the right on
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -32,18 +30,14 @@ ASKED = 30
 """Questions of a card by default."""
 
 
-@dataclass(frozen=True)
-class Answers:
-    """Planted ``answers`` (`COLUMNS`) to ``questions`` (QUESTIONS)."""
-
-    answers: pd.DataFrame
-    questions: pd.DataFrame
+Made = tuple[pd.DataFrame, pd.DataFrame]
+"""Planted answers (`COLUMNS`), and the QUESTIONS that they answer."""
 
 
-def make_answers(given: Given) -> list[Answers]:
+def make_answers(given: Given) -> Made | None:
     """Answers to questions about simulated patients, whose truth is the records'; none but for a card."""
     if given.prompts is None or not given.card:
-        return []
+        return None
     prompts, params, seed = given.prompts, given.params.note_qa, given.params.seed
     labels, synonyms = rules_of(given.params.domain).labels, data_of(given.params.domain, "near_synonyms") or ()
     patients = simulated_patients(prompts, *gold_tables(write_gold(prompts)), params, seed=seed)
@@ -51,24 +45,21 @@ def make_answers(given: Given) -> list[Answers]:
     planted = planted_answers(questions, wordings, given.scaled(ASKED), free_text=params.free_text, seed=seed)
     if params.free_text:
         planted = pd.concat([planted, further_answers(planted, questions, seed=seed)], ignore_index=True)
-    return [Answers(planted, questions)]
+    return planted, questions
 
 
-async def judge_answers(ask: Ask, cases: Sequence[Answers], _: Params) -> tuple[list[Row], Unscored]:
+async def judge_answers(ask: Ask, made: Made, _: Params) -> tuple[list[Row], Unscored]:
     """Verdicts on whether the answers are right."""
-    rows: list[Row] = []
-    unscored: Unscored = []
-    for one in cases:
-        judged, failed = await judge_outputs(one.answers, one.questions, 1, ask)
-        unscored += failed
-        verdicts = judged["value"].astype(object).map({1.0: True, 0.0: False}).where(judged["value"].notna(), None)
-        about = one.questions.set_index("question").to_dict("index")
-        for number, (row, found) in enumerate(zip(one.answers.to_dict("records"), verdicts, strict=True)):
-            question, kind = about[row["question"]], f"{row['form'].replace('_', ' ')}: {row['variant']}"
-            right = dict(zip(LETTERS, json.loads(question["choices"]), strict=False))[question["answer"]]
-            premise = f"{question['wording']}\nRight answer: {question['answer']}: {right}"
-            claim, case = f"{question['wording']} {row['output']}", f"a{number:04d}"
-            rows.append(case_row(case, "answers", kind, row["question"], premise, claim, row["right"], found))
+    answers, questions = made
+    judged, unscored = await judge_outputs(answers, questions, 1, ask)
+    verdicts = judged["value"].astype(object).map({1.0: True, 0.0: False}).where(judged["value"].notna(), None)
+    about, rows = questions.set_index("question").to_dict("index"), list[Row]()
+    for number, (row, found) in enumerate(zip(answers.to_dict("records"), verdicts, strict=True)):
+        question, kind = about[row["question"]], f"{row['form'].replace('_', ' ')}: {row['variant']}"
+        right = dict(zip(LETTERS, json.loads(question["choices"]), strict=False))[question["answer"]]
+        premise = f"{question['wording']}\nRight answer: {question['answer']}: {right}"
+        claim, case = f"{question['wording']} {row['output']}", f"a{number:04d}"
+        rows.append(case_row(case, "answers", kind, row["question"], premise, claim, row["right"], found))
     return rows, unscored
 
 

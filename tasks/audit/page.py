@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 
 from tasks.audit.card import METRIC_NAMES, by_rules, change_table, judged_by_models, limits, verdict_lines, weaknesses
 from tasks.audit.comparisons import ALL
+from tasks.audit.people import agreement_view
 from tasks.audit.practice import CONDITION
 from tasks.reporting.display import percent, read_template, render
 from tasks.reporting.evaluation_text import DRY_RUN
@@ -32,12 +33,14 @@ def card_page(
     made_from: Mapping[str, Any],
     origin_rows: Mapping[str, str],
     cite: str,
+    people: pd.DataFrame,
 ) -> str:
     """One self-contained HTML page without scripts; every text is escaped.
 
     ``cases``: CASES of the claims, whose texts are shown where verdicts changed. ``changes``: the table of
     `tasks.audit.comparisons.against`, if compared. ``made_from``: what the card was made from, by name.
-    ``origin_rows``: the code that made it, by name; ``cite``: how to cite it.
+    ``origin_rows``: the code that made it, by name; ``cite``: how to cite it. ``people``: METRICS of the agreement of
+    judges with people and of people with each other.
     """
     judges = sorted(verdicts["judge"].unique())
     return render(
@@ -52,6 +55,7 @@ def card_page(
         otherwise=limits(card),
         sections=[_judge(card[card["system"] == judge]) | {"judge": judge} for judge in judges],
         pairs=[row for row in card.to_dict("records") if row["condition"].startswith("against ")],
+        people=agreement_view(people),
         changed=_changed(verdicts, cases),
         changes=[] if changes is None else _listed(judged_by_models(changes, "judge")).to_dict("records"),
         made_from={name: value for name, value in made_from.items() if name != "code"},

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import pandas as pd
 import pytest
 
 from flows.commands.parser import run
+from flows.evaluation.api import evaluate
 from flows.evaluation.folder import page
 from flows.evaluation.several_judges import judge_by_each, share_lists
 from flows.evaluation.work import Evaluation, read_data
 from flows.runtime.tables import check
+from schemas.errors import ParamsError
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import table_schema
 from tasks.llm.calls import Answer, Ask, Call
@@ -21,6 +24,7 @@ from tasks.measures.agreement import UNIT
 from tasks.measures.doclens.evaluators import ExplainedVerdicts
 from tasks.measures.grounding.grounding import GroundedClaims
 from tasks.measures.med_omit.replies import Omissions
+from tasks.reporting.evaluation_text import reading_line
 from tasks.reporting.judges_view import figures_and_pairs, judges_text
 from tasks.statistics.agreement import cohen_kappa
 from tests.support.imports import ROOT
@@ -177,6 +181,22 @@ def test_tables_have_their_schemas_and_the_page_escapes_what_it_shows(erring: tu
     html = page(evaluation, "t", {"judge": "<b>x</b>"})
     assert "Judges side by side" in html and "on which the judges split" in html
     assert "<b>x</b>" not in html
+
+
+def test_a_judge_reads_the_same_claims_strictly_and_as_a_clinician() -> None:
+    rows = [{"id": "a", "source": TEXTS[0], "reference": TEXTS[0], "outputs": {"m": "She coughs."}}]
+    read = partial(evaluate, rows, metrics=["doclens", "grounding"], judge="simulator")
+    both = read(reading=["strict", "clinician"])
+    judges = {f"simulator, {one}" for one in ("strict", "clinician")}
+    assert set(both.verdicts["judge"]) == judges and both.verdicts.groupby(UNIT)["judge"].nunique().eq(2).all()
+    found, pairs = figures_and_pairs(both.judges)
+    assert set(found["condition"]) == judges and set(pairs["item"]) >= {"claim_recall", "claims_supported"}
+    assert set(both.metrics.query("metric == 'claim_recall'")["condition"]) == {"json_cot"}
+    assert reading_line(both.metrics) == "claims are read strictly (json_cot)"
+    alone = read(reading="clinician")
+    assert "as a clinician reads" in reading_line(alone.metrics) and alone.verdicts.empty
+    with pytest.raises(ParamsError, match="--reading strickt: expected strict or clinician; did you mean strict"):
+        read(reading="strickt")
 
 
 NOWHERE = "@http://127.0.0.1:9/v1"

@@ -101,15 +101,6 @@ def test_a_claim_found_in_part_counts_half_in_degrees_and_not_at_all_otherwise()
     assert rows.loc[("a", "claim_precision_graded_pooled"), ["value", "n"]].tolist() == [0.5, 3]
 
 
-@each("examples", [0, 1, 2])
-def test_examples_are_in_the_prompt(examples: int) -> None:
-    ask = replies("1: 1\n2: 0\n3: 1\n4: 0")
-    run(InstructionEvaluator(ask, "plain", examples)([QUESTION]))
-    text = ask.calls[0].messages[-1].content
-    assert text.startswith("Task: judge claims\n")
-    assert (text.count("heart murmur"), text.count("heart rate is fast")) == (min(examples, 1), int(examples == 2))
-
-
 def test_a_claim_that_a_question_repeats_is_judged_once() -> None:
     ask = replies("1: 1\n2: 0")
     first, second, *_ = CLAIMS_OF_NOTE

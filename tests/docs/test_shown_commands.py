@@ -57,12 +57,8 @@ def test_a_shown_vignette_command_is_accepted_by_its_parser(
         command.make_context(name, list(arguments)).close()
 
 
-<<<<<<< HEAD
-def test_the_example_prints_what_the_page_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-=======
 @pytest.mark.dag
-def test_the_small_example_prints_what_the_page_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
->>>>>>> w-suite
+def test_the_example_prints_what_the_page_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
     command, printed = re.findall(r"^```\w*\n(.*?)^```", text, re.M | re.S)[:2]
     assert command.startswith("vignette evaluate --example ")

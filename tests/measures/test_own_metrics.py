@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -48,13 +49,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-<<<<<<< HEAD
-def test_the_docs_show_a_metric_of_ten_lines_and_one_that_asks() -> None:
-    computes, asks = SHOWN
-    assert len([line for line in computes.splitlines() if line.strip()]) <= 10
-    assert "await ask(" in asks
-
-
 def test_cases_of_a_metric_tell_how_far_it_is_from_the_known_scores(folder: Path) -> None:
     page = (ROOT / "docs" / "own-metric.md").read_text()
     (shown,) = re.findall(r"```python\n(import re\n\nfrom vignette import metric\n.*?)```", page, re.DOTALL)
@@ -68,13 +62,11 @@ def test_cases_of_a_metric_tell_how_far_it_is_from_the_known_scores(folder: Path
     worse = replace(own, score=lambda texts: {text.id: 0.25 for text in texts})
     found = known_rows(asyncio.run(Own([worse], []).judge_cases(lambda _: ScriptedAsk(str), documents, 1))[0])
     assert {row["item"]: row["value"] for row in found} == {"all": -0.25, "all kept": -0.75, "none kept": 0.25}
-    (folder / "cased.py").write_text(shown.replace("(0, 1)", "(0, 9)"))
+    (folder / "cased.py").write_text(shown.replace("(0, 1)", "(0, 90)"))
     with pytest.raises(SourceError, match="numbers kept: has cases, and bounds"):
         load_metrics([folder / "cased.py"])
 
 
-=======
->>>>>>> w-suite
 def test_its_scores_get_intervals_comparisons_and_a_place_on_the_page(folder: Path) -> None:
     chosen = Evaluate(data=str(folder / "cases.jsonl"), metrics=["overlap"], own=[str(folder / "shown.py")])
     stage = MemoryStage(load_params(ROOT / "params.yaml"), folder)

@@ -1,11 +1,4 @@
-<<<<<<< HEAD
-"""False alarms of the comparison of lineages and systems; writes the table of docs/coverage.md.
-
-tests/tracking has a short version.
-"""
-=======
-"""False alarms of the comparison of lineages and systems; writes the table of docs/statistics.md."""
->>>>>>> w-suite
+"""False alarms of the comparison of lineages and systems; writes the table of docs/coverage.md."""
 
 import pytest
 from scipy.stats import binomtest

@@ -30,8 +30,8 @@ from tasks.measures.doclens.planted_claims import PlantedClaim, plant_claims
 from tasks.measures.doclens.reworded import joined, reworded_claims
 from tasks.measures.doclens.subclaims import Limits, list_subclaims
 from tasks.measures.doclens.written_claims import CHANGED, OF_PROMPTS, SHORTENED, plant_compacted, plant_written
-from tasks.simulator.writer.citing import shorten
 from tasks.text.sentences import sentences
+from tasks.text.shorthand import shorten
 
 STREAM = 103
 RIGHT, REDUNDANT, WRONG = "right citation", "redundant citation", "wrong citation"

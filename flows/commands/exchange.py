@@ -13,7 +13,7 @@ from flows.repository.params import load_params
 from flows.repository.pipeline import MAIN, StageFiles, maker_of, stage_files
 from flows.runtime.folders import require_new_file, write_export, write_new_file
 from schemas.errors import SourceError
-from tasks.transport.untrusted import read_bytes
+from tasks.transport.untrusted import of_form, read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,9 +96,13 @@ def extracted_texts(version: str, dataset: Path | None = None) -> list[Annotated
 
 
 def _dataset_texts(dataset: Path, version: str) -> list[AnnotatedText]:
-    from tasks.dataset.fields import NOTE, read_dataset
+    from tasks.dataset.fields import NOTE, read_dataset, split_path
     from tasks.exchange.annotated import annotated
+    from tasks.texts.files import bounded_table
 
+    with of_form(str(dataset), "not an exported dataset"):
+        for file in dataset.glob(split_path("*")):
+            bounded_table(file)
     column = NOTE[version]
     return [
         annotated(f"{row['record']}-{version}", row[column], [_labelled(span) for span in row[f"{column}_spans"]])

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import closing, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from starlette.responses import StreamingResponse
 
-from flows.commands.exchange import read_files
+from flows.commands.exchange import extracted_texts, read_files
 from flows.commands.parser import run
 from flows.evaluation.cards import other_kind, read_card
 from flows.rebuild.server import use_server
@@ -249,11 +250,13 @@ def test_a_malformed_file_is_one_line_that_names_it(tmp_path: Path, form: str, c
     assert len(str(caught.value).splitlines()) == 1 and str(tmp_path) in str(caught.value)
 
 
-def test_a_card_that_unpacks_to_more_than_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pq.write_table(pa.table({"text": ["x" * 10_000] * 1000}), tmp_path / "verdicts.parquet")
-    monkeypatch.setattr(files, "LARGEST", 1_000_000)
-    with pytest.raises(SourceError, match=r"verdicts\.parquet: holds more than 1,000,000 bytes"):
-        read_card(tmp_path)
+@each("name, read", [("verdicts", read_card), ("data/train", partial(extracted_texts, "normal"))])
+def test_a_file_that_unpacks_to_more_than_the_limit_is_refused(tmp_path: Path, name: str, read: Any) -> None:
+    (tmp_path / "data").mkdir(exist_ok=True)
+    pq.write_table(pa.table({"text": ["x" * 10_000] * 1000}), tmp_path / f"{name}.parquet")
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SourceError, match=rf"{name}\.parquet: holds more than"):
+        patch.setattr(files, "LARGEST", 1_000_000)
+        read(tmp_path)
 
 
 @each("name", ["../secret.jsonl", "/etc/passwd.jsonl", "a/../../secret.jsonl"])

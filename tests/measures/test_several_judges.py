@@ -119,14 +119,9 @@ def erring(tmp_path_factory: pytest.TempPathFactory) -> tuple[Evaluation, list[J
     return evaluated(tmp_path_factory.mktemp("erring"), *judges, planted=2), judges
 
 
-@pytest.fixture(scope="module")
-def right(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
-    return evaluated(tmp_path_factory.mktemp("right"), Judge("r"), Judge("s"))
-
-
-def test_the_first_judge_has_the_figures_of_an_evaluation_by_it_alone(right: Evaluation) -> None:
-    alone = right.table("metrics").set_index(["stage", "system", "item", "metric"])["value"]
-    found = figures(right, "r")["value"]
+def test_the_first_judge_has_the_figures_of_an_evaluation_by_it_alone(erring: tuple[Evaluation, list[Judge]]) -> None:
+    alone = erring[0].table("metrics").set_index(["stage", "system", "item", "metric"])["value"]
+    found = figures(erring[0], "a")["value"]
     assert len(found) > 30
     pd.testing.assert_series_equal(found, alone.loc[found.index].sort_index())
 
@@ -141,11 +136,11 @@ def test_claims_and_facts_are_listed_once_and_are_the_same_for_all(erring: tuple
     assert {"claim_recall", "claims_supported", "omission_share"} <= set(verdicts["metric"])
 
 
-def test_a_judge_that_fails_a_call_is_unscored_and_never_better(tmp_path: Path, right: Evaluation) -> None:
-    found = evaluated(tmp_path, Judge("a"), Judge("b", fails=["d1"]))
-    whole, failed = figures(right, "r"), figures(found, "b")
+def test_a_judge_that_fails_a_call_is_unscored_and_never_better(tmp_path: Path) -> None:
+    found = evaluated(tmp_path, Judge("a"), Judge("b", fails=["d1"]), metrics=["doclens"])
+    whole, failed = figures(found, "a"), figures(found, "b")
     key = ("doclens", "short", "all", "claim_recall")
-    assert (failed.loc[key, "n"], failed.loc[key, "unscored"]) == (2, 1) and figures(found, "a").loc[key, "n"] == 3
+    assert (failed.loc[key, "n"], failed.loc[key, "unscored"]) == (2, 1) and whole.loc[key, "n"] == 3
     bounds = failed.loc[(*key[:3], "claim_recall_bounds")]
     assert bounds["low"] <= whole.loc[key, "value"] <= bounds["high"] and bounds["high"] > bounds["low"]
     verdicts = found.table("verdicts")

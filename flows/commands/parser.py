@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from flows.repository.surroundings import require_environment
 from flows.repository.workspace import be_quiet
 from schemas.errors import VignetteError, explained
 from tasks.transport.shown import escaped_output
@@ -55,6 +56,7 @@ class _Commands(TyperGroup):
 def load_command(place: str) -> Any:
     """The parser of a command, from its place in COMMANDS. Telemetry is off first: Prefect reports its first import."""
     be_quiet()
+    require_environment()
     module_name, _, name = place.partition(":")
     module = import_module(module_name)
     app = typer.Typer(help=module.__doc__, no_args_is_help=True, **SETTINGS)

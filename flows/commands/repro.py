@@ -16,15 +16,17 @@ from typing import Annotated
 import typer
 
 from flows.commands.probe import probe_roles, roles_to_probe, would_change
-from flows.lineage.lineage import current_lineage, is_recorded, recorded_lineages
+from flows.lineage.lineage import current_lineage, is_recorded, recorded_lineages, store_folder
 from flows.rebuild.forks import stages_forked
 from flows.rebuild.plan import require_as_locked, stages_to_run, status
 from flows.rebuild.server import stop_if_unused, use_server
 from flows.repository.code import StageCode
+from flows.repository.git import require_repository
 from flows.repository.lock import lock_in_use, restore_lock
 from flows.repository.params import STARTED_BY, YES, confirmation_limit, load_params
 from flows.repository.pipeline import MAIN, PUBLISHED, declared_outputs, paths_of, read_pipeline, with_needed
 from flows.repository.processes import exclusive, exit_on_sigterm
+from flows.repository.surroundings import require_schema
 from flows.repository.terminal import fitted, terminal_width
 from flows.repository.workspace import root
 from flows.runtime.confirmation import require_confirmation
@@ -50,6 +52,7 @@ def main(
 ) -> None:
     """Probe the models, rebuild through DVC what changed (every stage unless TARGETS name some), record the lineage."""
     os.chdir(root())
+    require_repository()
     if yes:
         os.environ[YES] = "1"
     begun = time.time()
@@ -105,6 +108,7 @@ def _print_estimates(params: Params, pipeline: Path, stages: Sequence[str]) -> N
 def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Sequence[str], begun: float) -> int:
     print(f"stages to run: {len(stages)}" if stages else "every stage is up to date", flush=True)
     if stages:
+        require_schema(store_folder() / "mlflow.db")
         use_server()  # before the import: Prefect reads its settings when it is imported
         with stages_forked(len(stages)), lock_in_use(pipeline.with_suffix(".lock")):
             from flows.rebuild.flow import rebuild  # while the server imports as well

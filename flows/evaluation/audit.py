@@ -250,7 +250,7 @@ def agreement_with_people(
     """METRICS of the agreement of judges, by their names, with people, and of people with each other."""
 
     async def asked(params: Params) -> list[dict[str, pd.DataFrame]]:
-        async with CommandRun(params) as run:
+        async with CommandRun(params, title=STAGE) as run:
             await run.identify(JUDGE_ROLES)
             found = await judged_sets(run, people)
             run.require_answers()
@@ -345,7 +345,7 @@ def judged(
         require_confirmed(every[0], lines, "this audit", "use --yes (from Python: confirmed=True)")
 
     async def run(params: Params) -> tuple[pd.DataFrame, Practice]:
-        async with CommandRun(params) as asked:
+        async with CommandRun(params, title=STAGE) as asked:
             return await verdicts_of(asked, made)
 
     parts, practice = [], dict[str, Practice]()

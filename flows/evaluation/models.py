@@ -28,17 +28,19 @@ class CommandRun:
     """One evaluation outside a stage, a context: the interface of `flows.evaluation.work.Runner`.
 
     The identities of its models are kept in the workspace, so that the tracked fingerprints/ do not change. An
-    expensive run is confirmed by ``confirm``.
+    expensive run is confirmed by ``confirm``. ``title``: of its calls where their progress is shown.
     """
 
-    def __init__(self, params: Params, confirm: Confirm | None = None, *, quiet: bool = False) -> None:
+    def __init__(
+        self, params: Params, confirm: Confirm | None = None, *, quiet: bool = False, title: str = "evaluate"
+    ) -> None:
         self.params = params
         self.wrap: Callable[[RoleName, Callable[[RoleName], Ask]], Ask] = lambda role, client: client(role)
         """What answers the calls to a role, given the clients of all."""
         settings = "\n".join(params.roles[role].model_dump_json() for role in sorted(params.roles))
         digest = hashlib.sha256(settings.encode()).hexdigest()[:16]
         self.fingerprints = workspace() / "evaluate" / digest
-        self._clients = Clients("evaluate", params, confirm, fingerprints=self.fingerprints, quiet=quiet)
+        self._clients = Clients(title, params, confirm, fingerprints=self.fingerprints, quiet=quiet)
 
     async def identify(self, roles: Sequence[RoleName]) -> None:
         """Identify the models behind ``roles``; raises EndpointError when one does not answer."""

@@ -5,6 +5,7 @@ import re
 
 from tasks.simulator.reader.entailment import SAME_MATTER, TURN, align, entails, extent, reason
 from tasks.simulator.reader.findings import find
+from tasks.simulator.reader.lexicon import is_held_out
 from tasks.simulator.reader.words import stems
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.resources import vocabulary
@@ -100,7 +101,7 @@ def clauses(text: str) -> list[str]:
         line = re.sub(r"\*+|__|\[\d+\]", "", _BULLET.sub("", line)).strip()
         match = _LABEL.match(line)
         label, rest = (f"{match['label']}: ", match["rest"]) if match else ("", line)
-        for sentence in sentences(rest):
+        for sentence in (one for one in sentences(rest) if not is_held_out(one)):
             heading = not label and len(sentence.split()) <= 4 and not sentence.endswith(".")
             if heading and (sentence.isupper() or sentence.istitle() or sentence.endswith(":")):
                 continue

@@ -32,7 +32,7 @@ TURN = re.compile(
 )
 _LABEL = re.compile(r"^\W*(?P<label>[A-Za-z][^:.\n]{0,60}):\s*(?P<rest>.*)$")
 _VISIT = re.compile(r"^\W*Visit \d+, \d{4}-\d\d-\d\d")
-_YES, _NO = (re.compile(rf"^\W*{_WORDS[name]}\b", re.IGNORECASE) for name in ("yes", "no"))
+YES, NO = (re.compile(rf"^\W*{_WORDS[name]}\b", re.IGNORECASE) for name in ("yes", "no"))
 _UNITS = frozenset(UNITS.values())
 _SIDES = frozenset(SIDES.values())
 _PERSONS = frozenset(stem(word) for word in load("reader", "words")["persons"].split())
@@ -118,7 +118,7 @@ def places(text: str, *, in_full: bool) -> tuple[Said, ...]:
         if turn := TURN.match(line):
             own = sentences(turn["said"])
             first = own[0] if own else ""
-            answer = "absent" if _NO.match(first) else "present" if _YES.match(first) else ""
+            answer = "absent" if NO.match(first) else "present" if YES.match(first) else ""
             answered = said(asked, answer) if asked else Said()
             found += [_both(said(one), answered) for one in own if "?" not in one] or ([answered] if answered else [])
             asked = next((one for one in reversed(own) if "?" in one), "")

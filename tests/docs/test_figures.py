@@ -35,7 +35,8 @@ def correlation(system: str, score: str, summaries: str, item: str) -> str:
     place = {"system": system, "condition": f"{score}, {summaries}", "item": item, "metric": "pearson"}
     one = row(PUBLISHED, "human_agreement", **place)
     value, low, high = (f"{number:.2f}".replace("0.", ".", 1) for number in (one["value"], one["low"], one["high"]))
-    return f"{value} ({low} to {high}), n {one['n']}"
+    assert one["n"] == (320 if summaries == PARTS[0] else 164)
+    return f"{value} ({low} to {high})"
 
 
 METRICS = {

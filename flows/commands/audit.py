@@ -41,8 +41,7 @@ def main(
     tasks: Annotated[
         str | None,
         typer.Option(
-            help="Comma-separated: claims, grounding, omissions, citations, answers, consistency (all these), and "
-            "errors that people made (MEDEC, outside data)."
+            help="Comma-separated tasks (default: all but errors, which people made; these are MEDEC's, outside data)."
         ),
     ] = None,
     takes: Annotated[

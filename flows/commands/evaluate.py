@@ -70,7 +70,7 @@ def main(
         Path | None, typer.Option(help="Folder of the judge's card (vignette audit), by which scores are corrected.")
     ] = None,
     forms: Annotated[
-        bool, typer.Option("--forms", help="Write a form for each system: clinicians check omissions.")
+        bool, typer.Option("--forms", help="Write forms for each system, on which clinicians check verdicts.")
     ] = False,
     labels: Annotated[
         bool, typer.Option("--labels", help="Write a sheet for each system: people label the judge's verdicts.")
@@ -150,9 +150,9 @@ def main(
             label = manifest["models"]["judge"]["label"]
             evaluation, said = _corrected(evaluation, card, label, given_name(judge[0]), seed)
         if back:
-            agreement = clinicians_agreement(evaluation, back, loaded.med_omit.form, seed=seed)
+            agreement = clinicians_agreement(evaluation, back, loaded)
             evaluation = evaluation.with_table("clinicians", agreement)
-        more = form_files(evaluation, loaded.med_omit, seed=seed) if forms else {}
+        more = form_files(evaluation, loaded) if forms else {}
         more |= label_files(evaluation, seed=seed) if labels else {}
         files = evaluation_files(evaluation, manifest, Path(chosen.data).name, more)
         if other := write_evaluation(out, files):
@@ -197,11 +197,13 @@ def _read(chosen: "Evaluate") -> tuple["Evaluate", "DataSet"]:
 
 def _require_methods(chosen: "Evaluate", *, forms: bool, back: Sequence[tuple[str, Path]], labels: bool) -> None:
     """Raises ParamsError for forms and sheets of a measure that was not chosen."""
+    from flows.evaluation.forms import forms_of, with_forms
     from tasks.measures.described import chosen as measures
 
     names = [one.choice for one in measures(chosen.metrics)]
-    if (forms or back) and "med_omit" not in names:
-        raise ParamsError("--forms and --returned are about the facts of MED-OMIT; add med_omit to --metrics")
+    if (forms or back) and not forms_of(chosen.metrics):
+        known = " or ".join(with_forms())
+        raise ParamsError(f"--forms and --returned: no chosen measure has a form; add {known} to --metrics")
     if labels and "doclens" not in names:
         raise ParamsError("--labels lists the claims of DocLens; add doclens to --metrics")
 

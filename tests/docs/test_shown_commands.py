@@ -57,6 +57,7 @@ def test_a_shown_vignette_command_is_accepted_by_its_parser(
         command.make_context(name, list(arguments)).close()
 
 
+@pytest.mark.dag
 def test_the_example_prints_what_the_page_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
     command, printed = re.findall(r"^```\w*\n(.*?)^```", text, re.M | re.S)[:2]

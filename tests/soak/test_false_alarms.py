@@ -1,7 +1,4 @@
-"""False alarms of the comparison of lineages and systems; writes the table of docs/coverage.md.
-
-tests/tracking has a short version.
-"""
+"""False alarms of the comparison of lineages and systems; writes the table of docs/coverage.md."""
 
 import pytest
 

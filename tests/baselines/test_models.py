@@ -12,7 +12,11 @@ from tasks.baselines.comparisons import Swaps, compared_pairs, paired_rows, unfi
 from tasks.baselines.note_vectors import NoteVectors, embed, scale_embeddings
 from tasks.baselines.scoring import reliability_rows
 from tasks.baselines.targets import Parts, lacking, ordinal_features, prediction_table, split_records, tabular_features
-from tests.baselines.samples import TARGETS
+from tasks.network.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
+from tasks.network.fitting import fit
+from tasks.network.inference import posterior
+from tests.baselines.samples import TARGETS, records
+from tests.support.cases import each
 from tests.support.records import NETWORK, records_of
 
 SMALL = Baselines(xgboost={"folds": 2}, calibration_folds=3)
@@ -50,6 +54,17 @@ def test_reasons_are_rows_by_system_and_symptom() -> None:
     assert set(UNSCORED.validate(unscored)["step"]) == {"fit"} and len(unscored) == len(rows) == len(reasons)
     assert METRICS.validate(rows)["value"].isna().all()
     assert "XGBoost-tab: pain" in unscored["detail"].tolist()
+
+
+@each("setting", EVIDENCE_SETTINGS)
+def test_bn_tab_gives_the_posterior_in_the_fitted_network(setting: EvidenceSetting) -> None:
+    frame = records(260)
+    parts = Parts(NETWORK, frame.head(200), frame.tail(60))
+    found = bn_tab.predict(parts, SMALL.network, 1).query("condition == @setting and symptom == 'cough'")
+    fitted = fit(NETWORK, parts.train, SMALL.network, seed=1)
+    expected = posterior(fitted, parts.test[evidence_columns(fitted, "cough", setting)], "cough")[:, 1]
+    assert found["record"].tolist() == parts.test["record"].tolist()
+    assert found["probability"].tolist() == pytest.approx(expected)
 
 
 def test_nothing_fitted_is_an_empty_table() -> None:

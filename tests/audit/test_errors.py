@@ -171,7 +171,7 @@ def test_the_command_exports_errors_scores_verdicts_and_says_that_the_rules_cann
     file = tmp_path / "mine.jsonl"
     file.write_text("".join(json.dumps({"id": one["id"], "judged": one["truth"]}) + "\n" for one in truth))
     given = [*common, "--verdicts", str(file), "--out", str(tmp_path / "card")]
-    assert run([*given, "--require", "specificity=0.5,order=0.5"]) == 0
+    assert run([*given, "--require", "specificity=0.5,first_of_two_versions=0.5"]) == 0
     capsys.readouterr()
     assert run([*common, "simulator", "--out", str(tmp_path / "rules")]) == 0
     printed = capsys.readouterr().out

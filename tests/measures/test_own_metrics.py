@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -20,7 +21,7 @@ from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import table_schema
 from tasks.llm.calls import Call
 from tasks.measures.measure import figures
-from tasks.measures.own import Own, load_metrics
+from tasks.measures.own import Own, known_rows, load_metrics
 from tasks.texts.document import Document
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
@@ -46,6 +47,24 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
     (tmp_path / "shown.py").write_text(SHOWN[0])
     return tmp_path
+
+
+def test_cases_of_a_metric_tell_how_far_it_is_from_the_known_scores(folder: Path) -> None:
+    page = (ROOT / "docs" / "own-metric.md").read_text()
+    (shown,) = re.findall(r"```python\n(import re\n\nfrom vignette import metric\n.*?)```", page, re.DOTALL)
+    (folder / "cased.py").write_text(shown)
+    (own,) = load_metrics([folder / "cased.py"])
+    documents = [Document(row["id"], (row["source"],), reference=row["reference"]) for row in ROWS]
+    verdicts, unscored = asyncio.run(Own([own], []).judge_cases(lambda _: ScriptedAsk(str), documents, 1))
+    assert not unscored and len(verdicts) == 2 * len(ROWS)
+    rows = {row["item"]: row for row in known_rows(verdicts)}
+    assert (rows["all kept"]["value"], rows["none kept"]["value"], rows["all"]["n"]) == (0, 0, 20)
+    worse = replace(own, score=lambda texts: {text.id: 0.25 for text in texts})
+    found = known_rows(asyncio.run(Own([worse], []).judge_cases(lambda _: ScriptedAsk(str), documents, 1))[0])
+    assert {row["item"]: row["value"] for row in found} == {"all": -0.25, "all kept": -0.75, "none kept": 0.25}
+    (folder / "cased.py").write_text(shown.replace("(0, 1)", "(0, 90)"))
+    with pytest.raises(SourceError, match="numbers kept: has cases, and bounds"):
+        load_metrics([folder / "cased.py"])
 
 
 def test_its_scores_get_intervals_comparisons_and_a_place_on_the_page(folder: Path) -> None:

@@ -157,7 +157,7 @@ def second_reading(visits: pd.DataFrame, domain: str) -> set[tuple]:
 
 @pytest.mark.parametrize("domain", domain_names())
 def test_a_second_reading_of_the_raw_table_finds_the_same_facts(domain: str) -> None:
-    visits, worder = random_visits(domain, 400), worder_of(domain)
+    visits, worder = random_visits(domain, 120), worder_of(domain)
     table = history_facts(visits, worder)
     HISTORY_FACTS.validate(table)
     mine = {

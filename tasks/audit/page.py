@@ -13,7 +13,7 @@ from tasks.audit.card import METRIC_NAMES, by_rules, change_table, judged_by_mod
 from tasks.audit.comparisons import ALL
 from tasks.audit.people import agreement_view
 from tasks.audit.practice import CONDITION
-from tasks.reporting.display import percent, read_template, render
+from tasks.reporting.display import read_template, render
 from tasks.reporting.evaluation_text import DRY_RUN
 from tasks.statistics.sign_flips import LEVEL
 
@@ -82,7 +82,6 @@ def _judge(own: pd.DataFrame) -> dict[str, Any]:
     of_task = plain[(plain["item"] == ALL) & plain["metric"].isin(METRIC_NAMES)]
     kinds = plain[plain["metric"] == "judged_rightly"]
     return {
-        "sentences": [_sentence(task, rows.set_index("metric")) for task, rows in of_task.groupby("condition")],
         "rates": of_task.to_dict("records"),
         "kinds": kinds.sort_values(["condition", "value"]).to_dict("records"),
         "factors": [
@@ -92,21 +91,6 @@ def _judge(own: pd.DataFrame) -> dict[str, Any]:
         "again": own[own["metric"] == "changed_when_asked_again"].to_dict("records"),
         "practice": own[own["condition"] == CONDITION].to_dict("records"),
     }
-
-
-def _share(row: pd.Series) -> str:
-    """A share with its interval, if it has one, and n."""
-    ends = f"{percent(row['low'])} to {percent(row['high'])}" if row["low"] == row["low"] else "no interval"
-    return f"{percent(row['value'])} ({ends}, n {int(row['n'])})"
-
-
-def _sentence(task: object, rows: pd.DataFrame) -> str:
-    """What a judge does on a task, in words."""
-    yes, no = rows.loc["sensitivity"], rows.loc["specificity"]
-    return (
-        f"{task}: it says yes to {_share(yes)} of the cases whose answer is yes, and no to {_share(no)} of those whose "
-        "answer is no."
-    )
 
 
 def _changed(verdicts: pd.DataFrame, cases: pd.DataFrame) -> list[dict[str, Any]]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from schemas.tables.evaluation import JUDGED_METRICS
 from tasks.measures.declared import Panel, Unit
 from tasks.measures.described import OF_OUTPUTS
+from tasks.measures.doclens.judging import METRICS as JUDGED_METRICS
 from tasks.reporting.display import read_template, render, script_json
 from tasks.reporting.evaluation_text import CLINICIAN, DRY_RUN, METRICS, RULES, SHARES, foreign_line, reading_line
 from tasks.reporting.judges_view import judges_view, main_block

@@ -29,25 +29,28 @@ WRITING = "tasks.notes.writing"
 """Cleans notes that a model wrote, by lines."""
 
 
+def uses(module: str) -> dict[str, set[str]]:
+    """Methods by which a module uses a pattern, by its name."""
+    found = defaultdict[str, set[str]](set)
+    for node in ast.walk(ast.parse(CODE.modules[module].read_bytes())):
+        if isinstance(node, ast.Attribute) and node.attr in METHODS and isinstance(node.value, ast.Name):
+            found[node.value.id].add(node.attr)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
+            for given in node.args:  # of pandas, which takes the pattern
+                found[given.id if isinstance(given, ast.Name) else ""].add(node.func.attr)
+    return found
+
+
 def patterns() -> list[tuple[str, str, str, str, int]]:
-    """Module, name and method of each use of a pattern of a module."""
-    uses = defaultdict[str, set[str]](set)
-    for file in CODE.modules.values():
-        for node in ast.walk(ast.parse(file.read_bytes())):
-            if isinstance(node, ast.Attribute) and node.attr in METHODS and isinstance(node.value, ast.Name):
-                uses[node.value.id].add(node.attr)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
-                for given in node.args:  # of pandas, which takes the pattern
-                    uses[given.id if isinstance(given, ast.Name) else ""].add(node.func.attr)
+    """Module, name and method of each use of a pattern that a module has."""
     found = []
     for module in CODE.modules:
         if module.startswith((RULES, WRITING)) or "re.compile" not in CODE.modules[module].read_text(encoding="utf-8"):
             continue
+        used = uses(module)
         for name, value in vars(import_module(module)).items():
             if isinstance(value, re.Pattern):
-                found += [
-                    (module, name, method, value.pattern, value.flags) for method in sorted(uses[name] or {"search"})
-                ]
+                found += [(module, name, method, value.pattern, value.flags) for method in sorted(used[name])]
     return sorted(set(found))
 
 

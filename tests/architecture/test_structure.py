@@ -4,16 +4,17 @@ import re
 
 import networkx as nx
 
-from tasks.code import ROOT, Code, room
+from tasks.code import ROOT, room
+from tests.architecture.code import CODE
 
-CODE = Code()
 LONGEST = 450
 KNOW_THE_SIMULATOR = (
     "tasks.simulator",
     "tasks.judges.simulated_notes",  # asks for the truth of written notes, of which the cases of measures are made
     "tasks.judges.consistency_checks",
-    "tasks.judges.planted_assertions",
-    "tasks.judges.written_cases",
+    "tasks.judges.shortening",
+    "tasks.audit.planted_assertions",
+    "tasks.measures.doclens.written_claims",
     "tasks.measures.doclens.evaluators",  # the evaluator without a model
     "tasks.transport.simulator_code",
     "flows.runtime.clients",  # asks it within the process

@@ -22,7 +22,7 @@ from flows.rebuild.plan import require_as_locked, stages_to_run, status
 from flows.rebuild.server import stop_if_unused, use_server
 from flows.repository.code import StageCode
 from flows.repository.lock import lock_in_use, restore_lock
-from flows.repository.params import YES, load_params
+from flows.repository.params import STARTED_BY, YES, load_params
 from flows.repository.pipeline import MAIN, PUBLISHED, declared_outputs, paths_of, read_pipeline, with_needed
 from flows.repository.processes import exclusive, exit_on_sigterm
 from flows.repository.terminal import fitted, terminal_width
@@ -101,7 +101,7 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
         if outcome.failed:
             if pipeline == PUBLISHED:
                 publish(targets, but={*outcome.failed, *outcome.not_run})
-            resume = shlex.join(["vignette", *sys.argv[1:]])
+            resume = os.environ.get(STARTED_BY) or shlex.join(["vignette", *sys.argv[1:]])
             print(f"repro: {outcome}", file=sys.stderr)
             print(f"finished stages and stored replies are kept; to resume, run: {resume}", file=sys.stderr)
             return 1

@@ -4,16 +4,18 @@ import asyncio
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import yaml
 
 from flows.commands.estimate import print_estimates, print_ledger, print_lines
 from flows.commands.probe import probe_roles
 from flows.commands.stage import STOPS_CALLS
+from flows.repository.git import uncommitted
 from flows.repository.params import load_params
 from flows.repository.pipeline import MAIN, model_stages, needed_by, read_pipeline
-from flows.repository.workspace import FINGERPRINTS, workspace
+from flows.repository.workspace import FINGERPRINTS, STORE, workspace
 from flows.runtime.confirmation import require_confirmation
 from schemas.errors import VignetteError, explained
 from schemas.params import Params
@@ -25,15 +27,20 @@ if TYPE_CHECKING:
     from flows.runtime.costs import Line
     from flows.runtime.rehearsal import SmallStage
 
+_NAMED = 5
+"""Most files that are named."""
+_NOT_CLONED = ("params.yaml", "dvc.lock", "fingerprints/", "reports/", "returned/")
+"""Params are copied to the clone; the others are written there, or belong to the notes of this lineage."""
 _SHOWN = 1500
 """Most characters of a reply that are shown."""
 
 
 def main(
     records: Annotated[
-        int | None, typer.Option(min=1, help="Number of records (default 5; with --estimate, that of params.yaml).")
+        int | None, typer.Option(min=1, help="Number of records (default 5, whole 10, estimate: of params.yaml).")
     ] = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="Run nothing: only estimate the whole run.")] = False,
+    whole: Annotated[bool, typer.Option("--whole", help="Rebuild every stage, with the report, in a clone.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Run whatever it costs, up to the budget.")] = False,
 ) -> None:
     """Run the stages that ask models on a few records, with the models of params.yaml, and estimate the whole run.
@@ -42,10 +49,16 @@ def main(
     response store and its ledger, so that no call is paid for twice and the budget holds for both. After a stage that
     failed, no stage follows that needs it, or asks a model that no stage used with success before.
 
+    With --whole, all stages are rebuilt, also those that train and report, in a clone of the last commit for itself
+    (.vignette/whole).
+
     An estimate is a rehearsal: the simulator does the work on a few documents, and its requests are counted and scaled.
     """
     params = load_params()
     use_instruction_set(params.runtime.instruction_set)
+    if whole:
+        _rebuild_small(params, records or 10, yes=yes)
+        return
     if estimate:
         sample = params.sample if records is None else params.sample.model_copy(update={"records": records})
         print_estimates(params.model_copy(update={"sample": sample}), MAIN)
@@ -64,6 +77,65 @@ def main(
     print(f"\ntables of the trial: {folder / 'reports/tables'}; to run it all: vignette repro")
     if failed:
         raise VignetteError(f"failed: {', '.join(failed)}; see above. Answered calls are kept")
+
+
+def _rebuild_small(params: Params, records: int, *, yes: bool) -> None:
+    """Rebuild every stage on a few records in a clone of the last commit, which shares the store and its ledger."""
+    from flows.lineage.recorded import OwnClone
+
+    content = yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))
+    content.setdefault("runtime", {})["store"] = params.runtime.store or str((workspace() / STORE).resolve())
+    if left_out := _left_out():
+        print(left_out, file=sys.stderr)
+    clone = OwnClone((workspace() / "whole").resolve())
+    clone.set_params(yaml.safe_dump(small(content, records), sort_keys=False, allow_unicode=True))
+    clone.vignette("repro", *(["--yes"] if yes else []))
+    clone.complete()
+    print(f"\nreport of the trial: {clone.folder / 'reports/index.html'}; to run it all: vignette repro")
+
+
+def _left_out() -> str:
+    """Says which changes the clone of the last commit lacks; empty where there is none but in what a run writes."""
+    files = [file for file in uncommitted() if not file.startswith(_NOT_CLONED)]
+    more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
+    shown = f"{', '.join(files[:_NAMED])}{more}"
+    return f"trial: runs on the last commit, without the changes in {shown}; commit them to try them" if files else ""
+
+
+def small(content: dict[str, Any], records: int) -> dict[str, Any]:
+    """The content of params.yaml with ``records`` records, and visits, evaluations and training of their size.
+
+    Smaller settings stay. The published size, prompts, models and what shapes a single call do not change.
+    """
+    judged, patients = max(min(records, 10), records // 2), max(1, records // 5)
+    sizes: dict[str, dict[str, int]] = {
+        "sample": {"records": records},
+        **{
+            name: {"notes": judged}
+            for name, section in content.items()
+            if isinstance(section, dict) and "notes" in section
+        },
+        "review": {"with_symptoms": judged, "without_symptoms": judged},
+        "planted_errors": {"each": judged, "assertions": judged},
+        "note_qa": {"planted_questions": judged},
+        "visits": {"patients": patients},
+        "history_qa": {"planted_questions": judged, "long_questions": judged},
+        "summarise": {"patients": patients, "judged": max(1, patients // 4)},
+        "network": {"draws": max(100, records), "held_out": max(500, 10 * records)},
+        "baselines": {"draws": max(100, records), "calibration_folds": max(2, records // 100)},
+    }
+    changed = {
+        section: {**content[section], **{n: min(content[section][n], value) for n, value in of.items()}}
+        for section, of in sizes.items()
+    }
+    noted, learned = content["note_qa"]["patients_by_notes"], changed["baselines"]
+    changed["note_qa"]["patients_by_notes"] = [min(n, max(1, records // 10)) for n in noted]
+    changed["visits"]["long_visits"] = [n for n in content["visits"]["long_visits"] if n <= judged]
+    learned["seeds"] = learned["seeds"][: max(1, records // 200)]
+    for section, of in {"xgboost": {"folds": 2, "verify": 1}, "neural": {"least_rows": 2 * records}}.items():
+        least = {n: min(learned[section][n], max(value, records // 200)) for n, value in of.items()}
+        learned[section] = learned[section] | least
+    return {**content, **changed}
 
 
 async def _run(params: Params, few: Params, folder: Path) -> tuple[list["Line"], list[str]]:

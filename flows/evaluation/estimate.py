@@ -5,13 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from flows.evaluation.judges import judged_as
 from flows.evaluation.models import Rehearsal, rehearse
 from flows.evaluation.work import judge_all, roles_of
 from flows.repository.params import confirmation_limit
 from flows.runtime.costs import Line, identified, priced, require_affordable
 from schemas.params import Params
-from schemas.params.llm import Role
 from schemas.params.measures import Evaluate
 from tasks.llm.calls import Call
 from tasks.llm.costs import CountedAsk, Estimate, request_tokens
@@ -24,7 +22,7 @@ STAGE = "evaluate"
 
 
 async def estimate_calls(
-    params: Params, chosen: Evaluate, data: DataSet, judges: Mapping[str, Role] | None = None
+    params: Params, chosen: Evaluate, data: DataSet, judges: Mapping[str, Params] | None = None
 ) -> list[Line]:
     """The calls, tokens and dollars of an evaluation by role. Stored replies, which cost nothing again, are counted.
 
@@ -44,11 +42,11 @@ async def estimate_calls(
         divided = Divided(*map(Once, counted.values()))  # equal requests are paid once
         run.wrap = lambda role, client: divided if role == "judge" else client(role)
         await judge_all(run, chosen, data)
-        for place, (name, role) in enumerate((judges or {}).items()):
+        for place, (name, own) in enumerate((judges or {}).items()):
             asked = [counted["verdicts"]] if place else list(counted.values())
             counts = [(one.calls, one.prompt_tokens, one.completion_tokens) for one in asked]
             estimate = Estimate("judge", *map(sum, zip(*counts, strict=True))).times(run.sample.times)
-            lines.append(priced(judged_as(params, role), STAGE, estimate, f"rehearsed, {name}"))
+            lines.append(priced(own, STAGE, estimate, f"rehearsed, {name}"))
 
     roles = [role for role in roles_of(chosen, data) if role != "judge" or not judges]
     found = await rehearse(params, STAGE, roles, work if judges else lambda run: judge_all(run, chosen, data))
@@ -66,7 +64,7 @@ class Guard:
 
     chosen: Evaluate
     data: DataSet
-    judges: Mapping[str, Role] = field(default_factory=dict)
+    judges: Mapping[str, Params] = field(default_factory=dict)
     _lines: list[Line] = field(default_factory=list)
 
     def check(self, params: Params) -> None:

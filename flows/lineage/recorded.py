@@ -1,7 +1,8 @@
-"""Clones for the lineages of a strong model whose replies ship with the project."""
+"""Clones made for a trial, and for the lineages of a strong model whose replies ship with the project."""
 
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import yaml
 
 from flows.repository.git import git, git_text, without_git
+from flows.repository.params import STARTED_BY
 from flows.repository.pipeline import MAIN, declared_outputs, read_pipeline
 from flows.repository.workspace import FOLDER, STORE, root
 from schemas.errors import VignetteError
@@ -67,24 +69,19 @@ def recorded_params(folder: Path, recorded: Cassette) -> dict[str, Any]:
     return _changed(shipped, changes)
 
 
-class RecordedClone:
-    """A clone of the last commit in ``folder``, in which a recorded lineage and the simulator's are built.
+class OwnClone:
+    """A clone of the last commit in ``folder``, in place of an earlier one.
 
-    It takes the place of an earlier one, whose stored replies are kept: a build that stopped may have paid for them.
     Raises VignetteError if the folder holds anything but an earlier clone made here.
     """
 
-    def __init__(self, folder: Path, recorded: Cassette) -> None:
-        self.folder, self.recorded = folder, recorded
-        stored = {file.name: file.read_bytes() for file in (folder / FOLDER).glob(f"{STORE}*")}
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         if folder.exists():
             _require_own(folder)
             shutil.rmtree(folder)
         git_text("clone", "--quiet", str(root()), str(folder), folder=root())
         git_text("config", _MARK, _BUILDING, folder=folder)
-        (folder / FOLDER).mkdir(exist_ok=True)
-        for name, content in stored.items():
-            (folder / FOLDER / name).write_bytes(content)
 
     def complete(self) -> None:
         """Note the state in which the clone is left; once it is changed, no later clone replaces it."""
@@ -93,7 +90,8 @@ class RecordedClone:
     def vignette(self, *arguments: str) -> None:
         """Run a ``vignette`` command in the clone. Raises VignetteError if it fails."""
         command = [sys.executable, "-m", "flows.commands.cli", *arguments]
-        done = subprocess.run(command, cwd=self.folder, env=without_git(os.environ), check=False)
+        environment = {**without_git(os.environ), STARTED_BY: shlex.join(["vignette", *sys.argv[1:]])}
+        done = subprocess.run(command, cwd=self.folder, env=environment, check=False)
         if done.returncode != 0:
             raise VignetteError(
                 f"vignette {' '.join(arguments)}, in {self.folder}, ended with status {done.returncode}; see its output"
@@ -102,6 +100,21 @@ class RecordedClone:
     def set_params(self, text: str) -> None:
         """Replace the clone's params.yaml."""
         (self.folder / "params.yaml").write_text(text, encoding="utf-8")
+
+
+class RecordedClone(OwnClone):
+    """A clone in which a recorded lineage and the simulator's are built.
+
+    Replies in the store of an earlier one are kept: a build that stopped may have paid for them.
+    """
+
+    def __init__(self, folder: Path, recorded: Cassette) -> None:
+        self.recorded = recorded
+        earlier = {file.name: file.read_bytes() for file in (folder / FOLDER).glob(f"{STORE}*")}
+        super().__init__(folder)
+        (self.folder / FOLDER).mkdir(exist_ok=True)
+        for name, stored in earlier.items():
+            (self.folder / FOLDER / name).write_bytes(stored)
 
     def build_rules(self) -> None:
         """Build the lineage with the simulator in all roles, on the records of the recorded one."""

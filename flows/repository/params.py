@@ -22,6 +22,8 @@ BUDGET = "VIGNETTE_BUDGET"
 """Environment variable in which a scheduled rebuild passes its budget to the stages, as JSON."""
 YES = "VIGNETTE_YES"
 """Environment variable with which `vignette repro --yes`, or the user, confirms whatever a run costs."""
+STARTED_BY = "VIGNETTE_STARTED_BY"
+"""Environment variable with the user's command, where that runs `vignette repro` in a clone of its own."""
 COLLECT = "VIGNETTE_COLLECT"
 """Environment variable in which `vignette store missing` has the stages note requests instead of sending them."""
 

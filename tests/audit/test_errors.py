@@ -13,7 +13,7 @@ from flows.commands.parser import run
 from flows.evaluation.audit import MEDEC, NO_RULE, audit_cost, make_audit
 from flows.repository.params import load_params
 from schemas.errors import MissingSourceError, SourceError
-from schemas.tables.verdicts import VERDICTS
+from schemas.tables.verdicts import VERDICTS, verdict_table
 from tasks.audit.card import FIRST, card_table, findings, rank_rows, unanswered
 from tasks.audit.errors import (
     FIELDS,
@@ -29,7 +29,6 @@ from tasks.audit.errors import (
 )
 from tasks.llm.calls import Call, Reply
 from tasks.llm.recorded import RecordedAsk
-from tasks.measures.measure import verdict_table
 from tests.support.params import shipped
 from tests.support.scripted import ScriptedAsk
 
@@ -184,7 +183,8 @@ def test_the_cost_of_errors_is_counted_without_any_reply(tmp_path: Path, monkeyp
     _source(tmp_path, monkeypatch, [medec(number) for number in range(9)])
     params = shipped(roles={"judge": {"base_url": "http://127.0.0.1:9/v1", "model": "m"}})
     audit = make_audit(None, params, cases=2000, tasks=["errors"])
-    (line,) = asyncio.run(audit_cost(params, audit))
+    probe, line = asyncio.run(audit_cost(params, audit))
+    assert (probe.stage, probe.model) == ("probe", "m")
     assert line.estimate.calls == 9 * 4 and line.estimate.prompt_tokens > 36 * 100
 
 

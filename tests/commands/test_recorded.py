@@ -1,18 +1,72 @@
-"""Clones for recorded lineages: what is built in them, what is kept, and what is never deleted."""
+"""Clones for whole trials and recorded lineages: what is built in them, what is kept, and what is never deleted."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from flows.commands.demo import main as demo
-from flows.lineage.recorded import CASSETTES, Cassette, RecordedClone
-from flows.repository.workspace import FOLDER, STORE
+from flows.commands.trial import _left_out, small
+from flows.commands.trial import main as trial
+from flows.lineage.recorded import CASSETTES, Cassette, OwnClone, RecordedClone
+from flows.repository.params import STARTED_BY
+from flows.repository.workspace import FOLDER, STORE, workspace
 from schemas.errors import VignetteError
+from schemas.params import Params
 from tests.support.imports import ROOT
 from tests.support.repository import commit, git, write_files
 
 CASSETTE = Cassette("respiratory")
+
+SHIPPED = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+
+
+def test_every_section_shrinks_to_the_records_and_nothing_grows() -> None:
+    params = Params.model_validate(small(SHIPPED, 10))
+    assert (params.sample.records, params.doclens.notes, params.calibrate.notes, params.planted_errors.each) == (
+        10,
+    ) * 4
+    assert params.note_qa.patients_by_notes == [1, 1, 1] and params.baselines.seeds == [0]
+    assert (params.review.with_symptoms, params.review.without_symptoms) == (10, 10)
+    assert params.roles == Params.model_validate(SHIPPED).roles
+    assert small(SHIPPED, 100_000) == SHIPPED
+    assert SHIPPED["sample"] == {"records": 1000}
+
+
+def test_a_whole_trial_is_rebuilt_in_a_clone_that_shares_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: dict[tuple[str, ...], Any] = {}
+
+    def vignette(clone: OwnClone, *arguments: str) -> None:
+        asked[arguments] = yaml.safe_load((clone.folder / "params.yaml").read_text())
+
+    monkeypatch.setattr(OwnClone, "vignette", vignette)
+    before = (Path("params.yaml").read_bytes(), Path("dvc.lock").read_bytes())
+    folder = tmp_path / "trial"
+    folder.mkdir()
+    monkeypatch.setattr(OwnClone, "__init__", lambda self, _: setattr(self, "folder", folder))
+    monkeypatch.setattr(OwnClone, "complete", lambda self: None)
+    trial(records=3, whole=True, yes=True)
+    few = asked.pop(("repro", "--yes"))
+    assert few["runtime"]["store"] == str((workspace() / STORE).resolve())
+    assert few["sample"] == {"records": 3} and not asked
+    assert (Path("params.yaml").read_bytes(), Path("dvc.lock").read_bytes()) == before
+    assert f"report of the trial: {folder}/reports/index.html" in capsys.readouterr().out
+
+
+def test_a_command_in_a_clone_knows_which_command_the_user_started(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`vignette repro` in the clone advises to repeat that one; repro itself would run and pay for everything."""
+    written = f"import os, pathlib\npathlib.Path('said').write_text(os.environ['{STARTED_BY}'])\n"
+    write_files(project, {"flows/__init__.py": "", "flows/commands/__init__.py": "", "flows/commands/cli.py": written})
+    commit(project)
+    monkeypatch.setattr("sys.argv", ["/bin/vignette", "trial", "--folder", "my clone"])
+    clone = OwnClone(tmp_path / "trial")
+    clone.vignette("repro")
+    assert (clone.folder / "said").read_text() == "vignette trial --folder 'my clone'"
 
 
 @pytest.fixture
@@ -36,11 +90,11 @@ def test_the_demo_builds_both_lineages_in_its_clone_and_names_what_is_there(
     commit(project)
     asked: dict[tuple[str, ...], tuple[str, str]] = {}
 
-    def vignette(clone: RecordedClone, *arguments: str) -> None:
+    def vignette(clone: OwnClone, *arguments: str) -> None:
         roles = yaml.safe_load((clone.folder / "params.yaml").read_text())["roles"]
         asked[arguments] = roles["judge"]["model"], (clone.folder / "fingerprints" / "judge.json").read_text()
 
-    monkeypatch.setattr(RecordedClone, "vignette", vignette)
+    monkeypatch.setattr(OwnClone, "vignette", vignette)
     demo(clone := tmp_path / "demo", CASSETTE.name)
     rules, recorded = ("vignette-judge", "of rules"), ("claude-reader", "recorded")
     assert asked == {
@@ -54,6 +108,17 @@ def test_the_demo_builds_both_lineages_in_its_clone_and_names_what_is_there(
     assert f"reports: {clone}/reports/index.html, {clone}/reports/comparisons\n" in said
     assert f"judgements of this lineage: {clone}/data, and each reply in {CASSETTE.replies}\n" in said
     RecordedClone(clone, CASSETTE)  # which replaces it, as nobody changed it
+
+
+def test_changes_that_the_clone_lacks_are_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flows.repository.git.root", lambda: project)
+    assert _left_out() == ""
+    files = "evaluations/metrics.py, prompts/note.txt, tasks/d/network.yaml"
+    write_files(project, dict.fromkeys(["params.yaml", "reports/tables/a.csv", *files.split(", ")], ""))
+    assert _left_out() == (f"trial: runs on the last commit, without the changes in {files}; commit them to try them")
+    for number in range(4):
+        (project / f"a{number}.txt").touch()
+    assert ", evaluations/metrics.py and 2 more; commit" in _left_out()
 
 
 def test_an_earlier_clone_is_replaced(project: Path, tmp_path: Path) -> None:
@@ -92,16 +157,16 @@ def test_a_file_that_a_person_left_is_kept_though_git_ignores_it(
 ) -> None:
     write_files(project, {"dvc.yaml": "stages: {a: {cmd: x, outs: [data/a]}}\n", ".gitignore": "data/\n*.env\n"})
     commit(project)
-    clone = RecordedClone(tmp_path / "trial", CASSETTE)
+    clone = OwnClone(tmp_path / "trial")
     write_files(clone.folder, {"data/a/result.csv": "built", "flows/__pycache__/a.pyc": "compiled"})
     if is_complete:
         clone.complete()
     write_files(clone.folder, {name: "mine"})
     with pytest.raises(VignetteError, match="was changed since it was made" if is_complete else f"holds {name}, which"):
-        RecordedClone(tmp_path / "trial", CASSETTE)
+        OwnClone(tmp_path / "trial")
     assert (clone.folder / name).read_text() == "mine"
     (clone.folder / name).unlink()
-    assert not (RecordedClone(tmp_path / "trial", CASSETTE).folder / "data/a/result.csv").exists()
+    assert not (OwnClone(tmp_path / "trial").folder / "data/a/result.csv").exists()
 
 
 @pytest.mark.parametrize("kept", ["folder", "repository", "file"])

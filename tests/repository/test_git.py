@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.lineage.recorded import Cassette, RecordedClone
+from flows.lineage.recorded import OwnClone
 from flows.rebuild import watch_tree
 from flows.rebuild.watch_tree import WatchTree
 from flows.repository import git as module
@@ -79,9 +79,9 @@ def test_clones_of_a_trial_and_the_tree_of_a_watch_are_made_and_committed_to(
 ) -> None:
     before, head = contents(of_another), (clone / ".git" / "HEAD").read_text()
     monkeypatch.setattr(watch_tree, "_share_cache", lambda folder: None)
-    made = RecordedClone(tmp_path / "demo", Cassette("respiratory"))
+    made = OwnClone(tmp_path / "trial")
     made.complete()
-    RecordedClone(tmp_path / "demo", Cassette("respiratory"))
+    OwnClone(tmp_path / "trial")
     tree = WatchTree(Watch())
     tree.reset()
     write_files(tree.folder, {"dvc.lock": "stages: {a: {}}\n"})

@@ -17,7 +17,7 @@ COMMANDS = {
     "repro": ("flows.commands.repro", "Probe the models, rebuild what changed, record the lineage."),
     "stage": ("flows.commands.stage", "Run one stage of a pipeline, as dvc.yaml does."),
     "probe": ("flows.commands.probe", "Identify the model of each role; update fingerprints/."),
-    "trial": ("flows.commands.trial", "Run every stage on a few records, and estimate the whole run."),
+    "trial": ("flows.commands.trial", "Run what asks models on a few records; estimate the whole run."),
     "watch": ("flows.commands.watch", "Probe on a schedule; rebuild what a changed model affects."),
     "compare": ("flows.commands.compare", "Compare lineages on the same records, or list them."),
     "demo": ("flows.commands.demo", "Rebuild a strong model's recorded lineage; compare with rules."),

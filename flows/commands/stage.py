@@ -107,10 +107,11 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
         from prefect.flow_engine import run_flow_async
 
         from flows.rebuild.flow_run import create_run
+        from flows.runtime.confirmation import confirmation
         from flows.runtime.stage import Stage
 
         run_stage = stage_function(name.partition("@")[0])
-    stage = Stage(files, params)
+    stage = Stage(files, params, confirm=confirmation(name, pipeline))
 
     async def work() -> None:
         start = time.perf_counter()

@@ -57,7 +57,9 @@ def _table(files: StageFiles, stem: str) -> pd.DataFrame:
 def kinds() -> dict[str, Kind]:
     """Where returned files go, by their format."""
     from tasks.measures.med_omit.judging import SYSTEM
+    from tasks.people.grading_form import GradingForm, free_answers, grading_form
     from tasks.people.omission_form import OmissionForm, omission_form
+    from tasks.people.preference_form import PreferenceForm, preference_form
     from tasks.people.question_form import OutsideQuestionForm, QuestionForm
     from tasks.people.rating_form import RatingForm
     from tasks.people.span_form import SpanForm
@@ -77,12 +79,21 @@ def kinds() -> dict[str, Kind]:
     def spans(files: StageFiles, params: Params) -> Form:
         return SpanForm(_table(files, "span_review_notes"), _table(files, "spans"), rules_of(params.domain).symptoms)
 
+    def preferences(files: StageFiles, _: Params) -> Form:
+        return preference_form(_table(files, "preference_pairs"))
+
+    def grades(files: StageFiles, params: Params) -> Form:
+        answers = free_answers(_table(files, "note_qa_outside_judged"), seed=params.seed)
+        return grading_form(answers, _table(files, "questions"))
+
     outside = Path("reports/published/dvc.yaml")
     return {
         LABELS: Kind("human_labels", "labels_returned", None),
         RatingForm.format: Kind("review", "review_returned", ratings),
         QuestionForm.format: Kind("note_qa", "questions_returned", questions),
         OutsideQuestionForm.format: Kind("note_qa_outside", "outside_questions_returned", outside_questions, outside),
+        PreferenceForm.format: Kind("doclens_published", "preferences_returned", preferences, outside),
+        GradingForm.format: Kind("note_qa_outside", "grades_returned", grades, outside),
         OmissionForm.format: Kind("med_omit", "omissions_returned", omissions),
         SpanForm.format: Kind("span_review", "spans_returned", spans),
     }

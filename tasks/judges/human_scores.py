@@ -27,6 +27,8 @@ JUDGED = (
     *("claims_supported", "claims_contradicted", "omission_weight", "omission_share"),
 )
 OVERLAP = ("rouge1_r", "rouge1_p", "rouge1_f", "rouge2_f", "rougeL_f", "bleu")
+PRINTED, RECALL = ("claim_recall", "rougeL_r"), ("FactualRecall",)
+"""The two metrics, and the score of people, that DocLens's Table 2 compares by rank correlations."""
 RULED = {
     "claim_recall": ("claim_recall", 1.0),
     "claim_precision": ("claim_precision", 1.0),
@@ -68,11 +70,16 @@ def correlation_rows(
 
 
 def difference_rows(
-    table: pd.DataFrame, pairs: Sequence[tuple[str, str]], human: Sequence[str], strata: Strata, **shared: Any
+    table: pd.DataFrame,
+    pairs: Sequence[tuple[str, str]],
+    human: Sequence[str],
+    strata: Strata,
+    kind: Correlation = "pearson",
+    **shared: Any,
 ) -> list[Row]:
     """How much closer the first metric of each pair is to people's score than the second, on the summaries with both.
 
-    The difference of the sizes of Pearson's r, so that a metric of omissions is compared with one of recall.
+    The difference of the sizes of the correlations, so that a metric of omissions is compared with one of recall.
     """
     rows = []
     for stratum, chosen in strata.items():
@@ -81,10 +88,10 @@ def difference_rows(
             for first, second in pairs:
                 all_three = part.dropna(subset=[first, second, score])
                 columns = [all_three[name].to_numpy(dtype=float) for name in (first, second, score)]
-                found = _closer(all_three, columns)
+                found = _closer(all_three, columns, kind)
                 about: Row = {"item": f"{first} - {second}", "condition": f"{score}, {stratum}", **shared}
                 about["unscored"] = len(part) - len(all_three)
-                rows.append(metric_row("pearson_difference", *found, n=len(all_three), **about))
+                rows.append(metric_row(f"{kind}_difference", *found, n=len(all_three), **about))
     return rows
 
 
@@ -238,26 +245,28 @@ def agreement_rows(
     count = table["document"].map(claims).fillna(0).to_numpy()
     strata = {ALL: count >= 0, "1 claim": count == 1, "2 claims": count == 2, "3 claims or more": count >= 3}
     pairs = [(own, other) for own in judged for other in OVERLAP]
+    printed, whole = [pair for pair in [PRINTED] if set(pair) <= set(table)], {ALL: strata[ALL]}
     chosen = {name: strata[name] for name in (ALL, "3 claims or more")}
     precise = [name for name in judged if name.split(" ")[0] in ADDED]
     return [
         *correlation_rows(table, [*judged, *OVERLAP], human, strata, **shared),
         *difference_rows(table, pairs, human, chosen, **shared),
+        *[row for kind in KINDS[1:] for row in difference_rows(table, printed, RECALL, whole, kind, **shared)],
         *rank_rows(table, [*judged, *OVERLAP], human, **shared),
         *(detection_rows(table, precise, RATE, **shared) if RATE in table else []),
     ]
 
 
-def _closer(table: pd.DataFrame, columns: Sequence[npt.NDArray[np.float64]]) -> Interval:
+def _closer(table: pd.DataFrame, columns: Sequence[npt.NDArray[np.float64]], kind: Correlation) -> Interval:
     """How much larger the first column's correlation with the third is in size than the second's, with its interval.
 
     None for fewer than `FEWEST_PAIRS` documents.
     """
     *metrics, score = columns
-    signs = [-1.0 if correlation(metric, score, "pearson") < 0 else 1.0 for metric in metrics]
+    signs = [-1.0 if correlation(metric, score, kind) < 0 else 1.0 for metric in metrics]
 
     def size(place: int, at: npt.NDArray[np.int64]) -> float:
-        return signs[place] * correlation(metrics[place][at], score[at], "pearson")
+        return signs[place] * correlation(metrics[place][at], score[at], kind)
 
     documents = table["document"].to_numpy()
     first, second = (partial(size, place) for place in (0, 1))

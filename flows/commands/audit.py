@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flows.commands.evaluate import EXAMPLE
 from schemas.errors import ParamsError, SourceError, UnscoredError, did_you_mean
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from flows.evaluation.audit import Audit
     from schemas.params import Params
     from tasks.audit.practice import Practice
+
+FEW = 200
+"""Claims of the card of the example."""
 
 
 def main(
@@ -28,12 +32,16 @@ def main(
             help="MODEL@URL, a role of params.yaml, or simulator (rules, for a dry run), named NAME=JUDGE.",
         ),
     ] = None,
-    cases: Annotated[int, typer.Option(help="Claims; the other tasks are scaled with them.")] = 2000,
+    example: Annotated[
+        bool, typer.Option("--example", help="Few cases made of twelve documents that ship, by default the simulator.")
+    ] = False,
+    cases: Annotated[
+        int | None, typer.Option(help="Claims; the other tasks are scaled with them (default: 2,000; example: 200).")
+    ] = None,
     tasks: Annotated[
         str | None,
         typer.Option(
-            help="Comma-separated: claims, grounding, omissions, citations, answers, consistency (all these), and "
-            "errors that people made (MEDEC, outside data)."
+            help="Comma-separated tasks (default: all but errors, which people made; these are MEDEC's, outside data)."
         ),
     ] = None,
     takes: Annotated[
@@ -42,6 +50,10 @@ def main(
     texts: Annotated[
         Path | None,
         typer.Option(help="Texts that cases are made of, as `vignette evaluate` reads them (default: notes)."),
+    ] = None,
+    people: Annotated[
+        Path | None,
+        typer.Option(help="Folder of outside data with K-QA or PriMock57: agreement with the people who judged these."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Other cases for each seed.")] = 1,
     out: Annotated[
@@ -83,7 +95,7 @@ def main(
     be_quiet()
     loaded = load_params(params or params_file()).model_copy(update={"seed": seed})
     use_instruction_set(loaded.runtime.instruction_set)  # before the imports below, which load NumPy
-    from flows.evaluation.audit import judged, judges_of, make_audit, reasons, tasks_of
+    from flows.evaluation.audit import agreement_with_people, judged, judges_of, make_audit, reasons, tasks_of
     from flows.evaluation.cards import FORMAT, card_files, provenance, read_card, stems
     from flows.evaluation.judges import NO_JUDGE, given_name
     from flows.runtime.folders import require_replaceable, write_export
@@ -94,24 +106,23 @@ def main(
         "--against": against,
         "--require": require,
         "--plan": plan,
-        "--takes": takes,
     }
-    if export is not None:
-        _refuse("--export", {"JUDGE": judges, "--verdicts": verdicts, "--dry-run": dry_run, "--yes": yes, **card_only})
-    if verdicts:
-        _refuse("--verdicts", {"JUDGE": judges, "--dry-run": dry_run, "--yes": yes, "--takes": takes})
+    asking = {"JUDGE": judges, "--dry-run": dry_run, "--yes": yes, "--takes": takes, "--people": people}
+    _refuse("--export", export, {"--verdicts": verdicts, **asking, **card_only})
+    _refuse("--verdicts", verdicts, asking)
+    asked = not verdicts and export is None
+    judges, texts, cases = _given(judges, texts, cases, example=example, asked=asked)
     chosen = tasks_of(texts, _tasks(tasks))
     required = _required(require, chosen)
     _require_numbers(cases, takes, seed, plan)
     earlier, folder = None if against is None else read_card(against), out or Path("audit")
     files = stems(verdicts or [])
-    asked = not files and export is None
     if asked and not judges:
         raise ParamsError(f"JUDGE: no default; {NO_JUDGE}")
     every = judges_of(loaded, judges or []) if asked else []
     if every and not dry_run:
         print(_announced(every, chosen, cases, texts, folder), flush=True)
-    audit = make_audit(texts, loaded, cases=cases, tasks=chosen, takes=3 if takes is None else takes)
+    audit = make_audit(texts, loaded, cases=cases, tasks=chosen, takes=takes or 3, people=people)
     for reason in reasons(audit, every):
         print(reason, flush=True)
     if export is not None:
@@ -123,19 +134,33 @@ def main(
     if dry_run:
         _print_cost(every, audit)
         return
-    named = [given_name(one) for one in judges or []]
-    made = judged(every, audit, confirmed=yes, names=named) if every else (_returned(files.values(), audit, loaded), {})
-    found, taken = made
+    given = [given_name(one) for one in judges or []]
+    found, taken = (
+        judged(every, audit, confirmed=yes, names=given) if every else _returned(files.values(), audit, loaded)
+    )
     changes, failure = _compared(found, earlier, folder)
     card, source = card_table(found, taken, seed=seed), "notes of the simulator" if texts is None else texts.name
     made_from = {"source": source, "seed": seed, **provenance(audit, found, every)}
-    write_export(folder, card_files(card, found, audit.cases, changes, made_from), FORMAT)
-    status = _print_card(card, taken, changes, required, plan, seed, folder)
+    agreement = agreement_with_people(every, list(taken), audit.people, seed=seed)
+    write_export(folder, card_files(card, found, audit.cases, changes, made_from, agreement), FORMAT)
+    status = _print_card(card, agreement, taken, changes, required, plan, seed, folder)
     if failure is not None:
         raise failure
     _require_answers(found, taken, loaded.runtime.max_unscored_share)
     if status:
         sys.exit(status)
+
+
+def _given(
+    judges: list[str] | None, texts: Path | None, cases: int | None, *, example: bool, asked: bool
+) -> tuple[list[str] | None, Path | None, int]:
+    """The judges, the texts and the number of cases, with the defaults of a card or of the example."""
+    from flows.evaluation.audit import CLAIMS
+
+    if not example:
+        return judges, texts, CLAIMS if cases is None else cases
+    _refuse("--example", example, {"--texts": texts})
+    return judges or (["simulator"] if asked else None), EXAMPLE, FEW if cases is None else cases
 
 
 def _announced(every: Sequence[Params], tasks: Sequence[str], cases: int, texts: Path | None, folder: Path) -> str:
@@ -153,9 +178,9 @@ def _announced(every: Sequence[Params], tasks: Sequence[str], cases: int, texts:
     )
 
 
-def _refuse(option: str, others: Mapping[str, object]) -> None:
-    """Raise ParamsError for an option that another would leave without effect."""
-    if given := [name for name, value in others.items() if value]:
+def _refuse(option: str, chosen: object, others: Mapping[str, object]) -> None:
+    """Raise ParamsError for an option that another, if it is chosen, would leave without effect."""
+    if given := [name for name, value in others.items() if value and chosen]:
         raise ParamsError(f"{given[0]}: has no effect with {option}; leave one of them out")
 
 
@@ -248,15 +273,15 @@ def _write_cases(export: Path, audit: Audit, params: Params) -> None:
     print(f"{contents[0].count(chr(10))} cases written to {export}, their truth to {truth}")
 
 
-def _returned(files: Iterable[Path], audit: Audit, params: Params) -> pd.DataFrame:
-    """VERDICTS of files on the exported cases."""
+def _returned(files: Iterable[Path], audit: Audit, params: Params) -> tuple[pd.DataFrame, dict[str, Practice]]:
+    """VERDICTS of files on the exported cases; nothing is known of the calls."""
     import pandas as pd
 
     from flows.evaluation.audit import all_cases
     from flows.evaluation.cards import returned
 
     cases = all_cases(audit, params)
-    return pd.concat([returned(file, cases) for file in files], ignore_index=True)
+    return pd.concat([returned(file, cases) for file in files], ignore_index=True), {}
 
 
 def _compared(
@@ -273,6 +298,7 @@ def _compared(
 
 def _print_card(
     card: pd.DataFrame,
+    agreement: pd.DataFrame,
     taken: Mapping[str, Practice],
     changes: pd.DataFrame | None,
     required: Mapping[str, float],
@@ -284,8 +310,9 @@ def _print_card(
     from tasks.audit.card import CHANGE_NAMES, judged_by_models, limits, rates, verdict_lines, weaknesses
     from tasks.audit.comparisons import MISSED, OPEN, change_lines, requirements
     from tasks.audit.correction import label_plans
+    from tasks.audit.people import agreement_lines
 
-    print("\n".join([*verdict_lines(card), "", *rates(card)]))
+    print("\n".join([*verdict_lines(card), *agreement_lines(agreement), "", *rates(card)]))
     print("\n".join(["", *weaknesses(card), *limits(card)]))
     for judge, practice in taken.items():
         if practice.failures:

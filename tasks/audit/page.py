@@ -11,8 +11,9 @@ from markupsafe import Markup, escape
 
 from tasks.audit.card import METRIC_NAMES, by_rules, change_table, judged_by_models, limits, verdict_lines, weaknesses
 from tasks.audit.comparisons import ALL
+from tasks.audit.people import agreement_view
 from tasks.audit.practice import CONDITION
-from tasks.reporting.display import percent, read_template, render
+from tasks.reporting.display import read_template, render
 from tasks.reporting.evaluation_text import DRY_RUN
 from tasks.statistics.sign_flips import LEVEL
 
@@ -32,12 +33,14 @@ def card_page(
     made_from: Mapping[str, Any],
     origin_rows: Mapping[str, str],
     cite: str,
+    people: pd.DataFrame,
 ) -> str:
     """One self-contained HTML page without scripts; every text is escaped.
 
     ``cases``: CASES of the claims, whose texts are shown where verdicts changed. ``changes``: the table of
     `tasks.audit.comparisons.against`, if compared. ``made_from``: what the card was made from, by name.
-    ``origin_rows``: the code that made it, by name; ``cite``: how to cite it.
+    ``origin_rows``: the code that made it, by name; ``cite``: how to cite it. ``people``: METRICS of the agreement of
+    judges with people and of people with each other.
     """
     judges = sorted(verdicts["judge"].unique())
     return render(
@@ -52,6 +55,7 @@ def card_page(
         otherwise=limits(card),
         sections=[_judge(card[card["system"] == judge]) | {"judge": judge} for judge in judges],
         pairs=[row for row in card.to_dict("records") if row["condition"].startswith("against ")],
+        people=agreement_view(people),
         changed=_changed(verdicts, cases),
         changes=[] if changes is None else _listed(judged_by_models(changes, "judge")).to_dict("records"),
         made_from={name: value for name, value in made_from.items() if name != "code"},
@@ -78,7 +82,6 @@ def _judge(own: pd.DataFrame) -> dict[str, Any]:
     of_task = plain[(plain["item"] == ALL) & plain["metric"].isin(METRIC_NAMES)]
     kinds = plain[plain["metric"] == "judged_rightly"]
     return {
-        "sentences": [_sentence(task, rows.set_index("metric")) for task, rows in of_task.groupby("condition")],
         "rates": of_task.to_dict("records"),
         "kinds": kinds.sort_values(["condition", "value"]).to_dict("records"),
         "factors": [
@@ -88,21 +91,6 @@ def _judge(own: pd.DataFrame) -> dict[str, Any]:
         "again": own[own["metric"] == "changed_when_asked_again"].to_dict("records"),
         "practice": own[own["condition"] == CONDITION].to_dict("records"),
     }
-
-
-def _share(row: pd.Series) -> str:
-    """A share with its interval, if it has one, and n."""
-    ends = f"{percent(row['low'])} to {percent(row['high'])}" if row["low"] == row["low"] else "no interval"
-    return f"{percent(row['value'])} ({ends}, n {int(row['n'])})"
-
-
-def _sentence(task: object, rows: pd.DataFrame) -> str:
-    """What a judge does on a task, in words."""
-    yes, no = rows.loc["sensitivity"], rows.loc["specificity"]
-    return (
-        f"{task}: it says yes to {_share(yes)} of the cases whose answer is yes, and no to {_share(no)} of those whose "
-        "answer is no."
-    )
 
 
 def _changed(verdicts: pd.DataFrame, cases: pd.DataFrame) -> list[dict[str, Any]]:

@@ -11,10 +11,11 @@ import pandas as pd
 
 from schemas.errors import SourceError
 from schemas.params.measures import DocLens
+from schemas.tables.verdicts import verdict_table
 from tasks.llm.calls import Ask, unscored_row, unscored_table
 from tasks.measures.doclens.evaluators import Question, condition, make_evaluator
 from tasks.measures.grounding.grounding import ground
-from tasks.measures.measure import Metric, Metrics, verdict_table
+from tasks.measures.measure import Metric, Metrics
 from tasks.texts.document import Tables
 from tasks.texts.files import read_rows
 

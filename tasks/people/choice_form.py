@@ -41,7 +41,7 @@ class Shown:
 class ChoiceForm(Form):
     """A form whose ``items`` have questions with options; ``help`` are its instructions."""
 
-    script, answer, listed = "choices.js", Chosen, "answers"
+    script, package, answer, listed = "choices.js", "tasks.people", Chosen, "answers"
     help: Sequence[str] = ()
     items: Sequence[Shown] = ()
 

@@ -1,6 +1,8 @@
 """Displays the comparison of two lineages as text for the terminal and as an HTML page with a figure."""
 
 import math
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -10,6 +12,9 @@ from tasks.reporting.display import number, probability, read_template, render, 
 from tasks.reporting.figures import intervals, svg
 
 _SHOWN = 30
+_COUNT = re.compile(r"(?<![\d.])\d+(?![\d.]*\d)")
+SPLIT, DRAWN_BY = "compared as independent samples: ", "sample"
+"""Begins the note on a measure whose records do not pair; the stage whose inputs decide which records there are."""
 CHANGED, SAME = "#b3261e", "#5d6b7a"
 
 
@@ -17,11 +22,13 @@ CHANGED, SAME = "#b3261e", "#5d6b7a"
 class Compared:
     """Two lineages by name, with the tables of `tasks.tracking` on their differences.
 
-    ``missing`` says which tables of single records are not at hand, if the measures were not tested for that.
+    ``figures``: the key figures of both. ``missing`` says which tables of single records are not at hand, if the
+    measures were not tested for that.
     """
 
     a: str
     b: str
+    figures: pd.DataFrame
     inputs: pd.DataFrame
     stages: pd.DataFrame
     costs: pd.DataFrame
@@ -52,21 +59,39 @@ class Compared:
 
     @property
     def warnings(self) -> list[str]:
-        """What is missing, and the notes on measures, with the number of measures that each applies to."""
-        notes = self.measures["note"].loc[self.measures["note"] != ""].value_counts() if len(self.measures) else {}
-        said = [f"{note} ({count} of {len(self.measures)} measures)" for note, count in notes.items()]
+        """What is missing, and one sentence for each kind of note on measures, with how many measures have it."""
+        kinds: dict[str, list[str]] = {}
+        for note in self.measures["note"]:
+            for part in filter(None, note.split("; ")):
+                kinds.setdefault(_COUNT.sub("#", part), []).append(part)
+        said = [
+            f"{self._cause(_merged(parts))} ({len(parts)} of {len(self.measures)} measures)" for parts in kinds.values()
+        ]
         return [self.missing, *said] if self.missing else said
+
+    def _cause(self, note: str) -> str:
+        """The note, after what in the inputs explains that no record is shared."""
+        drawn = self.inputs[self.inputs["stages"].str.split(", ").map(lambda readers: DRAWN_BY in readers)]
+        if not note.startswith(f"{SPLIT}0 of ") or not len(drawn):
+            return note
+        params = drawn[drawn["kind"] == "param"]
+        rows = (params if len(params) else drawn).to_dict("records")
+        named = [f"{row['name']} ({_short(row['a'])} -> {_short(row['b'])})" for row in rows]
+        return f"{' and '.join(named)} changed, so no record is shared: {note}"
+
+
+def _merged(notes: Sequence[str]) -> str:
+    """Notes of equal wording as one, with the range of each count."""
+    counts = zip(*(map(int, _COUNT.findall(note)) for note in notes), strict=True)
+    ranges = iter([f"{min(of)} to {max(of)}" if min(of) < max(of) else str(min(of)) for of in counts])
+    return _COUNT.sub(lambda _: next(ranges), notes[0])
 
 
 def terminal_text(found: Compared) -> str:
-    """Plain text: inputs, stages, cost, and the measures that changed, smallest p first."""
-    lines = [f"{found.a} -> {found.b}", "", f"inputs that differ: {len(found.inputs)}"]
-    lines += [
-        f"  {row['kind']:9} {row['name']}  {_short(row['a'])} -> {_short(row['b'])}"
-        for row in found.inputs.to_dict("records")
-    ]
-    changed = ", ".join(found.stages["stage"]) or "none"
-    lines += ["", f"stages that changed: {changed}", "", _cost_line(found.costs), ""]
+    """Plain text: key figures, the measures that changed, smallest p first, then inputs, stages and cost."""
+    lines = [f"{found.a} -> {found.b}", "", "key figures:" if len(found.figures) else "key figures: of neither lineage"]
+    lines += [f"  {name:24} {number(a)} -> {number(b)}" for name, a, b in found.figures.itertuples(index=False)]
+    lines.append("")
     if found.missing:
         beyond = f"beyond the printed digits: {len(found.visible)}"
         lines.append(f"values that differ in the metric tables: {len(found.measures)}; {beyond}; none is tested")
@@ -88,7 +113,13 @@ def terminal_text(found: Compared) -> str:
         )
     if len(shown) > _SHOWN:
         lines.append(f"  ... and {len(shown) - _SHOWN} more in the CSV file")
-    return "\n".join([*lines, *(f"warning: {warning}" for warning in found.warnings)])
+    lines += [*(f"warning: {warning}" for warning in found.warnings), "", f"inputs that differ: {len(found.inputs)}"]
+    lines += [
+        f"  {row['kind']:9} {row['name']}  {_short(row['a'])} -> {_short(row['b'])}"
+        for row in found.inputs.to_dict("records")
+    ]
+    changed = ", ".join(found.stages["stage"]) or "none"
+    return "\n".join([*lines, "", f"stages that changed: {changed}", "", _cost_line(found.costs)])
 
 
 def _why_nothing(found: Compared) -> str:
@@ -105,6 +136,7 @@ def render_comparison(found: Compared) -> str:
         style=read_template("report.css") + read_template("comparison.css"),
         script=read_template("tables.js"),
         found=found,
+        figures=found.figures.to_dict("records"),
         inputs=found.inputs.to_dict("records"),
         stages=found.stages.to_dict("records"),
         costs=found.costs.to_dict("records"),

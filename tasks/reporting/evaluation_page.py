@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from schemas.tables.evaluation import JUDGED_METRICS
 from tasks.measures.declared import Panel, Unit
 from tasks.measures.described import OF_OUTPUTS
+from tasks.measures.doclens.judging import METRICS as JUDGED_METRICS
 from tasks.reporting.display import read_template, render, script_json
-from tasks.reporting.evaluation_text import DRY_RUN, METRICS, RULES, SHARES, foreign_line
+from tasks.reporting.evaluation_text import CLINICIAN, DRY_RUN, METRICS, RULES, SHARES, foreign_line, reading_line
 from tasks.reporting.judges_view import judges_view, main_block
 from tasks.reporting.tables_view import metric_view
 from tasks.text.language import foreign_texts
@@ -30,8 +30,6 @@ _COMMON = frozenset(
         "them there they this to was were will with patient s",
     )
 )
-CLINICIAN = "clinician"
-"""Condition of claims that are judged as a clinician reads."""
 LEAST = 0.34
 """Least share of a claim's words that its sentence has; a claim below it belongs to no sentence."""
 
@@ -220,6 +218,7 @@ def render_evaluation(
         tested=int(((tables["comparisons"]["n"] >= fewest) & tables["comparisons"]["p"].notna()).sum()),
         dry_run=DRY_RUN if RULES in models.get("judge", "") else "",
         clinician=bool((tables["metrics"]["condition"] == CLINICIAN).any()),
+        reading=reading_line(tables["metrics"]),
         all_metrics=metric_view(tables["metrics"], meanings, SHARES),
         judge_view=metric_view(tables["judge"], {}, JUDGE_SHARES) if "judge" in tables else None,
         several_judges=judges_view(tables, systems),

@@ -6,10 +6,10 @@ import pytest
 
 from schemas.params.measures import Overlap
 from schemas.tables.metrics import METRICS
+from schemas.tables.verdicts import Judgement, verdict_table
 from tasks.judges.edits import KINDS, change
 from tasks.measures.doclens.agreement import disagreements, recorded_rows, rules_agreement, section_preferences
 from tasks.measures.doclens.citations import CitedStatement, necessary_citations
-from tasks.measures.measure import Judgement, verdict_table
 from tasks.simulator.reader.entailment import align, entails
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document
@@ -89,6 +89,7 @@ def test_a_drug_outside_the_word_lists_is_not_entailed_by_another(text: str, dru
     assert entails(text, text) and not entails(text, text.replace(drug, other))
 
 
+@pytest.mark.soak
 @needs_sources
 def test_own_claims_are_entailed_and_changed_or_other_notes_claims_are_not() -> None:
     folder = sources_folder()

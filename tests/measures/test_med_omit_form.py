@@ -1,0 +1,133 @@
+"""The clinicians' form: content, returned files, and agreement."""
+
+import pandas as pd
+import pytest
+
+from schemas.errors import SourceError
+from schemas.params.measures import FormSample
+from schemas.tables.metrics import METRICS
+from tasks.measures.med_omit.clinicians import agreement_between, agreement_with_judge
+from tasks.measures.med_omit.form import omission_form
+from tests.support.fact_verdicts import differential, facts_judged
+from tests.support.returned import file_of, validated
+
+FACTS = [
+    {"fact": "F0", "text": "Has a fever.", "category": "critical", "supports": ["pneumonia"]},
+    {"fact": "F1", "text": "Coughs <b>a lot</b>.", "category": "important", "supports": ["pneumonia", "asthma"]},
+    {"fact": "F2", "text": "Smokes.", "category": "other", "refutes": ["asthma"]},
+    {"fact": "F3", "text": "Has a dog."},
+]
+OMITTED = {"F0": True, "F1": False, "F2": False, "F3": True}
+JUDGED = pd.concat(
+    [
+        facts_judged({**one, "document": "7", "omitted": {"s": OMITTED[str(one["fact"])]}} for one in FACTS),
+        differential("7", pneumonia="probable", asthma="possible", gout="unlikely"),
+    ],
+    ignore_index=True,
+)
+
+
+FORM = omission_form(JUDGED, "s", FormSample(), seed=1)
+
+
+def _file(rater: str, *included: str, category: str = "critical", **changes: object) -> str:
+    facts = validated([f"7/F{at}" for at in range(len(included))], included, category)
+    return file_of(FORM, rater, facts=facts, **changes)
+
+
+def test_a_form_holds_the_graded_facts_and_says_how_many_were_needed() -> None:
+    assert list(FORM.shown["fact"]) == ["F0", "F1", "F2"]  # F3 has no grade
+    assert "No number of facts of so few documents is enough" in FORM.explanation()
+    independent = omission_form(JUDGED, "s", FormSample(correlation=0), seed=1)
+    assert "all 3 facts that were judged. 171 would be needed" in independent.explanation()
+
+
+def test_a_form_of_many_facts_is_a_random_sample_with_the_power_asked_for() -> None:
+    facts = facts_judged(
+        {**FACTS[0], "fact": f"F{at}", "document": str(at % 200), "omitted": {"s": at < 200}} for at in range(1000)
+    )
+    form = omission_form(facts, "s", FormSample(), seed=1)
+    assert len(form.shown) == 171, "as many as of independent facts: nearly each is of another document"
+    assert 0.1 < form.shown["omitted"].mean() < 0.3  # as often as among all facts
+    text = form.explanation()
+    assert "171 of 1,000 facts" in text and "80%" in text and "10 percentage points" in text
+    more = omission_form(facts, "s", FormSample(difference=0.05), seed=1)
+    assert len(more.shown) > 500
+
+
+def test_form_shows_all_diagnoses_with_likelihoods_even_those_without_evidence() -> None:
+    html = FORM.filled(JUDGED, {"7": "Coughs."}, "a")
+    for diagnosis in ("pneumonia (probable)", "asthma (possible)", "gout (unlikely)"):
+        assert diagnosis in html
+
+
+def test_texts_cannot_become_markup() -> None:
+    html = FORM.filled(JUDGED, {"7": "</script><script>alert(1)</script>"}, "a")
+    assert "<b>a lot" not in html
+    assert "alert(1)</script>" not in html
+    assert "Content-Security-Policy" in html
+
+
+def test_partial_inclusion_is_an_omission_and_by_figure_5_an_inclusion() -> None:
+    given = FORM.validations({"a.json": _file("a", "no", "yes", "partially")})
+    rows = agreement_with_judge(FORM.shown, given, seed=1, provenance="p")
+    found = rows[rows["item"] == "omission"].set_index("metric")["value"]
+    assert found["agreement"] == pytest.approx(2 / 3), "the judge finds F2 included"
+    assert found["agreement_figure_5"] == 1
+
+
+def test_agreement_with_the_judge() -> None:
+    given = FORM.validations({"a.json": _file("a", "no", "yes", "no")})
+    rows = METRICS.validate(agreement_with_judge(FORM.shown, given, seed=1, provenance="p"))
+    found = rows.set_index(["item", "metric"])["value"]
+    assert found["omission", "agreement"] == pytest.approx(2 / 3)  # F2: the judge has it, the clinician not
+    assert found["omission", "omission_share_difference"] == pytest.approx(-1 / 3)
+    assert found["importance", "agreement"] == pytest.approx(1 / 3)
+    assert found["supports", "mean_absolute_difference"] == pytest.approx(2 / 3)  # 0, 1, 1
+    assert found["omitted / no", "confusion"] == 1
+    assert found["present / no", "confusion"] == 1
+
+
+def test_agreement_of_clinicians_is_kappa_unweighted_and_linear() -> None:
+    files = {"a.json": _file("a", "yes", "partially", "no"), "b.json": _file("b", "yes", "no", "no")}
+    rows = METRICS.validate(agreement_between(FORM.validations(files), seed=1, provenance="p"))
+    found = rows.set_index(["item", "metric"])["value"]
+    assert found["included: a and b", "exact_match"] == pytest.approx(2 / 3)
+    # Observed 2/3; by chance P(yes)P(yes) + P(no)P(no) = 1/9 + 2/9 = 1/3: kappa (2/3 - 1/3) / (1 - 1/3)
+    assert found["included: a and b", "kappa"] == pytest.approx(0.5)
+    # Distances in ranks: observed 1/3, by chance (4/3 + 1 + 2/3) / 3 = 1
+    assert found["included: a and b", "kappa_linear"] == pytest.approx(2 / 3)
+    assert found["category: a and b", "exact_match"] == 1
+
+
+def test_clinicians_with_copies_of_one_form_are_two_raters() -> None:
+    files = {name: _file("clinician", "yes", signature=name) for name in ("dr_a.json", "dr_b.json")}
+    assert list(FORM.validations(files)["rater"]) == ["clinician 1", "clinician 2"]
+    with pytest.raises(SourceError, match=r"\.json: both of clinician, signed 'x'; keep one"):
+        FORM.validations({name: _file("clinician", "yes", signature="X") for name in files})
+
+
+def test_counts_of_diagnoses_differ_by_their_spread_over_clinicians() -> None:
+    files = {name: _file(name, "yes", "no", "no") for name in ("a", "b", "c")}
+    given = FORM.validations(files)
+    given.loc[(given["rater"] == "b") & (given["fact"] == "F0"), "supports"] = 3  # 1, 3, 1: a spread of 2
+    rows = METRICS.validate(agreement_between(given, seed=1, provenance="p"))
+    found = rows.set_index(["item", "metric"])["value"]
+    assert found["supports", "exact_match"] == pytest.approx(2 / 3)
+    assert found["supports", "largest_difference"] == pytest.approx(2 / 3)
+    assert found["supports", "largest_difference_std"] == pytest.approx((8 / 9) ** 0.5)  # of 2, 0, 0
+    assert found["refutes", "largest_difference"] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "not a file of the omission form"),
+        (_file("a", "no", form="0" * 12), "expected"),
+        (_file("a", "no", "no", "no", "no"), "unknown fact 7/F3"),
+        (_file("a", "maybe"), "included"),
+    ],
+)
+def test_files_that_do_not_fit_are_refused(text: str, said: str) -> None:
+    with pytest.raises(SourceError, match=said):
+        FORM.validations({"returned.json": text})

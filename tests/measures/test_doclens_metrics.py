@@ -124,4 +124,5 @@ def test_a_recorded_judge_has_rows_of_its_own_with_differences_of_systems() -> N
     found = METRICS.validate(recorded_rows(pd.concat(whole), documents, Overlap(), "model", seed=1))
     apart = found[(found["metric"] == "claim_recall_difference")].iloc[0]
     assert (apart["system"], apart["condition"], apart["value"], apart["n"]) == ("a against b", "model", 0.5, 2)
-    assert found["condition"].str.contains("model").all()
+    words = found["metric"] == "words_difference"
+    assert found["condition"].str.contains("model").eq(~words).all() and found.loc[words, "value"].item() == 0

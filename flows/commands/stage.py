@@ -26,6 +26,7 @@ from flows.repository.pipeline import maker_of, stage_files, stage_function
 from flows.repository.processes import stage_lease
 from flows.repository.terminal import fitted, terminal_width
 from flows.repository.workspace import LOGGER
+from flows.runtime.confirmation import confirmation
 from schemas.errors import (
     BudgetError,
     BusyError,
@@ -110,7 +111,7 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
         from flows.runtime.stage import Stage
 
         run_stage = stage_function(name.partition("@")[0])
-    stage = Stage(files, params)
+    stage = Stage(files, params, confirm=confirmation(name, pipeline))
 
     async def work() -> None:
         start = time.perf_counter()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tasks.texts.fields import Row
 
 _FEWEST, _SEED = 4, 1
-_NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 

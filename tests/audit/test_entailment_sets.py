@@ -10,7 +10,7 @@ import pytest
 from schemas.errors import SourceError
 from schemas.params.measures import DocLens
 from schemas.tables.verdicts import VERDICTS
-from tasks.judges.entailment_sets import METRICS, judge_pairs, read_sets
+from tasks.audit.entailment_sets import METRICS, judge_pairs, read_sets
 from tasks.llm.calls import Call
 from tasks.measures.doclens.evaluators import ClaimVerdicts
 from tasks.measures.measure import figures

@@ -6,8 +6,8 @@ from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
 from schemas.params import Params
 from schemas.tables.verdicts import in_order
-from tasks.audit.entailment_sets import METRICS, SETS, judge_pairs, read_sets, set_file
 from tasks.llm.calls import Asks, unscored_table
+from tasks.measures.grounding.entailment_sets import METRICS, SETS, judge_pairs, read_sets, set_file
 from tasks.measures.measure import figures
 from tasks.statistics.metric_rows import metric_table
 

@@ -1,13 +1,17 @@
 """Displays the comparison of two lineages as text for the terminal and as an HTML page with a figure."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from tasks.reporting.display import number, probability, read_template, render, signed, words
+from tasks.reporting.display import number, probability, signed, words
 from tasks.reporting.figures import intervals, svg
+from tasks.reporting.sections import Section, render_sections
+from tasks.reporting.show import Cell, differences, listed
 
 _SHOWN = 30
 CHANGED, SAME = "#b3261e", "#5d6b7a"
@@ -99,18 +103,87 @@ def _why_nothing(found: Compared) -> str:
 
 def render_comparison(found: Compared) -> str:
     """One self-contained HTML page; all names are escaped."""
-    figure = _forest(found.ordered) if len(found.measures) else None
-    return render(
-        "comparison.html",
-        style=read_template("report.css") + read_template("comparison.css"),
-        script=read_template("tables.js"),
-        found=found,
-        inputs=found.inputs.to_dict("records"),
-        stages=found.stages.to_dict("records"),
-        costs=found.costs.to_dict("records"),
-        measures=found.ordered.to_dict("records"),
-        split=int(found.measures["note"].str.contains("independent samples").sum()) if len(found.measures) else 0,
-        figure=svg(figure) if figure else "",
+    inputs, stages, costs = (table.to_dict("records") for table in (found.inputs, found.stages, found.costs))
+    a, b = found.a, found.b
+    sections = [_measures(found)] if len(found.measures) else []
+    if inputs:
+        columns = {"kind": "kind", "name": "name", "a": a, "b": b, "stages": "read by"}
+        sections.append(Section("inputs", "Inputs that differ", tables=[listed(inputs, columns, heads=2, kind="wrap")]))
+    if stages:
+        columns = {"stage": "stage", "outputs": "outputs"}
+        sections.append(Section("stages", "Stages that changed", tables=[listed(stages, columns, kind="wrap")]))
+    if costs:
+        said = (
+            "Calls, tokens and dollars of the stored replies that each lineage used, including replies of earlier runs."
+        )
+        columns = {"stage": "stage"} | {
+            f"{what}_{side}": f"{what}, {name}"
+            for side, name in (("a", a), ("b", b))
+            for what in ("calls", "tokens", "dollars")
+        }
+        rows = [
+            row | {key: format(row[key], ",.2f" if key.startswith("dollars") else ",.0f") for key in [*columns][1:]}
+            for row in costs
+        ]
+        sections.append(Section("cost", "Cost", [said], tables=[listed(rows, columns)]))
+    same = [] if inputs or stages else ["The lineages have the same inputs and outputs."]
+    head = Section("summary", f"{a} → {b}", [_summary(found), *same], found.warnings)
+    return render_sections(f"{a} and {b} compared", head, sections, scripts=["tables.js"])
+
+
+def _summary(found: Compared) -> str:
+    """What the measures say, and how they were tested."""
+    size = len(found.measures)
+    if found.missing:
+        return (
+            f"{size} values of the metric tables differ. Whether chance explains them was not tested, as scores of "
+            "single "
+            f"records are not at hand; those that differ as printed ({len(found.visible)}) come first."
+        )
+    if not size:
+        more = (
+            " What changed are inputs, costs, or figures that are not means over records." if len(found.stages) else ""
+        )
+        return f"No score of a record, note or document differs, so there is nothing to test.{more}"
+    split = int(found.measures["note"].str.contains("independent samples").sum())
+    said = (
+        f"{found.moved} of {size} measures changed by more than chance explains (●): if nothing had changed, at "
+        "most 5 in "
+        "100 comparisons like this would mark any measure at all (family-wise error rate). A measure that is not "
+        "marked "
+        "may have changed by as much as its interval allows. "
+    )
+    if split:
+        said += (
+            f"{split} of them {'is' if split == 1 else 'are'} compared as independent samples, because fewer than "
+            "95% of "
+            "the records are known to have the same id and content in both lineages. "
+        )
+    if split < size:
+        said += f"{'The others' if split else 'Both lineages'} are scored on the same records. "
+    return said + "p is adjusted for all measures, intervals are not."
+
+
+def _measures(found: Compared) -> Section:
+    def measure(row: Mapping[str, Any]) -> Cell:
+        where = ", ".join(row[name] for name in ("system", "condition", "item") if row[name])
+        return Cell(words(row["metric"]), small=(f"{row['stage']}: {where}",))
+
+    more = {"failed_a": f"failed, {found.a}", "failed_b": f"failed, {found.b}",
+            "bound": "difference in the worst case of failed records"}  # fmt: skip
+    rows = found.ordered.to_dict("records")
+    figure = _forest(found.ordered)
+    return Section(
+        "measures",
+        "Measures",
+        figure=(
+            svg(figure),
+            "Measures between 0 and 1, those that differ by more than chance first; counts are in the table.",
+        )
+        if figure
+        else None,
+        tables=[differences(rows, {"measure": measure}, (found.a, found.b), more=more)],
+        filter="filter measures",
     )
 
 

@@ -50,7 +50,7 @@ def render(template: str, *, style: str, script: str = "", package: str = "tasks
 
 def origin(rows: Mapping[str, str], citation: str) -> str:
     """What a page belongs to, by name, and how to cite it, as HTML; for a page that is made before this is known."""
-    module: Any = _environment("tasks.reporting").get_template("macros.html").module
+    module: Any = _environment("tasks.reporting").get_template("widgets.html").module
     return str(module.origin(rows, citation))
 
 

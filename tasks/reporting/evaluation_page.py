@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -10,10 +11,20 @@ import pandas as pd
 from schemas.tables.evaluation import JUDGED_METRICS
 from tasks.measures.declared import Panel, Unit
 from tasks.measures.described import OF_OUTPUTS
-from tasks.reporting.display import read_template, render, script_json
-from tasks.reporting.evaluation_text import DRY_RUN, METRICS, RULES, SHARES, foreign_line
-from tasks.reporting.judges_view import judges_view, main_block
-from tasks.reporting.tables_view import metric_view
+from tasks.reporting.display import script_json, words
+from tasks.reporting.evaluation_text import (
+    DRY_RUN,
+    METRICS,
+    RULES,
+    SHARES,
+    foreign_line,
+    main_table,
+    means,
+    what_to_report,
+)
+from tasks.reporting.judges_view import judges_section
+from tasks.reporting.sections import Fold, Section, all_rows, origin_section, render_sections
+from tasks.reporting.show import Wording, differences, listed, show
 from tasks.text.language import foreign_texts
 from tasks.text.sentences import sentence_spans
 
@@ -177,6 +188,16 @@ def _verdict(judged: float | None) -> Verdict:
 
 
 JUDGE_SHARES = frozenset(["sensitivity", "specificity", "precision_at_half", "judged_rightly"])
+_COLUMNS = {name: name for name in ("document", "system", "method", "step", "reason")}
+_NOT_SCORED = (
+    "Outputs that are missing, failed calls and replies that could not be read. They are counted with the metrics and "
+    "never become a score."
+)
+_OWN_TEXT = (
+    "Sentences of your references, as they are and changed by script, were put to the judge; the right answers are "
+    "known. Sensitivity: share of true cases that it confirms. Specificity: share of false cases that it rejects. "
+    "Literal sentences are easier than the paraphrases of real outputs, so these rates are upper limits."
+)
 
 
 def render_evaluation(
@@ -200,37 +221,123 @@ def render_evaluation(
     ``problem``: why the judgements should not be used, if so.
     ``origin_rows``, ``cite``: what identifies the evaluation, by name, and how to cite it.
     """
-    meanings = {name: entry["meaning"] for name, entry in METRICS.items()}
     panels = [one.panel for one in OF_OUTPUTS if one.panel is not None and one.table in tables]
     shown = {"systems": list(systems), "documents": _documents(documents, systems, citing, tables, panels)}
     shown["panels"] = [{**vars(one), "units": None} for one in panels]
-    return render(
-        "evaluation.html",
-        style=read_template("report.css") + read_template("evaluation.css"),
-        script=read_template("tables.js") + read_template("evaluation.js"),
-        data=script_json(shown),
-        panels=panels,
-        title=title,
-        systems=systems,
-        size=len(documents),
-        main_view={"n": "", "blocks": [main_block(["system"], {(): tables["metrics"]}, systems)]},
-        comparisons=tables["comparisons"].to_dict("records"),
-        moved=int(tables["comparisons"]["changed"].sum()),
-        fewest=fewest,
-        tested=int(((tables["comparisons"]["n"] >= fewest) & tables["comparisons"]["p"].notna()).sum()),
-        dry_run=DRY_RUN if RULES in models.get("judge", "") else "",
-        clinician=bool((tables["metrics"]["condition"] == CLINICIAN).any()),
-        all_metrics=metric_view(tables["metrics"], meanings, SHARES),
-        judge_view=metric_view(tables["judge"], {}, JUDGE_SHARES) if "judge" in tables else None,
-        several_judges=judges_view(tables, systems),
-        unscored=tables["unscored"].fillna({"system": "all"}).to_dict("records"),
-        models=models,
-        problem=problem,
-        origin_rows=origin_rows or {},
-        cite=cite,
-        rules=[role for role, label in models.items() if RULES in label],
-        foreign=foreign_line(foreign_texts((one.id, " ".join(one.units)) for one in documents)),
+    every = show(tables["metrics"], Wording({name: one["meaning"] for name, one in METRICS.items()}, SHARES))
+    unscored = tables["unscored"].fillna({"system": "all"}).to_dict("records")
+    verdicts = "".join(f" Of a {panel.kind}: {panel.verdict}." for panel in panels)
+    said = f"Verdict of a claim: stated by the other text. Of a cited statement: supported by its citations.{verdicts}"
+    sections = [
+        Section("documents", "Documents", widget="documents", data=shown),
+        Section("claims", "All claims and facts", widget="claims", data={"systems": systems,
+                "kinds": [panel.kind for panel in panels]}, folds=[Fold("What the verdicts mean", paragraphs=[said])]),
+        *_comparisons(tables["comparisons"], fewest, dry_run=RULES in models.get("judge", "")),
+        *judges_section(tables, systems),
+        *([_own_text(tables["judge"])] if "judge" in tables else []),
+        Section("metrics", "All metrics", folds=[all_rows(every, "metrics", small="by system, condition and section")]),
+        *([Section("unscored", "Not scored", [_NOT_SCORED], tables=[listed(unscored, _COLUMNS, kind="wrap")])]
+          if unscored else []),
+        origin_section({**(origin_rows or {}), **models}, cite),
+    ]  # fmt: skip
+    return render_sections(
+        f"{title} – evaluation",
+        _head(title, documents, tables["metrics"], systems, models, problem, cite),
+        sections,
+        scripts=("tables.js", "documents.js"),
+        data={"data": script_json(shown)},
+        wide=True,
     )
+
+
+def _head(
+    title: str,
+    documents: Sequence[ShownDocument],
+    metrics: pd.DataFrame,
+    systems: Sequence[str],
+    models: Mapping[str, str],
+    problem: str | None,
+    cite: str,
+) -> Section:
+    """What was evaluated, what speaks against using it, the means, and a paragraph to copy."""
+    rules = [role for role, label in models.items() if RULES in label]
+    counts = [
+        f"{n} {word}{'' if n == 1 else 's'}" for n, word in ((len(documents), "document"), (len(systems), "system"))
+    ]
+    banners = []
+    if (metrics["condition"] == CLINICIAN).any():
+        banners.append(
+            "Claims are judged as a clinician reads (doclens.style: clinician): what matters in the claim is conveyed. "
+            "The figures cannot be compared with DocLens's, whose reading is strict."
+        )
+    if problem:
+        banners.append(f"Do not use these judgements. {problem}.")
+    if rules:
+        are = "is a set of rules, not a language model" if len(rules) == 1 else "are sets of rules, not language models"
+        foreign = foreign_line(foreign_texts((one.id, " ".join(one.units)) for one in documents))
+        banners.append(
+            f"The {' and the '.join(rules)} {are}. Use the figures to try the method; confirm them with a model."
+            + (
+                f" The rules read English only, and these documents seem to be in another language: {foreign}."
+                if foreign
+                else ""
+            )
+        )
+    dry_run = f"{DRY_RUN.capitalize()}. " if RULES in models.get("judge", "") else ""
+    names, rows = main_table(metrics, systems)
+    report = what_to_report(metrics, systems, documents=len(documents), models=models, cite=cite)
+    return Section(
+        "summary",
+        f"{dry_run}{title}",
+        [f"{', '.join(counts)}. Means over documents; 95% intervals below the values."],
+        banners,
+        tables=[means(names, dict(rows))],
+        folds=[Fold("What to report", "a paragraph to copy", paragraphs=[report])] if not dry_run else [],
+    )
+
+
+def _own_text(rates: pd.DataFrame) -> Section:
+    """The rates of the judge on cases made of the user's references, those of each kind to be opened."""
+    every, whole = (show(rows, Wording(shares=JUDGE_SHARES)) for rows in (rates, rates[rates["item"] == "all"]))
+    return Section(
+        "judge", "The judge on your own text", [_OWN_TEXT], tables=whole.tables, folds=[all_rows(every, "rates")]
+    )
+
+
+def _comparisons(table: pd.DataFrame, fewest: int, *, dry_run: bool) -> list[Section]:
+    """Differences of every two systems, and what was tested; none for one system."""
+    if not len(table):
+        return []
+    tested = (table["n"] >= fewest) & table["p"].notna()
+    moved, few = int(table["changed"].sum()), f"A difference on fewer than {fewest} documents is not tested."
+    if dry_run:
+        rest = f"; the {tested.sum()} of metrics that no judge makes were (p adjusted for all, ● beyond 5% family-wise)"
+        said = f"{DRY_RUN.capitalize()}. No difference by the rules was tested{rest if tested.any() else ''}."
+    elif not tested.any():
+        said = (
+            f"No difference was tested: on fewer than {fewest} documents, chance can explain even a difference "
+            "that all of "
+            "them share. The figures describe these documents only."
+        )
+    else:
+        said = (
+            f"Of {len(table)} differences, {tested.sum()} were tested, and {moved} (marked ●) "
+            f"{'is' if moved == 1 else 'are'} "
+            "larger than chance explains: if the systems did not differ in any metric, at most 5 in 100 "
+            "evaluations like "
+            "this would mark any difference at all (family-wise error rate). An unmarked difference is not shown to be "
+            "absent; its interval says how large it may be. Both systems are scored on the same documents. p is "
+            "adjusted "
+            "for all comparisons, intervals are not; an interval allows for documents that differ more than those "
+            "seen, "
+            f"so that it may contain 0 where p is small. {'' if tested.all() else few}"
+        )
+    names = {"system A": "system_a", "system B": "system_b", "section": "item"}
+    heads: dict[str, Any] = {label: itemgetter(name) for label, name in names.items()}
+    heads["metric"] = lambda row: words(row["metric"])
+    more = {"failed_a": "only A unscored", "failed_b": "only B unscored", "failed_both": "both unscored"}
+    shown = differences(table.assign(p=table["p"].where(tested)).to_dict("records"), heads, ("A", "B"), more=more)
+    return [Section("comparisons", "Paired comparisons", [said], filter="filter comparisons", tables=[shown])]
 
 
 def _documents(

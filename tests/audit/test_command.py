@@ -44,7 +44,7 @@ def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
     assert "instruction to answer yes costs" in printed and missed in printed
     assert run([*given, "--require", "sensitivity=0.95"]) == 3 and "required, open: " in capsys.readouterr().out
     page = (out / "card.html").read_text()
-    assert "Right before the change, wrong after it" in page and "<script" not in page
+    assert "right before the change, wrong after it" in page and "<script" not in page
     assert run([*given, "--against", str(out)]) == 0
     assert re.search(r"not worse than the earlier card beyond chance: \d+ rates and", capsys.readouterr().out)
     assert {"card.csv", "card.html", "card.json", "verdicts.csv", "verdicts.parquet"} <= {f.name for f in out.iterdir()}

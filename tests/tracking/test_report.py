@@ -13,7 +13,7 @@ from flows.lineage.report import MADE, PLACE, SHOWN, write_report
 from tests.support.imports import ROOT
 from tests.support.repository import commit, git
 
-TEMPLATE = ROOT / "tasks/reporting/templates/report.html"
+TEMPLATE = ROOT / "tasks/reporting/templates/widgets.html"
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 // Text of notes is inserted through textContent only, so it is never parsed as markup.
-(function () {
+if (document.getElementById("note-data")) (function () {
   const data = JSON.parse(document.getElementById("note-data").textContent);
   const list = document.getElementById("note-list"), view = document.getElementById("note-view");
   const count = document.getElementById("note-count");
@@ -106,7 +106,9 @@
     });
   }
   fill();
+})();
 
+(function () {
   // Claims of outside documents: a line each, which opens to the model's reason.
   const judged = document.getElementById("judged-data");
   if (judged) {
@@ -198,11 +200,11 @@
   // A link into a folded part opens it; the contents highlight the current section.
   function unfold() {
     const at = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (at) for (const part of at.querySelectorAll(":scope > details")) if (!at.classList.contains("reproduction")) part.open = true;
+    if (at && at.classList.contains("part")) for (const part of at.querySelectorAll(":scope > details")) part.open = true;
   }
   addEventListener("hashchange", unfold);
   unfold();
-  const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
+  const links = new Map([...document.querySelectorAll("nav a[href^='#']")].map((link) => [link.hash.slice(1), link]));
   const seen = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       if (!entry.isIntersecting || !links.has(entry.target.id)) continue;

@@ -92,13 +92,13 @@ define with_types
 		exit $$((tests ? tests : status))
 endef
 
-test: $(DEV) $(EXCHANGE) style
+test: $(DEV) style
 	$(call with_types,$(PYTEST) -m "not soak and not llm" tests)
 
 check: $(DEV) style
 	$(call with_types,$(PYTEST) -m "not soak and not llm and not dag" tests)
 
-soak: $(DEV)
+soak: $(DEV) $(EXCHANGE)
 	$(BIN)/python -m pytest -m soak --timeout 3600 tests
 
 # A small real model, as a separate target because compiling llama.cpp takes some minutes.
@@ -113,7 +113,7 @@ local-llm: $(LOCAL_LLM)
 test-llm: $(LOCAL_LLM)
 	$(BIN)/python -m pytest -m llm -s --timeout 14400 tests
 
-# The libraries of other tools, in a separate environment: tests/exchange reads the exported files with them.
+# The libraries of other tools, in a separate environment: a soak test reads the exported files with them.
 $(EXCHANGE): tests/exchange/requirements.txt $(READY)
 	test -x .venv-exchange/bin/python || "$(PYTHON)" -m venv .venv-exchange
 	$(BIN)/uv pip install --python .venv-exchange/bin/python --quiet -r tests/exchange/requirements.txt \

@@ -26,14 +26,14 @@ FIRST = (
     "tests/cassettes",
 )
 """What takes longest, in the order in which it begins."""
-TOGETHER = ("tests/dag/", "tests/browser/", "tests/rebuild/")
+TOGETHER = ("tests/dag/", "tests/browser/", "tests/rebuild/", "tests/architecture/")
 HANGS_S = 300
 """A test that runs no DAG and takes longer hangs; on two cores shared by three processes the slowest takes 45 s."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Deal modules out to the workers; those that share a clone, a browser or a server go to one."""
+    """Deal modules out to the workers; those that share a clone, a browser, a server or parsed code go to one."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByModule(LoadScopeScheduling):

@@ -43,6 +43,10 @@ def main(
         Path | None,
         typer.Option(help="Texts that cases are made of, as `vignette evaluate` reads them (default: notes)."),
     ] = None,
+    people: Annotated[
+        Path | None,
+        typer.Option(help="Folder of outside data with K-QA or PriMock57: agreement with the people who judged these."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Other cases for each seed.")] = 1,
     out: Annotated[
         Path | None, typer.Option(help="Folder to write, in place of an earlier card (default: audit).")
@@ -83,7 +87,7 @@ def main(
     be_quiet()
     loaded = load_params(params or params_file()).model_copy(update={"seed": seed})
     use_instruction_set(loaded.runtime.instruction_set)  # before the imports below, which load NumPy
-    from flows.evaluation.audit import judged, judges_of, make_audit, reasons, tasks_of
+    from flows.evaluation.audit import agreement_with_people, judged, judges_of, make_audit, reasons, tasks_of
     from flows.evaluation.cards import FORMAT, card_files, provenance, read_card, stems
     from flows.evaluation.judges import NO_JUDGE, given_name
     from flows.runtime.folders import require_replaceable, write_export
@@ -94,12 +98,10 @@ def main(
         "--against": against,
         "--require": require,
         "--plan": plan,
-        "--takes": takes,
     }
-    if export is not None:
-        _refuse("--export", {"JUDGE": judges, "--verdicts": verdicts, "--dry-run": dry_run, "--yes": yes, **card_only})
-    if verdicts:
-        _refuse("--verdicts", {"JUDGE": judges, "--dry-run": dry_run, "--yes": yes, "--takes": takes})
+    asking = {"JUDGE": judges, "--dry-run": dry_run, "--yes": yes, "--takes": takes, "--people": people}
+    _refuse("--export", export, {"--verdicts": verdicts, **asking, **card_only})
+    _refuse("--verdicts", verdicts, asking)
     chosen = tasks_of(texts, _tasks(tasks))
     required = _required(require, chosen)
     _require_numbers(cases, takes, seed, plan)
@@ -111,7 +113,7 @@ def main(
     every = judges_of(loaded, judges or []) if asked else []
     if every and not dry_run:
         print(_announced(every, chosen, cases, texts, folder), flush=True)
-    audit = make_audit(texts, loaded, cases=cases, tasks=chosen, takes=3 if takes is None else takes)
+    audit = make_audit(texts, loaded, cases=cases, tasks=chosen, takes=takes or 3, people=people)
     for reason in reasons(audit, every):
         print(reason, flush=True)
     if export is not None:
@@ -123,14 +125,16 @@ def main(
     if dry_run:
         _print_cost(every, audit)
         return
-    named = [given_name(one) for one in judges or []]
-    made = judged(every, audit, confirmed=yes, names=named) if every else (_returned(files.values(), audit, loaded), {})
-    found, taken = made
+    given = [given_name(one) for one in judges or []]
+    found, taken = (
+        judged(every, audit, confirmed=yes, names=given) if every else (_returned(files.values(), audit, loaded), {})
+    )
     changes, failure = _compared(found, earlier, folder)
     card, source = card_table(found, taken, seed=seed), "notes of the simulator" if texts is None else texts.name
     made_from = {"source": source, "seed": seed, **provenance(audit, found, every)}
-    write_export(folder, card_files(card, found, audit.cases, changes, made_from), FORMAT)
-    status = _print_card(card, taken, changes, required, plan, seed, folder)
+    agreement = agreement_with_people(every, list(taken), audit.people, seed=seed)
+    write_export(folder, card_files(card, found, audit.cases, changes, made_from, agreement), FORMAT)
+    status = _print_card(card, agreement, taken, changes, required, plan, seed, folder)
     if failure is not None:
         raise failure
     _require_answers(found, taken, loaded.runtime.max_unscored_share)
@@ -153,9 +157,9 @@ def _announced(every: Sequence[Params], tasks: Sequence[str], cases: int, texts:
     )
 
 
-def _refuse(option: str, others: Mapping[str, object]) -> None:
-    """Raise ParamsError for an option that another would leave without effect."""
-    if given := [name for name, value in others.items() if value]:
+def _refuse(option: str, chosen: object, others: Mapping[str, object]) -> None:
+    """Raise ParamsError for an option that another, if it is chosen, would leave without effect."""
+    if given := [name for name, value in others.items() if value and chosen]:
         raise ParamsError(f"{given[0]}: has no effect with {option}; leave one of them out")
 
 
@@ -273,6 +277,7 @@ def _compared(
 
 def _print_card(
     card: pd.DataFrame,
+    agreement: pd.DataFrame,
     taken: Mapping[str, Practice],
     changes: pd.DataFrame | None,
     required: Mapping[str, float],
@@ -284,8 +289,9 @@ def _print_card(
     from tasks.audit.card import CHANGE_NAMES, judged_by_models, limits, rates, verdict_lines, weaknesses
     from tasks.audit.comparisons import MISSED, OPEN, change_lines, requirements
     from tasks.audit.correction import label_plans
+    from tasks.audit.people import agreement_lines
 
-    print("\n".join([*verdict_lines(card), "", *rates(card)]))
+    print("\n".join([*verdict_lines(card), *agreement_lines(agreement), "", *rates(card)]))
     print("\n".join(["", *weaknesses(card), *limits(card)]))
     for judge, practice in taken.items():
         if practice.failures:

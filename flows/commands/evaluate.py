@@ -14,7 +14,6 @@ from schemas.errors import EncodingError, ParamsError, SourceError, VignetteErro
 if TYPE_CHECKING:
     from flows.evaluation.work import Evaluation
     from schemas.params import Params
-    from schemas.params.llm import Role
     from schemas.params.measures import Evaluate
     from tasks.texts.reading import DataSet
 
@@ -42,6 +41,10 @@ def main(
             help="MODEL@URL, with settings MODEL@URL#temperature=null&send_seed=false; a role of params.yaml; or "
             "simulator (rules, for a dry run); named NAME=JUDGE; may be repeated."
         ),
+    ] = None,
+    reading: Annotated[
+        list[str] | None,
+        typer.Option(help="Of claims: strict, or clinician; may be repeated, to have both (default: doclens.style)."),
     ] = None,
     writer: Annotated[str | None, typer.Option(help="The same for the writer of --write (default: the judge).")] = None,
     answerer: Annotated[str | None, typer.Option(help="The same for the answerer of qa (default: the judge).")] = None,
@@ -111,7 +114,7 @@ def main(
     _require_methods(chosen, forms=forms, back=back, labels=labels)
     _require_files(chosen, back)
     require_replaceable(out, EVALUATION_KIND)
-    loaded, judges = with_judges(loaded, judge or [], writer, answerer)
+    loaded, judges = with_judges(loaded, judge or [], writer, answerer, reading or [])
 
     chosen, found = _read(chosen)
 
@@ -199,7 +202,7 @@ def _require_files(chosen: "Evaluate", back: Sequence[tuple[str, Path]]) -> None
 
 
 def _print_cost(
-    params: "Params", chosen: "Evaluate", data: "DataSet", judges: "Mapping[str, Role]", file: Path
+    params: "Params", chosen: "Evaluate", data: "DataSet", judges: "Mapping[str, Params]", file: Path
 ) -> None:
     """Print the estimate of an evaluation; ``file``: the params file, which has the prices."""
     from flows.commands.estimate import print_lines

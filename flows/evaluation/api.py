@@ -27,7 +27,6 @@ from flows.repository.params import load_params
 from flows.repository.workspace import be_quiet, params_file
 from schemas.errors import ParamsError
 from schemas.params import Params
-from schemas.params.llm import Role
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import EVALUATION
 from tasks.audit.card import card_table
@@ -43,7 +42,7 @@ async def run_evaluation(
     data: DataSet,
     *,
     confirmed: bool = False,
-    judges: Mapping[str, Role] | None = None,
+    judges: Mapping[str, Params] | None = None,
 ) -> tuple[Evaluation, dict[str, Any]]:
     """The evaluation and its manifest. Raises VignetteError; every answered call is stored, so a rerun resumes.
 
@@ -53,7 +52,7 @@ async def run_evaluation(
     """
     confirm = None if confirmed else Guard(chosen, data, judges or {}).check
     if judges:
-        return await run_judges(judges, params, chosen, data, confirm)
+        return await run_judges(judges, chosen, data, confirm)
     roles = roles_of(chosen, data)
     async with CommandRun(params, confirm) as run:
         await run.identify(roles)
@@ -100,6 +99,7 @@ def evaluate(
     judge: str | Sequence[str] = (),
     writer: str | None = None,
     answerer: str | None = None,
+    reading: str | Sequence[str] = (),
     params: Params | None = None,
     confirmed: bool = False,
     **settings: Any,
@@ -109,7 +109,8 @@ def evaluate(
     ``metrics``: names of measures, by default those of the command. ``judge``, ``writer``, ``answerer``:
     ``MODEL@URL``, a role of params.yaml, or ``simulator`` (rules, for a dry run); the judge has no default, and writes
     outputs and answers questions unless others are named. Several judges, ``NAME=JUDGE`` or with the names of their
-    models, judge the claims and facts that the first one lists.
+    models, judge the claims and facts that the first one lists. ``reading`` of claims: ``strict``, ``clinician``, or
+    both, side by side as those of several judges; by default ``doclens.style``.
     ``settings``: further fields of `schemas.params.measures.Evaluate`, such as ``map``, ``sections`` or ``write``.
     ``params``: those of params.yaml by default. Works where an event loop is running. Raises ParamsError without a
     judge, unless nothing is asked of one, SourceError for defects of the data, and BudgetError for an evaluation that
@@ -120,7 +121,8 @@ def evaluate(
     chosen = Evaluate(data=DATA, metrics=None if listed is None else list(listed), **settings)
     named = [judge] if isinstance(judge, str) else list(judge)
     require_judge(chosen, named)
-    known, judges = with_judges(params or load_params(params_file()), named, writer, answerer)
+    read = [reading] if isinstance(reading, str) else reading
+    known, judges = with_judges(params or load_params(params_file()), named, writer, answerer, read)
     found = require_work(chosen, _documents(data, chosen))
     for note in found.notes:
         warnings.warn(note, stacklevel=2)

@@ -36,6 +36,9 @@ from tasks.audit.trials import (
 )
 from tasks.domains.in_use import data_of, in_domain
 from tasks.domains.rules import rules_of
+from tasks.judges.people_agreement import STAGE as WITH_PEOPLE
+from tasks.judges.people_agreement import agreement_rows
+from tasks.judges.people_sets import LISTS, VIEWS, PeopleSet, judge_set, people_sets
 from tasks.judges.simulated_notes import write_gold
 from tasks.llm.calls import Ask
 from tasks.llm.costs import CountedAsk, Estimate
@@ -43,6 +46,8 @@ from tasks.measures.doclens.evaluators import make_evaluator
 from tasks.measures.measure import verdict_table
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
+from tasks.statistics.metric_rows import Row, metric_table
+from tasks.texts import k_qa, primock57
 from tasks.texts.files import read_rows
 from tasks.texts.reading import read_documents
 
@@ -74,7 +79,8 @@ class Audit:
 
     ``prompts``: the simulator's prompts of the texts, None for a user's own. ``takes``: how often the same is asked.
     ``size``: the number of cases over that of a card by default, by which each task is scaled. ``errors``: texts with
-    errors that people made. ``left_out``: why a task that was asked for is not among ``tasks``.
+    errors that people made; ``people``: sets of people's verdicts on units. ``left_out``: why a task that was
+    asked for is not among ``tasks``.
     """
 
     texts: Mapping[str, str]
@@ -85,6 +91,7 @@ class Audit:
     size: float = 1.0
     errors: Sequence[ErrorText] = ()
     left_out: Sequence[str] = ()
+    people: Sequence[PeopleSet] = ()
 
     def scaled(self, number: int) -> int:
         """A number of the default card in proportion, at least 1."""
@@ -106,14 +113,23 @@ def tasks_of(file: Path | None, tasks: Sequence[str] | None) -> list[str]:
 
 
 def make_audit(
-    file: Path | None, params: Params, *, cases: int, tasks: Sequence[str] | None = None, takes: int = 1
+    file: Path | None,
+    params: Params,
+    *,
+    cases: int,
+    tasks: Sequence[str] | None = None,
+    takes: int = 1,
+    people: Path | None = None,
 ) -> Audit:
     """The audit of texts of a file, references or else sources, or of the simulator's notes.
 
-    ``tasks``: as of `tasks_of`. Raises SourceError for texts that no claim can be planted into.
+    ``tasks``: as of `tasks_of`; ``people``: folder with people's verdicts. Raises SourceError for
+    one without any, and for texts that no claim can be planted into.
     """
     size, chosen = cases / CLAIMS, tasks_of(file, tasks)
-    errors, left_out = list[ErrorText](), list[str]()
+    errors, left_out, sets = list[ErrorText](), list[str](), people_sets(people)
+    if people is not None and not sets:
+        raise SourceError(f"--people {people}: no {k_qa.FILE} or {primock57.STATEMENTS} in it; see docs/agreement.md")
     if ERRORS in chosen:
         try:
             errors = drawn_texts(_errors(params), max(ceil(ERROR_TEXTS * size), 1), seed=params.seed)
@@ -125,10 +141,10 @@ def make_audit(
     if chosen == [ERRORS]:
         if file is not None:
             raise ParamsError("--texts: has no effect with --tasks errors; leave it out, or name further tasks")
-        return Audit({}, typed([], CASES), chosen, takes, None, size, errors)
+        return Audit({}, typed([], CASES), chosen, takes, None, size, errors, (), sets)
     prompts = None if file is not None else prompts_of(params, max(ceil(NOTES * min(size, 1.0)), FEWEST_NOTES))
     texts = written(prompts, params) if prompts is not None else _read(file)
-    return Audit(texts, cases_of(texts, params, cases=cases), chosen, takes, prompts, size, errors, left_out)
+    return Audit(texts, cases_of(texts, params, cases=cases), chosen, takes, prompts, size, errors, left_out, sets)
 
 
 def _errors(params: Params) -> list[ErrorText]:
@@ -242,15 +258,50 @@ def _again(cases: pd.DataFrame, take: int) -> pd.DataFrame:
     return cases.assign(condition=condition, pair=cases["id"], **named)
 
 
+async def judged_sets(run: CommandRun, people: Sequence[PeopleSet]) -> list[dict[str, pd.DataFrame]]:
+    """VERDICTS of the run's judge on the units of each set, by reading."""
+    asks, most = [run.ask("judge")], run.params.doclens.claims_a_call
+    return [(await judge_set(asks, one, most))[0] for one in people]
+
+
+def agreement_with_people(
+    every: Sequence[Params], names: Sequence[str], people: Sequence[PeopleSet], *, seed: int
+) -> pd.DataFrame:
+    """METRICS of the agreement of judges, by their names, with people, and of people with each other."""
+
+    async def asked(params: Params) -> list[dict[str, pd.DataFrame]]:
+        async with CommandRun(params) as run:
+            await run.identify(JUDGE_ROLES)
+            found = await judged_sets(run, people)
+            run.require_answers()
+            return found
+
+    verdicts = {name: run_blocking(asked(params)) for name, params in zip(names, every, strict=False)} if people else {}
+    rows: list[Row] = []
+    for place, one in enumerate(people):
+        made: dict[str, pd.DataFrame] = {}
+        for name, found in verdicts.items():
+            for reading, own in found[place].items():
+                parts = [own] if reading == LISTS else [made.get(reading, own.iloc[:0]), own.assign(judge=name)]
+                made[reading] = pd.concat(parts, ignore_index=True)
+        for view, metrics in VIEWS[one.kind].items():
+            rows += agreement_rows(one.verdicts, made, metrics, f"{one.name}, {view}")
+    return metric_table(rows, stage=WITH_PEOPLE, seed=seed)
+
+
 async def audit_cost(params: Params, audit: Audit) -> list[Line]:
     """Calls, tokens and dollars of an audit by the judge, counted in a rehearsal with the simulator.
 
     The calls on errors that people made, for which the simulator has no rule, are counted without any reply.
     """
     rehearsal = replace(audit, tasks=[task for task in audit.tasks if task != ERRORS])
-    lines = (
-        await estimated(params, STAGE, JUDGE_ROLES, lambda run: verdicts_of(run, rehearsal)) if rehearsal.tasks else []
-    )
+
+    async def work(run: CommandRun) -> None:
+        if rehearsal.tasks:
+            await verdicts_of(run, rehearsal)
+        await judged_sets(run, audit.people)
+
+    lines = await estimated(params, STAGE, JUDGE_ROLES, work) if rehearsal.tasks or audit.people else []
     if ERRORS not in audit.tasks or params.roles["judge"].is_simulator:
         return lines
     counted = CountedAsk(Nobody())

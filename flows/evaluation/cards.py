@@ -35,15 +35,17 @@ def card_files(
     cases: pd.DataFrame,
     changes: pd.DataFrame | None,
     made_from: Mapping[str, Any],
+    people: pd.DataFrame,
 ) -> dict[str, bytes]:
     """Contents of a card's files by name: figures and verdicts as CSV and parquet, all figures as JSON, the page.
 
-    ``cases``, ``changes`` and ``made_from`` as of `tasks.audit.page.card_page`.
+    ``cases``, ``changes``, ``made_from`` and ``people`` as of `tasks.audit.page.card_page`.
     """
     origin = code_rows(made_from["code"])
     page = card_page(
-        card, verdicts, cases, changes=changes, made_from=made_from, origin_rows=origin, cite=citation(origin)
-    )
+        card, verdicts, cases, changes=changes, made_from=made_from, origin_rows=origin, cite=citation(origin),
+        people=people,
+    )  # fmt: skip
     figures = json.loads(card.to_json(orient="records", double_precision=10))
     content = json.dumps({**made_from, "figures": figures}, indent=2, ensure_ascii=False)
     return {
@@ -51,6 +53,7 @@ def card_files(
         **table_files("card", card, METRICS),
         **table_files("verdicts", verdicts, VERDICTS),
         "card.json": f"{content}\n".encode(),
+        **(table_files("people", people, METRICS) if len(people) else {}),
     }
 
 

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from flows.evaluation.judges import judged_as
 from flows.evaluation.models import CommandRun, estimated, require_confirmed
 from flows.evaluation.work import judge_all, roles_of
 from flows.runtime.costs import Line, priced
 from schemas.params import Params
-from schemas.params.llm import Role
 from schemas.params.measures import Evaluate
 from tasks.llm.calls import Call
 from tasks.llm.costs import CountedAsk, Estimate, request_tokens
@@ -29,7 +27,7 @@ STAGE = "evaluate"
 
 
 async def estimate_calls(
-    params: Params, chosen: Evaluate, data: DataSet, judges: Mapping[str, Role] | None = None
+    params: Params, chosen: Evaluate, data: DataSet, judges: Mapping[str, Params] | None = None
 ) -> list[Line]:
     """The calls, tokens and dollars of an evaluation by role. Stored replies, which cost nothing again, are counted.
 
@@ -57,11 +55,11 @@ async def estimate_calls(
 
     others = [role for role in roles if role != "judge"]
     lines = [line for line in await estimated(params, STAGE, roles, work, times=factor) if line.estimate.role in others]
-    for place, (name, role) in enumerate(judges.items()):
+    for place, (name, own) in enumerate(judges.items()):
         asked = [counted["verdicts"]] if place else list(counted.values())
         counts = [(one.calls, one.prompt_tokens, one.completion_tokens) for one in asked]
         estimate = Estimate("judge", *map(sum, zip(*counts, strict=True))).times(factor)
-        lines.append(priced(judged_as(params, role), STAGE, estimate, f"rehearsed, {name}"))
+        lines.append(priced(own, STAGE, estimate, f"rehearsed, {name}"))
     return lines
 
 
@@ -88,7 +86,7 @@ class Guard:
 
     chosen: Evaluate
     data: DataSet
-    judges: Mapping[str, Role] = field(default_factory=dict)
+    judges: Mapping[str, Params] = field(default_factory=dict)
     _lines: list[Line] = field(default_factory=list)
 
     def check(self, params: Params) -> None:

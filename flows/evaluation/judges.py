@@ -75,9 +75,19 @@ def with_judge(params: Params, judge: str) -> Params:
     return with_roles(params, {role: models[role] for role in JUDGE_ROLES})
 
 
-def judged_as(params: Params, judge: Role) -> Params:
-    """``params`` with this endpoint in the role of the judge."""
-    return params.model_copy(update={"roles": {**params.roles, "judge": judge}})
+READINGS = (STRICT, CLINICIAN) = ("strict", "clinician")
+"""Of claims: as a style of DocLens that its paper has, or as a physician takes them from a text."""
+
+
+def read_as(params: Params, reading: str) -> Params:
+    """``params`` by which claims are read so. Raises ParamsError for another reading, and for an evaluator without."""
+    if reading not in READINGS:
+        raise ParamsError(f"--reading {reading}: expected {' or '.join(READINGS)}{did_you_mean(reading, READINGS)}")
+    if params.doclens.evaluator != "instruction":
+        raise ParamsError(f"--reading {reading}: doclens.evaluator is {params.doclens.evaluator}; expected instruction")
+    own = "json_cot" if params.doclens.style == CLINICIAN else params.doclens.style
+    style = CLINICIAN if reading == CLINICIAN else own
+    return params.model_copy(update={"doclens": params.doclens.model_copy(update={"style": style})})
 
 
 def named_judge(entry: str) -> tuple[str, str]:
@@ -120,12 +130,26 @@ NO_JUDGE = "name a model, MODEL@URL or a role of params.yaml, or simulator for a
 
 
 def with_judges(
-    params: Params, judges: Sequence[str], writer: str | None, answerer: str | None
-) -> tuple[Params, dict[str, Role]]:
-    """The params of an evaluation by the first judge, and all judges by name; no names for a single judge.
+    params: Params,
+    judges: Sequence[str],
+    writer: str | None,
+    answerer: str | None,
+    readings: Sequence[str] = (),
+) -> tuple[Params, dict[str, Params]]:
+    """The params of an evaluation by the first judge, and those of all judges by name; no names for a single judge.
 
-    Without a judge nothing is asked of one, see `flows.evaluation.work.require_judge`.
+    With several ``readings`` of claims each judge has one name for each, ``NAME, READING``. Without a judge nothing is
+    asked of one, see `flows.evaluation.work.require_judge`.
     """
     judges = judges or [SIMULATOR]
     known = with_roles(params, chosen_models(named_judge(judges[0])[1], writer, answerer))
-    return known, name_judges(params, judges) if len(judges) > 1 else {}
+    asked = {
+        name: known.model_copy(update={"roles": {**known.roles, "judge": role}})
+        for name, role in name_judges(params, judges).items()
+    }
+    distinct = list(dict.fromkeys(readings))
+    if distinct:
+        read = {(name, one): read_as(own, one) for name, own in asked.items() for one in distinct}
+        asked = {", ".join(key) if len(distinct) > 1 else key[0]: own for key, own in read.items()}
+        known = next(iter(asked.values()))
+    return known, asked if len(asked) > 1 else {}

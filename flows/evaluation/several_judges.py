@@ -8,14 +8,13 @@ from typing import Any
 import pandas as pd
 
 from flows.evaluation.folder import manifest, model_of
-from flows.evaluation.judges import judged_as
 from flows.evaluation.models import CommandRun
 from flows.evaluation.work import Evaluation, evaluation_of, judge_all, problem_of, roles_of
 from flows.runtime.chunks import Frames
 from flows.runtime.clients import Confirm
 from schemas.errors import SourceError
 from schemas.params import Params
-from schemas.params.llm import Role, RoleName
+from schemas.params.llm import RoleName
 from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import UNSCORED_OUTPUTS
@@ -31,15 +30,15 @@ from tasks.texts.reading import DataSet
 
 
 async def run_judges(
-    judges: Mapping[str, Role], params: Params, chosen: Evaluate, data: DataSet, confirm: Confirm | None
+    judges: Mapping[str, Params], chosen: Evaluate, data: DataSet, confirm: Confirm | None
 ) -> tuple[Evaluation, dict[str, Any]]:
     """The evaluation by judges by name, and its manifest with the identities of all."""
     require_work_of_judges(judges, chosen, data)
     roles = roles_of(chosen, data)
     async with AsyncExitStack() as opened:
         runs: dict[str, CommandRun] = {}
-        for name, role in judges.items():
-            runs[name] = await opened.enter_async_context(CommandRun(judged_as(params, role), confirm))
+        for name, params in judges.items():
+            runs[name] = await opened.enter_async_context(CommandRun(params, confirm))
         first = next(iter(runs.values()))
         for run in runs.values():
             await run.identify(roles if run is first else ["judge"])
@@ -81,7 +80,9 @@ async def judge_by_each(runs: Mapping[str, CommandRun], chosen: Evaluate, data: 
 def _compared(evaluation: Evaluation, made: Mapping[str, Frames], runs: Mapping[str, CommandRun]) -> Evaluation:
     params = next(iter(runs.values())).params
     labels = {name: run.ask("judge").label for name, run in runs.items()}
-    verdicts = pd.concat([verdicts_of(tables, name) for name, tables in made.items()], ignore_index=True)
+    several = len({run.params.doclens.style for run in runs.values()}) > 1
+    parts = [verdicts_of(tables, name, several_readings=several) for name, tables in made.items()]
+    verdicts = pd.concat(parts, ignore_index=True)
     table = judges_table(evaluation.documents, evaluation.plan, made, verdicts, params, labels)
     evaluation = evaluation.with_table("verdicts", verdicts).with_table("judges", table)
     if "planted" in evaluation.tables:
@@ -106,7 +107,7 @@ def _failures(made: Frames, judge: str) -> pd.DataFrame:
     return typed(rows.assign(step=rows["step"] + f", judge {judge}"), UNSCORED_OUTPUTS)
 
 
-def require_work_of_judges(judges: Mapping[str, Role], chosen: Evaluate, data: DataSet) -> None:
+def require_work_of_judges(judges: Mapping[str, Params], chosen: Evaluate, data: DataSet) -> None:
     """Raise SourceError for several judges of an evaluation in which nothing is judged."""
     if len(judges) > 1 and not any(one.judged for one in measures(plan_of(chosen, data).metrics)):
         judged = ", ".join(one.choice for one in OF_OUTPUTS if one.judged)

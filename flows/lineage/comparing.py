@@ -13,6 +13,7 @@ from flows.lineage.lineage import (
     fetch_outputs,
     find_lineage,
     is_recorded,
+    key_figures,
     recorded_costs,
     recorded_lineages,
 )
@@ -21,7 +22,7 @@ from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
 from tasks.reporting.comparison_page import Compared, render_comparison, terminal_text
 from tasks.tracking.comparison import compare_all, compare_metrics
-from tasks.tracking.differences import changed_stages, cost_table, differing_inputs, is_redraw
+from tasks.tracking.differences import changed_stages, cost_table, differing_inputs, figure_table, is_redraw
 from tasks.tracking.measures import (
     PREDICTION_COLUMNS,
     Ids,
@@ -65,7 +66,8 @@ def show(a: NamedLineage, b: NamedLineage, measures: pd.DataFrame, folder: Path,
     """Print a comparison and write it as CSV and HTML; returns the files."""
     inputs = differing_inputs(a.lineage, b.lineage, a.identities, b.identities)
     costs = cost_table(recorded_costs(a.lineage), recorded_costs(b.lineage))
-    found = Compared(a.name, b.name, inputs, changed_stages(a.lineage, b.lineage), costs, measures, missing)
+    figures = figure_table(key_figures(a), key_figures(b))
+    found = Compared(a.name, b.name, figures, inputs, changed_stages(a.lineage, b.lineage), costs, measures, missing)
     print(terminal_text(found))
     stem = f"{_slug(a.name)}__{_slug(b.name)}"
     table, page = folder / f"{stem}.csv", folder / f"{stem}.html"

@@ -23,6 +23,7 @@ from tasks.transport.fingerprint import fingerprint_path
 if TYPE_CHECKING:
     from tasks.tracking.mlflow_store import LineageStore
 
+HEADLINES = "reports/metrics.json"
 WORKSPACE = "workspace"
 """Name of the lineage of the working tree's dvc.lock."""
 
@@ -187,6 +188,14 @@ def _recorded(name: str) -> NamedLineage:
     stages = tuple(StageLineage(**stage) for stage in content["stages"].values())
     found = Lineage(content["lineage"], stages)
     return NamedLineage(name, found, None, store.identities(found.id))
+
+
+def key_figures(named: NamedLineage) -> dict[str, float]:
+    """The headline figures of a lineage by ``group/name``, from git or MLflow; empty where neither has them."""
+    if HEADLINES in named.outputs() and (file := named.find_output(HEADLINES)) is not None:
+        groups = json.loads(file.read_text(encoding="utf-8"))
+        return {f"{group}/{name}": value for group, figures in groups.items() for name, value in figures.items()}
+    return recorded_lineages().headlines(named.lineage.id) if is_recorded(named.lineage) else {}
 
 
 def recorded_costs(lineage: Lineage) -> dict[str, float]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from flows.lineage.lineage import identities, model_name, run_name
+from flows.lineage.lineage import HEADLINES, identities, model_name, run_name
 from flows.lineage.report import SHOWN
 from flows.repository.git import changed_files, head_revision
 from flows.repository.kept_runs import find_run
@@ -22,7 +22,6 @@ from tasks.tracking.recording import Recording, Reviewed, headline_stages
 PACKAGES = ("prefect", "dvc", "openai", "pgmpy", "sentence-transformers", "xgboost", "mlflow", "pandera", "torch")
 """Packages whose versions are recorded with a lineage."""
 
-HEADLINES = Path("reports/metrics.json")
 REVIEW = Path("data/review")
 
 
@@ -30,7 +29,7 @@ def gather(lineage: Lineage) -> Recording:
     """The recording of the working directory's lineage."""
     runs = {stage.name: run for stage in lineage.stages if (run := find_run(stage)) is not None}
     tables = {group: next(iter(figures.values()))[0] for group, figures in FIGURES.items()}
-    figures = json.loads(HEADLINES.read_text(encoding="utf-8")) if HEADLINES.exists() else {}
+    figures = json.loads(file.read_text(encoding="utf-8")) if (file := Path(HEADLINES)).exists() else {}
     owners = headline_stages({**tables, "f1": "baselines"}, lineage.stages)
     return Recording(
         name=run_name(),

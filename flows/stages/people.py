@@ -9,10 +9,9 @@ from flows.stages.human_labels import STRONG
 from schemas.params import Params
 from tasks.audit.errors import ErrorText, drawn_texts, error_agreement, error_texts
 from tasks.judges.people_agreement import STAGE, agreement_rows, scored_text_rows
-from tasks.judges.people_sets import VIEWS, Kind, PeopleSet, judge_set
+from tasks.judges.people_sets import VIEWS, judge_set, people_sets
 from tasks.llm.calls import Ask, unscored_table
 from tasks.llm.recorded import RecordedAsk, read_recorded
-from tasks.measures.measure import verdict_table
 from tasks.statistics.metric_rows import Row, metric_table
 from tasks.texts import k_qa, primock57
 from tasks.texts.files import read_rows
@@ -22,7 +21,6 @@ RECORDED = Path("tests/cassettes/people.jsonl.gz")
 MEDEC = "medec/validation.csv"
 ERROR_TEXTS, SEED = 30, 0
 """Number and draw of the texts of MEDEC that are judged, each with its error and corrected."""
-_PRIMOCK57: tuple[Kind, ...] = ("statements", "facts")
 
 
 def reads_agreement_with_people(_: Params) -> list[str]:
@@ -45,19 +43,6 @@ async def run_agreement_with_people(stage: Stage) -> None:
     unscored, judged = unscored + failed, judged + 2 * len(texts) * len(asks)
     stage.save_unscored(f"unscored_{STAGE}", unscored_table(unscored), of=judged)
     stage.save_metrics(STAGE, metric_table(rows, stage=STAGE, seed=stage.params.seed))
-
-
-def people_sets(folder: Path | None) -> list[PeopleSet]:
-    """The sets of people's verdicts on units of which the folder has the files."""
-    found = list[PeopleSet]()
-    if folder is not None and (folder / k_qa.FILE).is_file():
-        answers, claims = k_qa.read_k_qa(folder)
-        found.append(PeopleSet("K-QA", "claims", answers, verdict_table(claims, judge="people")))
-    if folder is not None and (folder / primock57.STATEMENTS).is_file():
-        documents, *units = primock57.read_primock57(folder)
-        for kind, rows in zip(_PRIMOCK57, units, strict=True):
-            found.append(PeopleSet("PriMock57", kind, documents, verdict_table(rows, judge="people")))
-    return found
 
 
 def _texts_with_errors(folder: Path | None) -> list[ErrorText]:

@@ -17,6 +17,7 @@ from tasks.papers.conclusions import conclusions
 from tasks.papers.printed import SIMSUM
 from tasks.papers.wording import known_rows
 from tasks.reporting.dag import draw, stage_graph
+from tasks.reporting.display import paragraph
 from tasks.reporting.notes_view import claims_view, history_view, notes_view, untrusted_metrics
 from tasks.reporting.page import (
     grouped,
@@ -35,7 +36,6 @@ from tasks.tracking.lineage import CODE_STAGE
 
 PIPELINE = Path("dvc.yaml")
 _NONE = typed([], METRICS)
-OF_SIMSUM = f" The tables of {SIMSUM} belong to its own domain: their rows are not about the domain of this run."
 
 
 async def run(stage: Stage) -> None:
@@ -73,7 +73,7 @@ def _papers(stage: Stage, tables: Mapping[str, pd.DataFrame]) -> str:
     files = {path.stem: (str(path), table) for path, table in outside.items()}
     claims = claims_view(stage.load("recorded_claims"))
     named = {**tables, **{f"published/{stem}": table for stem, (_, table) in files.items()}}
-    other = "" if stage.network.source == SIMSUM else OF_SIMSUM
+    other = "" if stage.network.source == SIMSUM else paragraph("of_simsum", source=SIMSUM)
     return render_papers(
         [
             reproduction_section("reproduction", "Printed figures, by this run", mine),

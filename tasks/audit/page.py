@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from tasks.audit.card import METRIC_NAMES, by_rules, judged_by_models, limits, verdict_lines, weaknesses
 from tasks.audit.comparisons import ALL
 from tasks.audit.practice import CONDITION
-from tasks.reporting.display import percent
+from tasks.reporting.display import paragraph, percent
 from tasks.reporting.evaluation_text import DRY_RUN
 from tasks.reporting.sections import Fold, Section, origin_section, render_sections
 from tasks.reporting.show import Table, Wording, differences, show
@@ -34,12 +34,14 @@ def card_page(
     made_from: Mapping[str, Any],
     origin_rows: Mapping[str, str],
     cite: str,
+    people: pd.DataFrame,
 ) -> str:
     """One self-contained HTML page without scripts; every text is escaped.
 
     ``cases``: CASES of the claims, whose texts are shown where verdicts changed. ``changes``: the table of
     `tasks.audit.comparisons.against`, if compared. ``made_from``: what the card was made from, by name.
-    ``origin_rows``: the code that made it, by name; ``cite``: how to cite it.
+    ``origin_rows``: the code that made it, by name; ``cite``: how to cite it. ``people``: METRICS of the agreement of
+    judges with people and of people with each other.
     """
     judges = sorted(verdicts["judge"].unique())
     rules, made = by_rules(judges), {name: _words(value) for name, value in made_from.items() if name != "code"}
@@ -47,6 +49,11 @@ def card_page(
     compared = [] if changes is None else _listed(judged_by_models(changes, "judge")).to_dict("records")
     pairs = card[card["condition"].str.startswith("against ")]
     sections = [*([_against(compared)] if compared else []), *_minds(card, _changed(verdicts, cases)), _kinds(card)]
+    if len(people):
+        rows = people[people["metric"].isin(["kappa", *METRIC_NAMES])].sort_values("item", kind="stable")
+        sections.append(
+            Section("people", "Judged as people judge", [paragraph("people")], tables=show(rows, _WHO).tables)
+        )
     if len(pairs):
         keys = Wording(keys={"system": "judge", "condition": "against"})
         sections.append(Section("pairs", "Judges side by side", tables=show(pairs, keys).tables))
@@ -55,14 +62,7 @@ def card_page(
     )
 
 
-_DRY = (
-    "The judge is the simulator that ships with vignette: the figures show the form of a card, and say nothing of any "
-    "language model."
-)
-_AGAINST = (
-    "Right answers on the same cases. Kinds and changes are listed where they differ, or where failed cases decide; "
-    "p-values are adjusted for all."
-)
+_WHO = Wording(shares=METRIC_NAMES, keys={"system": "who", "condition": "reading", "item": "asked, and against whom"})
 _ONES = {"system": "judge", "condition": "task", "item": "kind"}
 _MEANINGS = {
     "sensitivity": "share of cases whose answer is yes that are judged yes",
@@ -77,13 +77,7 @@ _MEANINGS = {
 
 def _head(card: pd.DataFrame, judges: Sequence[str], made_from: Mapping[str, Any], rules: bool) -> Section:
     """What each judge can be used for, what speaks against it, and its rates on each task."""
-    said = (
-        f"{made_from['cases']} claims whose answer is certain, made of {made_from['texts']} texts "
-        f"({made_from['source']}) "
-        f"with seed {made_from['seed']}, and the same claims with changes that must not matter. Planted errors are not "
-        "natural ones: a card shows what a judge cannot do. Intervals are 95% and count the claims of one text as a "
-        "cluster. How to read each figure: docs/audit.md."
-    )
+    said = paragraph("card", **{name: made_from[name] for name in ("cases", "texts", "source", "seed")})
     again = card[card["metric"] == "changed_when_asked_again"]
     again = again.assign(condition=again["condition"].str.replace(r", \d+ takes$", "", regex=True))
     grid = pd.concat([card[(card["item"] == ALL) & card["metric"].isin(METRIC_NAMES)], again], ignore_index=True)
@@ -92,7 +86,7 @@ def _head(card: pd.DataFrame, judges: Sequence[str], made_from: Mapping[str, Any
         "summary",
         f"{f'{DRY_RUN.capitalize()}. ' if rules else ''}Report card: {', '.join(judges)}",
         [f"{line}." for line in verdict_lines(card) if line != DRY_RUN],
-        [*([_DRY] if rules else []), *(f"{line}." for line in weaknesses(card))],
+        [*([paragraph("card_by_rules")] if rules else []), *(f"{line}." for line in weaknesses(card))],
         tables=_tables(card, grid),
         folds=[Fold("What this card cannot tell", str(len(limited)), [f"{line}." for line in limited])]
         if limited
@@ -128,7 +122,7 @@ def _against(rows: Sequence[Mapping[str, Any]]) -> Section:
         for row in rows
     ]  # fmt: skip
     table = differences(sides, heads, ("right before", "right now"), write=percent, more={"unscored": "unscored"})
-    return Section("against", "Against the earlier card", [_AGAINST], tables=[table])
+    return Section("against", "Against the earlier card", [paragraph("against")], tables=[table])
 
 
 def _minds(card: pd.DataFrame, changed: Sequence[Mapping[str, Any]]) -> list[Section]:

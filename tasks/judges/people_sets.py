@@ -7,6 +7,7 @@ any two of them. The judge sees texts and units, and nothing of what people said
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
@@ -18,6 +19,7 @@ from tasks.measures.grounding.grounding import ground
 from tasks.measures.measure import Metric, verdict_table
 from tasks.measures.med_omit.cases import Case, add_differential, add_importance
 from tasks.measures.med_omit.fact_score import IMPORTANCE
+from tasks.texts import k_qa, primock57
 from tasks.texts.document import Document
 
 UNIT = ["document", "system", "item", "metric"]
@@ -38,6 +40,9 @@ VIEWS: Mapping[Kind, Mapping[str, tuple[Metric, Metric]]] = {
     "facts": {"fact critical for the note": (_CRITICAL, _GRADE)},
 }
 """What is asked of a unit, and what counts of people's verdicts and of the judge's."""
+LISTS = "another's list"
+"""Reading of the VERDICTS of one person on the facts of another, which a judge only finds."""
+_PRIMOCK57: tuple[Kind, ...] = ("statements", "facts")
 _ENTAILS = {True: "entailed", False: "not entailed", None: None}
 VALUES = {"entailed": 1.0, "not entailed": 0.0, "supported": 1.0, "contradicted": 0.0, "absent": 0.0, **IMPORTANCE}
 """Of the judge's words."""
@@ -55,6 +60,19 @@ class PeopleSet:
     kind: Kind
     documents: Sequence[Document]
     verdicts: pd.DataFrame
+
+
+def people_sets(folder: Path | None) -> list[PeopleSet]:
+    """The sets of people's verdicts on units of which the folder has the files."""
+    found = list[PeopleSet]()
+    if folder is not None and (folder / k_qa.FILE).is_file():
+        answers, claims = k_qa.read_k_qa(folder)
+        found.append(PeopleSet("K-QA", "claims", answers, verdict_table(claims, judge="people")))
+    if folder is not None and (folder / primock57.STATEMENTS).is_file():
+        documents, *units = primock57.read_primock57(folder)
+        for kind, rows in zip(_PRIMOCK57, units, strict=True):
+            found.append(PeopleSet("PriMock57", kind, documents, verdict_table(rows, judge="people")))
+    return found
 
 
 @dataclass(frozen=True)
@@ -149,6 +167,6 @@ async def judge_set(
         found[reading] = pd.concat([verdicts for verdicts, _ in made], ignore_index=True)
         unscored += [row for _, rows in made for row in rows]
     if asked.kind == "facts":
-        found["another's list"], failed = await judge_lists(asks[-1], asked, claims_a_call)
+        found[LISTS], failed = await judge_lists(asks[-1], asked, claims_a_call)
         unscored += failed
     return found, unscored

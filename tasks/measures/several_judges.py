@@ -11,7 +11,7 @@ from schemas.params import Params
 from tasks.llm.calls import Answer, Ask, Call
 from tasks.measures.agreement import agreement
 from tasks.measures.declared import Plan
-from tasks.measures.described import COMPARED, MEASURES, METRICS, chosen
+from tasks.measures.described import COMPARED, MEASURES, METRICS, OF_OUTPUTS, chosen
 from tasks.measures.evaluation import evaluation_tables
 from tasks.measures.measure import LOST, in_order, unit_values, verdict_table
 from tasks.measures.note_qa.judging import NAME as NOTE_QA
@@ -19,6 +19,9 @@ from tasks.statistics.metric_rows import metric_table
 from tasks.texts.document import Document, Tables
 
 STAGE = "judges"
+READING = frozenset(one.name for one in OF_OUTPUTS if one.params == "doclens")
+"""Measures that read claims in the style of DocLens's params."""
+EACH = "each judge's reading"
 _JUDGED = re.compile(
     rf"(?:{'|'.join(one for one in COMPARED if METRICS[one].judged)})(?:_graded)?(?:_pooled)?(?:_bounds)?"
 )
@@ -62,11 +65,12 @@ class Once:
         return [replace((await answers)[at], key=call.key) for call, (answers, at) in zip(calls, found, strict=True)]
 
 
-def verdicts_of(made: Mapping[str, pd.DataFrame], judge: str) -> pd.DataFrame:
+def verdicts_of(made: Mapping[str, pd.DataFrame], judge: str, *, several_readings: bool = False) -> pd.DataFrame:
     """Yes-or-no VERDICTS of one judge's tables (`tasks.measures.evaluation.evaluate_chunk`).
 
     A text whose claims could not be listed has none. An answer in free text is accepted where more than half of the
-    judge's takes accept it.
+    judge's takes accept it. With ``several_readings`` of claims, the condition does not name the style of each, so that
+    verdicts on a claim have one key.
     """
     parts = [verdict_table([], judge=judge)]
     for stage, metrics in MEASURES.items():
@@ -75,6 +79,8 @@ def verdicts_of(made: Mapping[str, pd.DataFrame], judge: str) -> pd.DataFrame:
             units = unit_values(made[stage], shares)
             yes = units["value"].gt(0.5).astype(float).mask(units["value"].isna())
             listed = units["unit"].ne(LOST) & (units["text"].ne("") | (stage == NOTE_QA))
+            if several_readings and stage in READING:
+                units = units.assign(condition=EACH)
             parts.append(units.assign(value=yes, judge=judge)[listed])
     return in_order(pd.concat(parts, ignore_index=True))
 

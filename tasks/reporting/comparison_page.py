@@ -1,19 +1,23 @@
 """Displays the comparison of two lineages as text for the terminal and as an HTML page with a figure."""
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from tasks.reporting.display import number, probability, signed, words
+from tasks.reporting.display import number, paragraph, probability, signed, words
 from tasks.reporting.figures import intervals, svg
 from tasks.reporting.sections import Section, render_sections
 from tasks.reporting.show import Cell, differences, listed
 
 _SHOWN = 30
+_COUNT = re.compile(r"(?<![\d.])\d+(?![\d.]*\d)")
+SPLIT, DRAWN_BY = "compared as independent samples: ", "sample"
+"""Begins the note on a measure whose records do not pair; the stage whose inputs decide which records there are."""
 CHANGED, SAME = "#b3261e", "#5d6b7a"
 
 
@@ -21,11 +25,13 @@ CHANGED, SAME = "#b3261e", "#5d6b7a"
 class Compared:
     """Two lineages by name, with the tables of `tasks.tracking` on their differences.
 
-    ``missing`` says which tables of single records are not at hand, if the measures were not tested for that.
+    ``figures``: the key figures of both. ``missing`` says which tables of single records are not at hand, if the
+    measures were not tested for that.
     """
 
     a: str
     b: str
+    figures: pd.DataFrame
     inputs: pd.DataFrame
     stages: pd.DataFrame
     costs: pd.DataFrame
@@ -56,21 +62,39 @@ class Compared:
 
     @property
     def warnings(self) -> list[str]:
-        """What is missing, and the notes on measures, with the number of measures that each applies to."""
-        notes = self.measures["note"].loc[self.measures["note"] != ""].value_counts() if len(self.measures) else {}
-        said = [f"{note} ({count} of {len(self.measures)} measures)" for note, count in notes.items()]
+        """What is missing, and one sentence for each kind of note on measures, with how many measures have it."""
+        kinds: dict[str, list[str]] = {}
+        for note in self.measures["note"]:
+            for part in filter(None, note.split("; ")):
+                kinds.setdefault(_COUNT.sub("#", part), []).append(part)
+        said = [
+            f"{self._cause(_merged(parts))} ({len(parts)} of {len(self.measures)} measures)" for parts in kinds.values()
+        ]
         return [self.missing, *said] if self.missing else said
+
+    def _cause(self, note: str) -> str:
+        """The note, after what in the inputs explains that no record is shared."""
+        drawn = self.inputs[self.inputs["stages"].str.split(", ").map(lambda readers: DRAWN_BY in readers)]
+        if not note.startswith(f"{SPLIT}0 of ") or not len(drawn):
+            return note
+        params = drawn[drawn["kind"] == "param"]
+        rows = (params if len(params) else drawn).to_dict("records")
+        named = [f"{row['name']} ({_short(row['a'])} -> {_short(row['b'])})" for row in rows]
+        return f"{' and '.join(named)} changed, so no record is shared: {note}"
+
+
+def _merged(notes: Sequence[str]) -> str:
+    """Notes of equal wording as one, with the range of each count."""
+    counts = zip(*(map(int, _COUNT.findall(note)) for note in notes), strict=True)
+    ranges = iter([f"{min(of)} to {max(of)}" if min(of) < max(of) else str(min(of)) for of in counts])
+    return _COUNT.sub(lambda _: next(ranges), notes[0])
 
 
 def terminal_text(found: Compared) -> str:
-    """Plain text: inputs, stages, cost, and the measures that changed, smallest p first."""
-    lines = [f"{found.a} -> {found.b}", "", f"inputs that differ: {len(found.inputs)}"]
-    lines += [
-        f"  {row['kind']:9} {row['name']}  {_short(row['a'])} -> {_short(row['b'])}"
-        for row in found.inputs.to_dict("records")
-    ]
-    changed = ", ".join(found.stages["stage"]) or "none"
-    lines += ["", f"stages that changed: {changed}", "", _cost_line(found.costs), ""]
+    """Plain text: key figures, the measures that changed, smallest p first, then inputs, stages and cost."""
+    lines = [f"{found.a} -> {found.b}", "", "key figures:" if len(found.figures) else "key figures: of neither lineage"]
+    lines += [f"  {name:24} {number(a)} -> {number(b)}" for name, a, b in found.figures.itertuples(index=False)]
+    lines.append("")
     if found.missing:
         beyond = f"beyond the printed digits: {len(found.visible)}"
         lines.append(f"values that differ in the metric tables: {len(found.measures)}; {beyond}; none is tested")
@@ -92,7 +116,13 @@ def terminal_text(found: Compared) -> str:
         )
     if len(shown) > _SHOWN:
         lines.append(f"  ... and {len(shown) - _SHOWN} more in the CSV file")
-    return "\n".join([*lines, *(f"warning: {warning}" for warning in found.warnings)])
+    lines += [*(f"warning: {warning}" for warning in found.warnings), "", f"inputs that differ: {len(found.inputs)}"]
+    lines += [
+        f"  {row['kind']:9} {row['name']}  {_short(row['a'])} -> {_short(row['b'])}"
+        for row in found.inputs.to_dict("records")
+    ]
+    changed = ", ".join(found.stages["stage"]) or "none"
+    return "\n".join([*lines, "", f"stages that changed: {changed}", "", _cost_line(found.costs)])
 
 
 def _why_nothing(found: Compared) -> str:
@@ -105,7 +135,14 @@ def render_comparison(found: Compared) -> str:
     """One self-contained HTML page; all names are escaped."""
     inputs, stages, costs = (table.to_dict("records") for table in (found.inputs, found.stages, found.costs))
     a, b = found.a, found.b
-    sections = [_measures(found)] if len(found.measures) else []
+    sections = []
+    if len(found.figures):
+        rows = [
+            {"name": words(name), "a": number(one), "b": number(other)}
+            for name, one, other in found.figures.itertuples(index=False)
+        ]
+        sections.append(Section("figures", "Key figures", tables=[listed(rows, {"name": "figure", "a": a, "b": b})]))
+    sections += [_measures(found)] if len(found.measures) else []
     if inputs:
         columns = {"kind": "kind", "name": "name", "a": a, "b": b, "stages": "read by"}
         sections.append(Section("inputs", "Inputs that differ", tables=[listed(inputs, columns, heads=2, kind="wrap")]))
@@ -113,9 +150,6 @@ def render_comparison(found: Compared) -> str:
         columns = {"stage": "stage", "outputs": "outputs"}
         sections.append(Section("stages", "Stages that changed", tables=[listed(stages, columns, kind="wrap")]))
     if costs:
-        said = (
-            "Calls, tokens and dollars of the stored replies that each lineage used, including replies of earlier runs."
-        )
         columns = {"stage": "stage"} | {
             f"{what}_{side}": f"{what}, {name}"
             for side, name in (("a", a), ("b", b))
@@ -125,7 +159,7 @@ def render_comparison(found: Compared) -> str:
             row | {key: format(row[key], ",.2f" if key.startswith("dollars") else ",.0f") for key in [*columns][1:]}
             for row in costs
         ]
-        sections.append(Section("cost", "Cost", [said], tables=[listed(rows, columns)]))
+        sections.append(Section("cost", "Cost", [paragraph("cost")], tables=[listed(rows, columns)]))
     same = [] if inputs or stages else ["The lineages have the same inputs and outputs."]
     head = Section("summary", f"{a} → {b}", [_summary(found), *same], found.warnings)
     return render_sections(f"{a} and {b} compared", head, sections, scripts=["tables.js"])
@@ -135,33 +169,13 @@ def _summary(found: Compared) -> str:
     """What the measures say, and how they were tested."""
     size = len(found.measures)
     if found.missing:
-        return (
-            f"{size} values of the metric tables differ. Whether chance explains them was not tested, as scores of "
-            "single "
-            f"records are not at hand; those that differ as printed ({len(found.visible)}) come first."
-        )
+        return paragraph("unpaired", size=size, visible=len(found.visible))
     if not size:
-        more = (
-            " What changed are inputs, costs, or figures that are not means over records." if len(found.stages) else ""
-        )
-        return f"No score of a record, note or document differs, so there is nothing to test.{more}"
+        return paragraph("nothing") + (paragraph("nothing_else") if len(found.stages) else "")
     split = int(found.measures["note"].str.contains("independent samples").sum())
-    said = (
-        f"{found.moved} of {size} measures changed by more than chance explains (●): if nothing had changed, at "
-        "most 5 in "
-        "100 comparisons like this would mark any measure at all (family-wise error rate). A measure that is not "
-        "marked "
-        "may have changed by as much as its interval allows. "
-    )
-    if split:
-        said += (
-            f"{split} of them {'is' if split == 1 else 'are'} compared as independent samples, because fewer than "
-            "95% of "
-            "the records are known to have the same id and content in both lineages. "
-        )
-    if split < size:
-        said += f"{'The others' if split else 'Both lineages'} are scored on the same records. "
-    return said + "p is adjusted for all measures, intervals are not."
+    said = paragraph("measures", moved=found.moved, size=size)
+    said += paragraph("split", split=split, are="is" if split == 1 else "are") if split else ""
+    return said + (paragraph("paired", which="The others" if split else "Both lineages") if split < size else "")
 
 
 def _measures(found: Compared) -> Section:
@@ -176,12 +190,7 @@ def _measures(found: Compared) -> Section:
     return Section(
         "measures",
         "Measures",
-        figure=(
-            svg(figure),
-            "Measures between 0 and 1, those that differ by more than chance first; counts are in the table.",
-        )
-        if figure
-        else None,
+        figure=(svg(figure), paragraph("measures_figure")) if figure else None,
         tables=[differences(rows, {"measure": measure}, (found.a, found.b), more=more)],
         filter="filter measures",
     )

@@ -31,6 +31,12 @@ def settings(name: str) -> Any:
     return yaml.safe_load(read_template(name))
 
 
+def paragraph(name: str, **values: Any) -> str:
+    """A paragraph of words.yaml."""
+    text: str = settings("words.yaml")[name]
+    return text.format(**values)
+
+
 def words(name: str) -> str:
     """A name of a table in words: identifiers as in columns.yaml's ``names``, else with blanks for underscores."""
     names = settings("columns.yaml")["names"]

@@ -11,7 +11,7 @@ import pandas as pd
 from schemas.tables.evaluation import JUDGED_METRICS
 from tasks.measures.declared import Panel, Unit
 from tasks.measures.described import OF_OUTPUTS
-from tasks.reporting.display import script_json, words
+from tasks.reporting.display import paragraph, script_json, words
 from tasks.reporting.evaluation_text import (
     DRY_RUN,
     METRICS,
@@ -20,6 +20,7 @@ from tasks.reporting.evaluation_text import (
     foreign_line,
     main_table,
     means,
+    reading_line,
     what_to_report,
 )
 from tasks.reporting.judges_view import judges_section
@@ -41,8 +42,6 @@ _COMMON = frozenset(
         "them there they this to was were will with patient s",
     )
 )
-CLINICIAN = "clinician"
-"""Condition of claims that are judged as a clinician reads."""
 LEAST = 0.34
 """Least share of a claim's words that its sentence has; a claim below it belongs to no sentence."""
 
@@ -189,15 +188,6 @@ def _verdict(judged: float | None) -> Verdict:
 
 JUDGE_SHARES = frozenset(["sensitivity", "specificity", "precision_at_half", "judged_rightly"])
 _COLUMNS = {name: name for name in ("document", "system", "method", "step", "reason")}
-_NOT_SCORED = (
-    "Outputs that are missing, failed calls and replies that could not be read. They are counted with the metrics and "
-    "never become a score."
-)
-_OWN_TEXT = (
-    "Sentences of your references, as they are and changed by script, were put to the judge; the right answers are "
-    "known. Sensitivity: share of true cases that it confirms. Specificity: share of false cases that it rejects. "
-    "Literal sentences are easier than the paraphrases of real outputs, so these rates are upper limits."
-)
 
 
 def render_evaluation(
@@ -228,6 +218,8 @@ def render_evaluation(
     unscored = tables["unscored"].fillna({"system": "all"}).to_dict("records")
     verdicts = "".join(f" Of a {panel.kind}: {panel.verdict}." for panel in panels)
     said = f"Verdict of a claim: stated by the other text. Of a cited statement: supported by its citations.{verdicts}"
+    failing = [listed(unscored, _COLUMNS, kind="wrap")]
+    failed = [Section("unscored", "Not scored", [paragraph("not_scored")], tables=failing)] if unscored else []
     sections = [
         Section("documents", "Documents", widget="documents", data=shown),
         Section("claims", "All claims and facts", widget="claims", data={"systems": systems,
@@ -236,8 +228,7 @@ def render_evaluation(
         *judges_section(tables, systems),
         *([_own_text(tables["judge"])] if "judge" in tables else []),
         Section("metrics", "All metrics", folds=[all_rows(every, "metrics", small="by system, condition and section")]),
-        *([Section("unscored", "Not scored", [_NOT_SCORED], tables=[listed(unscored, _COLUMNS, kind="wrap")])]
-          if unscored else []),
+        *failed,
         origin_section({**(origin_rows or {}), **models}, cite),
     ]  # fmt: skip
     return render_sections(
@@ -261,35 +252,22 @@ def _head(
 ) -> Section:
     """What was evaluated, what speaks against using it, the means, and a paragraph to copy."""
     rules = [role for role, label in models.items() if RULES in label]
-    counts = [
-        f"{n} {word}{'' if n == 1 else 's'}" for n, word in ((len(documents), "document"), (len(systems), "system"))
-    ]
-    banners = []
-    if (metrics["condition"] == CLINICIAN).any():
-        banners.append(
-            "Claims are judged as a clinician reads (doclens.style: clinician): what matters in the claim is conveyed. "
-            "The figures cannot be compared with DocLens's, whose reading is strict."
-        )
-    if problem:
-        banners.append(f"Do not use these judgements. {problem}.")
+    said = [paragraph("evaluation", documents=len(documents), systems=len(systems))]
+    if reading := reading_line(metrics):
+        said.append(f"{reading[0].upper()}{reading[1:]}.")
+    banners = [f"Do not use these judgements. {problem}."] if problem else []
     if rules:
         are = "is a set of rules, not a language model" if len(rules) == 1 else "are sets of rules, not language models"
         foreign = foreign_line(foreign_texts((one.id, " ".join(one.units)) for one in documents))
-        banners.append(
-            f"The {' and the '.join(rules)} {are}. Use the figures to try the method; confirm them with a model."
-            + (
-                f" The rules read English only, and these documents seem to be in another language: {foreign}."
-                if foreign
-                else ""
-            )
-        )
+        by_rules = paragraph("rules", roles=" and the ".join(rules), are=are)
+        banners.append(by_rules + (paragraph("foreign", foreign=foreign) if foreign else ""))
     dry_run = f"{DRY_RUN.capitalize()}. " if RULES in models.get("judge", "") else ""
     names, rows = main_table(metrics, systems)
     report = what_to_report(metrics, systems, documents=len(documents), models=models, cite=cite)
     return Section(
         "summary",
         f"{dry_run}{title}",
-        [f"{', '.join(counts)}. Means over documents; 95% intervals below the values."],
+        said,
         banners,
         tables=[means(names, dict(rows))],
         folds=[Fold("What to report", "a paragraph to copy", paragraphs=[report])] if not dry_run else [],
@@ -300,7 +278,11 @@ def _own_text(rates: pd.DataFrame) -> Section:
     """The rates of the judge on cases made of the user's references, those of each kind to be opened."""
     every, whole = (show(rows, Wording(shares=JUDGE_SHARES)) for rows in (rates, rates[rates["item"] == "all"]))
     return Section(
-        "judge", "The judge on your own text", [_OWN_TEXT], tables=whole.tables, folds=[all_rows(every, "rates")]
+        "judge",
+        "The judge on your own text",
+        [paragraph("own_text")],
+        tables=whole.tables,
+        folds=[all_rows(every, "rates")],
     )
 
 
@@ -309,29 +291,14 @@ def _comparisons(table: pd.DataFrame, fewest: int, *, dry_run: bool) -> list[Sec
     if not len(table):
         return []
     tested = (table["n"] >= fewest) & table["p"].notna()
-    moved, few = int(table["changed"].sum()), f"A difference on fewer than {fewest} documents is not tested."
     if dry_run:
-        rest = f"; the {tested.sum()} of metrics that no judge makes were (p adjusted for all, ● beyond 5% family-wise)"
-        said = f"{DRY_RUN.capitalize()}. No difference by the rules was tested{rest if tested.any() else ''}."
+        said = paragraph("dry_differences", dry_run=DRY_RUN.capitalize())
+        said = said[:-1] + paragraph("dry_others", tested=tested.sum()) if tested.any() else said
     elif not tested.any():
-        said = (
-            f"No difference was tested: on fewer than {fewest} documents, chance can explain even a difference "
-            "that all of "
-            "them share. The figures describe these documents only."
-        )
+        said = paragraph("untested", fewest=fewest)
     else:
-        said = (
-            f"Of {len(table)} differences, {tested.sum()} were tested, and {moved} (marked ●) "
-            f"{'is' if moved == 1 else 'are'} "
-            "larger than chance explains: if the systems did not differ in any metric, at most 5 in 100 "
-            "evaluations like "
-            "this would mark any difference at all (family-wise error rate). An unmarked difference is not shown to be "
-            "absent; its interval says how large it may be. Both systems are scored on the same documents. p is "
-            "adjusted "
-            "for all comparisons, intervals are not; an interval allows for documents that differ more than those "
-            "seen, "
-            f"so that it may contain 0 where p is small. {'' if tested.all() else few}"
-        )
+        moved = int(table["changed"].sum())
+        said = paragraph("differences", size=len(table), tested=tested.sum(), moved=moved, fewest=fewest)
     names = {"system A": "system_a", "system B": "system_b", "section": "item"}
     heads: dict[str, Any] = {label: itemgetter(name) for label, name in names.items()}
     heads["metric"] = lambda row: words(row["metric"])

@@ -24,6 +24,8 @@ RULES = "simulator's rules"
 """What the label of the simulator says."""
 DRY_RUN = "dry run: rules, no results"
 """What heads an evaluation or a card by the simulator."""
+CLINICIAN = "clinician"
+"""Condition of claims that are judged as a clinician reads."""
 FAILING = "unscored "
 """How the metric of a comparison of failure rates begins."""
 BOUNDS = "_bounds"
@@ -55,6 +57,14 @@ def main_table(metrics: pd.DataFrame, systems: Sequence[str]) -> tuple[list[str]
     own = metrics.loc[metrics["stage"] == OWN, "metric"].drop_duplicates()
     names = [name for name in [*METRICS, *own] if any((system, name) in rows for system in systems)]
     return names, [(system, [rows.get((system, name)) for name in names]) for system in systems]
+
+
+def reading_line(metrics: pd.DataFrame) -> str:
+    """How claims are read, "" where none are judged."""
+    styles = metrics.loc[metrics["metric"].isin(["claim_recall", "claim_precision"]), "condition"].unique()
+    if CLINICIAN in styles:
+        return "claims are read as a clinician reads; the figures cannot be compared with DocLens's, which are strict"
+    return f"claims are read strictly ({', '.join(styles)})" if len(styles) else ""
 
 
 def described(metric: str) -> Mapping[str, Any]:
@@ -112,6 +122,7 @@ def summary_text(
         f"to {percent(row.high)}, whichever kinds of the card's cases these texts are like"
         for row in mixed.itertuples()
     ]
+    lines += [line for line in [reading_line(tables["metrics"])] if line]
     lines += _failures(tables["unscored"])
     if rules:
         lines += [

@@ -5,7 +5,7 @@ from functools import partial
 
 import pandas as pd
 
-from tasks.reporting.display import settings, words
+from tasks.reporting.display import paragraph, settings, words
 from tasks.reporting.evaluation_text import SHARES, described, main_table, means, shown
 from tasks.reporting.sections import Fold, Section, all_rows
 from tasks.reporting.show import Wording, cell, listed, show
@@ -31,9 +31,7 @@ def judges_section(tables: Mapping[str, pd.DataFrame], systems: Sequence[str]) -
     folds = [all_rows(agreed, "agreement")] if agreed.tables else []
     if len(splits):
         folds.append(_split(splits, judges))
-    said = f"{', '.join(judges)} judged the same claims and facts, which {judges[0]} listed. All other figures of this "
-    said += f"page are by {judges[0]}. Agreement: differences are those of the first judge less the other, with "
-    said += "intervals that hold together."
+    said = paragraph("judges", judges=", ".join(judges), first=judges[0])
     return [Section("judges", "Judges side by side", [said], tables=[means(names, rows)], folds=folds)]
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from tasks.measures import described
 from tasks.measures.report import report
 from tasks.papers.wording import ABSENT_TABLES, CLASSES, class_counts
-from tasks.reporting.display import number, percent, script_json, settings, words
+from tasks.reporting.display import number, paragraph, percent, script_json, settings, words
 from tasks.reporting.figures import figure_of
 from tasks.reporting.sections import Section, all_rows, render_sections
 from tasks.reporting.show import Wording, listed, main_rows, show
@@ -21,13 +21,6 @@ OTHER_TABLES = "Other tables"
 _UNITS = ("days", "weeks", "months", "years")
 """First words of outcomes that are counts of time."""
 _IDENTITY = {name: name for name in ("role", "endpoint", "model", "identity")}
-LEAD = (
-    "Patient records are sampled from an expert Bayesian network. A writer turns each record into a clinical note "
-    "and a "
-    "compact version, models predict symptoms from them, and judges evaluate the text. Because the records are "
-    "simulated, "
-    "the truth is known, and the judges of claims, omissions, answers and spans are themselves evaluated against it."
-)
 
 
 def captions() -> dict[str, dict[str, Any]]:
@@ -125,9 +118,7 @@ def provenance_section(fingerprints: Sequence[str], params: Mapping[str, Any]) -
     models = Section(
         "models",
         "Models",
-        ["Model identity of each role when these artefacts were made (fingerprints/). dvc.lock holds the hashes of "
-         "every "
-         "stage's inputs and outputs; MLflow holds each lineage with its tables."],
+        [paragraph("models")],
         tables=[listed(rows, _IDENTITY, kind="wrap")],
         widget="code",
         data={"title": "Params of this run (params.yaml)", "text": text},
@@ -214,51 +205,27 @@ def render_page(
     """
     symptoms = list(variables.get("symptom", ()))
     record = {"symptoms": symptoms, "variables": {kind: list(names) for kind, names in variables.items()}}
-    rules = (
-        f"Rules, not a language model. {'All roles' if len(simulator_roles) == 4 else 'The roles'} "
-        f"({', '.join(simulator_roles)}) used the simulator that ships with vignette, which is a set of rules. Its "
-        "figures "
-        "show that the chain works and measure its judges; they do not measure any language model."
-    )
+    roles = f"{'All roles' if len(simulator_roles) == 4 else 'The roles'} ({', '.join(simulator_roles)})"
     head = Section(
         "overview",
         "Simulated clinical notes with known truth",
-        [LEAD],
-        [rules] if simulator_roles else [],
+        [paragraph("run")],
+        [paragraph("run_by_rules", roles=roles)] if simulator_roles else [],
         parts=[Section("key-figures", "Key figures", tiles=key_figures), Section("run", "This run", tiles=tiles)],
     )
-    browser = Section(
-        "notes",
-        "Notes",
-        [f"{len(notes)} of {record_count:,} records, each with its note, its compact version, and the annotator's "
-         "spans of "
-         "symptoms mentioned as present or absent. Select with the mouse, or with ↑ and ↓."],
-        widget="notes",
-        data={"symptoms": symptoms, "kinds": sorted({note["kind"] for note in notes})},
-    )  # fmt: skip
-    fails = (
-        "Metrics that did not follow the truth when facts were removed or false statements added, by the interval "
-        "of their "
-        f"slope: {'; '.join(untrusted)}."
-    )
+    data = {"symptoms": symptoms, "kinds": sorted({note["kind"] for note in notes})}
+    said = paragraph("notes", notes=len(notes), records=record_count)
+    browser = Section("notes", "Notes", [said], widget="notes", data=data)
     patients = Section(
         "patients",
         "Patients over time",
-        ["Judged patients whose summaries lose most: the notes of their visits beside each summary."],
-        [fails] if untrusted else [],
+        [paragraph("patients")],
+        [paragraph("untrusted", metrics="; ".join(untrusted))] if untrusted else [],
         widget="patients",
         data={"histories": histories},
     )
-    graph = Section(
-        "graph",
-        "Graph of stages",
-        ["The stages of dvc.yaml. An arrow leads from a stage to a stage that reads its output; implied arrows are "
-         "omitted. "
-         "Hover over a stage to highlight its upstream and downstream stages; click to go to its results."],
-        notes=[f"Not shown, not in the layout of metric tables: {', '.join(not_shown)}."] if not_shown else [],
-        widget="graph",
-        data={"dag": dag},
-    )  # fmt: skip
+    other = [f"Not shown, not in the layout of metric tables: {', '.join(not_shown)}."] if not_shown else []
+    graph = Section("graph", "Graph of stages", [paragraph("graph")], notes=other, widget="graph", data={"dag": dag})
     sections = [browser, *([patients] if histories else []), *tables, graph, provenance_section(fingerprints, params)]
     links = {f"#{one.id}": one.title for one in sections}
     return render_sections(
@@ -284,21 +251,8 @@ def render_papers(
     printed: Sequence[Mapping[str, str]],
 ) -> str:
     """The second page: what the papers print and conclude, and the tables of outside data and paper scale."""
-    outside = Section(
-        "outside",
-        "Outside data, paper scale",
-        [
-            "Committed results of the second pipeline, reports/published, which uses outside data and 10,000 "
-            "records (make published)."
-        ],
-        parts=tables,
-    )
-    head = Section(
-        "overview",
-        "The papers, and outside data",
-        ["Figures that the four papers print: those within tolerance, of those compared."],
-        tiles=printed,
-    )
+    outside = Section("outside", "Outside data, paper scale", [paragraph("outside")], parts=tables)
+    head = Section("overview", "The papers, and outside data", [paragraph("papers")], tiles=printed)
     sections = [*reproduction, conclusions, *judged, outside, Section("provenance", "Provenance", widget="place")]
     return render_sections(
         "vignette report: the papers",

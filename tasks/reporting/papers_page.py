@@ -10,7 +10,7 @@ from schemas.tables.metrics import basis_kind
 from tasks.papers.conclusions import FAILS, HOLDS, stated
 from tasks.papers.printed import items
 from tasks.papers.wording import counts_line, short_titles, shown, tested
-from tasks.reporting.display import decimals, fixed, words
+from tasks.reporting.display import decimals, fixed, paragraph, settings, words
 from tasks.reporting.figures import agreement, svg
 from tasks.reporting.sections import Fold, Section
 from tasks.reporting.show import Cell, Column, Table, listed
@@ -18,30 +18,6 @@ from tasks.reporting.show import Cell, Column, Table, listed
 _MARKS = {HOLDS: ("pass", "✓"), FAILS: ("fail", "✗")}
 _VERDICTS = {"pass": " ✓", "fail": " ✗", "uninformative": " ○"}
 _WIDEST = 6
-_AGREEMENT = "Printed value (x) against reproduced value (y) of every judged row. Points on the line agree."
-_EACH = (
-    "Values of this run or, below, those that need outside data or 10,000 records, and the printed values. Hover "
-    "over a "
-    "value for its tolerance and basis; ✓ within tolerance, ✗ not, ○ most figures that know nothing of the printed one "
-    "would pass as well."
-)
-_DECIDED = (
-    "A conclusion holds or does not hold by the 95% interval of the difference that decides it, in the tables of the "
-    "report and of this page or, marked “printed”, in the figures that the paper prints; it cannot be told where the "
-    "interval allows both. Values of basis stand-in say nothing about the paper's models. Of pairs, the share in which "
-    "the first value is larger is compared with that of a fair coin, as if pairs were independent, which those of one "
-    "model are not. Margins are ours."
-)
-BASES = {
-    "recomputed": "Recomputed from data that the paper releases; expected to agree to the printed digit.",
-    "closed form": "Computed from the printed network; expected to agree to the printed digit.",
-    "arithmetic": "Follows from other figures that the paper prints; expected to agree to the printed digit. It says "
-    "nothing about how they were measured.",
-    "sampled": "Recomputed on records drawn from the same network; the tolerance covers sampling error.",
-    "stand-in": "By another model, which the basis names, in the place of the paper's model.",
-    "absent": "Tables, or figures of them, that are not computed; the row names the requirement.",
-}
-"""What a figure of each basis is."""
 
 
 def reproduction_section(identifier: str, title: str, rows: pd.DataFrame, remark: str = "") -> Section:
@@ -49,15 +25,15 @@ def reproduction_section(identifier: str, title: str, rows: pd.DataFrame, remark
     figure, kinds = agreement(rows), basis_kind(rows["basis"])
     bases = [
         {"basis": basis, "figures": _counts(rows[rows["basis"] == basis]), "meaning": said}
-        for kind, said in BASES.items()
+        for kind, said in settings("words.yaml")["bases"].items()
         for basis in sorted(rows.loc[kinds == kind, "basis"].unique())
     ]
     groups = sorted(rows.groupby(["source", "table"]), key=lambda group: [_natural(part) for part in group[0]])
     return Section(
         identifier,
         title,
-        [f"{_EACH}{remark}"],
-        figure=(svg(figure), _AGREEMENT) if figure else None,
+        [paragraph("printed") + remark],
+        figure=(svg(figure), paragraph("agreement")) if figure else None,
         tables=[listed(bases, {"basis": "basis", "figures": "figures", "meaning": "meaning"}, kind="wrap")],
         folds=[_printed_table(*key, group) for key, group in groups],
     )
@@ -130,7 +106,9 @@ def conclusions_section(table: pd.DataFrame) -> Section:
         parts.append(
             Section(f"conclusions-{source}", title, tables=[Table([*map(Column, _CONCLUDED)], rows)], folds=folds)
         )
-    return Section("conclusions", "What the papers conclude", [f"{counts_line(table)} {_DECIDED}"], parts=parts)
+    return Section(
+        "conclusions", "What the papers conclude", [paragraph("conclusions", counts=counts_line(table))], parts=parts
+    )
 
 
 def _conclusion(row: Mapping[Any, Any]) -> list[Cell]:
@@ -146,10 +124,4 @@ def _conclusion(row: Mapping[Any, Any]) -> list[Cell]:
 
 def judged_section(rows: Sequence[Any]) -> list[Section]:
     """Claims of outside documents, with a recorded model's verdicts, for the script of the page; none without any."""
-    said = (
-        "Claims of ACI-BENCH's notes, judged with DocLens by a strong language model whose replies are recorded "
-        "(tests/cassettes). Recall: claims of the reference, which the output should state. Precision: claims of the "
-        "output, which the reference should state. Open a claim for the model's reason. Scores are in DocLens on "
-        "ACI-BENCH. Texts: ACI-BENCH (Yim et al. 2023, CC BY 4.0)."
-    )
-    return [Section("judged", "Judged by a strong model", [said], widget="judged")] if rows else []
+    return [Section("judged", "Judged by a strong model", [paragraph("judged")], widget="judged")] if rows else []

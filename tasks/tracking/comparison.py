@@ -36,7 +36,7 @@ sign flips, so its p value would not survive the correction for all other measur
 
 UNDECIDED = "cannot be told: {} failed records decide"
 """Note on a difference that is beyond chance, and might not be with other scores of the failed records."""
-DIRECTED = "beyond chance without the {} failed records; whatever these scored, it is from {:+.3f} to {:+.3f}"
+DIRECTED = "beyond chance without the {} failed records (whatever these scored, it is from {:+.3f} to {:+.3f})"
 """Note on such a difference whose sign the failed records cannot change: its bounds exclude 0."""
 
 COLUMNS = [*Measure.KEY, "a", "b", "difference", "low", "high", "p", "changed", "n", "unpaired", "failed_a", "failed_b"]

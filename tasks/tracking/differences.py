@@ -1,9 +1,10 @@
-"""Inputs that differ between two lineages, changed stages, and costs. Pure functions."""
+"""Inputs that differ between two lineages, changed stages, key figures and costs. Pure functions."""
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from tasks.tracking.lineage import Lineage
@@ -96,6 +97,12 @@ def changed_stages(a: Lineage, b: Lineage) -> pd.DataFrame:
         if changed:
             rows.append((name, ", ".join(changed)))
     return pd.DataFrame(rows, columns=["stage", "outputs"]).astype("str")
+
+
+def figure_table(a: Mapping[str, float], b: Mapping[str, float]) -> pd.DataFrame:
+    """Key figures of two lineages in the order of ``b``: name, value in ``a`` and in ``b``, NaN where absent."""
+    rows = [(name, a.get(name, np.nan), b.get(name, np.nan)) for name in dict.fromkeys([*b, *a])]
+    return pd.DataFrame(rows, columns=["name", "a", "b"])
 
 
 def cost_table(a: Mapping[str, float], b: Mapping[str, float]) -> pd.DataFrame:

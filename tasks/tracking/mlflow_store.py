@@ -22,6 +22,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID, MLFLOW_RUN_NOTE
 from tasks.tracking.lineage import Lineage, StageLineage, recorded_mark
 from tasks.tracking.recording import (
     COUNTS,
+    TOTAL,
     Recording,
     Reviewed,
     data_inputs,
@@ -221,6 +222,12 @@ class LineageStore:
             for name in COUNTS
             if metrics.get("calls")
         }
+
+    def headlines(self, lineage_id: str) -> dict[str, float]:
+        """Headline figures of a recorded lineage, by ``group/name``."""
+        run = self.find(lineage_id)
+        metrics = {} if run is None else run.data.metrics
+        return {name: value for name, value in sorted(metrics.items()) if not name.startswith(TOTAL)}
 
     def overview(self) -> list[dict[str, Any]]:
         """All complete lineages, newest first: id, git revision, experiment, models by role, end in milliseconds."""

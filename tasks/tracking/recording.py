@@ -15,6 +15,8 @@ from tasks.tracking.lineage import Lineage, StageLineage, StageRun
 
 COUNTS = ("calls", "prompt_tokens", "completion_tokens", "dollars", "seconds")
 """Measured amounts that add up over stages."""
+TOTAL = "total/"
+"""Begins the name of such an amount of all stages of a lineage; the other metrics of its run are headline figures."""
 
 _FORBIDDEN = re.compile(r"[^\w\-. /:]")
 _NAME_LENGTH = 240  # MLflow's limit is 250
@@ -59,7 +61,7 @@ def lineage_metrics(recording: Recording) -> dict[str, float]:
         f"{group}/{name}": value for group, figures in recording.headlines.items() for name, value in figures.items()
     }
     if recording.runs:
-        found |= {f"total/{name}": sum(getattr(run, name) for run in recording.runs.values()) for name in COUNTS}
+        found |= {f"{TOTAL}{name}": sum(getattr(run, name) for run in recording.runs.values()) for name in COUNTS}
     return named(found)
 
 

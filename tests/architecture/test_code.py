@@ -4,11 +4,12 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from flows.repository.code import COUNTS, EXEMPT, FOLDER, PIPELINES, StageCode
+from flows.repository.code import COUNTS, EXEMPT, FOLDER, PIPELINES
 from flows.repository.lock import parse_lock
 from flows.repository.pipeline import declared_outputs, paths_of, read_pipeline
 from tasks.code import ROOT
 from tasks.tracking.lineage import record_is_behind
+from tests.architecture.code import CODE, STAGES
 from tests.support.cases import each
 
 BY_NAME = {
@@ -20,8 +21,6 @@ BY_NAME = {
     "tasks.simulator.dispatch": "handlers, which it names",
 }
 """The modules that import others by name, and what."""
-STAGES = StageCode(ROOT)
-CODE = STAGES.code
 
 
 def lock_of(pipeline: Path) -> dict[str, Any]:

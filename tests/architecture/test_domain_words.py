@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from tasks.domains.in_use import FOLDER, domain_names
+from tests.architecture.code import CODE, nodes_of
 from tests.support.imports import ROOT
 
 EXEMPT = {
@@ -76,10 +77,10 @@ def test_no_code_or_shared_prompt_names_a_term_of_the_domain(domain: str) -> Non
 
 def test_no_string_of_the_code_is_the_name_of_a_variable() -> None:
     names, found = {name for domain in domain_names() for name in variables(domain)}, []
-    for path in FILES:
-        if path.suffix == ".py" and relative(path) not in EXEMPT:
-            constants = {n.value for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.Constant)}
-            found += [(relative(path), name) for name in sorted(names & {c for c in constants if isinstance(c, str)})]
+    for module, path in CODE.modules.items():
+        if relative(path) not in EXEMPT and not path.is_relative_to(FOLDER):
+            strings = {n.value for n in nodes_of(module) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+            found += [(module, name) for name in sorted(names & strings)]
     assert found == []
 
 

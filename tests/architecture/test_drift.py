@@ -10,10 +10,10 @@ from flows.repository.pipeline import declared_outputs, is_code, place_of, read_
 from schemas.params.llm import RoleName
 from schemas.tables.records import BY_NETWORK
 from schemas.tables.registry import schema_of
-from tasks.code import DECLARED, ROOT, Code
+from tasks.code import DECLARED, ROOT
+from tests.architecture.code import CODE
 from tests.support.cases import each
 
-CODE = Code()
 PIPELINES = [Path("dvc.yaml"), Path("reports/published/dvc.yaml")]
 ALL = [(file, name, stage) for file in PIPELINES for name, stage in read_pipeline(ROOT / file).items()]
 STAGES = [(file, name, stage) for file, name, stage in ALL if name != "code" and not name.startswith("probe@")]

@@ -3,10 +3,10 @@
 import ast
 from functools import cache
 
-from tasks.code import Code, room
+from tasks.code import room
+from tests.architecture.code import CODE, nodes_of
 from tests.support.cases import each
 
-CODE = Code()
 LEAVES = {
     f"tasks.{room}"
     for room in (
@@ -52,7 +52,7 @@ SOLE_IMPORTERS = {
 def imports_of(module: str) -> set[str]:
     """Modules and names that a module imports, at any depth of its code, as dotted paths; type-only imports too."""
     found = set()
-    for node in ast.walk(ast.parse(CODE.modules[module].read_bytes())):
+    for node in nodes_of(module):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -4,9 +4,9 @@ import re
 
 import networkx as nx
 
-from tasks.code import ROOT, Code, room
+from tasks.code import ROOT, room
+from tests.architecture.code import CODE
 
-CODE = Code()
 LONGEST = 450
 KNOW_THE_SIMULATOR = (
     "tasks.simulator",

@@ -9,7 +9,7 @@ import pytest
 from flows.evaluation.audit import make_audit
 from flows.repository.params import load_params
 
-SEED, CASES = 1, 300
+SEED, CASES = 1, 150
 CEILING = 0.75
 
 

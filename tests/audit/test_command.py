@@ -27,12 +27,11 @@ def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
 ) -> None:
     source = tmp_path / "texts.jsonl"
     source.write_text("".join(json.dumps({"id": name, "source": text}) + "\n" for name, text in texts.items()))
-    common = ["--texts", str(source), "--cases", "200", "--seed", "5"]
+    common = ["--texts", str(source), "--cases", "200", "--seed", "5", "--tasks", "claims"]
     assert run(["audit", *common, "--export", str(tmp_path / "cases.jsonl")]) == 0
     asked = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
     truth = [json.loads(line) for line in (tmp_path / "cases-truth.jsonl").read_text().splitlines()]
     assert "truth" not in asked[0] and {one["id"] for one in truth} == {one["id"] for one in asked}
-    assert {one["task"] for one in asked} >= {"claims", "grounding", "omissions", "citation recall"}
     answers = {one["id"]: one["factor"] == "instruction to answer yes" or one["truth"] for one in truth}
     file = tmp_path / "mine.jsonl"
     file.write_text("".join(json.dumps({"id": name, "judged": judged}) + "\n" for name, judged in answers.items()))
@@ -42,16 +41,17 @@ def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
     printed = capsys.readouterr().out
     missed = "required, missed: mine, claims: instruction to answer yes: injection"
     assert "instruction to answer yes costs" in printed and missed in printed
-    assert run([*given, "--require", "sensitivity=0.95"]) == 3 and "required, open: " in capsys.readouterr().out
     page = (out / "card.html").read_text()
     assert "right before the change, wrong after it" in page and "<script" not in page
-    assert run([*given, "--against", str(out)]) == 0
-    assert re.search(r"not worse than the earlier card beyond chance: \d+ rates and", capsys.readouterr().out)
+    assert run([*given, "--against", str(out), "--require", "sensitivity=0.95"]) == 3
+    printed = capsys.readouterr().out
+    assert re.search(r"not worse than the earlier card beyond chance: \d+ rates and", printed)
+    assert "required, open: " in printed
     assert {"card.csv", "card.html", "card.json", "verdicts.csv", "verdicts.parquet"} <= {f.name for f in out.iterdir()}
 
 
 def test_all_tasks_are_exported_under_ids_that_say_nothing_and_scored_again(tmp_path: Path) -> None:
-    common = ["audit", "--cases", "60", "--seed", "5"]
+    common = ["audit", "--cases", "40", "--seed", "5"]
     assert run([*common, "--export", str(tmp_path / "cases.jsonl")]) == 0
     asked = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
     truth = [json.loads(line) for line in (tmp_path / "cases-truth.jsonl").read_text().splitlines()]
@@ -179,14 +179,17 @@ def test_bad_input_is_one_clear_line(
     assert len(error.strip().splitlines()) == 1 and len(error) < 600
 
 
-def test_a_folder_that_an_audit_did_not_write_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_an_audit_did_not_write_is_left_alone(
+    short: tuple[list[str], bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "mine.txt").write_text("mine")
-    assert run(["audit", "simulator", "--cases", "20", "--out", str(tmp_path)]) == 1
-    assert run(["audit", "--cases", "20", "--export", str(tmp_path / "mine.txt")]) == 1
+    assert run(["audit", "simulator", *short[0], "--out", str(tmp_path)]) == 1
+    assert run(["audit", *short[0], "--export", str(tmp_path / "mine.txt")]) == 1
     assert "exists; name another file" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"] and (tmp_path / "mine.txt").read_text() == "mine"
 
 
+@pytest.mark.dag
 def test_the_recorded_verdicts_of_a_strong_model_make_its_card(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -119,6 +119,16 @@ def test_a_full_disk_that_sqlite_finds_is_one_line_too(
     assert capsys.readouterr().err == "trial: database or disk is full; free space and run again\n"
 
 
+def test_commands_that_ask_models_end_with_their_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched: list[str] = []
+    monkeypatch.setattr("tasks.transport.processes.end_with_parent", lambda: watched.append(" ".join(sys.argv)))
+    for arguments in ((), ("--version",), ("domain", "--help"), ("evaluate", "--help"), ("audit", "--help")):
+        monkeypatch.setattr(sys, "argv", ["vignette", *arguments])
+        with pytest.raises(SystemExit):
+            cli.main()
+    assert watched == ["vignette evaluate --help", "vignette audit --help"]
+
+
 def test_no_compiled_module_is_written_to_a_disk_that_is_nearly_full(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["vignette", "--version"])
     monkeypatch.setattr(sys, "dont_write_bytecode", False)

@@ -130,16 +130,16 @@ def test_the_error_of_the_mean_over_draws_includes_the_pools():
 
 
 def test_text_that_shows_the_symptom_adjusts_as_well_as_the_table():
-    symptom, treated, outcome = population(3000)
-    records = pd.DataFrame({"season": np.tile(["summer", "winter"], 1500), "cough": np.where(symptom, "yes", "no")})
+    symptom, treated, outcome = population(2000)
+    records = pd.DataFrame({"season": np.tile(["summer", "winter"], 1000), "cough": np.where(symptom, "yes", "no")})
     direction = np.random.default_rng(2).normal(size=8).astype(np.float32)
     spans = (symptom[:, None] * direction).astype(np.float32)
-    notes = spans + np.random.default_rng(4).normal(scale=0.1, size=(3000, 8)).astype(np.float32)
+    notes = spans + np.random.default_rng(4).normal(scale=0.1, size=(2000, 8)).astype(np.float32)
     designs = adjustment_designs(records, ["season"], ["cough"], {"cough": spans}, notes, 5, seed=1)
     assert [designs[name].shape[1] for name in (WITHOUT_SYMPTOMS, SPANS, EMBEDDINGS, TABLES, NOISE)] == [1, 7, 6, 2, 7]
-    found = estimates(Pool(designs, treated, outcome), draws=10, size=1000, folds=2, repeats=1, seed=1)
+    found = estimates(Pool(designs, treated, outcome), draws=5, size=1000, folds=2, repeats=1, seed=1)
     table = check(
-        confounding_table(found, EFFECT, pool=3000, size=1000, seed=1, item="drug on days", provenance="test"),
+        confounding_table(found, EFFECT, pool=2000, size=1000, seed=1, item="drug on days", provenance="test"),
         METRICS,
         "text_confounding",
     )

@@ -15,7 +15,7 @@ from flows.repository.workspace import FOLDER, STORE, VECTORS
 from tests.support.clone import Clone
 from tests.support.stored import forget
 
-pytestmark = pytest.mark.dag
+pytestmark = pytest.mark.soak
 
 ON_LOCAL_CLUSTER = ("filter",)
 ON_RUNNING_CLUSTER = ("write", "span", "note_qa", "embed")

@@ -48,6 +48,7 @@ def test_another_fingerprint_makes_stale_what_asks_that_model_and_what_follows(l
 AGAIN = ("sample", "write", "doclens", "headlines")
 
 
+@pytest.mark.soak
 def test_plain_dvc_gives_the_same_bytes(lived: Clone) -> None:
     before = {stage: lived.outputs(stage) for stage in AGAIN}
     done = lived.run("dvc", "repro", "--force", "--single-item", *AGAIN)
@@ -89,6 +90,7 @@ def test_the_lineage_of_the_watch_differs_by_the_edit_and_what_follows_from_it(l
     assert "history_qa.questions" in text and "note_qa.judge_takes" not in text
 
 
+@pytest.mark.soak
 def test_dvc_runs_the_metric_of_the_docs_in_place_of_the_one_that_ships(lived: Clone) -> None:
     found = {}
     for name in ("ships", "docs"):
@@ -173,6 +175,7 @@ def rebuilt(clone: Clone) -> dict[str, float]:
     return dict(tables[clone.folder / TABLE].set_index("metric")["value"])
 
 
+@pytest.mark.soak
 def test_a_new_stage_takes_four_files_and_its_table_is_shown(lived: Clone) -> None:
     for name, text in zip(TOUCHED[1:3], (FLOW, FORMULA), strict=True):
         (lived.folder / name).write_text(text)
@@ -188,12 +191,14 @@ def test_a_new_stage_takes_four_files_and_its_table_is_shown(lived: Clone) -> No
     assert graph.has_edge("note_length", "report")
 
 
+@pytest.mark.soak
 def test_the_checks_of_the_repository_accept_it(lived: Clone) -> None:
     tests = ["tests/architecture/test_drift.py", "tests/architecture/test_params.py"]
     lived.run("pytest", "-q", "-n0", "-k", "not a_default_is_the_value", *tests)  # its params are smaller
     lived.run("ruff", "check", "-q", *TOUCHED[1:3])
 
 
+@pytest.mark.soak
 def test_a_new_metric_takes_two_files(lived: Clone) -> None:
     lived.commit("stage")
     row = 'mean_row("characters", lengths, bounds=COUNT, seed=seed)'
@@ -215,6 +220,7 @@ def missing_requests(clone: Clone) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (clone.folder / "batch.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.soak
 def test_a_batch_answers_what_the_stages_of_another_writer_lack(lived: Clone, tmp_path: Path) -> None:
     note, results = "**History**\nHe coughs.\n\n**Physical Examination**\nLungs clear.", tmp_path / "results.jsonl"
     with hosted(lambda body, _: completion(note, body)) as endpoint:

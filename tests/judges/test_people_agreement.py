@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.stages.people import RECORDED, people_sets
+from flows.stages.people import RECORDED
 from tasks.judges.people_agreement import agreement_rows
-from tasks.judges.people_sets import READINGS, VIEWS, PeopleSet, judge_set
+from tasks.judges.people_sets import READINGS, VIEWS, PeopleSet, judge_set, people_sets
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.measures.measure import Metric, verdict_table
 from tasks.statistics.metric_rows import Row

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import multiprocessing
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from tasks.progress import Count, Line
 from tasks.simulator.faults import KINDS, Faults
 from tasks.transport import client
 from tasks.transport.store import ResponseStore, pack
+from tests.support.children import SERVER
 from tests.support.endpoints import QUICK as PATIENT
 from tests.support.endpoints import answers as all_answers
 from tests.support.endpoints import chat, journal_lines
@@ -579,7 +579,7 @@ def test_equal_requests_of_two_processes_are_sent_once(tmp_path: Path, prices: d
         await asyncio.sleep(0 if is_greeting(body) else 0.5)
         return echo(body, number)
 
-    with hosted(reply) as endpoint, ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as processes:
+    with hosted(reply) as endpoint, ProcessPoolExecutor(2, SERVER) as processes:
         how: dict[str, Any] = {"sending": Sending(timeout_s=60), "prices": prices}
         both = [processes.submit(ask, endpoint.base_url, tmp_path, [chat(0)], **how) for _ in range(2)]
         assert [one.text for done in both for one in done.result()] == ["said hello 0"] * 2

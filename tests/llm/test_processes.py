@@ -112,6 +112,7 @@ subprocess.run([sys.executable, "-m", "flows.commands.cli", *sys.argv[1:]])
 """
 
 
+@pytest.mark.soak
 def test_an_evaluation_sends_no_more_calls_when_its_shell_is_killed(tmp_path: Path) -> None:
     texts = [f"The patient has had a dry cough for {n} days." for n in range(500)]
     rows = [{"id": text, "source": text, "outputs": {"mine": text}} for text in texts]

@@ -13,6 +13,7 @@ import pytest
 
 from flows.repository.params import load_params
 from flows.repository.pipeline import stage_function
+from flows.runtime.sources import SOURCE_FINGERPRINTS
 from flows.runtime.tables import check
 from schemas.errors import ParamsError, SourceError
 from schemas.params.measures import DocLens, Summaries
@@ -393,11 +394,11 @@ def _summaries(task: Task, write: Any = WRITER) -> Tables:
     return run(write_and_judge(write, JUDGE, task.documents, task.writers, task.plan, DocLens()))
 
 
-@pytest.mark.parametrize("name", ["doclens_published", "med_omit_published", "doclens_summaries", "note_qa_outside"])
-@pytest.mark.parametrize("folder", ["none", "empty"])
-def test_without_outside_data_a_stage_writes_empty_tables(tmp_path: Path, name: str, folder: str) -> None:
+@each("name", [file.stem for file in sorted((ROOT / SOURCE_FINGERPRINTS).glob("*.json"))])
+@each("is_there", [False, True])
+def test_without_outside_data_a_stage_writes_empty_tables(tmp_path: Path, name: str, is_there: bool) -> None:
     stage = MemoryStage(load_params(ROOT / "params.yaml"), tmp_path)
-    stage.sources = tmp_path if folder == "empty" else None
+    stage.sources = tmp_path if is_there else None
     asyncio.run(stage_function(name)(stage))
     metrics = [table for table in stage.tables.values() if list(table.columns) == list(METRICS.columns)]
     assert metrics and all(check(table, METRICS, name).empty for table in metrics)

@@ -89,6 +89,7 @@ def test_a_drug_outside_the_word_lists_is_not_entailed_by_another(text: str, dru
     assert entails(text, text) and not entails(text, text.replace(drug, other))
 
 
+@pytest.mark.soak
 @needs_sources
 def test_own_claims_are_entailed_and_changed_or_other_notes_claims_are_not() -> None:
     folder = sources_folder()

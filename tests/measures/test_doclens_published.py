@@ -57,8 +57,8 @@ def test_sixteen_cells_go_with_gpt_4_and_rouge_by_section_is_right_to_the_last_d
     plan, by = Plan(sections="soap", precision=False), DocLens(evaluator="simulator")
     by_rules = asyncio.run(judge_claims(ScriptedAsk(lambda _: "unasked"), aci, plan, by))["verdicts"]
     recalls = section_recalls(by_rules, aci)
-    again = asyncio.run(judged_by_rules(by_rules.assign(value=np.nan), aci))
-    pd.testing.assert_frame_equal(again, in_order(by_rules))
+    some = by_rules[by_rules["document"].isin([one.id for one in aci[:3]])]
+    pd.testing.assert_frame_equal(asyncio.run(judged_by_rules(some.assign(value=np.nan), aci)), in_order(some))
     outputs = output_table(SECTIONS_GPT_4, aci, recalls, seed=1)
     distances = distance_metrics(SECTIONS_GPT_4, {"TRUE": SECTIONS_TRUE}, {"rules": recalls}, seed=1)
     judged = figures(by_rules, METRICS, stage="doclens", seed=1, provenance="judge: rules")

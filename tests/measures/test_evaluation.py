@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -17,25 +16,21 @@ from flows.commands.parser import run
 from flows.evaluation.api import evaluate as evaluate_rows
 from flows.evaluation.folder import evaluation_files, page, write_evaluation
 from flows.evaluation.forms import clinicians_agreement, form_files, label_files
-from flows.evaluation.judges import choose_role
+from flows.evaluation.judges import choose_role, chosen_models
 from flows.evaluation.work import Evaluation, evaluate_data, read_data
 from flows.repository.params import load_params
 from flows.repository.pipeline import StageFiles, stage_files
 from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
 from schemas.errors import ParamsError, SourceError
-from schemas.params.measures import Evaluate, FormSample, MedOmit, NoteQa, Overlap
+from schemas.params.measures import Evaluate, FormSample, MedOmit
 from schemas.tables.evaluate import table_schema
 from schemas.tables.metrics import METRICS
 from tasks.judges.human_labels import label_rows, read_labels
 from tasks.llm.calls import Answer, Call
-from tasks.measures.declared import Plan
-from tasks.measures.evaluation import measures, plan_of
-from tasks.measures.note_qa.judging import source_notes
-from tasks.measures.overlap import scoring
-from tasks.measures.overlap.scoring import overlap_scores
+from tasks.measures.evaluation import plan_of
 from tasks.people.omission_form import judged_facts
-from tasks.texts.document import SOURCE, WHOLE, Document
+from tasks.texts.document import SOURCE, WHOLE
 from tests.support.cases import each, from_table
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
@@ -152,23 +147,6 @@ def test_the_page_holds_all_texts_and_none_as_markup(made: Evaluation, tmp_path:
     assert write_evaluation(tmp_path / "out", other) == "a.csv by qa", "whose evaluation is replaced is said"
     assert write_evaluation(tmp_path / "out", other) is None
     assert evaluation_files(made, {"models": {}}, "a <b> title") == files
-
-
-def test_a_measure_that_is_not_chosen_needs_no_params() -> None:
-    plan, params = Plan(("overlap",), ("a",), ()), SimpleNamespace(overlap=Overlap())
-    assert [measure.name for measure in measures(plan, params)] == ["overlap"]  # type: ignore[arg-type]
-
-
-def test_a_column_added_to_the_overlap_scores_is_a_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def with_digits(references: list[str], outputs: list[str]) -> pd.DataFrame:
-        found = [None if "cough" in text else float("2" in text) for text in references]
-        return overlap_scores(references, outputs).assign(digits=pd.Series(found, dtype=float))
-
-    monkeypatch.setattr(scoring, "overlap_scores", with_digits)
-    monkeypatch.setitem(scoring.METRICS, "digits", scoring.METRICS["bleu"])  # type: ignore[arg-type]
-    made = _evaluated(tmp_path, _rows(), metrics=["overlap"])
-    rows = made.table("metrics").query("metric == 'digits' and system == 'copy'")
-    assert rows[["value", "n"]].to_numpy().tolist() == [[0, 2]]  # one reference has no value
 
 
 def test_clinicians_check_the_omissions_of_each_system(made: Evaluation, tmp_path: Path) -> None:
@@ -339,15 +317,6 @@ def test_every_figure_of_a_system_counts_its_missing_output(tmp_path: Path) -> N
     assert over.loc["systems", ["n", "unscored"]].tolist() == [3, 0]
 
 
-def test_notes_of_a_document_are_numbered_from_one_in_their_order() -> None:
-    notes = source_notes([Document("a", ("Cough.", "No cough."))], NoteQa())
-    assert notes[["patient", "position", "note_id", "date", "note"]].to_numpy().tolist() == [
-        ["a", 0, "1", "visit 1", "Cough."],
-        ["a", 1, "2", "visit 2", "No cough."],
-    ]
-    assert (notes["tokens"] > 0).all()
-
-
 @pytest.mark.parametrize("name", ["notes", "systems", "judge", "all"])
 def test_a_system_cannot_have_the_name_of_other_rows(tmp_path: Path, name: str) -> None:
     rows = [{"id": "1", "source": "A cough.", "outputs": {name: "A cough."}}]
@@ -408,11 +377,16 @@ def test_the_third_pipeline_runs_the_evaluations_of_its_params(tmp_path: Path, m
     assert "claims of the reference" in (tmp_path / "report").read_text()
 
 
-def test_a_judge_is_named_by_model_and_address() -> None:
+def test_a_judge_is_named_by_model_and_address_and_may_do_what_writer_and_answerer_do() -> None:
     params = load_params(ROOT / "params.yaml")
     role = choose_role("org/model@v2@http://127.0.0.1:8000/v1", "judge", params)
     assert (role.model, role.base_url) == ("org/model@v2", "http://127.0.0.1:8000/v1")
     assert choose_role("judge", "judge", params) == params.roles["judge"]
+    for judge in ("simulator", "m@http://127.0.0.1:8000/v1"):
+        assert set(chosen_models(judge, None, None).values()) == {judge}, "it does all"
+        assert chosen_models(judge, "w", "a") == {"judge": judge, "annotator": judge, "writer": "w", "answerer": "a"}
+    own = chosen_models("judge", None, None)
+    assert list(own) == list(own.values()) == ["judge", "writer", "annotator", "answerer"]
     with pytest.raises(ParamsError):
         choose_role("model@ftp://x", "judge", params)
 

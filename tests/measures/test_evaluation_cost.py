@@ -54,6 +54,9 @@ def test_the_rehearsal_is_scaled_by_the_length_of_all_texts(tmp_path: Path, monk
     monkeypatch.setattr(models, "rehearse", rehearsed)
     monkeypatch.setattr(estimate, "judge_all", judged)
     chosen = _data(tmp_path, 60)
+    parts = [{"id": str(n), "source": "cough " * (n + 1), "reference": "pain " * 60, "output": "cough " * (60 - n)}
+             for n in range(60)]  # fmt: skip
+    Path(chosen.data).write_text("\n".join(map(json.dumps, parts)))
     (line,) = asyncio.run(estimate_calls(_params(), chosen, read_data(chosen)))
     assert (line.stage, line.estimate.role) == ("evaluate", "judge")
     assert line.estimate.calls == pytest.approx(600, rel=0.05)

@@ -140,11 +140,13 @@ def test_outside_summaries_are_read_and_what_a_file_lacks_is_named() -> None:
         outside_summaries({"writer": []}, [0], PARAMS)
 
 
-def test_a_patient_with_a_visit_that_has_no_note_is_unscored() -> None:
-    frames = {name: frame[frame["patient"] < 6] for name, frame in histories().items()}
+def test_a_patient_with_a_visit_that_has_no_note_is_unscored_and_one_without_facts_or_summaries_left_out() -> None:
+    frames = {name: frame[frame["patient"] < 4] for name, frame in histories().items()}
     frames["visit_notes"] = frames["visit_notes"].query("record != 301")
+    frames["history_facts"] = frames["history_facts"].query("patient != 1")
+    frames["history_summaries"] = frames["history_summaries"].query("patient != 2")
     documents, truth, lacking = summary_documents(frames, WORDER, [0, 2], 7)
-    assert "3" not in {one.id for one in documents} | set(truth["document"])
+    assert {one.id for one in documents} == set(truth["document"]) == {"0"}, "1 has no facts, 2 no summary"
     assert lacking[["record", "reason"]].to_numpy().tolist() == [["3", "a visit has no note"]]
 
 
@@ -299,7 +301,7 @@ def test_ranks_under_other_weights_agree_or_turn() -> None:
 @pytest.fixture(scope="module")
 def judged() -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
     """Judgements of the first patients' summaries, and their tables; system "plain" does not cite."""
-    frames = {name: frame[frame["patient"] < 6] for name, frame in histories().items()}
+    frames = {name: frame[frame["patient"] < 4] for name, frame in histories().items()}
     written = frames["history_summaries"]
     short = written.query("purpose == 'referral' and words == 60")
     plain = short.assign(system="plain", text=short["text"].map(without_citations))
@@ -318,7 +320,7 @@ def judged() -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
 
 
 def summary_metrics(made: dict[str, pd.DataFrame], frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    about: dict[str, Any] = {"patients": 6, "seed": 7, "provenance": "test"}
+    about: dict[str, Any] = {"patients": 4, "seed": 7, "provenance": "test"}
     return metrics.metric_rows(made, frames["truth"], frames["history_summaries"], load_params(), **about)
 
 
@@ -334,8 +336,8 @@ def test_the_judge_of_stated_facts_is_measured_where_their_truth_is_known(judged
 def test_a_system_that_never_cites_is_named_and_has_no_citation_scores(judged) -> None:
     rows, summaries = summary_metrics(*judged).set_index(["system", "metric"]), judged[1]["history_summaries"]
     own = rows.loc["plain, referral, 60 words"]
-    assert not {"citation_recall", "citation_precision"} & set(own.index) and own.loc["claim_precision", "n"] == 6
-    assert own.loc["summaries_not_citing", ["value", "n"]].tolist() == [6, 6]
+    assert not {"citation_recall", "citation_precision"} & set(own.index) and own.loc["claim_precision", "n"] == 4
+    assert own.loc["summaries_not_citing", ["value", "n"]].tolist() == [4, 4]
     assert not [system for system, metric in rows.index if metric == "summaries_not_citing" and "writer" in system]
     silent = summaries.query("system == 'writer'").assign(text="No fever.")
     assert not metrics.not_citing(silent).any(), "the writer is asked for citations"

@@ -175,7 +175,7 @@ def test_a_patient_who_lacks_a_note_is_left_out_and_named() -> None:
     check(notes, PATIENT_NOTES, "a test")
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", ["respiratory", pytest.param("urinary", marks=pytest.mark.soak)])
 def test_the_simulators_answerer_is_right_on_the_simulators_notes(domain: str) -> None:
     visits = visits_of(domain)
     visits = visits[visits["patient"] % 5 == 0]

@@ -32,7 +32,6 @@ from tasks.measures.overlap.scoring import (
 )
 from tasks.text.soap import split_soap
 from tasks.texts.document import Document
-from tests.support.bert_score import bert_scores
 from tests.support.nli import save_classifier
 from tests.support.scripted import DirectAsk
 
@@ -182,14 +181,3 @@ def test_rouge_has_the_numbers_of_the_package() -> None:
             found = tuple(ours.loc[at, [f"{name}_f", f"{name}_p", f"{name}_r"]])
             if has_words(pair[0]):
                 assert found == (score.fmeasure, score.precision, score.recall)
-
-
-def test_bert_score_equals_its_definition(tmp_path: Path) -> None:
-    pytest.importorskip("bert_score", reason="an extra: pip install -e '.[bert-score]'")
-    model = str(save_classifier(tmp_path / "model"))
-    references = ["the lungs are clear", "no wheeze is heard", "the patient coughs at night"]
-    outputs = ["lungs clear", "a wheeze is heard in both lungs", "coughs"]
-    found, _ = bert_score(references, outputs, model=model, layer=1)
-    defined = bert_scores(references, outputs, model=model, layer=1)
-    for row, expected in zip(found.to_numpy().tolist(), defined, strict=True):
-        assert row == pytest.approx(expected, abs=1e-5)

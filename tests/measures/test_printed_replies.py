@@ -15,7 +15,6 @@ import pytest
 from flows.runtime.chunks import Frames
 from flows.stages.doclens import judge_summaries
 from flows.stages.med_omit import judge_compact
-from flows.stages.note_qa import write_questions
 from flows.stages.span import span_chunk
 from schemas.errors import ParamsError
 from schemas.params import Params
@@ -31,7 +30,6 @@ from tasks.measures.med_omit.replies import EvidenceClusters, Importances, Omiss
 from tasks.spans.annotation import CorrectReply, MapReply
 from tasks.texts.document import WHOLE, Document, documents_table
 from tasks.transport.store import ResponseStore
-from tests.golden.requests import CHOICES, PATIENT
 from tests.support.cases import each
 from tests.support.endpoints import asker
 from tests.support.hosted import Hosted, completion, hosted
@@ -270,25 +268,6 @@ def test_doclens_judges_claims_by_their_text(folder: Path, style: str) -> None:
     assert judged["value"].tolist() == [1, 1, 0]
     assert judged["reason"].notna().all() == (style == "json_cot")
     assert "response_format" not in sent(endpoint, "ENTAILED")
-
-
-def test_ehrnoteqa_writes_questions_in_the_printed_layout(folder: Path) -> None:
-    put(
-        folder,
-        note_qa__paper_question="[user]\nASK\n{{ notes }}",
-        note_qa__paper_choices="[user]\nOFFER {{ question }}\n{{ notes }}",
-    )
-    lettered = "\n".join(f"{letter}: {choice}" for letter, choice in zip("ABCDE", CHOICES, strict=True))
-    replies = {
-        "ASK": "- Question: Which cough does he have?\n- Answer: A dry one\n- Reason: It is charted.",
-        "OFFER": f"- Question: Which?\n- Answer Choices:\n{lettered}\n- Correct Answer: A\n- Reason: It is charted.",
-    }
-    named = {"base_url": "http://127.0.0.1:8000/v1", "temperature": 0.7}
-    params = shipped(note_qa={"protocol": "paper"}, roles={"annotator": named, "judge": named})
-    made, _ = scored(write_questions, {"patients": PATIENT}, params, replies, folder)
-    (question,) = made["questions"].to_dict("records")
-    right = json.loads(question["choices"])["ABCDE".index(question["answer"])]
-    assert (question["wording"], right) == ("Which cough does he have?", "A dry cough")
 
 
 def test_a_comment_that_names_another_form_is_an_error_and_prompts_of_ours_are_left_alone(folder: Path) -> None:

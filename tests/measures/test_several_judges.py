@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import pandas as pd
 import pytest
 
 from flows.commands.parser import run
+from flows.evaluation.api import evaluate
 from flows.evaluation.folder import page
 from flows.evaluation.several_judges import judge_by_each, share_lists
 from flows.evaluation.work import Evaluation, read_data
 from flows.runtime.tables import check
+from schemas.errors import ParamsError
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import table_schema
 from tasks.llm.calls import Answer, Ask, Call
@@ -21,6 +24,7 @@ from tasks.measures.agreement import UNIT
 from tasks.measures.doclens.evaluators import ExplainedVerdicts
 from tasks.measures.grounding.grounding import GroundedClaims
 from tasks.measures.med_omit.replies import Omissions
+from tasks.reporting.evaluation_text import reading_line
 from tasks.reporting.judges_view import figures_and_pairs, judges_text
 from tasks.statistics.agreement import cohen_kappa
 from tests.support.imports import ROOT
@@ -115,14 +119,9 @@ def erring(tmp_path_factory: pytest.TempPathFactory) -> tuple[Evaluation, list[J
     return evaluated(tmp_path_factory.mktemp("erring"), *judges, planted=2), judges
 
 
-@pytest.fixture(scope="module")
-def right(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
-    return evaluated(tmp_path_factory.mktemp("right"), Judge("r"), Judge("s"))
-
-
-def test_the_first_judge_has_the_figures_of_an_evaluation_by_it_alone(right: Evaluation) -> None:
-    alone = right.table("metrics").set_index(["stage", "system", "item", "metric"])["value"]
-    found = figures(right, "r")["value"]
+def test_the_first_judge_has_the_figures_of_an_evaluation_by_it_alone(erring: tuple[Evaluation, list[Judge]]) -> None:
+    alone = erring[0].table("metrics").set_index(["stage", "system", "item", "metric"])["value"]
+    found = figures(erring[0], "a")["value"]
     assert len(found) > 30
     pd.testing.assert_series_equal(found, alone.loc[found.index].sort_index())
 
@@ -137,11 +136,11 @@ def test_claims_and_facts_are_listed_once_and_are_the_same_for_all(erring: tuple
     assert {"claim_recall", "claims_supported", "omission_share"} <= set(verdicts["metric"])
 
 
-def test_a_judge_that_fails_a_call_is_unscored_and_never_better(tmp_path: Path, right: Evaluation) -> None:
-    found = evaluated(tmp_path, Judge("a"), Judge("b", fails=["d1"]))
-    whole, failed = figures(right, "r"), figures(found, "b")
+def test_a_judge_that_fails_a_call_is_unscored_and_never_better(tmp_path: Path) -> None:
+    found = evaluated(tmp_path, Judge("a"), Judge("b", fails=["d1"]), metrics=["doclens"])
+    whole, failed = figures(found, "a"), figures(found, "b")
     key = ("doclens", "short", "all", "claim_recall")
-    assert (failed.loc[key, "n"], failed.loc[key, "unscored"]) == (2, 1) and figures(found, "a").loc[key, "n"] == 3
+    assert (failed.loc[key, "n"], failed.loc[key, "unscored"]) == (2, 1) and whole.loc[key, "n"] == 3
     bounds = failed.loc[(*key[:3], "claim_recall_bounds")]
     assert bounds["low"] <= whole.loc[key, "value"] <= bounds["high"] and bounds["high"] > bounds["low"]
     verdicts = found.table("verdicts")
@@ -182,6 +181,22 @@ def test_tables_have_their_schemas_and_the_page_escapes_what_it_shows(erring: tu
     html = page(evaluation, "t", {"judge": "<b>x</b>"})
     assert "Judges side by side" in html and "on which the judges split" in html
     assert "<b>x</b>" not in html
+
+
+def test_a_judge_reads_the_same_claims_strictly_and_as_a_clinician() -> None:
+    rows = [{"id": "a", "source": TEXTS[0], "reference": TEXTS[0], "outputs": {"m": "She coughs."}}]
+    read = partial(evaluate, rows, metrics=["doclens", "grounding"], judge="simulator")
+    both = read(reading=["strict", "clinician"])
+    judges = {f"simulator, {one}" for one in ("strict", "clinician")}
+    assert set(both.verdicts["judge"]) == judges and both.verdicts.groupby(UNIT)["judge"].nunique().eq(2).all()
+    found, pairs = figures_and_pairs(both.judges)
+    assert set(found["condition"]) == judges and set(pairs["item"]) >= {"claim_recall", "claims_supported"}
+    assert set(both.metrics.query("metric == 'claim_recall'")["condition"]) == {"json_cot"}
+    assert reading_line(both.metrics) == "claims are read strictly (json_cot)"
+    alone = read(reading="clinician")
+    assert "as a clinician reads" in reading_line(alone.metrics) and alone.verdicts.empty
+    with pytest.raises(ParamsError, match="--reading strickt: expected strict or clinician; did you mean strict"):
+        read(reading="strickt")
 
 
 NOWHERE = "@http://127.0.0.1:9/v1"

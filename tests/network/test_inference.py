@@ -227,6 +227,7 @@ print([repr(fitted.variable(name).distribution) for name in fitted.variables])
 """
 
 
+@pytest.mark.soak
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="OpenBLAS kernels of x86 processors")
 def test_fit_does_not_depend_on_the_processor() -> None:
     fits = {

@@ -7,12 +7,13 @@ import pandas as pd
 from schemas.tables.metrics import UNSCORED
 from schemas.tables.records import COMPACT_NOTES, FIRST_NOTES
 from tasks.domains.rules import load_rules
+from tasks.judges.simulated_notes import gold_tables, write_gold
 from tasks.llm.calls import Call
 from tasks.notes.prompting import build_prompts
 from tasks.notes.writing import compact_notes, read_note, read_notes, sample_index, write_first_notes
 from tests.support.cases import each
 from tests.support.records import NETWORK, random_records, records_of
-from tests.support.scripted import Said, ScriptedAsk
+from tests.support.scripted import DirectAsk, Said, ScriptedAsk
 
 
 def prompts_of(records: pd.DataFrame) -> pd.DataFrame:
@@ -49,6 +50,15 @@ def test_the_system_message_precedes_each_prompt_and_no_two_requests_are_equal()
     write(prompts_of(records_of(*[{"cough": "yes"}] * 30, {}, {}, {})), ask)
     assert all([m.role for m in call.messages] == ["system", "user"] for call in ask.calls)
     assert len({(call.messages, call.sample) for call in ask.calls}) == len(ask.calls) == 31
+
+
+def test_notes_whose_truth_is_known_are_those_that_the_simulator_writes():
+    prompts = prompts_of(random_records(30, symptom_share=0.15))
+    notes, _ = write(prompts, DirectAsk("vignette-writer"))
+    known, compact = gold_tables(write_gold(prompts))
+    columns = ["record", "attempt", "note"]
+    pd.testing.assert_frame_equal(known[columns], notes[columns], check_dtype=False)
+    assert len(compact) == len(known) and known["consistent"].all()
 
 
 def test_two_notes_for_three_serve_two_and_the_third_is_asked_for_by_itself():

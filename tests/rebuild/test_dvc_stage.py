@@ -13,6 +13,7 @@ import yaml
 from dvc.repo import Repo
 
 from flows.rebuild.dvc_stage import NO_MORE_CALLS, UNCHANGED, command_status
+from flows.rebuild.forks import stages_forked
 from flows.rebuild.plan import stages_to_run
 from flows.repository.lock import read_lock
 from flows.repository.pipeline import MAIN
@@ -62,14 +63,15 @@ def test_stages_that_end_at_once_are_all_in_the_lock(repository: Path) -> None:
 
 def test_the_record_follows_a_lineage_whose_outputs_are_the_same(repository: Path) -> None:
     """For DVC the stage is up to date then, or has run before: its run-cache holds an earlier lineage."""
-    assert [start(name).wait() for name in ("same", "record")] == [0, 0]
-    assert start("record").wait() == UNCHANGED
-    for text in ("B", "A"):
-        Path("in").write_text(text)
-        assert start("same").wait() == 0
-        assert record_is_behind(read_lock(Path("dvc.lock"))) and stages_to_run(MAIN, ["record"]) == ["record"]
-        assert start("record").wait() == 0
-        assert not record_is_behind(read_lock(Path("dvc.lock"))) and stages_to_run(MAIN, ["record"]) == []
+    with stages_forked(2):
+        assert [start(name).wait() for name in ("same", "record")] == [0, 0]
+        assert start("record").wait() == UNCHANGED
+        for text in ("B", "A"):
+            Path("in").write_text(text)
+            assert start("same").wait() == 0
+            assert record_is_behind(read_lock(Path("dvc.lock"))) and stages_to_run(MAIN, ["record"]) == ["record"]
+            assert start("record").wait() == 0
+            assert not record_is_behind(read_lock(Path("dvc.lock"))) and stages_to_run(MAIN, ["record"]) == []
 
 
 def test_the_exit_status_of_the_command_is_passed_on(repository: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -86,7 +86,7 @@ def of_compose(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacker]:
         process.wait()
 
 
-@pytest.fixture(params=["clone", "compose"])
+@pytest.fixture(params=["clone", pytest.param("compose", marks=pytest.mark.soak)])
 def attacker(request: pytest.FixtureRequest) -> Attacker:
     """An attacker of the server of a clone, and of that of compose.yaml."""
     if request.param == "compose":
@@ -112,11 +112,13 @@ def test_a_server_without_a_token_does_not_start(monkeypatch: pytest.MonkeyPatch
             server.serve(4200, "0.0.0.0", stay=True)
 
 
+@pytest.mark.soak
 def test_the_server_of_compose_answers_under_the_name_of_its_service(of_compose: Attacker) -> None:
     assert of_compose.send("GET", "/health", Host="prefect:4200").json() is True
     assert of_compose.send("GET", "/health", Host="database:4200").status_code == 400
 
 
+@pytest.mark.soak
 def test_a_server_whose_port_is_taken_in_the_meantime_starts_on_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

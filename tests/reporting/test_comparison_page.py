@@ -1,12 +1,13 @@
 """The comparison of two lineages as text and as a page."""
 
 import re
+from dataclasses import replace
 
 import pandas as pd
 
 from tasks.reporting.comparison_page import Compared, render_comparison, terminal_text
 from tasks.tracking.comparison import COLUMNS
-from tasks.tracking.differences import cost_table
+from tasks.tracking.differences import cost_table, figure_table
 
 EMPTY = pd.DataFrame(columns=["kind", "name", "a", "b", "stages"])
 STAGES = pd.DataFrame({"stage": ["doclens"], "outputs": ["data/doclens_scores.parquet"]})
@@ -18,22 +19,29 @@ ROWS = [
     ["note_qa", "answerer", "normal", "all", "score", *OTHER],
 ]
 MEASURES = pd.DataFrame(ROWS, columns=COLUMNS)
+FIGURES = figure_table({"judge/specificity": 0.9, "notes/spans": 4}, {"notes/spans": 3.5})
+
+
+def compared(measures: pd.DataFrame, *, b: str = "b", **tables: pd.DataFrame) -> Compared:
+    """A comparison of lineages whose stage DocLens has other outputs, for no input that differs."""
+    shown = {"figures": FIGURES, "inputs": EMPTY, "stages": STAGES, "costs": cost_table({}, {}), **tables}
+    return Compared("a", b, **shown, measures=measures)
 
 
 def test_the_terminal_lists_changed_measures_and_warnings() -> None:
-    lines = terminal_text(Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), MEASURES)).splitlines()
+    lines = terminal_text(compared(MEASURES)).splitlines()
     assert "measures compared: 2; changed beyond chance (5% family-wise): 1" in lines
     changed = (
         "  doclens  compact notes, json, all, claim_recall: 0.800 -> 0.700 (−0.100 [−0.150, −0.050], p 0.001, n 190)"
     )
     assert changed in lines
-    assert lines[-1] == "warning: not comparable: other items in 20 records (1 of 2 measures)"
+    assert "warning: not comparable: other items in 20 records (1 of 2 measures)" in lines
 
 
 def test_the_page_shows_failures_bounds_and_notes() -> None:
-    page = render_comparison(Compared("a", "<b>", EMPTY, STAGES, cost_table({}, {}), MEASURES))
+    page = render_comparison(compared(MEASURES, b="<b>"))
     assert re.search(r"<td>−0.145 to −0.095\s*</td>", page)
-    assert page.count("not comparable: other items in 20 records") == 2 and "not tested" not in page
+    assert page.count("not comparable: other items in 20 records") == 2
     assert "nan" not in page.split("<h2>Measures</h2>")[1].split("</figure>")[1]
     assert "<b> " not in page and "&lt;b&gt;" in page
 
@@ -46,8 +54,15 @@ def test_inputs_are_listed_with_short_hashes_and_the_cost_of_both_lineages() -> 
         [("write", 1200, 1300, 10, 20, 1.005, 2.5), ("filter", 0, 5, 1, 1, 0.5, 0.25)],
         columns=["stage", "calls_a", "calls_b", "tokens_a", "tokens_b", "dollars_a", "dollars_b"],
     )
-    lines = terminal_text(Compared("a", "b", inputs, STAGES.iloc[:0], costs, MEASURES.iloc[:0])).splitlines()
+    lines = terminal_text(compared(MEASURES.iloc[:0], inputs=inputs, stages=STAGES.iloc[:0], costs=costs)).splitlines()
     assert lines[2:] == [
+        "key figures:",
+        "  notes/spans              4 -> 3.500",
+        "  judge/specificity        0.900 -> –",
+        "",
+        "measures compared: 0; changed beyond chance (5% family-wise): 0",
+        "  no stage has other outputs: both have the same scores",
+        "",
         "inputs that differ: 3",
         "  file      data.parquet  0123456789… -> 0123456789…",
         "  param     seed  7 -> (absent)",
@@ -56,11 +71,8 @@ def test_inputs_are_listed_with_short_hashes_and_the_cost_of_both_lineages() -> 
         "stages that changed: none",
         "",
         "cost: calls 1,200 -> 1,305, tokens 11 -> 21, dollars 1.50 -> 2.75",
-        "",
-        "measures compared: 0; changed beyond chance (5% family-wise): 0",
-        "  no stage has other outputs: both have the same scores",
     ]
-    changed = terminal_text(Compared("a", "b", EMPTY, STAGES, costs.iloc[:0], MEASURES.iloc[:0])).splitlines()
+    changed = terminal_text(compared(MEASURES.iloc[:0], costs=costs.iloc[:0])).splitlines()
     assert "stages that changed: doclens" in changed
     assert any("no table of scores or predictions by record differs" in line for line in changed)
     assert "cost: not known here: the calls of neither lineage were made in this clone" in changed
@@ -69,22 +81,41 @@ def test_inputs_are_listed_with_short_hashes_and_the_cost_of_both_lineages() -> 
 def test_at_most_thirty_measures_are_shown_by_p() -> None:
     named = MEASURES.head(1)
     many = pd.concat([named.assign(metric=f"m{n:02}", p=(40 - n) / 1000) for n in range(31)])
-    lines = terminal_text(Compared("a", "b", EMPTY, STAGES, EMPTY, many)).splitlines()
+    lines = terminal_text(compared(many)).splitlines()
     listed = [line for line in lines if line.startswith("  doc")]
     assert len(listed) == 30 and ", m30:" in listed[0] and ", m01:" in listed[-1]
-    page = render_comparison(Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), many))
+    page = render_comparison(compared(many))
     figure = page.split("<svg")[1].split("</svg>")[0]
     assert figure.count(", compact notes, json") == 30 and "m00" not in figure
-    counts = render_comparison(Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), many.assign(low=-20.0, high=3.0)))
+    counts = render_comparison(compared(many.assign(low=-20.0, high=3.0)))
     assert "<svg" not in counts, "counts would hide the differences of shares"
     assert figure.index("m01") < figure.index("m30"), "drawn from the bottom, so the smallest p is at the top"
 
 
+def test_one_sentence_says_why_no_record_is_shared() -> None:
+    split = [f"compared as independent samples: 0 of {n} records pair" for n in (12, 60)]
+    notes = [*split, f"{split[1]}; one training seed", "cannot be told: 3 failed records decide"]
+    many = pd.concat([MEASURES.head(1).assign(note=note) for note in notes])
+    causes = [("param", "seed", "7", "8", "prompt, sample, split"), ("param", "seeds", "1", "2", "baselines")]
+    code = ("code", "tasks/a.py", "0" * 32, "1" * 32, "sample")
+    inputs = pd.DataFrame([code, *causes], columns=EMPTY.columns)
+    merged = "compared as independent samples: 0 of 12 to 60 records pair (3 of 4 measures)"
+    others = ["one training seed (1 of 4 measures)", "cannot be told: 3 failed records decide (1 of 4 measures)"]
+    assert compared(many).warnings == [merged, *others]
+    of_seed = f"seed (7 -> 8) changed, so no record is shared: {merged}"
+    assert compared(many, inputs=inputs).warnings == [of_seed, *others]
+    assert compared(many, inputs=inputs[:1]).warnings[0] == f"tasks/a.py (0000000000… -> 1111111111…){of_seed[13:]}"
+    some = many.assign(note=[*split[:1], "compared as independent samples: 2 of 60 records pair", "", ""])
+    assert compared(some, inputs=inputs).warnings == [
+        "compared as independent samples: 0 to 2 of 12 to 60 records pair (2 of 4 measures)"
+    ]
+
+
 def test_samples_of_other_records_are_said_to_be_independent() -> None:
     split = MEASURES.assign(note="compared as independent samples: 2 of 60 records pair")
-    page = render_comparison(Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), split))
+    page = render_comparison(compared(split))
     assert "2 of them are compared as independent samples" in page and "the same records" not in page
-    one = render_comparison(Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), pd.concat([split.head(1), MEASURES])))
+    one = render_comparison(compared(pd.concat([split.head(1), MEASURES])))
     assert "1 of them is compared as independent" in one and "The others are scored on the same records" in one
 
 
@@ -92,18 +123,18 @@ def test_values_of_committed_tables_are_listed_untested_with_what_to_push() -> N
     untested = MEASURES.head(1).assign(p=NONE, low=NONE, high=NONE, changed=False)
     rounding = untested.assign(metric="rounded", a=1e-9, b=2e-9, difference=1e-9)
     untested = pd.concat([rounding, untested])
-    found = Compared("a", "b", EMPTY, STAGES, cost_table({}, {}), untested, "not tested: run `dvc push`")
+    found = replace(compared(untested), missing="not tested: run `dvc push`")
     assert found.ordered["metric"].tolist() == ["claim_recall", "rounded"], "though the other doubled"
     lines = terminal_text(found).splitlines()
     assert "values that differ in the metric tables: 2; beyond the printed digits: 1; none is tested" in lines
     assert not any("rounded" in line for line in lines)
     assert "  doclens  compact notes, json, all, claim_recall: 0.800 -> 0.700 (−0.100, n 190)" in lines
-    assert lines[-1] == "warning: not tested: run `dvc push`"
+    assert "warning: not tested: run `dvc push`" in lines
     page = render_comparison(found)
     assert "those that differ as printed (1) come first" in page and "run `dvc push`" in page and "nan" not in page
 
 
 def test_a_section_without_rows_is_left_out_and_p_is_never_zero() -> None:
-    page = render_comparison(Compared("a", "b", EMPTY, STAGES.iloc[:0], cost_table({}, {}), MEASURES.iloc[:0]))
+    page = render_comparison(compared(MEASURES.iloc[:0], stages=STAGES.iloc[:0], figures=FIGURES.iloc[:0]))
     assert "<h2>" not in page and "the same inputs and outputs" in page
-    assert "p <0.001" in terminal_text(Compared("a", "b", EMPTY, STAGES, EMPTY, MEASURES.head(1).assign(p=0.0004)))
+    assert "p <0.001" in terminal_text(compared(MEASURES.head(1).assign(p=0.0004)))

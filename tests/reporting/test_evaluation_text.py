@@ -22,7 +22,7 @@ METRICS = pd.DataFrame(
         ("b", "all", "words", 40.0, 30.0, 50.0, 12, 0),
     ],
     columns=COLUMNS,
-).assign(stage="doclens")
+).assign(stage="doclens", condition="json_cot")
 
 
 UNSCORED = pd.DataFrame(
@@ -157,7 +157,7 @@ def test_a_difference_that_failed_documents_may_change_is_shown_and_what_they_ma
     shown = [line for line in lines if line.startswith("  b against a")]
     assert [line.partition(", n 20")[2] for line in shown[:3]] == [
         "", "; cannot be told: 5 failed records decide",
-        "; beyond chance without the 1 failed records; whatever these scored, it is from +0.570 to +0.650",
+        "; beyond chance without the 1 failed records (whatever these scored, it is from +0.570 to +0.650)",
     ]  # fmt: skip
     assert all("+0.250 [+0.125, +0.500], p 0.007, n 20" in line for line in shown[:3])
 

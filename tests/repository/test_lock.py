@@ -70,7 +70,8 @@ def test_a_lock_is_restored_wherever_it_was_cut(
     clone: Path, written: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lock, "git", lambda *_, **__: None)  # it knows no lock here, and four processes a cut take long
-    for end in set(range(len(written) - 1)) - set(ENDS):
+    beside = {end + step for end in ENDS for step in (-2, -1, 1, 2, 3)}
+    for end in ({*range(0, len(written) - 1, 11)} | beside) - {*ENDS}:
         LOCK.write_text(written[:end])
         assert read_lock(LOCK) == yaml.safe_load(WHOLE), written[:end]
         restore_lock(LOCK)

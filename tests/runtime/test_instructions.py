@@ -52,8 +52,8 @@ def output(code: str, *arguments: str, folder: Path | None = None, **variables: 
     "arguments",
     [
         ["stage", "split"],
-        ["evaluate", "notes.jsonl", "--metrics", "overlap", "--dry-run"],
-        ["audit", "simulator", "--cases", "2", "--tasks", "claims", "--dry-run"],
+        ["evaluate", "nowhere.jsonl"],
+        ["audit", "nobody"],
     ],
     ids=lambda arguments: arguments[0],
 )
@@ -62,7 +62,6 @@ def test_variables_are_set_before_numpy_and_torch_are_imported(arguments: list[s
     for name in ("params.yaml", "dvc.yaml", "pyproject.toml"):
         (tmp_path / name).write_text((root / name).read_text())
     (tmp_path / ".dvc").mkdir()
-    (tmp_path / "notes.jsonl").write_text('{"id": "a", "reference": "Has a cough.", "output": "A cough."}\n')
     lines = output(FIRST_IMPORT, *arguments, folder=tmp_path, PREFECT_API_URL="http://127.0.0.1:9/api")
     imported = [line.split() for line in lines if line.startswith(("numpy ", "torch "))]
     assert ["numpy", "Haswell", "avx2"] in imported

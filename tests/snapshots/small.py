@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import pandas as pd
 
-from flows.repository.pipeline import MAIN, declared_outputs, read_pipeline, with_needed
+from flows.repository.pipeline import MAIN, declared_outputs, read_pipeline
 from flows.repository.pipeline import PUBLISHED as PUBLISHED_PIPELINE
 from flows.runtime.sources import SOURCE_FINGERPRINTS, VARIABLE, read_hashes
 from schemas.errors import SourceError
@@ -70,16 +70,14 @@ AS_THE_MAIN = ("baselines_text_published",)
 """Stages whose formulas are those of a stage of the main pipeline, on more records."""
 
 
-def default_run(folder: Path, targets: Collection[str] = (), **changes: Any) -> dict[str, pd.DataFrame]:
-    """The tables of the main pipeline, or of ``targets`` and what they need, whose forms people returned.
+def default_run(folder: Path) -> dict[str, pd.DataFrame]:
+    """The tables of the main pipeline, whose forms people returned.
 
     Its report is tested in tests/reporting.
     """
     with like_the_root(folder), patch.dict(GRIDS, {"quick": GRID}):
         thin_encoder(Path(ENCODER))
-        stages = read_pipeline(MAIN)
-        left_out = {*ABOUT_THE_RUN, "report", *(set(stages) - with_needed(stages, targets))}
-        run_stages(shipped(**DEFAULT, **changes), left_out=left_out, kind=Returned)
+        run_stages(shipped(**DEFAULT), left_out={*ABOUT_THE_RUN, "report"}, kind=Returned)
         return _made(MAIN)
 
 

@@ -1,10 +1,8 @@
 """Quotations of an annotator are found in the note, exactly or nearly, whatever was changed in them."""
 
 import time
-from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,9 +10,7 @@ from hypothesis import strategies as st
 from tasks.spans.matching import ELISION, Match, match_phrases
 from tasks.spans.search import forms, tokenize
 from tests.support.cases import each, read_cases
-from tests.support.corrupt import LIGHT, change_case, corrupt_lightly, elide, inflect
 from tests.support.records import match_phrase
-from tests.support.sources import needs_sources, real_notes
 
 NOTE = (
     "**History**\nPatient denies cough, fever (37.2 °C at home), or chest pain. Non-productive cough last year; no "
@@ -99,39 +95,6 @@ def test_a_note_of_one_hundred_kilobytes_on_one_line_is_searched_in_seconds(unit
     assert time.process_time() - start < 5
     assert all(match is None or 0 <= match.start < match.end <= len(note) for match in matches)
     assert matches[0] and note[matches[0].start : matches[0].end] == "severe pain"
-
-
-def measure(corrupt, seed: int) -> Counter:
-    """Number of corrupted published spans that are matched correctly, matched wrongly, or left to correction."""
-    draw, counts = np.random.default_rng([seed, 1]), Counter()
-    for note in real_notes():
-        for version in ("normal", "compact"):
-            for span in note[f"{version}_spans"]:
-                phrase = corrupt(span["text"], draw)
-                match = match_phrase(note[version], phrase)
-                right = match and (match.start, match.end) == (span["start"], span["end"])
-                counts["right" if right else "left" if match is None else "wrong"] += 1
-    return counts
-
-
-@needs_sources
-@each("name", [*LIGHT, "two of them"])
-@each("seed", range(3))
-def test_light_corruption_of_published_spans(name: str, seed: int):
-    counts = measure(LIGHT.get(name, corrupt_lightly), seed)
-    assert counts["wrong"] == 0 and counts["right"] / counts.total() >= 0.99, counts
-
-
-@needs_sources
-@each("seed", range(3))
-def test_elision_of_published_spans(seed: int):
-    counts = measure(lambda phrase, draw: change_case(elide(phrase, draw), draw), seed)
-    assert counts["wrong"] == 0 and counts["right"] / counts.total() >= 0.97, counts
-
-
-@needs_sources
-def test_an_inflected_word_goes_to_correction():
-    assert measure(inflect, 0).keys() == {"left"}
 
 
 WORDS = [

@@ -11,14 +11,14 @@ from tasks.transport.database import Where
 from tasks.transport.store import ResponseStore
 from tests.support.stored import paid
 
-_SERVER = get_context("forkserver")
-_SERVER.set_forkserver_preload([__name__, "tests.llm.test_backends"])
+SERVER = get_context("forkserver")
+SERVER.set_forkserver_preload([__name__, "tests.llm.test_backends"])
 
 
 def start(run: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Connection]:
     """A process that calls ``run`` with a connection and ``arguments``, and the end at which its messages arrive."""
-    here, there = _SERVER.Pipe(duplex=False)
-    process = _SERVER.Process(target=run, args=(there, *arguments), daemon=True)
+    here, there = SERVER.Pipe(duplex=False)
+    process = SERVER.Process(target=run, args=(there, *arguments), daemon=True)
     process.start()
     there.close()
     return process, here

@@ -38,6 +38,8 @@ def test_three_function_words_are_enough_and_two_are_not() -> None:
     words = FUNCTION_WORDS["German"].split()
     assert foreign_language(f"Husten {' '.join(words[:3])}") == "German"
     assert foreign_language(f"Husten {' '.join(words[:2])}") is None
+    assert foreign_language(f"{' '.join(words[:5])} the of") == "German"
+    assert foreign_language(f"{' '.join(words[:4])} the of") is None, "half as many of English are too many"
 
 
 @needs_sources

@@ -1,6 +1,7 @@
 """``vignette compare`` on recorded lineages; no stage is run."""
 
 import hashlib
+import json
 import re
 import shutil
 from collections.abc import Mapping, Sequence
@@ -56,7 +57,7 @@ def record(
         ages = np.random.default_rng(sampled).integers(0, 10_000, RECORDS)
         outs.append(kept(clone, "data/sample/records.parquet", pd.DataFrame({"record": range(RECORDS), "age": ages})))
     lineage = read_lineage({"stages": {"doclens": {"outs": outs, "params": {"params.yaml": {"roles.writer": role}}}}})
-    recorded_lineages().write(lineage, Recording("test"))
+    recorded_lineages().write(lineage, Recording("test", headlines={"doclens": {"claim_recall": scores[0]}}))
     return find_lineage(lineage.id)
 
 
@@ -104,7 +105,9 @@ def test_records_of_another_seed_are_not_paired(clone: Path, capsys: pytest.Capt
     other, same = (pd.read_csv(table).iloc[0] for table, _ in files)
     assert other["note"] == "compared as independent samples: 0 of 60 records pair" and not other["changed"]
     assert same.isna()["note"] and same["changed"]
-    assert "compared as independent samples: 0 of 60 records pair (1 of 1 measures)" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "compared as independent samples: 0 of 60 records pair (1 of 1 measures)" in said
+    assert f"  doclens/claim_recall     {scores[0]:.3f} -> {scores[0] + 0.01:.3f}\n" in said
 
 
 def evaluated_lineage(clone: Path, shift: float, texts: Mapping[str, Sequence[str]]) -> NamedLineage:
@@ -158,12 +161,15 @@ def test_metric_tables_of_git_replace_missing_scores(
         metric_table({"metric": "claim_recall", "value": value, "n": 20}).to_csv(table, index=False)
         outs = [{"path": "reports/tables/doclens.csv", "md5": hashlib.md5(table.read_bytes()).hexdigest()}]
         outs.append({"path": "data/doclens_scores.parquet", "md5": hashlib.md5(str(value).encode()).hexdigest()})
+        figures = clone / "reports/metrics.json"
+        figures.write_text(json.dumps({"doclens": {"claim_recall": value}}))
+        outs.append({"path": "reports/metrics.json", "md5": hashlib.md5(figures.read_bytes()).hexdigest()})
         (clone / "dvc.lock").write_text(yaml.safe_dump({"stages": {"doclens": {"outs": outs}}}))
         commit(clone, str(value), "reports", "dvc.lock")
     compare(["HEAD~1", "workspace"], out=clone / "out")
     said = capsys.readouterr().out
     assert "values that differ in the metric tables: 1" in said and "0.500 -> 0.750 (+0.250, n 20)" in said
-    assert "of HEAD~1 and workspace are neither" in said
+    assert "of HEAD~1 and workspace are neither" in said and "doclens/claim_recall     0.500 -> 0.750" in said
     compare(["HEAD", "workspace"], out=clone / "out")
     said = capsys.readouterr()
     assert "measures compared: 0" in said.out

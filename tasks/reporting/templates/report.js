@@ -200,7 +200,7 @@ if (document.getElementById("note-data")) (function () {
   // A link into a folded part opens it; the contents highlight the current section.
   function unfold() {
     const at = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (at && at.classList.contains("part")) for (const part of at.querySelectorAll(":scope > details")) part.open = true;
+    if (at && at.classList.contains("subsection")) for (const part of at.querySelectorAll(":scope > details")) part.open = true;
   }
   addEventListener("hashchange", unfold);
   unfold();

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from flows.lineage.lineage import current_lineage
 from flows.lineage.origin import citation, code_rows, commit
+from flows.repository.git import git
 from flows.repository.pipeline import MAIN, PUBLISHED
 from tasks.reporting.display import origin
 
@@ -30,6 +31,8 @@ def write_report(folder: Path = Path()) -> Path | None:
 
 def _write(folder: Path, made: Path, shown: Path, pipeline: Path) -> None:
     rows = {"lineage": current_lineage(folder, pipeline).id, **code_rows(commit(folder, *_INPUTS))}
+    if pipeline == PUBLISHED and (date := git("log", "-1", "--format=%cs", "--", str(PUBLISHED.parent), folder=folder)):
+        rows["date of the results"] = date.decode().strip()
     found = origin(rows, citation(rows, folder))
     partial = folder / shown.with_name(f".{shown.name}.partial")
     partial.write_text((folder / made).read_text(encoding="utf-8").replace(PLACE, found, 1), encoding="utf-8")

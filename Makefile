@@ -1,3 +1,4 @@
+# make quick   set up, run every stage on 50 records in .vignette/trial
 # make repro   set up, probe the endpoints, rebuild what changed, record, open reports/index.html
 # make demo    rebuild a strong model's recorded lineage without any call, and compare it with the rules'
 # make test    set up, lint, type-check, test
@@ -43,7 +44,10 @@ define install
 			-c constraints.txt -e "$(1)"
 endef
 
-.PHONY: repro demo test check setup lock published bench soak local-llm test-llm exchange docs stop lint style clean
+.PHONY: quick repro demo test check setup lock published bench soak local-llm test-llm exchange docs stop lint style clean
+
+quick: $(READY)
+	$(BIN)/vignette trial --records 50
 
 repro: $(READY)
 	$(BIN)/vignette repro

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from flows.commands.evaluate import EXAMPLE
 from schemas.errors import ParamsError, SourceError, UnscoredError, did_you_mean
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from flows.evaluation.audit import Audit
     from schemas.params import Params
     from tasks.audit.practice import Practice
+
+FEW = 200
+"""Claims of the card of the example."""
 
 
 def main(
@@ -28,12 +32,16 @@ def main(
             help="MODEL@URL, a role of params.yaml, or simulator (rules, for a dry run), named NAME=JUDGE.",
         ),
     ] = None,
-    cases: Annotated[int, typer.Option(help="Claims; the other tasks are scaled with them.")] = 2000,
+    example: Annotated[
+        bool, typer.Option("--example", help="Few cases made of twelve documents that ship, by default the simulator.")
+    ] = False,
+    cases: Annotated[
+        int | None, typer.Option(help="Claims; the other tasks are scaled with them (default: 2,000; example: 200).")
+    ] = None,
     tasks: Annotated[
         str | None,
         typer.Option(
-            help="Comma-separated: claims, grounding, omissions, citations, answers, consistency (all these), and "
-            "errors that people made (MEDEC, outside data)."
+            help="Comma-separated tasks (default: all but errors, which people made; these are MEDEC's, outside data)."
         ),
     ] = None,
     takes: Annotated[
@@ -102,12 +110,13 @@ def main(
     asking = {"JUDGE": judges, "--dry-run": dry_run, "--yes": yes, "--takes": takes, "--people": people}
     _refuse("--export", export, {"--verdicts": verdicts, **asking, **card_only})
     _refuse("--verdicts", verdicts, asking)
+    asked = not verdicts and export is None
+    judges, texts, cases = _given(judges, texts, cases, example=example, asked=asked)
     chosen = tasks_of(texts, _tasks(tasks))
     required = _required(require, chosen)
     _require_numbers(cases, takes, seed, plan)
     earlier, folder = None if against is None else read_card(against), out or Path("audit")
     files = stems(verdicts or [])
-    asked = not files and export is None
     if asked and not judges:
         raise ParamsError(f"JUDGE: no default; {NO_JUDGE}")
     every = judges_of(loaded, judges or []) if asked else []
@@ -127,7 +136,7 @@ def main(
         return
     given = [given_name(one) for one in judges or []]
     found, taken = (
-        judged(every, audit, confirmed=yes, names=given) if every else (_returned(files.values(), audit, loaded), {})
+        judged(every, audit, confirmed=yes, names=given) if every else _returned(files.values(), audit, loaded)
     )
     changes, failure = _compared(found, earlier, folder)
     card, source = card_table(found, taken, seed=seed), "notes of the simulator" if texts is None else texts.name
@@ -140,6 +149,18 @@ def main(
     _require_answers(found, taken, loaded.runtime.max_unscored_share)
     if status:
         sys.exit(status)
+
+
+def _given(
+    judges: list[str] | None, texts: Path | None, cases: int | None, *, example: bool, asked: bool
+) -> tuple[list[str] | None, Path | None, int]:
+    """The judges, the texts and the number of cases, with the defaults of a card or of the example."""
+    from flows.evaluation.audit import CLAIMS
+
+    if not example:
+        return judges, texts, CLAIMS if cases is None else cases
+    _refuse("--example", example, {"--texts": texts})
+    return judges or (["simulator"] if asked else None), EXAMPLE, FEW if cases is None else cases
 
 
 def _announced(every: Sequence[Params], tasks: Sequence[str], cases: int, texts: Path | None, folder: Path) -> str:
@@ -252,15 +273,15 @@ def _write_cases(export: Path, audit: Audit, params: Params) -> None:
     print(f"{contents[0].count(chr(10))} cases written to {export}, their truth to {truth}")
 
 
-def _returned(files: Iterable[Path], audit: Audit, params: Params) -> pd.DataFrame:
-    """VERDICTS of files on the exported cases."""
+def _returned(files: Iterable[Path], audit: Audit, params: Params) -> tuple[pd.DataFrame, dict[str, Practice]]:
+    """VERDICTS of files on the exported cases; nothing is known of the calls."""
     import pandas as pd
 
     from flows.evaluation.audit import all_cases
     from flows.evaluation.cards import returned
 
     cases = all_cases(audit, params)
-    return pd.concat([returned(file, cases) for file in files], ignore_index=True)
+    return pd.concat([returned(file, cases) for file in files], ignore_index=True), {}
 
 
 def _compared(

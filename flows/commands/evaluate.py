@@ -20,10 +20,17 @@ if TYPE_CHECKING:
 _TOO_SHORT = "List should have at least 1 item after validation, not 0"
 EXPERIMENT = "evaluations"
 """MLflow experiment of the evaluations."""
+EXAMPLE = Path(__file__).with_name("example.json")
+"""Twelve invented notes, each with a reference and the outputs of two systems."""
 
 
 def main(
-    data: Annotated[str, typer.Argument(help="JSON Lines, JSON, CSV, Excel, parquet, text, folder or Inspect log.")],
+    data: Annotated[
+        str | None, typer.Argument(help="JSON Lines, JSON, CSV, Excel, parquet, text, folder or Inspect log.")
+    ] = None,
+    example: Annotated[
+        bool, typer.Option("--example", help="Twelve documents that ship, by the simulator unless --judge names one.")
+    ] = False,
     outputs: Annotated[
         list[str] | None,
         typer.Option(help="Outputs of a further system: NAME=FILE; or a file, a folder of files."),
@@ -63,7 +70,7 @@ def main(
         Path | None, typer.Option(help="Folder of the judge's card (vignette audit), by which scores are corrected.")
     ] = None,
     forms: Annotated[
-        bool, typer.Option("--forms", help="Write a form for each system: clinicians check omissions.")
+        bool, typer.Option("--forms", help="Write forms for each system, on which clinicians check verdicts.")
     ] = False,
     labels: Annotated[
         bool, typer.Option("--labels", help="Write a sheet for each system: people label the judge's verdicts.")
@@ -83,6 +90,7 @@ def main(
     ] = True,
 ) -> None:
     """Evaluate outputs of one or more systems, and write tables, paired comparisons and report.html into a folder."""
+    data, judge = _given(data, judge, example)
     values: dict[str, object] = {
         "data": data,
         "outputs": outputs or [],
@@ -106,8 +114,7 @@ def main(
     from flows.runtime.folders import EVALUATION_KIND, require_replaceable
     from tasks.transport.instructions import use_instruction_set
 
-    given = params or params_file()
-    loaded = load_params(given)
+    loaded = load_params(params or params_file())
     use_instruction_set(loaded.runtime.instruction_set)  # before the imports below, which load NumPy
     chosen = checked(values)
     back = [(system, Path(file)) for system, file in (_pair(entry, "--returned") for entry in returned or [])]
@@ -134,7 +141,7 @@ def main(
     require_judge(chosen, judge or [])
     require_work_of_judges(judges, chosen, found)
     if dry_run:
-        _print_cost(loaded, chosen, found, judges, given)
+        _print_cost(loaded, chosen, found, judges, params or params_file())
         return
     seed, said = loaded.seed, list[str]()
     with progress("evaluate", 0, CHUNK):
@@ -143,9 +150,9 @@ def main(
             label = manifest["models"]["judge"]["label"]
             evaluation, said = _corrected(evaluation, card, label, given_name(judge[0]), seed)
         if back:
-            agreement = clinicians_agreement(evaluation, back, loaded.med_omit.form, seed=seed)
+            agreement = clinicians_agreement(evaluation, back, loaded)
             evaluation = evaluation.with_table("clinicians", agreement)
-        more = form_files(evaluation, loaded.med_omit, seed=seed) if forms else {}
+        more = form_files(evaluation, loaded) if forms else {}
         more |= label_files(evaluation, seed=seed) if labels else {}
         files = evaluation_files(evaluation, manifest, Path(chosen.data).name, more)
         if other := write_evaluation(out, files):
@@ -154,6 +161,13 @@ def main(
     _say(said)
     _report(evaluation, model_labels(manifest), out)
     evaluation.require_scored()
+
+
+def _given(data: str | None, judge: list[str] | None, example: bool) -> tuple[str, list[str] | None]:
+    """The file and the judges, by default those of the example. Raises ParamsError for no file, or for two."""
+    if (data is None) != example:
+        raise ParamsError("expected a file with your documents, or --example for those that ship, and not both")
+    return data or str(EXAMPLE), judge or (["simulator"] if example else None)
 
 
 def _say(lines: Sequence[str]) -> None:
@@ -183,11 +197,13 @@ def _read(chosen: "Evaluate") -> tuple["Evaluate", "DataSet"]:
 
 def _require_methods(chosen: "Evaluate", *, forms: bool, back: Sequence[tuple[str, Path]], labels: bool) -> None:
     """Raises ParamsError for forms and sheets of a measure that was not chosen."""
+    from flows.evaluation.forms import forms_of, with_forms
     from tasks.measures.described import chosen as measures
 
     names = [one.choice for one in measures(chosen.metrics)]
-    if (forms or back) and "med_omit" not in names:
-        raise ParamsError("--forms and --returned are about the facts of MED-OMIT; add med_omit to --metrics")
+    if (forms or back) and not forms_of(chosen.metrics):
+        known = " or ".join(with_forms())
+        raise ParamsError(f"--forms and --returned: no chosen measure has a form; add {known} to --metrics")
     if labels and "doclens" not in names:
         raise ParamsError("--labels lists the claims of DocLens; add doclens to --metrics")
 

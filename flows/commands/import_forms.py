@@ -1,4 +1,4 @@
-"""Imports files that reviewers returned: ratings, questions, omissions, spans, and labels of verdicts.
+"""Imports files that reviewers returned: answers of each kind of form, and labels of verdicts.
 
 Each JSON file names its format; a CSV file holds human labels of a judge's verdicts, and its name is the judge. All
 files are checked, together with those imported before, and only then copied to the folder that the stage reads; `dvc
@@ -8,8 +8,8 @@ repro` scores them.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from unicodedata import normalize
@@ -17,34 +17,19 @@ from unicodedata import normalize
 import typer
 
 from flows.repository.params import load_params
-from flows.repository.pipeline import MAIN, StageFiles, stage_files
+from flows.repository.pipeline import MAIN, PUBLISHED, StageFiles, stage_files
 from schemas.errors import SourceError
-from schemas.params import Params
-from tasks.domains.rules import rules_of
 from tasks.transport.untrusted import parse_json
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from tasks.people.forms import Form
+    from tasks.people.forms import Form, Returned
 
 LABELS = ".csv"
 """Format of files of human labels."""
 _KEPT = 60
 """Most characters that a file name keeps of a name."""
-
-
-@dataclass(frozen=True)
-class Kind:
-    """Where the files of a format go: the stage that reads them, and the stem of its folder.
-
-    ``form`` makes the current form from the stage's tables; None for files of labels, which no form asks for.
-    """
-
-    stage: str
-    folder: str
-    form: Callable[[StageFiles, Params], Form] | None
-    pipeline: Path = MAIN
 
 
 def _table(files: StageFiles, stem: str) -> pd.DataFrame:
@@ -54,38 +39,12 @@ def _table(files: StageFiles, stem: str) -> pd.DataFrame:
     return read_table({**files.deps, **files.outs}[stem], schema_of(stem, files.name))
 
 
-def kinds() -> dict[str, Kind]:
-    """Where returned files go, by their format."""
-    from tasks.measures.med_omit.judging import SYSTEM
-    from tasks.people.omission_form import OmissionForm, omission_form
-    from tasks.people.question_form import OutsideQuestionForm, QuestionForm
-    from tasks.people.rating_form import RatingForm
-    from tasks.people.span_form import SpanForm
+def kinds() -> dict[str, Returned]:
+    """Where returned files of a form go, by their format."""
+    from tasks.measures.forms import RETURNED
+    from tasks.people import rating_form, span_form
 
-    def ratings(files: StageFiles, params: Params) -> Form:
-        return RatingForm(_table(files, "review_notes"), params.review.raters)
-
-    def questions(files: StageFiles, _: Params) -> Form:
-        return QuestionForm(_table(files, "generated_questions"))
-
-    def outside_questions(files: StageFiles, _: Params) -> Form:
-        return OutsideQuestionForm(_table(files, "written_questions"))
-
-    def omissions(files: StageFiles, params: Params) -> Form:
-        return omission_form(_table(files, "med_omit_judged"), SYSTEM, params.med_omit.form, seed=params.seed)
-
-    def spans(files: StageFiles, params: Params) -> Form:
-        return SpanForm(_table(files, "span_review_notes"), _table(files, "spans"), rules_of(params.domain).symptoms)
-
-    outside = Path("reports/published/dvc.yaml")
-    return {
-        LABELS: Kind("human_labels", "labels_returned", None),
-        RatingForm.format: Kind("review", "review_returned", ratings),
-        QuestionForm.format: Kind("note_qa", "questions_returned", questions),
-        OutsideQuestionForm.format: Kind("note_qa_outside", "outside_questions_returned", outside_questions, outside),
-        OmissionForm.format: Kind("med_omit", "omissions_returned", omissions),
-        SpanForm.format: Kind("span_review", "spans_returned", spans),
-    }
+    return {one.format: one for one in (rating_form.RETURNED, *RETURNED, span_form.RETURNED)}
 
 
 def import_(
@@ -122,9 +81,10 @@ def import_files(files: Sequence[Path], *, replace: bool = False) -> dict[Path, 
     planned: dict[Path, str] = {}
     held: dict[Path, str] = {}
     for name, texts in sorted(by_format.items()):
-        kind = kinds()[name]
-        declared = stage_files(kind.pipeline, kind.stage)
-        folder = declared.dep(kind.folder)
+        kind = kinds().get(name)
+        stage, stem = ("human_labels", "labels_returned") if kind is None else (kind.stage, kind.stem)
+        declared = stage_files(PUBLISHED if kind is not None and kind.outside else MAIN, stage)
+        folder = declared.dep(stem)
         new = {folder / _name(file, text): file for file, text in texts.items()}
         if len(new) < len(texts):
             raise SourceError("two of the files have the same form, rater and signature; keep one of them")
@@ -132,9 +92,10 @@ def import_files(files: Sequence[Path], *, replace: bool = False) -> dict[Path, 
             there := [f"{file}: already imported as {path}" for path, file in new.items() if path.exists()]
         ):
             raise SourceError(f"{'; '.join(there)}; give --replace to replace it")
-        counts = (
-            _labelled(texts) if kind.form is None else _answered(kind.form(declared, load_params()), texts, folder, new)
-        )
+        if kind is None:
+            counts = _labelled(texts)
+        else:
+            counts = _answered(kind.form(partial(_table, declared), load_params()), texts, folder, new)
         planned |= {path: texts[file] for path, file in new.items()}
         replaced = {path: ", in place of an earlier file" if path.exists() else "" for path in new}
         held |= {path: counts[file] + replaced[path] for path, file in new.items()}
@@ -192,7 +153,7 @@ def _format(file: Path, text: str) -> str:
     except ValueError as error:
         said = f"no JSON: {error}; is it cut off?"
     if not isinstance(named, str) or named not in kinds():
-        formats = ", ".join(name for name in kinds() if name != LABELS)
+        formats = ", ".join(kinds())
         raise SourceError(
             f"{file}: not a returned file of a form ({said}); expected JSON whose format is one of "
             f"{formats}, or a CSV file of labels"

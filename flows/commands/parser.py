@@ -20,7 +20,7 @@ COMMANDS = {
     "watch": ("flows.commands.watch", "Probe on a schedule; rebuild what a changed model affects."),
     "compare": ("flows.commands.compare", "Compare lineages on the same records, or list them."),
     "demo": ("flows.commands.demo", "Rebuild a strong model's recorded lineage; compare with rules."),
-    "evaluate": ("flows.commands.evaluate", "Evaluate your own texts: claims, omissions, overlap and more."),
+    "evaluate": ("flows.commands.evaluate", "Evaluate your own texts: claims, facts, overlap and more."),
     "audit": ("flows.commands.audit", "Make a judge's report card from cases with a certain answer."),
     "plan": ("flows.commands.plan", "Plan a study: half widths and power by number of documents."),
     "agreement": ("flows.commands.agreement", "Compare metrics and verdicts with people's scores and labels."),

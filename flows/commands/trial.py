@@ -66,28 +66,36 @@ def _left_out() -> str:
 
 
 def small(content: dict[str, Any], records: int) -> dict[str, Any]:
-    """The content of params.yaml with ``records`` records and evaluations of their size; smaller settings stay.
+    """The content of params.yaml with ``records`` records, and visits, evaluations and training of their size.
 
-    The published size, prompts, models and what shapes a single call do not change.
+    Smaller settings stay. The published size, prompts, models and what shapes a single call do not change.
     """
+    judged, patients = max(min(records, 10), records // 2), max(1, records // 5)
     sizes: dict[str, dict[str, int]] = {
         "sample": {"records": records},
         **{
-            name: {"notes": records}
+            name: {"notes": judged}
             for name, section in content.items()
             if isinstance(section, dict) and "notes" in section
         },
-        "review": {"with_symptoms": records, "without_symptoms": records},
-        "planted_errors": {"each": records, "assertions": records},
-        "note_qa": {"planted_questions": records},
-        "visits": {"patients": max(1, records // 2)},
-        "history_qa": {"planted_questions": records},
+        "review": {"with_symptoms": judged, "without_symptoms": judged},
+        "planted_errors": {"each": judged, "assertions": judged},
+        "note_qa": {"planted_questions": judged},
+        "visits": {"patients": patients},
+        "history_qa": {"planted_questions": judged, "long_questions": judged},
+        "summarise": {"patients": patients, "judged": max(1, patients // 4)},
+        "network": {"draws": max(100, records), "held_out": max(500, 10 * records)},
+        "baselines": {"draws": max(100, records), "calibration_folds": max(2, records // 100)},
     }
     changed = {
         section: {**content[section], **{n: min(content[section][n], value) for n, value in of.items()}}
         for section, of in sizes.items()
     }
-    patients = max(1, records // 10)
-    changed["note_qa"]["patients_by_notes"] = [min(n, patients) for n in content["note_qa"]["patients_by_notes"]]
-    changed["visits"]["long_visits"] = [n for n in content["visits"]["long_visits"] if n <= records]
+    noted, learned = content["note_qa"]["patients_by_notes"], changed["baselines"]
+    changed["note_qa"]["patients_by_notes"] = [min(n, max(1, records // 10)) for n in noted]
+    changed["visits"]["long_visits"] = [n for n in content["visits"]["long_visits"] if n <= judged]
+    learned["seeds"] = learned["seeds"][: max(1, records // 200)]
+    for section, of in {"xgboost": {"folds": 2, "verify": 1}, "neural": {"least_rows": 2 * records}}.items():
+        least = {n: min(learned[section][n], max(value, records // 200)) for n, value in of.items()}
+        learned[section] = learned[section] | least
     return {**content, **changed}

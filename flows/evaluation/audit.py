@@ -19,31 +19,22 @@ from schemas.errors import MissingSourceError, ParamsError, SourceError
 from schemas.params import Params
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import CASES
+from schemas.tables.verdicts import verdict_table
 from tasks.audit.cases import AGAIN, FILLER, VARIED, make_cases, opaque
-from tasks.audit.claims import KINDS
 from tasks.audit.errors import ErrorText, drawn_texts, error_texts, judge_errors
+from tasks.audit.people_agreement import STAGE as WITH_PEOPLE
+from tasks.audit.people_agreement import agreement_rows
+from tasks.audit.people_sets import FURTHER, OF_PEOPLE, PeopleSet, judge_set, people_sets
 from tasks.audit.practice import Practice
-from tasks.audit.trials import (
-    Nobody,
-    Rows,
-    Take,
-    ground_claims,
-    judge_answers,
-    judge_citations,
-    judge_claims,
-    judge_consistency,
-    judge_omissions,
-)
-from tasks.domains.in_use import data_of, in_domain
-from tasks.domains.rules import rules_of
-from tasks.judges.people_agreement import STAGE as WITH_PEOPLE
-from tasks.judges.people_agreement import agreement_rows
-from tasks.judges.people_sets import LISTS, VIEWS, PeopleSet, judge_set, people_sets
+from tasks.audit.trials import ON_CARD, Nobody, Rows, Take, judge_cases, judge_claims
+from tasks.domains.in_use import in_domain
+from tasks.judges.cases import Given
 from tasks.judges.simulated_notes import write_gold
 from tasks.llm.calls import Ask
 from tasks.llm.costs import CountedAsk, Estimate
-from tasks.measures.doclens.evaluators import make_evaluator
-from tasks.measures.measure import verdict_table
+from tasks.measures.cases import CASES_OF
+from tasks.measures.described import OF_OUTPUTS
+from tasks.measures.doclens.planted import make_claims
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.statistics.metric_rows import Row, metric_table
@@ -55,12 +46,10 @@ CLAIMS = 2000
 """Claims of a card by default, with which every kind that most texts allow has 30 cases or more."""
 NOTES, FEWEST_NOTES = 400, 30
 """Notes of the simulator that cases are made of by default, where no texts are given, and the fewest."""
-LONG, FACTS, EACH = 60, 30, 30
-"""By default: texts whose omissions and citations are judged, questions, and notes with each kind of contradiction."""
+LONG = 60
+"""By default: texts of which cases other than claims are made."""
 ERRORS = "errors"
-TASKS = ("claims", "grounding", "omissions", "citations", "answers", "consistency", ERRORS)
-WITH_RECORDS = ("answers", "consistency")
-"""Tasks that need notes whose record is known."""
+TASKS = (*ON_CARD, ERRORS)
 BY_NAME = (ERRORS,)
 """Tasks that are left out unless they are named: of public texts, which a model may have seen."""
 MEDEC, ERROR_TEXTS = "medec/validation.csv", 319
@@ -71,6 +60,8 @@ NO_RULE = (
     "errors: the simulator's rules know no rule for errors that people made; name a language model to have it tested"
 )
 STAGE = "audit"
+VARIED_TASK = "claims"
+"""The task whose cases have variants and are asked again."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +84,10 @@ class Audit:
     left_out: Sequence[str] = ()
     people: Sequence[PeopleSet] = ()
 
-    def scaled(self, number: int) -> int:
-        """A number of the default card in proportion, at least 1."""
-        return max(ceil(number * self.size), 1)
+    def given(self, params: Params) -> Given:
+        """What cases other than claims are made of."""
+        whole = Given(self.texts, params, self.prompts, card=True, size=self.size)
+        return replace(whole, texts={name: self.texts[name] for name in sorted(self.texts)[: whole.scaled(LONG)]})
 
 
 def tasks_of(file: Path | None, tasks: Sequence[str] | None) -> list[str]:
@@ -103,7 +95,7 @@ def tasks_of(file: Path | None, tasks: Sequence[str] | None) -> list[str]:
 
     Raises ParamsError for one that they do not allow.
     """
-    possible = [task for task in TASKS if file is None or task not in WITH_RECORDS]
+    possible = [task for task in TASKS if file is None or task == ERRORS or not ON_CARD[task].of_records]
     if lacking := [task for task in tasks or () if task not in possible]:
         raise ParamsError(
             f"--tasks {lacking[0]}: needs notes whose record is known, as the simulator's are; leave out --texts, or "
@@ -179,9 +171,9 @@ def written(prompts: pd.DataFrame, params: Params) -> dict[str, str]:
 
 def cases_of(texts: Mapping[str, str], params: Params, *, cases: int, varied: int | None = None) -> pd.DataFrame:
     """CASES of the texts, of all kinds. Raises SourceError for texts that no claim can be planted into."""
-    symptoms, most = rules_of(params.domain).symptom_labels, ceil(VARIED * cases) if varied is None else varied
+    most, claims = ceil(VARIED * cases) if varied is None else varied, make_claims(Given(texts, params, card=True))
     try:
-        return make_cases(texts, symptoms, cases=cases, seed=params.seed, varied=most, kinds=KINDS)
+        return make_cases(claims, cases=cases, seed=params.seed, varied=most)
     except ValueError as error:
         raise SourceError(f"--texts: {error}") from error
 
@@ -220,34 +212,22 @@ async def answers_of(
 
     ``reader`` answers which errors people made, by default ``ask``. ``fillers``: with the claims that only fill a call.
     """
-    seed, evaluator = params.seed, make_evaluator(params.doclens, ask)
-    fewer = {name: audit.texts[name] for name in sorted(audit.texts)[: audit.scaled(LONG)]}
-    rows: Rows = []
-    if "claims" in audit.tasks:
-        rows += await judge_claims(evaluator, audit.cases)
-        plain = audit.cases["condition"] == ""
+    given, rows = audit.given(params), Rows()
+    plain = audit.cases["condition"] == ""
+    chosen = [one for one in ON_CARD.values() if one.name in audit.tasks]
+    for one in (one for one in chosen if not one.of_records):
+        if one.of_claims is None:
+            rows += await judge_cases(ask, one, given)
+            continue
+        rows += await judge_claims(ask, one, audit.cases if one.name == VARIED_TASK else audit.cases[plain], given)
         same = audit.cases[plain & audit.cases["unit"].isin(audit.cases.loc[~plain, "unit"])]
-        for take in range(2, audit.takes + 1):
-            other = make_evaluator(params.doclens, Take(ask, take))
-            rows += await judge_claims(other, _again(same, take))
-    if "grounding" in audit.tasks:
-        rows += await ground_claims(ask, audit.cases[audit.cases["condition"] == ""], params.doclens.claims_a_call)
-    if "omissions" in audit.tasks:
-        rows += await judge_omissions(ask, fewer, removed=params.calibrate.facts, seed=seed)
-    if "citations" in audit.tasks:
-        rows += await judge_citations(evaluator, fewer, seed=seed)
+        for take in range(2, audit.takes + 1) if one.name == VARIED_TASK else ():
+            rows += await judge_claims(Take(ask, take), one, _again(same, take), given)
     if ERRORS in audit.tasks:
-        rows += await judge_errors(reader or ask, audit.errors, seed=seed)
-    if audit.prompts is not None:
-        rules = rules_of(params.domain)
-        with in_domain(params.domain):
-            if "answers" in audit.tasks:
-                words = rules.labels, data_of(params.domain, "near_synonyms") or ()
-                asked = audit.scaled(FACTS)
-                rows += await judge_answers(ask, audit.prompts, *words, params.note_qa, asked=asked, seed=seed)
-            if "consistency" in audit.tasks:
-                each = audit.scaled(EACH)
-                rows += await judge_consistency(checks, audit.prompts, each=each, seed=seed)
+        rows += await judge_errors(reader or ask, audit.errors, seed=params.seed)
+    with in_domain(params.domain):
+        for one in (one for one in chosen if one.of_records):
+            rows += await judge_cases(checks if one.checks else ask, one, given)
     return [row for row in rows if fillers or row["metric"] != FILLER]
 
 
@@ -282,9 +262,9 @@ def agreement_with_people(
         made: dict[str, pd.DataFrame] = {}
         for name, found in verdicts.items():
             for reading, own in found[place].items():
-                parts = [own] if reading == LISTS else [made.get(reading, own.iloc[:0]), own.assign(judge=name)]
+                parts = [own] if reading in FURTHER else [made.get(reading, own.iloc[:0]), own.assign(judge=name)]
                 made[reading] = pd.concat(parts, ignore_index=True)
-        for view, metrics in VIEWS[one.kind].items():
+        for view, metrics in OF_PEOPLE[one.kind].views.items():
             rows += agreement_rows(one.verdicts, made, metrics, f"{one.name}, {view}")
     return metric_table(rows, stage=WITH_PEOPLE, seed=seed)
 
@@ -313,7 +293,25 @@ async def audit_cost(params: Params, audit: Audit) -> list[Line]:
 def reasons(audit: Audit, every: Sequence[Params]) -> list[str]:
     """Why tasks that were asked for are left out, or have no verdict."""
     rules = ERRORS in audit.tasks and any(params.roles["judge"].is_simulator for params in every)
-    return [*audit.left_out, *([NO_RULE] if rules else [])]
+    return [
+        *audit.left_out,
+        *([NO_RULE] if rules else []),
+        *without_cases(records=audit.prompts is not None or not audit.texts),
+    ]
+
+
+def without_cases(*, records: bool) -> list[str]:
+    """The measures that ask a judge and of which a card can have no case, a sentence each.
+
+    ``records``: whether the records of the texts are known.
+    """
+    lacking = []
+    for one in (one for one in OF_OUTPUTS if one.judged):
+        own = [cases for cases in CASES_OF.get(one.name, ()) if cases.asked]
+        if not any(records or not cases.of_records for cases in own):
+            why = "of texts whose records are not known" if own else "declared"
+            lacking.append(f"{one.choice}: has no cases {why}; the card says nothing of a judge's verdicts on it")
+    return lacking
 
 
 def judges_of(params: Params, judges: Sequence[str]) -> list[Params]:

@@ -14,13 +14,11 @@ from flows.runtime.tables import check
 from schemas.errors import ParamsError, SourceError
 from schemas.params import Params
 from schemas.tables.metrics import METRICS
-from schemas.tables.verdicts import VERDICTS
+from schemas.tables.verdicts import VERDICTS, verdict_table
 from tasks.audit.cases import FILLER
-from tasks.audit.further import about_kind
 from tasks.audit.page import card_page
-from tasks.audit.trials import QUESTIONS
+from tasks.audit.trials import ASKED, about_kind
 from tasks.measures.doclens.evaluators import most_claims
-from tasks.measures.measure import verdict_table
 from tasks.texts.document import Document
 from tasks.texts.fields import Defects
 from tasks.transport.json_lines import json_lines
@@ -133,7 +131,7 @@ def exported(cases: pd.DataFrame) -> tuple[str, str]:
     """Cases of all tasks without the truth, and the truth with its reason, as JSON Lines by id."""
     asked = cases["metric"].replace(FILLER, "claims")
     named = cases.rename(columns={"metric": "task", "condition": "factor", "text": "claim"}).reset_index(drop=True)
-    shown = named.assign(task=asked.to_numpy(), question=asked.map(QUESTIONS).to_numpy())
+    shown = named.assign(task=asked.to_numpy(), question=[ASKED[task].question for task in asked])
     about = pd.DataFrame([about_kind(kind) for kind in cases["kind"]], columns=["difficulty", "reason"])
     truth = pd.concat([named.assign(truth=named["truth"].astype(bool)), about], axis=1)
     return (

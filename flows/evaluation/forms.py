@@ -1,4 +1,4 @@
-"""Forms in which clinicians check the omissions of each system, and their agreement with the judge.
+"""Forms in which clinicians check a measure's verdicts on each system, and their agreement with the judge.
 
 Sheets on which people label the judge's verdicts, to be read with ``vignette agreement FILE``.
 """
@@ -13,25 +13,31 @@ from flows.evaluation.folder import defused
 from flows.evaluation.work import Evaluation
 from flows.runtime.tables import table_bytes
 from schemas.errors import SourceError, did_you_mean
-from schemas.params.measures import FormSample, MedOmit
-from tasks.measures.doclens.judging import plain_documents
-from tasks.measures.med_omit.judging import output_parts
-from tasks.measures.med_omit.measure import scope_of
+from schemas.params import Params
+from tasks.measures.declared import Forms
+from tasks.measures.described import OF_OUTPUTS, chosen
+from tasks.measures.forms import EVALUATED
 from tasks.people.forms import read_returned
-from tasks.people.omission_agreement import agreement_between, agreement_with_judge
-from tasks.people.omission_form import OmissionForm, omission_form
 from tasks.texts.document import Document
 
 
-def form_files(evaluation: Evaluation, params: MedOmit, *, seed: int) -> dict[str, bytes]:
-    """A form for each system, by file name. Raises SourceError where MED-OMIT was not chosen."""
-    plan, files = evaluation.plan, {}
-    judged = output_parts(plain_documents(evaluation.documents, plan.citing), scope_of(params, plan))
-    for number, system in enumerate(evaluation.systems, 1):
-        form = _form(evaluation, system, params.form, seed)
-        html = form.filled(evaluation.table("facts"), judged.get(system, {}), "clinician")
-        files[f"forms/omissions_{number}.html"] = html.encode()
+def form_files(evaluation: Evaluation, params: Params) -> dict[str, bytes]:
+    """The forms of the chosen measures for each system, by file name."""
+    systems, files = {name: number for number, name in enumerate(evaluation.systems, 1)}, dict[str, bytes]()
+    for forms in forms_of(evaluation.plan.metrics):
+        pages = forms.pages(evaluation.documents, evaluation.tables, evaluation.plan, params)
+        files |= {f"forms/{forms.name}_{systems[system]}.html": html.encode() for system, html in pages.items()}
     return files
+
+
+def forms_of(metrics: Sequence[str] | None) -> list[Forms]:
+    """The forms of the chosen measures of an evaluation; None: those chosen by default."""
+    return [EVALUATED[one.name] for one in chosen(metrics) if one.name in EVALUATED]
+
+
+def with_forms() -> list[str]:
+    """The measures that have forms, as they are chosen."""
+    return [one.choice for one in OF_OUTPUTS if one.name in EVALUATED]
 
 
 def require_systems(returned: Sequence[tuple[str, Path]], systems: Sequence[str]) -> None:
@@ -42,9 +48,7 @@ def require_systems(returned: Sequence[tuple[str, Path]], systems: Sequence[str]
             raise SourceError(f"--returned {system}={path}: no such system; expected {known}")
 
 
-def clinicians_agreement(
-    evaluation: Evaluation, returned: Sequence[tuple[str, Path]], size: FormSample, *, seed: int
-) -> pd.DataFrame:
+def clinicians_agreement(evaluation: Evaluation, returned: Sequence[tuple[str, Path]], params: Params) -> pd.DataFrame:
     """METRICS of the agreement of clinicians with the judge and with each other, by system.
 
     ``returned``: system and file of each returned form. Raises SourceError for another form.
@@ -52,27 +56,12 @@ def clinicians_agreement(
     files: dict[str, dict[str, str]] = {}
     for system, path in returned:
         files.setdefault(system, {})[str(path)] = read_returned(path)
-    rows = [_agreement(evaluation, system, texts, size, seed) for system, texts in files.items()]
-    return pd.concat(rows, ignore_index=True)
-
-
-def _agreement(
-    evaluation: Evaluation, system: str, files: Mapping[str, str], size: FormSample, seed: int
-) -> pd.DataFrame:
-    form = _form(evaluation, system, size, seed)
-    given = form.validations(files)
-    made_by = "clinicians and judge"
-    parts = [
-        agreement_with_judge(form.shown, given, seed=seed, provenance=made_by),
-        agreement_between(given, seed=seed, provenance=made_by),
+    rows = [
+        forms.agreement(system, texts, evaluation.tables, params)
+        for forms in forms_of(evaluation.plan.metrics)
+        for system, texts in files.items()
     ]
-    return pd.concat(parts, ignore_index=True).assign(condition=system)
-
-
-def _form(evaluation: Evaluation, system: str, size: FormSample, seed: int) -> OmissionForm:
-    if "facts" not in evaluation.tables:
-        raise SourceError("forms show the facts of MED-OMIT; add med_omit to --metrics")
-    return omission_form(evaluation.table("facts"), system, size, seed=seed)
+    return pd.concat(rows, ignore_index=True)
 
 
 LABELLED = ("claim_recall", "claim_precision")

@@ -9,7 +9,15 @@ import pandas as pd
 
 from flows.evaluation.folder import manifest, model_of
 from flows.evaluation.models import CommandRun
-from flows.evaluation.work import Evaluation, evaluation_of, judge_all, problem_of, roles_of
+from flows.evaluation.work import (
+    Evaluation,
+    evaluation_of,
+    judge_all,
+    judge_table,
+    own_metrics,
+    problem_of,
+    roles_of,
+)
 from flows.runtime.chunks import Frames
 from flows.runtime.clients import Confirm
 from schemas.errors import SourceError
@@ -18,12 +26,12 @@ from schemas.params.llm import RoleName
 from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import UNSCORED_OUTPUTS
-from tasks.judges.rates import rates
+from schemas.tables.verdicts import in_order
 from tasks.llm.calls import Ask, Asks
 from tasks.measures.described import OF_OUTPUTS
 from tasks.measures.described import chosen as measures
 from tasks.measures.evaluation import WRITING, plan_of
-from tasks.measures.measure import in_order
+from tasks.measures.own import Own
 from tasks.measures.several_judges import Divided, Once, judges_table, verdicts_of
 from tasks.texts.document import documents_of
 from tasks.texts.reading import DataSet
@@ -74,10 +82,12 @@ async def judge_by_each(runs: Mapping[str, CommandRun], chosen: Evaluate, data: 
     only, plan = chosen.model_copy(update={"write": [], "own": []}), replace(plan_of(chosen, data), writers=())
     for name in further:
         made[name] = await judge_all(runs[name], only, written, plan)
-    return _compared(evaluation, made, runs)
+    return _compared(evaluation, made, runs, own_metrics(chosen, plan))
 
 
-def _compared(evaluation: Evaluation, made: Mapping[str, Frames], runs: Mapping[str, CommandRun]) -> Evaluation:
+def _compared(
+    evaluation: Evaluation, made: Mapping[str, Frames], runs: Mapping[str, CommandRun], own: Own
+) -> Evaluation:
     params = next(iter(runs.values())).params
     labels = {name: run.ask("judge").label for name, run in runs.items()}
     several = len({run.params.doclens.style for run in runs.values()}) > 1
@@ -88,7 +98,7 @@ def _compared(evaluation: Evaluation, made: Mapping[str, Frames], runs: Mapping[
     if "planted" in evaluation.tables:
         planted = {name: tables["planted"].assign(judge=name) for name, tables in made.items()}
         found = [
-            rates(rows, seed=params.seed, system=name, provenance=f"judge: {labels[name]}")
+            judge_table(rows, own, seed=params.seed, system=name, provenance=f"judge: {labels[name]}")
             for name, rows in planted.items()
         ]
         evaluation = evaluation.with_table("planted", in_order(pd.concat(planted.values(), ignore_index=True)))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pandas as pd
 
@@ -16,15 +16,14 @@ from schemas.params.llm import RoleName
 from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import UNSCORED_OUTPUTS
-from tasks.domains.rules import rules_of
-from tasks.judges.judging import judge_planted
-from tasks.judges.planted import plant
+from tasks.judges.cases import Given
 from tasks.judges.rates import rates
+from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask, Asks
+from tasks.measures.cases import judge_planted
 from tasks.measures.declared import Plan
 from tasks.measures.described import METRICS as SHIPPED
 from tasks.measures.described import chosen as chosen_measures
-from tasks.measures.doclens.evaluators import make_evaluator
 from tasks.measures.evaluation import (
     COMPUTING,
     WRITING,
@@ -40,10 +39,10 @@ from tasks.measures.evaluation import (
     writer_prompt,
 )
 from tasks.measures.measure import figures
-from tasks.measures.own import UNDEFINED, Own, load_metrics
+from tasks.measures.own import UNDEFINED, Own, known_rows, load_metrics
 from tasks.reporting.evaluation_text import DRY_RUN, OWN, RULES
 from tasks.statistics.bootstrap import sample_records
-from tasks.statistics.metric_rows import COMPUTED
+from tasks.statistics.metric_rows import COMPUTED, metric_table
 from tasks.texts.document import Document, documents_of, documents_table, system_names
 from tasks.texts.reading import DataSet, output_files, read_documents
 from tasks.tracking.comparison import compare_systems
@@ -176,10 +175,14 @@ async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet, plan: Plan 
     if chosen.planted:
         having = [document for document in data.documents if document.reference is not None]
         drawn = sample_records(pd.Series(range(len(having))), chosen.planted, seed=runner.params.seed)
-        frames = {"documents": documents_table([having[place] for place in drawn])}
+        chosen_documents = [having[place] for place in drawn]
+        frames = {"documents": documents_table(chosen_documents)}
         planted = await runner.in_chunks(planted_chunk, frames, by="document")
-        made["planted"] = planted["planted"]
-        made["unscored"] = pd.concat([made["unscored"], planted["unscored"]], ignore_index=True)
+        own = own_metrics(chosen, plan)
+        known, failed = await own.judge_cases(runner.ask, chosen_documents, runner.params.seed)
+        made["planted"] = pd.concat([planted["planted"], known], ignore_index=True)
+        unscored = [made["unscored"], planted["unscored"], _planted_unscored(failed)]
+        made["unscored"] = pd.concat(unscored, ignore_index=True)
     if chosen.own:
         found = await own_metrics(chosen, plan).judge(runner.ask, documents_of(made["documents"]))
         unscored = unscored_outputs(found["unscored"], OWN, plan.systems)
@@ -194,16 +197,26 @@ def own_metrics(chosen: Evaluate, plan: Plan) -> Own:
 
 
 async def planted_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
-    """The judge's answers on errors planted into one chunk of references: altered claims, removed sentences, citations.
+    """The judge's answers to the cases of all measures, made of one chunk of references.
 
     They measure the judge on the user's own text, where the answers are known.
     """
     references = {document.id: str(document.reference) for document in documents_of(frames["documents"])}
-    symptoms, judge = rules_of(params.domain).symptom_labels, ask("judge")
-    cases = plant(references, symptoms, removed=params.calibrate.facts, seed=params.seed)
-    planted, failed = await judge_planted(judge, make_evaluator(params.doclens, judge), cases)
+    planted, failed = await judge_planted(ask("judge"), Given(references, params))
+    return {"planted": planted, "unscored": _planted_unscored(failed)}
+
+
+def _planted_unscored(failed: Unscored) -> pd.DataFrame:
     rows = [{**row, "document": row["record"], "system": None, "method": "planted"} for row in failed]
-    return {"planted": planted, "unscored": typed(rows, UNSCORED_OUTPUTS)}
+    return typed(rows, UNSCORED_OUTPUTS)
+
+
+def judge_table(planted: pd.DataFrame, own: Own, *, seed: int, provenance: str, system: str = "judge") -> pd.DataFrame:
+    """METRICS of a judge on cases (VERDICTS): its rates, and how the user's own metrics depart from known scores."""
+    is_own = planted["metric"].isin(list(own.metrics))
+    about: dict[str, Any] = {"seed": seed, "system": system, "provenance": provenance}
+    known = metric_table(known_rows(planted[is_own]), stage=OWN, **about)
+    return pd.concat([rates(planted[~is_own], **about), known], ignore_index=True)
 
 
 async def evaluate_data(runner: Runner, chosen: Evaluate, data: DataSet) -> Evaluation:
@@ -239,7 +252,7 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     if "questions" in made:
         tables["questions"] = made["questions"]
     if "planted" in made:
-        judge = rates(made["planted"], seed=params.seed, provenance=made_by)
+        judge = judge_table(made["planted"], own, seed=params.seed, provenance=made_by)
         tables |= {"judge": judge, "planted": made["planted"]}
     files = (*data.files, *map(Path, chosen.own))
     return Evaluation(documents, plan, files, tables, problem_of(made, params.runtime.max_unscored_share))

@@ -7,13 +7,14 @@ import pandas as pd
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
 from schemas.params import Params
+from schemas.tables.verdicts import in_order
+from tasks.audit.planted_assertions import METRICS, SYSTEM, read_assertions
 from tasks.domains.rules import rules_of
 from tasks.judges.consistency_checks import check_cases, plant_inconsistent
-from tasks.judges.planted_assertions import METRICS, SYSTEM, read_assertions
 from tasks.judges.rates import rates
 from tasks.judges.simulated_notes import write_gold
 from tasks.llm.calls import Asks, unscored_table
-from tasks.measures.measure import figures, in_order
+from tasks.measures.measure import figures
 
 
 async def run_planted_errors(stage: Stage) -> None:

@@ -16,9 +16,8 @@ from schemas.errors import MissingSourceError
 from schemas.params import Params
 from schemas.params.measures import DocLens
 from schemas.tables.columns import typed
-from schemas.tables.evaluation import RECORDED_CLAIMS
 from schemas.tables.metrics import UNSCORED
-from schemas.tables.verdicts import VERDICTS
+from schemas.tables.verdicts import VERDICTS, in_order
 from tasks.domains.rules import rules_of
 from tasks.llm.calls import Ask, Asks, unscored_table
 from tasks.measures.doclens.agreement import (
@@ -31,9 +30,15 @@ from tasks.measures.doclens.agreement import (
 )
 from tasks.measures.doclens.documents import MEQSUM, judge_notes, read_tasks
 from tasks.measures.doclens.judging import METRICS, NAME, Plan, judge, write_and_judge
-from tasks.measures.doclens.published import KEYS, distance_metrics, judged_by_rules, output_table, section_recalls
+from tasks.measures.doclens.published import (
+    RULES_JUDGE,
+    distance_metrics,
+    judged_by_rules,
+    output_table,
+    section_recalls,
+)
 from tasks.measures.doclens.writing import Writer, writer
-from tasks.measures.measure import LOST, figures, in_order, record_scores
+from tasks.measures.measure import figures, record_scores
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import metric_table
 from tasks.texts.aci_bench import SUBCLAIMS, encounter_files, read_encounters
@@ -105,7 +110,7 @@ async def run_doclens_published(stage: Stage) -> None:
     claims, made_by = strong["verdicts"], stage.provenance(["writer", "judge"])
     rules, complete = await judged_by_rules(claims, documents), documents_of(made["documents"])
     stage.save("recorded_claims", claims_table(claims, rules))
-    judges = {"simulator's rules": rules, STRONG: claims}
+    judges = {RULES_JUDGE: rules, STRONG: claims}
     if not params.roles["judge"].is_simulator:
         judges[stage.ask("judge").label] = judged
     others = {"Mistral": printed[26], "TRUE": printed[27]}
@@ -149,15 +154,9 @@ async def judge_claims(documents: Sequence[Document], ask: Ask, write: Ask, para
 
 
 def claims_table(judged: pd.DataFrame, rules: pd.DataFrame) -> pd.DataFrame:
-    """RECORDED_CLAIMS: every judgement with its reason, and the verdict of the simulator's rules on the same claim."""
-    both = judged.merge(rules[[*KEYS, "value"]], on=KEYS, how="left", suffixes=("", "_rules"))
-    at = both["unit"].replace(LOST, str(_LAST)).astype("int64")
-    said = {"judged": both["value"].astype("boolean"), "judged_rules": both["value_rules"].astype("boolean")}
-    return typed(both.assign(position=at, **said), RECORDED_CLAIMS)
-
-
-_LAST = 1_000_000
-"""Position after all claims of a text."""
+    """VERDICTS of the recorded model, and of the simulator's rules on the same claims."""
+    by_rules = rules.assign(judge=RULES_JUDGE, verdict=None, reason=None)
+    return in_order(typed(pd.concat([judged, by_rules], ignore_index=True), VERDICTS))
 
 
 async def judge_encounters(frames: Frames, ask: Asks, params: Params) -> Frames:

@@ -26,6 +26,7 @@ from tasks.judges.human_scores import (
 from tasks.llm.calls import Ask
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.measures.declared import Plan
+from tasks.measures.described import METRICS
 from tasks.measures.evaluation import evaluate_chunk, evaluation_tables, in_order, plan_of
 from tasks.statistics.metric_rows import Row, metric_table
 from tasks.texts.document import Document, documents_of, documents_table
@@ -49,6 +50,10 @@ READ = tuple(str(number) for number in range(2, 100, 5))
 """The dialogues that were read when the prompts in degrees and the headings were written."""
 
 
+JUDGED = [name for name, metric in METRICS.items() if metric.judged and metric.label]
+"""Metrics of the judge that are compared with people's scores."""
+
+
 def reads_human_agreement(_: Params) -> list[str]:
     """The files of outside data that the stage reads."""
     return list(FILES)
@@ -68,7 +73,8 @@ async def run_human_agreement(stage: Stage) -> None:
     scores = _scores(plan, made, stage.params, stage.provenance(["judge"]))
     own = wide_scores(scores, human)
     nothing = nothing_to_judge(own, made["unscored"])
-    rows = agreement_rows(own, claims_of_references(made["doclens"]), nothing=nothing, **_by(stage.ask("judge").label))
+    by, claims = _by(stage.ask("judge").label), claims_of_references(made["doclens"])
+    rows = agreement_rows(own, claims, JUDGED, nothing=nothing, **by)
     rows += await _recorded_rows(documents, human, scores, stage.params)
     _save_unscored(stage, made)
     stage.save_metrics(STAGE, metric_table(rows, stage=STAGE))
@@ -99,12 +105,12 @@ async def _recorded_rows(
     judged = _scores(_graded_plan(documents), made, _graded(params), STRONG)
     together = wide_scores(pd.concat([judged, scores[scores["stage"] == "overlap"]]), human)
     nothing, claims = nothing_to_judge(together, made["unscored"]), claims_of_references(made["doclens"])
-    was_read = human["document"].isin(READ).to_numpy()
+    was_read = together["document"].isin(READ).to_numpy()
     rows: list[Row] = []
     for name, chosen in (("dialogues not read", ~was_read), ("dialogues read", was_read)):
         part = {metric: empty[chosen] for metric, empty in nothing.items()}
         rows += agreement_rows(
-            together[chosen].reset_index(drop=True), claims, nothing=part, **_by(f"{STRONG}, {name}")
+            together[chosen].reset_index(drop=True), claims, JUDGED, nothing=part, **_by(f"{STRONG}, {name}")
         )
     return rows
 

@@ -6,6 +6,7 @@ import pandas as pd
 
 from flows.runtime.stage import Stage
 from schemas.tables.columns import typed
+from schemas.tables.verdicts import in_order
 from schemas.tables.visits import SUMMARY_TRUTH
 from tasks.domains.history import history_words
 from tasks.domains.rules import rules_of
@@ -14,7 +15,6 @@ from tasks.measures.history.judging import judge_summaries, summary_documents, w
 from tasks.measures.history.metrics import metric_rows
 from tasks.measures.history.questions import summary_questions
 from tasks.measures.history.summarising import names_of, not_citing
-from tasks.measures.measure import in_order
 from tasks.statistics.bootstrap import sample_records
 from tasks.texts.document import documents_table, system_names
 from tasks.visits.facts import Worder

@@ -12,9 +12,12 @@ from flows.runtime.stage import Stage, require_scored
 from flows.stages.recorded_judge import STRONG, drawn, recorded
 from schemas.errors import MissingSourceError
 from schemas.params import Params
+from schemas.tables.verdicts import in_order
 from tasks.llm.calls import Ask, Asks, unscored_table
-from tasks.measures.measure import differences, figures, in_order, record_scores
+from tasks.measures.measure import differences, figures, record_scores
+from tasks.measures.med_omit.clinicians import agreement_between, agreement_with_judge
 from tasks.measures.med_omit.correlations import CORRELATED, SYSTEMS, overlap_correlations
+from tasks.measures.med_omit.form import omission_form, omission_labels
 from tasks.measures.med_omit.judging import (
     METRICS,
     NAME,
@@ -29,8 +32,6 @@ from tasks.measures.med_omit.judging import (
     name_encoder,
 )
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
-from tasks.people.omission_agreement import agreement_between, agreement_with_judge
-from tasks.people.omission_form import omission_form, omission_labels
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import metric_table
 from tasks.text.soap import split_soap

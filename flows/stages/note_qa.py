@@ -13,11 +13,18 @@ from schemas.params.llm import RoleName
 from schemas.params.measures import ANSWERER
 from schemas.tables.columns import typed
 from schemas.tables.metrics import UNSCORED
+from schemas.tables.verdicts import in_order
 from tasks.domains.in_use import data_of
 from tasks.domains.rules import rules_of
-from tasks.measures.measure import in_order
 from tasks.measures.note_qa.answering import planted_answers
 from tasks.measures.note_qa.correlations import correlation_metrics
+from tasks.measures.note_qa.form import (
+    OutsideQuestionForm,
+    QuestionForm,
+    question_labels,
+    review_counts,
+    revise,
+)
 from tasks.measures.note_qa.metrics import question_metrics, question_scores
 from tasks.measures.note_qa.patients import simulated_patients
 from tasks.measures.note_qa.protocol import answer, answer_and_judge, judge, write_questions
@@ -31,13 +38,6 @@ from tasks.measures.note_qa.questions import (
     sample_patients,
 )
 from tasks.measures.note_qa.truth_questions import truth_questions
-from tasks.people.question_form import (
-    OutsideQuestionForm,
-    QuestionForm,
-    question_labels,
-    review_counts,
-    revise,
-)
 from tasks.statistics.metric_rows import metric_table
 
 

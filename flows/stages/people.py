@@ -8,8 +8,8 @@ from flows.runtime.stage import Stage
 from flows.stages.human_labels import STRONG
 from schemas.params import Params
 from tasks.audit.errors import ErrorText, drawn_texts, error_agreement, error_texts
-from tasks.judges.people_agreement import STAGE, agreement_rows, scored_text_rows
-from tasks.judges.people_sets import VIEWS, judge_set, people_sets
+from tasks.audit.people_agreement import STAGE, agreement_rows, scored_text_rows
+from tasks.audit.people_sets import OF_PEOPLE, judge_set, people_sets
 from tasks.llm.calls import Ask, unscored_table
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.statistics.metric_rows import Row, metric_table
@@ -34,7 +34,7 @@ async def run_agreement_with_people(stage: Stage) -> None:
     rows, unscored, judged = list[Row](), list[dict[str, str | None]](), 0
     for one in people_sets(stage.sources):
         found, failed = await judge_set(asks, one, stage.params.doclens.claims_a_call)
-        for view, metrics in VIEWS[one.kind].items():
+        for view, metrics in OF_PEOPLE[one.kind].views.items():
             rows += agreement_rows(one.verdicts, found, metrics, f"{one.name}, {view}")
         unscored, judged = unscored + failed, judged + sum(map(len, found.values()))
     texts = _texts_with_errors(stage.sources)

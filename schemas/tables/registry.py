@@ -28,7 +28,7 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     # judged texts
     "*_judged": verdicts.VERDICTS,
     "cited_compact": evaluation.CITED_OUTPUTS,
-    "recorded_claims": evaluation.RECORDED_CLAIMS,
+    "recorded_claims": verdicts.VERDICTS,
     # questions over notes
     "patient_notes": note_qa.PATIENT_NOTES,
     "generated_questions": note_qa.QUESTIONS,

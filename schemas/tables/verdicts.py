@@ -1,6 +1,18 @@
 """The table in which somebody judged units of texts: claims, statements, citations, facts, answers."""
 
-from schemas.tables.columns import number, table, text
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from schemas.tables.columns import number, table, text, typed
+
+Judgement = bool | None
+"""Yes, no, or failed."""
+LOST = "lost"
+"""Unit of a text or section that is missing, of which nothing can be judged."""
+PERSON = "person"
+"""Kind of verdicts of people where a model is labelled by them."""
 
 VERDICTS = table(
     {
@@ -23,3 +35,22 @@ VERDICTS = table(
     name="verdicts",
     description="One judgement of one unit a row; every figure of a measure is computed from these.",
 )
+_DEFAULTS: Mapping[str, Any] = dict.fromkeys(("verdict", "truth", "kind", "reason")) | {"weight": 1.0}
+
+
+def verdict_table(rows: Iterable[Mapping[str, Any]], *, judge: str) -> pd.DataFrame:
+    """Rows as VERDICTS of one judge. By default a unit counts 1, and has neither truth, kind, reason nor a word."""
+    return typed([{**_DEFAULTS, "judge": judge, **row} for row in rows], VERDICTS)
+
+
+def in_order(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """VERDICTS by text and metric, and numbered units by number: 2 before 10."""
+    columns = list(VERDICTS.unique or [])
+    return verdicts.sort_values(columns, ignore_index=True, kind="stable", key=by_number)
+
+
+def by_number(column: pd.Series) -> pd.Series:
+    """Numbered units of a column so that they sort by number; other columns as they are."""
+    if column.name != "unit" or column.empty:
+        return column
+    return column.mask(column.str.isdigit(), column.str.rjust(int(column.str.len().max()), "0"))

@@ -17,6 +17,8 @@ from tasks.audit.cases import AGAIN, FACTORS, FAMILY, HIDDEN, LONGER, MANY, NAME
 from tasks.audit.comparisons import ALL, KIND_LEVEL, fewest_texts, weaker_kinds
 from tasks.audit.errors import FLAGGED, SENTENCE, VERSION
 from tasks.audit.practice import Practice, practice_rows
+from tasks.audit.trials import ASKED
+from tasks.judges.cases import Asked
 from tasks.judges.rates import rate_rows
 from tasks.measures.agreement import agreement
 from tasks.reporting.display import words
@@ -310,18 +312,6 @@ def not_found(card: pd.DataFrame) -> list[str]:
     return lines
 
 
-_CASES: Mapping[str, tuple[str, str]] = {
-    "claims": ("true claims", "false claims"),
-    "grounding": ("supported claims", "unsupported claims"),
-    "omissions": ("omitted facts", "facts that are not omitted"),
-    "citation recall": ("supported statements", "unsupported statements"),
-    "citation precision": ("needed citations", "citations that are not needed"),
-    "answers": ("right answers", "wrong answers"),
-    "consistency": ("notes with a departure", "notes without one"),
-}
-"""The cases of a task whose answer is yes, and those whose answer is no, in words."""
-
-
 def verdict_lines(card: pd.DataFrame) -> list[str]:
     """What each judge found and rejected, a line by task, headed where a judge is the simulator."""
     whole = card[card["item"] == ALL].set_index(["system", "condition", "metric"])
@@ -331,10 +321,10 @@ def verdict_lines(card: pd.DataFrame) -> list[str]:
         tasks = card.loc[(card["system"] == judge) & (card["metric"] == "answered"), "condition"]
         for task in tasks:
             yes, no = (whole.loc[(judge, task, name)] for name in ("sensitivity", "specificity"))
-            of_yes, of_no = _CASES.get(task, ("cases whose answer is yes", "cases whose answer is no"))
+            asked = ASKED.get(task, Asked(""))
             failed = int(yes["unscored"] + no["unscored"])
             lines.append(
-                f"{judge}: {task}: finds {_counted(yes)} {of_yes}, rejects {_counted(no)} {of_no}"
+                f"{judge}: {task}: finds {_counted(yes)} {asked.yes}, rejects {_counted(no)} {asked.no}"
                 + (f"; no verdict on {failed} more" if failed else "")
                 + (
                     ""

@@ -1,6 +1,6 @@
 """The claims of a card: cases with a certain truth, and variants of them whose truth is the same.
 
-A case is a planted claim (`tasks.judges.planted`). A variant differs from it in one thing that must not matter: how
+A case is a planted claim (`tasks.measures.doclens`). A variant differs from it in one thing that must not matter: how
 many claims are in the call, their order, sentences about nothing around the note, the order of the note's sentences, a
 label of confidence or of the writer's family or a wordy opening, a name and sex of the patient, or an instruction
 hidden in the note. `AGAIN` names the same call asked again.
@@ -8,7 +8,7 @@ hidden in the note. `AGAIN` names the same call asked again.
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -17,11 +17,9 @@ import pandas as pd
 
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import CASES
-from tasks.audit.claims import further_claims
+from tasks.judges.cases import case_verdict
 from tasks.judges.edits import words
-from tasks.judges.judging import case_verdict
-from tasks.judges.planted import PlantedClaim, plant_claims
-from tasks.measures.measure import Judgement
+from tasks.measures.doclens.planted_claims import PlantedClaim
 from tasks.text.sentences import sentences
 
 STREAM = 97
@@ -45,8 +43,6 @@ FACTORS = (ALONE, CROWDED, REVERSED, SHUFFLED, BEFORE, AFTER, *LONGER, CONFIDENT
 AGAIN = "asked again"
 """Factor of further takes: "asked again, take 2"."""
 
-FIRST_PLACE = "0"
-"""Item of verdicts on what is first, or alone, in its call."""
 FILLER = "filler"
 """Task of claims that only fill a call of many; their verdicts are not counted."""
 VARIED = 0.2
@@ -67,23 +63,13 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{one})" for one in _parts()[name]))
 
 
-def make_cases(
-    notes: Mapping[str, str],
-    symptoms: Sequence[str],
-    *,
-    cases: int,
-    seed: int,
-    varied: int,
-    kinds: Sequence[str] = (),
-) -> pd.DataFrame:
-    """CASES of ``notes`` (text by document): at most ``cases`` claims, of every kind in turn.
+def make_cases(planted: Sequence[PlantedClaim], *, cases: int, seed: int, varied: int) -> pd.DataFrame:
+    """CASES of planted claims: at most ``cases``, of every kind in turn.
 
-    ``kinds`` of `tasks.audit.claims` are added to those of `tasks.judges.planted`. Half of the claims are true where
-    the notes give enough of both. Those of the first texts have variants, until ``varied`` claims have. Raises
-    ValueError for notes without a claim to plant.
+    Half of them are true where there are enough of both. Those of the first texts have variants, until ``varied``
+    claims have. Raises ValueError where no claim was planted.
     """
     random, labels = np.random.default_rng([seed, STREAM]), np.random.default_rng([seed, STREAM, 1])
-    planted = [*plant_claims(notes, symptoms, seed=seed), *further_claims(notes, kinds, seed=seed)]
     chosen = _drawn(planted, cases, random)
     if not chosen:
         raise ValueError("no claim could be planted: the texts have no sentence of four words or more")
@@ -113,19 +99,6 @@ def make_cases(
                 made |= {"premise": text, "call": f"{place}/{factor}/{call}"}
                 rows.append({**case_verdict(one.document, task, one.kind, claim, one.truth, None), **made})
     return typed(rows, CASES)
-
-
-def case_row(
-    case: str, task: str, kind: str, document: str, premise: str, claim: str, truth: bool, judged: Judgement,
-    *, call: str | None = None, pair: str = "",
-) -> dict[str, Any]:  # fmt: skip
-    """A row of VERDICTS with the columns of CASES on a case without variants.
-
-    ``call``: name of the call that it is asked in, its own by default. ``pair``: the case of the other truth, if any.
-    """
-    asked = {"premise": premise, "call": call or case, "pair": f"{pair}/" if pair else "", "id": f"{case}/"}
-    named = {"unit": case, "condition": "", "item": FIRST_PLACE}
-    return {**case_verdict(document, task, kind, claim, truth, judged), **asked, **named}
 
 
 def opaque(*parts: object) -> str:

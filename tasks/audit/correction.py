@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tasks.audit.card import ALL, ENOUGH
+from tasks.audit.trials import ASKED
 from tasks.measures.described import METRICS
 from tasks.statistics.intervals import mean_interval
 from tasks.statistics.metric_rows import Row, metric_row, metric_table
@@ -26,8 +27,6 @@ from tasks.statistics.prediction_powered import powered_share
 
 TASKS: Mapping[str, str] = {name: metric.task for name, metric in METRICS.items() if metric.task is not None}
 """Task of the card whose cases are judged as the score's items are; other scores are not corrected."""
-BY_SOURCE = ("grounding", "citation recall", "citation precision")
-"""Tasks in which the text to judge by is the source, or a part of it."""
 TRUE_SHARES = (0.5, 0.8, 0.95)
 """Shares of yes in the texts to be scored, for which labels are planned."""
 LABELS = (25, 50, 100, 200, 400, 800)
@@ -62,7 +61,7 @@ def corrected_rows(
     for key, group in whole.groupby(keys, sort=True):
         stage, system, condition, item, metric = map(str, key)
         values, own = group["value"].to_numpy(dtype=float), cases[cases["metric"] == TASKS[metric]]
-        if reason := (other_sources if TASKS[metric] in BY_SOURCE else None) or _unfit(own):
+        if reason := (other_sources if ASKED[TASKS[metric]].by_source else None) or _unfit(own):
             refused[metric] = reason
             continue
         found = _corrected(values, own, seed=seed)

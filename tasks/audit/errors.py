@@ -12,18 +12,27 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import ValidationInfo, model_validator
 
-from tasks.audit.cases import case_row
+from schemas.tables.verdicts import verdict_table
 from tasks.audit.comparisons import ALL
-from tasks.judges.people_agreement import agreement_rows
+from tasks.audit.people_agreement import agreement_rows
+from tasks.judges.cases import Asked, case_row
 from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Reply
 from tasks.llm.prompts import render
-from tasks.measures.measure import Metric, verdict_table
+from tasks.measures.measure import Metric
 from tasks.statistics.metric_rows import Row
 
 STREAM = 107
 FLAGGED, SENTENCE, VERSION = "errors", "error sentence", "error version"
 """Tasks of the verdicts: whether a text has an error, whether a sentence has it, whether the first version is right."""
+ERRORS_ASKED: Mapping[str, Asked] = {
+    FLAGGED: Asked("Does one of the numbered sentences have a clinical error?"),
+    SENTENCE: Asked("One of the numbered sentences may have a clinical error. Is it in this one?"),
+    VERSION: Asked(
+        "The versions of a text differ in one sentence, which has a clinical error in one of them. Is the first "
+        "version the right one?"
+    ),
+}
 CORRECTED, OTHER = ", corrected", ", another sentence"
 """Ends of the kinds of a text whose error was corrected, and of a sentence without the error."""
 FIELDS = (
@@ -142,7 +151,7 @@ _STATES = {True: "as written", False: "corrected"}
 async def error_agreement(asks: Sequence[Ask], texts: Sequence[ErrorText], asked: str) -> tuple[list[Row], Unscored]:
     """METRICS rows of judges against the people who put an error into each text and corrected it; and the unscored.
 
-    ``asked``: what is asked of a text, the item of the rows (`tasks.judges.people_agreement.agreement_rows`).
+    ``asked``: what is asked of a text, the item of the rows (`tasks.audit.people_agreement.agreement_rows`).
     """
     if not texts:
         return [], []

@@ -4,15 +4,15 @@ from typing import Any
 
 import pandas as pd
 
-from tasks.judges.people_agreement import ALL, MAJORITY, PEOPLE
-from tasks.judges.people_sets import LISTS
+from tasks.audit.people_agreement import ALL, MAJORITY, PEOPLE
+from tasks.audit.people_sets import FURTHER
 
 _AGAINST = ", against "
 _RATES = ("sensitivity", "specificity")
 
 
 def agreement_view(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """METRICS of `tasks.judges.people_agreement` for pages: a row of each two, its kappa with both rates.
+    """METRICS of `tasks.audit.people_agreement` for pages: a row of each two, its kappa with both rates.
 
     Those of judges come before those of people among themselves, for each of what is asked of a unit.
     """
@@ -22,7 +22,7 @@ def agreement_view(rows: pd.DataFrame) -> list[dict[str, Any]]:
     for row in rows[rows["metric"] == "kappa"].to_dict("records"):
         asked, _, against = row["item"].rpartition(_AGAINST)
         of = {name: values.get(tuple(row[one] for one in key)) for name, values in rates.items()}
-        people = row["condition"] in (PEOPLE, LISTS)
+        people = row["condition"] in (PEOPLE, *FURTHER)
         found.append({**row, **of, "asked": asked, "against": against, "people": people})
     return sorted(found, key=lambda row: (row["asked"], row["people"]))
 

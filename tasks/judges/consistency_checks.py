@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
+from schemas.params import Params
 from schemas.tables.columns import typed
 from schemas.tables.evaluation import PLANTED_CASES
-from tasks.judges.judging import case_verdict, planted_table
+from tasks.judges.cases import Asked, Cases, Given, Row, case_row, case_verdict, planted_table
 from tasks.judges.simulated_notes import ERRING, STRIDE, WRITER, compacted, written
 from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Reply
@@ -131,3 +132,45 @@ def _call(row: dict) -> Call:
         prompt = render("tasks.notes", "compare_compact", note=row["note"], compact=row["compact"])
         return Call(key, prompt, reply=CompactVerdict)
     return consistency_call(key, str(row["instructions"]), str(row["note"]))
+
+
+EACH = 30
+"""Notes with each kind of error on a card by default."""
+
+
+def _made(given: Given) -> pd.DataFrame | None:
+    if given.prompts is None:
+        return None
+    planted = plant_inconsistent(given.prompts, each=given.scaled(EACH), rounds=2, seed=given.params.seed)
+    return planted[planted["check"] == "consistency"]
+
+
+async def _judged(ask: Ask, planted: pd.DataFrame, _: Params) -> tuple[list[Row], Unscored]:
+    """Verdicts on whether notes contradict the records that they were written for; the domain must be in use."""
+    judged, unscored = await check_cases(planted, ask)
+    about, rows = planted.set_index("record"), list[Row]()
+    for row in judged.to_dict("records"):
+        number = int(row["document"])
+        name, note = f"k{number:04d}", about.loc[number]
+        said, shown = None if pd.isna(row["value"]) else bool(row["value"]), (note["instructions"], note["note"])
+        rows.append(case_row(name, "consistency", row["kind"], name, *shown, bool(row["truth"]), said))
+    return rows, unscored
+
+
+CONSISTENCY = Cases(
+    "consistency",
+    _made,
+    _judged,
+    {
+        "consistency": Asked(
+            "Does the note depart from what its record asks for: a symptom that it must mention left out or changed, "
+            "one that it must not mention, or another health condition?",
+            "notes with a departure",
+            "notes without one",
+        )
+    },
+    place=6,
+    of_records=True,
+    checks=True,
+)
+"""The check as a task of a card."""

@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 
 from schemas.errors import SourceError
+from schemas.tables.verdicts import PERSON, verdict_table
 from tasks.judges.rates import as_errors, rate_rows, sample_rows
-from tasks.measures.measure import PERSON, verdict_table
 from tasks.statistics.metric_rows import NAN, mean_row, metric_row, metric_table
 from tasks.statistics.misclassification import corrected_mean
 from tasks.statistics.prediction_powered import powered_share

@@ -5,7 +5,7 @@ hold a row for each summary: ``document``, ``system``, a column for each metric 
 and one for each of people's scores. Summaries of one document are a cluster.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,10 +22,6 @@ from tasks.statistics.sign_flips import DRAWS, FEWEST, Differences, adjusted_p
 STAGE = "human_agreement"
 KINDS: tuple[Correlation, ...] = ("pearson", "spearman", "kendall")
 ALL = "all summaries"
-JUDGED = (
-    *("claim_recall", "claim_recall_graded", "claim_precision", "claim_precision_graded"),
-    *("claims_supported", "claims_contradicted", "omission_weight", "omission_share"),
-)
 OVERLAP = ("rouge1_r", "rouge1_p", "rouge1_f", "rouge2_f", "rougeL_f", "bleu")
 RULED = {
     "claim_recall": ("claim_recall", 1.0),
@@ -46,25 +42,33 @@ Strata = Mapping[str, npt.NDArray[np.bool_]]
 """Which summaries of a table belong to each part of it."""
 
 
-def correlation_rows(
-    table: pd.DataFrame, metrics: Sequence[str], human: Sequence[str], strata: Strata, **shared: Any
-) -> list[Row]:
-    """A row for each correlation of a metric with one of people's scores, by stratum.
+def _parts(
+    table: pd.DataFrame, items: Mapping[str, Sequence[str]], human: Sequence[str], strata: Strata, **shared: Any
+) -> Iterator[tuple[Row, str, pd.DataFrame]]:
+    """Keys of the row of each stratum, score and item, the score, and the summaries with it and the item's metrics.
 
-    Condition: the score and the stratum. ``n`` counts the summaries with both, ``unscored`` the others of the stratum.
+    ``unscored`` counts the others of the stratum.
     """
-    rows = []
     for stratum, chosen in strata.items():
         part = table[chosen]
         for score in human:
-            for metric in metrics:
-                both = part.dropna(subset=[metric, score])
-                about: Row = {"item": metric, "condition": f"{score}, {stratum}", **shared}
-                about["unscored"] = len(part) - len(both)
-                for kind in KINDS if stratum == ALL else KINDS[:1]:
-                    found = correlation_interval(both[metric], both[score], kind, clusters=both["document"])
-                    rows.append(metric_row(kind, *found, n=len(both), **about))
-    return rows
+            for item, metrics in items.items():
+                having = part.dropna(subset=[*metrics, score])
+                keys: Row = {"item": item, "condition": f"{score}, {stratum}", **shared}
+                yield {**keys, "n": len(having), "unscored": len(part) - len(having)}, score, having
+
+
+def correlation_rows(
+    table: pd.DataFrame, metrics: Sequence[str], human: Sequence[str], strata: Strata, **shared: Any
+) -> list[Row]:
+    """A row for each correlation of a metric with one of people's scores, by stratum, which the condition names."""
+    return [
+        metric_row(
+            kind, *correlation_interval(both[keys["item"]], both[score], kind, clusters=both["document"]), **keys
+        )
+        for keys, score, both in _parts(table, {name: [name] for name in metrics}, human, strata, **shared)
+        for kind in (KINDS if keys["condition"].endswith(ALL) else KINDS[:1])
+    ]
 
 
 def difference_rows(
@@ -72,20 +76,13 @@ def difference_rows(
 ) -> list[Row]:
     """How much closer the first metric of each pair is to people's score than the second, on the summaries with both.
 
-    The difference of the sizes of Pearson's r, so that a metric of omissions is compared with one of recall.
+    The difference of the sizes of Pearson's r, so that a metric of what is missing is compared with one of recall.
     """
-    rows = []
-    for stratum, chosen in strata.items():
-        part = table[chosen]
-        for score in human:
-            for first, second in pairs:
-                all_three = part.dropna(subset=[first, second, score])
-                columns = [all_three[name].to_numpy(dtype=float) for name in (first, second, score)]
-                found = _closer(all_three, columns)
-                about: Row = {"item": f"{first} - {second}", "condition": f"{score}, {stratum}", **shared}
-                about["unscored"] = len(part) - len(all_three)
-                rows.append(metric_row("pearson_difference", *found, n=len(all_three), **about))
-    return rows
+    items = {f"{first} - {second}": (first, second) for first, second in pairs}
+    return [
+        metric_row("pearson_difference", *_closer(part, [*items[keys["item"]], score]), **keys)
+        for keys, score, part in _parts(table, items, human, strata, **shared)
+    ]
 
 
 def within_rows(table: pd.DataFrame, metrics: Sequence[str], human: Sequence[str], **shared: Any) -> list[Row]:
@@ -95,16 +92,16 @@ def within_rows(table: pd.DataFrame, metrics: Sequence[str], human: Sequence[str
     are no rows without others.
     """
     rows = []
-    for score in human:
-        for metric in metrics:
-            both = table.dropna(subset=[metric, score])
-            groups = both.groupby("document")[[metric, score]]
-            several = (groups.transform("size") > 1).to_numpy()
-            apart = both[[metric, score]] - groups.transform("mean")
-            apart = apart.where(apart.abs() > _ROUNDING * both[[metric, score]].abs().max(), 0.0)[several]
-            found = correlation_interval(apart[metric], apart[score], "pearson", clusters=both["document"][several])
-            about: Row = {"item": metric, "condition": f"{score}, {ALL}", "unscored": len(table) - len(apart), **shared}
-            rows.append(metric_row("pearson_within_documents", *found, n=len(apart), **about))
+    every = {ALL: table["document"].notna().to_numpy()}
+    for keys, score, both in _parts(table, {name: [name] for name in metrics}, human, every, **shared):
+        own = [keys["item"], score]
+        groups = both.groupby("document")[own]
+        several = (groups.transform("size") > 1).to_numpy()
+        apart = both[own] - groups.transform("mean")
+        apart = apart.where(apart.abs() > _ROUNDING * both[own].abs().max(), 0.0)[several]
+        found = correlation_interval(apart[own[0]], apart[score], "pearson", clusters=both["document"][several])
+        counts = {"n": len(apart), "unscored": len(table) - len(apart)}
+        rows.append(metric_row("pearson_within_documents", *found, **{**keys, **counts}))
     return [row for row in rows if row["n"]]
 
 
@@ -195,10 +192,14 @@ def detection_rows(table: pd.DataFrame, metrics: Sequence[str], rate: str, **sha
     return rows
 
 
-def wide_scores(scores: pd.DataFrame, human: pd.DataFrame) -> pd.DataFrame:
-    """A row for each summary of ``human`` (document, system), with ``scores`` (metric, value) in columns beside."""
-    columns = scores.pivot_table(index=["document", "system"], columns="metric", values="value")
-    return human.merge(columns.reset_index(), on=["document", "system"], how="left").reset_index(drop=True)
+def wide_scores(scores: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
+    """A row for each summary that people scored (VERDICTS), with their scores and ``scores`` in a column by metric."""
+    keys = ["document", "system"]
+    table = people[keys].drop_duplicates()
+    for own in (people, scores):
+        wide = own.pivot_table(index=keys, columns="metric", values="value").reset_index()
+        table = table.merge(wide, on=keys, how="left")
+    return table
 
 
 def claims_of_references(judged: pd.DataFrame) -> pd.Series:
@@ -225,16 +226,20 @@ def nothing_to_judge(table: pd.DataFrame, unscored: pd.DataFrame) -> dict[str, n
 def agreement_rows(
     table: pd.DataFrame,
     claims: pd.Series,
+    metrics: Collection[str],
     *,
     nothing: Mapping[str, npt.NDArray[np.bool_]] | None = None,
     human: Sequence[str] = HUMAN,
     **shared: Any,
 ) -> list[Row]:
-    """All rows of one judge's ``table``. ``claims`` by document divide it; ``nothing`` as in `nothing_to_judge`."""
+    """All rows of one judge's ``table``, whose ``metrics`` it judged.
+
+    ``claims`` by document divide the summaries; ``nothing`` as in `nothing_to_judge`.
+    """
     table = table.copy()
     for metric, empty in (nothing or {}).items():
         table[f"{metric} with rule"] = table[metric].mask(empty, RULED[metric][1])
-    judged = [name for name in table if name.split(" ")[0] in JUDGED]
+    judged = [name for name in table if name.split(" ")[0] in metrics]
     count = table["document"].map(claims).fillna(0).to_numpy()
     strata = {ALL: count >= 0, "1 claim": count == 1, "2 claims": count == 2, "3 claims or more": count >= 3}
     pairs = [(own, other) for own in judged for other in OVERLAP]
@@ -248,12 +253,12 @@ def agreement_rows(
     ]
 
 
-def _closer(table: pd.DataFrame, columns: Sequence[npt.NDArray[np.float64]]) -> Interval:
+def _closer(table: pd.DataFrame, columns: Sequence[str]) -> Interval:
     """How much larger the first column's correlation with the third is in size than the second's, with its interval.
 
     None for fewer than `FEWEST_PAIRS` documents.
     """
-    *metrics, score = columns
+    *metrics, score = (table[name].to_numpy(dtype=float) for name in columns)
     signs = [-1.0 if correlation(metric, score, "pearson") < 0 else 1.0 for metric in metrics]
 
     def size(place: int, at: npt.NDArray[np.int64]) -> float:

@@ -11,7 +11,7 @@ left out, claims that it was asked for and wrote or not, shortened statements. V
 finds them all, so that pooled rates are too high for the paraphrases that it is asked about.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -64,37 +64,15 @@ def as_errors(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def record_of(document: str) -> str:
-    """The record that a document of `tasks.judges.written_cases` was written for."""
+    """The record that a document of cases of simulated notes was written for."""
     return document.split("-")[0]
-
-
-_COMPACTED = frozenset({"kept by the writer", "left out by the writer"})
-_CITED = frozenset({"right citation", "redundant citation", "wrong citation"})
-_WRITTEN = frozenset(
-    {
-        *("asked for and written", "dropped by the writer", "contradicted by the writer"),
-        *("descriptor written", "descriptor lost by the writer"),
-    }
-)
-_SHORTENED = frozenset({"shortened by the writer", "detail changed by the writer"})
-MATCHED = {
-    ("notes against prompts", "claim_recall"): ("entailment", _WRITTEN),
-    ("compact notes", "claim_recall"): ("entailment", _COMPACTED),
-    ("compact notes", "claim_precision"): ("entailment", _SHORTENED),
-    ("compact notes", "omission_share"): ("omissions", _COMPACTED),
-    ("compact notes", "omission_count"): ("omissions", _COMPACTED),
-    ("compact notes", "omission_weight"): ("omissions", _COMPACTED),
-    ("cited compact notes", "citation_recall"): ("citation recall", _CITED),
-    ("cited compact notes", "citation_precision"): ("citation precision", _CITED),
-}
-"""Metric and kinds of the planted cases that are like the items of a score, by system and metric; other scores are not
-corrected."""
 
 
 def corrected_rows(
     scores: pd.DataFrame,
     planted: pd.DataFrame,
     unscored: pd.Series,
+    matched: Mapping[tuple[str, str], tuple[str, frozenset[str]]],
     *,
     seed: int,
     provenance: str,
@@ -103,12 +81,13 @@ def corrected_rows(
     """METRICS: the raw mean of each score, the corrected one, and its range if the rates were others.
 
     ``scores`` has the columns system, condition, item, metric, value and ``ceiling`` (the value if every answer were
-    yes), one row a text. ``unscored`` counts what could not be judged, indexed by system, condition, item and metric. A
-    corrected value outside 0 and the ceiling is not cut: ``_corrected_possible`` is then 0, as it is where no matched
-    case exists; 1 does not show that the rates hold for the scored texts. Rows of items "..., rates off by 0.05" have
-    the interval if sensitivity and specificity on the scored texts differ by up to 0.05 from those on the cases. The
-    cases are the simulated writer's texts; ``other_writer``, if the scored texts are another's, is named in the
-    provenance.
+    yes), one row a text. ``unscored`` counts what could not be judged, indexed by system, condition, item and metric.
+    ``matched``: metric and kinds of the cases that are like the units of a score, by system and metric; other scores
+    are not corrected. A corrected value outside 0 and the ceiling is not cut: ``_corrected_possible`` is then 0, as it
+    is where no matched case exists; 1 does not show that the rates hold for the scored texts. Rows of items "..., rates
+    off by 0.05" have the interval if sensitivity and specificity on the scored texts differ by up to 0.05 from those on
+    the cases. The cases are the simulated writer's texts; ``other_writer``, if the scored texts are another's, is named
+    in the provenance.
     """
     rows: list[Row] = []
     for (system, condition, item, metric), group in scores.groupby(
@@ -116,7 +95,7 @@ def corrected_rows(
     ):
         missing = int(unscored.get((system, condition, item, metric), 0))
         keys = {"system": system, "condition": condition, "item": item, "unscored": missing}
-        cases, n = matched_cases(planted, str(system), str(metric)), len(group)
+        cases, n = matched_cases(planted, *matched.get((system, metric), ("", frozenset()))), len(group)
         rows.append(score_row(str(metric), group, seed=seed, **keys))
         found = _correct(group, cases, seed)
         marked = {**keys, "provenance": provenance}
@@ -137,10 +116,9 @@ def score_row(metric: str, group: pd.DataFrame, **columns: Any) -> Row:
     return mean_row(metric, group["value"], bounds=SHARE if is_share else COUNT, **columns)
 
 
-def matched_cases(planted: pd.DataFrame, system: str, metric: str) -> pd.DataFrame:
-    """The judged planted cases that are like the items of a score; none for a score without matched kinds."""
-    step, kinds = MATCHED.get((system, metric), ("", frozenset()))
-    alike = (planted["metric"] == step) & planted["kind"].isin(kinds)
+def matched_cases(planted: pd.DataFrame, metric: str, kinds: frozenset[str]) -> pd.DataFrame:
+    """The judged cases of a metric and of these kinds."""
+    alike = (planted["metric"] == metric) & planted["kind"].isin(kinds)
     return planted[alike & planted["value"].notna()]
 
 

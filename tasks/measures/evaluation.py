@@ -19,6 +19,7 @@ from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import DOCUMENT_SCORES, EVALUATED, NO_OUTPUT, UNSCORED_OUTPUTS
 from schemas.tables.verdicts import VERDICTS
+from schemas.tables.verdicts import in_order as verdicts_in_order
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures.declared import Declared, Plan
@@ -26,7 +27,6 @@ from tasks.measures.described import OF_OUTPUTS, chosen
 from tasks.measures.doclens.judging import citing_systems, plain_documents
 from tasks.measures.doclens.writing import write_outputs, writer
 from tasks.measures.measure import Figured, Measure, figures
-from tasks.measures.measure import in_order as verdicts_in_order
 from tasks.measures.measure import scores as scores_of
 from tasks.statistics.metric_rows import metric_table
 from tasks.texts.document import SOURCE, Document, Tables, documents_of, documents_table, system_names

@@ -4,14 +4,13 @@ A verdict has a value, from 0 to 1 unless its metric has other bounds; a failed 
 of its text, and is counted.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import pandas as pd
 
-from schemas.tables.columns import typed
-from schemas.tables.verdicts import VERDICTS
+from schemas.tables.verdicts import LOST
 from tasks.llm.calls import Asks
 from tasks.statistics.deviation import deviation_row
 from tasks.statistics.intervals import COUNT, SHARE, Bounds
@@ -26,14 +25,7 @@ from tasks.statistics.metric_rows import (
 )
 from tasks.texts.document import WHOLE, Document, Tables
 
-Judgement = bool | None
-"""Yes, no, or failed."""
-LOST = "lost"
-"""Unit of a text or section that is missing, of which nothing can be judged."""
-PERSON = "person"
-"""Kind of verdicts of people where a model is labelled by them."""
 KEY = ["system", "condition", "item", "metric"]
-_DEFAULTS: Mapping[str, Any] = dict.fromkeys(("verdict", "truth", "kind", "reason")) | {"weight": 1.0}
 
 
 @dataclass(frozen=True)
@@ -109,23 +101,6 @@ class Figured(Protocol):
     ) -> pd.DataFrame:
         """METRICS. ``made``: all tables, verdicts by measure; ``scores``: DOCUMENT_SCORES of the measures before it."""
         ...
-
-
-def verdict_table(rows: Iterable[Mapping[str, Any]], *, judge: str) -> pd.DataFrame:
-    """Rows as VERDICTS of one judge. By default a unit counts 1, and has neither truth, kind, reason nor a word."""
-    return typed([{**_DEFAULTS, "judge": judge, **row} for row in rows], VERDICTS)
-
-
-def in_order(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """VERDICTS by text and metric, and numbered units by number: 2 before 10."""
-    columns = list(VERDICTS.unique or [])
-    return verdicts.sort_values(columns, ignore_index=True, kind="stable", key=_by_number)
-
-
-def _by_number(column: pd.Series) -> pd.Series:
-    if column.name != "unit" or column.empty:
-        return column
-    return column.mask(column.str.isdigit(), column.str.rjust(int(column.str.len().max()), "0"))
 
 
 def unit_values(verdicts: pd.DataFrame, metrics: Metrics) -> pd.DataFrame:

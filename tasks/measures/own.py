@@ -12,17 +12,21 @@ The file is Python that is run on purpose, as the user's own. Data never name on
 import importlib.util
 import inspect
 import math
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from schemas.errors import SourceError, VignetteError
+from schemas.tables.verdicts import LOST, verdict_table
+from tasks.judges.cases import PLANTED
+from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask, Asks, Call, Message, unscored_row, unscored_table
-from tasks.measures.measure import LOST, Metric, Metrics, verdict_table
+from tasks.measures.measure import Metric, Metrics
 from tasks.statistics.intervals import Bounds
+from tasks.statistics.metric_rows import Row, mean_row
 from tasks.texts.document import WHOLE, Document, Tables
 
 _MARK = "vignette_metric"
@@ -37,6 +41,19 @@ class Text:
     reference: str | None
     output: str
 
+    def case(self, kind: str, output: str, score: float) -> "KnownCase":
+        """A case of a ``kind``: another output for the same text, whose score is known."""
+        return KnownCase(replace(self, output=output), kind, score)
+
+
+@dataclass(frozen=True)
+class KnownCase:
+    """A text with an output whose score is known."""
+
+    text: Text
+    kind: str
+    score: float
+
 
 Prompts = Callable[[Mapping[str, str]], Awaitable[dict[str, str | None]]]
 """Asks the judge: prompt by key -> reply by key, None where the call failed. Replies are kept and retried as ours."""
@@ -46,28 +63,38 @@ Prompts = Callable[[Mapping[str, str]], Awaitable[dict[str, str | None]]]
 class OwnMetric:
     """A decorated function: its scores by id, or an awaitable of them; ``asks``: it takes the judge as well.
 
-    ``bounds``: smallest and largest possible score, None for any number.
+    ``bounds``: smallest and largest possible score, None for any number. ``cases``: makes cases of texts, by a seed.
     """
 
     name: str
     score: Callable[..., Any]
     bounds: Bounds | None
+    cases: Callable[[Sequence[Text], int], Iterable[KnownCase]] | None
     asks: bool
     file: Path
 
 
-def metric(name: str, *, bounds: Bounds | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def metric(
+    name: str,
+    *,
+    bounds: Bounds | None = None,
+    cases: Callable[[Sequence[Text], int], Iterable[KnownCase]] | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Mark a function as a metric: ``score(texts)`` or ``async score(texts, ask)`` returns a number by id.
 
-    A document without a number, or with None, is unscored. ``bounds=(0, 1)`` gives a share its proper interval. Raises
-    SourceError where it is used without the name.
+    A document without a number, or with None, is unscored. ``bounds=(0, 1)`` gives a share its proper interval.
+    ``cases(texts, seed)`` makes cases with a known score (`Text.case`) of a share, by which an evaluation with
+    ``--planted`` measures the metric. Raises SourceError where it is used without the name, or cases are of no share.
     """
     if not isinstance(name, str):
         called = getattr(name, "__name__", repr(name))
         raise SourceError(f'@metric above {called} has no name; write @metric("{called}")')
 
+    if cases is not None and bounds != (0, 1):
+        raise SourceError(f"metric {name}: has cases, and bounds {bounds}; cases are of shares, with bounds=(0, 1)")
+
     def mark(function: Callable[..., Any]) -> Callable[..., Any]:
-        setattr(function, _MARK, {"name": name, "bounds": bounds})
+        setattr(function, _MARK, {"name": name, "bounds": bounds, "cases": cases})
         return function
 
     return mark
@@ -156,6 +183,58 @@ class Own:
                     for each in documents
                 ]
         return {"verdicts": verdict_table(rows, judge=self.made_by(judge.label)), "unscored": unscored_table(unscored)}
+
+    async def judge_cases(self, ask: Asks, documents: Sequence[Document], seed: int) -> tuple[pd.DataFrame, Unscored]:
+        """VERDICTS on the cases of the functions, made of the documents, whose outputs are their references.
+
+        The truth is the known score.
+        """
+        judge, rows, unscored = ask("judge"), list[dict[str, Any]](), list[dict[str, str | None]]()
+        texts = [Text(one.id, one.text, one.reference, one.reference or one.text) for one in documents]
+        for one in (each for each in self.functions if each.cases is not None):
+            for kind, known in _known(one, texts, seed).items():
+                own = [case.text for case in known.values()]
+                given = await _given(one, f"cases: {kind}", own, judge, self.name)
+                values, reasons = _checked(one, f"cases: {kind}", own, given)
+                unscored += [unscored_row(name, f"{one.name} of cases", reason) for name, reason in reasons.items()]
+                about = {"system": PLANTED, "condition": PLANTED, "item": WHOLE, "metric": one.name, "unit": kind}
+                rows += [
+                    {**about, "document": name, "text": case.text.output, "kind": kind}
+                    | {"value": values.get(name), "truth": case.score}
+                    for name, case in known.items()
+                ]
+        return verdict_table(rows, judge=self.made_by(judge.label)), unscored
+
+
+def known_rows(verdicts: pd.DataFrame) -> list[Row]:
+    """METRICS rows of VERDICTS on cases with a known score: how much higher the score is, by metric and kind."""
+    rows = list[Row]()
+    for name, every in verdicts.groupby("metric", sort=True):
+        for kind, own in ((WHOLE, every), *every.groupby("kind", sort=True)):
+            known = own.dropna(subset="value")
+            about: Row = {"condition": name, "item": kind, "unscored": len(own) - len(known)}
+            difference = known["value"] - known["truth"]
+            rows.append(mean_row("above_known_score", difference, bounds=(-1, 1), clusters=known["document"], **about))
+    return rows
+
+
+def _known(one: OwnMetric, texts: Sequence[Text], seed: int) -> dict[str, dict[str, KnownCase]]:
+    """The cases of a function by kind and document. Raises SourceError for what are none."""
+    found: dict[str, dict[str, KnownCase]] = {}
+    try:
+        made = list(one.cases(texts, seed)) if one.cases is not None else []
+    except Exception as error:  # whatever the user's code raises
+        raise SourceError(f"{one.file}: cases of {one.name} failed ({type(error).__name__}: {error})") from error
+    for case in made:
+        if not isinstance(case, KnownCase) or not 0 <= case.score <= 1:
+            raise SourceError(
+                f"{one.file}: cases of {one.name}: found {case!r:.80}; expected text.case(kind, output, share)"
+            )
+        if found.setdefault(case.kind, {}).setdefault(case.text.id, case) is not case:
+            raise SourceError(
+                f"{one.file}: cases of {one.name}: two of kind {case.kind} of {case.text.id}; name another kind"
+            )
+    return found
 
 
 async def _given(one: OwnMetric, system: str, texts: Sequence[Text], ask: Ask, stage: str) -> Mapping[str, Any]:

@@ -8,12 +8,13 @@ from dataclasses import replace
 import pandas as pd
 
 from schemas.params import Params
+from schemas.tables.verdicts import LOST, in_order, verdict_table
 from tasks.llm.calls import Answer, Ask, Call
 from tasks.measures.agreement import agreement
 from tasks.measures.declared import Plan
 from tasks.measures.described import COMPARED, MEASURES, METRICS, OF_OUTPUTS, chosen
 from tasks.measures.evaluation import evaluation_tables
-from tasks.measures.measure import LOST, in_order, unit_values, verdict_table
+from tasks.measures.measure import unit_values
 from tasks.measures.note_qa.judging import NAME as NOTE_QA
 from tasks.statistics.metric_rows import metric_table
 from tasks.texts.document import Document, Tables

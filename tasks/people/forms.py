@@ -15,7 +15,8 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -29,16 +30,17 @@ from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from schemas.errors import SourceError
-from tasks.measures.measure import PERSON, in_order, verdict_table
+from schemas.params import Params
+from schemas.tables.verdicts import PERSON, in_order, verdict_table
 from tasks.texts.document import WHOLE
 from tasks.transport.untrusted import parse_json, read_bytes
 
 _ENVIRONMENT = Environment(undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True)
 
 
-def render_page(title: str, script: str, data: dict[str, Any]) -> str:
-    """The HTML of a form. ``script`` is the file in ``assets`` that builds the page from ``data`` (any JSON)."""
-    style, code = _asset("form.css"), _asset("common.js") + _asset(script)
+def render_page(title: str, script: str, data: dict[str, Any], package: str = __package__) -> str:
+    """The HTML of a form. ``script`` is the file of a package that builds the page from ``data`` (any JSON)."""
+    style, code = _asset("form.css"), _asset("common.js") + _asset(script, package)
     policy = (
         f"default-src 'none'; script-src '{_digest(code)}'; style-src '{_digest(style)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -56,8 +58,8 @@ def embedded_json(data: Any) -> str:
     return text
 
 
-def _asset(name: str) -> str:
-    return files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
+def _asset(name: str, package: str = __package__) -> str:
+    return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:
@@ -117,7 +119,7 @@ class Form(ABC):
     """Name of the form in messages."""
     title: str
     script: str
-    """File in ``assets`` that builds the page."""
+    """File of the form's package that builds the page."""
     noun: str
     """What an item is called."""
     answer: type[Item]
@@ -170,7 +172,8 @@ class Form(ABC):
     def page(self, rater: str, items: list[dict[str, Any]], **further: Any) -> str:
         """HTML of the form for ``rater``; ``items`` are shown in this order, each has its ``record``."""
         data = {"format": self.format, "form": self.id, "rater": rater, "noun": self.noun, "listed": self.listed}
-        return render_page(self.title, self.script, data | {"items": items} | further)
+        package = type(self).__module__.rpartition(".")[0]
+        return render_page(self.title, self.script, data | {"items": items} | further, package)
 
     def read(self, files: Mapping[str, str]) -> dict[str, ReturnedFile]:
         """The content of returned files (name -> text), in the order of their names.
@@ -231,6 +234,20 @@ class Form(ABC):
             else:
                 problems.append(f"unknown {self.noun} {item.record}")
         return problems
+
+
+@dataclass(frozen=True)
+class Returned:
+    """Where returned files go: to folder ``stem`` of the ``stage`` that reads them.
+
+    ``form`` makes the current form from the stage's tables (by stem); ``outside``: the stage is of the second pipeline.
+    """
+
+    format: str
+    stage: str
+    stem: str
+    form: Callable[[Callable[[str], pd.DataFrame], Params], Form]
+    outside: bool = False
 
 
 def split_by_form(files: Mapping[str, str], form: str) -> tuple[dict[str, str], dict[str, str]]:

@@ -20,9 +20,9 @@ from pydantic import Field
 from schemas.params.judges import Review
 from schemas.tables.columns import typed
 from schemas.tables.people import REVIEW_NOTES, SCALES
+from schemas.tables.verdicts import in_order, verdict_table
 from tasks.domains.rules import Phrases, PromptingRules
-from tasks.measures.measure import in_order, verdict_table
-from tasks.people.forms import Form, Item, ReturnedFile, compared_signature
+from tasks.people.forms import Form, Item, Returned, ReturnedFile, compared_signature
 from tasks.texts.document import WHOLE
 
 Part = dict[str, Any]
@@ -270,3 +270,11 @@ def ratings_of(verdicts: pd.DataFrame) -> pd.DataFrame:
     names = {"judge": "rater", "kind": "rater_kind", "document": "record", "metric": "aspect", "value": "rating"}
     found = given[list(names)].rename(columns=names).astype({"record": "int64", "rating": "int64"})
     return found.sort_values(list(found), ignore_index=True)
+
+
+RETURNED = Returned(
+    RatingForm.format,
+    "review",
+    "review_returned",
+    lambda load, params: RatingForm(load("review_notes"), params.review.raters),
+)

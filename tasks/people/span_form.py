@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from schemas.tables.columns import NOTE_VERSIONS, typed
 from schemas.tables.people import SPAN_REVIEW_NOTES
 from schemas.tables.records import ASSERTIONS
-from tasks.people.forms import Form, Item, holding, labelled
+from tasks.domains.rules import rules_of
+from tasks.people.forms import Form, Item, Returned, holding, labelled
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import Row, metric_row, metric_table, ratio_row
 
@@ -223,3 +224,11 @@ def span_labels(
         for one in counts.itertuples()
     )
     return labelled(holding("spans", made), holding("spans", people))
+
+
+RETURNED = Returned(
+    SpanForm.format,
+    "span_review",
+    "spans_returned",
+    lambda load, params: SpanForm(load("span_review_notes"), load("spans"), rules_of(params.domain).symptoms),
+)

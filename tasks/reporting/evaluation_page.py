@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from schemas.tables.evaluation import JUDGED_METRICS
 from tasks.measures.declared import Panel, Unit
 from tasks.measures.described import OF_OUTPUTS
+from tasks.measures.doclens.judging import METRICS as JUDGED_METRICS
 from tasks.reporting.display import paragraph, script_json, words
 from tasks.reporting.evaluation_text import (
     DRY_RUN,

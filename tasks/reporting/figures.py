@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from tasks.measures.report import report
 from tasks.reporting.display import words
 
 SETTINGS: Any = {
@@ -165,8 +166,8 @@ def against_truth(table: pd.DataFrame) -> Figure | None:
     written ones is the judged true recall.
     """
     means = table[table["item"] == "all"].pivot_table(index="system", columns="metric", values="value")
-    named = ("claim_recall", "omission_weight", "qa_free_text", "claim_precision", "true_errors")
-    shown = [name for name in named if name in means]
+    places = {name: place for named in report("against_truth").values() for name, place in named.items()}
+    shown = [name for name in sorted(places, key=lambda name: places[name]) if name in means]
     if not shown or not {"known_recall", "known_precision", "true_recall"} <= set(means.columns):
         return None
     groups = {
@@ -212,10 +213,9 @@ FIGURES: dict[str, tuple[Draw, str]] = {
     ),
     "history_summaries": (
         against_truth,
-        "Means over patients by system: damaged summaries, whose truth is known by construction, and written ones "
-        "at each "
-        "limit, by judged true recall. Omission weight and true errors should fall as the truth rises, the others "
-        "rise.",
+        "Means over patients by system: damaged summaries, whose truth is known by construction, and written ones at "
+        "each limit, by judged true recall. What counts errors, or weighs what is left out, should fall as the truth "
+        "rises, the others rise.",
     ),
 }
 """Figure function and caption of metric tables, by file stem: at most one in a section of the report."""

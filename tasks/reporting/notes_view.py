@@ -11,6 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+from schemas.tables.verdicts import by_number
+from tasks.measures.doclens.published import RULES_JUDGE
 from tasks.reporting.display import words
 
 
@@ -163,10 +165,16 @@ def untrusted_metrics(table: pd.DataFrame) -> list[str]:
 
 
 def claims_view(claims: pd.DataFrame) -> dict[str, dict[str, list[dict[str, Any]]]]:
-    """RECORDED_CLAIMS by document and system; a verdict is true, false, or none where the judgement failed."""
-    shown = claims.sort_values(["document", "system", "metric", "item", "position"])
+    """Claims of VERDICTS by document and system, as judged by the recorded model and by the rules.
+
+    A verdict is true, false, or none where the judgement failed or there is none.
+    """
+    unit, rules = ["document", "system", "metric", "item", "unit"], claims["judge"].eq(RULES_JUDGE)
+    own, other = claims[~rules], claims.loc[rules, [*unit, "value"]]
+    shown = own.merge(other, on=unit, how="left", suffixes=("", "_rules")).sort_values(unit, key=by_number)
     verdicts = {
-        name: [None if pd.isna(one) else bool(one) for one in shown[name]] for name in ("judged", "judged_rules")
+        name: [None if pd.isna(one) else bool(one) for one in shown[of]]
+        for name, of in (("judged", "value"), ("judged_rules", "value_rules"))
     }
     rows = shown[["document", "system", "metric", "item", "text", "reason"]].fillna("").assign(**verdicts)
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}

@@ -9,7 +9,8 @@ from pathlib import Path
 import pandas as pd
 
 from schemas.errors import SourceError
-from tasks.texts.document import Document
+from schemas.tables.verdicts import verdict_table
+from tasks.texts.document import WHOLE, Document
 from tasks.texts.files import read_rows
 
 SUMMARIES, SCORES = "mts_dialog/automatic_summaries.csv", "mts_dialog/manual_scores.csv"
@@ -44,7 +45,7 @@ _TEXTS = ("ID", "Dialogue", "Reference Summary", "Automatic Summary")
 
 
 def read_study(folder: Path) -> tuple[list[Document], pd.DataFrame]:
-    """The documents with their outputs ``model 1`` to ``model 4``, and people's scores by document and system.
+    """The documents with their outputs ``model 1`` to ``model 4``, and people's scores of these as VERDICTS.
 
     Both files list the models one after the other. Raises SourceError where they do not fit together.
     """
@@ -70,7 +71,13 @@ def read_study(folder: Path) -> tuple[list[Document], pd.DataFrame]:
         )
         for name, rows in texts.groupby("ID", sort=False)
     ]
-    return documents, keys.join(scores[list(HUMAN)].astype(float))
+    about = {"condition": "people", "item": WHOLE, "unit": WHOLE, "text": ""}
+    rows = [
+        {**about, **key, "metric": name, "value": float(score)}
+        for key, own in zip(keys.to_dict("records"), scores[list(HUMAN)].to_dict("records"), strict=True)
+        for name, score in own.items()
+    ]
+    return documents, verdict_table(rows, judge="annotators")
 
 
 def _headings(file: Path) -> dict[str, str]:

@@ -23,11 +23,11 @@ LEAVES = {
 }
 """Rooms that every other may use."""
 ALSO = {
-    "tasks.audit": {"tasks.judges", "tasks.measures", "tasks.reporting"},
+    "tasks.audit": {"tasks.judges", "tasks.measures", "tasks.reporting", "tasks.spans", "tasks.texts"},
     "tasks.baselines": {"tasks.judges", "tasks.network"},
-    "tasks.measures": {"tasks.network", "tasks.texts", "tasks.visits"},
-    "tasks.judges": {"tasks.measures", "tasks.network", "tasks.notes", "tasks.spans", "tasks.texts"},
-    "tasks.people": {"tasks.measures", "tasks.texts"},
+    "tasks.measures": {"tasks.judges", "tasks.network", "tasks.people", "tasks.texts", "tasks.visits"},
+    "tasks.judges": {"tasks.notes", "tasks.texts"},
+    "tasks.people": {"tasks.texts"},
     "tasks.papers": {"tasks.measures"},
     "tasks.simulator": {"tasks.network"},
     "tasks.reporting": {"tasks.measures", "tasks.papers"},

@@ -12,8 +12,9 @@ KNOW_THE_SIMULATOR = (
     "tasks.simulator",
     "tasks.judges.simulated_notes",  # asks for the truth of written notes, of which the cases of measures are made
     "tasks.judges.consistency_checks",
-    "tasks.judges.planted",
-    "tasks.judges.written_cases",
+    "tasks.judges.shortening",
+    "tasks.audit.planted_assertions",
+    "tasks.measures.doclens.written_claims",
     "tasks.measures.doclens.evaluators",  # the evaluator without a model
     "tasks.transport.simulator_code",
     "flows.runtime.clients",  # asks it within the process
@@ -64,5 +65,7 @@ def test_no_module_is_too_long_to_read() -> None:
 def test_only_listed_modules_import_the_simulator() -> None:
     importers = {m for m in CODE.modules if any(n.startswith("tasks.simulator") for n in run_imports(m))}
     assert {module for module in importers if not module.startswith(KNOW_THE_SIMULATOR)} == set()
+    writer = {m for m in importers if any(n.startswith("tasks.simulator.writer") for n in run_imports(m))}
+    assert {module for module in writer if not module.startswith("tasks.simulator")} == set()
     unused = [known for known in KNOW_THE_SIMULATOR if not any(m.startswith(known) for m in importers)]
     assert unused == []

@@ -6,8 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.evaluation.audit import make_audit
+from flows.evaluation import audit
+from flows.evaluation.audit import make_audit, without_cases
 from flows.repository.params import load_params
+from tasks.measures.cases import CASES_OF
+from tasks.measures.described import OF_OUTPUTS
 
 SEED, CASES = 1, 150
 CEILING = 0.75
@@ -35,3 +38,12 @@ def test_a_judge_that_looks_claims_up_in_the_text_is_found_out(plain: pd.DataFra
     shares = np.array([len(_words(claim) & _words(text)) / len(_words(claim)) for claim, text in pairs])
     assert 0.5 < _balanced(truth, substring) <= CEILING
     assert max(_balanced(truth, shares >= least) for least in np.unique(shares)) <= CEILING
+
+
+def test_a_measure_that_asks_a_judge_and_has_no_cases_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert without_cases(records=True) == []
+    (line,) = without_cases(records=False)
+    assert line.startswith("qa: has no cases of texts whose records are not known;")
+    monkeypatch.setattr(audit, "CASES_OF", {name: own for name, own in CASES_OF.items() if name != "grounding"})
+    assert without_cases(records=True)[0].startswith("grounding: has no cases declared;")
+    assert {*CASES_OF} <= {one.name for one in OF_OUTPUTS}

@@ -14,6 +14,7 @@ import pytest
 
 from flows.evaluation.audit import CLAIMS, make_audit
 from flows.repository.params import load_params
+from schemas.tables.verdicts import verdict_table
 from tasks.audit.card import (
     EARLIER,
     FIRST,
@@ -28,7 +29,6 @@ from tasks.audit.card import (
 from tasks.audit.cases import AGAIN, CONFIDENT, CROWDED, FAMILY, FILLER, HIDDEN, LONGER, NAMES, WORDY
 from tasks.audit.comparisons import KIND_LEVEL
 from tasks.audit.errors import VERSION
-from tasks.measures.measure import verdict_table
 from tasks.statistics.metric_rows import metric_row, metric_table
 from tasks.statistics.sign_flips import LEVEL
 

@@ -13,7 +13,7 @@ from flows.commands.parser import run
 from flows.evaluation.audit import MEDEC, NO_RULE, audit_cost, make_audit
 from flows.repository.params import load_params
 from schemas.errors import MissingSourceError, SourceError
-from schemas.tables.verdicts import VERDICTS
+from schemas.tables.verdicts import VERDICTS, verdict_table
 from tasks.audit.card import FIRST, card_table, findings, rank_rows, unanswered
 from tasks.audit.errors import (
     FIELDS,
@@ -29,7 +29,6 @@ from tasks.audit.errors import (
 )
 from tasks.llm.calls import Call, Reply
 from tasks.llm.recorded import RecordedAsk
-from tasks.measures.measure import verdict_table
 from tests.support.params import shipped
 from tests.support.scripted import ScriptedAsk
 

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from tasks.people.rating_form import FOLLOWED, RatingForm, ratings_of
-from tests.people.test_omission_form import FORM as FACTS
-from tests.people.test_omission_form import JUDGED
-from tests.people.test_question_form import FORM as QUESTIONS
+from tests.measures.test_med_omit_form import FORM as FACTS
+from tests.measures.test_med_omit_form import JUDGED
+from tests.measures.test_note_qa_form import FORM as QUESTIONS
 from tests.support.browser import needs_chromium, opened, reload_kept
 from tests.support.review import REVIEW, RUBRIC, drawn
 from tests.support.span_review import FORM as SPANS

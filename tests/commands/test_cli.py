@@ -12,7 +12,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from flows.commands import cli, parser
-from tests.support.cases import from_table
+from tests.support.cases import each, from_table
 from tests.support.imports import ROOT
 
 HEAVY = {"prefect", "torch", "openai", "pandas", "numpy", "sqlalchemy", "dvc", "mlflow"}
@@ -141,3 +141,28 @@ def test_no_compiled_module_is_written_to_a_disk_that_is_nearly_full(monkeypatch
             [sys.executable, "-c", "import sys; print(sys.dont_write_bytecode)"], capture_output=True
         )
         assert (sys.dont_write_bytecode, child.stdout.split()) == (spared, [str(spared).encode()])
+
+
+@each(
+    "arguments", [["evaluate", "--metrics", "overlap", "--no-mlflow"], ["audit", "--cases", "10", "--tasks", "claims"]]
+)
+def test_an_example_ships_with_which_a_command_runs_as_it_is(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert parser.run([*arguments, "--example"]) == 0
+    assert "dry run: rules, no results" in capsys.readouterr().out or arguments[0] == "evaluate"
+    assert (tmp_path / {"evaluate": "evaluation/report.html", "audit": "audit/card.html"}[arguments[0]]).is_file()
+
+
+@each(
+    "arguments, said",
+    [
+        ("evaluate", "expected a file"),
+        ("evaluate a.csv --example", "not both"),
+        ("audit --example --texts a", "--texts: "),
+    ],
+)
+def test_an_example_is_alone(arguments: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert parser.run(arguments.split()) == 1
+    assert said in capsys.readouterr().err

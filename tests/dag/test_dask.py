@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from distributed import Client
 
 from flows.repository.workspace import FOLDER, STORE, VECTORS
 from tests.support.clone import Clone
@@ -59,6 +58,8 @@ def run_again(clone: Clone, stage: str, where: str, params: Path) -> None:
 
 def chunks_done(address: str) -> int:
     """How many chunks the workers of a cluster have worked on."""
+    from distributed import Client  # takes a second, which tests that do not run need not wait for
+
     with Client(address) as client:
         return sum(client.run(lambda dask_worker: dask_worker.state.executed_count).values())
 

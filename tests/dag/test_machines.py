@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from distributed import Client, LocalCluster
 
 from flows.rebuild.dvc_stage import NO_MORE_CALLS
 from tasks.domains.rules import load_rules
@@ -60,6 +59,8 @@ NOTES = Path("data/write/first_notes.parquet")
 @contextmanager
 def workers(scheduler: str, trees: list[Clone]) -> Iterator[list[Path]]:
     """A Dask worker in each tree; yields their logs."""
+    from distributed import Client  # takes a second, which tests that do not run need not wait for
+
     command = [sys.executable, "-m", "dask", "worker", scheduler, "--nthreads", "1", "--no-dashboard"]
     logs = [tree.folder.with_suffix(".log") for tree in trees]
     with ExitStack() as stack:
@@ -86,6 +87,8 @@ def clone(tmp_path: Path) -> Iterator[Clone]:
 
 
 def test_two_workers_without_a_shared_disk_write_the_bytes_of_one_process(clone: Clone, tmp_path: Path) -> None:
+    from distributed import Client, LocalCluster
+
     clone.vignette("stage", "write")
     expected = (clone.folder / NOTES).read_bytes()
     (clone.folder / NOTES).unlink()

@@ -25,7 +25,7 @@ from tasks.judges.human_scores import (
 )
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.statistics.metric_rows import metric_table
-from tasks.texts.mts_dialog import read_study
+from tasks.texts.mts_dialog import HUMAN, read_study
 from tests.support.cases import from_table
 from tests.support.imports import ROOT
 from tests.support.sources import needs_sources, sources_folder
@@ -150,7 +150,8 @@ def test_systems_are_ranked_by_their_means() -> None:
 
 
 def test_a_text_without_claims_has_the_value_of_the_rule_and_a_failure_has_none() -> None:
-    human = pd.DataFrame({"document": ["a", "a", "b"], "system": ["x", "y", "x"], "FactualRecall": [1.0, 0.0, 0.5]})
+    human = pd.DataFrame({"document": ["a", "a", "b"], "system": ["x", "y", "x"], "value": [1.0, 0.0, 0.5]})
+    human["metric"] = "FactualRecall"
     scores = pd.DataFrame({"document": ["b"], "system": ["x"], "metric": ["claim_recall"], "value": [0.25]})
     own = wide_scores(scores, human).assign(claim_precision=np.nan)
     unscored = pd.DataFrame(
@@ -184,7 +185,7 @@ def test_rows_of_a_judge_account_for_every_summary() -> None:
     frame.loc[:5, "claim_recall"] = np.nan
     empty = {"claim_recall": frame.index.to_numpy() < 4}
     claims = pd.Series({f"d{n}": n % 5 for n in range(30)})
-    rows = agreement_rows(frame, claims, nothing=empty, human=["FactualRecall"], system="rules")
+    rows = agreement_rows(frame, claims, ["claim_recall"], nothing=empty, human=["FactualRecall"], system="rules")
     found = metric_table(rows, stage="human_agreement", provenance="judge: rules")
     whole = found[(found["condition"] == f"FactualRecall, {ALL}") & (found["metric"] != "kendall_of_systems")]
     assert (whole["n"] + whole["unscored"] == 120).all()
@@ -198,21 +199,22 @@ def test_rows_of_a_judge_account_for_every_summary() -> None:
 def test_the_study_has_four_summaries_of_each_dialogue() -> None:
     sources = sources_folder()
     documents, human = read_study(sources)
-    assert len(documents) == 100 and len(human) == 400 and {len(one.outputs) for one in documents} == {4}
-    assert human["FactualRecall"].between(0, 1).all()
+    assert len(documents) == 100 and {len(one.outputs) for one in documents} == {4}
+    assert human.groupby("metric").size().to_dict() == dict.fromkeys(HUMAN, 400)
+    assert human.loc[human["metric"] == "FactualRecall", "value"].between(0, 1).all()
     assert all(one.heading for one in documents) and {one.heading for one in documents} >= {"Allergies", "Medications"}
 
 
 @needs_sources
 def test_every_recorded_request_about_the_study_is_asked_for_and_answered() -> None:
     sources = sources_folder()
-    documents, human = read_study(sources)
+    documents, _ = read_study(sources)
     ask = RecordedAsk("recorded", read_recorded(ROOT / RECORDED))
     made = asyncio.run(judge_recorded(documents, ask, load_params(ROOT / "params.yaml")))
     assert (
         made["unscored"].empty and made["doclens"]["value"].notna().all() and made["grounding"]["value"].notna().all()
     )
-    assert made["doclens"].groupby(["document", "system"]).ngroups == len(human) == 400
+    assert made["doclens"].groupby(["document", "system"]).ngroups == 400
     assert ask.used == set(read_recorded(ROOT / RECORDED)), "a reply to a prompt that no longer exists is of no use"
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from schemas.params.llm import Price
 from schemas.tables.metrics import METRICS
+from tasks.judges.cases import case_verdict, planted_table
 from tasks.judges.judges_compared import judge_rows, usage_row
-from tasks.judges.judging import case_verdict, planted_table
 from tasks.llm.costs import CountedAsk
 from tasks.measures.doclens.evaluators import ClaimVerdicts, InstructionEvaluator, Question
 from tests.support.scripted import ScriptedAsk

@@ -6,10 +6,10 @@ import pytest
 
 from schemas.params.measures import Overlap
 from schemas.tables.metrics import METRICS
+from schemas.tables.verdicts import Judgement, verdict_table
 from tasks.judges.edits import KINDS, change
 from tasks.measures.doclens.agreement import disagreements, recorded_rows, rules_agreement, section_preferences
 from tasks.measures.doclens.citations import CitedStatement, necessary_citations
-from tasks.measures.measure import Judgement, verdict_table
 from tasks.simulator.reader.entailment import align, entails
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from schemas.params.measures import DocLens
+from schemas.tables.verdicts import in_order
 from tasks.measures.doclens.judging import METRICS, Plan
 from tasks.measures.doclens.judging import judge as judge_claims
 from tasks.measures.doclens.published import (
@@ -18,7 +19,7 @@ from tasks.measures.doclens.published import (
     output_table,
     section_recalls,
 )
-from tasks.measures.measure import figures, in_order
+from tasks.measures.measure import figures
 from tasks.papers.printed import items, load_printed
 from tasks.papers.reproduction import PUBLISHED, compared
 from tasks.texts.aci_bench import read_encounters

@@ -23,17 +23,18 @@ from flows.repository.pipeline import StageFiles, stage_files
 from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
 from schemas.errors import ParamsError, SourceError
-from schemas.params.measures import Evaluate, FormSample, MedOmit
+from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import table_schema
 from schemas.tables.metrics import METRICS
 from tasks.judges.human_labels import label_rows, read_labels
 from tasks.llm.calls import Answer, Call
 from tasks.measures.evaluation import plan_of
-from tasks.people.omission_form import judged_facts
+from tasks.measures.med_omit.form import judged_facts
 from tasks.texts.document import SOURCE, WHOLE
 from tests.support.cases import each, from_table
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
+from tests.support.params import shipped
 from tests.support.scripted import DirectAsk
 
 NOTES = (
@@ -150,7 +151,7 @@ def test_the_page_holds_all_texts_and_none_as_markup(made: Evaluation, tmp_path:
 
 
 def test_clinicians_check_the_omissions_of_each_system(made: Evaluation, tmp_path: Path) -> None:
-    files = form_files(made, MedOmit(), seed=7)
+    files = form_files(made, shipped(seed=7))
     assert sorted(files) == [f"forms/omissions_{number}.html" for number in (1, 2, 3)]
     form = re.search(r'"form": ?"(\w+)"', files["forms/omissions_3.html"].decode())
     assert form is not None
@@ -167,7 +168,7 @@ def test_clinicians_check_the_omissions_of_each_system(made: Evaluation, tmp_pat
     ]
     returned = {"format": "vignette-omissions", "form": form[1], "rater": "r1", "facts": answers}
     (tmp_path / "r1.json").write_text(json.dumps(returned))
-    rows = clinicians_agreement(made, [("short", tmp_path / "r1.json")], FormSample(), seed=7)
+    rows = clinicians_agreement(made, [("short", tmp_path / "r1.json")], shipped(seed=7))
     value = check(rows, METRICS, "clinicians").set_index(["condition", "metric", "item"])["value"]
     assert value["short", "agreement", "omission"] == 1  # the output omits every fact
 

@@ -6,18 +6,15 @@ import pandas as pd
 import pytest
 
 from schemas.tables.metrics import METRICS
-from schemas.tables.verdicts import VERDICTS
+from schemas.tables.verdicts import LOST, VERDICTS, in_order, verdict_table
 from tasks.measures.measure import (
-    LOST,
     Metric,
     differences,
     figures,
-    in_order,
     record_scores,
     scores,
     scores_and_ceilings,
     unscored_documents,
-    verdict_table,
 )
 from tasks.statistics.intervals import COUNT
 

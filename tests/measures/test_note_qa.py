@@ -13,9 +13,8 @@ from pydantic import ValidationError
 from flows.runtime.tables import check
 from schemas.params.measures import NoteQa
 from schemas.tables.note_qa import LETTERS, PATIENT_NOTES, QUESTIONS
-from schemas.tables.verdicts import VERDICTS
+from schemas.tables.verdicts import LOST, VERDICTS, verdict_table
 from tasks.llm.calls import Call
-from tasks.measures.measure import LOST, verdict_table
 from tasks.measures.note_qa.answering import answer_questions, forms, judge_call, judge_outputs, planted_answers
 from tasks.measures.note_qa.metrics import (
     effect_rows,

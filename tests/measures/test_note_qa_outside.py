@@ -15,10 +15,10 @@ from schemas.params.llm import Role
 from schemas.params.measures import NoteQaOutside
 from schemas.tables.note_qa import PATIENT_NOTES, QUESTIONS
 from schemas.tables.verdicts import VERDICTS
+from tasks.measures.note_qa.form import CATEGORIES, OutsideQuestionForm
 from tasks.measures.note_qa.questions import discharge_file, read_patients, read_questions, sample_patients
 from tasks.papers.printed import items
 from tasks.papers.reproduction import PUBLISHED, compared
-from tasks.people.question_form import CATEGORIES, OutsideQuestionForm
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 from tests.support.mimic_like import write_mimic_like

@@ -21,9 +21,8 @@ from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import table_schema
 from tasks.llm.calls import Call
 from tasks.measures.measure import figures
-from tasks.measures.own import Own, load_metrics
+from tasks.measures.own import Own, known_rows, load_metrics
 from tasks.texts.document import Document
-from tests.measures.test_evaluation import in_its_pipeline
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 from tests.support.scripted import ScriptedAsk
@@ -50,10 +49,22 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_docs_show_a_metric_of_ten_lines_and_one_that_asks() -> None:
-    computes, asks = SHOWN
-    assert len([line for line in computes.splitlines() if line.strip()]) <= 10
-    assert "await ask(" in asks
+def test_cases_of_a_metric_tell_how_far_it_is_from_the_known_scores(folder: Path) -> None:
+    page = (ROOT / "docs" / "own-metric.md").read_text()
+    (shown,) = re.findall(r"```python\n(import re\n\nfrom vignette import metric\n.*?)```", page, re.DOTALL)
+    (folder / "cased.py").write_text(shown)
+    (own,) = load_metrics([folder / "cased.py"])
+    documents = [Document(row["id"], (row["source"],), reference=row["reference"]) for row in ROWS]
+    verdicts, unscored = asyncio.run(Own([own], []).judge_cases(lambda _: ScriptedAsk(str), documents, 1))
+    assert not unscored and len(verdicts) == 2 * len(ROWS)
+    rows = {row["item"]: row for row in known_rows(verdicts)}
+    assert (rows["all kept"]["value"], rows["none kept"]["value"], rows["all"]["n"]) == (0, 0, 20)
+    worse = replace(own, score=lambda texts: {text.id: 0.25 for text in texts})
+    found = known_rows(asyncio.run(Own([worse], []).judge_cases(lambda _: ScriptedAsk(str), documents, 1))[0])
+    assert {row["item"]: row["value"] for row in found} == {"all": -0.25, "all kept": -0.75, "none kept": 0.25}
+    (folder / "cased.py").write_text(shown.replace("(0, 1)", "(0, 90)"))
+    with pytest.raises(SourceError, match="numbers kept: has cases, and bounds"):
+        load_metrics([folder / "cased.py"])
 
 
 def test_its_scores_get_intervals_comparisons_and_a_place_on_the_page(folder: Path) -> None:
@@ -97,13 +108,6 @@ def test_the_command_prints_it(
     assert re.search(r"1\.?0* .*n 10 +0\.2", line)
 
 
-def test_the_pipeline_runs_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = {"folder": str(folder), "data": "cases.jsonl", "metrics": ["overlap"], "own": ["shown.py"]}
-    files, stage = in_its_pipeline(folder, entry, monkeypatch)
-    assert stage.tables["metrics"].set_index(["system", "metric"]).loc[("one", "kept words"), "n"] == 10
-    assert folder in [Path(path) for path in files.deps.values()], "an edited metric is a changed dependency"
-
-
 def test_the_pipeline_refuses_a_metric_whose_changes_it_would_not_see(folder: Path) -> None:
     entry = {"folder": str(folder), "data": "cases.jsonl", "own": ["../shown.py"]}
     (folder / "params.yaml").write_text(json.dumps({"evaluations": {"mine": entry}}))
@@ -133,15 +137,6 @@ def test_documents_without_a_number_are_unscored_and_named(tmp_path: Path) -> No
     unscored = scored(tmp_path, body)
     assert unscored["record"].tolist() == ["d1", "d2", "d3"]
     assert set(unscored["reason"]) == {"the metric gave no number"} and set(unscored["step"]) == {"m of s"}
-
-
-def test_a_document_without_an_output_is_missing_in_the_mean(tmp_path: Path) -> None:
-    (tmp_path / "own.py").write_text("from vignette import metric\n\n@metric('m')\ndef m(t):\n    return {'d0': 12}\n")
-    measure = Own(load_metrics([tmp_path / "own.py"]), ["s"])
-    documents = [DOCUMENTS[0], replace(DOCUMENTS[1], outputs={})]
-    found = asyncio.run(measure.judge(lambda _: ScriptedAsk(lambda _: "yes"), documents))
-    (row,) = figures(found["verdicts"], measure.metrics, stage="own", seed=1, provenance="p").to_dict("records")
-    assert (row["value"], row["n"], row["unscored"]) == (12, 1, 1) and found["unscored"].empty
 
 
 def test_a_metric_that_asks_is_answered_by_the_judge_and_a_failed_call_is_no_score(tmp_path: Path) -> None:
@@ -201,10 +196,3 @@ def test_the_main_pipeline_scores_the_judged_notes_by_the_metric_that_ships(tmp_
     assert (row["metric"], row["value"], row["n"], row["unscored"]) == ("numbers kept", 0.75, 2, 1)
     assert made["own_metrics_scores"].set_index("record")["value"].to_dict() == {0: 0.5, 2: 1.0}
     assert made["unscored_own_metrics"]["record"].tolist() == ["1"]
-
-
-def test_a_failed_call_is_unscored_in_the_main_pipeline(folder: Path) -> None:
-    (folder / "asks.py").write_text(SHOWN[1])
-    made = in_the_main_pipeline(folder, folder / "asks.py").tables  # the simulator answers its own requests only
-    assert made["unscored_own_metrics"]["record"].tolist() == ["0", "1", "2"]
-    assert made["own_metrics"]["n"].tolist() == [0] and made["own_metrics"]["value"].isna().all()

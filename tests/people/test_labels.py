@@ -6,11 +6,10 @@ import pytest
 
 from schemas.params.measures import FormSample
 from schemas.tables.metrics import METRICS
-from schemas.tables.verdicts import VERDICTS
+from schemas.tables.verdicts import PERSON, VERDICTS
 from tasks.judges.human_labels import form_rows
-from tasks.measures.measure import PERSON
-from tasks.people.omission_form import OmissionForm, judged_facts, omission_labels
-from tasks.people.question_form import QuestionForm, question_labels
+from tasks.measures.med_omit.form import OmissionForm, judged_facts, omission_labels
+from tasks.measures.note_qa.form import QuestionForm, question_labels
 from tasks.people.rating_agreement import rating_labels
 from tasks.people.rating_form import RatingForm
 from tasks.people.span_form import span_labels

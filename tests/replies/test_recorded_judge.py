@@ -8,9 +8,9 @@ from flows.repository.params import load_params
 from flows.stages.doclens import CITED, CITING, PRECISE, claims_table, judge_claims
 from flows.stages.med_omit import JUDGED_ENCOUNTERS, judge_omissions, visits_drawn
 from flows.stages.recorded_judge import FILE, STRONG, recorded
-from schemas.tables.evaluation import RECORDED_CLAIMS
+from schemas.tables.verdicts import VERDICTS
 from tasks.llm.recorded import RecordedAsk, read_recorded
-from tasks.measures.doclens.published import ACI_BENCH, OPEN_SYSTEMS, judged_by_rules
+from tasks.measures.doclens.published import ACI_BENCH, OPEN_SYSTEMS, RULES_JUDGE, judged_by_rules
 from tasks.measures.med_omit.correlations import SYSTEMS
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import SOURCE, Document
@@ -44,8 +44,9 @@ def test_every_request_has_its_reply_and_every_reply_its_request(encounters: lis
     assert len(visits_drawn(encounters)) == JUDGED_ENCOUNTERS
 
     few = judged[judged["document"].isin([one.id for one in encounters[:2]])]
-    shown = RECORDED_CLAIMS.validate(claims_table(few, asyncio.run(judged_by_rules(few, encounters))))
-    assert shown["judged_rules"].notna().sum() == few["metric"].str.startswith("claim").sum() > 0
+    shown = VERDICTS.validate(claims_table(few, asyncio.run(judged_by_rules(few, encounters))))
+    by_rules = shown[shown["judge"] == RULES_JUDGE]
+    assert by_rules["value"].notna().sum() == few["metric"].str.startswith("claim").sum() > 0
 
 
 @needs_sources

@@ -2,6 +2,8 @@
 
 import pandas as pd
 
+from schemas.tables.verdicts import verdict_table
+from tasks.measures.doclens.published import RULES_JUDGE
 from tasks.reporting.notes_view import choose_records, claims_view, history_view, notes_view, segments
 
 
@@ -56,12 +58,13 @@ def test_a_shown_note_has_both_versions_its_spans_and_the_attempts_before_it() -
 
 
 def test_claims_of_outside_documents_have_their_verdict_reason_and_that_of_the_rules() -> None:
-    columns = ["document", "system", "item", "metric", "position", "text", "judged", "reason", "judged_rules"]
+    about = {"document": "d", "system": "s", "condition": "c", "item": "plan", "metric": "claim_recall"}
     rows = [
-        ("d", "s", "plan", "claim_recall", 1, "Rest.", False, "No rest is named.", True),
-        ("d", "s", "plan", "claim_recall", 0, "<b>", None, None, None),
+        {"unit": "10", "text": "Rest.", "value": 0.0, "reason": "No rest is named.", "judge": "m"},
+        {"unit": "10", "text": "Rest.", "value": 1.0, "reason": None, "judge": RULES_JUDGE},
+        {"unit": "9", "text": "<b>", "value": None, "reason": None, "judge": "m"},
     ]
-    first, second = claims_view(pd.DataFrame(rows, columns=columns))["d"]["s"]
+    first, second = claims_view(verdict_table([{**about, **row} for row in rows], judge=""))["d"]["s"]
     assert (first["text"], first["judged"], first["reason"], first["judged_rules"]) == ("<b>", None, "", None)
     assert (second["judged"], second["reason"], second["judged_rules"]) == (False, "No rest is named.", True)
 

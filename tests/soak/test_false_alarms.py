@@ -1,7 +1,4 @@
-"""False alarms of the comparison of lineages and systems; writes the table of docs/statistics.md.
-
-tests/tracking has a short version.
-"""
+"""False alarms of the comparison of lineages and systems; writes the table of docs/coverage.md."""
 
 import pytest
 from scipy.stats import binomtest
@@ -13,7 +10,7 @@ from tests.support.simulated import write_rows
 pytestmark = pytest.mark.soak
 
 FAMILIES, SIZES = 500, (8, 20, 100)
-PAGE = ROOT / "docs" / "statistics.md"
+PAGE = ROOT / "docs" / "coverage.md"
 SOURCE, HEADER = "tests/soak/test_false_alarms.py", ("design", "records", "families", "with an alarm", "95%")
 
 

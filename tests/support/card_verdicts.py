@@ -5,8 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from schemas.tables.verdicts import VERDICTS
-from tasks.measures.measure import verdict_table
+from schemas.tables.verdicts import VERDICTS, verdict_table
 
 NAMES = {"case": "unit", "factor": "condition", "task": "metric", "place": "item", "judged": "value"}
 """Columns of VERDICTS by what a card has in them."""

@@ -6,8 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from schemas.tables.verdicts import VERDICTS
-from tasks.measures.measure import verdict_table
+from schemas.tables.verdicts import VERDICTS, verdict_table
 from tasks.measures.med_omit.judging import DIAGNOSES, GRADED, OMITTED, UNIQUE
 from tasks.texts.document import SOURCE
 

@@ -11,8 +11,6 @@ from tasks.tracking.measures import Measure
 from tasks.tracking.pairing import PairedMeasure, pair
 
 MEASURES = 20
-SIZES = (8, 12, 20, 30, 100)
-KINDS = ("normal", "heavy tails", "skewed", "binary", "mixed")
 EVALUATIONS = ("evaluation", "evaluation, failures")
 UNEQUAL = ("skewed differences", "exponential differences", "failures")
 """Lineages with equal means whose scores are not exchangeable."""

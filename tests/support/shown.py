@@ -11,6 +11,7 @@ from tests.support.imports import ROOT
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PROGRAMS = (
     "vignette",
+    "uv",
     "make",
     "dvc",
     "python",

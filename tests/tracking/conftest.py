@@ -3,19 +3,26 @@
 The name of its folder holds characters that addresses give a meaning.
 """
 
+from __future__ import annotations
+
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from filelock import FileLock
 
-from tasks.tracking.mlflow_store import LineageStore
 from tests.support.shared import shared_folder
+
+if TYPE_CHECKING:
+    from tasks.tracking.mlflow_store import LineageStore
 
 
 @pytest.fixture(scope="session")
 def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The database file without an experiment of this project, made by one worker for all."""
+    from tasks.tracking.mlflow_store import LineageStore  # loads mlflow, which takes seconds
+
     folder = shared_folder(tmp_path_factory)
     with FileLock(folder / "mlflow.lock"):
         if not (folder / "mlflow.db").exists():
@@ -30,6 +37,8 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory, empty_database: Path) -> LineageStore:
     """An empty store of lineages."""
+    from tasks.tracking.mlflow_store import LineageStore
+
     folder = tmp_path_factory.mktemp("mlflow")
     shutil.copy2(empty_database, folder)
     return LineageStore(folder, "vignette")

@@ -1,17 +1,23 @@
 """Lineages are read from dvc.lock and written to MLflow once."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
-from mlflow.tracking import MlflowClient
 
 from schemas.tables.people import REVIEW_NOTES
 from tasks.tracking.lineage import StageRun, read_lineage, record_is_behind
-from tasks.tracking.mlflow_store import LineageStore
 from tasks.tracking.recording import Recording, Reviewed, named, outside_inputs
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
+
+    from tasks.tracking.mlflow_store import LineageStore
 
 LOCK = {
     "stages": {
@@ -80,6 +86,12 @@ def recording(tmp_path: Path, recall: float = 0.9) -> Recording:
     )
 
 
+def client_of(store: LineageStore) -> MlflowClient:
+    from mlflow.tracking import MlflowClient  # takes seconds
+
+    return MlflowClient(store.uri)
+
+
 def test_the_parent_run_holds_what_two_lineages_are_compared_by(store: LineageStore, tmp_path: Path) -> None:
     lineage = read_lineage(LOCK)
     assert store.write(lineage, recording(tmp_path))
@@ -99,7 +111,7 @@ def test_the_parent_run_holds_what_two_lineages_are_compared_by(store: LineageSt
         f"Lineage `{lineage.id}` of revision `abc` with uncommitted changes.\n\nModels:\n\n- judge: `gpt-4o`"
     )
     assert "tables/doclens.json" in run.data.tags["mlflow.loggedArtifacts"]
-    client = MlflowClient(store.uri)
+    client = client_of(store)
     assert [file.path for file in client.list_artifacts(run.info.run_id, "report")] == ["report/index.html"]
     assert [found["revision"] for found in store.overview() if found["lineage"] == lineage.id] == ["abc"]
     assert store.content(lineage.id[:8])["stages"]["sample"]["outs"] == {"data/sample/records.parquet": "r1"}
@@ -123,12 +135,12 @@ def test_reviewed_notes_are_traces_with_feedback_of_judge_and_person(store: Line
     lineage = read_lineage(changed(d1="d6"))
     store.write(lineage, recording(tmp_path))
     run = store.find(lineage.id)
-    (trace,) = MlflowClient(store.uri).search_traces(locations=[store.experiment_id], run_id=run.info.run_id)
+    (trace,) = client_of(store).search_traces(locations=[store.experiment_id], run_id=run.info.run_id)
     assert trace.data.spans[0].inputs == {"prompt": "p"}
     given = {(a.source.source_type, a.source.source_id, a.name, a.feedback.value) for a in trace.info.assessments}
     assert given == {("HUMAN", "rater_1", "consistency", 5), ("LLM_JUDGE", "gpt-4o", "consistency", 3)}
     store.remove(lineage.id)
-    assert not MlflowClient(store.uri).search_traces(locations=[store.experiment_id], run_id=run.info.run_id)
+    assert not client_of(store).search_traces(locations=[store.experiment_id], run_id=run.info.run_id)
 
 
 def test_an_evaluation_is_written_once_with_its_metrics_and_params(store: LineageStore, tmp_path: Path) -> None:
@@ -141,7 +153,7 @@ def test_an_evaluation_is_written_once_with_its_metrics_and_params(store: Lineag
     table = pd.DataFrame([{**row, "value": 0.9, "low": 0.8, "high": float("nan")}])
     assert store.write_evaluation("mine", tmp_path, table)
     assert not store.write_evaluation("mine", tmp_path, table)
-    (run,) = MlflowClient(store.uri).search_runs([store.experiment_id], "attributes.run_name = 'mine'")
+    (run,) = client_of(store).search_runs([store.experiment_id], "attributes.run_name = 'mine'")
     assert run.data.metrics == {"a/c/all/claim_recall": 0.9, "a/c/all/claim_recall.low": 0.8}
     assert run.data.params == {"evaluation.name": "mine", "params.seed": "7"}
 

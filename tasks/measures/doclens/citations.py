@@ -11,11 +11,11 @@ from typing import TypeVar
 
 from pydantic import Field, ValidationInfo, field_validator
 
+from schemas.tables.verdicts import Judgement
 from tasks.llm.ask_all import ask_all
 from tasks.llm.calls import Ask, Call, Reply
 from tasks.llm.prompts import render
 from tasks.measures.doclens.evaluators import Evaluator, Question
-from tasks.measures.measure import Judgement
 from tasks.text import sections, soap
 from tasks.text.sentences import COMPARISON, sentences
 

@@ -18,11 +18,11 @@ from pydantic import Field, ValidationInfo, model_validator
 from schemas.errors import ParamsError
 from schemas.params.base import Device
 from schemas.params.measures import DocLens
+from schemas.tables.verdicts import Judgement
 from tasks.llm.calls import Answer, Ask, Call, Reply
 from tasks.llm.printed import in_users_form
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
-from tasks.measures.measure import Judgement
 from tasks.simulator.reader.entailment import entails
 from tasks.text.sentences import COMPARISON
 

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from schemas.params.measures import DocLens
+from schemas.tables.verdicts import LOST, Judgement, verdict_table
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask, Asks, unscored_row, unscored_table
 from tasks.measures.doclens.citations import (
@@ -30,7 +31,7 @@ from tasks.measures.doclens.evaluators import (
 )
 from tasks.measures.doclens.subclaims import Claims, Limits, incomplete, list_subclaims
 from tasks.measures.doclens.writing import Writer, write_outputs
-from tasks.measures.measure import LOST, Judgement, Metric, Metrics, verdict_table
+from tasks.measures.measure import Metric, Metrics
 from tasks.texts.document import (
     WHOLE,
     Document,

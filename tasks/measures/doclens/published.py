@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from schemas.tables.verdicts import in_order
 from tasks.measures.doclens.evaluators import Question, SimulatorEvaluator
 from tasks.measures.doclens.judging import CLAIM_METRICS, METRICS
-from tasks.measures.measure import in_order
 from tasks.measures.measure import scores as scores_of
 from tasks.measures.overlap.scoring import section_rouge
 from tasks.statistics.metric_rows import COMPUTED, Row, metric_row, metric_table
@@ -26,6 +26,7 @@ ACI_BENCH = {
 """ACI-BENCH's outputs of the models that DocLens prompted in its own way, by printed name."""
 SECTIONS = dict(zip(PARTS, ("Subjective", "Objective-Exam", "Objective-Results", "Assessment and Plan"), strict=True))
 BASELINE = "section present, no claim read"
+RULES_JUDGE = "simulator's rules"
 KEYS = ["document", "system", "item", "metric", "unit"]
 """Columns that identify a judgement of one judge."""
 _ROUGE = ("rouge1_f", "rouge2_f", "rougeL_f")

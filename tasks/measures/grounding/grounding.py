@@ -13,13 +13,14 @@ from typing import Literal, Self
 from pydantic import ValidationInfo, model_validator
 
 from schemas.params.measures import DocLens
+from schemas.tables.verdicts import LOST, verdict_table
 from tasks.llm.calls import Answer, Ask, Asks, Call, Reply, unscored_table
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
 from tasks.measures.doclens.evaluators import VERDICT_TOKENS, Question, ask_in_parts
 from tasks.measures.doclens.judging import Plan, Side, claims_of, failed_rows, lost_sections, plain_outputs
 from tasks.measures.doclens.subclaims import Limits, incomplete
-from tasks.measures.measure import LOST, Metric, Metrics, verdict_table
+from tasks.measures.measure import Metric, Metrics
 from tasks.text.sentences import COMPARISON
 from tasks.texts.document import Document, Tables, split
 

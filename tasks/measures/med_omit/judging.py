@@ -20,12 +20,13 @@ from pydantic import ValidationInfo, field_validator
 
 from schemas.params.learning import Embed
 from schemas.params.measures import MedOmit
+from schemas.tables.verdicts import LOST, verdict_table
 from tasks.llm.ask_all import Unscored, ask_all, ask_texts
 from tasks.llm.calls import Ask, Call, Reply, unscored_row, unscored_table
 from tasks.llm.printed import in_users_form
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
-from tasks.measures.measure import LOST, Metric, Metrics, verdict_table
+from tasks.measures.measure import Metric, Metrics
 from tasks.measures.med_omit.cases import Case, Extents, add_differential, build_cases, cases_of, find_omissions
 from tasks.measures.med_omit.fact_score import (
     IMPORTANCE,

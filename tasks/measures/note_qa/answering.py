@@ -15,10 +15,10 @@ import pandas as pd
 
 from schemas.params.measures import ANSWERER, NoteQa
 from schemas.tables.note_qa import LETTERS
+from schemas.tables.verdicts import LOST, verdict_table
 from tasks.llm.ask_all import Unscored, ask_texts
 from tasks.llm.calls import Ask, Call, unscored_row
 from tasks.llm.prompts import render
-from tasks.measures.measure import LOST, verdict_table
 from tasks.measures.note_qa.patients import NO_NOTES, texts_by_patient
 from tasks.measures.note_qa.truth_questions import Wording
 from tasks.text.final_answer import final_letter

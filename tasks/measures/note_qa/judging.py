@@ -10,8 +10,9 @@ import pandas as pd
 from schemas.params.measures import NoteQa
 from schemas.tables.columns import typed
 from schemas.tables.note_qa import LETTERS, PATIENT_NOTES
+from schemas.tables.verdicts import LOST, verdict_table
 from tasks.llm.calls import Asks, unscored_table
-from tasks.measures.measure import LOST, Metric, Metrics, verdict_table
+from tasks.measures.measure import Metric, Metrics
 from tasks.measures.note_qa.answering import SCORE, answer_from, forms, judge_outputs
 from tasks.measures.note_qa.patients import notes_text, token_counter
 from tasks.measures.note_qa.questions import generated_questions, patient_of, question_row, question_table

@@ -23,7 +23,8 @@ from rouge_score import rouge_scorer, tokenizers
 from scipy import stats
 
 from schemas.params.measures import Overlap
-from tasks.measures.measure import LOST, Metric, Metrics, figures, verdict_table
+from schemas.tables.verdicts import LOST, verdict_table
+from tasks.measures.measure import Metric, Metrics, figures
 from tasks.statistics.agreement import correlation_interval
 from tasks.statistics.intervals import COUNT
 from tasks.statistics.metric_rows import COMPUTED, NAN, Row, metric_row, metric_table

@@ -15,19 +15,23 @@ from tasks.domains.in_use import domain_cache
 from tasks.simulator.reader.findings import find
 from tasks.simulator.reader.lexicon import described
 from tasks.simulator.reader.negation import Scope, polarity, scopes
-from tasks.simulator.reader.words import SIDES, UNITS, content, expand, stem
+from tasks.simulator.reader.words import SIDES, UNITS, content, expand, stem, stems
 from tasks.simulator.resources import load, vocabulary
 from tasks.text.sentences import sentences
 
 _WORDS = vocabulary("reader")
-THRESHOLD, SAME_MATTER, IN_PART = 0.62, 0.4, 0.5
-"""Least coverage of an entailed claim, of one that is about the same matter, and of one that is found in part."""
+THRESHOLD, FREELY, SAME_MATTER, IN_PART = 0.62, 0.35, 0.4, 0.5
+"""Least coverage of an entailed claim, of one that is read freely, of one that is about the same matter, and of one
+that is found in part."""
+ELSEWHERE, NEAR = 0.5, 0.15
+"""What a word counts that another place has, and how much less than the best a place may cover to count as well."""
 TURN = re.compile(
     r"^\s*(?:\[\d+\]\s*)?(?:\[(?P<a>doctor|patient|patient_guest)\]|(?P<b>doctor|patient|clinician)\s*:)"
     r"\s*(?P<said>.*)$",
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"^\W*(?P<label>[A-Za-z][^:.\n]{0,60}):\s*(?P<rest>.*)$")
+_VISIT = re.compile(r"^\W*Visit \d+, \d{4}-\d\d-\d\d")
 _YES, _NO = (re.compile(rf"^\W*{_WORDS[name]}\b", re.IGNORECASE) for name in ("yes", "no"))
 _UNITS = frozenset(UNITS.values())
 _SIDES = frozenset(SIDES.values())
@@ -68,10 +72,12 @@ def said(sentence: str, answer: str = "", *, claimed: bool = False) -> Said:
         exact = word.stem[:1].isdigit() or word.stem in _SIDES or word.stem in _OPPOSITES
         if not exact and any(start <= word.start < end for start, end in covered):
             continue
-        unit = UNITS.get(text[following.start : following.end].lower()) if following else None
-        key = f"{word.stem} {unit}" if word.stem[:1].isdigit() and unit else word.stem
-        if key not in _UNITS:
-            found.setdefault(key, set()).add(answer or _stated(known, word.start, word.end))
+        near = following is not None and not text[word.end : following.start].strip(" -")
+        unit = UNITS.get(text[following.start : following.end].lower()) if following and near else None
+        if word.stem[:1].isdigit():  # a denial with a date denies no date
+            found[f"{word.stem} {unit}" if unit else word.stem] = set(ANY)
+        elif word.stem not in _UNITS:
+            found.setdefault(word.stem, set()).add(answer or _stated(known, word.start, word.end))
     for name, start, end in named:
         found.setdefault(name, set()).add(answer or _stated(known, start, end))
     for finding in (f for f in mentions if f.polarity == "absent" and f.cue is None):
@@ -104,7 +110,7 @@ def _both(*parts: Said) -> Said:
 def places(text: str) -> tuple[Said, ...]:
     """The places of a text: each sentence with its line's label, two neighbours of a line, and answered questions."""
     found: list[Said] = []
-    asked, heading = "", Said()
+    asked, heading, visit = "", Said(), Said()
     for line in text.split("\n"):
         if turn := TURN.match(line):
             own = sentences(turn["said"])
@@ -117,10 +123,13 @@ def places(text: str) -> tuple[Said, ...]:
         label = _LABEL.match(line)
         if not line.strip(" *#_"):
             continue
+        if _VISIT.match(line):
+            visit, heading = said(line), Said()
+            continue
         if (label and not label["rest"].strip(" *")) or re.match(r"^\W*\*\*.*\*\*\W*$", line):
             heading = said(line.strip(" *#_:"))
             continue
-        head = _both(heading, said(label["label"]) if label else Said())
+        head = _both(visit, heading, said(label["label"]) if label else Said())
         stated = [said(one) for one in sentences(label["rest"] if label else line)]
         found += [_both(one, dict.fromkeys(head, ANY)) for one in stated]
         found += [_both(one, other) for one, other in pairwise(stated)]
@@ -128,9 +137,15 @@ def places(text: str) -> tuple[Said, ...]:
 
 
 @domain_cache(maxsize=200_000)
-def align(premise: str, claim: str) -> Alignment | None:
-    """The place of ``premise`` that best supports ``claim``; None if either has no content."""
+def align(premise: str, claim: str, *, given: str | None = None) -> Alignment | None:
+    """How ``premise`` supports ``claim`` at its best place; None if either has no content.
+
+    With ``given``, the claim is read freely, as a clinician reads: the words of ``given``, such as a question that both
+    answer, count for nothing, and a paraphrase conflicts only in negation, numbers, sides and degrees.
+    """
     wanted, found = claim_words(claim), places(premise)
+    if given:
+        wanted = {word: said for word, said in wanted.items() if word not in stems(given)} or wanted
     if not wanted or not found:
         return None
     known = frozenset().union(*found)
@@ -138,11 +153,11 @@ def align(premise: str, claim: str) -> Alignment | None:
     for place in found:
         here = sum(word in place for word in wanted)
         elsewhere = sum(word in known and word not in place for word in wanted)
-        coverage = (here + 0.3 * elsewhere) / len(wanted) if here else 0.0
-        aligned.append(Alignment(coverage, _conflict(wanted, place, known)))
-    best = max(aligned, key=lambda one: (one.coverage, one.conflict is None))
-    near = [one for one in aligned if one.coverage >= best.coverage - 0.15]
-    return max(near, key=lambda one: (one.conflict is None, one.coverage))
+        coverage = (here + ELSEWHERE * elsewhere) / len(wanted) if here else 0.0
+        aligned.append(Alignment(coverage, _conflict(wanted, place, known, freely=given is not None)))
+    most = max(one.coverage for one in aligned)
+    near = [one for one in aligned if one.coverage >= most - NEAR]
+    return Alignment(most, max(near, key=lambda one: (one.conflict is None, one.coverage)).conflict)
 
 
 def claim_words(claim: str) -> Said:
@@ -150,29 +165,45 @@ def claim_words(claim: str) -> Said:
     return _both(*(said(one, claimed=True) for one in sentences(claim)))
 
 
-def _conflict(wanted: Said, place: Said, known: frozenset[str]) -> str | None:
-    """The kind of the first conflict of a claim with a place, None without one."""
-    for word, values in wanted.items():
+def _conflict(wanted: Said, place: Said, known: frozenset[str], *, freely: bool) -> str | None:
+    """The kind of the first conflict of a claim with a place, None without one; read freely, most words must differ."""
+    if not freely and any(word in _PERSONS and word not in place for word in wanted):
+        return "person"
+    shared = [word for word in wanted if word in place and word not in _SIDES]
+    differing = [word for word in shared if not wanted[word] & place[word]]
+    if differing and not (freely and 2 * len(differing) <= len(shared)):
+        unsure = any("uncertain" in place[word] for word in differing)
+        if not (freely and unsure):
+            return "certainty" if unsure else "negation"
+    for word in wanted:
         if word in place:
-            if not values & place[word] and word not in _SIDES:
-                return "certainty" if "uncertain" in place[word] else "negation"
-        elif word[:1].isdigit():
-            return "number" if word not in known else "place of a number"
-        elif word in _SIDES and (place.keys() & _SIDES or word not in known):
+            continue
+        if word[:1].isdigit():
+            if word not in known or not freely:
+                return "number" if word not in known and _has_another(place, word) else "place of a number"
+        elif word in _SIDES and (place.keys() & _SIDES or (word not in known and not freely)):
             return "side"
-        elif word in _PERSONS:
-            return "person"
         elif _OPPOSITES.get(word) in place:
             return "degree"
-        elif word.isalpha() and len(word) > 4 and word not in known and word not in _general_vocabulary():
+        elif not freely and _is_rare(word) and word not in known:
             return "rare word"
     return None
 
 
-def entails(premise: str, claim: str) -> bool:
+def _has_another(place: Said, number: str) -> bool:
+    """Whether a place has another date, another number with a unit of time, or another one without."""
+    dates, unit = number.count("-"), " " in number
+    return any(word[:1].isdigit() and word.count("-") == dates and (" " in word) == unit for word in place)
+
+
+def _is_rare(word: str) -> bool:
+    return word.isalpha() and len(word) > 4 and word not in _general_vocabulary()
+
+
+def entails(premise: str, claim: str, *, given: str | None = None) -> bool:
     """Whether ``premise`` entails the whole of ``claim``; false for an empty premise or a claim without content."""
-    best = align(premise, claim)
-    return best is not None and best.conflict is None and best.coverage >= THRESHOLD
+    best, least = align(premise, claim, given=given), THRESHOLD if given is None else FREELY
+    return best is not None and best.conflict is None and best.coverage >= least
 
 
 def extent(premise: str, claim: str) -> str:

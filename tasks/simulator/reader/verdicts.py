@@ -22,6 +22,8 @@ _YES, _NO = (re.compile(rf"^\W*{_WORDS[name]}\b", re.IGNORECASE) for name in ("y
 _LATER, _SOCIAL = (re.compile(_WORDS[name], re.IGNORECASE) for name in ("later", "social"))
 _RULES_OUT = frozenset({"negation", "number", "side", "degree"})
 """Conflicts by which a text contradicts a claim; by others it does not support it."""
+_HEADING = re.compile(r'(?:belong to|under the heading) ("(?:[^"\\]|\\.)*")')
+"""What a prompt says that texts and claims are about."""
 _INCLUDED = {"whole": "yes", "part": "partly", "none": "no"}
 
 
@@ -43,7 +45,10 @@ def judge_claims(request: ChatRequest) -> str:
     if task == "judge a claim with reasons":
         claim = request.tag("claim")
         return f"explanation: {reason(text, claim)}\nentailment prediction: {int(entails(text, claim))}"
-    claims = numbered(request.tag("claims"))
+    claims, given = numbered(request.tag("claims")), None
+    if task.endswith("as a clinician reads"):
+        heading = _HEADING.search(request.last)
+        given = json.loads(heading[1]) if heading else ""
     if task == "judge claims":
         return "\n".join(f"{number}: {int(entails(text, claim))}" for number, claim in claims)
     verdicts = []
@@ -52,19 +57,19 @@ def judge_claims(request: ChatRequest) -> str:
         if task == "judge claims in degrees":
             verdict["extent"] = extent(text, claim)
         elif task in ("check claims against their source", "check a note as a clinician reads"):
-            verdict["verdict"] = _against_source(text, claim)
+            verdict["verdict"] = _against_source(text, claim, given)
         else:
-            verdict["entailed"] = int(entails(text, claim))
+            verdict["entailed"] = int(entails(text, claim, given=given))
         if task == "judge claims in json":
             del verdict["explanation"]
         verdicts.append(verdict)
     return json.dumps({"verdicts": verdicts})
 
 
-def _against_source(source: str, claim: str) -> str:
-    best = align(source, claim)
+def _against_source(source: str, claim: str, given: str | None = None) -> str:
+    best = align(source, claim, given=given)
     differs = best is not None and best.conflict in _RULES_OUT and best.coverage >= SAME_MATTER
-    return "supported" if entails(source, claim) else "contradicted" if differs else "absent"
+    return "supported" if entails(source, claim, given=given) else "contradicted" if differs else "absent"
 
 
 def judge_citations(request: ChatRequest) -> str:
@@ -134,7 +139,7 @@ def list_statements(request: ChatRequest) -> str:
     if request.task == "list subclaims":
         limit = re.search(r"at most (\d+) claims", request.last)
         listed = {line.removeprefix("- ") for line in request.tag("listed", "").split("\n")}
-        left = [claim for claim in clauses(text) if claim.strip() not in listed]
+        left = [claim for claim in clauses(text) or [text.strip()] if claim.strip() not in listed]
         return json.dumps({"claims": left[: int(limit.group(1)) if limit else None]})
     lines_of = [line for line in text.split("\n") if line.strip()]
     spoken = sum(TURN.match(line) is not None for line in lines_of) > len(lines_of) / 2

@@ -9,10 +9,9 @@ import re
 
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.resources import load
+from tasks.text.shorthand import shorten
 
 _WORDS = load("writer", "citing")
-_SHORT = [(re.compile(rf"\b(?:{long})\b", re.IGNORECASE), short) for long, short in _WORDS["short"].items()]
-_OMITTED = re.compile(r"\b(?:the|a|an|also|that|which)\s", re.IGNORECASE)
 _LINE = re.compile(r"^\[(\d+)\]\s*(.*)$")
 _TURN = re.compile(r"^\[?(?P<speaker>doctor|patient|patient_guest)\]?\s*(?P<said>.*)$", re.IGNORECASE)
 _HEADING = re.compile(r"^\W*(history|physical exam\w*)\W*$", re.IGNORECASE)
@@ -22,13 +21,6 @@ _BY_WORDS = {name: re.compile(words, re.IGNORECASE) for name, words in _WORDS["s
 _SECTIONS = ("SUBJECTIVE", "PHYSICAL EXAM", "RESULTS", "ASSESSMENT AND PLAN")
 _DROPPED = 0.08  # share of input sentences that a compact note omits
 REDUNDANT, WRONG, MISSING = 0.10, 0.04, 0.03  # shares of statements with erroneous citations
-
-
-def shorten(sentence: str) -> str:
-    """Return the sentence in shorthand, without articles."""
-    for pattern, short in _SHORT:
-        sentence = pattern.sub(short, sentence)
-    return _OMITTED.sub("", sentence)
 
 
 def chance(*parts: object) -> float:

@@ -6,8 +6,8 @@ import pytest
 from schemas.errors import SourceError
 from schemas.params.measures import FormSample
 from schemas.tables.metrics import METRICS
-from tasks.people.omission_agreement import agreement_between, agreement_with_judge
-from tasks.people.omission_form import omission_form
+from tasks.measures.med_omit.clinicians import agreement_between, agreement_with_judge
+from tasks.measures.med_omit.form import omission_form
 from tests.support.fact_verdicts import differential, facts_judged
 from tests.support.returned import file_of, validated
 

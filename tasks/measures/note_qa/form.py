@@ -14,7 +14,7 @@ import pandas as pd
 from pydantic import Field
 
 from schemas.tables.note_qa import LETTERS
-from tasks.people.forms import Form, Item, ReturnedFile, holding, labelled
+from tasks.people.forms import Form, Item, Returned, ReturnedFile, holding, labelled
 from tasks.statistics.metric_rows import mean_row, metric_row, metric_table
 
 Category = Literal["treatment", "assessment", "problem", "etiology", "sign or symptom", "vitals", "others"]
@@ -176,3 +176,20 @@ def question_labels(questions: pd.DataFrame, reviews: Reviews, judge: str) -> pd
 def _holds(review: RevisedQuestion, question: Mapping[Any, Any]) -> bool:
     right = _right_first(json.loads(question["choices"]), question["answer"])[0]
     return review.decision == "keep" and _right_first(review.choices, review.answer)[0] == right
+
+
+RETURNED = (
+    Returned(
+        QuestionForm.format,
+        "note_qa",
+        "questions_returned",
+        lambda load, _: QuestionForm(load("generated_questions")),
+    ),
+    Returned(
+        OutsideQuestionForm.format,
+        "note_qa_outside",
+        "outside_questions_returned",
+        lambda load, _: OutsideQuestionForm(load("written_questions")),
+        outside=True,
+    ),
+)

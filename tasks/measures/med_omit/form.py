@@ -6,7 +6,7 @@ clinician's own. A label says whether a summary contains a fact.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -15,10 +15,17 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from schemas.params import Params
 from schemas.params.measures import FormSample
-from tasks.measures.med_omit.judging import DIAGNOSES, GRADED, OMITTED
-from tasks.people.forms import Form, Item, holding, labelled
+from tasks.measures.declared import Forms
+from tasks.measures.declared import Plan as Evaluated
+from tasks.measures.doclens.judging import plain_documents
+from tasks.measures.med_omit.clinicians import agreement_between, agreement_with_judge
+from tasks.measures.med_omit.judging import DIAGNOSES, GRADED, OMITTED, SYSTEM, output_parts
+from tasks.measures.med_omit.measure import TABLE, scope_of
+from tasks.people.forms import Form, Item, Returned, holding, labelled
 from tasks.statistics.power import clustered_size, paired_pairs
+from tasks.texts.document import Document, Tables
 
 FORM_STREAM = 87
 
@@ -152,3 +159,32 @@ def omission_labels(verdicts: pd.DataFrame, system: str, validations: pd.DataFra
     made = ((one.document, one.fact, judge, not one.omitted) for one in judged.itertuples())
     people = ((one.document, one.fact, one.rater, one.included == "yes") for one in validations.itertuples())
     return labelled(holding("omissions", made), holding("omissions", people))
+
+
+def _pages(documents: Sequence[Document], tables: Tables, plan: Evaluated, params: Params) -> dict[str, str]:
+    parts = output_parts(plain_documents(documents, plan.citing), scope_of(params.med_omit, plan))
+    forms = {system: _of(tables, system, params) for system in plan.systems}
+    return {name: form.filled(tables[TABLE], parts.get(name, {}), "clinician") for name, form in forms.items()}
+
+
+def _of(tables: Tables, system: str, params: Params) -> OmissionForm:
+    return omission_form(tables[TABLE], system, params.med_omit.form, seed=params.seed)
+
+
+def _agreement(system: str, files: Mapping[str, str], tables: Tables, params: Params) -> pd.DataFrame:
+    form = _of(tables, system, params)
+    about: dict[str, Any] = {"seed": params.seed, "provenance": "clinicians and judge"}
+    given = form.validations(files)
+    parts = [agreement_with_judge(form.shown, given, **about), agreement_between(given, **about)]
+    return pd.concat(parts, ignore_index=True).assign(condition=system)
+
+
+EVALUATED = Forms("omissions", OmissionForm.format, _pages, _agreement)
+RETURNED = (
+    Returned(
+        OmissionForm.format,
+        "med_omit",
+        "omissions_returned",
+        lambda load, params: omission_form(load("med_omit_judged"), SYSTEM, params.med_omit.form, seed=params.seed),
+    ),
+)

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 from flows.stages.people import RECORDED
-from tasks.judges.people_agreement import agreement_rows
-from tasks.judges.people_sets import READINGS, VIEWS, PeopleSet, judge_set, people_sets
+from schemas.tables.verdicts import verdict_table
+from tasks.audit.people_agreement import agreement_rows
+from tasks.audit.people_sets import OF_PEOPLE, PeopleSet, judge_set, people_sets
 from tasks.llm.recorded import RecordedAsk, read_recorded
-from tasks.measures.measure import Metric, verdict_table
+from tasks.measures.measure import Metric
 from tasks.statistics.metric_rows import Row
 from tests.support.imports import ROOT
 from tests.support.sources import needs_sources, sources_folder
@@ -72,7 +73,7 @@ def test_recorded_replies_answer_every_request_about_people_s_units() -> None:
     kappas = {}
     for asked in people_sets(sources_folder()):
         found, unscored = asyncio.run(judge_set([ask], asked, 20))
-        assert not unscored and set(READINGS[asked.kind]) <= set(found)
+        assert not unscored and set(OF_PEOPLE[asked.kind].readings) <= set(found)
         assert all(own["value"].notna().all() for own in found.values())
         kappas |= {(asked.kind, reading): kappa(asked, own) for reading, own in found.items()}
     assert kappas["claims", "clinician"] > 0.75 > 0.5 > kappas["claims", "strict"]
@@ -84,6 +85,6 @@ def test_recorded_replies_answer_every_request_about_people_s_units() -> None:
 def kappa(asked: PeopleSet, judged: pd.DataFrame) -> float:
     """Of a judge's verdicts with the majority of people, with all, or with the only one who judged."""
     view = partial(agreement_rows, asked.verdicts, {"": judged})
-    rows = view(next(iter(VIEWS[asked.kind].values())), "")
+    rows = view(next(iter(OF_PEOPLE[asked.kind].views.values())), "")
     wanted = {"claims": "majority", "statements": "clinician", "facts": "all"}[asked.kind]
     return next(row["value"] for row in rows if row["metric"] == "kappa" and row["item"].endswith(f"against {wanted}"))

@@ -1,10 +1,10 @@
 """Claims that cannot be judged by their words: true ones in other words than the text, false ones in the text's own.
 
-`tasks.judges.planted` takes true claims from the text as they are, and false ones mostly differ from it in a word; a
-judge that looks the claim up in the text is right on these. Here every true claim is made of a sentence by a rule that
-keeps its truth (another unit, a name of the same thing, another construction, a part, a weaker statement, two facts in
-one), and every false claim by exchanging what the text says of two things. A rule makes nothing where its truth would
-depend on more than the sentence. Words: claims.yaml.
+Those of `planted_claims` are true where they stand in the text, and false ones mostly differ from it in a word; a judge
+that looks the claim up in the text is right on these. Here every true claim is made of a sentence by a rule
+that keeps its truth (another unit, a name of the same thing, another construction, a part, a weaker statement, two
+facts in one), and every false claim by exchanging what the text says of two things. A rule makes nothing where its
+truth would depend on more than the sentence. Words: claims.yaml.
 """
 
 import re
@@ -14,7 +14,8 @@ from functools import partial
 import numpy as np
 
 from tasks.judges.edits import change, leave_out, pattern, put, words
-from tasks.judges.planted import MIN_WORDS, PlantedClaim
+from tasks.judges.shortening import MIN_WORDS
+from tasks.measures.doclens.planted_claims import PlantedClaim
 from tasks.text.sentences import sentences
 
 STREAM = 101
@@ -28,24 +29,22 @@ SLOW, FAST = 60, 100
 Rule = Callable[[str], str | None]
 
 
-_words = partial(words, "claims", "tasks.audit")
+_words = partial(words, "claims", "tasks.measures.doclens")
 
 
 def _find(name: str, text: str) -> re.Match[str] | None:
-    return pattern("claims", name, "tasks.audit").search(text)
+    return pattern("claims", name, "tasks.measures.doclens").search(text)
 
 
-def further_claims(notes: Mapping[str, str], kinds: Sequence[str], *, seed: int) -> list[PlantedClaim]:
-    """Claims of the ``kinds`` (of `KINDS`) about each note. Raises ValueError for an unknown kind."""
-    if unknown := set(kinds) - set(KINDS):
-        raise ValueError(f"kinds {sorted(unknown)}: expected some of {', '.join(KINDS)}")
+def reworded_claims(notes: Mapping[str, str], *, seed: int) -> list[PlantedClaim]:
+    """Claims of all `KINDS` about each note."""
     random = np.random.default_rng([seed, STREAM])
     found: list[PlantedClaim] = []
-    for name in sorted(notes) if kinds else ():
+    for name in sorted(notes):
         note = notes[name]
         own = _statements(note)
         for kind, claim, truth, source in [*_reworded(own, random), *_exchanged(own, random)]:
-            if kind in kinds and claim not in note:
+            if claim not in note:
                 found.append(PlantedClaim(name, kind, note, claim, truth, source))
     return found
 
@@ -126,7 +125,7 @@ def _replaced(listed: str, most: int, sentence: str) -> str | None:
 
 def _in_shorthand(sentence: str) -> str | None:
     made = _replaced("shorthand", 9, sentence)
-    return None if made is None else pattern("claims", "article", "tasks.audit").sub("", made)
+    return None if made is None else pattern("claims", "article", "tasks.measures.doclens").sub("", made)
 
 
 def _other_construction(sentence: str) -> str | None:

@@ -14,11 +14,12 @@ import pandas as pd
 
 from schemas.tables.columns import typed
 from schemas.tables.records import ASSERTIONS, SPANS
+from schemas.tables.verdicts import verdict_table
 from tasks.judges.edits import words
 from tasks.judges.simulated_notes import GoldNotes, gold_spans, gold_texts
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask
-from tasks.measures.measure import Metric, Metrics, verdict_table
+from tasks.measures.measure import Metric, Metrics
 from tasks.simulator.truth import Truth
 from tasks.spans.assertion import state_assertions
 from tasks.text.sections import split_sections
@@ -80,7 +81,7 @@ def plant_assertions(
     random = np.random.default_rng(seed)
     rows: list[dict[str, object]] = []
     for truth in ASSERTIONS if symptoms else ():
-        sentences: list[str] = words("assertions")[truth]
+        sentences: list[str] = words("assertions", "tasks.audit")[truth]
         for number in range(each):
             turn, at = divmod(number, len(sentences))
             symptom = symptoms[(turn + at) % len(symptoms)]

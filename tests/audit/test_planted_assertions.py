@@ -8,13 +8,14 @@ import pytest
 
 from schemas.tables.metrics import METRICS
 from schemas.tables.records import ASSERTIONS
+from schemas.tables.verdicts import verdict_table
+from tasks.audit.planted_assertions import METRICS as RIGHT
+from tasks.audit.planted_assertions import PLANTED, WRITTEN, plant_assertions, read_assertions
 from tasks.domains.rules import load_rules
 from tasks.judges.edits import words
-from tasks.judges.planted_assertions import METRICS as RIGHT
-from tasks.judges.planted_assertions import PLANTED, WRITTEN, plant_assertions, read_assertions
 from tasks.judges.simulated_notes import GoldNotes, write_gold
 from tasks.llm.calls import Call
-from tasks.measures.measure import figures, verdict_table
+from tasks.measures.measure import figures
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.spans.assertion import AssertionReply
@@ -51,7 +52,9 @@ def test_each_class_has_as_many_phrases_in_notes_that_are_silent_on_the_symptom(
 def test_all_sentences_of_a_class_and_all_symptoms_are_used(gold: GoldNotes) -> None:
     planted = plant_assertions(gold["normal"], LABELS, 20, first=0, seed=1)
     for truth, part in planted.groupby("truth"):
-        assert set(part["sentence"]) == set(words("assertions")[truth]) and set(part["symptom"]) == set(LABELS)
+        assert set(part["sentence"]) == set(words("assertions", "tasks.audit")[truth]) and set(part["symptom"]) == set(
+            LABELS
+        )
     twice = plant_assertions(gold["normal"], LABELS, 40, first=0, seed=1)
     assert not twice.duplicated(["sentence", "symptom"]).any()
 

@@ -11,44 +11,25 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from flows.repository.params import load_params
 from schemas.tables.metrics import METRICS
 from schemas.tables.verdicts import VERDICTS
 from tasks.domains.rules import rules_of
+from tasks.judges.cases import Given, case_verdict, planted_table
 from tasks.judges.edits import graded_pairs
-from tasks.judges.judging import (
-    case_verdict,
-    judge_listing,
-    judge_planted,
-    judge_planted_citations,
-    judge_planted_omissions,
-    planted_table,
-)
-from tasks.judges.planted import (
-    EASY,
-    EASY_KINDS,
-    Cases,
-    PlantedClaim,
-    PlantedOmission,
-    is_gone,
-    plant,
-    plant_citations,
-    plant_claims,
-    plant_omissions,
-    without,
-)
 from tasks.judges.rates import corrected_rows, rates, record_of
+from tasks.judges.shortening import compactions, is_gone, shortened, without
 from tasks.judges.simulated_notes import gold_tables, write_gold
-from tasks.judges.written_cases import plant_compacted, plant_written
+from tasks.measures.cases import CASES_OF, judge_planted
 from tasks.measures.doclens.evaluators import InstructionEvaluator, SimulatorEvaluator
-from tasks.measures.measure import scores_and_ceilings
-from tasks.measures.med_omit.judging import OMISSIONS
-from tasks.measures.med_omit.replies import IncludedFact, Omissions
+from tasks.measures.doclens.planted import judge_planted_citations, judge_planted_claims, plant_citations
+from tasks.measures.doclens.planted_claims import EASY, EASY_KINDS, PlantedClaim, plant_claims
+from tasks.measures.doclens.written_claims import OF_PROMPTS, plant_compacted, plant_written
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.statistics.misclassification import SHIFTS
 from tasks.texts.aci_bench import read_encounters
 from tests.support.cases import each
-from tests.support.fact_verdicts import facts_judged
 from tests.support.records import NETWORK
 from tests.support.scripted import DirectAsk, ScriptedAsk
 from tests.support.sources import needs_sources, sources_folder
@@ -90,13 +71,16 @@ RULES = rules_of("respiratory")
 SYMPTOMS = RULES.symptom_labels
 NONE = pd.Series(dtype="int64")
 WRITTEN, DROPPED = "asked for and written", "dropped by the writer"
-COMPACTED = ("left out by the writer", "kept by the writer")
+MATCHED = {("notes against prompts", "claim_recall"): ("entailment", OF_PROMPTS)}
+PARAMS = load_params()
 NOTES = {
     "1": "**History**\nThe patient has had a dry cough for 3 weeks. She denies wheezing at night.\n"
     "**Physical Examination**\nTemperature is 38.5 degrees today. Crackles over the right lower lung field.",
     "2": "**History**\nHe reports sneezing and itchy eyes since April. No sputum is brought up.\n"
     "**Physical Examination**\nThroat is mildly red without exudate. Lungs are clear on both sides.",
 }
+
+GIVEN = Given(NOTES, PARAMS.model_copy(update={"seed": 1}))
 
 
 def test_a_hedge_is_planted_only_for_what_the_note_states_once() -> None:
@@ -113,9 +97,7 @@ def test_kinds_that_judges_find_at_a_glance_do_not_outweigh_the_others() -> None
 
 
 def test_planted_claims_have_no_flaw_that_their_sentence_has_not() -> None:
-    written = first_notes(prompts())
-    notes = dict(zip(written["record"].astype(str), written["note"], strict=True))
-    claims, flawed = planted_and_flawed(notes)
+    claims, flawed = planted_and_flawed(first_notes())
     assert len(claims) > 300
     assert len(flawed) <= len(claims) / 500, flawed
 
@@ -155,25 +137,16 @@ def test_planted_cases_have_their_truth() -> None:
     assert {"own sentence", "negation changed", "other note's sentence", "sentence taken out"} <= kinds
     assert all(case.truth == (case.kind in ("own sentence", "drug added")) for case in claims)
     assert all(case.claim not in case.premise for case in claims if case.kind == "sentence taken out")
-    for omission in plant_omissions(NOTES, removed=2, seed=1):
+    for omission in shortened(NOTES, removed=2, seed=1):
         assert len(omission.removed) == 2
         assert all((omission.facts[at] in omission.summary) == (at not in omission.removed) for at in range(4))
 
 
 def test_judge_is_put_through_every_step_and_scored() -> None:
-    planted, unscored = asyncio.run(
-        judge_planted(DirectAsk(), SimulatorEvaluator(), plant(NOTES, SYMPTOMS, removed=1, seed=1))
-    )
+    planted, unscored = asyncio.run(judge_planted(DirectAsk(), GIVEN))
     assert unscored == []
     VERDICTS.validate(planted)
-    assert set(planted["metric"]) == {
-        "entailment",
-        "omissions",
-        "citation recall",
-        "citation precision",
-        "facts",
-        "subclaims",
-    }
+    assert {"entailment", "citation recall", "citation precision", "subclaims"} <= set(planted["metric"])
     rows = METRICS.validate(rates(planted, seed=1, provenance="rules", clusters=record_of))
     entailment = rows[(rows["condition"] == "entailment") & (rows["item"] == "all")].set_index("metric")["value"]
     assert entailment["sensitivity"] >= 0.9
@@ -198,12 +171,14 @@ def asked() -> list[PlantedClaim]:
 
 
 @cache
-def compacted() -> tuple[list[PlantedClaim], list[PlantedOmission]]:
-    return plant_compacted(first_notes(prompts()), prompts(), rounds=3, seed=7)
+def compacted() -> list[PlantedClaim]:
+    return plant_compacted(first_notes(), prompts(), rounds=3, seed=7)
 
 
-def first_notes(prompts: pd.DataFrame) -> pd.DataFrame:
-    return gold_tables(write_gold(prompts))[0]
+@cache
+def first_notes() -> dict[str, str]:
+    written = gold_tables(write_gold(prompts()))[0]
+    return dict(zip(written["record"].astype(str), written["note"], strict=True))
 
 
 def test_errors_of_the_simulated_writer_are_cases_with_known_truth() -> None:
@@ -229,7 +204,7 @@ def test_a_written_descriptor_is_in_the_note() -> None:
 
 
 def test_sentences_left_out_by_the_compaction_are_omitted() -> None:
-    claims, omissions = compacted()
+    claims = compacted()
     kinds = {case.kind for case in claims}
     assert kinds == {
         "kept by the writer",
@@ -239,57 +214,32 @@ def test_sentences_left_out_by_the_compaction_are_omitted() -> None:
     }
     assert all(case.truth == (case.kind in ("kept by the writer", "shortened by the writer")) for case in claims)
     gone = {(case.document, case.claim) for case in claims if case.kind == "left out by the writer"}
-    assert gone == {(one.document, one.facts[at]) for one in omissions for at in one.removed}
+    left_out = [one for *_, one in compactions(first_notes(), prompts(), rounds=3, seed=7) if one is not None]
+    assert gone == {(one.document, one.facts[at]) for one in left_out for at in one.removed}
     assert gone
 
 
 def test_changed_details_are_not_in_the_note() -> None:
-    changed = [case for case in compacted()[0] if case.kind == "detail changed by the writer"]
+    changed = [case for case in compacted() if case.kind == "detail changed by the writer"]
     assert changed
     assert all(case.claim not in case.premise for case in changed)
 
 
 def test_judge_is_measured_on_the_errors_planted_by_the_writer() -> None:
-    cases = Cases(claims=[*asked(), *compacted()[0]], left_out=compacted()[1])
-    planted, unscored = asyncio.run(judge_planted(DirectAsk(), SimulatorEvaluator(), cases))
+    cases, unscored = asyncio.run(judge_planted_claims(SimulatorEvaluator(), [*asked(), *compacted()]))
     assert unscored == []
-    rows = rates(VERDICTS.validate(planted), seed=1, provenance="rules", clusters=record_of)
-    rightly = rows[rows["metric"] == "judged_rightly"].set_index(["condition", "item"])["value"]
-    assert rightly["entailment", "dropped by the writer"] >= 0.7
-    assert rightly["omissions", "left out by the writer"] >= 0.6
-    assert rightly["omissions", "kept by the writer"] >= 0.8
-
-
-def test_corrected_omissions_agree_with_what_the_writer_left_out() -> None:
-    notes = first_notes(prompts())
-    target = plant_compacted(notes, prompts(), rounds=1, seed=1)[1]  # other compactions than the planted
-    judged, _ = asyncio.run(judge_planted_omissions(DirectAsk(), target, COMPACTED))
-    by_text = planted_table(judged, "rules").groupby("document")[["value", "truth"]].mean()
-    keys = {"system": "compact notes", "condition": "judge", "item": "all", "metric": "omission_share", "ceiling": 1.0}
-    scores = by_text.reset_index().assign(**keys)
-    planted = plant_compacted(notes, prompts(), rounds=1, seed=7)[1]
-    cases, _ = asyncio.run(judge_planted_omissions(DirectAsk(), planted, COMPACTED))
-    found = of_all(corrected_rows(scores, planted_table(cases, "rules"), NONE, seed=1, provenance="p"))
-    corrected = found.loc["omission_share_corrected"]
-    assert corrected["low"] < by_text["truth"].mean() < corrected["high"]
-    assert found.loc["omission_share_corrected_possible", "value"] == 1
-
-
-def test_a_fact_that_the_judge_skips_is_neither_kept_nor_left_out() -> None:
-    planted = [PlantedOmission("1", ("He coughs.", "He smokes.", "He sneezes."), frozenset({1}), "He coughs.")]
-    verdicts = Omissions(facts=[IncludedFact(fact=name, included="no") for name in ("F1", "F2")])
-    skipping = ScriptedAsk(lambda _: verdicts)
-    rows, unscored = asyncio.run(judge_planted_omissions(skipping, planted))
-    assert [row["value"] for row in rows] == [None, 1, 1]
-    (row,) = unscored
-    assert (row["step"], row["reason"]) == ("planted omissions", "1 of 3 facts without a verdict")
+    rows = rates(planted_table(cases, "rules"), seed=1, provenance="rules", clusters=record_of)
+    rightly = rows[rows["metric"] == "judged_rightly"].set_index("item")["value"]
+    assert rightly["dropped by the writer"] >= 0.7
 
 
 def test_failed_lists_are_unscored_not_empty() -> None:
     refusing = ScriptedAsk(lambda _: ValueError("refused"))
-    rows, unscored = asyncio.run(judge_listing(refusing, plant_omissions(NOTES, removed=1, seed=1)))
-    assert {row["value"] for row in rows} == {None}
-    assert {row["step"] for row in unscored} == {"planted subclaims", "planted facts"}
+    for cases in (one for own in CASES_OF.values() for one in own if one.name in ("subclaims", "facts")):
+        assert cases.judge is not None
+        rows, unscored = asyncio.run(cases.judge(refusing, cases.make(GIVEN), GIVEN.params))
+        assert {row["value"] for row in rows} == {None}
+        assert {row["step"] for row in unscored} == {f"planted {cases.name}"}
 
 
 def of_all(rows: pd.DataFrame) -> pd.DataFrame:
@@ -326,7 +276,7 @@ COPIES = planted_table(
 def test_scores_are_corrected_by_the_rates_on_matched_cases(
     recall: float, planted: pd.DataFrame, corrected: float, possible: int
 ) -> None:
-    rows = corrected_rows(prompt_recalls(recall), planted, NONE, seed=1, provenance="p")
+    rows = corrected_rows(prompt_recalls(recall), planted, NONE, MATCHED, seed=1, provenance="p")
     found = of_all(rows)["value"]
     assert rows["item"].str.contains("rates off").any() == bool(len(planted))
     assert found["claim_recall"] == pytest.approx(recall)
@@ -336,7 +286,7 @@ def test_scores_are_corrected_by_the_rates_on_matched_cases(
 
 def test_a_corrected_score_has_its_range_for_other_rates_and_names_another_writer() -> None:
     cases = corrected_rows(
-        prompt_recalls(0.62), claims_of_prompts(45), NONE, seed=1, provenance="p", other_writer="writer: m"
+        prompt_recalls(0.62), claims_of_prompts(45), NONE, MATCHED, seed=1, provenance="p", other_writer="writer: m"
     )
     rows = cases[cases["metric"] == "claim_recall_corrected"].set_index("item")
     assert list(rows.index) == ["all", *(f"all, rates off by {shift:g}" for shift in SHIFTS)]
@@ -346,26 +296,13 @@ def test_a_corrected_score_has_its_range_for_other_rates_and_names_another_write
     assert cases.set_index("metric").loc["claim_recall", "provenance"] == "p"
 
 
-def test_omission_scores_have_their_maximum_as_ceiling() -> None:
-    facts = [("1", "F0", 1.0, True), ("1", "F1", 0.5, False), ("2", "F0", None, False)]
-    judged = facts_judged(
-        {"document": document, "fact": fact, "weight": weight, "omitted": {"s": gone}}
-        for document, fact, weight, gone in facts
-    )
-    found = scores_and_ceilings(judged, OMISSIONS).set_index(["metric", "document"])
-    assert found.loc[("omission_share", "1"), ["value", "ceiling"]].tolist() == [0.5, 1.0]
-    assert found.loc[("omission_count", "1"), ["value", "ceiling"]].tolist() == [1.0, 2.0]
-    assert found.loc[("omission_weight", "1"), ["value", "ceiling"]].tolist() == [1.0, 1.5]
-    assert ("omission_weight", "2") not in found.index  # a fact without a grade
-
-
 def test_errors_on_claims_of_one_record_say_less_than_errors_on_as_many_records() -> None:
     def width(documents: list[str]) -> float:
         """Of the corrected value's interval, where the last ten of fifty true claims were not found."""
         true = [case_verdict(one, "entailment", WRITTEN, "t", True, at < 40) for at, one in enumerate(documents)]
         false = [case_verdict(f"{at}-1", "entailment", DROPPED, "t", False, at < 10) for at in range(50)]
         planted = planted_table([*true, *false], "rules")
-        rows = of_all(corrected_rows(prompt_recalls(0.62), planted, NONE, seed=1, provenance="p"))
+        rows = of_all(corrected_rows(prompt_recalls(0.62), planted, NONE, MATCHED, seed=1, provenance="p"))
         return float(np.subtract(*rows.loc["claim_recall_corrected", ["high", "low"]]))
 
     five_records = [f"{at // 10}-{at % 10}" for at in range(50)]

@@ -1,22 +1,16 @@
-"""Cases with known answers, planted into notes by script, on which a judge is measured.
-
-Claims are sentences of a note, changed sentences, sentences of other notes and removed ones; omissions are sentences
-taken out; citations are right, redundant or wrong. `plant` makes the cases of all kinds.
-"""
+"""Claims whose truth is known, planted by script: a note's sentences, changed, of other notes, and taken out."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.judges.edits import KINDS, OUTSIDE, change_detail, change_term, edits, meanings, terms, words
+from tasks.judges.edits import KINDS, OUTSIDE, change_detail, change_term, edits, terms, words
+from tasks.judges.shortening import PLANT_STREAM, is_gone, statements, without
 from tasks.measures.doclens.evaluators import Definitions
-from tasks.simulator.writer.citing import shorten
 from tasks.text.sentences import sentences
 
-PLANT_STREAM = 83
-MIN_WORDS = 4  # shorter sentences are headings and remarks
 HEDGED, SUPPOSED = "hedged in the note", 8
 EASY = 9  # kinds of a note that are drawn from EASY_KINDS, one case of each
 EASY_KINDS = (
@@ -35,10 +29,6 @@ _NO_DRUGS = re.compile(
     re.IGNORECASE,
 )
 """Sentences that say that the patient takes no drug, or not some."""
-SHARED = 0.6  # a sentence with more of its words elsewhere in the note is still covered after its removal
-
-_SAYING = {"patient", "reported", "noted"}
-"""Words of a sentence that say nothing of what it states."""
 
 
 @dataclass(frozen=True)
@@ -57,55 +47,6 @@ class PlantedClaim:
     definitions: Definitions = ()
 
 
-@dataclass(frozen=True)
-class PlantedOmission:
-    """A note without ``removed``; its facts are all of the note's sentences, in order."""
-
-    document: str
-    facts: tuple[str, ...]
-    removed: frozenset[int]
-    summary: str
-
-    def sentences(self) -> list[tuple[str, bool]]:
-        """Each fact, and whether it was taken out."""
-        return [(fact, at in self.removed) for at, fact in enumerate(self.facts)]
-
-
-@dataclass(frozen=True)
-class PlantedCitation:
-    """A source sentence in shorthand as a statement: its own citation is necessary, another one redundant or wrong."""
-
-    document: str
-    kind: str
-    statement: str
-    citations: tuple[int, ...]
-    source: tuple[str, ...]
-    supported: bool
-    necessary: tuple[bool, ...]
-
-
-@dataclass(frozen=True)
-class Cases:
-    """The cases on which a judge is measured; ``left_out`` are sentences that a writer left out."""
-
-    claims: Sequence[PlantedClaim] = field(default=())
-    omissions: Sequence[PlantedOmission] = field(default=())
-    left_out: Sequence[PlantedOmission] = field(default=())
-    citations: Sequence[PlantedCitation] = field(default=())
-
-
-def plant(notes: Mapping[str, str], symptoms: Sequence[str], *, removed: int, seed: int) -> Cases:
-    """All cases of ``notes``; ``removed`` sentences are taken out of each.
-
-    ``symptoms``: names of the domain's symptoms.
-    """
-    return Cases(
-        claims=plant_claims(notes, symptoms, seed=seed),
-        omissions=plant_omissions(notes, removed=removed, seed=seed),
-        citations=plant_citations(notes, seed=seed),
-    )
-
-
 Made = tuple[str, str, str, bool, str]
 """Kind, premise, claim, truth and source of a claim."""
 
@@ -119,7 +60,7 @@ def plant_claims(notes: Mapping[str, str], symptoms: Sequence[str], *, seed: int
     random = np.random.default_rng([seed, PLANT_STREAM])
     names, found = sorted(notes), []
     for at, name in enumerate(names):
-        note, own, made = notes[name], _statements(notes[name]), list[Made]()
+        note, own, made = notes[name], statements(notes[name]), list[Made]()
         for sentence in own:
             made.append(("own sentence", note, sentence, True, sentence))
             made += _changed(note, sentence, symptoms, random)
@@ -128,7 +69,7 @@ def plant_claims(notes: Mapping[str, str], symptoms: Sequence[str], *, seed: int
         made += [("plausible, not in the note", note, claim, False, "") for claim in _plausible(note, seed, at)]
         other = names[(at + 1 + int(random.integers(max(len(names) - 1, 1)))) % len(names)]
         if other != name:
-            foreign = [sentence for sentence in _statements(notes[other]) if is_gone(sentence, note)]
+            foreign = [sentence for sentence in statements(notes[other]) if is_gone(sentence, note)]
             made += [("other note's sentence", note, sentence, False, "") for sentence in foreign]
         rests = [(without(note, [sentence]), sentence) for sentence in own]
         made += [("sentence taken out", rest, one, False, "") for rest, one in rests if is_gone(one, rest)]
@@ -199,63 +140,3 @@ def _medication(note: str, random: np.random.Generator) -> Iterator[Made]:
         claim = change_term(sentence, "drugs", random, outside=outside)
         if claim is not None and claim.split()[3] not in note.lower():
             yield f"drug changed{OUTSIDE if outside else ''}", premise, claim, False, sentence
-
-
-def without(note: str, removed: Iterable[str]) -> str:
-    """``note`` without the sentences, and without the blanks and empty lines that they leave."""
-    for sentence in removed:
-        note = note.replace(sentence, "")
-    lines = [" ".join(line.split()) for line in note.split("\n")]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
-
-
-def plant_omissions(notes: Mapping[str, str], *, removed: int, seed: int) -> list[PlantedOmission]:
-    """Each note without ``removed`` of its sentences, drawn from those that are gone when taken out."""
-    random = np.random.default_rng([seed, PLANT_STREAM, 1])
-    found = []
-    for name in sorted(notes):
-        facts = tuple(_statements(notes[name]))
-        candidates = [at for at, fact in enumerate(facts) if is_gone(fact, without(notes[name], [fact]))]
-        if not candidates:
-            continue
-        chosen = random.choice(candidates, size=min(removed, len(candidates)), replace=False)
-        gone = frozenset(int(one) for one in chosen)
-        found.append(PlantedOmission(name, facts, gone, without(notes[name], [facts[at] for at in sorted(gone)])))
-    return found
-
-
-def plant_citations(notes: Mapping[str, str], *, seed: int) -> list[PlantedCitation]:
-    """For each note one right, one redundant and one wrong citation of a sentence that is unlike the others."""
-    random = np.random.default_rng([seed, PLANT_STREAM, 2])
-    found = []
-    for name in sorted(notes):
-        source = tuple(sentences(notes[name]))
-        alone = [
-            at
-            for at, one in enumerate(source)
-            if one in _statements(notes[name]) and is_gone(one, " ".join(source[:at] + source[at + 1 :]))
-        ]
-        if not alone or len(source) < 2:
-            continue
-        at = alone[int(random.integers(len(alone)))]
-        others = [number for number in range(len(source)) if number != at]
-        other = others[int(random.integers(len(others)))]
-        for kind, cited, supported, necessary in (
-            ("right citation", (at,), True, (True,)),
-            ("redundant citation", (at, other), True, (True, False)),
-            ("wrong citation", (other,), False, (False,)),
-        ):
-            found.append(PlantedCitation(name, kind, shorten(source[at]), cited, source, supported, necessary))
-    return found
-
-
-def _statements(note: str) -> list[str]:
-    found = dict.fromkeys(sentence for sentence in sentences(note) if len(sentence.split()) >= MIN_WORDS)
-    return [sentence for sentence in found if sentence.endswith(".") and note.count(sentence) == 1]
-
-
-def is_gone(sentence: str, rest: str) -> bool:
-    """Whether most of the sentence's words do not occur in ``rest``, nor others of their meaning."""
-    words = {word for word in re.findall(r"[a-z0-9]+", sentence.lower()) if len(word) > 3 or word.isdigit()}
-    said, elsewhere = meanings(words - _SAYING), meanings(re.findall(r"[a-z0-9]+", rest.lower()))
-    return bool(said) and len(said & elsewhere) / len(said) < SHARED

@@ -10,7 +10,7 @@ from flows.runtime.tables import check
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import QUESTIONS
-from tasks.people.question_form import CATEGORIES, QuestionForm, count_revisions, review_counts, revise
+from tasks.measures.note_qa.form import CATEGORIES, QuestionForm, count_revisions, review_counts, revise
 from tests.support.qa import questions_by_hand
 from tests.support.returned import file_of, kept
 

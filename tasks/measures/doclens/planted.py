@@ -1,0 +1,260 @@
+"""The cases of DocLens: claims that a text entails or not, statements with citations, and lists of claims."""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from schemas.params import Params
+from schemas.tables.verdicts import Judgement
+from tasks.domains.rules import rules_of
+from tasks.judges.cases import Asked, Cases, Corrected, Given, Row, case_verdict
+from tasks.judges.shortening import (
+    BY_WRITER,
+    MIN_WORDS,
+    PLANT_STREAM,
+    Shortened,
+    is_gone,
+    listed_rows,
+    make_shortened,
+    statements,
+)
+from tasks.llm.ask_all import Unscored
+from tasks.llm.calls import Ask, unscored_row
+from tasks.measures.doclens.citations import Statement, judge_citations, necessary_citations
+from tasks.measures.doclens.evaluators import Evaluator, Question, make_evaluator
+from tasks.measures.doclens.judging import METRICS
+from tasks.measures.doclens.planted_claims import PlantedClaim, plant_claims
+from tasks.measures.doclens.reworded import joined, reworded_claims
+from tasks.measures.doclens.subclaims import Limits, list_subclaims
+from tasks.measures.doclens.written_claims import CHANGED, OF_PROMPTS, SHORTENED, plant_compacted, plant_written
+from tasks.text.sentences import sentences
+from tasks.text.shorthand import shorten
+
+STREAM = 103
+RIGHT, REDUNDANT, WRONG = "right citation", "redundant citation", "wrong citation"
+
+
+@dataclass(frozen=True)
+class PlantedCitation:
+    """A statement with citations of ``source``, whether these support it, and which of them are necessary."""
+
+    document: str
+    kind: str
+    statement: str
+    citations: tuple[int, ...]
+    source: tuple[str, ...]
+    supported: bool
+    necessary: tuple[bool, ...]
+
+
+def make_claims(given: Given) -> list[PlantedClaim]:
+    """Claims planted by script; of a card also reworded ones, of simulated notes those whose truth the writer knows."""
+    params, rules = given.params, rules_of(given.params.domain)
+    claims = plant_claims(given.texts, rules.symptom_labels, seed=params.seed)
+    if given.card:
+        return [*claims, *reworded_claims(given.texts, seed=params.seed)]
+    if given.prompts is None:
+        return claims
+    rounds, seed = params.calibrate.rounds, params.seed
+    asked = plant_written(given.prompts, rules, rounds=rounds, seed=seed)
+    return [*claims, *asked, *plant_compacted(given.texts, given.prompts, rounds=rounds, seed=seed)]
+
+
+async def judge_planted_claims(evaluator: Evaluator, planted: Sequence[PlantedClaim]) -> tuple[list[Row], Unscored]:
+    """Claims of one premise form one question, in an order that does not depend on their truth."""
+    groups: dict[tuple[str, str], list[PlantedClaim]] = {}
+    for case in planted:
+        groups.setdefault((case.document, case.premise), []).append(case)
+    ordered, questions = [_ordered(cases) for cases in groups.values()], []
+    for at, ((document, premise), cases) in enumerate(zip(groups, ordered, strict=True)):
+        definitions = tuple(sorted({definition for case in cases for definition in case.definitions}))
+        claims = tuple(case.claim for case in cases)
+        questions.append(Question(f"{document}/planted/{at}", premise, claims, definitions))
+    rows: list[Row] = []
+    unscored: Unscored = []
+    for cases, verdict in zip(ordered, await evaluator(questions), strict=True):
+        for case, judged in zip(cases, verdict.judgements, strict=True):
+            rows.append(case_verdict(case.document, "entailment", case.kind, case.claim, case.truth, judged))
+        if verdict.failure is not None:
+            unscored.append(unscored_row(cases[0].document, "planted claims", verdict.failure, verdict.raw))
+    return rows, unscored
+
+
+def _ordered(cases: Sequence[PlantedClaim]) -> list[PlantedClaim]:
+    """Hash order, in rounds of one claim a source sentence, so that a sentence is not next to its changed twin."""
+    seen: dict[str, int] = {}
+    rounds = []
+    for case in sorted(cases, key=lambda case: _digest(case.claim)):
+        source = case.source or case.claim
+        rounds.append((seen.setdefault(source, 0), _digest(source), case))
+        seen[source] += 1
+    return [case for _, _, case in sorted(rounds, key=lambda row: row[:2])]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+async def entailed(ask: Ask, questions: Sequence[Question], params: Params) -> list[tuple[Judgement, ...]]:
+    """Whether each claim of a card is entailed."""
+    return [found.judgements for found in await make_evaluator(params.doclens, ask)(questions)]
+
+
+def make_citations(given: Given) -> list[PlantedCitation]:
+    """Citations of single sentences, and on a card also those of two."""
+    planted = plant_citations(given.texts, seed=given.params.seed)
+    return [*planted, *joint_citations(given.texts, seed=given.params.seed)] if given.card else planted
+
+
+def plant_citations(notes: Mapping[str, str], *, seed: int) -> list[PlantedCitation]:
+    """For each note one right, one redundant and one wrong citation of a sentence that is unlike the others."""
+    random = np.random.default_rng([seed, PLANT_STREAM, 2])
+    found = []
+    for name in sorted(notes):
+        source = tuple(sentences(notes[name]))
+        alone = [
+            at
+            for at, one in enumerate(source)
+            if one in statements(notes[name]) and is_gone(one, " ".join(source[:at] + source[at + 1 :]))
+        ]
+        if not alone or len(source) < 2:
+            continue
+        at = alone[int(random.integers(len(alone)))]
+        others = [number for number in range(len(source)) if number != at]
+        other = others[int(random.integers(len(others)))]
+        for kind, cited, supported, necessary in (
+            (RIGHT, (at,), True, (True,)),
+            (REDUNDANT, (at, other), True, (True, False)),
+            (WRONG, (other,), False, (False,)),
+        ):
+            found.append(PlantedCitation(name, kind, shorten(source[at]), cited, source, supported, necessary))
+    return found
+
+
+def joint_citations(notes: Mapping[str, str], *, seed: int) -> list[PlantedCitation]:
+    """For each note a statement of two sentences with both, one, and one too many cited, and a near sentence cited."""
+    random = np.random.default_rng([seed, STREAM])
+    found = []
+    for name in sorted(notes):
+        source = tuple(sentences(notes[name]))
+        alone = [at for at, one in enumerate(source) if _stands_alone(source, at)]
+        if len(alone) < 2 or len(source) < 4:
+            continue
+        first, second = sorted(int(at) for at in random.choice(alone, size=2, replace=False))
+        others = [at for at in range(len(source)) if at not in (first, second) and len(source[at].split()) >= MIN_WORDS]
+        if not others:
+            continue
+        third, one = int(random.choice(others)), source[first]
+        near = max((at for at in range(len(source)) if at != first), key=lambda at: _alike(one, source[at]))
+        both = joined(one, source[second])
+        cases: list[tuple[str, str, tuple[int, ...], bool, tuple[bool, ...]]] = [
+            ("both needed citations", both, (first, second), True, (True, True)),
+            ("one of two needed citations", both, (second,), False, (False,)),
+            ("needed and superfluous citations", both, (first, third, second), True, (True, False, True)),
+            ("citation of a near sentence", one, (near,), False, (False,)),
+        ]
+        found += [
+            PlantedCitation(name, kind, said, cited, source, supported, necessary)
+            for kind, said, cited, supported, necessary in cases
+        ]
+    return found
+
+
+def _stands_alone(source: Sequence[str], at: int) -> bool:
+    """Whether a sentence of prose says what the others do not."""
+    rest = " ".join([*source[:at], *source[at + 1 :]])
+    one = source[at]
+    return one.endswith(".") and one[0].isupper() and len(one.split()) >= MIN_WORDS and is_gone(one, rest)
+
+
+def _alike(one: str, other: str) -> float:
+    """Share of the words of both that are in both."""
+    words, more = (set(re.findall(r"[a-z]{4,}", text.lower())) for text in (one, other))
+    return len(words & more) / max(len(words | more), 1)
+
+
+async def judge_planted_citations(
+    evaluator: Evaluator, planted: Sequence[PlantedCitation]
+) -> tuple[list[Row], Unscored]:
+    """Does the judge recognise supported statements and necessary citations?"""
+    cases = {f"{one.document}/{one.kind}": one for one in planted}
+    outputs = {key: [Statement(one.statement, one.citations)] for key, one in cases.items()}
+    judged, failures = await judge_citations(evaluator, outputs, {key: one.source for key, one in cases.items()})
+    rows: list[Row] = []
+    for key, one in cases.items():
+        statement = judged[key][0]
+        shown = "\n".join(f"[{at}] {one.source[at]}" for at in one.citations)
+        asked = {"premise": shown, "call": f"{one.document}/{one.kind}"}
+        text, found = one.statement, statement.supported
+        rows.append(case_verdict(one.document, "citation recall", one.kind, text, one.supported, found, **asked))
+        for number, truth, found in zip(one.citations, one.necessary, necessary_citations(statement), strict=True):
+            text = f"{one.statement} [{number}]"
+            rows.append(case_verdict(one.document, "citation precision", one.kind, text, truth, found, **asked))
+    of = "planted citations"
+    return rows, [unscored_row(cases[key].document, of, reason, raw) for key, reason, raw in failures]
+
+
+async def judge_list(ask: Ask, planted: Sequence[Shortened], limits: Limits) -> tuple[list[Row], Unscored]:
+    """Does the list of subclaims cover every sentence of the text, and none that was taken out of it?"""
+    subclaims = await list_subclaims(ask, {one.document: one.summary for one in planted}, limits)
+    lists = {key: None if found.failure else found.claims for key, found in subclaims.items()}
+    unscored = [unscored_row(k, "planted subclaims", c.failure, c.raw) for k, c in subclaims.items() if c.failure]
+    return listed_rows(planted, lists, "subclaims"), unscored
+
+
+async def _judge_claims(ask: Ask, cases: Sequence[PlantedClaim], params: Params) -> tuple[list[Row], Unscored]:
+    return await judge_planted_claims(make_evaluator(params.doclens, ask), cases)
+
+
+async def _judge_citations(ask: Ask, cases: Sequence[PlantedCitation], params: Params) -> tuple[list[Row], Unscored]:
+    return await judge_planted_citations(make_evaluator(params.doclens, ask), cases)
+
+
+async def _judge_list(ask: Ask, cases: Sequence[Shortened], params: Params) -> tuple[list[Row], Unscored]:
+    return await judge_list(ask, cases, Limits.of(params.doclens))
+
+
+_OF_COMPACT, _CITED = "compact notes", ("citation_recall", "citation_precision")
+_MATCHED = {
+    ("notes against prompts", "claim_recall"): ("entailment", OF_PROMPTS),
+    (_OF_COMPACT, "claim_recall"): ("entailment", frozenset(BY_WRITER)),
+    (_OF_COMPACT, "claim_precision"): ("entailment", frozenset({SHORTENED, CHANGED})),
+    **{
+        (f"cited {_OF_COMPACT}", name): (name.replace("_", " "), frozenset({RIGHT, REDUNDANT, WRONG}))
+        for name in _CITED
+    },
+}
+CASES = (
+    Cases(
+        "claims",
+        make_claims,
+        _judge_claims,
+        {"claims": Asked("Does the text entail the claim?", "true claims", "false claims")},
+        place=1,
+        of_claims=entailed,
+        corrected=Corrected("doclens_judged", METRICS, _MATCHED),
+    ),
+    Cases(
+        "citations",
+        make_citations,
+        _judge_citations,
+        {
+            "citation recall": Asked(
+                "Do the cited sentences entail the statement?", "supported statements", "unsupported statements", True
+            ),
+            "citation precision": Asked(
+                "Is the citation in brackets after the statement needed: do the cited sentences entail the statement, "
+                "and this one alone, or not without it?",
+                "needed citations",
+                "citations that are not needed",
+                True,
+            ),
+        },
+        place=4,
+        letter="r",
+    ),
+    Cases("subclaims", make_shortened, _judge_list),
+)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pandas as pd
 
-from flows.repository.pipeline import read_pipeline
 from flows.runtime.stage import Stage
 from flows.runtime.tables import read_table
 from schemas.tables.baselines import RELIABILITY
@@ -16,7 +15,6 @@ from tasks.network.definition import NetworkDefinition
 from tasks.papers.conclusions import conclusions
 from tasks.papers.printed import SIMSUM
 from tasks.papers.wording import known_rows
-from tasks.reporting.dag import draw, stage_graph
 from tasks.reporting.display import paragraph
 from tasks.reporting.notes_view import claims_view, history_view, notes_view, untrusted_metrics
 from tasks.reporting.page import (
@@ -27,14 +25,10 @@ from tasks.reporting.page import (
     printed_tiles,
     render_page,
     render_papers,
-    stage_groups,
-    stage_targets,
     tiles,
 )
 from tasks.reporting.papers_page import conclusions_section, judged_section, reproduction_section
-from tasks.tracking.lineage import CODE_STAGE
 
-PIPELINE = Path("dvc.yaml")
 _NONE = typed([], METRICS)
 
 
@@ -44,7 +38,6 @@ async def run(stage: Stage) -> None:
     stems = {"records": "records", "prompts": "prompts", "attempts": "attempts", "notes": "notes",
              "compact": "compact_notes", "spans": "spans"}  # fmt: skip
     frames = {name: stage.load(stem) for name, stem in stems.items()}
-    stages = {name: entry for name, entry in read_pipeline(PIPELINE).items() if name != CODE_STAGE}
     found, not_shown = tables_in(stage.dep("reports/tables"))
     tables = {path.stem: table for path, table in found.items()}
     page = render_page(
@@ -55,7 +48,6 @@ async def run(stage: Stage) -> None:
         record_count=len(frames["records"]),
         tiles=tiles(frames["records"], frames["notes"], frames["spans"]),
         key_figures=key_figures(tables),
-        dag=draw(stage_graph(stages), stage_groups(stages), stage_targets(stages, tables)),
         tables=grouped(tables, {path.stem: str(path) for path in found}),
         not_shown=not_shown,
         simulator_roles=[name for name, role in stage.params.roles.items() if role.base_url == "simulator"],

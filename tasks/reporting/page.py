@@ -46,22 +46,6 @@ def percent_metrics(stem: str) -> set[str]:
     return {*settings("columns.yaml")["percent"], *described.percent(), *captions().get(stem, {}).get("percent", ())}
 
 
-def stage_groups(stages: Mapping[str, Any]) -> dict[str, str]:
-    """Colour group of each stage in the stage graph: that of the longest start of its name in stages.yaml."""
-    starts = {one.name: "evaluation" for one in described.DECLARED}
-    starts |= {start: group for group, names in settings("stages.yaml")["groups"].items() for start in names}
-    found = {name: max((s for s in starts if name.startswith(s)), key=len, default="") for name in stages}
-    return {name: starts.get(start, "other") for name, start in found.items()}
-
-
-def stage_targets(stages: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
-    """Page element that each stage of the graph links to: its first table, or the section that shows its output."""
-    targets = {stage: f"table-{stem}" for stem in reversed(in_order(tables)) for stage in set(tables[stem]["stage"])}
-    targets |= {name: "table-baselines" for name in stages if name.startswith("baseline_") and "baselines" in targets}
-    known: dict[str, str] = settings("stages.yaml")["targets"]
-    return {name: target for name, target in (known | targets).items() if name in stages}
-
-
 def in_order(stems: Collection[str]) -> list[str]:
     """Stems of tables in the order of `captions`; those without a caption come last, by name."""
     order = {stem: place for place, stem in enumerate(captions())}
@@ -106,7 +90,7 @@ def grouped(tables: Mapping[str, pd.DataFrame], files: Mapping[str, str]) -> lis
     return [Section(group.lower().replace(" ", "-") + "-tables", group, parts=parts) for group, parts in groups.items()]
 
 
-def provenance_section(fingerprints: Sequence[str], params: Mapping[str, Any]) -> Section:
+def provenance_section(fingerprints: Sequence[str], params: Mapping[str, Any], notes: Sequence[str] = ()) -> Section:
     """Who answered as each role (JSON texts of fingerprint files), all params, and room for the lineage."""
     rows = []
     for loaded in map(json.loads, fingerprints):
@@ -124,7 +108,7 @@ def provenance_section(fingerprints: Sequence[str], params: Mapping[str, Any]) -
         widget="code",
         data={"title": "Params of this run (params.yaml)", "text": text},
     )  # fmt: skip
-    return Section("provenance", "Provenance", widget="place", parts=[models])
+    return Section("provenance", "Provenance", widget="place", notes=notes, parts=[models])
 
 
 def tiles(records: pd.DataFrame, notes: pd.DataFrame, spans: pd.DataFrame) -> list[dict[str, str]]:
@@ -190,7 +174,6 @@ def render_page(
     record_count: int,
     key_figures: Sequence[Mapping[str, str]],
     tiles: Sequence[Mapping[str, str]],
-    dag: str,
     tables: Sequence[Section],
     not_shown: Sequence[str],
     simulator_roles: Sequence[str],
@@ -226,8 +209,7 @@ def render_page(
         data={"histories": histories},
     )
     other = [f"Not shown, not in the layout of metric tables: {', '.join(not_shown)}."] if not_shown else []
-    graph = Section("graph", "Graph of stages", [paragraph("graph")], notes=other, widget="graph", data={"dag": dag})
-    sections = [browser, *([patients] if histories else []), *tables, graph, provenance_section(fingerprints, params)]
+    sections = [browser, *([patients] if histories else []), *tables, provenance_section(fingerprints, params, other)]
     links = {f"#{one.id}": one.title for one in sections}
     return render_sections(
         "vignette report",

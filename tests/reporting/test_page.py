@@ -9,7 +9,7 @@ import pytest
 
 from flows.stages.report import tables_in
 from tasks.reporting.display import script_json
-from tasks.reporting.page import captions, grouped, key_figures, metric_section, printed_tiles, stage_targets, tiles
+from tasks.reporting.page import captions, grouped, key_figures, metric_section, printed_tiles, tiles
 from tasks.reporting.show import Wording, show
 from tests.support.imports import ROOT
 from tests.support.report_page import metric_table, page_of, reproduction_rows, shown_note
@@ -92,18 +92,6 @@ def test_a_table_shows_what_a_paper_would_print_and_all_rows_to_be_opened() -> N
     (printed,), (fold,) = section.tables, section.folds
     assert [column.label for column in printed.columns] == ["system", "recall"] and len(printed.rows) == 1
     assert (fold.title, len(fold.tables[0].rows)) == ("all 2 rows", 2) and section.notes[0].endswith("n = 10.")
-
-
-def test_a_stage_leads_to_its_own_table() -> None:
-    doclens = {"doclens": metric_table({"metric": "claim_recall"})}
-    assert stage_targets({"doclens": {}, "write": {}, "export": {}}, doclens) == {
-        "doclens": "table-doclens",
-        "write": "notes",
-    }
-    baselines = {"baselines": metric_table({"metric": "f1", "stage": "baselines"})}
-    stages: dict[str, dict] = {"baseline_bn_tab": {}, "export": {}}
-    assert stage_targets(stages, baselines) == {"baseline_bn_tab": "table-baselines"}
-    assert stage_targets(stages, doclens) == {}
 
 
 def test_the_overview_counts_rewritten_notes_and_reproduced_values_by_basis() -> None:

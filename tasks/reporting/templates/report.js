@@ -150,44 +150,6 @@ if (document.getElementById("note-data")) (function () {
     chooseDocument();
   }
 
-  const dag = document.querySelector(".dag");
-  function reach(name, from, to) {
-    const found = new Set([name]), edges = [...dag.querySelectorAll(".edge")];
-    for (let grown = true; grown;) {
-      grown = false;
-      for (const edge of edges) {
-        if (found.has(edge.dataset[from]) && !found.has(edge.dataset[to])) { found.add(edge.dataset[to]); grown = true; }
-      }
-    }
-    return found;
-  }
-  function point(name) {
-    const up = reach(name, "to", "from"), down = reach(name, "from", "to");
-    dag.classList.add("pointed");
-    for (const stage of dag.querySelectorAll(".stage")) {
-      const own = stage.dataset.stage;
-      stage.classList.toggle("on", up.has(own) || down.has(own));
-      stage.classList.toggle("at", own === name);
-    }
-    for (const edge of dag.querySelectorAll(".edge")) {
-      const { from, to } = edge.dataset;
-      edge.classList.toggle("on", (up.has(from) && up.has(to)) || (down.has(from) && down.has(to)));
-    }
-  }
-  function leave() {
-    dag.classList.remove("pointed");
-    for (const stage of dag.querySelectorAll(".at")) stage.classList.remove("at");
-  }
-  if (dag) {
-    for (const stage of dag.querySelectorAll(".stage")) {
-      const target = stage.closest("a") || stage;
-      for (const [on, off] of [["mouseenter", "mouseleave"], ["focus", "blur"]]) {
-        target.addEventListener(on, () => point(stage.dataset.stage));
-        target.addEventListener(off, leave);
-      }
-    }
-  }
-
   // On a narrow page the contents are a menu.
   const menu = document.querySelector("nav"), opener = menu.querySelector("button");
   function toggle(open) {

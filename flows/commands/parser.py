@@ -36,6 +36,13 @@ The module's function ``main``, or the one named after a colon, is the command; 
 functions in ``SUBCOMMANDS``.
 """
 
+GROUPS = {
+    "Make": ("repro", "trial", "demo", "domain", "exchange"),
+    "Judge": ("evaluate", "audit", "plan", "agreement"),
+    "Rebuild and compare": ("compare", "watch", "stage", "probe", "store", "server"),
+}
+"""Commands in the order of the help, by what they are for."""
+
 SETTINGS: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None}
 
 
@@ -47,6 +54,11 @@ class _Commands(TyperGroup):
         self.commands = {
             name: TyperCommand(name, help=text, rich_markup_mode=None) for name, (_, text) in COMMANDS.items()
         }
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, COMMANDS[name][1]) for name in names])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, found, rest = super().resolve_command(ctx, args)

@@ -28,7 +28,7 @@ _MARK, _BUILDING = "vignette.own-clone", "building"
 
 _STATE = (".vignette/", ".dvc/", "prefect.toml")
 """What any command in a clone writes."""
-_BUILT = ("params.yaml", "dvc.lock", "reports/index.html")
+_BUILT = ("params.yaml", "dvc.lock", "reports/index.html", "reports/papers.html")
 _BUILT_IN = ("fingerprints/", "reports/comparisons/", f"{CASSETTES}/")
 """What a build writes besides the outputs of its stages."""
 

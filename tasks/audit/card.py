@@ -323,8 +323,30 @@ def verdict_lines(card: pd.DataFrame) -> list[str]:
             lines.append(
                 f"{judge}: {task}: finds {_counted(yes)} {asked.yes}, rejects {_counted(no)} {asked.no}"
                 + (f"; no verdict on {failed} more" if failed else "")
+                + (
+                    ""
+                    if by_rules([judge])
+                    else f": {_recommended(yes, no, whole.reindex([(judge, task, 'balanced_accuracy')]).iloc[0])}"
+                )
             )
     return lines
+
+
+USABLE = 0.9
+"""Sensitivity and specificity from which a judge's verdicts are recommended as they are."""
+
+
+def _recommended(yes: pd.Series, no: pd.Series, both: pd.Series) -> str:
+    """What the judge can be used for: its rates by their intervals."""
+    if not yes["n"] + no["n"]:
+        return "nothing to tell"
+    if min(yes["low"], no["low"]) >= USABLE:
+        return "fit for use as it is"
+    if both["high"] < 0.5 or not both["low"] > 0.5:
+        return "do not use it, it is not told from guessing"
+    if min(yes["high"], no["high"]) < USABLE:
+        return "use it corrected by this card only (vignette evaluate --card)"
+    return "too few cases to say, use it corrected by this card (vignette evaluate --card) or audit more texts"
 
 
 def _counted(rate: pd.Series) -> str:

@@ -1,27 +1,28 @@
-"""The page of a card: findings, bars with intervals by task and kind, what should not matter, changed pairs, judges."""
+"""The page of a card: what a judge can be used for, its rates by task, what changes its mind, and the rest."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
-from math import nan
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
 from markupsafe import Markup, escape
 
-from tasks.audit.card import METRIC_NAMES, by_rules, change_table, judged_by_models, limits, verdict_lines, weaknesses
+from tasks.audit.card import METRIC_NAMES, by_rules, judged_by_models, limits, verdict_lines, weaknesses
 from tasks.audit.comparisons import ALL
-from tasks.audit.people import agreement_view
 from tasks.audit.practice import CONDITION
-from tasks.reporting.display import read_template, render
+from tasks.reporting.display import paragraph, percent
 from tasks.reporting.evaluation_text import DRY_RUN
-from tasks.statistics.sign_flips import LEVEL
+from tasks.reporting.sections import Fold, Section, origin_section, render_sections
+from tasks.reporting.show import Table, Wording, differences, show
 
 SHOWN = 12
 """Changed pairs that are shown for each judge and factor."""
 AROUND = 30
 """Words that are shown on either side of a difference."""
-_TESTED = {"loss_of_accuracy": "right answers lost", "gain_of_yes": "more yes"}
+_CHANGES = ("flipped", "loss_of_accuracy", "gain_of_yes", "p_value_adjusted")
+_SHARES = (*METRIC_NAMES, *_CHANGES[:3], "judged_rightly", "changed_when_asked_again", "usable_at_first_reply")
 
 
 def card_page(
@@ -43,54 +44,125 @@ def card_page(
     judges with people and of people with each other.
     """
     judges = sorted(verdicts["judge"].unique())
-    return render(
-        "card.html",
-        package="tasks.audit",
-        style=read_template("report.css") + read_template("comparison.css"),
-        judges=judges,
-        rules=by_rules(judges),
-        dry_run=DRY_RUN,
-        verdicts=[line for line in verdict_lines(card) if line != DRY_RUN],
-        findings=weaknesses(card),
-        otherwise=limits(card),
-        sections=[_judge(card[card["system"] == judge]) | {"judge": judge} for judge in judges],
-        pairs=[row for row in card.to_dict("records") if row["condition"].startswith("against ")],
-        people=agreement_view(people),
-        changed=_changed(verdicts, cases),
-        changes=[] if changes is None else _listed(judged_by_models(changes, "judge")).to_dict("records"),
-        made_from={name: value for name, value in made_from.items() if name != "code"},
-        origin_rows=origin_rows,
-        cite=cite,
-        level=LEVEL,
+    rules, made = by_rules(judges), {name: _words(value) for name, value in made_from.items() if name != "code"}
+    origin = origin_section({name.replace("_", " "): value for name, value in made.items()} | dict(origin_rows), cite)
+    compared = [] if changes is None else _listed(judged_by_models(changes, "judge")).to_dict("records")
+    pairs = card[card["condition"].str.startswith("against ")]
+    sections = [*([_against(compared)] if compared else []), *_minds(card, _changed(verdicts, cases)), _kinds(card)]
+    if len(people):
+        rows = people[people["metric"].isin(["kappa", *METRIC_NAMES])].sort_values("item", kind="stable")
+        sections.append(
+            Section("people", "Judged as people judge", [paragraph("people")], tables=show(rows, _WHO).tables)
+        )
+    if len(pairs):
+        keys = Wording(keys={"system": "judge", "condition": "against"})
+        sections.append(Section("pairs", "Judges side by side", tables=show(pairs, keys).tables))
+    return render_sections(
+        f"Report card of {', '.join(judges)}", _head(card, judges, made_from, rules), [*sections, origin]
     )
+
+
+_WHO = Wording(shares=METRIC_NAMES, keys={"system": "who", "condition": "reading", "item": "asked, and against whom"})
+_ONES = {"system": "judge", "condition": "task", "item": "kind"}
+_MEANINGS = {
+    "sensitivity": "share of cases whose answer is yes that are judged yes",
+    "specificity": "share of cases whose answer is no that are judged no",
+    "answered": "share of cases with a verdict",
+    "changed_when_asked_again": "share of answers that change when the same is asked again",
+    "flipped": "share of verdicts that change",
+    "loss_of_accuracy": "right answers lost",
+    "gain_of_yes": "yes gained where something comes first",
+}
+
+
+def _head(card: pd.DataFrame, judges: Sequence[str], made_from: Mapping[str, Any], rules: bool) -> Section:
+    """What each judge can be used for, what speaks against it, and its rates on each task."""
+    said = paragraph("card", **{name: made_from[name] for name in ("cases", "texts", "source", "seed")})
+    again = card[card["metric"] == "changed_when_asked_again"]
+    again = again.assign(condition=again["condition"].str.replace(r", \d+ takes$", "", regex=True))
+    grid = pd.concat([card[(card["item"] == ALL) & card["metric"].isin(METRIC_NAMES)], again], ignore_index=True)
+    limited = limits(card)
+    return Section(
+        "summary",
+        f"{f'{DRY_RUN.capitalize()}. ' if rules else ''}Report card: {', '.join(judges)}",
+        [f"{line}." for line in verdict_lines(card) if line != DRY_RUN],
+        [*([paragraph("card_by_rules")] if rules else []), *(f"{line}." for line in weaknesses(card))],
+        tables=_tables(card, grid),
+        folds=[Fold("What this card cannot tell", str(len(limited)), [f"{line}." for line in limited])]
+        if limited
+        else [],
+        notes=[said],
+    )
+
+
+def _tables(card: pd.DataFrame, rows: pd.DataFrame) -> Sequence[Table]:
+    """Rows of a card with the number of texts that each figure comes from."""
+    texts = (
+        card[card["metric"].str.endswith("texts")]
+        .set_index(["system", "condition", "item", "metric"])["value"]
+        .to_dict()
+    )
+    small = []
+    for key in rows[["system", "condition", "item", "metric"]].itertuples(index=False):
+        count = texts.get((*key[:3], f"{key.metric}_texts"), texts.get((*key[:3], "texts")))
+        small.append(() if count is None or key.metric == "p_value_adjusted" else (f"{count:.0f} texts",))
+    return show(rows.assign(small=small), Wording(_MEANINGS, _SHARES, keys=_ONES)).tables
+
+
+def _against(rows: Sequence[Mapping[str, Any]]) -> Section:
+    """What changed since an earlier card."""
+    heads: dict[str, Any] = {
+        "judge": itemgetter("judge"),
+        "task": itemgetter("task"),
+        "kind or change": itemgetter("item"),
+    }
+    sides = [
+        row | {"a": row["before"], "b": row["now"], "difference": row["now"] - row["before"],
+               "note": "failed cases decide" if row["undecided"] else "too few texts" if row["few"] else ""}
+        for row in rows
+    ]  # fmt: skip
+    table = differences(sides, heads, ("right before", "right now"), write=percent, more={"unscored": "unscored"})
+    return Section("against", "Against the earlier card", [paragraph("against")], tables=[table])
+
+
+def _minds(card: pd.DataFrame, changed: Sequence[Mapping[str, Any]]) -> list[Section]:
+    """What should not matter, with the cases that were right before the change and wrong after it."""
+    rows = card[card["condition"].str.contains(": ") & card["metric"].isin(_CHANGES)]
+    folds = [
+        Fold(
+            f"{one['judge']}: {one['factor']}",
+            f"{one['count']} right before the change, wrong after it",
+            data=one["rows"],
+        )
+        for one in changed
+    ]
+    tables = _tables(card, rows.assign(condition=rows["condition"].str.strip()))
+    return [Section("changes", "What should not matter", tables=tables, folds=folds)] if len(rows) else []
+
+
+def _kinds(card: pd.DataFrame) -> Section:
+    """Right answers by kind of case, and what the verdicts took."""
+    kinds = card[card["metric"] == "judged_rightly"].sort_values(["system", "condition", "value"])
+    used = show(card[card["condition"] == CONDITION], Wording(shares=_SHARES, keys=_ONES))
+    folds = [Fold("Right answers by kind of case", f"{len(kinds)} rows", tables=_tables(card, kinds))]
+    folds += [Fold("In practice", "replies, tokens, dollars and seconds", tables=used.tables)] if used.tables else []
+    return Section("kinds", "By kind of case, and in practice", folds=folds)
+
+
+def _words(value: Any) -> str:
+    """A value of what a card was made from."""
+    if isinstance(value, str | int | float):
+        return str(value)
+    parts = [
+        ", ".join(f"{key} {part}" for key, part in one.items()) if isinstance(one, Mapping) else str(one)
+        for one in value
+    ]
+    return "; ".join(parts)
 
 
 def _listed(changes: pd.DataFrame) -> pd.DataFrame:
     """The comparison of the rates, and of kinds and changes that differ or may differ."""
     return changes[changes["primary"] | changes["changed"] | changes["undecided"]]
-
-
-def _judge(own: pd.DataFrame) -> dict[str, Any]:
-    """Rates by task, shares right by kind, factors, and use of one judge."""
-    plain = own[~own["condition"].str.contains(": |^against ")]
-    texts = plain[plain["metric"].str.endswith("texts")].set_index(["condition", "item", "metric"])["value"].to_dict()
-    of = [
-        texts.get((task, item, f"{metric}_texts"), texts.get((task, item, "texts"), nan))
-        for task, item, metric in zip(plain["condition"], plain["item"], plain["metric"], strict=True)
-    ]
-    plain = plain.assign(texts=of)
-    of_task = plain[(plain["item"] == ALL) & plain["metric"].isin(METRIC_NAMES)]
-    kinds = plain[plain["metric"] == "judged_rightly"]
-    return {
-        "rates": of_task.to_dict("records"),
-        "kinds": kinds.sort_values(["condition", "value"]).to_dict("records"),
-        "factors": [
-            {**row, "factor": row["change"], "p": row["p_value_adjusted"], "what": _TESTED[row["metric"]]}
-            for row in change_table(own).to_dict("records")
-        ],
-        "again": own[own["metric"] == "changed_when_asked_again"].to_dict("records"),
-        "practice": own[own["condition"] == CONDITION].to_dict("records"),
-    }
 
 
 def _changed(verdicts: pd.DataFrame, cases: pd.DataFrame) -> list[dict[str, Any]]:

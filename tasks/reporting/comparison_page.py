@@ -2,14 +2,17 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from tasks.reporting.display import number, probability, read_template, render, signed, words
+from tasks.reporting.display import number, paragraph, probability, signed, words
 from tasks.reporting.figures import intervals, svg
+from tasks.reporting.sections import Section, render_sections
+from tasks.reporting.show import Cell, differences, listed
 
 _SHOWN = 30
 _COUNT = re.compile(r"(?<![\d.])\d+(?![\d.]*\d)")
@@ -130,19 +133,66 @@ def _why_nothing(found: Compared) -> str:
 
 def render_comparison(found: Compared) -> str:
     """One self-contained HTML page; all names are escaped."""
-    figure = _forest(found.ordered) if len(found.measures) else None
-    return render(
-        "comparison.html",
-        style=read_template("report.css") + read_template("comparison.css"),
-        script=read_template("tables.js"),
-        found=found,
-        figures=found.figures.to_dict("records"),
-        inputs=found.inputs.to_dict("records"),
-        stages=found.stages.to_dict("records"),
-        costs=found.costs.to_dict("records"),
-        measures=found.ordered.to_dict("records"),
-        split=int(found.measures["note"].str.contains("independent samples").sum()) if len(found.measures) else 0,
-        figure=svg(figure) if figure else "",
+    inputs, stages, costs = (table.to_dict("records") for table in (found.inputs, found.stages, found.costs))
+    a, b = found.a, found.b
+    sections = []
+    if len(found.figures):
+        rows = [
+            {"name": words(name), "a": number(one), "b": number(other)}
+            for name, one, other in found.figures.itertuples(index=False)
+        ]
+        sections.append(Section("figures", "Key figures", tables=[listed(rows, {"name": "figure", "a": a, "b": b})]))
+    sections += [_measures(found)] if len(found.measures) else []
+    if inputs:
+        columns = {"kind": "kind", "name": "name", "a": a, "b": b, "stages": "read by"}
+        sections.append(Section("inputs", "Inputs that differ", tables=[listed(inputs, columns, heads=2, kind="wrap")]))
+    if stages:
+        columns = {"stage": "stage", "outputs": "outputs"}
+        sections.append(Section("stages", "Stages that changed", tables=[listed(stages, columns, kind="wrap")]))
+    if costs:
+        columns = {"stage": "stage"} | {
+            f"{what}_{side}": f"{what}, {name}"
+            for side, name in (("a", a), ("b", b))
+            for what in ("calls", "tokens", "dollars")
+        }
+        rows = [
+            row | {key: format(row[key], ",.2f" if key.startswith("dollars") else ",.0f") for key in [*columns][1:]}
+            for row in costs
+        ]
+        sections.append(Section("cost", "Cost", [paragraph("cost")], tables=[listed(rows, columns)]))
+    same = [] if inputs or stages else ["The lineages have the same inputs and outputs."]
+    head = Section("summary", f"{a} → {b}", [_summary(found), *same], found.warnings)
+    return render_sections(f"{a} and {b} compared", head, sections, scripts=["tables.js"])
+
+
+def _summary(found: Compared) -> str:
+    """What the measures say, and how they were tested."""
+    size = len(found.measures)
+    if found.missing:
+        return paragraph("unpaired", size=size, visible=len(found.visible))
+    if not size:
+        return paragraph("nothing") + (paragraph("nothing_else") if len(found.stages) else "")
+    split = int(found.measures["note"].str.contains("independent samples").sum())
+    said = paragraph("measures", moved=found.moved, size=size)
+    said += paragraph("split", split=split, are="is" if split == 1 else "are") if split else ""
+    return said + (paragraph("paired", which="The others" if split else "Both lineages") if split < size else "")
+
+
+def _measures(found: Compared) -> Section:
+    def measure(row: Mapping[str, Any]) -> Cell:
+        where = ", ".join(row[name] for name in ("system", "condition", "item") if row[name])
+        return Cell(words(row["metric"]), small=(f"{row['stage']}: {where}",))
+
+    more = {"failed_a": f"failed, {found.a}", "failed_b": f"failed, {found.b}",
+            "bound": "difference in the worst case of failed records"}  # fmt: skip
+    rows = found.ordered.to_dict("records")
+    figure = _forest(found.ordered)
+    return Section(
+        "measures",
+        "Measures",
+        figure=(svg(figure), paragraph("measures_figure")) if figure else None,
+        tables=[differences(rows, {"measure": measure}, (found.a, found.b), more=more)],
+        filter="filter measures",
     )
 
 

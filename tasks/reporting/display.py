@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 import yaml
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 _TURNS = dict.fromkeys([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
 """Characters of control of the direction of text, replaced one by one so that offsets of spans hold."""
@@ -31,41 +31,38 @@ def settings(name: str) -> Any:
     return yaml.safe_load(read_template(name))
 
 
+def paragraph(name: str, **values: Any) -> str:
+    """A paragraph of words.yaml."""
+    text: str = settings("words.yaml")[name]
+    return text.format(**values)
+
+
 def words(name: str) -> str:
     """A name of a table in words: identifiers as in columns.yaml's ``names``, else with blanks for underscores."""
     names = settings("columns.yaml")["names"]
     return _IDENTIFIER.sub(lambda found: names.get(found[0], found[0].replace("_", " ")), name)
 
 
-def render(template: str, *, style: str, script: str = "", package: str = "tasks.reporting", **context: Any) -> str:
-    """Fill a template of a package; everything except its style, script and figures is escaped.
+def render(template: str, *, style: str, script: str = "", **context: Any) -> str:
+    """Fill a template; everything except its style, script and figures is escaped.
 
     Characters that turn the direction of text are shown as �: with them, people could read another text than a model.
     ``script`` is the only one that the page's content security policy allows.
     """
     digest = "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    found = _environment(package).get_template(template)
+    found = _environment().get_template(template)
     return found.render(css=style, js=script, script_digest=digest, **context).translate(_TURNS)
 
 
 def origin(rows: Mapping[str, str], citation: str) -> str:
     """What a page belongs to, by name, and how to cite it, as HTML; for a page that is made before this is known."""
-    module: Any = _environment("tasks.reporting").get_template("macros.html").module
+    module: Any = _environment().get_template("widgets.html").module
     return str(module.origin(rows, citation))
 
 
-def _environment(package: str) -> Environment:
-    """Templates of a package, which may import those of the reports."""
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader(package), PackageLoader("tasks.reporting")]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    shown = (number, percent, probability, signed, words)
-    environment.filters |= {one.__name__: one for one in shown}
-    return environment
+def _environment() -> Environment:
+    loader = PackageLoader("tasks.reporting")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
 def script_json(value: Any) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -10,10 +11,21 @@ import pandas as pd
 from tasks.measures.declared import Panel, Unit
 from tasks.measures.described import OF_OUTPUTS
 from tasks.measures.doclens.judging import METRICS as JUDGED_METRICS
-from tasks.reporting.display import read_template, render, script_json
-from tasks.reporting.evaluation_text import CLINICIAN, DRY_RUN, METRICS, RULES, SHARES, foreign_line, reading_line
-from tasks.reporting.judges_view import judges_view, main_block
-from tasks.reporting.tables_view import metric_view
+from tasks.reporting.display import paragraph, script_json, words
+from tasks.reporting.evaluation_text import (
+    DRY_RUN,
+    METRICS,
+    RULES,
+    SHARES,
+    foreign_line,
+    main_table,
+    means,
+    reading_line,
+    what_to_report,
+)
+from tasks.reporting.judges_view import judges_section
+from tasks.reporting.sections import Fold, Section, all_rows, origin_section, render_sections
+from tasks.reporting.show import Wording, differences, listed, show
 from tasks.text.language import foreign_texts
 from tasks.text.sentences import sentence_spans
 
@@ -175,6 +187,7 @@ def _verdict(judged: float | None) -> Verdict:
 
 
 JUDGE_SHARES = frozenset(["sensitivity", "specificity", "precision_at_half", "judged_rightly"])
+_COLUMNS = {name: name for name in ("document", "system", "method", "step", "reason")}
 
 
 def render_evaluation(
@@ -198,38 +211,100 @@ def render_evaluation(
     ``problem``: why the judgements should not be used, if so.
     ``origin_rows``, ``cite``: what identifies the evaluation, by name, and how to cite it.
     """
-    meanings = {name: entry["meaning"] for name, entry in METRICS.items()}
     panels = [one.panel for one in OF_OUTPUTS if one.panel is not None and one.table in tables]
     shown = {"systems": list(systems), "documents": _documents(documents, systems, citing, tables, panels)}
     shown["panels"] = [{**vars(one), "units": None} for one in panels]
-    return render(
-        "evaluation.html",
-        style=read_template("report.css") + read_template("evaluation.css"),
-        script=read_template("tables.js") + read_template("evaluation.js"),
-        data=script_json(shown),
-        panels=panels,
-        title=title,
-        systems=systems,
-        size=len(documents),
-        main_view={"n": "", "blocks": [main_block(["system"], {(): tables["metrics"]}, systems)]},
-        comparisons=tables["comparisons"].to_dict("records"),
-        moved=int(tables["comparisons"]["changed"].sum()),
-        fewest=fewest,
-        tested=int(((tables["comparisons"]["n"] >= fewest) & tables["comparisons"]["p"].notna()).sum()),
-        dry_run=DRY_RUN if RULES in models.get("judge", "") else "",
-        clinician=bool((tables["metrics"]["condition"] == CLINICIAN).any()),
-        reading=reading_line(tables["metrics"]),
-        all_metrics=metric_view(tables["metrics"], meanings, SHARES),
-        judge_view=metric_view(tables["judge"], {}, JUDGE_SHARES) if "judge" in tables else None,
-        several_judges=judges_view(tables, systems),
-        unscored=tables["unscored"].fillna({"system": "all"}).to_dict("records"),
-        models=models,
-        problem=problem,
-        origin_rows=origin_rows or {},
-        cite=cite,
-        rules=[role for role, label in models.items() if RULES in label],
-        foreign=foreign_line(foreign_texts((one.id, " ".join(one.units)) for one in documents)),
+    every = show(tables["metrics"], Wording({name: one["meaning"] for name, one in METRICS.items()}, SHARES))
+    unscored = tables["unscored"].fillna({"system": "all"}).to_dict("records")
+    verdicts = "".join(f" Of a {panel.kind}: {panel.verdict}." for panel in panels)
+    said = f"Verdict of a claim: stated by the other text. Of a cited statement: supported by its citations.{verdicts}"
+    failing = [listed(unscored, _COLUMNS, kind="wrap")]
+    failed = [Section("unscored", "Not scored", [paragraph("not_scored")], tables=failing)] if unscored else []
+    sections = [
+        Section("documents", "Documents", widget="documents", data=shown),
+        Section("claims", "All claims and facts", widget="claims", data={"systems": systems,
+                "kinds": [panel.kind for panel in panels]}, folds=[Fold("What the verdicts mean", paragraphs=[said])]),
+        *_comparisons(tables["comparisons"], fewest, dry_run=RULES in models.get("judge", "")),
+        *judges_section(tables, systems),
+        *([_own_text(tables["judge"])] if "judge" in tables else []),
+        Section("metrics", "All metrics", folds=[all_rows(every, "metrics", small="by system, condition and section")]),
+        *failed,
+        origin_section({**(origin_rows or {}), **models}, cite),
+    ]  # fmt: skip
+    return render_sections(
+        f"{title} – evaluation",
+        _head(title, documents, tables["metrics"], systems, models, problem, cite),
+        sections,
+        scripts=("tables.js", "documents.js"),
+        data={"data": script_json(shown)},
+        wide=True,
     )
+
+
+def _head(
+    title: str,
+    documents: Sequence[ShownDocument],
+    metrics: pd.DataFrame,
+    systems: Sequence[str],
+    models: Mapping[str, str],
+    problem: str | None,
+    cite: str,
+) -> Section:
+    """What was evaluated, what speaks against using it, the means, and a paragraph to copy."""
+    rules = [role for role, label in models.items() if RULES in label]
+    said = [paragraph("evaluation", documents=len(documents), systems=len(systems))]
+    if reading := reading_line(metrics):
+        said.append(f"{reading[0].upper()}{reading[1:]}.")
+    banners = [f"Do not use these judgements. {problem}."] if problem else []
+    if rules:
+        are = "is a set of rules, not a language model" if len(rules) == 1 else "are sets of rules, not language models"
+        foreign = foreign_line(foreign_texts((one.id, " ".join(one.units)) for one in documents))
+        by_rules = paragraph("rules", roles=" and the ".join(rules), are=are)
+        banners.append(by_rules + (paragraph("foreign", foreign=foreign) if foreign else ""))
+    dry_run = f"{DRY_RUN.capitalize()}. " if RULES in models.get("judge", "") else ""
+    names, rows = main_table(metrics, systems)
+    report = what_to_report(metrics, systems, documents=len(documents), models=models, cite=cite)
+    return Section(
+        "summary",
+        f"{dry_run}{title}",
+        said,
+        banners,
+        tables=[means(names, dict(rows))],
+        folds=[Fold("What to report", "a paragraph to copy", paragraphs=[report])] if not dry_run else [],
+    )
+
+
+def _own_text(rates: pd.DataFrame) -> Section:
+    """The rates of the judge on cases made of the user's references, those of each kind to be opened."""
+    every, whole = (show(rows, Wording(shares=JUDGE_SHARES)) for rows in (rates, rates[rates["item"] == "all"]))
+    return Section(
+        "judge",
+        "The judge on your own text",
+        [paragraph("own_text")],
+        tables=whole.tables,
+        folds=[all_rows(every, "rates")],
+    )
+
+
+def _comparisons(table: pd.DataFrame, fewest: int, *, dry_run: bool) -> list[Section]:
+    """Differences of every two systems, and what was tested; none for one system."""
+    if not len(table):
+        return []
+    tested = (table["n"] >= fewest) & table["p"].notna()
+    if dry_run:
+        said = paragraph("dry_differences", dry_run=DRY_RUN.capitalize())
+        said = said[:-1] + paragraph("dry_others", tested=tested.sum()) if tested.any() else said
+    elif not tested.any():
+        said = paragraph("untested", fewest=fewest)
+    else:
+        moved = int(table["changed"].sum())
+        said = paragraph("differences", size=len(table), tested=tested.sum(), moved=moved, fewest=fewest)
+    names = {"system A": "system_a", "system B": "system_b", "section": "item"}
+    heads: dict[str, Any] = {label: itemgetter(name) for label, name in names.items()}
+    heads["metric"] = lambda row: words(row["metric"])
+    more = {"failed_a": "only A unscored", "failed_b": "only B unscored", "failed_both": "both unscored"}
+    shown = differences(table.assign(p=table["p"].where(tested)).to_dict("records"), heads, ("A", "B"), more=more)
+    return [Section("comparisons", "Paired comparisons", [said], filter="filter comparisons", tables=[shown])]
 
 
 def _documents(

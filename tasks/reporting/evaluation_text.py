@@ -1,6 +1,8 @@
 """An evaluation as text for the terminal: main metrics, failures, rates of the judge, differences beyond chance."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -8,6 +10,7 @@ import pandas as pd
 from schemas.tables.evaluate import NO_OUTPUT
 from tasks.measures.described import shown_first
 from tasks.reporting.display import number, percent, probability
+from tasks.reporting.show import Cell, Column, Table, cell, terminal
 from tasks.statistics.misclassification import MIXED
 
 METRICS: Mapping[str, Mapping[str, Any]] = shown_first()
@@ -33,7 +36,6 @@ _RATES = ("sensitivity", "specificity")
 _SHOWN, _NAMED = 12, 5
 _LEVEL = 0.05
 """Family-wise level of the comparisons' p values."""
-_LABEL, _CELL = 20, 22
 
 
 def main_table(metrics: pd.DataFrame, systems: Sequence[str]) -> tuple[list[str], list[tuple[str, list[dict | None]]]]:
@@ -101,7 +103,8 @@ def summary_text(
             f"warning: the rules read English only; {foreign_line(foreign)}: leave them out, or choose a model"
         )
     lines += ["", *(f"[{number}] {system}" for number, system in enumerate(systems, 1)), ""]
-    lines += _means(names, [found for _, found in rows], width)
+    columns = {f"[{number}]": found for number, (_, found) in enumerate(rows, 1)}
+    lines.append(terminal(replace(means(names, columns), columns=[Column(""), *map(Column, columns)]), width))
     lines += ["", "means over documents with 95% intervals; n a/b: scored on a of b documents"]
     if any(row is not None and row["partial"] for _, found in rows for row in found):
         lines.append(
@@ -129,20 +132,36 @@ def summary_text(
     return "\n".join([*lines, *_rates(tables), *_differences(tables, fewest, dry_run=dry_run)])
 
 
-def _means(names: Sequence[str], rows: Sequence[Sequence[dict | None]], width: int | None) -> list[str]:
-    """A line a metric, with a column for each system (``rows``), in as many tables as the width asks for."""
-    labels = [described(name)["label"] for name in names]
-    cells = [[_cell(name, row[place]) for row in rows] for place, name in enumerate(names)]
-    label = max([_LABEL, *(len(one) + 2 for one in labels)])
-    wide = max([_CELL, *(len(cell) + 2 for line in cells for cell in line)])
-    fit = len(rows) if width is None else max(1, (width + 2 - label) // wide)
-    heads = [f"[{number}]" for number in range(1, len(rows) + 1)]
-    lines: list[str] = []
-    for first in range(0, len(rows), max(fit, 1)):
-        lines += [""] if first else []
-        for name, line in zip(["", *labels], [heads, *cells], strict=True):
-            lines.append(f"{name:<{label}}{''.join(f'{cell:<{wide}}' for cell in line[first : first + fit])}".rstrip())
-    return lines
+def means(names: Sequence[str], columns: Mapping[str, Sequence[Mapping[str, Any] | None]]) -> Table:
+    """A line for each main metric, with its row of METRICS by the names of the columns (None where there is none)."""
+    about = [described(name) for name in names]
+    rows = [
+        [Cell(one["label"], small=(one["meaning"],) if one["meaning"] else ())]
+        + [None if row[place] is None else cell(row[place], partial(shown, name)) for row in columns.values()]
+        for place, (name, one) in enumerate(zip(names, about, strict=True))
+    ]
+    return Table([Column("metric"), *map(Column, columns)], rows)
+
+
+def what_to_report(
+    metrics: pd.DataFrame, systems: Sequence[str], *, documents: int, models: Mapping[str, str], cite: str
+) -> str:
+    """What a paper would say of it: method, judge and its card, means with interval and n, and what is missing."""
+    names, rows = main_table(metrics, systems)
+    made = ", ".join(f"{role} {label}" for role, label in models.items()) or "no model"
+    cards = metrics.loc[metrics["provenance"].str.startswith("corrected by the card"), "provenance"].unique()
+    card = "; ".join(cards) or "no report card corrects the judge's verdicts"
+    said = [f"We evaluated {', '.join(systems)} on {documents} documents ({made}; {card})."] if systems else []
+    for place, name in enumerate(names):
+        found = [(system, cell(of[place], partial(shown, name))) for system, of in rows if of[place] is not None]
+        figures = [
+            f"{system} {one.value}"
+            + (f" (95% CI {one.interval}; n = {one.n}" if one.interval else f" (n = {one.n}")
+            + (f", {one.unscored} without a score)" if one.unscored else ")")
+            for system, one in found
+        ]
+        said.append(f"{described(name)['label'].removeprefix('- ').capitalize()}: {'; '.join(figures)}.")
+    return " ".join([*said, cite]).strip()
 
 
 def foreign_line(foreign: Mapping[str, str]) -> str:
@@ -157,19 +176,6 @@ def listed(names: Sequence[str]) -> str:
     """The first names, and how many more there are."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"{', '.join(names[:_NAMED])}{more}"
-
-
-def _cell(metric: str, row: Mapping[str, Any] | None) -> str:
-    if row is None:
-        return "–"
-    n = f"n {row['n']}" + (f"/{row['n'] + row['unscored']}" if row["unscored"] else "")
-    n += f", {row['partial']} in part" if row["partial"] else ""
-    if not row["n"]:
-        return f"– {n}"
-    if pd.isna(row["low"]):
-        return f"{shown(metric, row['value'])} (no interval) {n}"
-    low, high = shown(metric, row["low"]), shown(metric, row["high"])
-    return f"{shown(metric, row['value'])} ({low.rstrip('%')}–{high.rstrip('%')}) {n}"
 
 
 def _failures(unscored: pd.DataFrame) -> list[str]:
@@ -197,7 +203,7 @@ def _rates(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     whole = judge[(judge["item"] == "all") & judge["metric"].isin(_RATES) & judge["value"].notna()]
     lines = ["", f"judge on errors planted into {references} references (upper limits: literal sentences are easier):"]
     for (system, step), rows in whole.groupby(["system", "condition"], sort=False):
-        said = (f"{row['metric']} {_cell(row['metric'], {**row, 'partial': 0})}" for row in rows.to_dict("records"))
+        said = (f"{row['metric']} {cell(row, percent).line()}" for row in rows.to_dict("records"))
         who = "" if judge["system"].nunique() == 1 else f"{system}, "
         lines.append(f"  {who}{step}: {', '.join(said)}")
     return lines

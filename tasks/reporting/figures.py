@@ -29,15 +29,7 @@ SETTINGS: Any = {
 COLOURS = ("#0b6b74", "#d89614", "#7b5aa6", "#b3261e", "#4c8c4a", "#5d6b7a")
 LINE = "#8fa1b1"
 """Colour of lines that values are compared with: the diagonal, and zero."""
-EMBEDDINGS = ("hist", "phys", "mean", "concat", "span")
 EVIDENCE = ("all", "no-sympt", "realistic")
-
-
-def embedding_types(table: pd.DataFrame) -> Figure | None:
-    """F1 of neural-text by embedding type and symptom, one panel per note version (SimSUM, Fig. 10)."""
-    rows = _f1(table[table["system"] == "neural-text"])
-    panels = [(f"{version} notes", [f"{version}/{e}" for e in EMBEDDINGS]) for version in ("normal", "compact")]
-    return _bars(rows, "condition", panels, EMBEDDINGS)
 
 
 def evidence_settings(table: pd.DataFrame) -> Figure | None:
@@ -47,34 +39,7 @@ def evidence_settings(table: pd.DataFrame) -> Figure | None:
     titles = {"BN-tab|": "BN-tab", "XGBoost-tab|": "XGBoost-tab"}
     titles |= {f"{system}|normal/": f"{system}, normal notes" for system in ("neural-text-tab", "BN-text")}
     panels = [(title, [start + setting for setting in EVIDENCE]) for start, title in titles.items()]
-    return _bars(rows, "key", panels, EVIDENCE)
-
-
-def reliability(table: pd.DataFrame) -> Figure | None:
-    """Observed frequency against predicted probability by bin, pooled over symptoms, one panel per model.
-
-    The area of a marker is proportional to the number of predictions in the bin.
-    """
-    chosen = [
-        (("BN-tab", "all"), "BN-tab, all"),
-        (("XGBoost-tab", "all"), "XGBoost-tab, all"),
-        (("neural-text", "normal/mean"), "neural-text, normal"),
-        (("BN-text", "normal/realistic"), "BN-text, normal, realistic"),
-    ]
-    parts = [(title, _pooled(table[(table["system"] == s) & (table["condition"] == c)])) for (s, c), title in chosen]
-    parts = [(title, part) for title, part in parts if len(part)]
-    if not parts:
-        return None
-    with rc_context(SETTINGS):
-        figure, grid = _panels(len(parts), 2.5, 2.6)
-        for place, (axes, (title, bins)) in enumerate(zip(grid, parts, strict=True)):
-            axes.plot([0, 1], [0, 1], color=LINE, linewidth=0.8)
-            axes.plot(bins["predicted"], bins["observed"], color=COLOURS[0], linewidth=1)
-            axes.scatter(bins["predicted"], bins["observed"], s=8 + 240 * bins["n"] / bins["n"].sum(), color=COLOURS[0])
-            axes.set(title=title, xlabel="predicted probability", ylabel="observed frequency" if place == 0 else "")
-            axes.set(xlim=(-0.05, 1.05), ylim=(-0.05, 1.05))
-        figure.tight_layout()
-    return figure
+    return _bars(rows, panels)
 
 
 def _panels(count: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
@@ -85,20 +50,13 @@ def _panels(count: int, width: float, height: float) -> tuple[Figure, list[Axes]
     return figure, [figure.add_subplot(rows, columns, place + 1) for place in range(count)]
 
 
-def _pooled(rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean predicted probability and observed frequency of each bin over all symptoms and values, weighted by n."""
-    filled = rows[rows["n"] > 0]
-    sums = filled[["predicted", "observed"]].mul(filled["n"], axis=0).assign(bin=filled["bin"], n=filled["n"])
-    sums = sums.groupby("bin", as_index=False).sum()
-    return sums.assign(predicted=sums["predicted"] / sums["n"], observed=sums["observed"] / sums["n"])
-
-
 def _f1(table: pd.DataFrame) -> pd.DataFrame:
     return table[(table["metric"] == "f1") & table["value"].notna()]
 
 
-def _bars(rows: pd.DataFrame, key: str, panels: list[tuple[str, list[str]]], labels: tuple[str, ...]) -> Figure | None:
-    """Grouped bars with intervals: symptoms along x, one colour per label."""
+def _bars(rows: pd.DataFrame, panels: list[tuple[str, list[str]]]) -> Figure | None:
+    """Grouped bars with intervals: symptoms along x, one colour per evidence setting."""
+    key, labels = "key", EVIDENCE
     panels = [(title, keys) for title, keys in panels if rows[key].isin(keys).any()]
     if not panels:
         return None
@@ -195,12 +153,6 @@ def forest(
     return draw
 
 
-def _answers(table: pd.DataFrame) -> Figure | None:
-    """Scores of the answerer over all questions, by question format and notes shown."""
-    chosen = table[(table["system"] == "answerer") & (table["item"] == "all")]
-    return forest("score", parts=("condition",), label="score", percent=True)(chosen)
-
-
 def _people(table: pd.DataFrame) -> Figure | None:
     """Correlation of claim recall and of overlap with people's factual recall of all summaries, by judge."""
     shown = table["item"].isin(("claim_recall", "claim_recall_graded", "rouge1_r", "rougeL_f"))
@@ -242,72 +194,36 @@ def against_truth(table: pd.DataFrame) -> Figure | None:
     return figure
 
 
-def _slopes(table: pd.DataFrame) -> Figure | None:
-    """Slopes of the metrics that have to notice a damage, scaled by each metric's value for undamaged summaries."""
-    tested = table[table["metric"] == "follows_truth"][["condition", "item"]]
-    rows = table[table["metric"] == "slope"].merge(tested, on=["condition", "item"])
-    if rows.empty or rows["value"].isna().all():
-        return None
-    undamaged = table[table["system"] == "undamaged"].set_index("metric")["value"]
-    scale = rows["item"].map(undamaged.to_dict()).astype(float).fillna(1.0).clip(lower=1.0)
-    rows = rows.assign(**{name: rows[name] / scale for name in ("value", "low", "high")})
-    names = [words(f"{row.item}, facts {row.condition}") for row in rows.itertuples()]
-    return intervals(names, rows, "slope on the truth (weights: relative to undamaged), 95% interval")
-
-
-def _places(table: pd.DataFrame) -> Figure | None:
-    """Multiple-choice accuracy from the notes, by level and place of the evidence."""
-    chosen = table[(table["condition"] == "multiple_choice/normal") & table["item"].str.contains(", place ")]
-    return forest("accuracy", parts=("item",), label="accuracy", percent=True)(chosen)
-
-
-_CLAIMS = ("claim_recall", "claim_precision", "citation_recall", "citation_precision")
-
-FIGURES: dict[str, tuple[tuple[Draw, str], ...]] = {
-    "baselines": (
-        (embedding_types, "F1 of neural-text by note embedding: history, physical examination, their mean, their "
-         "concatenation, or spans only (SimSUM, Fig. 10)."),
-        (evidence_settings, "F1 by evidence setting, for models with tabular features."),
-    ),
-    "doclens": (
-        (forest(*_CLAIMS, parts=("system", "metric"), label="mean over notes", percent=True), "Means over notes."),
-    ),
+FIGURES: dict[str, tuple[Draw, str]] = {
+    "baselines": (evidence_settings, "F1 by evidence setting, for models with tabular features."),
     "network_causal": (
-        (forest("effect", parts=("system", "condition"), label="effect of the treatment on the outcome"),
-         "The exact effect and its estimates from the sampled records."),
+        forest("effect", parts=("system", "condition"), label="effect of the treatment on the outcome"),
+        "The exact effect and its estimates from the sampled records.",
     ),
     "text_confounding": (
-        (forest("effect", parts=("system",), label="effect of the treatment"),
-         "The exact effect, and the mean and range of the estimates over the draws, by adjustment."),
+        forest("effect", parts=("system",), label="effect of the treatment"),
+        "The exact effect, and the mean and range of the estimates over the draws, by adjustment.",
     ),
     "calibration": (
-        (forest("sensitivity", "specificity", parts=("condition", "metric"), label="share", percent=True),
-         "All cases of each judge, pooled."),
-    ),
-    "planted_errors": (
-        (forest("sensitivity", parts=("condition", "item"), percent=True), "Sensitivity by kind of planted error."),
+        forest("sensitivity", "specificity", parts=("condition", "metric"), label="share", percent=True),
+        "All cases of each judge, pooled.",
     ),
     "human_agreement": (
-        (_people, "Metrics against people's factual recall, all summaries of each set, with intervals over dialogues."),
+        _people,
+        "Metrics against people's factual recall, all summaries of each set, with intervals over dialogues.",
     ),
     "history_summaries": (
-        (against_truth, "Means over patients by system: damaged summaries, whose truth is known by construction, and "
-         "written ones at each limit, by judged true recall. What counts errors, or weighs what is left out, should "
-         "fall as the truth rises, the others rise."),
-        (_slopes, "Dose and response, signed so that a metric which follows the truth is right of zero."),
+        against_truth,
+        "Means over patients by system: damaged summaries, whose truth is known by construction, and written ones at "
+        "each limit, by judged true recall. What counts errors, or weighs what is left out, should fall as the truth "
+        "rises, the others rise.",
     ),
-    "history_qa": (
-        (_places, "Share of questions about time that are answered correctly, by length of the notes and place of the "
-         "evidence, with intervals over patients."),
-    ),
-    "note_qa": (
-        (_answers, "Share of questions answered correctly, by question format and notes shown to the answerer."),
-    ),
-}  # fmt: skip
-"""Figure functions and captions of each metric table, by file stem."""
+}
+"""Figure function and caption of metric tables, by file stem: at most one in a section of the report."""
 
 
-def draw_all(stem: str, table: pd.DataFrame) -> list[dict[str, str]]:
-    """SVG and caption of each figure of the table."""
-    drawn = [(draw(table), caption) for draw, caption in FIGURES.get(stem, ())]
-    return [{"svg": svg(figure), "caption": caption} for figure, caption in drawn if figure is not None]
+def figure_of(stem: str, table: pd.DataFrame) -> tuple[str, str] | None:
+    """SVG and caption of the figure of a table, if it has one."""
+    draw, caption = FIGURES.get(stem, (lambda _: None, ""))
+    figure = draw(table)
+    return None if figure is None else (svg(figure), caption)

@@ -2,34 +2,48 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import pandas as pd
 
-from tasks.reporting.display import settings
-from tasks.reporting.evaluation_text import SHARES, described, main_table, shown
-from tasks.reporting.tables_view import block, cell, metric_view
+from tasks.reporting.display import paragraph, settings, words
+from tasks.reporting.evaluation_text import SHARES, described, main_table, means, shown
+from tasks.reporting.sections import Fold, Section, all_rows
+from tasks.reporting.show import Wording, cell, listed, show
 
 SPLITS = 200
 """Most split claims that are shown."""
 
 
-def judges_view(tables: Mapping[str, pd.DataFrame], systems: Sequence[str]) -> dict[str, Any] | None:
-    """What the page shows of several judges; None for one, and where none had a case. ``tables``: by file stem."""
+def judges_section(tables: Mapping[str, pd.DataFrame], systems: Sequence[str]) -> list[Section]:
+    """What the page shows of several judges; none for one, and where none had a case. ``tables``: by file stem."""
     if "judges" not in tables or tables["verdicts"].empty:
-        return None
+        return []
     verdicts, (figures, pairs) = tables["verdicts"], figures_and_pairs(tables["judges"])
-    columns = settings("columns.yaml")
-    judges = list(dict.fromkeys(verdicts["judge"]))
-    splits = split_cases(verdicts, judges)
-    by_judge: dict[tuple[str, ...], pd.DataFrame] = {(one,): figures[figures["condition"] == one] for one in judges}
-    return {
-        "judges": judges,
-        "figures": {"n": "", "blocks": [main_block(["system", "judge"], by_judge, systems)]},
-        "agreement": metric_view(pairs, columns["metrics"], columns["percent"]),
-        "splits": splits.head(SPLITS).to_dict("records"),
-        "split": len(splits),
+    columns, judges = settings("columns.yaml"), list(dict.fromkeys(verdicts["judge"]))
+    splits, by_judge = split_cases(verdicts, judges), {one: figures[figures["condition"] == one] for one in judges}
+    names = list(dict.fromkeys(name for table in by_judge.values() for name in main_table(table, systems)[0]))
+    rows = {
+        f"{system}, {one}": [dict(zip(of, found, strict=True)).get(name) for name in names]
+        for one, (of, all_found) in ((one, main_table(table, systems)) for one, table in by_judge.items())
+        for system, found in all_found
     }
+    agreed = show(pairs, Wording(columns["metrics"], columns["percent"]))
+    folds = [all_rows(agreed, "agreement")] if agreed.tables else []
+    if len(splits):
+        folds.append(_split(splits, judges))
+    said = paragraph("judges", judges=", ".join(judges), first=judges[0])
+    return [Section("judges", "Judges side by side", [said], tables=[means(names, rows)], folds=folds)]
+
+
+def _split(splits: pd.DataFrame, judges: Sequence[str]) -> Fold:
+    """The first cases on which the judges split."""
+    more = f"the first {SPLITS}; all are in tables/verdicts.csv" if len(splits) > SPLITS else ""
+    labels = {name: name for name in ("document", "system", "metric", "text")}
+    first = splits.head(SPLITS).to_dict("records")
+    rows = [row | {"metric": words(row["metric"]), **dict(zip(judges, row["verdicts"], strict=True))} for row in first]
+    cases = "1 case" if len(splits) == 1 else f"{len(splits)} cases"
+    table = listed(rows, labels | {one: one for one in judges}, kind="wrap")
+    return Fold(f"{cases} on which the judges split", more, tables=[table], filter="filter cases")
 
 
 def figures_and_pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -38,28 +52,13 @@ def figures_and_pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return table[~of_two], table[of_two]
 
 
-def main_block(
-    named: Sequence[str], tables: Mapping[tuple[str, ...], pd.DataFrame], systems: Sequence[str]
-) -> dict[str, Any]:
-    """The main metrics of ``tables`` for each system; a table's name follows the system in the key of a row."""
-    of = {key: main_table(table, systems) for key, table in tables.items()}
-    labels = list(dict.fromkeys(name for names, _ in of.values() for name in names))
-    rows = []
-    for place, system in enumerate(systems):
-        for key, (names, cells) in of.items():
-            found = {name: row for name, row in zip(names, cells[place][1], strict=True) if row is not None}
-            written = [cell(found[name], partial(shown, name)) if name in found else None for name in labels]
-            rows.append({"key": [system, *key], "cells": written})
-    return block(named, [described(name) for name in labels], rows)
-
-
 def split_cases(verdicts: pd.DataFrame, judges: Sequence[str]) -> pd.DataFrame:
     """VERDICTS on which judges differ: document, system, metric, text and verdicts, in order of ``judges``."""
     key = ["document", "system", "condition", "item", "metric", "unit", "text"]
     wide = verdicts.pivot(index=key, columns="judge", values="value").astype("boolean").reindex(columns=list(judges))
     differ = wide[wide.nunique(axis=1) > 1]
-    words = {True: "yes", False: "no"}
-    said = [[words.get(one, "failed") if pd.notna(one) else "failed" for one in row] for row in differ.to_numpy()]
+    names = {True: "yes", False: "no"}
+    said = [[names.get(one, "failed") if pd.notna(one) else "failed" for one in row] for row in differ.to_numpy()]
     return differ.index.to_frame(index=False)[["document", "system", "metric", "text"]].assign(verdicts=said)
 
 
@@ -71,14 +70,12 @@ def judges_text(tables: Mapping[str, pd.DataFrame], systems: Sequence[str]) -> l
     chosen = figures[(figures["item"] == "all") & figures["metric"].isin(SHARES) & figures["system"].isin(systems)]
     lines = ["", "by judge (tables/judges.csv, and each verdict in tables/verdicts.csv):"]
     for (metric, system), rows in chosen.groupby(["metric", "system"], sort=True):
-        said = [f"{row.condition} {_short(row)}" for row in rows.itertuples()]
+        found = ((row["condition"], cell(row, partial(shown, metric))) for row in rows.to_dict("records"))
+        said = [
+            f"{name} {one.value} (n {one.n}{f'/{one.n + one.unscored}' if one.unscored else ''})" for name, one in found
+        ]
         lines.append(f"  {described(str(metric))['label']}, {system}: {'; '.join(said)}")
     for row in pairs[pairs["metric"] == "kappa"].itertuples():
         value = "not defined, as both always say the same" if pd.isna(row.value) else f"{row.value:.2f}"
         lines.append(f"  kappa, {described(row.item)['label']}, {row.system} {row.condition}: {value} (n {row.n})")
     return lines
-
-
-def _short(row: Any) -> str:
-    n = f"n {row.n}" + (f"/{row.n + row.unscored}" if row.unscored else "")
-    return f"{shown(row.metric, row.value)} ({n})" if row.n else f"– ({n})"

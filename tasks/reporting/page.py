@@ -1,18 +1,18 @@
-"""The report: sections from metric and reproduction tables, and the page, one HTML file without outside resources."""
+"""The report of a run: key figures, notes, patients, metric tables by subject, provenance; no outside resources."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from tasks.measures import described
 from tasks.measures.report import report
-from tasks.papers.conclusions import FAILS, HOLDS, undecided
-from tasks.papers.wording import ABSENT_TABLES, CLASSES, class_counts, counts_line, shown, tested
-from tasks.reporting.display import number, percent, read_template, render, script_json, settings, words
-from tasks.reporting.figures import agreement, draw_all, svg
-from tasks.reporting.tables_view import by_basis, metric_view, reproduction_view
+from tasks.papers.wording import ABSENT_TABLES, CLASSES, class_counts
+from tasks.reporting.display import number, paragraph, percent, script_json, settings, words
+from tasks.reporting.figures import figure_of
+from tasks.reporting.sections import Section, all_rows, render_sections
+from tasks.reporting.show import Wording, listed, main_rows, show
 from tasks.transport.shown import public_params
 
 MODEL_RATER = "model"
@@ -20,7 +20,7 @@ MODEL_RATER = "model"
 OTHER_TABLES = "Other tables"
 _UNITS = ("days", "weeks", "months", "years")
 """First words of outcomes that are counts of time."""
-_MARKS = {HOLDS: ("pass", "✓"), FAILS: ("fail", "✗")}
+_IDENTITY = {name: name for name in ("role", "endpoint", "model", "identity")}
 
 
 def captions() -> dict[str, dict[str, Any]]:
@@ -46,99 +46,73 @@ def percent_metrics(stem: str) -> set[str]:
     return {*settings("columns.yaml")["percent"], *described.percent(), *captions().get(stem, {}).get("percent", ())}
 
 
-def stage_groups(stages: Mapping[str, Any]) -> dict[str, str]:
-    """Colour group of each stage in the stage graph: that of the longest start of its name in stages.yaml."""
-    starts = {one.name: "evaluation" for one in described.DECLARED}
-    starts |= {start: group for group, names in settings("stages.yaml")["groups"].items() for start in names}
-    found = {name: max((s for s in starts if name.startswith(s)), key=len, default="") for name in stages}
-    return {name: starts.get(start, "other") for name, start in found.items()}
+def in_order(stems: Collection[str]) -> list[str]:
+    """Stems of tables in the order of `captions`; those without a caption come last, by name."""
+    order = {stem: place for place, stem in enumerate(captions())}
+    return sorted(stems, key=lambda stem: (order.get(stem, len(order)), stem))
 
 
 def metric_section(
     stem: str, file: str, table: pd.DataFrame, *, prefix: str = "table", repeated: bool = False
-) -> dict[str, Any]:
-    """One metric table with title, caption and figures. ``repeated``: at paper scale, and shown above for the run."""
+) -> Section:
+    """One metric table: caption, a figure or else the rows that a paper would print, and all rows to be opened.
+
+    ``repeated``: at paper scale, and in the report of the run as well.
+    """
     caption = captions().get(stem, {})
     measured = table[table["value"].notna()]
     made_by = sorted((measured if len(measured) else table)["provenance"].unique())
     alone = caption.get("without_people", "") if set(table["system"]) == {MODEL_RATER} else ""
-    return {
-        "id": f"{prefix}-{stem}",
-        "stem": stem,
-        "file": file,
-        "group": caption.get("group", OTHER_TABLES),
-        "title": caption.get("title", words(stem).capitalize()) + (", paper scale" if repeated else ""),
-        "caption": f"{alone.format(rater='; '.join(made_by))} {caption.get('caption', '')}".strip(),
-        "stages": sorted(table["stage"].unique()),
-        "provenance": made_by,
-        "view": metric_view(table, meanings(stem), percent_metrics(stem), own_systems=False),
-        "figures": draw_all(stem, table),
-    }
+    wording = Wording(meanings(stem), percent_metrics(stem), own_systems=False)
+    title = caption.get("title", words(stem).capitalize()) + (", paper scale" if repeated else "")
+    main = show(main_rows(table, caption.get("shown", ())), wording, n_once=True)
+    same = [f"{name} {value}" for name, value in main.constant.items()] + ([f"n = {main.n}"] if main.n else [])
+    figure = figure_of(stem, table)
+    return Section(
+        f"{prefix}-{stem}",
+        title,
+        [f"{alone.format(rater='; '.join(made_by))} {caption.get('caption', '')}".strip()],
+        figure=figure,
+        tables=[] if figure else main.tables,
+        notes=[f"In all rows: {'; '.join(same)}."] if main.tables and same and not figure else [],
+        folds=[
+            all_rows(show(table, wording, n_once=True), title, notes=[f"{file}. Provenance: {'; '.join(made_by)}."])
+        ],
+    )
 
 
-def in_order(sections: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Sort sections in the order of `captions`; tables without a caption come last, by name."""
-    order = {stem: place for place, stem in enumerate(captions())}
-    return sorted(sections, key=lambda section: (order.get(section["stem"], len(order)), section["stem"]))
+def grouped(tables: Mapping[str, pd.DataFrame], files: Mapping[str, str]) -> list[Section]:
+    """The metric tables by subject."""
+    groups: dict[str, list[Section]] = {}
+    for stem in in_order(tables):
+        group = captions().get(stem, {}).get("group", OTHER_TABLES)
+        groups.setdefault(group, []).append(metric_section(stem, files[stem], tables[stem]))
+    return [Section(group.lower().replace(" ", "-") + "-tables", group, parts=parts) for group, parts in groups.items()]
 
 
-def stage_targets(stages: Mapping[str, Any], sections: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Page element that each stage of the graph links to: its first table, or the section that shows its output."""
-    targets = {stage: section["id"] for section in reversed(sections) for stage in section["stages"]}
-    targets |= {name: "table-baselines" for name in stages if name.startswith("baseline_") and "baselines" in targets}
-    known: dict[str, str] = settings("stages.yaml")["targets"]
-    return {name: target for name, target in (known | targets).items() if name in stages}
-
-
-def reproduction_section(identifier: str, short: str, title: str, caption: str, rows: pd.DataFrame) -> dict[str, Any]:
-    """One judged reproduction table, its counts and its figure."""
-    names = settings("published.yaml")
-    figure = agreement(rows)
-    return {
-        "id": identifier,
-        "short": short,
-        "title": title,
-        "caption": caption,
-        "counts": rows["verdict"].value_counts().to_dict(),
-        "bases": by_basis(rows, names),
-        "views": reproduction_view(rows, names),
-        "figure": svg(figure) if figure else "",
-    }
-
-
-def conclusions_view(table: pd.DataFrame, titles: Mapping[str, str]) -> dict[str, Any]:
-    """CONCLUSIONS by paper in the order of ``titles`` (name by source), and what nothing here decides."""
-    papers = []
-    for source, title in titles.items():
-        rows = [_conclusion(row) for row in table[table["source"] == source].to_dict("records")]
-        absent = [one for one in undecided(table) if one["source"] == source]
-        papers.append({"title": title, "rows": rows, "absent": absent})
-    return {"papers": papers, "counts": counts_line(table)}
-
-
-def _conclusion(row: Mapping[Any, Any]) -> dict[str, Any]:
-    css, mark = _MARKS.get(row["verdict"], ("", "○"))
-    named = {name: row[name] for name in ("conclusion", "verdict", "basis", "interval")}
-    counted = f"{row['n']:,}" if row["n"] else ""
-    return named | {"test": tested(row), "shown": shown(row), "n": counted, "css": css, "mark": mark}
-
-
-def provenance_rows(fingerprints: Sequence[str]) -> list[dict[str, str]]:
-    """Role, endpoint, model and remaining identity fields, from the JSON text of each role's fingerprint file."""
+def provenance_section(fingerprints: Sequence[str], params: Mapping[str, Any], notes: Sequence[str] = ()) -> Section:
+    """Who answered as each role (JSON texts of fingerprint files), all params, and room for the lineage."""
     rows = []
     for loaded in map(json.loads, fingerprints):
         identity = loaded["identity"]
         model = identity.get("answered") or identity["asked"]
-        known = {"role": loaded["role"], "endpoint": identity["endpoint"], "model": model}
         rest = {key: value for key, value in identity.items() if key not in ("endpoint", "answered")}
-        rows.append(known | {"identity": "; ".join(f"{key} {value}" for key, value in sorted(rest.items()))})
-    return rows
+        said = "; ".join(f"{key} {value}" for key, value in sorted(rest.items()))
+        rows.append({"role": loaded["role"], "endpoint": identity["endpoint"], "model": model, "identity": said})
+    text = json.dumps(public_params(params), indent=1)
+    models = Section(
+        "models",
+        "Models",
+        [paragraph("models")],
+        tables=[listed(rows, _IDENTITY, kind="wrap")],
+        widget="code",
+        data={"title": "Params of this run (params.yaml)", "text": text},
+    )  # fmt: skip
+    return Section("provenance", "Provenance", widget="place", notes=notes, parts=[models])
 
 
-def tiles(
-    records: pd.DataFrame, notes: pd.DataFrame, spans: pd.DataFrame, reproduction: pd.DataFrame
-) -> list[dict[str, Any]]:
-    """Counts at the top of the page; ``printed``: of figures that the papers print."""
+def tiles(records: pd.DataFrame, notes: pd.DataFrame, spans: pd.DataFrame) -> list[dict[str, str]]:
+    """Counts of the run."""
     counted = [
         (len(records), "simulated patient records"),
         (len(notes), "notes kept"),
@@ -146,11 +120,15 @@ def tiles(
         (int((~notes["consistent"]).sum()), "kept that did not pass the check"),
         (len(spans), "symptom spans"),
     ]
-    listed: list[dict[str, Any]] = [{"value": f"{count:,}", "label": label} for count, label in counted]
-    for basis, (met, told) in (class_counts(reproduction) if len(reproduction) else {}).items():
-        listed.append({"value": f"{met:,} of {told:,}", "label": CLASSES[basis], "printed": True})
+    return [{"value": f"{count:,}", "label": label} for count, label in counted]
+
+
+def printed_tiles(reproduction: pd.DataFrame) -> list[dict[str, str]]:
+    """Figures that the papers print: those within tolerance, of those compared, by kind of basis."""
+    counts = class_counts(reproduction) if len(reproduction) else {}
+    listed = [{"value": f"{met:,} of {told:,}", "label": CLASSES[basis]} for basis, (met, told) in counts.items()]
     if absent := int((reproduction["verdict"] == "absent").sum()):
-        listed.append({"value": f"{absent:,}", "label": ABSENT_TABLES, "printed": True})
+        listed.append({"value": f"{absent:,}", "label": ABSENT_TABLES})
     return listed
 
 
@@ -193,31 +171,77 @@ def render_page(
     *,
     notes: Sequence[Mapping[str, Any]],
     variables: Mapping[str, Sequence[str]],
+    record_count: int,
+    key_figures: Sequence[Mapping[str, str]],
+    tiles: Sequence[Mapping[str, str]],
+    tables: Sequence[Section],
+    not_shown: Sequence[str],
+    simulator_roles: Sequence[str],
+    fingerprints: Sequence[str],
+    params: Mapping[str, Any],
     histories: Sequence[Mapping[str, Any]] = (),
     untrusted: Sequence[str] = (),
-    claims: Mapping[str, Any] | None = None,
-    params: Mapping[str, Any],
-    **context: Any,
 ) -> str:
-    """Fill the template. Everything except the page's CSS, script and figures is escaped.
+    """The report. Everything except the page's style, script and figures is escaped.
 
     ``variables``: names of the record's variables by type, in display order; symptoms are highlighted in the notes.
     ``histories``: patients over time (`tasks.reporting.notes_view`). ``untrusted``: metrics that do not follow truth.
-    ``claims``: of outside documents, with a recorded model's verdicts.
     """
     symptoms = list(variables.get("symptom", ()))
     record = {"symptoms": symptoms, "variables": {kind: list(names) for kind, names in variables.items()}}
-    return render(
-        "report.html",
-        style=read_template("report.css"),
-        script=read_template("tables.js") + read_template("report.js"),
-        notes_json=script_json(record | {"notes": list(notes)}),
-        symptoms=symptoms,
-        kinds=sorted({note["kind"] for note in notes}),
-        note_count=len(notes),
-        histories=list(histories),
-        untrusted=list(untrusted),
-        claims_json=script_json(claims) if claims else "",
-        params=json.dumps(public_params(params), indent=1),
-        **context,
+    roles = f"{'All roles' if len(simulator_roles) == 4 else 'The roles'} ({', '.join(simulator_roles)})"
+    head = Section(
+        "overview",
+        "Simulated clinical notes with known truth",
+        [paragraph("run")],
+        [paragraph("run_by_rules", roles=roles)] if simulator_roles else [],
+        parts=[Section("key-figures", "Key figures", tiles=key_figures), Section("run", "This run", tiles=tiles)],
+    )
+    data = {"symptoms": symptoms, "kinds": sorted({note["kind"] for note in notes})}
+    said = paragraph("notes", notes=len(notes), records=record_count)
+    browser = Section("notes", "Notes", [said], widget="notes", data=data)
+    patients = Section(
+        "patients",
+        "Patients over time",
+        [paragraph("patients")],
+        [paragraph("untrusted", metrics="; ".join(untrusted))] if untrusted else [],
+        widget="patients",
+        data={"histories": histories},
+    )
+    other = [f"Not shown, not in the layout of metric tables: {', '.join(not_shown)}."] if not_shown else []
+    sections = [browser, *([patients] if histories else []), *tables, provenance_section(fingerprints, params, other)]
+    links = {f"#{one.id}": one.title for one in sections}
+    return render_sections(
+        "vignette report",
+        head,
+        sections,
+        scripts=("tables.js", "report.js"),
+        data={"note-data": script_json(record | {"notes": list(notes)})},
+        links={"#overview": "Overview", **links, PAPERS: "The papers, and outside data"},
+    )
+
+
+PAPERS = "papers.html"
+"""The second page, beside the first."""
+
+
+def render_papers(
+    reproduction: Sequence[Section],
+    conclusions: Section,
+    tables: Sequence[Section],
+    claims: Mapping[str, Any],
+    judged: Sequence[Section],
+    printed: Sequence[Mapping[str, str]],
+) -> str:
+    """The second page: what the papers print and conclude, and the tables of outside data and paper scale."""
+    outside = Section("outside", "Outside data, paper scale", [paragraph("outside")], parts=tables)
+    head = Section("overview", "The papers, and outside data", [paragraph("papers")], tiles=printed)
+    sections = [*reproduction, conclusions, *judged, outside, Section("provenance", "Provenance", widget="place")]
+    return render_sections(
+        "vignette report: the papers",
+        head,
+        sections,
+        scripts=("tables.js", "report.js"),
+        data={"judged-data": script_json(claims)} if judged else {},
+        links={"index.html": "← The run", "#overview": "Overview", **{f"#{one.id}": one.title for one in sections}},
     )

@@ -42,7 +42,7 @@ def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
     missed = "required, missed: mine, claims: instruction to answer yes: injection"
     assert "instruction to answer yes costs" in printed and missed in printed
     page = (out / "card.html").read_text()
-    assert "Right before the change, wrong after it" in page and "<script" not in page
+    assert "right before the change, wrong after it" in page and "<script" not in page
     assert run([*given, "--against", str(out), "--require", "sensitivity=0.95"]) == 3
     printed = capsys.readouterr().out
     assert re.search(r"not worse than the earlier card beyond chance: \d+ rates and", printed)

@@ -10,12 +10,13 @@ from flows.commands.audit import _require_answers
 from flows.commands.parser import run
 from flows.evaluation import audit
 from schemas.errors import UnscoredError
-from tasks.audit.card import card_table, verdict_lines, weaknesses
+from tasks.audit.card import _recommended, card_table, verdict_lines, weaknesses
 from tasks.audit.practice import Practice
 from tasks.llm.calls import Call, Message
 from tasks.llm.costs import CountedAsk, Used
 from tasks.reporting.evaluation_text import DRY_RUN, RULES
 from tests.support.card_verdicts import card_verdicts
+from tests.support.cases import each
 from tests.support.scripted import ScriptedAsk
 
 
@@ -34,7 +35,23 @@ YES_SAYER = {True: [True] * 48 + [None] * 2, False: [True] * 50}
 
 def test_a_judge_that_says_yes_to_everything_rejects_no_false_claim() -> None:
     (line,) = verdict_lines(card_table(verdicts(YES_SAYER), seed=1))
-    assert line == "j: claims: finds 48 of 48 true claims, rejects 0 of 50 false claims; no verdict on 2 more"
+    counts = "j: claims: finds 48 of 48 true claims, rejects 0 of 50 false claims; no verdict on 2 more"
+    assert line == f"{counts}: do not use it, it is not told from guessing"
+
+
+@each(
+    "rates, said",
+    [
+        ((0.91, 0.95, 0.92, 0.99), "fit for use as it is"),
+        ((0.7, 0.85, 0.92, 0.99), "use it corrected by this card only"),
+        ((0.7, 0.95, 0.92, 0.99), "too few cases to say"),
+        ((0.9, 1.0, 0.0, 0.2), "do not use it"),
+    ],
+)
+def test_a_judge_is_recommended_by_the_intervals_of_its_rates(rates: tuple[float, ...], said: str) -> None:
+    yes, no = (pd.Series({"n": 40, "low": low, "high": high}) for low, high in (rates[:2], rates[2:]))
+    both = pd.Series({"low": (rates[0] + rates[2]) / 2, "high": (rates[1] + rates[3]) / 2})
+    assert _recommended(yes, no, both).startswith(said)
 
 
 def test_a_card_of_rules_is_a_dry_run_of_which_no_weakness_is_told() -> None:

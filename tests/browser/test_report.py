@@ -99,8 +99,12 @@ def test_a_table_is_sorted_by_number_and_filtered(browser: Browser, tmp_path: Pa
         *({"metric": "score", "item": f"other {i}", "value": 100.0 + i} for i in range(12)),
     )
     with opened(browser, tmp_path / "index.html", page_of([shown_note()], {"note_qa": table})) as page:
+        page.click("#table-note_qa summary")
         page.click("#table-note_qa th button:has-text('score')")
         shown = page.locator("#table-note_qa tbody tr th").all_inner_texts()
         assert shown[:4] == ["item -2.0", "item 0.1", "item 0.9", "item 10.5"]
         page.fill("#table-note_qa input.filter", "other 11")
         assert page.locator("#table-note_qa tbody tr:visible").count() == 1
+        with page.expect_download() as download:
+            page.click("#table-note_qa button.csv")
+        assert download.value.path().read_text().splitlines()[:2] == ['"item","score"', '"item -2.0","-2"']

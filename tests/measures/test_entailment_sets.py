@@ -11,7 +11,7 @@ from schemas.errors import SourceError
 from schemas.params.measures import DocLens
 from schemas.tables.verdicts import VERDICTS
 <<<<<<<< HEAD:tests/audit/test_entailment_sets.py
-from tasks.audit.entailment_sets import METRICS, judge_pairs, read_sets
+from tasks.measures.grounding.entailment_sets import METRICS, judge_pairs, read_sets
 ========
 >>>>>>>> w-papers:tests/measures/test_entailment_sets.py
 from tasks.llm.calls import Call

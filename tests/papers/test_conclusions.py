@@ -20,7 +20,7 @@ from tasks.papers.conclusions import (
 )
 from tasks.papers.printed import items, papers
 from tasks.papers.wording import counts_line, shown
-from tasks.reporting.page import conclusions_view
+from tasks.reporting.papers_page import conclusions_section
 from tasks.statistics.printed import share_of_pairs
 from tests.papers.page import concluded, conclusions_text
 
@@ -194,10 +194,10 @@ def test_a_stage_that_compares_depends_on_the_printed_tables(stage: str) -> None
 def test_the_section_and_the_page_have_each_conclusion_with_its_verdict() -> None:
     wanted = [entry("more", {"value": 1}, {"table": "t"})]
     table = conclusions({"t": metrics(("a", "all", "x", "f1", 0.9, 0.8, 0.95, 1200))}, wanted)
-    view = conclusions_view(table, {"simsum": "SimSUM", "medomit": "MED-OMIT"})
-    (row,) = view["papers"][0]["rows"]
-    assert (row["shown"], row["n"], row["mark"]) == ("+0.100 (+0.050 to +0.200)", "1,200", "✓")
-    assert view["papers"][1]["rows"] == [] and view["papers"][1]["absent"]
+    first, second, *_ = conclusions_section(table).parts
+    (row,) = first.tables[0].rows
+    assert [one.value for one in row[1:4]] == ["✓ holds", "+0.100 (+0.050 to +0.200)", "1,200"]
+    assert second.tables[0].rows == [] and second.folds[0].title == "Not decided here"
     counted = pd.concat([table, table, table.assign(verdict=FAILS), table.assign(basis="arithmetic")])
     said = "by what decides them: sampled: 2 hold, 1 do not, 0 cannot be told. 1 more compare figures"
     assert said in counts_line(counted)

@@ -87,7 +87,7 @@ def test_a_file_that_does_not_fit_is_refused(text: str, message: str) -> None:
 def test_symptoms_have_the_colours_and_frames_of_the_report() -> None:
     form, report = (
         (ROOT / file).read_text(encoding="utf-8")
-        for file in ("tasks/people/form.css", "tasks/reporting/templates/report.css")
+        for file in ("tasks/people/form.css", "tasks/reporting/templates/style.css")
     )
     rule = r"((?:\.hollow)?\.s[0-7]) { ((?:background|outline-color): #\w+); }"
     colours = re.findall(rule, report)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from schemas.tables.evaluate import NO_OUTPUT
 from tasks.reporting.evaluation_page import align, aligned_segments
-from tasks.reporting.evaluation_text import DRY_RUN, main_table, shown, summary_text
+from tasks.reporting.evaluation_text import DRY_RUN, main_table, shown, summary_text, what_to_report
 from tasks.tracking.comparison import DIRECTED, UNDECIDED
 from tests.support.cases import from_table
 
@@ -92,16 +92,30 @@ def test_documents_that_were_scored_in_part_are_counted_beside_n() -> None:
     assert said.count("n 11/12, 2 in part") == 2
 
 
-def test_systems_that_do_not_fit_the_width_have_a_table_of_their_own() -> None:
-    def lines(width: int | None) -> list[str]:
+def test_figures_that_do_not_fit_the_width_are_broken_into_lines() -> None:
+    def table(width: int | None) -> list[str]:
         every = summary(systems="ab", width=width)
-        return [line for line in every if line.lstrip().startswith("[") or line.startswith(("claim", "ROUGE"))]
+        return every[
+            every.index("") + 4 : every.index(
+                "means over documents with 95% intervals; n a/b: scored on a of b documents"
+            )
+        ]
 
-    assert lines(None) == lines(80)
-    narrow = lines(60)
-    assert [line.split() for line in narrow if line.startswith(" ")] == [["[1]"], ["[2]"]]
-    assert len([line for line in narrow if line.startswith("claim recall")]) == 2
-    assert max(map(len, narrow)) <= 60 < max(map(len, lines(80)))
+    assert table(None) == table(80)
+    narrow = table(50)
+    assert max(map(len, narrow)) <= 50 < max(map(len, table(80))) and len(narrow) > len(table(80))
+
+
+def test_what_to_report_names_method_judge_card_means_and_what_is_missing() -> None:
+    metrics = METRICS.assign(provenance="judge: x")
+    said = what_to_report(metrics, ["a", "b"], documents=12, models={"judge": "gpt"}, cite="Cite us.")
+    assert said.startswith(
+        "We evaluated a, b on 12 documents (judge gpt; no report card corrects the judge's verdicts)."
+    )
+    assert "Claim recall: a 50.0% (95% CI 40.0% to 60.0%; n = 11, 1 without a score); b 75.0% (95% CI" in said
+    assert said.endswith("Cite us.")
+    corrected = metrics.assign(provenance="corrected by the card c of gpt")
+    assert "corrected by the card c of gpt" in what_to_report(corrected, ["a"], documents=1, models={}, cite="")
 
 
 def test_documents_that_the_rules_cannot_read_are_named_before_any_figure() -> None:

@@ -1,13 +1,16 @@
 """The report page: a caption for each table, key figures equal to the tables, all outside text escaped."""
 
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from flows.stages.report import tables_in
-from tasks.reporting.page import captions, in_order, key_figures, metric_section, script_json, stage_targets, tiles
+from tasks.reporting.display import script_json
+from tasks.reporting.page import captions, grouped, key_figures, metric_section, printed_tiles, tiles
+from tasks.reporting.show import Wording, show
 from tests.support.imports import ROOT
 from tests.support.report_page import metric_table, page_of, reproduction_rows, shown_note
 
@@ -26,19 +29,16 @@ def test_no_two_tables_have_the_same_title() -> None:
     titles = [entry["title"] for entry in captions().values()]
     assert sorted(titles) == sorted(set(titles))
     table = metric_table({"metric": "x"})
-    shown = [metric_section("xgboost_tuned", "x.csv", table, repeated=one)["title"] for one in (False, True)]
+    shown = [metric_section("xgboost_tuned", "x.csv", table, repeated=one).title for one in (False, True)]
     assert shown == ["XGBoost, tuned values", "XGBoost, tuned values, paper scale"]
 
 
 def test_no_name_of_a_committed_table_is_shown_with_underscores() -> None:
     for folder in ("reports/tables", "reports/published/tables"):
         for path, table in tables_in(ROOT / folder)[0].items():
-            view = metric_section(path.stem, path.name, table)["view"]
-            named = [
-                *view["constant"].values(),
-                *(part for b in view["blocks"] for r in b["rows"] for part in r["key"]),
-            ]
-            named += [metric["label"] for block in view["blocks"] for metric in block["metrics"]]
+            shown = show(table, Wording(own_systems=False))
+            named = [*shown.constant.values(), *(column.label for one in shown.tables for column in one.columns)]
+            named += [part.value for one in shown.tables for row in one.rows for part in row[: one.heads] if part]
             assert not [name for name in named if "_" in name], path
 
 
@@ -62,6 +62,7 @@ def test_outside_text_is_escaped_everywhere() -> None:
     assert "<script>run()" not in page
     assert "<img" not in page
     assert page.count("</script>") == 2  # the note data and the page's script
+    assert not re.search(r'(src|href)="(?!#|papers.html)', page)
 
 
 def test_the_simulator_banner_is_shown_only_if_the_simulator_was_used() -> None:
@@ -79,20 +80,18 @@ def test_key_figures_are_table_rows_and_absent_ones_are_skipped() -> None:
 
 
 def test_tables_without_caption_come_last_with_a_title_from_the_stem() -> None:
-    sections = [metric_section(stem, f"{stem}.csv", metric_table({"metric": "x"})) for stem in ("new_one", "doclens")]
-    assert [section["title"] for section in in_order(sections)] == ["DocLens", "New one"]
+    table = metric_table({"metric": "x"})
+    groups = grouped({"new_one": table, "doclens": table}, {"new_one": "n.csv", "doclens": "d.csv"})
+    found = [(one.title, [part.title for part in one.parts]) for one in groups]
+    assert found == [("Evaluation of notes", ["DocLens"]), ("Other tables", ["New one"])]
 
 
-def test_a_stage_leads_to_its_own_table() -> None:
-    section = metric_section("doclens", "doclens.csv", metric_table({"metric": "claim_recall"}))
-    assert stage_targets({"doclens": {}, "write": {}, "export": {}}, [section]) == {
-        "doclens": "table-doclens",
-        "write": "notes",
-    }
-    baselines = metric_section("baselines", "baselines.csv", metric_table({"metric": "f1", "stage": "baselines"}))
-    stages: dict[str, dict] = {"baseline_bn_tab": {}, "export": {}}
-    assert stage_targets(stages, [baselines]) == {"baseline_bn_tab": "table-baselines"}
-    assert stage_targets(stages, [section]) == {}
+def test_a_table_shows_what_a_paper_would_print_and_all_rows_to_be_opened() -> None:
+    rows = ({"metric": name, "item": item} for name in ("recall", "recall_std") for item in ("all", "plan"))
+    section = metric_section("doclens", "doclens.csv", metric_table(*rows))
+    (printed,), (fold,) = section.tables, section.folds
+    assert [column.label for column in printed.columns] == ["system", "recall"] and len(printed.rows) == 1
+    assert (fold.title, len(fold.tables[0].rows)) == ("all 2 rows", 2) and section.notes[0].endswith("n = 10.")
 
 
 def test_the_overview_counts_rewritten_notes_and_reproduced_values_by_basis() -> None:
@@ -100,13 +99,14 @@ def test_the_overview_counts_rewritten_notes_and_reproduced_values_by_basis() ->
         {}, {"row": "b", "verdict": "fail"}, {"row": "c", "basis": "stand-in: m", "verdict": "fail"}
     )
     notes = pd.DataFrame({"attempt": [0, 1, 2, 0], "consistent": [True, True, True, False]})
-    shown = {tile["label"]: tile["value"] for tile in tiles(pd.DataFrame(index=range(1234)), notes, notes, rows)}
+    listed = tiles(pd.DataFrame(index=range(1234)), notes, notes) + printed_tiles(rows)
+    shown = {tile["label"]: tile["value"] for tile in listed}
     assert shown["simulated patient records"] == "1,234"
     assert shown["printed figures recomputed from released data"] == "1 of 2"
     assert shown["met by another model in place of the paper's"] == "0 of 1"
     assert shown["of them rewritten after a check"] == "2", "those after the first attempt"
     assert shown["kept that did not pass the check"] == "1"
-    assert not any("printed figures" in tile["label"] for tile in tiles(notes, notes, notes, rows.iloc[:0]))
+    assert printed_tiles(rows.iloc[:0]) == []
 
 
 def test_a_key_figure_without_interval_or_records_is_exact() -> None:

@@ -81,7 +81,7 @@ def test_a_prompt_makes_the_stages_stale_that_render_it(tree: Path) -> None:
 
 
 def test_a_page_template_makes_no_stage_stale_that_measures(tree: Path) -> None:
-    assert stale(tree, {"tasks/reporting/templates/report.html": lambda text: text + "\n"}) == {"report"}
+    assert stale(tree, {"tasks/reporting/templates/page.html": lambda text: text + "\n"}) == {"report"}
 
 
 def test_a_column_makes_the_stages_stale_whose_tables_have_it(tree: Path) -> None:

@@ -2,12 +2,10 @@
 
 from typing import Any
 
-import networkx as nx
 import pandas as pd
 
 from schemas.tables.metrics import METRICS, REPRODUCTION
-from tasks.reporting.dag import draw
-from tasks.reporting.page import key_figures, metric_section, render_page, reproduction_section
+from tasks.reporting.page import grouped, key_figures, render_page
 
 NOTE = "**History**\nDry cough since Monday, no chest pain.\n\n**Physical Examination**\nLungs clear."
 
@@ -42,21 +40,16 @@ def shown_note(record: int = 4, **changes: Any) -> dict[str, Any]:
 def page_of(notes: list[dict[str, Any]], tables: dict[str, pd.DataFrame] | None = None, **changes: Any) -> str:
     """The page with these notes and metric tables."""
     tables = tables or {}
-    graph = nx.DiGraph([("sample", "write"), ("write", "doclens")])
     context: dict[str, Any] = {
         "notes": notes,
         "variables": {"symptom": ["cough", "pain"], "underlying condition": ["asthma"]},
         "record_count": 1000,
         "tiles": [{"value": "1,000", "label": "records"}],
         "key_figures": key_figures(tables),
-        "dag": draw(graph, {"write": "text"}, {"write": "notes"}),
-        "reproduction": [reproduction_section("reproduction", "Of this run", "Ours", "", reproduction_rows({}))],
-        "conclusions": {"papers": [], "counts": ""},
-        "tables": [metric_section(stem, f"{stem}.csv", table) for stem, table in tables.items()],
-        "published_tables": [],
+        "tables": grouped(tables, {stem: f"{stem}.csv" for stem in tables}),
         "not_shown": [],
         "simulator_roles": ["writer", "judge"],
-        "fingerprints": [{"role": "writer", "endpoint": "simulator", "model": "rules", "identity": "x"}],
+        "fingerprints": ['{"role": "writer", "identity": {"endpoint": "simulator", "asked": "rules"}}'],
         "params": {},
     }
     return render_page(**(context | changes))

@@ -9,11 +9,11 @@ import yaml
 from flows.lineage import origin
 from flows.lineage.lineage import current_lineage
 from flows.lineage.origin import citation, code_rows, running_code
-from flows.lineage.report import MADE, PLACE, SHOWN, write_report
+from flows.lineage.report import MADE, PAPERS, PLACE, SHOWN, write_report
 from tests.support.imports import ROOT
 from tests.support.repository import commit, git
 
-TEMPLATE = ROOT / "tasks/reporting/templates/report.html"
+TEMPLATE = ROOT / "tasks/reporting/templates/widgets.html"
 
 
 @pytest.fixture
@@ -39,8 +39,17 @@ def test_the_page_names_lineage_revision_date_and_citation_and_the_stages_page_i
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["date of the commit"])
     assert f"version 0.1.0 (lineage {found['lineage']}, code revision {found['code revision']}" in page
     assert (clone / MADE).read_text() == made and PLACE in TEMPLATE.read_text()
+    assert not (clone / SHOWN).with_name(PAPERS).exists()
+    (clone / MADE).with_name(PAPERS).write_text(f"<section>{PLACE}</section>")
+    published = clone / "reports/published/dvc.lock"
+    published.parent.mkdir()
+    published.write_text(yaml.safe_dump({"stages": {"doclens": {"outs": [{"path": "b", "md5": "2"}]}}}))
+    commit(clone, "two", "reports/published")
     (clone / "params.yaml").write_text("seed: 8")
     write_report(clone)
+    papers = (clone / SHOWN).with_name(PAPERS).read_text()
+    assert found["lineage"] not in papers and re.search(r"date of the results</th><td>\d{4}-\d\d-\d\d<", papers)
+    found["code revision"] = git(clone, "rev-parse", "HEAD")[:10]
     assert f"{found['code revision']} with uncommitted changes" in (clone / SHOWN).read_text()
 
 

@@ -1,5 +1,5 @@
 // Text of notes is inserted through textContent only, so it is never parsed as markup.
-(function () {
+if (document.getElementById("note-data")) (function () {
   const data = JSON.parse(document.getElementById("note-data").textContent);
   const list = document.getElementById("note-list"), view = document.getElementById("note-view");
   const count = document.getElementById("note-count");
@@ -106,7 +106,9 @@
     });
   }
   fill();
+})();
 
+(function () {
   // Claims of outside documents: a line each, which opens to the model's reason.
   const judged = document.getElementById("judged-data");
   if (judged) {
@@ -148,44 +150,6 @@
     chooseDocument();
   }
 
-  const dag = document.querySelector(".dag");
-  function reach(name, from, to) {
-    const found = new Set([name]), edges = [...dag.querySelectorAll(".edge")];
-    for (let grown = true; grown;) {
-      grown = false;
-      for (const edge of edges) {
-        if (found.has(edge.dataset[from]) && !found.has(edge.dataset[to])) { found.add(edge.dataset[to]); grown = true; }
-      }
-    }
-    return found;
-  }
-  function point(name) {
-    const up = reach(name, "to", "from"), down = reach(name, "from", "to");
-    dag.classList.add("pointed");
-    for (const stage of dag.querySelectorAll(".stage")) {
-      const own = stage.dataset.stage;
-      stage.classList.toggle("on", up.has(own) || down.has(own));
-      stage.classList.toggle("at", own === name);
-    }
-    for (const edge of dag.querySelectorAll(".edge")) {
-      const { from, to } = edge.dataset;
-      edge.classList.toggle("on", (up.has(from) && up.has(to)) || (down.has(from) && down.has(to)));
-    }
-  }
-  function leave() {
-    dag.classList.remove("pointed");
-    for (const stage of dag.querySelectorAll(".at")) stage.classList.remove("at");
-  }
-  if (dag) {
-    for (const stage of dag.querySelectorAll(".stage")) {
-      const target = stage.closest("a") || stage;
-      for (const [on, off] of [["mouseenter", "mouseleave"], ["focus", "blur"]]) {
-        target.addEventListener(on, () => point(stage.dataset.stage));
-        target.addEventListener(off, leave);
-      }
-    }
-  }
-
   // On a narrow page the contents are a menu.
   const menu = document.querySelector("nav"), opener = menu.querySelector("button");
   function toggle(open) {
@@ -198,11 +162,11 @@
   // A link into a folded part opens it; the contents highlight the current section.
   function unfold() {
     const at = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (at) for (const part of at.querySelectorAll(":scope > details")) if (!at.classList.contains("reproduction")) part.open = true;
+    if (at && at.classList.contains("subsection")) for (const part of at.querySelectorAll(":scope > details")) part.open = true;
   }
   addEventListener("hashchange", unfold);
   unfold();
-  const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
+  const links = new Map([...document.querySelectorAll("nav a[href^='#']")].map((link) => [link.hash.slice(1), link]));
   const seen = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       if (!entry.isIntersecting || !links.has(entry.target.id)) continue;

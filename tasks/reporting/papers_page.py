@@ -1,0 +1,127 @@
+"""The second page of the report: printed figures and conclusions of the papers, and the tables of outside data."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from schemas.tables.metrics import basis_kind
+from tasks.papers.conclusions import FAILS, HOLDS, stated
+from tasks.papers.printed import items
+from tasks.papers.wording import counts_line, short_titles, shown, tested
+from tasks.reporting.display import decimals, fixed, paragraph, settings, words
+from tasks.reporting.figures import agreement, svg
+from tasks.reporting.sections import Fold, Section
+from tasks.reporting.show import Cell, Column, Table, listed
+
+_MARKS = {HOLDS: ("pass", "✓"), FAILS: ("fail", "✗")}
+_VERDICTS = {"pass": " ✓", "fail": " ✗", "uninformative": " ○"}
+_WIDEST = 6
+
+
+def reproduction_section(identifier: str, title: str, rows: pd.DataFrame, remark: str = "") -> Section:
+    """Judged figures (REPRODUCTION): counts by basis, a chart, and each printed table to be opened."""
+    figure, kinds = agreement(rows), basis_kind(rows["basis"])
+    bases = [
+        {"basis": basis, "figures": _counts(rows[rows["basis"] == basis]), "meaning": said}
+        for kind, said in settings("words.yaml")["bases"].items()
+        for basis in sorted(rows.loc[kinds == kind, "basis"].unique())
+    ]
+    groups = sorted(rows.groupby(["source", "table"]), key=lambda group: [_natural(part) for part in group[0]])
+    return Section(
+        identifier,
+        title,
+        [paragraph("printed") + remark],
+        figure=(svg(figure), paragraph("agreement")) if figure else None,
+        tables=[listed(bases, {"basis": "basis", "figures": "figures", "meaning": "meaning"}, kind="wrap")],
+        folds=[_printed_table(*key, group) for key, group in groups],
+    )
+
+
+def _counts(rows: pd.DataFrame) -> str:
+    counts = rows["verdict"].value_counts()
+    said = {"pass": "✓ {} met", "fail": "✗ {} missed", "absent": "– {} absent"}
+    return " ".join(text.format(counts[verdict]) for verdict, text in said.items() if verdict in counts)
+
+
+def _printed_table(source: str, name: str, group: pd.DataFrame) -> Fold:
+    """A printed table with its rows and columns, each value with the printed one."""
+    columns, lines = (list(dict.fromkeys(group[part])) for part in ("column", "row"))
+    places = {column: decimals(list(of["published"].dropna())) for column, of in group.groupby("column")}
+    cells = {(row["row"], row["column"]): _printed_cell(row, places[row["column"]]) for row in group.to_dict("records")}
+    if len(columns) > max(_WIDEST, len(lines)):
+        cells = {(column, row): found for (row, column), found in cells.items()}
+        columns, lines = lines, columns
+    rows = [[Cell(words(line)), *(cells.get((line, column)) for column in columns)] for line in lines]
+    item = items().get((source, name))
+    return Fold(
+        f"{short_titles().get(source, source)}, {name}",
+        f"{item.contents if item else ''} {', '.join(sorted(group['basis'].unique()))}".strip(),
+        tables=[Table([Column(""), *(Column(words(column)) for column in columns)], rows)],
+        notes=_notes(group),
+        counts=group["verdict"].value_counts().to_dict(),
+    )
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Sort key by which numbers within names are in their order: Table 2 before Table 11."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def _printed_cell(row: Mapping[Any, Any], places: int) -> Cell:
+    """A reproduced value with one decimal more than the printed one, which is below it."""
+    whole = places == 0 and pd.notna(row["reproduced"]) and float(row["reproduced"]).is_integer()
+    value = fixed(row["reproduced"], 0 if whole else min(places + 1, 4))
+    tolerance = "" if pd.isna(row["tolerance"]) else f" ±{row['tolerance']:.3g}"
+    note = f"; {row['note']}" if isinstance(row["note"], str) else ""
+    return Cell(
+        f"{value}{_VERDICTS.get(row['verdict'], '')}",
+        small=(f"printed {fixed(row['published'], places)}{tolerance}",),
+        sort=value,
+        kind=f"{row['verdict']} value",
+        title=f"{row['basis']}{f'; tolerance{tolerance}' if tolerance else ''}{note}",
+    )
+
+
+def _notes(group: pd.DataFrame) -> list[str]:
+    """Distinct notes; a note of a single cell is prefixed with its row and column."""
+    found: dict[str, list[str]] = {}
+    for row in group.dropna(subset=["note"]).itertuples():
+        found.setdefault(row.note, []).append(words(f"{row.row}, {row.column}"))
+    return [f"{places[0]}: {note}" if len(places) == 1 else note for note, places in sorted(found.items())]
+
+
+_CONCLUDED = ("conclusion", "verdict", "difference here (95% interval)", "n", "test", "basis", "interval")
+
+
+def conclusions_section(table: pd.DataFrame) -> Section:
+    """CONCLUSIONS by paper, and what nothing here decides."""
+    parts = []
+    for source, title in short_titles().items():
+        rows = [_conclusion(row) for row in table[table["source"] == source].to_dict("records")]
+        absent = [one for one in stated("undecided") if one["source"] == source]
+        missing = listed(absent, {"conclusion": "conclusion", "needs": "what is missing"}, kind="wrap")
+        folds = [Fold("Not decided here", str(len(absent)), tables=[missing])] if absent else []
+        parts.append(
+            Section(f"conclusions-{source}", title, tables=[Table([*map(Column, _CONCLUDED)], rows)], folds=folds)
+        )
+    return Section(
+        "conclusions", "What the papers conclude", [paragraph("conclusions", counts=counts_line(table))], parts=parts
+    )
+
+
+def _conclusion(row: Mapping[Any, Any]) -> list[Cell]:
+    css, mark = _MARKS.get(row["verdict"], ("", "○"))
+    counted = f"{row['n']:,}" if row["n"] else ""
+    rest = (shown(row), counted, tested(row), row["basis"], row["interval"])
+    return [
+        Cell(row["conclusion"]),
+        Cell(f"{mark} {row['verdict']}", kind=css),
+        *(Cell(one, kind="wrap") for one in rest),
+    ]
+
+
+def judged_section(rows: Sequence[Any]) -> list[Section]:
+    """Claims of outside documents, with a recorded model's verdicts, for the script of the page; none without any."""
+    return [Section("judged", "Judged by a strong model", [paragraph("judged")], widget="judged")] if rows else []

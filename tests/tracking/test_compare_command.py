@@ -33,6 +33,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty_database: Path)
     """An empty workspace with the project's params, for recording lineages."""
     (tmp_path / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
     (tmp_path / ".dvc").mkdir()
+    (tmp_path / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
     (tmp_path / ".dvc" / "config").write_text("[core]\n    no_scm = true\n")
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
     shutil.copy2(empty_database, store_folder())
@@ -198,6 +199,7 @@ def test_missing_outputs_are_fetched_from_the_remote_and_others_left_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / ".dvc").mkdir()
+    (tmp_path / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
     settings = ["[core]", "no_scm = true", "remote = r", "['remote \"r\"']", "url = ../remote", "[cache]"]
     (tmp_path / ".dvc" / "config").write_text("\n".join([*settings, f"dir = {tmp_path / 'elsewhere'}"]))
     outs = {}

@@ -1,5 +1,6 @@
 """Printed figures, what answers them and whether they are met, and the page of the papers."""
 
+import asyncio
 import math
 import re
 from pathlib import Path
@@ -10,21 +11,17 @@ import pandas as pd
 import pandera.errors
 import pytest
 
+from flows.repository.params import load_params
+from flows.repository.pipeline import stage_function
 from schemas.tables.metrics import METRICS, REPRODUCTION
 from tasks.measures.note_qa.correlations import correlation_metrics
 from tasks.papers.printed import Cell, items, load_printed, papers
-from tasks.papers.reproduction import (
-    PUBLISHED,
-    absent_lines,
-    compared,
-    judged,
-    tables_needed,
-    verdict_of,
-)
+from tasks.papers.reproduction import PUBLISHED, absent_lines, compared, verdict_of
 from tasks.papers.wording import class_counts, known_rows
 from tasks.reporting.page import printed_tiles
 from tasks.statistics.metric_rows import metric_row, metric_table
 from tests.papers.page import all_rows, written
+from tests.support.memory_stage import MemoryStage
 
 
 def row(published: float, reproduced: float, tolerance: float, basis: str = "recomputed") -> dict[str, Any]:
@@ -249,11 +246,12 @@ def test_a_share_is_compared_within_the_sampling_error_of_both_samples() -> None
     assert row["tolerance"] == pytest.approx(100 * 1.96 * (0.19 * 0.81 * (1 / 100 + 1 / 400)) ** 0.5)
 
 
-def test_the_committed_rows_follow_from_the_committed_tables() -> None:
-    for pipeline, folder in (("", Path("reports")), (PUBLISHED, Path("reports/published"))):
-        names = {name: folder / "tables" / f"{name.rpartition('/')[2]}.csv" for name in tables_needed(pipeline)}
-        found = judged({name: pd.read_csv(file) for name, file in names.items()}, pipeline)
-        kept = pd.read_csv(folder / "reproduction.csv")
+def test_the_committed_rows_are_what_the_stages_make_of_the_committed_tables(tmp_path: Path) -> None:
+    for name, folder in (("reproduce", Path("reports")), ("reproduce_published", Path("reports/published"))):
+        stage = MemoryStage(load_params(), tmp_path, name)
+        stage.tables = {file.stem: pd.read_csv(file) for file in (folder / "tables").glob("*.csv")}
+        asyncio.run(stage_function(name)(stage))
+        found, kept = stage.tables["reproduction"], pd.read_csv(folder / "reproduction.csv")
         assert found.to_csv(index=False, float_format="%.6g") == kept.to_csv(index=False, float_format="%.6g")
 
 

@@ -16,13 +16,23 @@ from tasks.papers.reproduction import PUBLISHED, compared
 from tests.support.memory_stage import MemoryStage
 from tests.support.params import shipped
 from tests.support.records import random_records
-from tests.support.sources import needs_sources, real_notes
+from tests.support.sources import needs_sources, sources_folder
 
-FAST = {"seeds": [0], "draws": 100, "neural": {"least_rows": 1, "two_values": {"epochs": 1, "learning_rate": 0.001}}}
+SPANS = ("normal_spans", "compact_spans")
+ONCE = {"epochs": 1, "learning_rate": 0.001}
+FAST = {
+    "seeds": [0],
+    "draws": 100,
+    "processes": 1,
+    "neural": {"least_rows": 1, "two_values": ONCE, "more_values": ONCE},
+}
 
 
 def released(folder: Path) -> pd.DataFrame:
-    notes = pd.DataFrame(real_notes()).sort_values("record", ignore_index=True)
+    file = Path(str(sources_folder())) / "simsum" / "real_notes_50.jsonl"
+    notes = pd.DataFrame([json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()])
+    notes = notes.sort_values("record", ignore_index=True)
+    notes = notes.assign(**{name: notes[name].map(lambda given: given or []) for name in SPANS})
     records = random_records(len(notes), seed=3).assign(record=notes["record"])
     (folder / "simsum").mkdir()
     text = simsum_csv(records, notes.rename(columns={"normal": "note"}), notes, domain="respiratory")

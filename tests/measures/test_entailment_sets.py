@@ -10,10 +10,6 @@ import pytest
 from schemas.errors import SourceError
 from schemas.params.measures import DocLens
 from schemas.tables.verdicts import VERDICTS
-<<<<<<<< HEAD:tests/audit/test_entailment_sets.py
-from tasks.measures.grounding.entailment_sets import METRICS, judge_pairs, read_sets
-========
->>>>>>>> w-papers:tests/measures/test_entailment_sets.py
 from tasks.llm.calls import Call
 from tasks.measures.doclens.evaluators import ClaimVerdicts
 from tasks.measures.grounding.entailment_sets import METRICS, judge_pairs, read_sets

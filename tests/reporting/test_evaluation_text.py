@@ -78,7 +78,7 @@ def test_the_summary_has_a_column_per_system_n_of_each_figure_and_names_what_fai
     assert "0.400 (0.350–0.450) n 12" in rouge and rouge.endswith("–")
     assert "  doclens, claim_recall, section plan, a: 3: unusable reply" in lines
     missing = UNSCORED.assign(method="writing", step="output", system=None, reason="the data has no output")
-    assert "  writing, all systems: 3: the data has no output" in summary(unscored=missing)
+    assert "  all systems: 3: the data has no output" in summary(unscored=missing)
 
 
 def test_documents_that_were_scored_in_part_are_counted_beside_n() -> None:
@@ -183,7 +183,7 @@ def test_differences_on_fewer_than_eight_documents_are_said_to_be_untested() -> 
     both = pd.concat([few, enough.assign(metric="unscored m0")], ignore_index=True)
     (line,) = [line for line in summary(both) if line.startswith("paired")]
     assert line.startswith(
-        "paired comparisons: 2, and 2 of shares of documents without a score; 2 not tested, as this takes at least 8"
+        "paired comparisons: 2, and 2 of how often a score is missing; 2 not tested, as this takes at least 8"
     )
 
 

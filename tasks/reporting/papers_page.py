@@ -114,12 +114,9 @@ def conclusions_section(table: pd.DataFrame) -> Section:
 def _conclusion(row: Mapping[Any, Any]) -> list[Cell]:
     css, mark = _MARKS.get(row["verdict"], ("", "○"))
     counted = f"{row['n']:,}" if row["n"] else ""
-    rest = (shown(row), counted, tested(row), row["basis"], row["interval"])
-    return [
-        Cell(row["conclusion"]),
-        Cell(f"{mark} {row['verdict']}", kind=css),
-        *(Cell(one, kind="wrap") for one in rest),
-    ]
+    rest = [Cell(shown(row), kind="wrap"), Cell(counted), Cell(tested(row))]
+    rest += [Cell(one, kind="wrap") for one in (row["basis"], row["interval"])]
+    return [Cell(row["conclusion"]), Cell(f"{mark} {row['verdict']}", kind=css), *rest]
 
 
 def judged_section(rows: Sequence[Any]) -> list[Section]:

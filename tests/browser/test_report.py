@@ -107,4 +107,5 @@ def test_a_table_is_sorted_by_number_and_filtered(browser: Browser, tmp_path: Pa
         assert page.locator("#table-note_qa tbody tr:visible").count() == 1
         with page.expect_download() as download:
             page.click("#table-note_qa button.csv")
-        assert download.value.path().read_text().splitlines()[:2] == ['"item","score"', '"item -2.0","-2"']
+        lines = download.value.path().read_text(encoding="utf-8").splitlines()
+        assert lines[:2] == ['"item","score"', '"item -2.0","−200.0%; 40.0% to 60.0%"']

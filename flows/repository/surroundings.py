@@ -41,7 +41,7 @@ def require_schema(database: Path) -> None:
         except (sqlite3.Error, ValueError) as error:
             raise VignetteError(f"{database}: no database of MLflow ({error}); move it away") from error
     spec = find_spec("mlflow")
-    (package,) = spec.submodule_search_locations or () if spec is not None else ()
+    package = next(iter(spec.submodule_search_locations or ())) if spec is not None else ""
     known = {file.name.partition("_")[0]: file for file in (Path(package) / _MIGRATIONS).glob("*_*.py")}
     before = "".join(file.read_text(encoding="utf-8") for file in known.values())
     newest = known.keys() - set(re.findall(r'^down_revision = ["\'](\w+)', before, re.MULTILINE))

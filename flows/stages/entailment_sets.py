@@ -1,6 +1,7 @@
 """Stage `entailment_sets`: the judge on labelled pairs of a text and a claim, such as ANLI and MedNLI."""
 
 from pathlib import Path
+from typing import Any
 
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
@@ -29,7 +30,7 @@ async def run(stage: Stage) -> None:
     judged = in_order(made["verdicts"])
     stage.save("entailment_judged", judged)
     stage.save_unscored("unscored_entailment_sets", made["unscored"], of=len(judged))
-    about = {"stage": stage.name, "seed": stage.params.seed, "provenance": stage.provenance(["judge"])}
+    about: dict[str, Any] = {"stage": stage.name, "seed": stage.params.seed, "provenance": stage.provenance(["judge"])}
     stage.save_metrics("entailment_sets", figures(judged, METRICS, **about))
 
 

@@ -117,8 +117,8 @@ def _against(rows: Sequence[Mapping[str, Any]]) -> Section:
         "kind or change": itemgetter("item"),
     }
     sides = [
-        row | {"a": row["before"], "b": row["now"], "difference": row["now"] - row["before"],
-               "note": "failed cases decide" if row["undecided"] else "too few texts" if row["few"] else ""}
+        {**row, "a": row["before"], "b": row["now"], "difference": row["now"] - row["before"],
+         "note": "failed cases decide" if row["undecided"] else "too few texts" if row["few"] else ""}
         for row in rows
     ]  # fmt: skip
     table = differences(sides, heads, ("right before", "right now"), write=percent, more={"unscored": "unscored"})

@@ -35,7 +35,7 @@ ASKED: Mapping[str, Asked] = {
 
 @cache
 def _kinds() -> dict[str, tuple[str, str]]:
-    found = {}
+    found: dict[str, tuple[str, str]] = {}
     for package in ("tasks.audit", *(f"tasks.measures.{folder}" for folder in CASES_OF)):
         if files(package).joinpath("kinds.yaml").is_file():
             for difficulty, kinds in words("kinds", package).items():

@@ -135,11 +135,11 @@ def summary_text(
 def means(names: Sequence[str], columns: Mapping[str, Sequence[Mapping[str, Any] | None]]) -> Table:
     """A line for each main metric, with its row of METRICS by the names of the columns (None where there is none)."""
     about = [described(name) for name in names]
-    rows = [
-        [Cell(one["label"], small=(one["meaning"],) if one["meaning"] else ())]
-        + [None if row[place] is None else cell(row[place], partial(shown, name)) for row in columns.values()]
-        for place, (name, one) in enumerate(zip(names, about, strict=True))
-    ]
+    rows: list[list[Cell | None]] = []
+    for place, (name, one) in enumerate(zip(names, about, strict=True)):
+        found = (row[place] for row in columns.values())
+        figures = (None if row is None else cell(row, partial(shown, name)) for row in found)
+        rows.append([Cell(one["label"], small=(one["meaning"],) if one["meaning"] else ()), *figures])
     return Table([Column("metric"), *map(Column, columns)], rows)
 
 
@@ -153,7 +153,7 @@ def what_to_report(
     card = "; ".join(cards) or "no report card corrects the judge's verdicts"
     said = [f"We evaluated {', '.join(systems)} on {documents} documents ({made}; {card})."] if systems else []
     for place, name in enumerate(names):
-        found = [(system, cell(of[place], partial(shown, name))) for system, of in rows if of[place] is not None]
+        found = [(system, cell(row, partial(shown, name))) for system, of in rows if (row := of[place]) is not None]
         figures = [
             f"{system} {one.value}"
             + (f" (95% CI {one.interval}; n = {one.n}" if one.interval else f" (n = {one.n}")

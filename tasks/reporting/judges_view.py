@@ -72,7 +72,8 @@ def judges_text(tables: Mapping[str, pd.DataFrame], systems: Sequence[str]) -> l
     for (metric, system), rows in chosen.groupby(["metric", "system"], sort=True):
         found = ((row["condition"], cell(row, partial(shown, metric))) for row in rows.to_dict("records"))
         said = [
-            f"{name} {one.value} (n {one.n}{f'/{one.n + one.unscored}' if one.unscored else ''})" for name, one in found
+            f"{name} {one.value} (n {one.n}{f'/{(one.n or 0) + one.unscored}' if one.unscored else ''})"
+            for name, one in found
         ]
         lines.append(f"  {described(str(metric))['label']}, {system}: {'; '.join(said)}")
     for row in pairs[pairs["metric"] == "kappa"].itertuples():

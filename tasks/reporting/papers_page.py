@@ -35,7 +35,7 @@ def reproduction_section(identifier: str, title: str, rows: pd.DataFrame, remark
         [paragraph("printed") + remark],
         figure=(svg(figure), paragraph("agreement")) if figure else None,
         tables=[listed(bases, {"basis": "basis", "figures": "figures", "meaning": "meaning"}, kind="wrap")],
-        folds=[_printed_table(*key, group) for key, group in groups],
+        folds=[_printed_table(str(key[0]), str(key[1]), group) for key, group in groups],
     )
 
 

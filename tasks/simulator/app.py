@@ -30,7 +30,11 @@ def _shortened(body: bytes) -> bytes:
     """A request without long runs of blanks: the time of a rule may grow with the square of such a run."""
     for one in _BLANKS:
         if one * (_LONGEST + 1) in body:
-            body = re.sub(rb"(?:%s){%d,}" % (re.escape(one), _LONGEST), lambda _, run=one * _LONGEST: run, body)
+            body = re.sub(
+                rb"(?:%s){%d,}" % (re.escape(one), _LONGEST),
+                lambda _, run=one * _LONGEST: run,  # type: ignore[misc]
+                body,
+            )
     return body
 
 

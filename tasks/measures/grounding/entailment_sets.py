@@ -4,6 +4,7 @@ In two classes, neutral and contradiction count alike (Tables 1 and 4): the eval
 (Table 5), the prompt that grounds a claim in its source does: supported, absent, contradicted.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def read_sets(folder: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["document", "item", "text", "claim", "right"], dtype="str")
 
 
-def _pair(file: Path, at: int, values: dict[str, Any]) -> dict[str, str]:
+def _pair(file: Path, at: int, values: Mapping[str, Any]) -> dict[str, str]:
     found = {}
     for field, names in NAMES.items():
         given = next((values[name] for name in names if values.get(name)), None)

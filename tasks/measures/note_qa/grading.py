@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -62,7 +63,7 @@ def current_grading(load: Callable[[str], pd.DataFrame], params: Params) -> Grad
     return grading_form(free_answers(load("note_qa_outside_judged"), seed=params.seed), load("questions"))
 
 
-def grading_rows(answers: pd.DataFrame, chosen: pd.DataFrame, verdicts: pd.DataFrame, **shared: str) -> list[Row]:
+def grading_rows(answers: pd.DataFrame, chosen: pd.DataFrame, verdicts: pd.DataFrame, **shared: Any) -> list[Row]:
     """Each system's share of right answers by each clinician, and its correlation with the judge's scores."""
     told = (
         chosen[["rater", "record", "answer"]]
@@ -74,7 +75,7 @@ def grading_rows(answers: pd.DataFrame, chosen: pd.DataFrame, verdicts: pd.DataF
     for rater, own in told.groupby("rater"):
         shares = own.groupby("system")["right"].mean()
         for system, part in own.groupby("system"):
-            about = {"system": str(system), "condition": f"graded by {rater}", "item": "all", **shared}
+            about: dict[str, Any] = {"system": str(system), "condition": f"graded by {rater}", "item": "all", **shared}
             rows.append(mean_row("clinician_score", part["right"], clusters=part["question"], **about))
         for condition in judged if len(shares) > 2 else ():
             for kind in ("spearman", "kendall"):

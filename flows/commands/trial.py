@@ -80,7 +80,7 @@ def small(content: dict[str, Any], records: int) -> dict[str, Any]:
             if isinstance(section, dict) and "notes" in section
         },
         "review": {"with_symptoms": judged, "without_symptoms": judged},
-        "calibrate": {"notes": planted},
+        "calibrate": {"notes": max(2, planted)},
         "planted_errors": {"each": planted, "assertions": planted},
         "note_qa": {"planted_questions": planted},
         "visits": {"patients": patients},

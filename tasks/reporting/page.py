@@ -8,7 +8,7 @@ import pandas as pd
 
 from tasks.measures import described
 from tasks.measures.report import report
-from tasks.papers.conclusions import FAILS, HOLDS, stated
+from tasks.papers.conclusions import FAILS, HOLDS, undecided
 from tasks.papers.wording import ABSENT_TABLES, CLASSES, class_counts, counts_line, shown, tested
 from tasks.reporting.display import number, percent, read_template, render, script_json, settings, words
 from tasks.reporting.figures import agreement, draw_all, svg
@@ -111,7 +111,7 @@ def conclusions_view(table: pd.DataFrame, titles: Mapping[str, str]) -> dict[str
     papers = []
     for source, title in titles.items():
         rows = [_conclusion(row) for row in table[table["source"] == source].to_dict("records")]
-        absent = [one for one in stated("undecided") if one["source"] == source]
+        absent = [one for one in undecided(table) if one["source"] == source]
         papers.append({"title": title, "rows": rows, "absent": absent})
     return {"papers": papers, "counts": counts_line(table)}
 

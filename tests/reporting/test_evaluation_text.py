@@ -22,7 +22,7 @@ METRICS = pd.DataFrame(
         ("b", "all", "words", 40.0, 30.0, 50.0, 12, 0),
     ],
     columns=COLUMNS,
-).assign(stage="doclens")
+).assign(stage="doclens", condition="json_cot")
 
 
 UNSCORED = pd.DataFrame(
@@ -125,8 +125,8 @@ def test_an_evaluation_by_the_rules_is_headed_as_a_dry_run_and_tells_nothing_fro
 def test_differences_beyond_chance_are_listed_by_p_and_the_rest_counted() -> None:
     lines = summary(comparisons(13))
     start = lines.index("paired comparisons: 14; beyond chance (5% family-wise) on whole texts: 13")
-    assert lines[start + 1] == "  b against a, m00: +0.250 [+0.125, +0.500], p <0.001, n 20"
-    assert lines[start + 12].startswith("  b against a, m11:")
+    assert lines[start + 1] == "  b minus a, m00: +0.250 [+0.125, +0.500], p <0.001, n 20"
+    assert lines[start + 12].startswith("  b minus a, m11:")
     assert lines[start + 13 :] == ["  ... and 1 more in tables/comparisons.csv"]
     assert not any("more in" in line for line in summary(comparisons(12)))
     assert not any("may contain 0" in line for line in lines)
@@ -140,7 +140,7 @@ def test_a_difference_that_failed_documents_may_change_is_shown_and_what_they_ma
     table.loc[2, "note"] = DIRECTED.format(1, 0.57, 0.65)
     lines = summary(table, unscored=UNSCORED)
     assert any(line.endswith("whole texts: 4") for line in lines)
-    shown = [line for line in lines if line.startswith("  b against a")]
+    shown = [line for line in lines if line.startswith("  b minus a")]
     assert [line.partition(", n 20")[2] for line in shown[:3]] == [
         "", "; cannot be told: 5 failed records decide",
         "; beyond chance without the 1 failed records (whatever these scored, it is from +0.570 to +0.650)",

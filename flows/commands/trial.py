@@ -107,7 +107,8 @@ def small(content: dict[str, Any], records: int) -> dict[str, Any]:
 
     Smaller settings stay. The published size, prompts, models and what shapes a single call do not change.
     """
-    judged, patients = max(min(records, 10), records // 2), max(1, records // 5)
+    least, patients = min(records, 10), max(1, records // 5)
+    judged, planted = max(least, records // 2), max(least, records // 5)
     sizes: dict[str, dict[str, int]] = {
         "sample": {"records": records},
         **{
@@ -116,10 +117,11 @@ def small(content: dict[str, Any], records: int) -> dict[str, Any]:
             if isinstance(section, dict) and "notes" in section
         },
         "review": {"with_symptoms": judged, "without_symptoms": judged},
-        "planted_errors": {"each": judged, "assertions": judged},
-        "note_qa": {"planted_questions": judged},
+        "calibrate": {"notes": max(2, planted)},
+        "planted_errors": {"each": planted, "assertions": planted},
+        "note_qa": {"planted_questions": planted},
         "visits": {"patients": patients},
-        "history_qa": {"planted_questions": judged, "long_questions": judged},
+        "history_qa": {"planted_questions": planted, "long_questions": planted},
         "summarise": {"patients": patients, "judged": max(1, patients // 4)},
         "network": {"draws": max(100, records), "held_out": max(500, 10 * records)},
         "baselines": {"draws": max(100, records), "calibration_folds": max(2, records // 100)},
@@ -133,8 +135,8 @@ def small(content: dict[str, Any], records: int) -> dict[str, Any]:
     changed["visits"]["long_visits"] = [n for n in content["visits"]["long_visits"] if n <= judged]
     learned["seeds"] = learned["seeds"][: max(1, records // 200)]
     for section, of in {"xgboost": {"folds": 2, "verify": 1}, "neural": {"least_rows": 2 * records}}.items():
-        least = {n: min(learned[section][n], max(value, records // 200)) for n, value in of.items()}
-        learned[section] = learned[section] | least
+        fewer = {n: min(learned[section][n], max(value, records // 200)) for n, value in of.items()}
+        learned[section] = learned[section] | fewer
     return {**content, **changed}
 
 

@@ -41,8 +41,10 @@ from tasks.tracking.lineage import CODE_STAGE
 from tasks.transport.inspection import counted
 
 JUDGED = "judged"
-SIZES = ("records", "notes", "pool", "patients", JUDGED, "patients_by_notes", "planted_questions", "each")
-SIZES += ("assertions", "with_symptoms", "without_symptoms")
+SIZES = {
+    *("records", "notes", "pool", "patients", JUDGED, "patients_by_notes", "planted_questions"),
+    *("each", "assertions", "with_symptoms", "without_symptoms"),
+}
 """Names of params that say how many are drawn. In a section, all are made smaller by the same factor."""
 OF_PATIENTS = ("visits", "summarise", "history_qa")
 """Sections whose sizes are of the same patients, of whom those with many visits are a list."""
@@ -211,8 +213,8 @@ def _moved(files: StageFiles, made: Collection[Path], folder: Path) -> StageFile
     def place(path: Path) -> Path:
         return folder / path if {path, *path.parents} & {*made} else path
 
-    moved = ({stem: place(path) for stem, path in of.items()} for of in (files.deps, files.outs))
-    return replace(files, **dict(zip(("deps", "outs"), moved, strict=True)))
+    deps, outs = ({stem: place(path) for stem, path in of.items()} for of in (files.deps, files.outs))
+    return replace(files, deps=deps, outs=outs)
 
 
 def estimates(params: Params, pipeline: Path, only: Collection[str] | None = None) -> tuple[list[Line], dict[str, str]]:

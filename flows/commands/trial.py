@@ -66,13 +66,14 @@ def main(
     from flows.runtime.rehearsal import FEW, fewer
 
     folder = (workspace() / "trial").resolve()
-    few = fewer(params, records or FEW)
+    short = params.visits.model_copy(update={"long_visits": []})
+    few = fewer(params.model_copy(update={"visits": short}), records or FEW)
     if not yes:
         require_confirmation(few, MAIN, [*model_stages(MAIN)], show=print_lines)
     probe_roles(few, [*few.roles], folder / FINGERPRINTS)
     lines, failed = asyncio.run(_run(params, few, folder))
     print(f"\nthe whole run, {params.sample.records:,} records, estimated from the calls of the trial:\n", flush=True)
-    print_lines(lines)
+    print_lines(lines, ["not counted: patients with many visits (visits.long_visits), for which see --estimate"])
     print_ledger(params)
     print(f"\ntables of the trial: {folder / 'reports/tables'}; to run it all: vignette repro")
     if failed:

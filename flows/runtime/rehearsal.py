@@ -41,19 +41,10 @@ from tasks.tracking.lineage import CODE_STAGE
 from tasks.transport.inspection import counted
 
 JUDGED = "judged"
-SIZES: tuple[str, ...] = (
-    "records",
-    "notes",
-    "pool",
-    "patients",
-    JUDGED,
-    "patients_by_notes",
-    "planted_questions",
-    "each",
-    "assertions",
-    "with_symptoms",
-    "without_symptoms",
-)
+SIZES = {
+    *("records", "notes", "pool", "patients", JUDGED, "patients_by_notes", "planted_questions"),
+    *("each", "assertions", "with_symptoms", "without_symptoms"),
+}
 """Names of params that say how many are drawn. In a section, all are made smaller by the same factor."""
 OF_PATIENTS = ("visits", "summarise", "history_qa")
 """Sections whose sizes are of the same patients, of whom those with many visits are a list."""

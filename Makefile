@@ -1,4 +1,4 @@
-# make quick   set up, run every stage on 50 records in .vignette/trial
+# make quick   set up, run every stage on 50 records in .vignette/whole
 # make repro   set up, probe the endpoints, rebuild what changed, record, open reports/index.html
 # make demo    rebuild a strong model's recorded lineage without any call, and compare it with the rules'
 # make test    set up, lint, type-check, test
@@ -47,7 +47,7 @@ endef
 .PHONY: quick repro demo test check setup lock published bench soak local-llm test-llm exchange docs stop lint style clean
 
 quick: $(READY)
-	$(BIN)/vignette trial --records 50
+	$(BIN)/vignette trial --whole --records 50
 
 repro: $(READY)
 	$(BIN)/vignette repro

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tasks.texts.fields import Row
 
 _FEWEST, _SEED = 4, 1
-_NUMBER = re.compile(r"[+-]?\d*\.?\d+(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 
@@ -92,13 +92,14 @@ def _write(found: pd.DataFrame, named: Sequence[str], out: Path | None, **shown:
     """Print METRICS by the columns ``named``, and write them to ``out``."""
     import pandas as pd
 
+    from flows.runtime.folders import defused
     from flows.runtime.tables import table_bytes
 
     columns = [*named, "value", "low", "high", "n", "unscored"]
     with pd.option_context("display.width", 160, "display.max_rows", None):
         print(found.assign(**shown)[columns].to_string(index=False, float_format=_two_digits, na_rep="-"))
     if out is not None:
-        write_new_file(out, table_bytes(found), "vignette agreement")
+        write_new_file(out, table_bytes(defused(found)), "vignette agreement")
         print(f"written: {out}")
 
 
@@ -176,10 +177,18 @@ def _add_scores(table: pd.DataFrame, evaluation: Path) -> tuple[pd.DataFrame, li
     """The table with the scores of an evaluation's documents, and their names."""
     import pandas as pd
 
+    from flows.runtime.tables import check
+    from schemas.tables.evaluate import DOCUMENT_SCORES
+    from tasks.texts.files import bounded_table
+
     file = evaluation / "tables" / "scores.parquet"
     if not file.is_file():
         raise SourceError(f"{file}: no such file; expected a folder that `vignette evaluate` wrote")
-    scores = pd.read_parquet(file)
+    try:
+        bounded_table(file)
+        scores = check(pd.read_parquet(file), DOCUMENT_SCORES, str(file))
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{file}: not the scores of an evaluation ({error}); evaluate again") from error
     wide = scores[scores["item"] == "all"].pivot_table(index=["document", "system"], columns="metric", values="value")
     if table["system"].eq("all").all() and wide.index.get_level_values("system").nunique() == 1:
         table = table.assign(system=wide.index.get_level_values("system")[0])

@@ -208,6 +208,10 @@ def _tasks(given: str | None) -> list[str] | None:
     return names
 
 
+VERSIONS = "first_of_two_versions"
+"""The change of which task errors has the cases."""
+
+
 def _required(given: str | None, tasks: Sequence[str]) -> dict[str, float]:
     """Limits by metric or change. Raises ParamsError for another name, a number that is no share, or no claims."""
     from tasks.audit.card import CHANGE_NAMES, METRIC_NAMES
@@ -230,9 +234,9 @@ def _required(given: str | None, tasks: Sequence[str]) -> dict[str, float]:
                 f"--require {name}: expected a metric ({', '.join(METRIC_NAMES)}) or a change "
                 f"({', '.join(CHANGE_NAMES)}){did_you_mean(name, (*METRIC_NAMES, *CHANGE_NAMES))}"
             )
-        if name == "order" and "errors" not in tasks:
-            raise ParamsError("--require order: two versions are shown by task errors; add errors to --tasks")
-        if name in CHANGE_NAMES and name != "order" and "claims" not in tasks:
+        if name == VERSIONS and "errors" not in tasks:
+            raise ParamsError(f"--require {name}: two versions are shown by task errors; add errors to --tasks")
+        if name in CHANGE_NAMES and name != VERSIONS and "claims" not in tasks:
             raise ParamsError(f"--require {name}: changes are made to claims; add claims to --tasks")
     return found
 

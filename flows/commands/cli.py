@@ -10,7 +10,7 @@ LITTLE_SPACE = 2**28
 """Free bytes of a disk below which no compiled modules are written."""
 IN_STAGES = ("stage", "probe")
 """Commands of dvc.yaml, which a rebuild runs in forks of one process."""
-PAID = ("audit", "evaluate", "probe")
+PAID = ("audit", "evaluate", "probe", "trial")
 """Commands that ask models and are no stage: each ends, like a stage, when the shell that started it is gone."""
 
 

@@ -12,37 +12,27 @@ if TYPE_CHECKING:
     from flows.runtime.costs import Line
 
 
-def print_estimates(
-    params: Params, pipeline: Path, records: int | None = None, *, only: Collection[str] | None = None
-) -> None:
+def print_estimates(params: Params, pipeline: Path, *, only: Collection[str] | None = None) -> None:
     """Print the estimate of each stage, or of the stages ``only``, their sum, and what was spent already."""
-    from flows.runtime.costs import OWN_METRICS, estimates
+    from flows.runtime.rehearsal import estimates
 
-    lines, unknown = estimates(params, pipeline, records)
-    if only is not None:
-        lines, unknown = [line for line in lines if line.stage in only], [name for name in unknown if name in only]
-    said = []
-    if OWN_METRICS in unknown:
-        unknown.remove(OWN_METRICS)
-        said = [f"{OWN_METRICS}: the calls of a metric of your own are not known before it ran once with the simulator"]
-    if unknown:
-        stages = ", ".join(unknown)
-        said.append(f"unknown: {stages}; run them once with the simulator, then their requests are counted")
-    print_lines(lines, said)
+    lines, failed = estimates(params, pipeline, only)
+    print_lines(lines, [f"unknown: {name}, whose rehearsal failed: {reason}" for name, reason in failed.items()])
     print_ledger(params)
 
 
 def print_lines(lines: "Sequence[Line]", said: Sequence[str] = (), file: object = "the params file") -> None:
-    """Print an estimate as a table, what is ``said`` of other calls, and what the table leaves out.
+    """Print an estimate as a table, what is ``said`` of other calls, and the models without a price.
 
     ``file``: the params file, which may lack prices.
     """
-    from flows.runtime.costs import remarks, table
+    from flows.runtime.costs import table, unpriced
 
-    width = terminal_width()
-    print(table(lines, width))
-    for remark in [*said, *remarks(lines, file)]:
-        print(fitted(remark, width))
+    print(table(lines))
+    if without := unpriced(lines):
+        said = [*said, f"no sum in dollars: {file} has no price of {', '.join(without)}"]
+    for remark in said:
+        print(fitted(remark, terminal_width()))
 
 
 def print_ledger(params: Params) -> None:

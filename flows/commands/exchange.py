@@ -13,6 +13,7 @@ from flows.repository.params import load_params
 from flows.repository.pipeline import MAIN, StageFiles, maker_of, stage_files
 from flows.runtime.folders import require_new_file, write_export, write_new_file
 from schemas.errors import SourceError
+from tasks.transport.untrusted import of_form, read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +51,7 @@ def read(
     dataset: Dataset = None,
 ) -> None:
     """Read corrected spans, check them against the notes that were written, and write them as a table."""
+    from flows.runtime.folders import defused
     from flows.runtime.tables import check, table_bytes
     from schemas.tables.columns import NOTE_VERSIONS
     from schemas.tables.records import CORRECTED_SPANS
@@ -63,7 +65,8 @@ def read(
             of = dataset or "the last run"
             raise SourceError(f"{source}: {text.name} is not a note of {of}; write the notes again and use those")
     table = check(spans_table(returned), CORRECTED_SPANS, str(source))
-    write_new_file(out, table_bytes(table, out.suffix), "vignette exchange read")
+    shown = defused(table) if out.suffix == ".csv" else table
+    write_new_file(out, table_bytes(shown, out.suffix), "vignette exchange read")
     extracted = {(t.name, *span.place): span.assertion for t in returned for span in ours[t.name].spans}
     kept = {(t.name, *span.place): span.assertion for t in returned for span in t.spans}
     both = extracted.keys() & kept.keys()
@@ -93,9 +96,13 @@ def extracted_texts(version: str, dataset: Path | None = None) -> list[Annotated
 
 
 def _dataset_texts(dataset: Path, version: str) -> list[AnnotatedText]:
-    from tasks.dataset.fields import NOTE, read_dataset
+    from tasks.dataset.fields import NOTE, read_dataset, split_path
     from tasks.exchange.annotated import annotated
+    from tasks.texts.files import bounded_table
 
+    with of_form(str(dataset), "not an exported dataset"):
+        for file in dataset.glob(split_path("*")):
+            bounded_table(file)
     column = NOTE[version]
     return [
         annotated(f"{row['record']}-{version}", row[column], [_labelled(span) for span in row[f"{column}_spans"]])
@@ -166,12 +173,14 @@ def read_files(form: Format, source: Path, labels: Sequence[str]) -> list[Annota
             files = [file for file in sorted(source.iterdir()) if file.suffix.lower() in (".txt", ".ann")]
             return read_brat({file.stem + file.suffix.lower(): _text(file) for file in files}, labels)
         return read_export(_text(source), labels)
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise SourceError(f"{source}: cannot be read ({error}); expected {form} files in UTF-8") from error
+    except SourceError as error:
+        raise error if str(error).startswith(str(source)) else SourceError(f"{source}: {error}") from error
 
 
 def _text(file: Path) -> str:
-    return file.read_bytes().decode("utf-8-sig")  # read_text would turn \r\n into \n and move every span
+    return read_bytes(file).decode("utf-8-sig")  # read_text would turn \r\n into \n and move every span
 
 
 def publish(

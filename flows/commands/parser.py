@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from flows.repository.surroundings import require_environment
 from flows.repository.workspace import be_quiet
 from schemas.errors import VignetteError, explained
 from tasks.transport.shown import escaped_output
@@ -16,7 +17,7 @@ COMMANDS = {
     "repro": ("flows.commands.repro", "Probe the models, rebuild what changed, record the lineage."),
     "stage": ("flows.commands.stage", "Run one stage of a pipeline, as dvc.yaml does."),
     "probe": ("flows.commands.probe", "Identify the model of each role; update fingerprints/."),
-    "trial": ("flows.commands.trial", "Run every stage on a few records, and estimate the whole run."),
+    "trial": ("flows.commands.trial", "Run what asks models on a few records; estimate the whole run."),
     "watch": ("flows.commands.watch", "Probe on a schedule; rebuild what a changed model affects."),
     "compare": ("flows.commands.compare", "Compare lineages on the same records, or list them."),
     "demo": ("flows.commands.demo", "Rebuild a strong model's recorded lineage; compare with rules."),
@@ -67,6 +68,7 @@ class _Commands(TyperGroup):
 def load_command(place: str) -> Any:
     """The parser of a command, from its place in COMMANDS. Telemetry is off first: Prefect reports its first import."""
     be_quiet()
+    require_environment()
     module_name, _, name = place.partition(":")
     module = import_module(module_name)
     app = typer.Typer(help=module.__doc__, no_args_is_help=True, **SETTINGS)

@@ -8,31 +8,35 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.commands.probe import probe_roles, roles_to_probe, would_change
-from flows.lineage.lineage import current_lineage, is_recorded, recorded_lineages
+from flows.lineage.lineage import current_lineage, is_recorded, recorded_lineages, store_folder
 from flows.rebuild.forks import stages_forked
 from flows.rebuild.plan import require_as_locked, stages_to_run, status
 from flows.rebuild.server import stop_if_unused, use_server
 from flows.repository.code import StageCode
+from flows.repository.git import require_repository
 from flows.repository.lock import lock_in_use, restore_lock
-from flows.repository.params import STARTED_BY, YES, confirmation_limit, load_params
+from flows.repository.params import STARTED_BY, YES, load_params
 from flows.repository.pipeline import MAIN, PUBLISHED, declared_outputs, paths_of, read_pipeline, with_needed
 from flows.repository.processes import exclusive, exit_on_sigterm
+from flows.repository.surroundings import require_schema
 from flows.repository.terminal import fitted, terminal_width
 from flows.repository.workspace import root
 from flows.runtime.confirmation import require_confirmation
 from flows.runtime.sources import declared_sources, fingerprint_file, record_sources, sources_folder
-from schemas.errors import BudgetError
 from schemas.params import Params
 from tasks.tracking.lineage import RECORD_STAGE
 from tasks.transport.instructions import use_instruction_set
+
+if TYPE_CHECKING:
+    from flows.runtime.costs import Line
 
 _REPORT = Path("reports/index.html")
 _BUILT = Path("data/published")
@@ -50,6 +54,7 @@ def main(
 ) -> None:
     """Probe the models, rebuild through DVC what changed (every stage unless TARGETS name some), record the lineage."""
     os.chdir(root())
+    require_repository()
     if yes:
         os.environ[YES] = "1"
     begun = time.time()
@@ -63,7 +68,9 @@ def main(
                 code = () if pipeline == MAIN else [path.stem for path in StageCode().changed()]
                 stages = stages_to_run(pipeline, targets or [], roles, code)
                 print(fitted("would rebuild: " + (", ".join(stages) or "nothing"), terminal_width()))
-                _print_estimates(params, pipeline, stages)
+                from flows.commands.estimate import print_estimates  # takes a quarter of a second
+
+                print_estimates(params, pipeline, only=stages)
                 return
             if pipeline == PUBLISHED:
                 record_all_sources(params)
@@ -74,7 +81,8 @@ def main(
                 probed = probe_roles(params, roles_to_probe(params)) if probe else []
             changed = [found.role for found in probed if found.changed]
             stages = stages_to_run(pipeline, targets or [], changed, said=said.result())
-            _confirm(params, pipeline, stages)
+            require_confirmation(params, pipeline, stages, show=_print_lines)
+            os.environ[YES] = "1"  # the run is confirmed as a whole: no stage asks again
             ended = _rebuild(params, pipeline, targets or [], stages, begun)
     except KeyboardInterrupt:
         print("repro: interrupted; finished stages and stored replies are kept, run again to resume", file=sys.stderr)
@@ -85,32 +93,18 @@ def main(
     raise typer.Exit(ended)
 
 
-def _confirm(params: Params, pipeline: Path, stages: Sequence[str]) -> None:
-    """Print the estimate and raise BudgetError when the rebuild may cost more than may be spent unconfirmed."""
-    if YES in os.environ:
-        return
-    try:
-        require_confirmation(params, pipeline, stages)
-    except BudgetError:
-        _print_estimates(params, pipeline, stages)
-        raise
-
-
-def _print_estimates(params: Params, pipeline: Path, stages: Sequence[str]) -> None:
-    from flows.commands.estimate import print_estimates  # takes a quarter of a second; a rebuild seldom needs it
-
-    print_estimates(params, pipeline, only=stages)
-
-
 def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Sequence[str], begun: float) -> int:
     print(f"stages to run: {len(stages)}" if stages else "every stage is up to date", flush=True)
     if stages:
+        require_schema(store_folder() / "mlflow.db")
         use_server()  # before the import: Prefect reads its settings when it is imported
         with stages_forked(len(stages)), lock_in_use(pipeline.with_suffix(".lock")):
             from flows.rebuild.flow import rebuild  # while the server imports as well
 
-            outcome = rebuild(pipeline, stages, at_once=stages_at_once(params))
+            outcome = rebuild(pipeline, stages, at_once=params.runtime.stages_at_once)
         if outcome.failed:
+            if pipeline == PUBLISHED:
+                publish(targets, but={*outcome.failed, *outcome.not_run})
             resume = os.environ.get(STARTED_BY) or shlex.join(["vignette", *sys.argv[1:]])
             print(f"repro: {outcome}", file=sys.stderr)
             print(f"finished stages and stored replies are kept; to resume, run: {resume}", file=sys.stderr)
@@ -132,6 +126,12 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
         made = [str(path) for name in stages for path in declared_outputs(declared[name])]
         print(f"written: {', '.join(made)}")
     return 0
+
+
+def _print_lines(lines: "Sequence[Line]") -> None:
+    from flows.commands.estimate import print_lines
+
+    print_lines(lines)
 
 
 def print_end(params: Params, stages: Sequence[str], duration: float) -> None:
@@ -174,27 +174,23 @@ def source_readers() -> list[str]:
     return [name for name, stage in stages if fingerprint_file(name) in paths_of(stage.get("deps", []))]
 
 
-def stages_at_once(params: Params) -> int:
-    """How many stages run at the same time: only one where each must be confirmed with what it adds to the cost."""
-    return params.runtime.stages_at_once if confirmation_limit(params) is None else 1
-
-
-def publish(targets: Sequence[str]) -> None:
+def publish(targets: Sequence[str], *, but: Collection[str] = ()) -> None:
     """Copy the result tables of ``targets``, and of the stages that they need, to where git tracks them.
 
     Without targets every table is copied, and tables that no stage writes any more are removed. They are copies rather
-    than outputs of the stages, because depending on outputs would make the second pipeline part of the first.
+    than outputs of the stages, because depending on outputs would make the second pipeline part of the first. Tables of
+    the stages ``but``, which did not end, stay as they are.
     """
     stages = read_pipeline(PUBLISHED)
     folder = PUBLISHED.parent / "tables"
-    built = [Path(path) for name in with_needed(stages, targets) for path in declared_outputs(stages[name])]
-    for path in built:
+    outs = {name: [Path(path) for path in declared_outputs(stages[name])] for name in with_needed(stages, targets)}
+    for path in (path for name, paths in outs.items() if name not in but for path in paths):
         if path.parent in (_BUILT, _BUILT / "tables") and path.suffix == ".csv":
             folder.mkdir(exist_ok=True)
             shutil.copyfile(path, PUBLISHED.parent / path.relative_to(_BUILT))
     if not targets:
         for file in folder.glob("*"):
-            if _BUILT / "tables" / file.name not in built:
+            if not any(_BUILT / "tables" / file.name in paths for paths in outs.values()):
                 file.unlink()
 
 

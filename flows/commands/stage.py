@@ -106,11 +106,12 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
         from prefect import flow
         from prefect.flow_engine import run_flow_async
 
-        from flows.rebuild.flow_run import create_run, publish_artifacts
+        from flows.rebuild.flow_run import create_run
+        from flows.runtime.confirmation import confirmation
         from flows.runtime.stage import Stage
 
         run_stage = stage_function(name.partition("@")[0])
-    stage = Stage(files, params)
+    stage = Stage(files, params, confirm=confirmation(name, pipeline))
 
     async def work() -> None:
         start = time.perf_counter()
@@ -122,7 +123,6 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
             await stage.close()
         run = StageRun(time.perf_counter() - start, stage.rows, stage.unscored, **asdict(used))
         keep_run(name, files.outs.values(), run, keys)
-        await publish_artifacts(stage, run)
 
     _work[:] = [work]
     made: Any = flow(

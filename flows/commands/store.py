@@ -61,11 +61,11 @@ def export(
 ) -> None:
     """Write requests and replies as JSON lines, compressed if the file's name ends in .gz."""
     from flows.lineage.lineage import current_lineage
-    from flows.repository.kept_runs import used_by_all
+    from flows.repository.kept_runs import used_keys
     from tasks.transport import inspection
 
     require_new_file(file, EXPORT)
-    keys = used_by_all(current_lineage().stages) if used else None
+    keys = used_keys(current_lineage().stages) if used else None
     with inspection.open_existing(store_path(store)) as connection:
         lines = inspection.export(connection, stage, role, keys)
         if file is None:

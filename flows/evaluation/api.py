@@ -64,7 +64,7 @@ async def run_evaluation(
 DATA = "data"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """Tables of an evaluation as DataFrames, each an attribute; that of a measure that was not chosen is empty.
 
@@ -76,6 +76,12 @@ class Result:
 
     evaluation: Evaluation
     manifest: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        """Size, systems, and the tables with their numbers of rows."""
+        tables = ", ".join(f"{stem} ({len(frame)})" for stem, frame in self.evaluation.tables.items())
+        size = f"{len(self.evaluation.documents)} documents, systems {', '.join(self.evaluation.systems)}"
+        return f"<Evaluation of {size}; rows of tables: {tables}>"
 
     def __getattr__(self, stem: str) -> pd.DataFrame:
         if stem not in EVALUATION and stem not in {one.table for one in OF_OUTPUTS}:

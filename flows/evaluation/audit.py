@@ -11,8 +11,9 @@ from pathlib import Path
 import pandas as pd
 
 from flows.evaluation.judges import JUDGE_ROLES, with_judge
-from flows.evaluation.models import CommandRun, estimated, require_confirmed, run_blocking
-from flows.runtime.costs import Line, priced
+from flows.evaluation.models import CommandRun, rehearse, run_blocking
+from flows.repository.params import confirmation_limit
+from flows.runtime.costs import Line, identified, priced, require_affordable
 from flows.runtime.domain import load_domain
 from flows.runtime.sources import VARIABLE, sources_folder
 from schemas.errors import MissingSourceError, ParamsError, SourceError
@@ -250,7 +251,7 @@ def agreement_with_people(
     """METRICS of the agreement of judges, by their names, with people, and of people with each other."""
 
     async def asked(params: Params) -> list[dict[str, pd.DataFrame]]:
-        async with CommandRun(params) as run:
+        async with CommandRun(params, title=STAGE) as run:
             await run.identify(JUDGE_ROLES)
             found = await judged_sets(run, people)
             run.require_answers()
@@ -281,13 +282,13 @@ async def audit_cost(params: Params, audit: Audit) -> list[Line]:
             await verdicts_of(run, rehearsal)
         await judged_sets(run, audit.people)
 
-    lines = await estimated(params, STAGE, JUDGE_ROLES, work) if rehearsal.tasks or audit.people else []
+    lines = await rehearse(params, STAGE, JUDGE_ROLES, work) if rehearsal.tasks or audit.people else []
     if ERRORS not in audit.tasks or params.roles["judge"].is_simulator:
-        return lines
+        return identified(params, lines)
     counted = CountedAsk(Nobody())
     await judge_errors(counted, audit.errors, seed=params.seed)
     estimate = Estimate("judge", counted.calls, counted.prompt_tokens, REPLY_TOKENS * counted.calls)
-    return [*lines, priced(params, f"{STAGE}: {ERRORS}", estimate, "from prompts")]
+    return identified(params, [*lines, priced(params, f"{STAGE}: {ERRORS}", estimate, "from prompts")])
 
 
 def reasons(audit: Audit, every: Sequence[Params]) -> list[str]:
@@ -338,14 +339,12 @@ def judged(
     """
     paid = [one for one in every if not one.roles["judge"].is_simulator]
 
-    def lines() -> list[Line]:
-        return [line for one in paid for line in run_blocking(audit_cost(one, made))]
-
-    if paid and not confirmed:
-        require_confirmed(every[0], lines, "this audit", "use --yes (from Python: confirmed=True)")
+    if paid and not confirmed and confirmation_limit(every[0]) is not None:
+        lines = [line for one in paid for line in run_blocking(audit_cost(one, made))]
+        require_affordable(every[0], lines, "this audit", "use --yes (from Python: confirmed=True)")
 
     async def run(params: Params) -> tuple[pd.DataFrame, Practice]:
-        async with CommandRun(params) as asked:
+        async with CommandRun(params, title=STAGE) as asked:
             return await verdicts_of(asked, made)
 
     parts, practice = [], dict[str, Practice]()

@@ -21,8 +21,10 @@ from tasks.audit.trials import ASKED, about_kind
 from tasks.measures.doclens.evaluators import most_claims
 from tasks.texts.document import Document
 from tasks.texts.fields import Defects
+from tasks.texts.files import bounded_table
 from tasks.transport.json_lines import json_lines
 from tasks.transport.shown import public_params
+from tasks.transport.untrusted import of_form, parse_json, read_bytes
 
 FORMAT = "vignette-audit"
 
@@ -93,6 +95,7 @@ def read_card(folder: Path) -> pd.DataFrame:
     if not file.is_file():
         raise SourceError(f"{file}: no such file; expected a folder that `vignette audit --out` wrote")
     try:
+        bounded_table(file)
         return check(pd.read_parquet(file), VERDICTS, str(file))
     except (OSError, ValueError) as error:
         raise SourceError(f"{file}: not the verdicts of a card ({error}); make the card again") from error
@@ -123,7 +126,8 @@ def kind_of_texts(texts: Iterable[str]) -> str:
 def other_kind(folder: Path, sources: Iterable[str]) -> str | None:
     """Why a card says nothing of verdicts on what such sources support; None where its texts are of their kind."""
     file, found = folder / "card.json", kind_of_texts(sources)
-    known = json.loads(file.read_text(encoding="utf-8")).get("kind_of_texts", found) if file.is_file() else found
+    with of_form(str(file), "not the description of a card; make the card again"):
+        known = parse_json(read_bytes(file).decode()).get("kind_of_texts", found) if file.is_file() else found
     return None if known == found else f"the card's cases are of {known}, and the sources are {found}"
 
 

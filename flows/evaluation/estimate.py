@@ -1,15 +1,14 @@
 """Dollars of an evaluation before anything is paid, from a rehearsal."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-
-from flows.evaluation.models import CommandRun, estimated, require_confirmed
+from flows.evaluation.models import Rehearsal, rehearse
 from flows.evaluation.work import judge_all, roles_of
-from flows.runtime.costs import Line, priced
+from flows.repository.params import confirmation_limit
+from flows.runtime.costs import Line, identified, priced, require_affordable
 from schemas.params import Params
 from schemas.params.measures import Evaluate
 from tasks.llm.calls import Call
@@ -17,12 +16,8 @@ from tasks.llm.costs import CountedAsk, Estimate, request_tokens
 from tasks.llm.requests import make_request
 from tasks.measures.own import load_metrics
 from tasks.measures.several_judges import Divided, Once
-from tasks.texts.document import Document
 from tasks.texts.reading import DataSet
 
-REHEARSED = 6
-"""Documents of the rehearsal, a seeded sample; the counts are scaled by the lengths of all texts."""
-STREAM = 91
 STAGE = "evaluate"
 
 
@@ -34,50 +29,33 @@ async def estimate_calls(
     Without the calls of `asking_metrics`, which are not known beforehand. Those of several ``judges`` have a line for
     each judge, which for the first one holds its lists too.
     """
-    sample, factor = _sample(data.documents, seed=params.seed)
-    planted = min(chosen.planted, len(sample))  # references with planted errors, in proportion
-    smaller, documents = chosen.model_copy(update={"planted": planted, "own": []}), replace(data, documents=sample)
-    roles = roles_of(chosen, data)
-    if not judges:
-        return await estimated(params, STAGE, roles, lambda run: judge_all(run, smaller, documents), times=factor)
-    counted: dict[str, CountedAsk] = {}
+    chosen, counted = chosen.model_copy(update={"own": []}), dict[str, CountedAsk]()
+    lines: list[Line] = []
 
-    async def work(run: CommandRun) -> None:
+    async def work(run: Rehearsal) -> None:
         judge, role = run.ask("judge"), run.params.roles["judge"]
 
-        def sent(call: Call) -> int:  # as the response store counts a request
+        def sent(call: Call) -> int:  # as a rehearsal counts a request
             return request_tokens(make_request(call, role, STAGE).content)
 
         counted.update({side: CountedAsk(judge, sent) for side in ("lists", "verdicts")})
         divided = Divided(*map(Once, counted.values()))  # equal requests are paid once
         run.wrap = lambda role, client: divided if role == "judge" else client(role)
-        await judge_all(run, smaller, documents)
+        await judge_all(run, chosen, data)
+        for place, (name, own) in enumerate((judges or {}).items()):
+            asked = [counted["verdicts"]] if place else list(counted.values())
+            counts = [(one.calls, one.prompt_tokens, one.completion_tokens) for one in asked]
+            estimate = Estimate("judge", *map(sum, zip(*counts, strict=True))).times(run.sample.times)
+            lines.append(priced(own, STAGE, estimate, f"rehearsed, {name}"))
 
-    others = [role for role in roles if role != "judge"]
-    lines = [line for line in await estimated(params, STAGE, roles, work, times=factor) if line.estimate.role in others]
-    for place, (name, own) in enumerate(judges.items()):
-        asked = [counted["verdicts"]] if place else list(counted.values())
-        counts = [(one.calls, one.prompt_tokens, one.completion_tokens) for one in asked]
-        estimate = Estimate("judge", *map(sum, zip(*counts, strict=True))).times(factor)
-        lines.append(priced(own, STAGE, estimate, f"rehearsed, {name}"))
-    return lines
+    roles = [role for role in roles_of(chosen, data) if role != "judge" or not judges]
+    found = await rehearse(params, STAGE, roles, work if judges else lambda run: judge_all(run, chosen, data))
+    return identified(params, [*found, *lines])
 
 
 def asking_metrics(chosen: Evaluate) -> list[str]:
     """Names of the user's own metrics that ask the judge; how often, only their code knows."""
     return [one.name for one in load_metrics([Path(file) for file in chosen.own]) if one.asks]
-
-
-def _sample(documents: Sequence[Document], *, seed: int) -> tuple[list[Document], float]:
-    """Some documents, and the length of all texts over that of theirs."""
-    size = min(REHEARSED, len(documents))
-    drawn = np.random.default_rng([seed, STREAM]).choice(len(documents), size=size, replace=False)
-    sample = [documents[place] for place in sorted(drawn)]
-    return sample, sum(map(_length, documents)) / sum(map(_length, sample))
-
-
-def _length(document: Document) -> int:
-    return len(document.text) + len(document.reference or "") + sum(map(len, document.outputs.values()))
 
 
 @dataclass
@@ -91,10 +69,9 @@ class Guard:
 
     def check(self, params: Params) -> None:
         """Raise BudgetError if the evaluation may cost more than ``budget.confirm_above_dollars``."""
+        if confirmation_limit(params) is None:
+            return
+        self._lines = self._lines or asyncio.run(estimate_calls(params, self.chosen, self.data, self.judges))
         unknown = [f"the calls of metric {name}, your own" for name in asking_metrics(self.chosen)]
         confirm = "use --yes; to see its calls, --dry-run"
-        require_confirmed(params, lambda: self._counted(params), "the evaluation", confirm, unknown)
-
-    def _counted(self, params: Params) -> list[Line]:
-        self._lines = self._lines or asyncio.run(estimate_calls(params, self.chosen, self.data, self.judges))
-        return self._lines
+        require_affordable(params, self._lines, "the evaluation", confirm, unknown=unknown)

@@ -11,7 +11,7 @@ import pandera.pandas as pa
 
 from flows.evaluation.work import Evaluation
 from flows.lineage.origin import citation, code_rows, running_code
-from flows.runtime.folders import EVALUATION_KIND, write_export
+from flows.runtime.folders import EVALUATION_KIND, defused, write_export
 from flows.runtime.tables import check, table_bytes
 from schemas.errors import IdentityError
 from schemas.params import Params
@@ -141,16 +141,6 @@ def table_files(name: str, frame: pd.DataFrame, schema: pa.DataFrameSchema) -> d
     """Contents of a table as CSV and parquet, by the ``name`` with its ending."""
     checked = check(frame, schema, Path(name).name)
     return {f"{name}.csv": table_bytes(defused(checked)), f"{name}.parquet": table_bytes(checked, ".parquet")}
-
-
-def defused(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table with each text, and each name of a column, that a spreadsheet takes for a formula marked as text."""
-    texts = frame.select_dtypes(exclude=["number", "boolean"]).columns
-    return frame.assign(**{name: frame[name].map(_as_text) for name in texts}).rename(columns=_as_text)
-
-
-def _as_text(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@")) else value
 
 
 def _digest(content: bytes) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from flows.evaluation.folder import defused
 from flows.evaluation.work import Evaluation
+from flows.runtime.folders import defused
 from flows.runtime.tables import table_bytes
 from schemas.errors import SourceError, did_you_mean
 from schemas.params import Params

@@ -9,6 +9,7 @@ from flows.repository.params import expectation
 from schemas.errors import ParamsError, did_you_mean
 from schemas.params import Params
 from schemas.params.llm import SIMULATOR, Role, RoleName
+from tasks.transport.untrusted import YamlLoader
 
 JUDGE_ROLES: tuple[RoleName, ...] = ("judge", "annotator")
 """A judge's model plays both; the annotator's requests are those of the consistency check."""
@@ -24,6 +25,8 @@ def choose_role(given: str, role: RoleName, params: Params) -> Role:
         return Role(base_url=SIMULATOR, model=f"vignette-{role}", temperature=0.0)
     if given in params.roles:
         return params.roles[given]
+    if given_name(given):
+        raise ParamsError(f"{role} {given}: only judges have a name, NAME=JUDGE; expected {given.partition('=')[2]}")
     given, _, settings = given.partition("#")
     model, at, url = given.rpartition("@")
     if at and model and url.startswith(("http://", "https://")):
@@ -37,7 +40,7 @@ def choose_role(given: str, role: RoleName, params: Params) -> Role:
 def _role(model: str, url: str, settings: str) -> Role:
     pairs = [setting.partition("=") for setting in settings.split("&") if setting]
     try:
-        values = {"temperature": 0.0} | {name: yaml.safe_load(value) for name, _, value in pairs}
+        values = {"temperature": 0.0} | {name: yaml.load(value, YamlLoader) for name, _, value in pairs}
         return Role.model_validate({"base_url": url, "model": model} | values)
     except ValidationError as error:
         said = [f"{problem['loc'][0]}: {expectation(problem)}" for problem in error.errors()]

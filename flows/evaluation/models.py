@@ -8,18 +8,17 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from flows.evaluation.judges import with_roles
-from flows.repository.params import confirmation_limit
 from flows.repository.workspace import workspace
 from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join
 from flows.runtime.clients import Clients, Confirm
-from flows.runtime.costs import Line, priced, require_affordable
+from flows.runtime.costs import Line, priced
 from flows.runtime.identities import probe
+from flows.runtime.rehearsal import Sample, rehearsal_of
 from schemas.params import Params
-from schemas.params.llm import SIMULATOR, RoleName
+from schemas.params.llm import RoleName
 from tasks.llm.calls import Ask
-from tasks.llm.costs import Estimate, Used
-from tasks.transport.inspection import rehearsed
+from tasks.llm.costs import Used
+from tasks.transport.inspection import counted
 
 T = TypeVar("T")
 
@@ -28,17 +27,19 @@ class CommandRun:
     """One evaluation outside a stage, a context: the interface of `flows.evaluation.work.Runner`.
 
     The identities of its models are kept in the workspace, so that the tracked fingerprints/ do not change. An
-    expensive run is confirmed by ``confirm``.
+    expensive run is confirmed by ``confirm``. ``title``: of its calls where their progress is shown.
     """
 
-    def __init__(self, params: Params, confirm: Confirm | None = None, *, quiet: bool = False) -> None:
+    def __init__(
+        self, params: Params, confirm: Confirm | None = None, *, quiet: bool = False, title: str = "evaluate"
+    ) -> None:
         self.params = params
         self.wrap: Callable[[RoleName, Callable[[RoleName], Ask]], Ask] = lambda role, client: client(role)
         """What answers the calls to a role, given the clients of all."""
         settings = "\n".join(params.roles[role].model_dump_json() for role in sorted(params.roles))
         digest = hashlib.sha256(settings.encode()).hexdigest()[:16]
         self.fingerprints = workspace() / "evaluate" / digest
-        self._clients = Clients("evaluate", params, confirm, fingerprints=self.fingerprints, quiet=quiet)
+        self._clients = Clients(title, params, confirm, fingerprints=self.fingerprints, quiet=quiet)
 
     async def identify(self, roles: Sequence[RoleName]) -> None:
         """Identify the models behind ``roles``; raises EndpointError when one does not answer."""
@@ -80,41 +81,27 @@ class CommandRun:
 
 
 async def rehearse(
-    params: Params, roles: Sequence[RoleName], work: Callable[[CommandRun], Awaitable[object]]
-) -> list[Estimate]:
-    """Have the simulator do ``work`` in these roles with a store of its own, and count the requests."""
-    with tempfile.TemporaryDirectory() as folder:
-        store = str(Path(folder) / "rehearsal.sqlite")
-        runtime = params.runtime.model_copy(update={"store": store, "sending": {}})
-        rules = with_roles(params, dict.fromkeys(roles, SIMULATOR))
-        async with CommandRun(rules.model_copy(update={"runtime": runtime}), quiet=True) as run:
-            await run.identify(roles)
-            await work(run)
-        return [one for lines in rehearsed(store).values() for one in lines]
-
-
-async def estimated(
-    params: Params,
-    stage: str,
-    roles: Sequence[RoleName],
-    work: Callable[[CommandRun], Awaitable[object]],
-    *,
-    times: float = 1.0,
+    params: Params, stage: str, roles: Sequence[RoleName], work: Callable[["Rehearsal"], Awaitable[object]]
 ) -> list[Line]:
-    """Calls, tokens and dollars of so many times ``work``, counted in a rehearsal, in the order of ``roles``."""
-    counted = {one.role: one.times(times) for one in await rehearse(params, roles, work)}
-    return [priced(params, stage, counted[role], "rehearsed") for role in roles if role in counted]
+    """Calls, tokens and dollars of ``work`` by role, as the simulator does it on a few documents."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "rehearsal.sqlite"
+        async with Rehearsal(rehearsal_of(params, store), quiet=True) as run:
+            await run.identify([*params.roles])
+            await work(run)
+        found = {one.role: one.times(run.sample.times) for of in counted(store).values() for one in of}
+    return [priced(params, stage, found[role], "rehearsed") for role in roles if role in found]
 
 
-def require_confirmed(
-    params: Params, lines: Callable[[], Sequence[Line]], what: str, confirm: str, unknown: Sequence[str] = ()
-) -> None:
-    """Raise BudgetError where ``lines`` may cost more than ``budget.confirm_above_dollars``, or a cost is ``unknown``.
+class Rehearsal(CommandRun):
+    """A run on a few of the documents."""
 
-    They are counted only where there is such a limit. ``confirm``: how the user confirms ``what``.
-    """
-    if confirmation_limit(params) is not None:
-        require_affordable(params, lines(), what, confirm, unknown=unknown)
+    def __init__(self, params: Params, *, quiet: bool) -> None:
+        super().__init__(params, quiet=quiet)
+        self.sample = Sample()
+
+    async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
+        return await super().in_chunks(work, self.sample.of(frames, by), by=by)
 
 
 def run_blocking(work: Coroutine[Any, Any, T]) -> T:

@@ -17,6 +17,7 @@ from flows.lineage.lineage import (
     recorded_costs,
     recorded_lineages,
 )
+from flows.runtime.folders import defused
 from flows.runtime.tables import CSV_FLOAT, read_table, write_atomically, write_text
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
@@ -71,7 +72,7 @@ def show(a: NamedLineage, b: NamedLineage, measures: pd.DataFrame, folder: Path,
     print(terminal_text(found))
     stem = f"{_slug(a.name)}__{_slug(b.name)}"
     table, page = folder / f"{stem}.csv", folder / f"{stem}.html"
-    write_atomically(table, lambda to: measures.to_csv(to, index=False, float_format=CSV_FLOAT))
+    write_atomically(table, lambda to: defused(measures).to_csv(to, index=False, float_format=CSV_FLOAT))
     write_text(page, render_comparison(found))
     if is_recorded(b.lineage):
         recorded_lineages().attach(b.lineage.id, page, "comparisons")

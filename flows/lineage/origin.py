@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import yaml
 
 from flows.repository.git import changed_files, git, head_revision
 from flows.repository.workspace import SHIPPED, shipped
+from schemas.errors import VignetteError
 
 CITATION = "CITATION.cff"
 _CODE = ("flows", "tasks", "schemas")
@@ -24,7 +26,8 @@ def running_code() -> dict[str, Any]:
     installed = distribution("vignette")
     known = {"version": installed.version}
     if (SHIPPED[0] / ".git").exists():
-        return known | commit(SHIPPED[0], *_CODE)
+        with suppress(VignetteError):  # git refuses a tree of another user
+            return known | commit(SHIPPED[0], *_CODE)
     revision = json.loads(installed.read_text("direct_url.json") or "{}").get("vcs_info", {}).get("commit_id")
     return known | ({"revision": revision} if revision else {})
 

@@ -1,21 +1,15 @@
-"""Flow runs beneath a task of another run, in another process, and the artifacts of a stage in Prefect."""
+"""Flow runs beneath a task of another run, in another process."""
 
 import os
-import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 from prefect import Task, get_client
-from prefect.artifacts import acreate_link_artifact, acreate_table_artifact
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.objects import FlowRun, TaskRunResult
 from prefect.exceptions import ObjectNotFound
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
-
-from flows.runtime.stage import Stage
-from tasks.tracking.lineage import StageRun
 
 PARENT_TASK = "VIGNETTE_PARENT_TASK"
 """Environment variable with the id of the task run beneath which Prefect shows the flow run of a started process."""
@@ -53,33 +47,3 @@ def _task_within(client: SyncPrefectClient, task_run: UUID, name: str) -> UUID:
 
 def _nothing() -> None:
     """The task that a flow run stands for does nothing itself."""
-
-
-async def publish_artifacts(stage: Stage, run: StageRun) -> None:
-    """Publish a table of what the stage wrote, used and took, and a link to each page that it wrote."""
-    key = artifact_key(stage.name)
-    await acreate_table_artifact(artifact_rows(run), key=key, description=f"Stage `{stage.name}`")
-    for page in (path for path in stage.files.outs.values() if path.suffix == ".html"):
-        link = Path(page).absolute().as_uri()
-        await acreate_link_artifact(link, link_text=str(page), key=f"{key}-page", description=f"Page of `{stage.name}`")
-
-
-def artifact_key(stage: str) -> str:
-    """The key of a stage's artifacts: Prefect takes lowercase letters, digits and dashes."""
-    return re.sub(r"[^a-z0-9]+", "-", stage.lower()).strip("-")
-
-
-def artifact_rows(run: StageRun) -> list[dict[str, Any]]:
-    """The rows of a stage's table artifact: quantity and value."""
-    rows: list[dict[str, Any]] = [
-        {"quantity": f"rows of {table}", "value": f"{count:,}"} for table, count in sorted(run.rows.items())
-    ]
-    tokens = f"{run.prompt_tokens:,} + {run.completion_tokens:,}"
-    return [
-        *rows,
-        {"quantity": "unscored rows", "value": f"{run.unscored:,}"},
-        {"quantity": "calls", "value": f"{run.calls:,}"},
-        {"quantity": "prompt + completion tokens", "value": tokens},
-        {"quantity": "dollars", "value": f"{run.dollars:.4f}"},
-        {"quantity": "seconds", "value": f"{run.seconds:.1f}"},
-    ]

@@ -77,6 +77,9 @@ def use_server() -> None:
         users = workspace() / _USERS
         users.mkdir(exist_ok=True)
         users.joinpath(str(os.getpid())).touch()
+    elif not server_answers():
+        named = f"PREFECT_API_URL={os.environ['PREFECT_API_URL']}"
+        raise VignetteError(f"{named}: no server answers; start it, or unset the variable")
 
 
 def ensure_server() -> str:

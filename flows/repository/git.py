@@ -52,7 +52,10 @@ def _run(arguments: Sequence[str], folder: Path | None) -> tuple[int, bytes, str
         if isinstance(error, subprocess.TimeoutExpired):
             raise VignetteError(f"{_named(arguments, folder)}: did not end within {LIMIT_S:.0f} s; try it") from None
         raise
-    return started.returncode, output, errors.decode(errors="replace")
+    said = errors.decode(errors="replace")
+    if "dubious ownership" in said:  # no answer about the repository, whatever was asked
+        raise VignetteError(f"{_named(arguments, folder)}: {' '.join(said.split())}")
+    return started.returncode, output, said
 
 
 def _named(arguments: Sequence[str], folder: Path | None) -> str:
@@ -75,6 +78,15 @@ def git_text(*arguments: str, folder: Path | None = None) -> str:
             said = f"{lock[1]} exists; if no git runs in this clone, a killed one left it: rm {shlex.quote(lock[1])}"
         raise VignetteError(f"{_named(arguments, folder)}: {said}")
     return output.decode(errors="surrogateescape").strip()
+
+
+def require_repository() -> None:
+    """Raise VignetteError in a tree that git does not know, as that of a downloaded archive."""
+    if git("rev-parse", "--git-dir") is None:
+        raise VignetteError(
+            f"{root()}: no git repository, as of an archive that was downloaded, and DVC needs one: git clone instead, "
+            "or git init, git add --all and git commit here"
+        )
 
 
 def head_revision(folder: Path | None = None) -> str:

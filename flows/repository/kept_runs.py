@@ -29,17 +29,12 @@ def find_run(stage: StageLineage) -> StageRun | None:
     return StageRun(**json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
 
 
-def used_by_all(stages: Iterable[StageLineage]) -> set[bytes]:
+def used_keys(stages: Iterable[StageLineage]) -> set[bytes]:
     """The store's keys of the replies behind the outputs of stages that ran in this clone."""
-    return set().union(*(used_keys(stage) or set() for stage in stages))
-
-
-def used_keys(stage: StageLineage) -> set[bytes] | None:
-    """The store's keys of the replies behind a stage's outputs; None where it ran in another clone."""
     from tasks.transport.store import split_keys  # loads SQLAlchemy
 
-    file = _file(stage.name, stage.outs).with_suffix(".keys")
-    return set(split_keys(file.read_bytes())) if file.exists() else None
+    files = [_file(stage.name, stage.outs).with_suffix(".keys") for stage in stages]
+    return {key for file in files if file.exists() for key in split_keys(file.read_bytes())}
 
 
 def _file(stage: str, outs: Mapping[str, str]) -> Path:

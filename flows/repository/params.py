@@ -16,7 +16,7 @@ from schemas.params.llm import Budget
 from tasks.domains.in_use import domain_names, use_domain
 from tasks.llm.prompt_set import use_folder
 from tasks.transport.shown import public_url
-from tasks.transport.untrusted import compose_yaml
+from tasks.transport.untrusted import YamlLoader, compose_yaml
 
 BUDGET = "VIGNETTE_BUDGET"
 """Environment variable in which a scheduled rebuild passes its budget to the stages, as JSON."""
@@ -50,7 +50,7 @@ def load_params(path: Path = _DEFAULT) -> Params:
     try:
         text = path.read_text(encoding="utf-8")
         _refuse_duplicates(path, compose_yaml(text))
-        loaded = yaml.safe_load(text)
+        loaded = yaml.load(text, YamlLoader)
     except FileNotFoundError as error:
         remedy = (
             "run from the repository's root" if path.name == "params.yaml" else "check spelling and working directory"

@@ -62,8 +62,9 @@ def clone() -> Path | None:
 
     In a queued experiment DVC_ROOT is the parent repository, so experiments in copies share its response store.
     """
-    if "DVC_ROOT" in os.environ:
-        return Path(os.environ["DVC_ROOT"])
+    named = Path(os.environ.get("DVC_ROOT", ""))
+    if "DVC_ROOT" in os.environ and (_is_vignette(named) or not (named / ".dvc").is_dir()):  # not another project's
+        return named
     return next((folder for folder in _with_dvc() if is_own(folder)), None)
 
 
@@ -150,16 +151,22 @@ def workspace() -> Path:
 def replace_text(file: Path, text: str) -> None:
     """Write a file of the workspace, whole or not at all."""
     file.parent.mkdir(exist_ok=True)
-    partial = file.with_name(f".{file.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(file)
+    partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(file)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def be_quiet() -> None:
     """Disable telemetry and downloads of all libraries, except where the user set the variable.
 
-    Proxies are bypassed for the servers of this machine, which they do not reach.
+    Proxies are bypassed for the servers of this machine, which they do not reach, and traces go to no collector of
+    OpenTelemetry, which would get them in place of MLflow.
     """
+    for name in [name for name in os.environ if name.startswith("OTEL_")]:
+        del os.environ[name]
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     direct = (os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or "").split(",")

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from flows.repository.params import is_collecting, response_store, run_budget
@@ -10,7 +11,7 @@ from flows.repository.workspace import FINGERPRINTS
 from schemas.errors import EndpointError
 from schemas.params import Params
 from schemas.params.llm import RoleName
-from tasks.llm.costs import Used
+from tasks.llm.costs import Estimate, Used
 from tasks.transport.client import Client
 from tasks.transport.fingerprint import read_fingerprint, require_recorded
 from tasks.transport.inspection import sum_used
@@ -84,6 +85,12 @@ class Clients:
         """The store's keys of the replies that these and ``others`` used so far, and their tokens and dollars."""
         keys = self.used_keys().union(*(clients.used_keys() for clients in others))
         return keys, self.store().do_now(lambda connection: sum_used(connection, keys)) if keys else Used()
+
+    def used_by_role(self) -> list[Estimate]:
+        """The calls and tokens used so far, by role."""
+        sums = {role: partial(sum_used, keys=client.used) for role, client in self._clients.items() if client.used}
+        found = {role: self.store().do_now(add) for role, add in sums.items()}
+        return [Estimate(role, u.calls, u.prompt_tokens, u.completion_tokens) for role, u in found.items()]
 
     def require_answers(self) -> None:
         """Raises EndpointError when calls failed on the way, unless ``runtime.accept_lost_calls``."""

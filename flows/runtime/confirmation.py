@@ -2,14 +2,19 @@
 
 import os
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from flows.repository.params import STARTED_BY, YES, confirmation_limit, response_store
+from flows.repository.params import YES, confirmation_limit, response_store
 from flows.repository.pipeline import model_stages, read_pipeline, with_dependents
+from schemas.errors import BudgetError
 from schemas.params import Params
 from tasks.transport.processes import run_start
+
+if TYPE_CHECKING:
+    from flows.runtime.costs import Line
 
 
 def confirmation(stage: str, pipeline: Path) -> Callable[[Params], None] | None:
@@ -35,25 +40,35 @@ def confirm_stage(params: Params, *, stage: str, pipeline: Path, since: float) -
         require_confirmation(params, pipeline, stages, spent=dollars_since(response_store(params), begun))
 
 
-def require_confirmation(params: Params, pipeline: Path, stages: Collection[str], *, spent: float = 0.0) -> None:
+def require_confirmation(
+    params: Params,
+    pipeline: Path,
+    stages: Collection[str],
+    *,
+    spent: float = 0.0,
+    show: Callable[[Sequence["Line"]], None] = lambda _: None,
+) -> None:
     """Raise BudgetError when ``spent`` and the cost of ``stages`` may exceed ``budget.confirm_above_dollars``.
 
-    An unknown cost needs confirmation as well.
+    An unknown cost needs confirmation as well. ``show``: what is done with the estimate before the error.
     """
     if confirmation_limit(params) is None:
         return
-    from flows.runtime.costs import (  # takes a quarter of a second; most runs have no limit
-        estimates,
-        require_affordable,
-    )
+    from flows.runtime.costs import require_affordable  # most runs have no limit
+    from flows.runtime.rehearsal import estimates
 
-    lines, without = estimates(params, pipeline)
-    asked = model_stages(pipeline)
-    never_ran = [
-        f"stage {name}, which never ran"
-        for name in without
-        if name in stages and any(not params.roles[role].is_simulator for role in asked[name])
-    ]
-    lines = [line for line in lines if line.stage in stages]
-    confirm = f"use `{os.environ.get(STARTED_BY, 'vignette repro')} --yes`, or set {YES}=1 for dvc"
-    require_affordable(params, lines, "the run", confirm, spent=spent, unknown=never_ran)
+    paid = paid_stages(params, pipeline, stages)
+    lines, failed = estimates(params, pipeline, paid)
+    unknown = [f"stage {name}, whose rehearsal failed ({reason})" for name, reason in failed.items()]
+    confirm = f"use --yes, or set {YES}=1 for dvc"
+    try:
+        require_affordable(params, lines, "the run", confirm, spent=spent, unknown=unknown)
+    except BudgetError:
+        show(lines)
+        raise
+
+
+def paid_stages(params: Params, pipeline: Path, stages: Collection[str]) -> list[str]:
+    """Those of ``stages`` that ask a model other than the simulator's."""
+    asked = model_stages(pipeline).items()
+    return [name for name, roles in asked if name in stages and any(not params.roles[r].is_simulator for r in roles)]

@@ -1,14 +1,22 @@
 """Writes the folders and files that a user names, without losing a file of the user's."""
 
+from __future__ import annotations
+
+import fcntl
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
 
 from flows.repository.workspace import replace_text, workspace
 from schemas.errors import SourceError, with_remedy
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MARKER = ".vignette-export.json"
 """The file that lists what an export wrote: its kind, and the SHA-256 of each file."""
@@ -33,8 +41,29 @@ def write_export(folder: Path, files: Mapping[str, bytes], kind: str) -> None:
         parts = PurePosixPath(name).parts
         if not parts or ".." in parts or parts[0] in ("/", "//", MARKER, PARTIAL):
             raise SourceError(f"{folder}: {name!r} is no name of a file in it; rename what it is named after")
-    known, partial = require_replaceable(folder, kind), folder / PARTIAL
-    digests = {name: [_digest(content)] for name, content in files.items()}
+    if not folder.is_dir():
+        require_replaceable(folder, kind)  # before it is made
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _locked(folder):
+            _replace(folder, files, require_replaceable(folder, kind), kind)
+    except OSError as error:
+        raise SourceError(f"{folder}: could not be written: {with_remedy(error)}") from error
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Wait until no other process writes an export into the folder."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
+
+
+def _replace(folder: Path, files: Mapping[str, bytes], known: Mapping[str, list[str]], kind: str) -> None:
+    partial, digests = folder / PARTIAL, {name: [_digest(content)] for name, content in files.items()}
     try:
         shutil.rmtree(partial, ignore_errors=True)
         for name, content in files.items():
@@ -49,8 +78,6 @@ def write_export(folder: Path, files: Mapping[str, bytes], kind: str) -> None:
             (folder / name).unlink(missing_ok=True)
             _remove_empty((folder / name).parent, folder)
         _mark(folder, kind, digests)
-    except OSError as error:
-        raise SourceError(f"{folder}: could not be written: {with_remedy(error)}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
@@ -98,14 +125,15 @@ def write_new_file(file: Path, content: bytes, kind: str) -> None:
         return
     file = file.resolve()
     partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
-    # What stands there now stays known until the file is replaced.
-    written = _written()
-    written[str(file)] = [*written.get(str(file), [])[-1:], _digest_of_kind(content, kind)]
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         partial.write_bytes(content)
-        replace_text(workspace() / WRITTEN, json.dumps(written, indent=1) + "\n")
-        move(partial, file)
+        with _locked(workspace()):
+            # What stands there now stays known until the file is replaced.
+            written = _written()
+            written[str(file)] = [*written.get(str(file), [])[-1:], _digest_of_kind(content, kind)]
+            replace_text(workspace() / WRITTEN, json.dumps(written, indent=1) + "\n")
+            move(partial, file)
     except OSError as error:
         raise SourceError(f"{file}: could not be written: {with_remedy(error)}") from error
     finally:
@@ -169,3 +197,13 @@ def _remove_empty(folder: Path, top: Path) -> None:
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+def defused(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with each text, and each name of a column, that a spreadsheet takes for a formula marked as text."""
+    texts = frame.select_dtypes(exclude=["number", "boolean"]).columns
+    return frame.assign(**{name: frame[name].map(_as_text) for name in texts}).rename(columns=_as_text)
+
+
+def _as_text(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@")) else value

@@ -14,7 +14,6 @@ from flows.repository.params import is_collecting
 from flows.repository.pipeline import StageFiles
 from flows.repository.workspace import FINGERPRINTS, LOGGER, answerer_fingerprints
 from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join, run_here
-from flows.runtime.confirmation import confirmation
 from flows.runtime.sources import SourceFolder, declared_sources, fingerprint_file, sources_folder
 from flows.runtime.tables import read_table, write_table, write_text
 from schemas.errors import UnscoredError, VignetteError
@@ -29,7 +28,7 @@ from tasks.llm.costs import Used
 from tasks.network.definition import NetworkDefinition, load_definition
 
 if TYPE_CHECKING:
-    from flows.runtime.clients import Clients
+    from flows.runtime.clients import Clients, Confirm
 
 
 HOW_STAGES_RUN = frozenset(
@@ -42,13 +41,15 @@ class Stage:
     """One run of one stage.
 
     ``files`` are those that dvc.yaml declares for it: a table that is not declared can neither be read nor written, and
-    ``params`` has those that dvc.yaml lists.
+    ``params`` has those that dvc.yaml lists. ``confirm`` is called before the first paid call, and may refuse it.
     """
 
-    def __init__(self, files: StageFiles, params: Params, fingerprints: Path = FINGERPRINTS) -> None:
+    def __init__(
+        self, files: StageFiles, params: Params, fingerprints: Path = FINGERPRINTS, confirm: "Confirm | None" = None
+    ) -> None:
         self.name, self.files, self.all_params = files.name, files, params
         self.params = params if files.params is None else params.declared_only(files.params | HOW_STAGES_RUN)
-        self._fingerprints = fingerprints
+        self._fingerprints, self._confirm = fingerprints, confirm
         self._others: dict[str, Stage] = {}
         self._opened: list[Clients] = []  # by this stage and by those with other models, which share the list
         self.rows: dict[str, int] = {}
@@ -60,8 +61,7 @@ class Stage:
     def _clients(self) -> "Clients":
         from flows.runtime.clients import Clients  # loads httpx and sqlalchemy, which most stages never use
 
-        confirm = confirmation(self.name, self.files.pipeline)
-        self._opened.append(Clients(self.name, self.all_params, confirm, fingerprints=self._fingerprints))
+        self._opened.append(Clients(self.name, self.all_params, self._confirm, fingerprints=self._fingerprints))
         return self._opened[-1]
 
     @cached_property
@@ -180,7 +180,7 @@ class Stage:
         """This stage with an answerer of ``note_qa_outside.answerers`` in that role, the only one to ask."""
         if name not in self._others:
             own = answerer_fingerprints(name)
-            self._others[name] = Stage(self.files, self.all_params.answered_by(name), own)
+            self._others[name] = Stage(self.files, self.all_params.answered_by(name), own, self._confirm)
             self._others[name]._opened = self._opened  # whose clients are closed together
         return self._others[name]
 

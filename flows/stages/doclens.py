@@ -22,13 +22,18 @@ from tasks.domains.rules import rules_of
 from tasks.llm.calls import Ask, Asks, unscored_table
 from tasks.measures.doclens.agreement import (
     JUDGE,
+    PREFERENCE_SECTIONS,
     evaluator_agreement,
+    recalls_by_section,
     recorded_rows,
     rules_agreement,
     section_preferences,
     system_rows,
 )
 from tasks.measures.doclens.documents import MEQSUM, judge_notes, read_tasks
+from tasks.measures.doclens.experts import preference_rows
+from tasks.measures.doclens.form import METRICS as DISPUTED
+from tasks.measures.doclens.form import disputed_pairs, preference_form, shown_pairs
 from tasks.measures.doclens.judging import METRICS, NAME, Plan, judge, write_and_judge
 from tasks.measures.doclens.published import (
     RULES_JUDGE,
@@ -94,7 +99,8 @@ async def run_doclens_published(stage: Stage) -> None:
     try:
         documents = read_encounters(stage.sources or Path(), params.doclens.systems, subclaims=True)
     except MissingSourceError:
-        stage.save_empty("doclens_aci_judged", "recorded_claims")
+        stage.save_empty("doclens_aci_judged", "recorded_claims", "preference_pairs")
+        stage.save_text("preference_form", "")
         stage.save_unscored("unscored_doclens_aci", unscored_table([]), of=0)
         stage.save_metrics("doclens_aci", metric_table([]))
         stage.save_metrics("doclens_outputs", metric_table([]))
@@ -113,6 +119,14 @@ async def run_doclens_published(stage: Stage) -> None:
     judges = {RULES_JUDGE: rules, STRONG: claims}
     if not params.roles["judge"].is_simulator:
         judges[stage.ask("judge").label] = judged
+    recalled = recalls_by_section(claims, documents, ())
+    disputed = disputed_pairs(recalled[recalled["item"].isin(PREFERENCE_SECTIONS)], seed=seed)
+    pairs = shown_pairs(disputed, claims, documents)
+    stage.save("preference_pairs", pairs)
+    form = preference_form(pairs)
+    stage.save_text("preference_form", form.filled("expert"))
+    chosen = form.chosen(stage.returned("preferences_returned", form.id))
+    preferred = preference_rows(pairs, chosen, DISPUTED, system="metrics", provenance=f"{STRONG}; returned forms")
     others = {"Mistral": printed[26], "TRUE": printed[27]}
     whole, by_section = ({name: printed[n] for name, n in of.items()} for of in (_WHOLE, _BY_SECTION))
     recalls = {name: section_recalls(table, documents) for name, table in judges.items()}
@@ -122,10 +136,13 @@ async def run_doclens_published(stage: Stage) -> None:
         distance_metrics(printed[25], others, recalls, seed=seed),
         rules_agreement(claims, rules, STRONG, seed=seed),
         section_preferences(judged, complete, WRITERS, seed=seed, provenance=made_by),
+        metric_table(preferred, stage="doclens", seed=seed),
         evaluator_agreement(whole, by_section, {JUDGE: judged, STRONG: claims}, seed=seed),
     ]
     stage.save_metrics("doclens_aci", pd.concat(tables, ignore_index=True))
-    stage.save_metrics("doclens_outputs", output_table(printed[25], documents, recalls[STRONG], seed=seed))
+    stage.save_metrics(
+        "doclens_outputs", output_table(printed[25], documents, recalls[STRONG], params.overlap, seed=seed)
+    )
 
 
 PRECISE, CITED = 16, 8

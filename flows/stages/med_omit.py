@@ -17,7 +17,6 @@ from tasks.llm.calls import Ask, Asks, unscored_table
 from tasks.measures.measure import differences, figures, record_scores
 from tasks.measures.med_omit.clinicians import agreement_between, agreement_with_judge
 from tasks.measures.med_omit.correlations import CORRELATED, SYSTEMS, overlap_correlations
-from tasks.measures.med_omit.form import omission_form, omission_labels
 from tasks.measures.med_omit.judging import (
     METRICS,
     NAME,
@@ -32,6 +31,7 @@ from tasks.measures.med_omit.judging import (
     name_encoder,
 )
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
+from tasks.measures.med_omit.omission_form import omission_form, omission_labels
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import metric_table
 from tasks.text.soap import split_soap

@@ -25,8 +25,9 @@ from tasks.measures.note_qa.form import (
     review_counts,
     revise,
 )
+from tasks.measures.note_qa.grading import free_answers, grading_form, grading_rows
 from tasks.measures.note_qa.metrics import question_metrics, question_scores
-from tasks.measures.note_qa.patients import simulated_patients
+from tasks.measures.note_qa.patients import notes_text, simulated_patients
 from tasks.measures.note_qa.protocol import answer, answer_and_judge, judge, write_questions
 from tasks.measures.note_qa.questions import (
     DISCHARGE,
@@ -116,7 +117,12 @@ async def run_note_qa_outside(stage: Stage) -> None:
     about: dict[str, Any] = {"stage": STAGE, "seed": stage.params.seed, "provenance": _provenance(stage, roles)}
     counts = review_counts(written, reviews, **about)
     metrics = question_metrics(questions, notes, verdicts, **about)
-    stage.save_metrics("note_qa_outside", pd.concat([metrics, counts], ignore_index=True))
+    given = free_answers(verdicts, seed=stage.params.seed)
+    grading = grading_form(given, questions, {str(of): notes_text(own) for of, own in notes.groupby("patient")})
+    stage.save_text("grading_form", grading.filled("clinician"))
+    chosen = grading.chosen(stage.returned("grades_returned", grading.id))
+    graded = metric_table(grading_rows(given, chosen, verdicts), **about)
+    stage.save_metrics("note_qa_outside", pd.concat([metrics, counts, graded], ignore_index=True))
 
 
 async def _questions(
@@ -155,7 +161,8 @@ def _provenance(stage: Stage, roles: Sequence[RoleName]) -> str:
 def _save_nothing(stage: Stage) -> None:
     stage.save_empty(*_TABLES, "unscored_note_qa_outside")
     stage.save_metrics("note_qa_outside", metric_table([]))
-    stage.save_text("question_form", "")
+    for form in ("question_form", "grading_form"):
+        stage.save_text(form, "")
 
 
 async def run_ehrnoteqa_published(stage: Stage) -> None:

@@ -193,7 +193,7 @@ class Summaries(Section):
     reports: int = Field(default=200, ge=1)
     """Radiology reports, a seeded sample, proportional by category."""
     radiology: str = "radiology/reports.jsonl"
-    """In sources.folder, from your MIMIC copy; docs/evaluation.md."""
+    """In sources.folder, from your MIMIC copy; docs/measures.md."""
     radiology_examples: str = "radiology/examples.jsonl"
     """Cited in-context examples by category; without it, built-in."""
     examples: list[Examples] = Field(default=[0, 1, 2])

@@ -83,7 +83,9 @@ CONCLUSIONS = table(
     {
         "source": text(),
         "conclusion": text(description="what the paper concludes, in our words"),
-        "test": category("more", "as much", "same", "pairs", description="what the difference has to be"),
+        "test": category(
+            *("more", "as much", "same", "not significant", "pairs"), description="what the difference has to be"
+        ),
         "margin": number(low=0, description="by which a difference may miss; our choice, 0 for `more` and `pairs`"),
         "difference": number(
             nullable=True,

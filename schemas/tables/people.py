@@ -1,6 +1,6 @@
-"""What people are shown and say: notes of the review, notes of the span form."""
+"""What people are shown and say: notes of the review, notes of the span form, pairs of outputs."""
 
-from schemas.tables.columns import NOTE_VERSION, RECORD, category, flag, table, text
+from schemas.tables.columns import NOTE_VERSION, RECORD, category, flag, number, table, text
 
 ASPECTS = (
     "consistency",
@@ -31,4 +31,19 @@ SPAN_REVIEW_NOTES = table(
     {"record": RECORD, "version": NOTE_VERSION, "text": text()},
     key=["record", "version"],
     name="span_review_notes",
+)
+
+PREFERENCE_PAIRS = table(
+    {
+        "pair": text(description="number of the pair"),
+        "document": text(),
+        "item": text(description="section"),
+        **{f"{name}_{side}": text() for side in ("first", "second") for name in ("system", "text")},
+        **{f"{name}_{side}": number() for side in ("first", "second") for name in ("claim_recall", "rougeL_r")},
+        "reference": text(),
+        "claims": text(description="of the reference, JSON"),
+    },
+    key=["pair"],
+    name="preference_pairs",
+    description="Outputs of a section that claim recall and ROUGE-L recall rank in opposite order.",
 )

@@ -52,6 +52,7 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "review_notes": people.REVIEW_NOTES,
     "ratings": verdicts.VERDICTS,
     "span_review_notes": people.SPAN_REVIEW_NOTES,
+    "preference_pairs": people.PREFERENCE_PAIRS,
     "*_labels": verdicts.VERDICTS,
     # a user's own documents
     "document_scores": evaluate.DOCUMENT_SCORES,

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kendalltau
 
-from tasks.audit.cases import AGAIN, FACTORS, FAMILY, HIDDEN, LONGER, MANY, NAMES, REVERSED
+from tasks.audit.cases import AGAIN, FACTORS, FAMILY, HIDDEN, LONGER, NAMES, REVERSED
 from tasks.audit.comparisons import ALL, KIND_LEVEL, fewest_texts, weaker_kinds
 from tasks.audit.errors import FLAGGED, SENTENCE, VERSION
 from tasks.audit.practice import Practice, practice_rows
@@ -50,14 +50,11 @@ METRIC_NAMES = ("sensitivity", "specificity", "balanced_accuracy", "answered")
 CHANGE_NAMES: Mapping[str, Sequence[str]] = {
     "injection": HIDDEN,
     "length": tuple(LONGER),
-    "many_claims": (f"{MANY} claims a call",),
-    "place": (EARLIER,),
-    "order": (FIRST,),
     "family": FAMILY,
     "names": NAMES,
-    **{factor.replace(" ", "_"): (factor,) for factor in FACTORS},
+    **{factor.replace(" ", "_"): (factor,) for factor in (*FACTORS, EARLIER, FIRST)},
 }
-"""Changes by the name under which a requirement has them."""
+"""Changes by the name under which a requirement has them: groups, and each in the words of the page."""
 
 
 def card_table(verdicts: pd.DataFrame, practice: Mapping[str, Practice] | None = None, *, seed: int) -> pd.DataFrame:

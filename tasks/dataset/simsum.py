@@ -16,8 +16,10 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pydantic import Field
+from sklearn.model_selection import train_test_split
 
 from schemas.errors import SourceError
 from schemas.params.base import Section
@@ -287,6 +289,24 @@ def read_spans(published: Published, notes: pd.DataFrame, compact_notes: pd.Data
         parts.append(read_span_json(_path(path, f"{version}_spans"), version, texts, domain))
     order = ["record", "version", "start", "end", "symptom"]
     return pd.concat(parts, ignore_index=True).sort_values(order, ignore_index=True)
+
+
+def read_released(files: Mapping[str, Path], domain: str) -> tuple[pd.DataFrame, dict[str, pd.DataFrame], pd.DataFrame]:
+    """Records, notes by version, and SPANS of the release: ``files`` are its ``notes``, and its spans by version."""
+    texts = read_simsum(files["notes"], domain)
+    notes = {"normal": texts.notes[["record", "note"]], "compact": texts.notes[["record", "compact"]]}
+    spans = [
+        read_span_json(files[version], version, dict(frame.itertuples(index=False, name=None)), domain)
+        for version, frame in notes.items()
+    ]
+    return texts.records, notes, pd.concat(spans, ignore_index=True)
+
+
+def released_split(records: pd.Series) -> pd.DataFrame:
+    """SPLIT of the released code: a fifth of the records in the file's order is for testing, with its seed."""
+    ordered = np.sort(records.to_numpy())
+    _, test = train_test_split(ordered, test_size=0.2, random_state=2024)
+    return pd.DataFrame({"record": ordered, "part": np.where(np.isin(ordered, test), "test", "train")})
 
 
 def require_pinned(published: Published) -> None:

@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 from schemas.errors import SourceError
 from schemas.tables.records import ASSERTIONS
 from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
-from tasks.transport.untrusted import parse_json
+from tasks.transport.untrusted import of_form, parse_json
 
 FROM, TO = "symptom", "text"
 ASSERTION = "assertion"
@@ -51,15 +51,13 @@ def read_export(content: str, labels: Sequence[str] = ()) -> list[AnnotatedText]
         raise SourceError("not a Label Studio export: expected a list of tasks, its JSON format (not JSON-MIN)")
     found = []
     for number, task in enumerate(tasks):
-        try:
+        with of_form(f"task {number}", "expected data.name, data.text and annotations with a result of regions"):
             name, text = str(task["data"]["name"]), str(task["data"]["text"])
             finished = [one for one in task["annotations"] if not one.get("was_cancelled")]
-        except (KeyError, TypeError) as error:
-            raise SourceError(f"task {number} has no {error}; expected data.name, data.text and annotations") from error
-        if finished:
-            result = finished[-1]["result"]
+            result = finished[-1]["result"] if finished else []
             stated = {part.get("id"): part["value"]["choices"][0] for part in result if _is_assertion(part)}
             spans = [span for region in result for span in _spans(region, name, text, stated)]
+        if finished:
             if unknown := [span.label for span in spans if labels and span.label not in labels]:
                 raise SourceError(f"{name}: label {unknown[0]!r} is not one of {', '.join(labels)}; correct it")
             found.append(annotated(name, text, spans))

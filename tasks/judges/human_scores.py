@@ -23,6 +23,8 @@ STAGE = "human_agreement"
 KINDS: tuple[Correlation, ...] = ("pearson", "spearman", "kendall")
 ALL = "all summaries"
 OVERLAP = ("rouge1_r", "rouge1_p", "rouge1_f", "rouge2_f", "rougeL_f", "bleu")
+PRINTED, RECALL = ("claim_recall", "rougeL_r"), ("FactualRecall",)
+"""The two metrics, and the score of people, that DocLens's Table 2 compares by rank correlations."""
 RULED = {
     "claim_recall": ("claim_recall", 1.0),
     "claim_precision": ("claim_precision", 1.0),
@@ -72,15 +74,20 @@ def correlation_rows(
 
 
 def difference_rows(
-    table: pd.DataFrame, pairs: Sequence[tuple[str, str]], human: Sequence[str], strata: Strata, **shared: Any
+    table: pd.DataFrame,
+    pairs: Sequence[tuple[str, str]],
+    human: Sequence[str],
+    strata: Strata,
+    kind: Correlation = "pearson",
+    **shared: Any,
 ) -> list[Row]:
     """How much closer the first metric of each pair is to people's score than the second, on the summaries with both.
 
-    The difference of the sizes of Pearson's r, so that a metric of what is missing is compared with one of recall.
+    The difference of the sizes of the correlations, so that a metric of what is missing is compared with one of recall.
     """
     items = {f"{first} - {second}": (first, second) for first, second in pairs}
     return [
-        metric_row("pearson_difference", *_closer(part, [*items[keys["item"]], score]), **keys)
+        metric_row(f"{kind}_difference", *_closer(part, [*items[keys["item"]], score], kind), **keys)
         for keys, score, part in _parts(table, items, human, strata, **shared)
     ]
 
@@ -244,25 +251,27 @@ def agreement_rows(
     strata = {ALL: count >= 0, "1 claim": count == 1, "2 claims": count == 2, "3 claims or more": count >= 3}
     pairs = [(own, other) for own in judged for other in OVERLAP]
     chosen = {name: strata[name] for name in (ALL, "3 claims or more")}
+    printed, whole = [pair for pair in [PRINTED] if set(pair) <= set(table)], {ALL: strata[ALL]}
     precise = [name for name in judged if name.split(" ")[0] in ADDED]
     return [
         *correlation_rows(table, [*judged, *OVERLAP], human, strata, **shared),
         *difference_rows(table, pairs, human, chosen, **shared),
+        *[row for kind in KINDS[1:] for row in difference_rows(table, printed, RECALL, whole, kind, **shared)],
         *rank_rows(table, [*judged, *OVERLAP], human, **shared),
         *(detection_rows(table, precise, RATE, **shared) if RATE in table else []),
     ]
 
 
-def _closer(table: pd.DataFrame, columns: Sequence[str]) -> Interval:
+def _closer(table: pd.DataFrame, columns: Sequence[str], kind: Correlation) -> Interval:
     """How much larger the first column's correlation with the third is in size than the second's, with its interval.
 
     None for fewer than `FEWEST_PAIRS` documents.
     """
     *metrics, score = (table[name].to_numpy(dtype=float) for name in columns)
-    signs = [-1.0 if correlation(metric, score, "pearson") < 0 else 1.0 for metric in metrics]
+    signs = [-1.0 if correlation(metric, score, kind) < 0 else 1.0 for metric in metrics]
 
     def size(place: int, at: npt.NDArray[np.int64]) -> float:
-        return signs[place] * correlation(metrics[place][at], score[at], "pearson")
+        return signs[place] * correlation(metrics[place][at], score[at], kind)
 
     documents = table["document"].to_numpy()
     first, second = (partial(size, place) for place in (0, 1))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from schemas.params.llm import Price, RoleName
 from tasks.llm.calls import Answer, Ask, Call
-from tasks.llm.prompt_set import name_of, text_of
 
 CHARACTERS_A_TOKEN = 4.0
 """Of English prose, by OpenAI's rule of thumb."""
@@ -75,11 +74,6 @@ class Estimate:
 def tokens(text: str) -> int:
     """About how many tokens a text has."""
     return round(len(text) / CHARACTERS_A_TOKEN)
-
-
-def template_tokens(package: str, *names: str) -> int:
-    """About how many tokens the prompts of a package, as they are in use, have before they are filled."""
-    return sum(tokens(text_of(name_of(package, name))) for name in names)
 
 
 def request_tokens(content: bytes) -> int:

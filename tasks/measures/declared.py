@@ -73,12 +73,11 @@ class Panel:
 class Forms:
     """Forms on which people check a measure's verdicts on the outputs of an evaluation.
 
-    ``name`` begins the names of their files; ``format``: of those that are returned. ``pages``: HTML of a form by
-    system; ``agreement`` of the files (name -> text) that were returned for a system: METRICS.
+    ``name`` begins the names of their files. ``pages``: HTML of a form by system; ``agreement`` of the files (name ->
+    text) that were returned for a system: METRICS.
     """
 
     name: str
-    format: str
     pages: Callable[[Sequence[Document], Tables, Plan, Params], Mapping[str, str]]
     agreement: Callable[[str, Mapping[str, str], Tables, Params], pd.DataFrame]
 

@@ -42,7 +42,10 @@ def chosen(names: Sequence[str] | None) -> list[Declared]:
     """The measures of outputs with these names, those by default for None. Raises ParamsError for another name."""
     known = {one.choice: one for one in OF_OUTPUTS}
     if unknown := next((name for name in names or () if name not in known), None):
-        raise ParamsError(f"--metrics is {unknown!r}; expected {', '.join(known)}{did_you_mean(unknown, known)}")
+        asked = unknown.lower().replace("_", "").rstrip("0123456789")
+        of = [name for name, one in known.items() if any(asked and asked in m.replace("_", "") for m in one.metrics)]
+        hint = f"; {unknown} is among the metrics of {of[0]}" if len(of) == 1 else did_you_mean(unknown, known)
+        raise ParamsError(f"--metrics is {unknown!r}; expected {', '.join(known)}{hint}")
     return [one for name, one in known.items() if (one.by_default if names is None else name in names)]
 
 

@@ -14,6 +14,7 @@ import pandas as pd
 from schemas.tables.columns import typed
 from schemas.tables.metrics import CONCLUSIONS
 from tasks.papers.printed import load_printed, papers
+from tasks.papers.reproduction import fits
 from tasks.statistics.agreement import SIGNED, correlation
 from tasks.statistics.intervals import statistic_difference_interval
 from tasks.statistics.printed import mean_half, rank_correlation_halves, share_halves, share_of_pairs
@@ -38,7 +39,10 @@ def side(wanted: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Side:
 
 
 def _measured(wanted: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Side:
-    """The mean of the rows and of their half widths, which is that of rows on the same texts at the worst."""
+    """The mean of the rows and of their half widths, which is that of rows on the same texts at the worst.
+
+    Rows made by the simulator's rules have no interval: they decide nothing about the paper's models.
+    """
     keys = {name: wanted[name] for name in _COLUMNS if name in wanted}
     place = f"{wanted['table']}: {', '.join(str(value) for value in keys.values())}"
     if wanted["table"] not in tables:
@@ -46,9 +50,13 @@ def _measured(wanted: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> 
     rows = tables[wanted["table"]].dropna(subset="value")
     for name, value in keys.items():
         rows = rows[rows[name].isin(value if isinstance(value, list) else [value])]
+    if "provenance" in wanted:
+        rows = rows[fits(rows["provenance"], wanted["provenance"])]
     if rows.empty:
         raise KeyError(place)
-    if "interval" in wanted:
+    if rows["provenance"].str.contains(RULES).any():
+        halves = np.full((1, 2), np.nan)
+    elif "interval" in wanted:
         pairs = zip(rows["value"], rows["n"], strict=True)
         halves = np.array([_INTERVALS[wanted["interval"]](value, n) for value, n in pairs])
     else:
@@ -84,6 +92,8 @@ def _frame(wanted: Mapping[str, Any]) -> pd.DataFrame:
     return frame.set_index(wanted.get("by", frame.columns[0]))
 
 
+RULES = "simulator's rules"
+"""In the provenance of rows that describe no model."""
 _INTERVALS = {"correlation": rank_correlation_halves, "share": share_halves}
 
 
@@ -157,17 +167,27 @@ def conclusions(
 ) -> pd.DataFrame:
     """CONCLUSIONS from METRICS by name, for ``chosen`` ones, by default those of the papers' files.
 
-    Raises ValueError naming the conclusion for rows that a table lacks; if not ``strict``, it cannot be told.
+    Raises ValueError naming the conclusion for rows that a table lacks; if not ``strict``, it cannot be told. One that
+    names what it ``needs`` is left out instead (`undecided`).
     """
-    return typed([_row(one, tables, strict) for one in (stated() if chosen is None else chosen)], CONCLUSIONS)
+    rows = [_row(one, tables, strict) for one in (stated() if chosen is None else chosen)]
+    return typed([row for row in rows if row is not None], CONCLUSIONS)
 
 
-def _row(one: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], strict: bool) -> dict[str, Any]:
+def undecided(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """What no test decides, and what the CONCLUSIONS ``table`` lacks for want of data: source, conclusion, needs."""
+    decided = set(table["conclusion"])
+    return [*stated("undecided"), *(one for one in stated() if "needs" in one and one["conclusion"] not in decided)]
+
+
+def _row(one: Mapping[str, Any], tables: Mapping[str, pd.DataFrame], strict: bool) -> dict[str, Any] | None:
     kept = {name: one[name] for name in ("source", "conclusion", "test", "basis")}
     margin = float(one.get("margin", 0))
     try:
         difference, low, high, n, interval = _compared(one, tables)
     except KeyError as error:
+        if "needs" in one:
+            return None
         if strict:
             raise ValueError(
                 f"tasks/papers/{one['source']}.yaml, {one['conclusion']}: no row of table {error}; name one that it has"
@@ -211,5 +231,6 @@ def verdict_of(test: str, margin: float, difference: float, low: float, high: fl
         "pairs": (low > 0, high < 0),
         "as much": (low > -margin, high < -margin),
         "same": (-margin < low and high < margin, low > margin or high < -margin),
+        "not significant": (low <= 0 <= high, low > 0 or high < 0),
     }[test]
     return HOLDS if holds else FAILS if fails else UNTOLD

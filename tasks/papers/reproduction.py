@@ -48,9 +48,12 @@ def judged(tables: Tables, pipeline: str = "") -> pd.DataFrame:
 
 
 def compared(item: Item, tables: Tables, pipeline: str = "") -> list[dict[str, Any]]:
-    """The rows of one item, without a verdict: of its cells that the tables of a pipeline answer."""
+    """The rows of one item, without a verdict: of each cell by the first answer that a pipeline's tables have."""
     asked = [(cells, answer) for cells, answer in _asked(item) if pipeline_of(answer) == pipeline]
-    found = [row for cells, answer in asked for row in _answered(cells, answer, tables)]
+    found: list[dict[str, Any]] = []
+    for cells, answer in asked:
+        known = {(row["row"], row["column"]) for row in found}
+        found += _answered([cell for cell in cells if (cell.row, cell.column) not in known], answer, tables)
     if asked and not found and not item.needs:
         return [_line(item, "all", "no row answers it: the run is on another domain, or of another size")]
     return found
@@ -106,6 +109,11 @@ def _answered(cells: Sequence[Cell], answer: Answer, tables: Tables) -> list[dic
     return found
 
 
+def fits(texts: pd.Series, pattern: str) -> pd.Series:
+    """Whether each text has the pattern."""
+    return texts.map(lambda text: fnmatchcase(str(text), pattern)).astype(bool)
+
+
 def _labels(cell: Cell) -> dict[str, str]:
     return {**cell.labels, "row": cell.row, "column": cell.column, "figure": cell.figure}
 
@@ -127,8 +135,10 @@ class Rows:
     def __init__(self, answer: Answer, tables: Tables) -> None:
         self.answer, self.tables, self.judge = answer, tables, ""
         frame = tables[answer["table"]]
-        for name in ("n", "provenance"):
+        for name in ("n", "stage"):
             frame = frame[frame[name] == answer[name]] if name in answer else frame
+        if "provenance" in answer:
+            frame = frame[fits(frame["provenance"], answer["provenance"])]
         frame = self._judged(frame) if "judge" in answer else frame
         values = frame[["condition", "metric", "value", "low", "high", "n"]].itertuples(index=False, name=None)
         places = zip(*(frame[name] if name in answer else [""] * len(frame) for name in _KEYS), strict=True)
@@ -137,9 +147,9 @@ class Rows:
     def _judged(self, frame: pd.DataFrame) -> pd.DataFrame:
         """The rows of the configured judge, or where the simulator's rules are configured, of the recorded one.
 
-        Rows without a value are left out: the judge has scored nothing there.
+        Rows without a value are left out, as the judge has scored nothing there, and those of an inference model.
         """
-        frame = frame[frame["value"].notna()]
+        frame = frame[frame["value"].notna() & ~frame["condition"].str.contains("nli", case=False)]
         by = frame["provenance"].str.extract(r"^(?:.*judge: (?!.*simulator's rules)(.+)|((?!.* and ).+\(recorded\)))$")
         models = [*by[0].dropna().unique(), *by[1].dropna().unique()][:1]
         if not models or not re.match(self.answer["judge"], models[0]):

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from schemas.tables.metrics import basis_kind
-from tasks.papers.conclusions import FAILS, HOLDS, UNTOLD, stated
+from tasks.papers.conclusions import FAILS, HOLDS, UNTOLD, undecided
 from tasks.papers.printed import papers
 
 
@@ -33,11 +33,17 @@ def tested(row: Mapping[str, Any]) -> str:
 
 
 def counts_line(table: pd.DataFrame) -> str:
-    """One sentence of how many conclusions hold, of how many; and how many nothing decides."""
-    counts = table["verdict"].value_counts()
-    said = [f"{(n := int(counts.get(verdict, 0)))} {one if n == 1 else more}" for verdict, (one, more) in _SAID.items()]
-    of, left = f"{len(table)} conclusion{'' if len(table) == 1 else 's'}", len(stated("undecided"))
-    return f"Of {of} of the papers, {', '.join(said)}; {left} more {'is' if left == 1 else 'are'} not decided."
+    """How many conclusions hold, by kind of basis, and how many only compare printed figures with each other."""
+    kinds = basis_kind(table["basis"])
+    said = []
+    for kind in [kind for kind in CLASSES if kind in set(kinds) - {PRINTED}]:
+        found = table.loc[kinds == kind, "verdict"].value_counts()
+        said.append(f"{kind}: " + ", ".join(f"{found.get(one, 0)} {words}" for one, words in _SAID.items()))
+    printed, left = (kinds == PRINTED).sum(), len(undecided(table))
+    return (
+        f"Conclusions of the papers, by what decides them: {'; '.join(said)}. {printed} more compare figures that a "
+        f"paper prints with each other, and {left} are not decided."
+    )
 
 
 def short_titles() -> dict[str, str]:
@@ -45,12 +51,9 @@ def short_titles() -> dict[str, str]:
     return {source: paper["title"].partition(":")[0] for source, paper in papers().items()}
 
 
-_SAID = {
-    HOLDS: ("holds here", "hold here"),
-    FAILS: ("does not", "do not"),
-    UNTOLD: ("cannot be told", "cannot be told"),
-}
-"""What is said of one conclusion, and of several or none."""
+_SAID = {HOLDS: "hold", FAILS: "do not", UNTOLD: "cannot be told"}
+PRINTED = "arithmetic"
+"""Basis of what follows from a paper's own printed figures."""
 
 
 def known_rows(runs: Sequence[pd.DataFrame]) -> pd.DataFrame:

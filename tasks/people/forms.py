@@ -120,6 +120,8 @@ class Form(ABC):
     title: str
     script: str
     """File of the form's package that builds the page."""
+    package: str = ""
+    """Where the script is in another package than the form."""
     noun: str
     """What an item is called."""
     answer: type[Item]
@@ -172,7 +174,7 @@ class Form(ABC):
     def page(self, rater: str, items: list[dict[str, Any]], **further: Any) -> str:
         """HTML of the form for ``rater``; ``items`` are shown in this order, each has its ``record``."""
         data = {"format": self.format, "form": self.id, "rater": rater, "noun": self.noun, "listed": self.listed}
-        package = type(self).__module__.rpartition(".")[0]
+        package = self.package or type(self).__module__.rpartition(".")[0]
         return render_page(self.title, self.script, data | {"items": items} | further, package)
 
     def read(self, files: Mapping[str, str]) -> dict[str, ReturnedFile]:

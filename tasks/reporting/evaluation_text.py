@@ -188,7 +188,8 @@ def _failures(unscored: pd.DataFrame) -> list[str]:
     groups = list(named.groupby(keys, sort=True)["document"])
     for (method, step, system, reason), names in groups[:_SHOWN]:
         what = "" if step in ("", method, "output") else f" {step},"
-        lines.append(f"  {method},{what} {system}: {listed(names.drop_duplicates().tolist())}: {reason}")
+        named = f"{system}:" if reason == NO_OUTPUT else f"{method},{what} {system}:"
+        lines.append(f"  {named} {listed(names.drop_duplicates().tolist())}: {reason}")
     rest = len(groups) - _SHOWN
     return [*lines, *([f"  ... and {rest} more lines"] if rest > 0 else [])]
 
@@ -215,7 +216,7 @@ def _differences(tables: Mapping[str, pd.DataFrame], fewest: int, *, dry_run: bo
         return []
     failing = comparisons["metric"].str.startswith(FAILING)
     counted = f"paired comparisons: {(~failing).sum()}" + (
-        f", and {failing.sum()} of shares of documents without a score" if failing.any() else ""
+        f", and {failing.sum()} of how often a score is missing" if failing.any() else ""
     )
     by_rules = comparisons["note"] == DRY_RUN
     if dry_run and by_rules.all():
@@ -232,7 +233,7 @@ def _differences(tables: Mapping[str, pd.DataFrame], fewest: int, *, dry_run: bo
     lines = ["", f"{counted}; beyond chance (5% family-wise) on whole texts: {len(beyond)}"]
     for row in beyond.sort_values(["p", "system_a", "system_b", "metric"]).head(_SHOWN).itertuples():
         lines.append(
-            f"  {row.system_b} against {row.system_a}, {row.metric}: {row.difference:+.3f} "
+            f"  {row.system_b} minus {row.system_a}, {row.metric}: {row.difference:+.3f} "
             f"[{row.low:+.3f}, {row.high:+.3f}], p {probability(row.p)}, n {row.n}{f'; {row.note}' if row.note else ''}"
         )
     rest = len(beyond) - _SHOWN

@@ -19,6 +19,7 @@ SETTINGS: Any = {
     "svg.hashsalt": "vignette",  # fixes the ids of SVG elements
     "svg.fonttype": "none",
     "font.size": 9,
+    "text.parse_math": False,  # names may hold dollars
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,

@@ -17,7 +17,7 @@ _HEADINGS = {
     "assessment_and_plan": "assessment | a | plan | plan of care | p | medical decision-making plan | ap | a / p"
     " | assessment / plan | assessment and plan | assessment & plan | disposition / plan",
 }
-_MARK = r"\s*(?:#{1,6}\s*)?(?:\*{1,3}|__)?\s*"
+_MARK = r"\s*+(?:#{1,6}\s*+)?(?:\*{1,3}|__)?\s*+"
 _OPEN = {"subjective": "history of present illness | hpi", "assessment_and_plan": "summary plan"}
 
 
@@ -25,7 +25,7 @@ def _pattern(part: str) -> re.Pattern[str]:
     closed = _any_of(_HEADINGS[part])
     free = f"|{_any_of(_OPEN[part])}" if part in _OPEN else ""
     # A heading may be marked up: **SUBJECTIVE**, ## Physical Exam, **Plan:** rest
-    return re.compile(rf"{_MARK}(?:{closed}\s*\**\s*(?::\**|$){free})", re.IGNORECASE)
+    return re.compile(rf"{_MARK}(?:{closed}\s*+(?:\*++\s*+)?(?::\**|$){free})", re.IGNORECASE)
 
 
 def _any_of(headings: str) -> str:

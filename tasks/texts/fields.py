@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from schemas.errors import SourceError, did_you_mean
@@ -25,10 +25,18 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a data file, and its place for messages (``data.jsonl: line 3``)."""
+    """One row of a data file, and its place for messages (``data.jsonl: line 3``).
+
+    ``columns``: the file's column of each field that has another name there.
+    """
 
     place: str
     values: Mapping[str, Any]
+    columns: Mapping[str, str] | None = None
+
+    def named(self, field: str) -> str:
+        """A field by its name in the file, for messages."""
+        return (self.columns or {}).get(field, field)
 
 
 class Defects:
@@ -40,6 +48,10 @@ class Defects:
     def add(self, place: str, message: str) -> None:
         """Add one defect."""
         self._lines.append(f"{place}: {message}")
+
+    def of(self, row: Row, field: str, message: str) -> None:
+        """Add one defect of a field of a row."""
+        self.add(row.place, f"{row.named(field)} {message}")
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -109,7 +121,7 @@ def renamed(rows: Sequence[Row], mapping: Mapping[str, str], file: str) -> list[
     taken = {column: name for name, column in mapping.items()}
     hidden = set(mapping) - set(taken)  # a column that has the name of a mapped field is not that field
     return [
-        Row(row.place, {taken.get(key, key): value for key, value in row.values.items() if key not in hidden})
+        Row(row.place, {taken.get(key, key): value for key, value in row.values.items() if key not in hidden}, mapping)
         for row in rows
     ]
 
@@ -139,9 +151,9 @@ def _of_system(row: Row, defects: Defects) -> Row:
     system, output = values.pop("system", None), values.pop("output", None)
     if not isinstance(system, str):
         expected = "expected the name of the system whose output the row has (column system, or model)"
-        defects.add(row.place, f"system is {_shown(system)}; {expected}")
-        return Row(row.place, values)
-    return Row(row.place, {f"{SYSTEM}{system}": output, **values})
+        defects.of(row, "system", f"is {_shown(system)}; {expected}")
+        return replace(row, values=values)
+    return replace(row, values={f"{SYSTEM}{system}": output, **values})
 
 
 def _joined(first: Row, row: Row, defects: Defects) -> Row:
@@ -150,8 +162,8 @@ def _joined(first: Row, row: Row, defects: Defects) -> Row:
     for column, value in row.values.items():
         is_read = column.startswith(SYSTEM) or (column in FIELDS and column != "id")
         if merged.setdefault(column, value) != value and is_read:
-            defects.add(row.place, f"{column} differs from that of {first.place}, a row of the same document")
-    return Row(first.place, merged)
+            defects.of(row, column, f"differs from that of {first.place}, a row of the same document")
+    return replace(first, values=merged)
 
 
 def unknown_columns(rows: Sequence[Row]) -> list[str]:
@@ -177,7 +189,7 @@ def documents_from(
         if document is None:
             continue
         if document.id in seen:
-            defects.add(row.place, f"id {document.id} is a duplicate of {seen[document.id]}; expected each id once")
+            defects.of(row, "id", f"{document.id} is a duplicate of {seen[document.id]}; expected each id once")
         seen.setdefault(document.id, row.place)
         found.append(document)
     defects.refuse()
@@ -206,7 +218,7 @@ def is_absent(value: object) -> bool:
 def _without_absent(row: Row) -> Row:
     """The row without empty cells: null, or the nan of a column of numbers."""
 
-    return Row(row.place, {name: value for name, value in row.values.items() if not is_absent(value)})
+    return replace(row, values={name: value for name, value in row.values.items() if not is_absent(value)})
 
 
 def id_text(given: object) -> object:
@@ -219,9 +231,9 @@ def id_text(given: object) -> object:
 def _id(row: Row, defects: Defects) -> str:
     given = id_text(row.values.get("id"))
     if not isinstance(given, str) or not given:
-        defects.add(row.place, f"id is {_shown(given)}; expected a text or a whole number")
+        defects.of(row, "id", f"is {_shown(given)}; expected a text or a whole number")
     elif "\n" in str(given) or _SURROGATE.search(str(given)):
-        defects.add(row.place, f"id {_shown(given)} holds a line break or half of a character; replace it")
+        defects.of(row, "id", f"{_shown(given)} holds a line break or half of a character; replace it")
     return str(given).strip()
 
 
@@ -229,7 +241,7 @@ def _source(row: Row, defects: Defects) -> tuple[str, ...]:
     given = row.values.get("source")
     listed = given if isinstance(given, list) else [given]
     if not listed or not all(isinstance(text, str) and text.strip() for text in listed):
-        defects.add(row.place, f"source is {_shown(given)}; expected a text, or a list of texts, none of them empty")
+        defects.of(row, "source", f"is {_shown(given)}; expected a text, or a list of texts, none of them empty")
         return ()
     texts = tuple(str(text) for text in listed)
     for text in texts:
@@ -242,13 +254,14 @@ def _text(row: Row, name: str, defects: Defects) -> str | None:
     if given is None:
         return None
     if not isinstance(given, str) or not given.strip():
-        defects.add(row.place, f"{name} is {_shown(given)}; expected a text that is not empty, or no value")
+        defects.of(row, name, f"is {_shown(given)}; expected a text that is not empty, or no value")
         return None
     _check_length(row, name, given, defects)
     return given
 
 
 def _check_length(row: Row, name: str, text: str, defects: Defects) -> None:
+    name = row.named(name)
     if len(text) > LONGEST:
         defects.add(
             row.place, f"{name} has {len(text):,} characters; expected at most {LONGEST:,}; divide the document"
@@ -264,7 +277,7 @@ def _sections(row: Row, defects: Defects) -> tuple[str, ...] | None:
     if given is None:
         return None
     if not _are_texts(given) or not given or len(set(given)) < len(given):
-        defects.add(row.place, f"sections is {_shown(given)}; expected a list of different headings")
+        defects.of(row, "sections", f"is {_shown(given)}; expected a list of different headings")
         return None
     return tuple(heading.strip() for heading in given)
 
@@ -275,7 +288,7 @@ def _claims(row: Row, sections: tuple[str, ...] | None, defects: Defects) -> dic
         return None
     by_section = {WHOLE: given} if isinstance(given, list) else given
     if not isinstance(by_section, dict) or not all(_are_texts(claims) for claims in by_section.values()):
-        defects.add(row.place, f"claims is {_shown(given)}; expected a list of texts, or such a list for each section")
+        defects.of(row, "claims", f"is {_shown(given)}; expected a list of texts, or such a list for each section")
         return None
     unknown = sorted(set(by_section) - {*(sections or by_section), WHOLE})
     if unknown:
@@ -286,7 +299,7 @@ def _claims(row: Row, sections: tuple[str, ...] | None, defects: Defects) -> dic
 def _outputs(row: Row, defects: Defects, allow_empty: bool) -> dict[str, str]:
     given = _decoded(row.values.get("outputs"))
     if given is not None and not isinstance(given, dict):
-        defects.add(row.place, f"outputs is {_shown(given)}; expected an object of texts by system, or use output")
+        defects.of(row, "outputs", f"is {_shown(given)}; expected an object of texts by system, or use output")
         given = None
     found: dict[str, Any] = {str(system): text for system, text in (given or {}).items() if text is not None}
     if "output" in row.values:
@@ -303,9 +316,8 @@ def _questions(row: Row, defects: Defects) -> tuple[tuple[str, str], ...] | None
         return None
     asked = given if isinstance(given, list) else []
     if not asked or not all(isinstance(one, dict) and set(one) == _QUESTION for one in asked):
-        defects.add(
-            row.place, f'questions is {_shown(given)}; expected a list of objects {{"question": text, "answer": text}}'
-        )
+        expected = 'expected a list of objects {"question": text, "answer": text}'
+        defects.of(row, "questions", f"is {_shown(given)}; {expected}")
         return None
     pairs = [(one["question"], one["answer"]) for one in asked]
     if not _are_texts([text for pair in pairs for text in pair]) or len(dict(pairs)) < len(pairs):
@@ -354,4 +366,6 @@ def _shown(value: object) -> str:
 
 
 def _names(rows: Iterable[Row]) -> str:
-    return ", ".join(dict.fromkeys(str(name) for row in rows for name in row.values)) or "no column"
+    """The columns of the rows, in the words of the file."""
+    names = (row.named(str(name)) for row in rows for name in row.values)
+    return ", ".join(dict.fromkeys(names)) or "no column"

@@ -23,7 +23,7 @@ from schemas.errors import EncodingError, MissingSourceError, SourceError
 from tasks.texts.fields import Row
 from tasks.texts.inspect_log import inspect_rows, is_inspect_log
 from tasks.texts.office import document_text, sheet_rows
-from tasks.transport.untrusted import LARGEST, MOST_VALUES, parse_json, read_bytes
+from tasks.transport.untrusted import LARGEST, MOST_VALUES, of_form, parse_json, read_bytes
 
 Layout = Literal["aci_bench", "meqsum", "radiology", "inspect", "own"]
 PUBLISHED: Mapping[Layout, Mapping[str, str]] = {
@@ -36,6 +36,8 @@ PUBLISHED: Mapping[Layout, Mapping[str, str]] = {
 TEXT_KINDS = (".txt", ".md", ".docx")
 """Endings of files that hold one text."""
 SEPARATORS = (",", ";", "\t", "|")
+_NAMED = 5
+"""Most files that an error names."""
 ROW = 5
 """Values whose memory a row takes in addition to its own values."""
 
@@ -93,9 +95,19 @@ def _table(rows: list[Row], paths: tuple[Path, ...]) -> Table:
 
 
 def text_files(folder: Path) -> list[Path]:
-    """The texts of a folder that holds nothing else, hidden files aside; empty for another folder."""
+    """The texts of a folder, hidden files aside; empty for a folder of data files.
+
+    Raises SourceError for texts among other files, none of which is data.
+    """
     files = sorted(file for file in folder.iterdir() if not file.name.startswith("."))
-    return files if all(file.suffix.lower() in TEXT_KINDS for file in files) else []
+    others = [file for file in files if file.suffix.lower() not in TEXT_KINDS]
+    if not others or len(others) == len(files) or any(one.is_dir() or one.suffix.lower() in _READERS for one in others):
+        return [] if others else files
+    named = ", ".join(file.name for file in others[:_NAMED]) + (", ..." if len(others) > _NAMED else "")
+    raise SourceError(
+        f"{folder}: {len(files) - len(others)} texts, and files that are not read: {named}; save these as "
+        f"{', '.join(TEXT_KINDS)}, or move them out of the folder"
+    )
 
 
 def _decode(path: Path, encoding: str | None = None) -> str:
@@ -249,12 +261,12 @@ def _text(path: Path, encoding: str | None) -> list[Row]:
 
 def _parquet(path: Path, _: str | None) -> list[Row]:
     try:
-        return _numbered(path, _bounded(path))
+        return _numbered(path, bounded_table(path))
     except (pa.ArrowException, OSError) as error:
         raise SourceError(f"{path}: not a readable parquet file ({' '.join(str(error).split())[:120]})") from error
 
 
-def _bounded(path: Path) -> pa.Table:
+def bounded_table(path: Path) -> pa.Table:
     """The table of a parquet file. Raises SourceError before more than `LARGEST` bytes of texts are unpacked.
 
     A column may repeat one long text in a few bytes: texts are read as dictionaries, and their length is counted first.
@@ -389,11 +401,16 @@ def _of_split(folder: Path, files: Sequence[Path], split: str | None) -> list[Pa
 
 
 def _listed(file: Path, key: str, inner: str | None = None) -> list[str]:
-    """The names that a description of a dataset lists below ``key``, each below ``inner`` of its entry if given."""
-    try:
-        return [str(entry[inner] if inner else entry) for entry in parse_json(_decode(file))[key]]
-    except (ValueError, KeyError, TypeError) as error:
-        raise SourceError(f"{file}: not the description of a dataset ({type(error).__name__}: {error})") from error
+    """The names that a description of a dataset lists below ``key``, each below ``inner`` of its entry if given.
+
+    Raises SourceError for one that leads out of the folder.
+    """
+    with of_form(str(file), "not the description of a dataset"):
+        names = [str(entry[inner] if inner else entry) for entry in parse_json(_decode(file))[key]]
+    for name in names:
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise SourceError(f"{file}: names {name}, which is not in its folder")
+    return names
 
 
 def _split_folder(folder: Path, split: str | None) -> Path:

@@ -8,6 +8,7 @@ from typing import Any
 
 from schemas.errors import SourceError
 from tasks.texts.fields import Row
+from tasks.transport.untrusted import of_form
 
 
 def is_inspect_log(loaded: object) -> bool:
@@ -30,15 +31,16 @@ def inspect_rows(log: Mapping[str, Any], file: str) -> list[Row]:
         place = f"{file}: sample {number}"
         if not isinstance(sample, dict) or "id" not in sample or "input" not in sample:
             raise SourceError(f"{place}: expected an object with id and input")
-        name, epoch = str(sample["id"]), sample.get("epoch", 1)
-        row = rows.setdefault(name, {"id": name, "source": _input(sample["input"]), "outputs": {}})
-        if target := _target(sample.get("target")):
-            row["reference"] = target
-        system = model if epoch == 1 else f"{model}, epoch {epoch}"
-        if system in row["outputs"]:
-            raise SourceError(f"{place}: id {name} is a duplicate in epoch {epoch}; expected each id once")
-        if not sample.get("error"):
-            row["outputs"][system] = _completion(sample, place)
+        with of_form(place, "expected input, target and output as Inspect writes them"):
+            name, epoch = str(sample["id"]), sample.get("epoch", 1)
+            row = rows.setdefault(name, {"id": name, "source": _input(sample["input"]), "outputs": {}})
+            if target := _target(sample.get("target")):
+                row["reference"] = target
+            system = model if epoch == 1 else f"{model}, epoch {epoch}"
+            if system in row["outputs"]:
+                raise SourceError(f"{place}: id {name} is a duplicate in epoch {epoch}; expected each id once")
+            if not sample.get("error"):
+                row["outputs"][system] = _completion(sample, place)
     return [Row(f"{file}: sample {name} (Inspect)", row) for name, row in rows.items()]
 
 

@@ -104,7 +104,7 @@ def documents_in(
     if unread := [f"{name}{_meant(name)}" for name in unknown_columns(rows)]:
         said.append(f"{data}: not read: {', '.join(unread)}; outputs of a system with --map output:NAME=COLUMN")
     if has_sources and not has_ids:
-        rows = [Row(row.place, {"id": number, **row.values}) for number, row in enumerate(rows, 1)]
+        rows = [replace(row, values={"id": number, **row.values}) for number, row in enumerate(rows, 1)]
         said.append(f"{data}: no column id; documents are numbered in the order of the file")
     required = ("id", "source") if has_ids else ("source",)  # what is numbered needs no ids
     return documents_from(rows, data, allow_empty=allow_empty, required=required), tuple(said)
@@ -124,7 +124,7 @@ def add_claims(documents: Sequence[Document], rows: Sequence[Row], file: str) ->
         aligned = _aligned_subclaims([row.values for row in rows], documents, file)
     else:
         known = {document.id for document in documents}
-        given = documents_from([Row(row.place, {"source": "-", **row.values}) for row in rows], file)
+        given = documents_from([replace(row, values={"source": "-", **row.values}) for row in rows], file)
         if unknown := sorted({one.id for one in given} - known):
             raise SourceError(f"{file}: id {unknown[0]} is not in the data file")
         aligned = {one.id: one.claims for one in given if one.claims is not None}

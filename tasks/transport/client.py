@@ -155,11 +155,7 @@ class Client:
         options: Any = {"headers": {**self._headers, "Content-Type": "application/json"}}
         path = "/chat/completions"
         sent = self._openai.post(path, cast_to=str, content=request.content, options=options)
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                body = await self._reply(path, sent)
-        except TimeoutError:
-            raise SendFailure("lost", "timeout", unknown=True) from None
+        body = await self._reply(path, sent)
         completion = read_completion(body)
         await self._tokens.give_back(expected - usage_of(request.content, completion).tokens)
         self._failures = 0
@@ -171,9 +167,12 @@ class Client:
         return json_object(await self._reply(path, self._openai.get(path, cast_to=str, options=options)))
 
     async def _reply(self, path: str, sent: Awaitable[str]) -> str:
-        """The body of a reply. Raises SendFailure, whose reason has no secret and no control character."""
+        """The body of a reply, all of it in time. Raises SendFailure, whose reason has no secret and is printable."""
         try:
-            return await sent
+            async with asyncio.timeout(self._timeout_s):
+                return await sent
+        except TimeoutError:
+            raise SendFailure("lost", "timeout", unknown=True) from None
         except openai.OpenAIError as error:
             raise failure_of(error, path, self._as_shown, self._no_key) from None  # the cause holds its headers
 

@@ -1,7 +1,7 @@
 """Inspects the response store: its replies and ledgers, copies as JSON lines, and what a run used."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import BigInteger, func
 
 from schemas.errors import StoreError
+from schemas.params.llm import RoleName
 from tasks.llm.costs import Estimate, Used, request_tokens, tokens
 from tasks.llm.replies import SendFailure, read_completion
 from tasks.llm.requests import request_key, to_bytes
@@ -23,9 +24,6 @@ from tasks.transport.store import Paid, Unreadable, unpack
 
 AT_ONCE = 500
 """Keys in one statement; databases limit the number of its values."""
-
-SAMPLE = 400
-"""Requests of a stage that are read to know their mean length."""
 
 
 def _sums() -> list[sa.ColumnElement[Any]]:
@@ -63,43 +61,20 @@ def dollars_since(where: Where, created: str) -> float:
         return float(connection.execute(dollars).scalar() or 0.0)
 
 
-def rehearsed(where: Where, used: Mapping[str, Collection[bytes]] | None = None) -> dict[str, list[Estimate]]:
-    """The use of each stage in its last run, with any model; tokens are counted from the texts' lengths.
-
-    ``used``: by stage, keys of the replies of its last run, where they are known; otherwise all replies of the model
-    that answered last count, also those of other runs. The best estimate of a stage comes from a run with the
-    simulator, which answers the same prompts for free.
-    """
+def counted(where: Where) -> dict[str, list[Estimate]]:
+    """Calls of each stage to each role in the store of a rehearsal; tokens are counted from the texts' lengths."""
     if not exists(where):
         return {}
-    found: dict[str, list[Estimate]] = {}
+    found: dict[tuple[str, RoleName], list[tuple[int, int]]] = {}
     c = responses.c
-    keys = (c.stage, c.role, c.identity)
     with open_existing(where) as connection:
-        latest = sa.select(*keys, func.count()).group_by(*keys).order_by(func.max(c.id))
-        chosen = {(stage, role): (identity, calls) for stage, role, identity, calls in connection.execute(latest)}
-        for (stage, role), (identity, calls) in sorted(chosen.items()):
-            theirs: list[sa.ColumnElement[bool]] = [c.stage == stage, c.role == role]
-            if run := (used or {}).get(stage):
-                mine = [key for key in connection.execute(sa.select(c.key).where(*theirs)).scalars() if key in run]
-                calls = len(mine)
-                theirs = [c.key.in_(sorted(mine)[:SAMPLE])]
-            else:
-                theirs.append(c.identity == identity)
-            sampled = sa.select(c.request, c.reply).where(*theirs).order_by(c.key).limit(SAMPLE)
-            counts = [count for row in connection.execute(sampled) if (count := _tokens(*row))]
-            if counts:
-                sent, received = (calls * sum(column) // len(counts) for column in zip(*counts, strict=True))
-                found.setdefault(stage, []).append(Estimate(role, calls, sent, received))
-    return found
-
-
-def _tokens(request: bytes, reply: bytes) -> tuple[int, int] | None:
-    """About how many tokens a kept request and its reply have; None where they cannot be read."""
-    try:
-        return request_tokens(unpack(request).encode()), tokens(read_completion(unpack(reply)).text)
-    except (Unreadable, SendFailure, ValueError):
-        return None
+        for stage, role, request, reply in connection.execute(sa.select(c.stage, c.role, c.request, c.reply)):
+            lengths = request_tokens(unpack(request).encode()), tokens(read_completion(unpack(reply)).text)
+            found.setdefault((stage, role), []).append(lengths)
+    made: dict[str, list[Estimate]] = {}
+    for (stage, role), of in sorted(found.items()):
+        made.setdefault(stage, []).append(Estimate(role, len(of), *map(sum, zip(*of, strict=True))))
+    return made
 
 
 def ledgers(connection: sa.Connection) -> dict[str, Spent]:

@@ -17,7 +17,7 @@ CONTROLS = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 HIDDEN = "[redacted]"
 _INVALID = "an invalid address"
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://\S+")
 _PRIVATE = {"query", "headers"}
 """Settings of a role whose values may be keys."""
 SHORTEST = 12
@@ -25,10 +25,10 @@ SHORTEST = 12
 
 
 def redacted(text: str, secrets: Iterable[str]) -> str:
-    """``text`` without any of the secrets, those that hold others first."""
+    """``text`` without any of the secrets, those that hold others first, however blanks divide them."""
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= SHORTEST:
-            text = text.replace(secret, HIDDEN)
+            text = re.sub(r"\s*+".join(map(re.escape, "".join(secret.split()))), HIDDEN, text)
     return text
 
 
@@ -46,7 +46,8 @@ class _Escaping:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        self._stream.write(printable(text, lines=True))
+        encoding = getattr(self._stream, "encoding", None) or "utf-8"  # not every terminal has every character
+        self._stream.write(printable(text, lines=True).encode(encoding, "backslashreplace").decode(encoding))
         return len(text)
 
     def isatty(self) -> bool:

@@ -4,8 +4,10 @@ What is refused is the ValueError or YAMLError that a damaged file raises, so th
 """
 
 import json
+import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,15 @@ def read_bytes(path: Path, most: int = LARGEST) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise SourceError(f"{path}: cannot be read ({error.strerror}); check name and permissions") from error
+
+
+@contextmanager
+def of_form(place: str, expected: str) -> Iterator[None]:
+    """Raise SourceError, which names the place and what is ``expected`` there, where a value has another form."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise SourceError(f"{place}: {expected} ({type(error).__name__}: {str(error)[:80]})") from error
 
 
 def parse_json(text: str) -> Any:
@@ -63,7 +74,16 @@ def _without_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def compose_yaml(text: str, loader: Any = yaml.SafeLoader) -> yaml.Node | None:
+class YamlLoader(yaml.SafeLoader):
+    """Reads numbers as YAML 1.2 writes them, too: ``1e-06``, which YAML 1.1 takes for a text."""
+
+
+YamlLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+\Z"), list("-+0123456789")
+)
+
+
+def compose_yaml(text: str, loader: Any = YamlLoader) -> yaml.Node | None:
     """The nodes of a YAML text. Raises YAMLError for no YAML and where its aliases stand for too many values."""
     try:
         node: yaml.Node | None = yaml.compose(text, Loader=loader)

@@ -55,8 +55,9 @@ STALE = {
     "baselines.neural.hidden": {
         "baseline_neural_text", "baseline_neural_text_tab", "baseline_bn_text", "baselines_published",
         "baselines_text_published",
+        "simsum_published",
     },
-    "baselines.bins": {"baselines", "baselines_text_published"},
+    "baselines.bins": {"baselines", "baselines_text_published", "simsum_published"},
     "baselines.processes": set(),
     "doclens.systems": {"doclens_published", "med_omit_published"},
     "doclens.notes": {"doclens"},

@@ -171,7 +171,7 @@ def test_the_command_exports_errors_scores_verdicts_and_says_that_the_rules_cann
     file = tmp_path / "mine.jsonl"
     file.write_text("".join(json.dumps({"id": one["id"], "judged": one["truth"]}) + "\n" for one in truth))
     given = [*common, "--verdicts", str(file), "--out", str(tmp_path / "card")]
-    assert run([*given, "--require", "specificity=0.5,order=0.5"]) == 0
+    assert run([*given, "--require", "specificity=0.5,first_of_two_versions=0.5"]) == 0
     capsys.readouterr()
     assert run([*common, "simulator", "--out", str(tmp_path / "rules")]) == 0
     printed = capsys.readouterr().out
@@ -183,7 +183,8 @@ def test_the_cost_of_errors_is_counted_without_any_reply(tmp_path: Path, monkeyp
     _source(tmp_path, monkeypatch, [medec(number) for number in range(9)])
     params = shipped(roles={"judge": {"base_url": "http://127.0.0.1:9/v1", "model": "m"}})
     audit = make_audit(None, params, cases=2000, tasks=["errors"])
-    (line,) = asyncio.run(audit_cost(params, audit))
+    probe, line = asyncio.run(audit_cost(params, audit))
+    assert (probe.stage, probe.model) == ("probe", "m")
     assert line.estimate.calls == 9 * 4 and line.estimate.prompt_tokens > 36 * 100
 
 

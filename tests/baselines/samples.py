@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 
-from tasks.baselines.note_vectors import NoteVectors, embed
 from tasks.baselines.targets import targets_of
 from tasks.network.sampling import sample
 from tests.support.records import NETWORK, span_row
@@ -43,7 +42,3 @@ def hashed(texts: list[str], dimension: int = 48) -> np.ndarray:
     """One random vector per text, in place of an encoder."""
     vectors = [np.random.default_rng([*text.encode()]).normal(size=dimension) for text in texts]
     return np.array(vectors, dtype=np.float32)
-
-
-def note_vectors(frame: pd.DataFrame, **settings: float) -> NoteVectors:
-    return NoteVectors(*embed(*notes_of(frame, **settings), hashed))

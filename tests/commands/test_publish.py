@@ -1,11 +1,13 @@
 """A run of the second pipeline replaces the tracked tables that it built, and no others."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from flows.commands import repro
 from flows.commands.repro import print_end
+from flows.rebuild.flow import Unfinished
 from flows.repository.params import load_params
 from tests.support.imports import ROOT
 from tests.support.repository import write_files
@@ -37,23 +39,34 @@ def published() -> dict[str, str]:
     return {file.relative_to(folder).as_posix(): file.read_text() for file in sorted(folder.rglob("*.csv"))}
 
 
-def test_one_target_replaces_its_table_and_those_of_the_stages_it_reads(clone: Path) -> None:
-    build("tables/judged.csv", "tables/review.csv", "judged.parquet")
-    repro.publish(["review"])
-    expected = dict.fromkeys(TRACKED, "earlier") | {"tables/judged.csv": "new", "tables/review.csv": "new"}
-    assert published() == expected
-
-
-def test_a_target_that_reads_the_folder_of_tables_publishes_all_of_them(clone: Path) -> None:
-    build("tables/network.csv", "tables/judged.csv", "tables/review.csv", "reproduction.csv")
-    repro.publish(["reproduce"])
-    assert published() == dict.fromkeys(TRACKED, "new") | {"tables/obsolete.csv": "earlier"}
-
-
-def test_a_whole_run_also_removes_tables_that_no_stage_writes(clone: Path) -> None:
-    build("tables/network.csv", "tables/judged.csv", "tables/review.csv", "reproduction.csv")
-    repro.publish([])
-    assert published() == {name: "new" for name in TRACKED if name != "tables/obsolete.csv"}
+@pytest.mark.parametrize(
+    ("targets", "but", "replaced", "removed"),
+    [
+        (["review"], [], TRACKED[1:3], []),  # and the table of the stage that it reads
+        (["reproduce"], [], [*TRACKED[:3], TRACKED[4]], []),  # reads the folder of tables
+        ([], [], [*TRACKED[:3], TRACKED[4]], [TRACKED[3]]),  # a whole run removes a table that no stage writes
+        ([], ["review", "reproduce"], TRACKED[:2], [TRACKED[3]]),  # one failed, the other did not run
+    ],
+)
+def test_a_run_replaces_the_tables_of_stages_that_ended(
+    clone: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    targets: list[str],
+    but: list[str],
+    replaced: list[str],
+    removed: list[str],
+) -> None:
+    build("judged.parquet", *(name for name in TRACKED[:3] if "review" not in but or "review" not in name))
+    build(*([] if "reproduce" in but else ["reproduction.csv"]))
+    monkeypatch.setattr(
+        "flows.rebuild.flow.rebuild", lambda *_, **__: Unfinished(but[:1], dict.fromkeys(but[1:], but[:1]))
+    )
+    for name in ("use_server", "require_as_locked"):
+        monkeypatch.setattr(repro, name, lambda *_: None)
+    monkeypatch.setattr(repro, "stages_forked", nullcontext)
+    assert repro._rebuild(load_params(ROOT / "params.yaml"), repro.PUBLISHED, targets, ["x"], 0.0) == bool(but)
+    expected = dict.fromkeys(TRACKED, "earlier") | dict.fromkeys(replaced, "new")
+    assert published() == {name: text for name, text in expected.items() if name not in removed}
 
 
 def test_the_end_names_duration_stages_key_figures_rules_and_the_next_command(

@@ -1,186 +1,96 @@
-"""A trial runs in a clone with few records and small evaluations, shares the store, and changes nothing here."""
+"""A trial runs the stages that ask models on a few records, in a folder of its own, and stops where a model fails."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+import pandas as pd
 import pytest
-import yaml
 
-from flows.commands.demo import main as demo
-from flows.commands.trial import _left_out, small
-from flows.commands.trial import main as trial
-from flows.lineage.recorded import CASSETTES, Cassette, OwnClone, RecordedClone
-from flows.repository.params import STARTED_BY
-from flows.repository.workspace import FOLDER, STORE, workspace
-from schemas.errors import VignetteError
+from flows.commands import trial
+from flows.repository.workspace import WORKSPACE
+from flows.runtime import rehearsal
+from flows.runtime.stage import Stage
+from schemas.errors import UnscoredError, VignetteError
 from schemas.params import Params
-from tests.support.imports import ROOT
-from tests.support.repository import commit, git, write_files
+from schemas.params.llm import Role
+from schemas.tables.columns import typed
+from schemas.tables.metrics import UNSCORED
+from tests.support.params import shipped
+from tests.support.rules import calls_of_rules, rules
 
-CASSETTE = Cassette("respiratory")
-
-SHIPPED = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-
-
-def test_every_section_shrinks_to_the_records_and_nothing_grows() -> None:
-    params = Params.model_validate(small(SHIPPED, 10))
-    assert (params.sample.records, params.doclens.notes, params.calibrate.notes, params.planted_errors.each) == (
-        10,
-    ) * 4
-    assert params.note_qa.patients_by_notes == [1, 1, 1] and params.baselines.seeds == [0]
-    assert (params.review.with_symptoms, params.review.without_symptoms) == (10, 10)
-    assert params.roles == Params.model_validate(SHIPPED).roles
-    assert small(SHIPPED, 100_000) == SHIPPED
-    assert SHIPPED["sample"] == {"records": 1000}
-
-
-def test_the_clone_shares_the_store_and_estimates_the_whole_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked: dict[tuple[str, ...], Any] = {}
-
-    def vignette(clone: OwnClone, *arguments: str) -> None:
-        asked[arguments] = yaml.safe_load((clone.folder / "params.yaml").read_text())
-
-    monkeypatch.setattr(OwnClone, "vignette", vignette)
-    before = (Path("params.yaml").read_bytes(), Path("dvc.lock").read_bytes())
-    folder = tmp_path / "trial"
-    folder.mkdir()
-    monkeypatch.setattr(OwnClone, "__init__", lambda self, _: setattr(self, "folder", folder))
-    monkeypatch.setattr(OwnClone, "complete", lambda self: None)
-    trial(records=3, yes=True)
-    assert list(asked) == [("repro", "--yes"), ("trial", "--estimate")]
-    few, full = asked.values()
-    assert yaml.safe_load((folder / "params.yaml").read_text()) == few
-    assert few["runtime"]["store"] == full["runtime"]["store"] == str((workspace() / STORE).resolve())
-    assert (few["sample"], full["sample"]) == ({"records": 3}, {"records": 1000})
-    assert (Path("params.yaml").read_bytes(), Path("dvc.lock").read_bytes()) == before
-    assert "the whole run, 1,000 records" in capsys.readouterr().out
-
-
-def test_a_command_in_a_clone_knows_which_command_the_user_started(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`vignette repro` in the clone advises to repeat that one; repro itself would run and pay for everything."""
-    written = f"import os, pathlib\npathlib.Path('said').write_text(os.environ['{STARTED_BY}'])\n"
-    write_files(project, {"flows/__init__.py": "", "flows/commands/__init__.py": "", "flows/commands/cli.py": written})
-    commit(project)
-    monkeypatch.setattr("sys.argv", ["/bin/vignette", "trial", "--folder", "my clone"])
-    clone = OwnClone(tmp_path / "trial")
-    clone.vignette("repro")
-    assert (clone.folder / "said").read_text() == "vignette trial --folder 'my clone'"
+PIPELINE = """
+stages:
+  drawn: {cmd: vignette stage drawn, params: [sample], outs: [data/drawn.txt]}
+  trained: {cmd: vignette stage trained, deps: [data/drawn.txt], params: [seed], outs: [data/trained.txt]}
+  good: {cmd: vignette stage good, deps: [fingerprints/writer.json, data/drawn.txt], params: [seed], outs: [data/g.txt]}
+  bad: {cmd: vignette stage bad, deps: [fingerprints/writer.json, fingerprints/judge.json, data/g.txt], params: [seed],
+    outs: [data/unscored_bad.parquet]}
+  next: {cmd: vignette stage next, deps: [fingerprints/judge.json, data/g.txt], params: [seed], outs: [data/n.txt]}
+  later: {cmd: vignette stage later, deps: [fingerprints/writer.json, data/g.txt], params: [seed], outs: [data/l.txt]}
+"""
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A git repository with one commit, as the working directory."""
-    folder = tmp_path / "project"
-    folder.mkdir()
-    git(folder, "init", "-q")
-    git(folder, "commit", "-q", "--allow-empty", "-m", "one")
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr("flows.lineage.recorded.root", lambda: folder)
-    return folder
+def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Params]:
+    """An endpoint behind writer and judge; stage ``bad`` has a reply of the judge that cannot be used."""
+
+    async def drawn(stage: Stage) -> None:
+        stage.save_text("drawn", str(stage.params.sample.records))
+
+    async def good(stage: Stage) -> None:
+        await stage.ask("writer")(calls_of_rules(3))
+        stage.save_text("g", "")
+
+    async def bad(stage: Stage) -> None:
+        row = {"record": "3", "step": "claims", "reason": "no JSON", "detail": "Sure! Here is\nwhat you asked"}
+        stage.save("unscored_bad", typed([row], UNSCORED))
+        raise UnscoredError("1 of 1 rows unscored")
+
+    async def later(stage: Stage) -> None:
+        await stage.ask("writer")(calls_of_rules(1))
+
+    functions = {one.__name__: one for one in (drawn, good, bad, later)}
+    monkeypatch.setattr(rehearsal, "stage_function", functions.__getitem__)
+    monkeypatch.setenv(WORKSPACE, str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    Path("dvc.yaml").write_text(PIPELINE)
+    with rules(monkeypatch, tmp_path) as base_url:
+        role = Role(base_url=base_url, model="vignette-writer")
+        found = shipped(roles={"writer": role.model_dump(), "judge": role.model_dump()})
+        monkeypatch.setattr(trial, "load_params", lambda: found)
+        yield found
 
 
-def test_the_demo_builds_both_lineages_in_its_clone_and_names_what_is_there(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_trial_stops_the_stages_of_a_role_that_no_stage_used_with_success(
+    params: Params, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shipped = {name: (ROOT / name).read_text() for name in ("params.yaml", str(CASSETTE.params))}
-    prints = {"fingerprints/judge.json": "of rules", f"{CASSETTES}/fingerprints/judge.json": "recorded"}
-    write_files(project, shipped | prints | {str(CASSETTE.replies): b""})
-    commit(project)
-    asked: dict[tuple[str, ...], tuple[str, str]] = {}
-
-    def vignette(clone: OwnClone, *arguments: str) -> None:
-        roles = yaml.safe_load((clone.folder / "params.yaml").read_text())["roles"]
-        asked[arguments] = roles["judge"]["model"], (clone.folder / "fingerprints" / "judge.json").read_text()
-
-    monkeypatch.setattr(OwnClone, "vignette", vignette)
-    demo(clone := tmp_path / "demo", CASSETTE.name)
-    rules, recorded = ("vignette-judge", "of rules"), ("claude-reader", "recorded")
-    assert asked == {
-        ("repro",): rules,
-        ("store", "import", str(CASSETTE.replies)): recorded,
-        ("repro", "--no-probe"): recorded,
-        ("compare", "rules", "strong-model"): recorded,
-    }
-    assert git(clone, "tag").split() == ["rules", "strong-model"]
-    said = capsys.readouterr().out
-    assert f"reports: {clone}/reports/index.html, {clone}/reports/comparisons\n" in said
-    assert f"judgements of this lineage: {clone}/data, and each reply in {CASSETTE.replies}\n" in said
-    RecordedClone(clone, CASSETTE)  # which replaces it, as nobody changed it
+    folder = tmp_path / "state" / "trial"
+    with pytest.raises(VignetteError, match="failed: bad, next; see above"):
+        trial.main()
+    said = capsys.readouterr()
+    assert "writer: vignette-writer, epoch 0" in said.out and ": changed" in said.out
+    assert "good: 6 calls to the writer, " in said.out and "later: 2 calls to the writer, " in said.out
+    assert "next: not run, because of bad" in said.out and "trained" not in said.out
+    assert "bad: 1 of 1 rows unscored" in said.err
+    file = folder / "data/unscored_bad.parquet"
+    assert f"one of 1 that could not be scored (all in {file}), record 3, step claims:\n  no JSON" in said.out
+    assert "    Sure! Here is\n    what you asked\n" in said.out
+    table = [line.split() for line in said.out.split("the whole run, 1,000 records")[1].splitlines()]
+    assert ["good", "writer", "vignette-writer", "1200"] in [row[:4] for row in table], "6 calls for 5 records"
+    assert (folder / "data/drawn.txt").read_text() == "5" and len(pd.read_parquet(file)) == 1
+    assert not Path("data").exists() and not Path("fingerprints").exists()
+    with pytest.raises(VignetteError, match="failed: bad"):
+        trial.main(records=2)
+    assert ": changed" not in capsys.readouterr().out, "the models are those of the last trial"
+    assert (folder / "data/drawn.txt").read_text() == "2"
 
 
-def test_changes_that_the_clone_lacks_are_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flows.repository.git.root", lambda: project)
-    assert _left_out() == ""
-    files = "evaluations/metrics.py, prompts/note.txt, tasks/d/network.yaml"
-    write_files(project, dict.fromkeys(["params.yaml", "reports/tables/a.csv", *files.split(", ")], ""))
-    assert _left_out() == (f"trial: runs on the last commit, without the changes in {files}; commit them to try them")
-    for number in range(4):
-        (project / f"a{number}.txt").touch()
-    assert ", evaluations/metrics.py and 2 more; commit" in _left_out()
-
-
-def test_an_earlier_clone_is_replaced(project: Path, tmp_path: Path) -> None:
-    write_files(project, {"dvc.yaml": "stages: {a: {cmd: x, outs: [data/a]}}\n", ".gitignore": "data/\n.vignette/\n"})
-    commit(project)
-    earlier = RecordedClone(tmp_path / "demo", CASSETTE).folder / "data/a/result.csv"
-    write_files(earlier.parent, {earlier.name: "of the earlier clone"})
-    RecordedClone(tmp_path / "demo", CASSETTE)
-    assert (tmp_path / "demo" / ".git").is_dir() and not earlier.exists()
-
-
-def test_replies_of_an_earlier_clone_that_stopped_are_kept(project: Path, tmp_path: Path) -> None:
-    stored = RecordedClone(tmp_path / "cassette", CASSETTE).folder / FOLDER / STORE
-    stored.write_bytes(b"paid for")
-    assert (RecordedClone(tmp_path / "cassette", CASSETTE).folder / FOLDER / STORE).read_bytes() == b"paid for"
-
-
-@pytest.mark.parametrize("change", ["notes.txt", "commit"])
-def test_a_clone_that_was_changed_since_it_was_completed_is_kept(project: Path, tmp_path: Path, change: str) -> None:
-    clone = RecordedClone(tmp_path / "demo", CASSETTE)
-    clone.complete()
-    clone = RecordedClone(tmp_path / "demo", CASSETTE)
-    clone.complete()
-    if change == "commit":
-        git(clone.folder, "commit", "-q", "--allow-empty", "-m", "mine")
-    else:
-        (clone.folder / change).write_text("mine")
-    with pytest.raises(VignetteError, match="was changed since it was made; remove it or move it away"):
-        RecordedClone(tmp_path / "demo", CASSETTE)
-
-
-@pytest.mark.parametrize("name", ["secret.env", "data/mine.csv", "notes.txt"])
-@pytest.mark.parametrize("is_complete", [True, False])
-def test_a_file_that_a_person_left_is_kept_though_git_ignores_it(
-    project: Path, tmp_path: Path, name: str, is_complete: bool
-) -> None:
-    write_files(project, {"dvc.yaml": "stages: {a: {cmd: x, outs: [data/a]}}\n", ".gitignore": "data/\n*.env\n"})
-    commit(project)
-    clone = OwnClone(tmp_path / "trial")
-    write_files(clone.folder, {"data/a/result.csv": "built", "flows/__pycache__/a.pyc": "compiled"})
-    if is_complete:
-        clone.complete()
-    write_files(clone.folder, {name: "mine"})
-    with pytest.raises(VignetteError, match="was changed since it was made" if is_complete else f"holds {name}, which"):
-        OwnClone(tmp_path / "trial")
-    assert (clone.folder / name).read_text() == "mine"
-    (clone.folder / name).unlink()
-    assert not (OwnClone(tmp_path / "trial").folder / "data/a/result.csv").exists()
-
-
-@pytest.mark.parametrize("kept", ["folder", "repository", "file"])
-def test_nothing_else_is_deleted(project: Path, tmp_path: Path, kept: str) -> None:
-    place = tmp_path / "results"
-    if kept == "repository":
-        git(project, "clone", "-q", str(project), str(place))
-    elif kept == "folder":
-        place.mkdir()
-        (place / "paper.tex").touch()
-    else:
-        place.touch()
-    with pytest.raises(VignetteError, match="is no earlier clone made by this command; move it away"):
-        RecordedClone(place, CASSETTE)
-    assert place.exists() and (kept != "folder" or (place / "paper.tex").exists())
+def test_a_dear_trial_is_confirmed_before_anything_is_paid(params: Params, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(trial, "require_confirmation", lambda few, *_, **__: asked.append(few.sample.records))
+    monkeypatch.setattr(trial, "probe_roles", lambda *_: asked.append("probed"))
+    monkeypatch.setattr(trial, "_run", lambda *_: asked.append("run"))
+    monkeypatch.setattr(trial.asyncio, "run", lambda _: ([], []))
+    trial.main(records=3)
+    trial.main(records=3, yes=True)
+    assert asked == [3, "probed", "run", "probed", "run"]

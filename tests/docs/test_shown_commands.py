@@ -109,6 +109,7 @@ def test_the_targets_that_run_the_pipelines_are_the_commands_that_tests_run() ->
         return subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
     assert ".venv/bin/vignette repro\n" in recipe("repro")
+    assert ".venv/bin/vignette trial --whole --records 50\n" in recipe("quick")
     assert "repro --pipeline reports/published/dvc.yaml\n" in recipe("published", "SOURCES=folder")
     index = f"file://{Path('/srv/wheels')}"
     assert recipe("setup", f"TORCH_INDEX={index}").count(f'--extra-index-url "{index}"') == 2  # uv, and pip if it fails

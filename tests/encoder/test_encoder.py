@@ -1,15 +1,42 @@
 """Vectors of an encoder do not depend on the batch, the machine or the run."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from schemas.errors import ParamsError, SourceError
 from tasks.encoder import Encoder, VectorStore, load_encoder
 from tasks.encoder.encoder import BATCH, _load_model
-from tests.support.devices import OTHER, OneDevice
+
+OTHER = "meta"
+"""A device of torch whose tensors have no values, in place of a GPU, which few machines have."""
+_VALUES = ("aten.is_nonzero.default", "aten.item.default", "aten._local_scalar_dense.default")
+
+
+class OneDevice(TorchDispatchMode):
+    """Fails on an operation whose tensors are on different devices, as a GPU does; counts those on ``OTHER``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.operations = 0
+
+    def __torch_dispatch__(
+        self, func: Callable[..., Any], types: Sequence[Any], args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        devices = {tensor.device.type for tensor in tensors}
+        assert len(devices) <= 1, f"{func}: tensors on {devices}"
+        self.operations += OTHER in devices
+        if OTHER in devices and str(func) in _VALUES:
+            return False  # a model may look at a value on its way
+        return func(*args, **(kwargs or {}))
+
 
 TEXTS = [
     "Patient denies cough.",

@@ -17,7 +17,7 @@ from flows.evaluation.api import _documents
 from schemas.errors import SourceError
 from schemas.params.measures import Evaluate
 from tasks.texts.files import read_rows
-from tasks.texts.reading import read_documents
+from tasks.texts.reading import output_files, read_documents
 from tests.support.cases import each
 
 ROWS = [{"id": "1", "source": "Dry cough.", "output:A": "Cough."}]
@@ -135,8 +135,35 @@ def test_null_is_missing_and_ids_are_alike_in_the_data_and_in_outputs(tmp_path: 
 @each("column", ["visit_id", "note_id", "encounter_id", "Visit ID"])
 def test_ids_by_other_names_are_ids_so_that_a_duplicate_is_refused(tmp_path: Path, column: str) -> None:
     (tmp_path / "d.csv").write_text(f"{column},source\nv1,Dry cough.\nv1,No fever.\n")
-    with pytest.raises(SourceError, match="id v1 is a duplicate"):
+    with pytest.raises(SourceError, match=rf"{column} v1 is a duplicate"):
         read_documents(tmp_path / "d.csv")
+
+
+@each(
+    "row, said",
+    [
+        ("v1,,Cough.", r"row 1: dialogue is missing; expected a text"),
+        ("v1,Dry cough.,Cough.\nv1,No fever.,Fever.", r"row 2: Visit ID v1 is a duplicate of"),
+        (",Dry cough.,Cough.", r"row 1: Visit ID is missing; expected"),
+    ],
+)
+def test_an_error_has_the_names_of_the_file_s_columns(tmp_path: Path, row: str, said: str) -> None:
+    (tmp_path / "d.csv").write_text(f"Visit ID,dialogue,summary\n{row}\n")
+    with pytest.raises(SourceError, match=said):
+        read_documents(tmp_path / "d.csv")
+    (tmp_path / "d.csv").write_text("Visit ID,talk,summary\nv1,x,y\n")
+    with pytest.raises(SourceError, match="column source is missing; it has Visit ID, talk, summary;"):
+        read_documents(tmp_path / "d.csv")
+
+
+def test_a_text_in_a_folder_that_is_not_read_is_named(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.md", "scan.pdf"):
+        (tmp_path / name).write_text("Dry cough.")
+    for read in (read_rows, lambda folder: output_files([f"m={folder}"])):
+        with pytest.raises(SourceError, match=r"2 texts, and files that are not read: scan\.pdf; save these as \.txt"):
+            read(tmp_path)
+    (tmp_path / "scan.pdf").unlink()
+    assert len(read_rows(tmp_path).rows) == 2
 
 
 BRAT = {"n.txt": "Dry cough.\n", "n.ann": "T1\tcough 0 9\tDry cough\nA1\tAssertion T1 present\n"}

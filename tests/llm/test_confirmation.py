@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,14 @@ import pandas as pd
 import psutil
 import pytest
 
-from flows.evaluation import audit, models
+from flows.evaluation import audit
 from flows.evaluation.audit import Audit
 from flows.repository.params import YES, load_params
 from flows.repository.workspace import STORE, WORKSPACE
+from flows.runtime import rehearsal
 from flows.runtime.clients import Clients
 from flows.runtime.confirmation import confirmation, require_confirmation
+from flows.runtime.costs import Line, priced
 from schemas.errors import BudgetError
 from schemas.params import Params
 from schemas.params.llm import Price, Role
@@ -36,16 +37,21 @@ stages:
   questions: {cmd: x, deps: [fingerprints/judge.json], outs: [questions.parquet]}
 """
 STAGES = ("facts", "omissions", "questions")
+ASKED = Estimate("judge", 10, 40, 0)
 
 
 @pytest.fixture
 def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A pipeline with three stages that asked the judge ten times each, years ago."""
+    """A pipeline whose stages ask the judge ten times each; that of reviews cannot be rehearsed."""
+
+    def rehearsed(params: Params, _: Path, only: Collection[str]) -> tuple[list[Line], dict[str, str]]:
+        lines = [priced(params, name, ASKED, "rehearsed") for name in STAGES if name in only]
+        return lines, {name: "no rule" for name in only if name not in STAGES}
+
+    monkeypatch.setattr(rehearsal, "estimates", rehearsed)
     monkeypatch.setenv(WORKSPACE, str(tmp_path))
     monkeypatch.delenv(YES, raising=False)
     (tmp_path / "dvc.yaml").write_text(PIPELINE)
-    earlier = [paid(n, stage=STAGES[n // 10], dollars=0.0) for n in range(30)]
-    fill(tmp_path / STORE, *(replace(reply, role="judge", created="2020-01-01T00:00:00Z") for reply in earlier))
     return tmp_path / "dvc.yaml"
 
 
@@ -87,9 +93,7 @@ def ask_once(stage: str, pipeline: Path, params: Params) -> str | None:
 def test_a_stage_stops_before_its_first_call_when_it_and_its_dependents_may_cost_too_much(
     pipeline: Path, endpoint: Hosted
 ) -> None:
-    with pytest.raises(
-        BudgetError, match=r"about 80.00 dollars .*`vignette repro --yes`, or set VIGNETTE_YES=1 for dvc"
-    ):
+    with pytest.raises(BudgetError, match=r"about 80.00 dollars\. .*use --yes, or set VIGNETTE_YES=1 for dvc"):
         ask_once("facts", pipeline, params_of(endpoint, stages_allowed=1.5))
     assert endpoint.bodies == [], "omissions depends on facts through a stage without calls; questions does not"
     assert ask_once("facts", pipeline, params_of(endpoint, stages_allowed=2.1)) == "yes"
@@ -97,7 +101,7 @@ def test_a_stage_stops_before_its_first_call_when_it_and_its_dependents_may_cost
 
 def test_what_the_run_has_spent_counts(pipeline: Path, endpoint: Hosted) -> None:
     fill(pipeline.parent / STORE, paid(99, dollars=60.0))
-    with pytest.raises(BudgetError, match=r"about 100.00 dollars \(.*of which 60.00 are spent"):
+    with pytest.raises(BudgetError, match=r"about 100.00 dollars \(of which 60.00 are spent"):
         ask_once("questions", pipeline, params_of(endpoint, stages_allowed=2.1))
 
 
@@ -122,7 +126,10 @@ def test_a_run_begins_with_repro_or_the_process_that_was_started_by_hand(
 
 @pytest.mark.parametrize(
     ("stages", "unknown"),
-    [(["questions"], "big-1, which has no price"), (["weights", "reviews"], "stage reviews, which never ran")],
+    [
+        (["questions"], "big-1, which has no price"),
+        (["weights", "reviews"], r"stage reviews, whose rehearsal failed \(no rule\)"),
+    ],
 )
 def test_an_unknown_cost_needs_confirmation(pipeline: Path, stages: list[str], unknown: str) -> None:
     pipeline.write_text(PIPELINE + "  reviews: {cmd: x, deps: [fingerprints/judge.json], outs: [r.parquet]}\n")
@@ -150,7 +157,7 @@ async def pay(*_: object, **__: object) -> None:
 @pytest.mark.parametrize(
     ("price", "limit", "confirms", "problem"),
     [
-        (PRICE, 39.0, "", r"would cost about 40.00 dollars .*confirm_above_dollars is 39: to run it, .*--yes"),
+        (PRICE, 39.0, "", r"would cost about 40.00 dollars\. .*confirm_above_dollars is 39: to run it, .*--yes"),
         (None, 100.0, "", "not known: big-1, which has no price"),
         (PRICE, 40.0, "", ""),
         (None, None, "", ""),
@@ -164,10 +171,11 @@ def test_an_audit_is_confirmed_as_a_run_is(
     confirms: str,
     problem: str,
 ) -> None:
-    async def counted(*_: object) -> list[Estimate]:
-        return [Estimate("judge", 10, 40, 0)]
+    async def rehearsed(params: Params, *_: object) -> list[Line]:
+        return [priced(params, "audit", ASKED, "rehearsed")]
 
-    monkeypatch.setattr(models, "rehearse", counted)
+    monkeypatch.setattr(audit, "rehearse", rehearsed)
+    monkeypatch.setattr(audit, "identified", lambda _, lines: lines)
     monkeypatch.setattr(audit, "verdicts_of", pay)
     monkeypatch.delenv(YES, raising=False)
     if confirms:

@@ -8,7 +8,6 @@ import pytest
 
 from flows.repository.params import load_params
 from schemas.errors import IdentityError, ParamsError
-from tasks.llm.costs import template_tokens, tokens
 from tasks.llm.prompt_set import own_prompts, read_folder, replaced, use_folder
 from tasks.llm.prompts import problems, render, variables
 from tasks.transport.fingerprint import Fingerprint, is_of, parse_fingerprint, require_recorded, simulator_identity
@@ -32,7 +31,6 @@ def test_a_folder_replaces_the_prompts_that_it_has_and_no_other(folder: Path) ->
     (message,) = render("tasks.measures.doclens", "subclaims", **FIELDS)
     assert message.content == "Split this into claims, 5 at most, as JSON:\nHe coughs. [system]"
     assert list(replaced()) == ["doclens/subclaims"]
-    assert template_tokens("tasks.measures.doclens", "subclaims") == tokens(MINE)
     use_folder(None)
     assert render("tasks.measures.doclens", "subclaims", **FIELDS) == before and replaced() == {}
 

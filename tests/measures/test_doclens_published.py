@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from schemas.params.measures import DocLens
+from schemas.params.measures import DocLens, Overlap
 from schemas.tables.verdicts import in_order
 from tasks.measures.doclens.judging import METRICS, Plan
 from tasks.measures.doclens.judging import judge as judge_claims
@@ -60,7 +60,7 @@ def test_sixteen_cells_go_with_gpt_4_and_rouge_by_section_is_right_to_the_last_d
     recalls = section_recalls(by_rules, aci)
     some = by_rules[by_rules["document"].isin([one.id for one in aci[:3]])]
     pd.testing.assert_frame_equal(asyncio.run(judged_by_rules(some.assign(value=np.nan), aci)), in_order(some))
-    outputs = output_table(SECTIONS_GPT_4, aci, recalls, seed=1)
+    outputs = output_table(SECTIONS_GPT_4, aci, recalls, Overlap(), seed=1)
     distances = distance_metrics(SECTIONS_GPT_4, {"TRUE": SECTIONS_TRUE}, {"rules": recalls}, seed=1)
     judged = figures(by_rules, METRICS, stage="doclens", seed=1, provenance="judge: rules")
     tables = {"published/doclens_outputs": outputs, "published/doclens_aci": pd.concat([judged, distances])}

@@ -2,25 +2,23 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from flows.commands.parser import run
-from flows.evaluation import estimate, models
+from flows.evaluation import estimate
 from flows.evaluation.estimate import Guard, estimate_calls
 from flows.evaluation.judges import with_judges, with_roles
 from flows.evaluation.work import read_data
 from flows.repository.params import YES
-from flows.runtime.costs import Line, remarks
+from flows.runtime.costs import Line
 from schemas.errors import BudgetError
 from schemas.params import Params
 from schemas.params.llm import SIMULATOR, Price
 from schemas.params.measures import Evaluate
 from tasks.llm.costs import Estimate
-from tasks.texts.reading import DataSet
 from tasks.transport.probing import PROBE_CALLS
 from tests.support.imports import ROOT
 from tests.support.params import shipped
@@ -29,6 +27,7 @@ NOWHERE = "model@http://127.0.0.1:9/v1"  # the discard port: a call to it fails
 
 
 def _data(folder: Path, rows: int) -> Evaluate:
+    folder.mkdir(exist_ok=True)
     file = folder / "data.jsonl"
     days = [f"A dry cough for {number} days. No fever." for number in range(2, rows + 2)]
     found = [{"id": str(n), "source": text, "reference": text, "outputs": {"A": text}} for n, text in enumerate(days)]
@@ -41,42 +40,23 @@ def _params(**budget: Any) -> Params:
     return with_roles(params, {"judge": NOWHERE})
 
 
-def test_the_rehearsal_is_scaled_by_the_length_of_all_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes: list[int] = []
-
-    async def judged(run: object, chosen: Evaluate, data: DataSet) -> None:
-        sizes.append(len(data.documents))
-
-    async def rehearsed(params: Params, roles: list[str], work: Callable[[object], Awaitable[None]]) -> list[Estimate]:
-        await work(None)
-        return [Estimate("judge", 10 * sizes[-1], 1_000_000, 0)]
-
-    monkeypatch.setattr(models, "rehearse", rehearsed)
-    monkeypatch.setattr(estimate, "judge_all", judged)
-    chosen = _data(tmp_path, 60)
-    parts = [{"id": str(n), "source": "cough " * (n + 1), "reference": "pain " * 60, "output": "cough " * (60 - n)}
-             for n in range(60)]  # fmt: skip
-    Path(chosen.data).write_text("\n".join(map(json.dumps, parts)))
-    (line,) = asyncio.run(estimate_calls(_params(), chosen, read_data(chosen)))
-    assert (line.stage, line.estimate.role) == ("evaluate", "judge")
-    assert line.estimate.calls == pytest.approx(600, rel=0.05)
-    assert line.dollars == pytest.approx(10, rel=0.05)
+def test_the_rehearsal_is_scaled_by_the_length_of_all_texts(tmp_path: Path) -> None:
+    few, many = (_data(tmp_path / name, rows) for name, rows in (("few", 6), ("many", 60)))
+    one, other = (asyncio.run(estimate_calls(_params(), of, read_data(of)))[1] for of in (few, many))
+    assert (other.stage, other.estimate.role, other.how) == ("evaluate", "judge", "rehearsed")
+    assert other.estimate.calls == pytest.approx(10 * one.estimate.calls, rel=0.05)
+    assert other.dollars == pytest.approx(10 * one.dollars, rel=0.05)
 
 
 def test_several_judges_cost_what_each_costs_alone(tmp_path: Path) -> None:
     """The first of two lists and judges: its calls and tokens, schemas included, are those of a single judge."""
     chosen = _data(tmp_path, 3)
     data, params = read_data(chosen), shipped()
-    (alone,) = asyncio.run(estimate_calls(with_roles(params, {"judge": NOWHERE}), chosen, data))
+    probe, alone = asyncio.run(estimate_calls(with_roles(params, {"judge": NOWHERE}), chosen, data))
     loaded, judges = with_judges(params, [f"first={NOWHERE}", SIMULATOR], SIMULATOR, None)
-    first, second = asyncio.run(estimate_calls(loaded, chosen, data, judges))
+    probed, first, second = asyncio.run(estimate_calls(loaded, chosen, data, judges))
     assert first.estimate == alone.estimate and second.estimate.prompt_tokens < alone.estimate.prompt_tokens
-    lines = [first, second]
-    assert remarks(lines) == [
-        "no sum in dollars: the params file has no price of model",
-        f"not counted: up to {PROBE_CALLS} short calls that identify the model, for each of model",
-    ]
-    assert remarks([second]) == []
+    assert probe == probed and (probe.stage, probe.estimate.calls, probe.model) == ("probe", PROBE_CALLS, "model")
 
 
 def test_an_expensive_evaluation_needs_confirmation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +65,7 @@ def test_an_expensive_evaluation_needs_confirmation(tmp_path: Path, monkeypatch:
 
     async def reckoned(*_: object) -> list[Line]:
         rehearsals.append(1)
-        return [Line("evaluate", Estimate("judge", 10, 1000, 1000), 2.5, "rehearsed", 10, 30, "model", False)]
+        return [Line("evaluate", Estimate("judge", 10, 1000, 1000), 2.5, "rehearsed", "model", False)]
 
     monkeypatch.setattr(estimate, "estimate_calls", reckoned)
     monkeypatch.delenv(YES, raising=False)
@@ -121,6 +101,6 @@ def test_dry_run_prints_calls_and_writes_nothing(
     before = sorted(tmp_path.rglob("*"))
     assert run(["evaluate", "data.jsonl", "--judge", NOWHERE, "--metrics", "doclens", "--dry-run"]) == 0
     printed = capsys.readouterr().out.splitlines()
-    assert printed[1].split()[:3] == ["evaluate", "judge", "model"]
-    assert "no price" in printed[1]
+    assert [line.split()[:3] for line in printed[1:3]] == [["probe", "judge", "model"], ["evaluate", "judge", "model"]]
+    assert "no price" in printed[2] and "no sum in dollars: " in printed[-1]
     assert sorted(tmp_path.rglob("*")) == before

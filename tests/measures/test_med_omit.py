@@ -466,9 +466,9 @@ def test_printed_omissions_are_compared_with_those_of_the_same_models_even_where
     assert printed["gpt-4", "count_mean"] == {"published": 3.72, "reproduced": 6.65}
     assert printed["gpt-3.5-turbo", "count_std"] == {"published": 3.56, "reproduced": 3.9}
     assert len(rows) == 4
-    assert rows.loc[("gpt-4", "count_mean"), "tolerance"] == pytest.approx(1.96 * np.sqrt(3.07**2 / 116 + 3.6**2 / 40))
+    assert rows.loc[("gpt-4", "count_mean"), "tolerance"] == pytest.approx(1.96 * np.sqrt(3.07**2 / 118 + 3.6**2 / 40))
     assert rows.loc[("gpt-3.5-turbo", "count_std"), "tolerance"] == pytest.approx(
-        1.96 * np.sqrt(3.56**2 / 230 + 3.9**2 / 78)
+        1.96 * np.sqrt(3.56**2 / 234 + 3.9**2 / 78)
     )
     assert rows.loc[("gpt-4", "count_mean"), "verdict"] == "fail"
     assert not compared(table_3, {"published/med_omit_aci": metric_table([])}, PUBLISHED)

@@ -7,7 +7,7 @@ from schemas.errors import SourceError
 from schemas.params.measures import FormSample
 from schemas.tables.metrics import METRICS
 from tasks.measures.med_omit.clinicians import agreement_between, agreement_with_judge
-from tasks.measures.med_omit.form import omission_form
+from tasks.measures.med_omit.omission_form import omission_form
 from tests.support.fact_verdicts import differential, facts_judged
 from tests.support.returned import file_of, validated
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from flows.runtime.tables import read_table
 from schemas.tables.metrics import BASES, REPRODUCTION
-from tasks.papers.conclusions import conclusions, stated, tables_needed
+from tasks.papers.conclusions import conclusions, tables_needed, undecided
 from tasks.papers.printed import Item, items, papers
 from tasks.papers.wording import (
     ABSENT_TABLES,
@@ -76,7 +76,7 @@ def conclusions_text(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
             lines.append(f"| {' | '.join([*cells, row['verdict'], row['basis'], row['interval']])} |")
     lines += ["", "Nothing here decides:", "", "| paper | conclusion | what is missing |", "|---|---|---|"]
     for source in titles:
-        found = [one for one in stated("undecided") if one["source"] == source]
+        found = [one for one in undecided(table) if one["source"] == source]
         lines += [f"| {titles[source]} | {one['conclusion']} | {one['needs']} |" for one in found]
     return "\n".join(lines)
 
@@ -84,14 +84,17 @@ def conclusions_text(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
 _ABOUT = """\
 A figure may be met where a conclusion is not. Each line is what a paper concludes, and the difference of the two values
 that decides it, with a 95% interval: it holds, does not hold, or cannot be told. Values are those of our tables or,
-where the line says `printed`, figures of the paper with their printed spread. Values of basis `stand-in` say nothing
-about the paper's models.
+where the line says `printed`, figures of the paper with their printed spread: whether they hold says nothing about our
+data, and the README does not count them. Values of basis `stand-in` say nothing about the paper's models; those that
+the simulator's rules made have no interval and decide nothing.
 
 - `more`: the first value is larger; `as much`: not smaller by more than the margin; `same`: within the margin. Margins
-  are ours, as the papers name none. `pairs`: of pairs of printed figures, the first is larger in more than half; pairs
+  are ours, as the papers name none. `not significant`: the interval includes 0, as in a paper that tests at a level of
+  5%; few items make it hold too. `pairs`: of pairs of printed figures, the first is larger in more than half; pairs
   count as independent, which those of one model are not.
 - The interval is paired where both values are measured on the same items and the tables allow it. Else it is that of
-  independent values, too wide for values of the same items; the last column has the reason.
+  independent values, too wide for values of the same items; the last column has the reason, and of values with other
+  intervals than 95%, which.
 - n is the smallest number of items behind a value, or the number of pairs.
 - Each conclusion stands for itself: with as many, one or two hold by chance."""
 

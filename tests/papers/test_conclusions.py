@@ -25,6 +25,7 @@ from tasks.statistics.printed import share_of_pairs
 from tests.papers.page import concluded, conclusions_text
 
 COLUMNS = ["system", "condition", "item", "metric", "value", "low", "high", "n"]
+MODEL = "judge: m"
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,8 @@ COLUMNS = ["system", "condition", "item", "metric", "value", "low", "high", "n"]
         ("same", 0.05, -0.04, 0.04, HOLDS),
         ("same", 0.05, 0.06, 0.2, FAILS),
         ("same", 0.05, -0.2, 0.2, UNTOLD),
+        ("not significant", 0, -0.2, 0.1, HOLDS),
+        ("not significant", 0, -0.86, -0.24, FAILS),
         ("more", 0, math.nan, math.nan, UNTOLD),
     ],
 )
@@ -49,7 +52,7 @@ def test_verdicts_follow_from_the_interval(test: str, margin: float, low: float,
 
 
 def metrics(*rows: tuple[object, ...]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=COLUMNS).assign(provenance=MODEL)
 
 
 def entry(test: str, first: dict[str, object], second: dict[str, object]) -> dict[str, object]:
@@ -115,11 +118,15 @@ def test_a_value_without_interval_decides_nothing() -> None:
     table = metrics(("a", "all", "x", "f1", 0.9, math.nan, math.nan, 50))
     row = conclusions({"t": table}, [entry("more", {"table": "t"}, {"value": 0})]).iloc[0]
     assert row["verdict"] == UNTOLD and shown(row) == "+0.900 (no interval)"
+    rules = metrics(("a", "all", "x", "f1", 0.9, 0.8, 0.95, 50)).assign(provenance="judge (simulator's rules)")
+    for kind in ({}, {"interval": "correlation"}):
+        row = conclusions({"t": rules}, [entry("more", {"table": "t", **kind}, {"value": 0})]).iloc[0]
+        assert row["verdict"] == UNTOLD and pd.isna(row["low"])
 
 
 def test_intervals_of_shares_correlations_and_printed_means() -> None:
     """Clopper and Pearson's bound of 20 of 20, 0.025 ** (1 / 20); a correlation of 0 of 103 pairs, tanh(1.96 / 10);
-    a printed mean with its standard deviation 3.07 over 116 notes, Student's quantile 1.981."""
+    a printed mean with its standard deviation 3.07 over 118 notes, Student's quantile 1.980."""
     table = metrics(
         ("a", "all", "x", "accuracy", 1.0, math.nan, math.nan, 20),
         ("b", "all", "x", "rho", 0.0, math.nan, math.nan, 103),
@@ -128,8 +135,8 @@ def test_intervals_of_shares_correlations_and_printed_means() -> None:
     assert (share.below, share.above) == pytest.approx((1 - 0.025 ** (1 / 20), 0))
     rho = side({"table": "t", "system": "b", "interval": "correlation"}, {"t": table})
     assert (rho.below, rho.above) == pytest.approx((math.tanh(0.195996), math.tanh(0.195996)), abs=1e-6)
-    printed = {"printed": "medomit_table3_llms", "row": "gpt-4", "figure": "count_mean", "std": "count_std", "n": 116}
-    assert side(printed, {}) == pytest.approx((3.72, 1.9808 * 3.07 / 116**0.5, 1.9808 * 3.07 / 116**0.5, 116), abs=1e-3)
+    printed = {"printed": "medomit_table3_llms", "row": "gpt-4", "figure": "count_mean", "std": "count_std", "n": 118}
+    assert side(printed, {}) == pytest.approx((3.72, 1.9804 * 3.07 / 118**0.5, 1.9804 * 3.07 / 118**0.5, 118), abs=1e-3)
 
 
 def test_printed_percentages_are_averaged_with_the_intervals_of_their_test_sets() -> None:
@@ -171,10 +178,12 @@ def test_each_conclusion_names_a_table_of_its_paper() -> None:
     assert {basis.partition(": ")[0] for basis in bases} <= set(BASES) - {"absent"} and "stand-in" not in bases
 
 
-def test_every_committed_conclusion_has_an_interval() -> None:
+def test_every_committed_conclusion_has_an_interval_unless_the_rules_made_it() -> None:
     table = concluded()
     assert (table["n"] > 0).all()
-    assert (table["low"] < table["high"]).all()
+    told = table[table["low"].notna()]
+    assert (told["low"] < told["high"]).all()
+    assert set(table.drop(told.index)["basis"]) == {"stand-in: the answerer of the run"}, "the simulator's rules"
 
 
 @pytest.mark.parametrize("stage", ["reproduce", "report"])
@@ -189,9 +198,9 @@ def test_the_section_and_the_page_have_each_conclusion_with_its_verdict() -> Non
     (row,) = first.tables[0].rows
     assert [one.value for one in row[1:4]] == ["✓ holds", "+0.100 (+0.050 to +0.200)", "1,200"]
     assert second.tables[0].rows == [] and second.folds[0].title == "Not decided here"
-    assert counts_line(table).startswith("Of 1 conclusion of the papers, 1 holds here, 0 do not, 0 cannot be told; ")
-    three = pd.concat([table, table, table.assign(verdict=FAILS)])
-    assert counts_line(three).startswith("Of 3 conclusions of the papers, 2 hold here, 1 does not, 0 cannot be told; ")
+    counted = pd.concat([table, table, table.assign(verdict=FAILS), table.assign(basis="arithmetic")])
+    said = "by what decides them: sampled: 2 hold, 1 do not, 0 cannot be told. 1 more compare figures"
+    assert said in counts_line(counted)
     cells = "+0.100 (+0.050 to +0.200) | 1,200 | holds | sampled | of one value"
     line = f"| SimSUM | A beats B (Table 5) | more | {cells} |"
     assert line in conclusions_text(table, {"simsum": "SimSUM"}).splitlines()

@@ -14,8 +14,8 @@ from flows.runtime.tables import write_table
 from schemas.errors import SourceError
 from schemas.tables.people import REVIEW_NOTES
 from schemas.tables.verdicts import VERDICTS
-from tasks.measures.med_omit.form import OmissionForm, omission_form
 from tasks.measures.med_omit.judging import SYSTEM
+from tasks.measures.med_omit.omission_form import OmissionForm, omission_form
 from tasks.people.rating_form import RatingForm
 from tests.support.fact_verdicts import facts_judged
 from tests.support.imports import ROOT

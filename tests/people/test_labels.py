@@ -8,7 +8,7 @@ from schemas.params.measures import FormSample
 from schemas.tables.metrics import METRICS
 from schemas.tables.verdicts import PERSON, VERDICTS
 from tasks.judges.human_labels import form_rows
-from tasks.measures.med_omit.form import OmissionForm, judged_facts, omission_labels
+from tasks.measures.med_omit.omission_form import OmissionForm, judged_facts, omission_labels
 from tasks.measures.note_qa.form import QuestionForm, question_labels
 from tasks.people.rating_agreement import rating_labels
 from tasks.people.rating_form import RatingForm

@@ -15,15 +15,13 @@ from prefect.exceptions import PrefectHTTPStatusError
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
 
 from flows.commands import repro
-from flows.commands.repro import stages_at_once
 from flows.rebuild import flow, server
 from flows.rebuild.dvc_stage import NO_MORE_CALLS, UNCHANGED
 from flows.rebuild.flow import Unfinished, rebuild
-from flows.repository.params import STARTED_BY, YES, load_params
+from flows.repository.params import load_params
 from flows.repository.pipeline import MAIN, needed_by
 from schemas.errors import VignetteError
 from tests.support.imports import ROOT
-from tests.support.params import shipped
 
 CHAINS = {"a1": [], "a2": ["a1"], "a3": ["a2"], "b1": [], "b2": ["b1"], "joined": ["a3", "b2"]}
 CALLING = ("a2", "b2")
@@ -142,24 +140,12 @@ def test_the_end_names_the_command_that_resumes(
         "not run: filter (because of write)",
         "finished stages and stored replies are kept; to resume, run: vignette repro --pipeline 'my files/dvc.yaml'",
     ]
-    monkeypatch.setenv(STARTED_BY, "vignette trial --records 3")
-    assert repro._rebuild(load_params(ROOT / "params.yaml"), MAIN, [], ["write", "filter"], 0.0) == 1
-    assert capsys.readouterr().err.endswith("to resume, run: vignette trial --records 3\n")
 
 
 @pytest.mark.parametrize("dep", ["data/made/table.csv", "data/made", "data/made/table.csv/part"])
 def test_a_stage_needs_the_maker_of_a_file_and_of_a_folder_around_it(dep: str) -> None:
     stages: dict[str, Any] = {"maker": {"outs": [{"data/made/table.csv": {"cache": False}}]}, "user": {"deps": [dep]}}
     assert needed_by(stages) == {"maker": set(), "user": {"maker"}}
-
-
-def test_stages_whose_cost_must_be_confirmed_run_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(YES, raising=False)
-    params = load_params(ROOT / "params.yaml")
-    asks = shipped(budget={"confirm_above_dollars": 1.0})
-    assert (stages_at_once(params), stages_at_once(asks)) == (2, 1)
-    monkeypatch.setenv(YES, "1")
-    assert stages_at_once(asks) == 2
 
 
 def test_a_server_that_can_no_longer_write_ends_the_rebuild_with_a_reason(

@@ -7,6 +7,7 @@ from dvc.repo import Repo
 
 from flows.rebuild import watch_tree
 from tests.rebuild.conftest import STRANGE
+from tests.support.imports import ROOT
 
 
 def test_the_database_of_prefect_is_in_the_clone(served: Path) -> None:
@@ -22,6 +23,7 @@ def test_the_tree_of_a_watch_knows_remotes_whose_address_has_a_percent_sign(
         folder.mkdir()
         Repo.init(str(folder), no_scm=True).close()
     (clone / ".dvc" / "config.local").write_text("['remote \"r\"']\n    url = s3://b/100%25\n")
+    (clone / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
     monkeypatch.setenv("DVC_ROOT", str(clone))
     watch_tree._share_cache(tree)
     written = (tree / ".dvc" / "config.local").read_text()

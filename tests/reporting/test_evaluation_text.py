@@ -78,7 +78,7 @@ def test_the_summary_has_a_column_per_system_n_of_each_figure_and_names_what_fai
     assert "0.400 (0.350–0.450) n 12" in rouge and rouge.endswith("–")
     assert "  doclens, claim_recall, section plan, a: 3: unusable reply" in lines
     missing = UNSCORED.assign(method="writing", step="output", system=None, reason="the data has no output")
-    assert "  writing, all systems: 3: the data has no output" in summary(unscored=missing)
+    assert "  all systems: 3: the data has no output" in summary(unscored=missing)
 
 
 def test_documents_that_were_scored_in_part_are_counted_beside_n() -> None:
@@ -139,8 +139,8 @@ def test_an_evaluation_by_the_rules_is_headed_as_a_dry_run_and_tells_nothing_fro
 def test_differences_beyond_chance_are_listed_by_p_and_the_rest_counted() -> None:
     lines = summary(comparisons(13))
     start = lines.index("paired comparisons: 14; beyond chance (5% family-wise) on whole texts: 13")
-    assert lines[start + 1] == "  b against a, m00: +0.250 [+0.125, +0.500], p <0.001, n 20"
-    assert lines[start + 12].startswith("  b against a, m11:")
+    assert lines[start + 1] == "  b minus a, m00: +0.250 [+0.125, +0.500], p <0.001, n 20"
+    assert lines[start + 12].startswith("  b minus a, m11:")
     assert lines[start + 13 :] == ["  ... and 1 more in tables/comparisons.csv"]
     assert not any("more in" in line for line in summary(comparisons(12)))
     assert not any("may contain 0" in line for line in lines)
@@ -154,7 +154,7 @@ def test_a_difference_that_failed_documents_may_change_is_shown_and_what_they_ma
     table.loc[2, "note"] = DIRECTED.format(1, 0.57, 0.65)
     lines = summary(table, unscored=UNSCORED)
     assert any(line.endswith("whole texts: 4") for line in lines)
-    shown = [line for line in lines if line.startswith("  b against a")]
+    shown = [line for line in lines if line.startswith("  b minus a")]
     assert [line.partition(", n 20")[2] for line in shown[:3]] == [
         "", "; cannot be told: 5 failed records decide",
         "; beyond chance without the 1 failed records (whatever these scored, it is from +0.570 to +0.650)",
@@ -183,7 +183,7 @@ def test_differences_on_fewer_than_eight_documents_are_said_to_be_untested() -> 
     both = pd.concat([few, enough.assign(metric="unscored m0")], ignore_index=True)
     (line,) = [line for line in summary(both) if line.startswith("paired")]
     assert line.startswith(
-        "paired comparisons: 2, and 2 of shares of documents without a score; 2 not tested, as this takes at least 8"
+        "paired comparisons: 2, and 2 of how often a score is missing; 2 not tested, as this takes at least 8"
     )
 
 

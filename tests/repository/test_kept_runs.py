@@ -41,8 +41,8 @@ def test_a_run_is_found_by_the_outputs_that_it_made(folder: Path) -> None:
     keep_run("write", outs, RUN, {b"a" * 32, b"b" * 32})
     outs, other = made(folder, "model B")
     keep_run("write", outs, StageRun(1.0), set())
-    assert find_run(stage) == RUN and used_keys(stage) == {b"a" * 32, b"b" * 32}
-    assert find_run(other) == StageRun(1.0) and used_keys(other) == set()
+    assert find_run(stage) == RUN and used_keys([stage]) == {b"a" * 32, b"b" * 32}
+    assert find_run(other) == StageRun(1.0) and used_keys([other]) == set()
 
 
 def test_a_process_that_started_after_the_file_has_reused_the_id(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ process.wait()
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty clone."""
     (tmp_path / ".dvc" / "tmp").mkdir(parents=True)
+    (tmp_path / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.chdir(tmp_path)

@@ -9,6 +9,7 @@ from flows.rebuild.plan import stages_to_run
 from flows.repository.cache import restore_outputs
 from flows.repository.pipeline import stage_files
 from schemas.errors import SourceError, VignetteError
+from tests.support.imports import ROOT
 from tests.support.repository import keep
 
 PIPELINE = {
@@ -26,6 +27,7 @@ PIPELINE = {
 @pytest.fixture
 def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
     file = tmp_path / "dvc.yaml"
     file.write_text(yaml.safe_dump(PIPELINE))

@@ -14,6 +14,7 @@ from flows.repository.processes import dvc_at_work, exclusive
 from flows.runtime.stage import Stage
 from flows.runtime.tables import read_vectors, write_vectors
 from schemas.errors import BusyError, TableError, UnscoredError
+from tests.support.imports import ROOT
 from tests.support.params import shipped
 
 
@@ -39,6 +40,7 @@ def test_exactly_the_allowed_share_of_unscored_rows_passes(tmp_path: Path) -> No
 def test_a_lock_of_a_living_process_counts_and_one_of_a_dead_process_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
     locks = tmp_path / ".dvc" / "tmp" / "rwlock"
     locks.parent.mkdir(parents=True)

@@ -21,9 +21,9 @@ from jinja2 import DictLoader
 from flows.commands import parser
 from flows.commands.import_forms import import_files
 from flows.commands.store import import_
-from flows.evaluation.folder import defused
 from flows.repository.params import load_params
 from flows.repository.pipeline import StageFiles
+from flows.runtime.folders import defused
 from flows.runtime.stage import Stage
 from tasks.exchange.label_studio import read_export
 from tasks.judges.human_labels import read_labels

@@ -54,10 +54,14 @@ def test_spans_are_clauses_of_mentions_and_denials_from_their_trigger() -> None:
     assert found["dyspnea"].startswith("Denies") and found["fever"].endswith("no fever")
 
 
-def test_a_tenth_of_the_wordings_is_unknown_and_no_single_word() -> None:
+def test_a_tenth_of_wordings_and_sentences_escapes_and_no_single_word() -> None:
     wordings = [f"pain of the chest {number}" for number in range(2000)]
     assert 0.08 < sum(map(is_held_out, wordings)) / len(wordings) < 0.12
     assert not is_held_out("cough")
+    lost = [one for one in wordings if is_held_out(one)]
+    assert not any(entails(one, one) for one in lost) and all(entails(one, one, given="") for one in lost)
+    listed = json.loads(reply("judge", "list subclaims", text=f"{NOTE}\n{lost[0]}"))["claims"]
+    assert listed and lost[0] not in listed
 
 
 def test_spans_of_written_notes_are_found_most_times() -> None:

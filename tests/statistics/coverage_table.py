@@ -8,7 +8,7 @@ from tests.support.imports import ROOT
 from tests.support.simulated import Cell
 
 MEASURED, PAGE = ROOT / "docs" / "coverage.csv", ROOT / "docs" / "coverage.md"
-SHOWN = (5, 20, 200)
+SHOWN = (5, 50)
 """Numbers of units of the page, of those that are measured."""
 BEGIN, END = "<!-- table of coverage.csv -->", "<!-- end of the table -->"
 

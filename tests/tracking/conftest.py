@@ -5,14 +5,13 @@ The name of its folder holds characters that addresses give a meaning.
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from filelock import FileLock
-
-from tests.support.shared import shared_folder
 
 if TYPE_CHECKING:
     from tasks.tracking.mlflow_store import LineageStore
@@ -23,7 +22,8 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The database file without an experiment of this project, made by one worker for all."""
     from tasks.tracking.mlflow_store import LineageStore  # loads mlflow, which takes seconds
 
-    folder = shared_folder(tmp_path_factory)
+    base = tmp_path_factory.getbasetemp()
+    folder = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base  # that all workers see
     with FileLock(folder / "mlflow.lock"):
         if not (folder / "mlflow.db").exists():
             making = folder / "making" / "a?b%c #d&e"

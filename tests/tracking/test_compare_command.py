@@ -1,4 +1,4 @@
-"""``vignette compare`` on recorded lineages; no stage is run."""
+"""``vignette compare`` on recorded lineages, and the tables that it fetches; no stage is run."""
 
 import hashlib
 import json
@@ -14,12 +14,12 @@ import yaml
 
 from flows.commands.compare import main as compare
 from flows.lineage.comparing import compare_lineages, find_redraws
-from flows.lineage.lineage import NamedLineage, find_lineage, recorded_lineages, store_folder
+from flows.lineage.lineage import NamedLineage, fetch_outputs, find_lineage, recorded_lineages, store_folder
 from flows.repository.cache import cached_file
 from schemas.errors import SourceError
 from tasks.measures.evaluation import evaluated
 from tasks.texts.document import Document
-from tasks.tracking.lineage import read_lineage
+from tasks.tracking.lineage import Lineage, StageLineage, read_lineage
 from tasks.tracking.recording import Recording
 from tests.support.imports import ROOT
 from tests.support.report_page import metric_table
@@ -33,6 +33,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty_database: Path)
     """An empty workspace with the project's params, for recording lineages."""
     (tmp_path / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
     (tmp_path / ".dvc").mkdir()
+    (tmp_path / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
     (tmp_path / ".dvc" / "config").write_text("[core]\n    no_scm = true\n")
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
     shutil.copy2(empty_database, store_folder())
@@ -192,3 +193,27 @@ def test_lineages_are_listed_with_time_revision_and_models(clone: Path, capsys: 
     head, line = capsys.readouterr().out.splitlines()
     assert head.split() == ["lineage", "recorded", "revision", "experiment", "models"]
     assert re.fullmatch(rf"{lineage.id}  \d{{4}}-\d\d-\d\d \d\d:\d\d  0123456789  +rules, gpt-4o", line)
+
+
+def test_missing_outputs_are_fetched_from_the_remote_and_others_left_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".dvc").mkdir()
+    (tmp_path / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
+    settings = ["[core]", "no_scm = true", "remote = r", "['remote \"r\"']", "url = ../remote", "[cache]"]
+    (tmp_path / ".dvc" / "config").write_text("\n".join([*settings, f"dir = {tmp_path / 'elsewhere'}"]))
+    outs = {}
+    for name in ("scores.parquet", "notes.parquet"):
+        outs[f"data/{name}"] = keep(tmp_path / "remote", name.encode())
+    monkeypatch.setenv("DVC_ROOT", str(tmp_path))
+    lineage = NamedLineage("a", Lineage("a", (StageLineage("doclens", outs=outs),)), None)
+
+    fetch_outputs([(lineage, "data/scores.parquet")])
+    assert capsys.readouterr().out == "fetched 1 of 1 files (0.0 MB) from DVC's remote\n"
+    found = cached_file(outs["data/scores.parquet"])
+    assert found is not None and found.is_relative_to(tmp_path / "elsewhere")
+    assert lineage.open_output("data/scores.parquet").read_text() == "scores.parquet"
+    assert cached_file(outs["data/notes.parquet"]) is None
+    shutil.rmtree(tmp_path / "remote")
+    fetch_outputs([(lineage, "data/scores.parquet")])
+    assert capsys.readouterr().out == ""

@@ -17,9 +17,10 @@ from schemas.params.measures import Overlap
 from tasks.measures.doclens.judging import CITATION_METRICS, CLAIM_METRICS, METRICS, output_texts
 from tasks.measures.doclens.judging import NAME as STAGE
 from tasks.measures.doclens.published import ACI_BENCH, KEYS, SECTIONS
-from tasks.measures.measure import figures
+from tasks.measures.measure import differences, figures
 from tasks.measures.measure import scores as scores_of
 from tasks.measures.overlap.scoring import (
+    COMPUTED,
     agreement_rows,
     beside_claims,
     overlap_rows,
@@ -27,6 +28,7 @@ from tasks.measures.overlap.scoring import (
     section_rouge,
     verdicts_of,
 )
+from tasks.measures.overlap.scoring import METRICS as OVERLAP
 from tasks.statistics.agreement import correlation, correlation_interval, kappa_interval
 from tasks.statistics.intervals import mean_interval
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table, system_difference_rows
@@ -35,6 +37,7 @@ from tasks.texts.document import WHOLE, Document
 PREFERENCE_SECTIONS = ("objective_exam", "assessment_and_plan")
 """The sections of Table 11."""
 OTHERS = ("rouge1_r", "rouge2_r", "rougeL_r")
+WORDS = {"words": OVERLAP["words"]}
 
 
 def system_rows(
@@ -71,6 +74,7 @@ def recorded_rows(
     parts = [
         figures(judged.assign(condition=judge), METRICS, **made_by),
         metric_table(system_difference_rows(means[means["item"] == WHOLE]), condition=judge, item=WHOLE, **made_by),
+        differences(verdicts_of(scored[["document", "system", *WORDS]]), WORDS, **{**made_by, "provenance": COMPUTED}),
         agreement_rows(beside_claims(scored, means), condition=f"agreement of metrics, {judge}", **made_by),
         section_preferences(claims, documents, (), seed=seed, provenance=judge).assign(
             condition=f"preferences of metrics, {judge}"
@@ -83,11 +87,7 @@ def section_preferences(
     judged: pd.DataFrame, documents: Sequence[Document], citing: Sequence[str], *, seed: int, provenance: str
 ) -> pd.DataFrame:
     """METRICS of condition "preferences of metrics": `disagreement` of claim recall with ROUGE recall by section."""
-    keys = ["document", "system", "item"]
-    scores = scores_of(judged[judged["metric"] == "claim_recall"], METRICS)
-    rouge = section_rouge(output_texts(documents, citing), documents, "soap")
-    wide = rouge[rouge["metric"].isin(OTHERS)].pivot_table(index=keys, columns="metric", values="value").reset_index()
-    both = scores.rename(columns={"value": "claim_recall"}).merge(wide, on=keys)
+    both = recalls_by_section(judged, documents, citing)
     rows = [
         _preference(both[both["item"] == section], other, section)
         for section in PREFERENCE_SECTIONS
@@ -95,6 +95,15 @@ def section_preferences(
     ]
     shared = {"stage": STAGE, "condition": "preferences of metrics", "seed": seed, "provenance": provenance}
     return metric_table(rows, **shared)
+
+
+def recalls_by_section(judged: pd.DataFrame, documents: Sequence[Document], citing: Sequence[str]) -> pd.DataFrame:
+    """Claim recall and `OTHERS` of each output by section: document, system, item and a column for each."""
+    keys = ["document", "system", "item"]
+    scores = scores_of(judged[judged["metric"] == "claim_recall"], METRICS)
+    rouge = section_rouge(output_texts(documents, citing), documents, "soap")
+    wide = rouge[rouge["metric"].isin(OTHERS)].pivot_table(index=keys, columns="metric", values="value").reset_index()
+    return scores.rename(columns={"value": "claim_recall"}).merge(wide, on=keys)
 
 
 def _preference(both: pd.DataFrame, other: str, section: str) -> Row:

@@ -25,11 +25,12 @@ Failures = list[tuple[K, str, str | None]]
 
 _CITATION = r"\[\s*(\d{1,12}(?:\s*[,;–-]\s*\d{1,12})*)\s*\]"
 """``[1]``, ``[1, 2]``, ``[3-5]``."""
-_MARK, _MARK_IN_LINE = re.compile(rf"\s*{_CITATION}"), re.compile(rf"[ \t]*{_CITATION}")
+_MARK = re.compile(rf"(?:(?<!\s)\s++)?{_CITATION}")
+_MARK_IN_LINE = re.compile(rf"(?:(?<![ \t])[ \t]++)?{_CITATION}")
 MOST_UNITS = 10_000
 """Units of a source whose number is not known."""
-_AFTER = re.compile(r"\s*[.!?;]?(?=\s+[^\sa-z]|\s*$)")
-"""What follows a citation that ends a statement: perhaps a full stop, then no lower case."""
+_AFTER = re.compile(r"\s*+[.!?;](?=\s++[^\sa-z]|\s*+$)|\s*+$|(?:\s(?=\s))*+(?=\s[^\sa-z])")
+"""What follows a citation that ends a statement: perhaps a full stop, then no lower case. Blanks are read once."""
 _ABBREVIATED = re.compile(
     r"\b(?:abd|ant|approx|ca|cerv|dist|esp|excl|ext|incl|inf|int|lat|lumb|mod|occ|paravert|perc|post|prev|prox|pt|rad|"
     r"resp|rot|sens|sev|sl|spin|sup|temp|thor|vert|vs)\W*\.$",

@@ -5,15 +5,17 @@ outputs. Printed percentages are converted to shares.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
+from schemas.params.measures import Overlap
 from schemas.tables.verdicts import in_order
 from tasks.measures.doclens.evaluators import Question, SimulatorEvaluator
 from tasks.measures.doclens.judging import CLAIM_METRICS, METRICS
 from tasks.measures.measure import scores as scores_of
-from tasks.measures.overlap.scoring import section_rouge
+from tasks.measures.overlap.scoring import bert_score, part_texts, section_rouge
 from tasks.statistics.metric_rows import COMPUTED, Row, metric_row, metric_table
 from tasks.text.soap import PARTS, split_soap
 from tasks.texts.document import Document, compared_sections
@@ -33,9 +35,11 @@ _ROUGE = ("rouge1_f", "rouge2_f", "rougeL_f")
 
 
 def output_table(
-    table25: pd.DataFrame, documents: Sequence[Document], recalls: pd.DataFrame, *, seed: int
+    table25: pd.DataFrame, documents: Sequence[Document], recalls: pd.DataFrame, params: Overlap, *, seed: int
 ) -> pd.DataFrame:
     """METRICS of the published outputs: ROUGE by section, and claim recall as `BASELINE` predicts it by section.
+
+    And BERTScore by section where ``params`` name a model that is at hand.
 
     Sections are scored with ACI-BENCH's marks for line breaks and missing parts: two notes that both lack a section
     agree fully on it. A system that lacks an output has no ROUGE.
@@ -43,7 +47,7 @@ def output_table(
     names = [*OPEN_SYSTEMS, *ACI_BENCH.values()]
     texts = {name: {one.id: one.outputs[name] for one in documents if name in one.outputs} for name in names}
     complete = {name: by_id for name, by_id in texts.items() if by_id and len(by_id) == len(documents)}
-    rows = list(_rouge_rows(complete, documents)) if complete else []
+    rows = [*_rouge_rows(complete, documents), *_bert_rows(complete, documents, params)] if complete else []
     predicted = _presence_baseline(recalls, printed_recalls(table25))
     parts = {section: part for part, section in SECTIONS.items()}
     for row, value in predicted.items():
@@ -58,6 +62,21 @@ def _rouge_rows(texts: Mapping[str, Mapping[str, str]], documents: Sequence[Docu
     chosen = found[found["metric"].isin(_ROUGE)].groupby(["system", "item", "metric"])["value"]
     for row in chosen.agg(value="mean", n="count").reset_index().itertuples():
         yield metric_row(row.metric, row.value, n=row.n, system=row.system, item=row.item, condition="overlap")
+
+
+def _bert_rows(texts: Mapping[str, Mapping[str, str]], documents: Sequence[Document], params: Overlap) -> Iterator[Row]:
+    if params.bert_score_model is None:
+        return
+    keys = pd.DataFrame(product(texts, PARTS, range(len(documents))), columns=["system", "item", "document"])
+    references, outputs = [], list[str]()
+    for system, part in product(texts, PARTS):
+        references += part_texts([str(one.reference) for one in documents], part)
+        outputs += part_texts([texts[system][one.id] for one in documents], part)
+    scored, _ = bert_score(references, outputs, model=params.bert_score_model, layer=params.bert_score_layer)
+    if scored is not None:
+        for (system, part), value in scored["bertscore_f1"].groupby([keys["system"], keys["item"]]).mean().items():
+            about: Row = {"system": system, "item": part, "condition": "overlap"}
+            yield metric_row("bertscore_f1", value, n=len(documents), **about)
 
 
 def distance_metrics(

@@ -1,4 +1,4 @@
-"""Agreement of clinicians with the judge and with each other (MED-OMIT, Tables 1 and 4, Figures 5 and 6)."""
+"""Agreement of clinicians with the judge and with each other (MED-OMIT, Tables 1 and 4, Figures 5 to 9)."""
 
 from functools import partial
 from itertools import combinations
@@ -25,7 +25,9 @@ def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed
     omissions; ``agreement_figure_5`` counts "partially" as included, as in its Figure 5. ``omission_share_difference``
     is the judge's share of omitted facts less the clinicians', for which the form is sized.
 
-    The cells of both confusion matrices are rows of metric ``confusion`` and item "judge value / clinician value".
+    The cells of both confusion matrices are rows of metric ``confusion`` and item "judge value / clinician value", and
+    the distributions of Figures 7 and 9 of metric ``share_of_facts`` and item "supports, difference 1". Where several
+    clinicians answered, ``agreement`` is also each one's own.
     """
     merged = validations.merge(shown, on=["document", "fact"], suffixes=("", "_judge"))
     omitted, missing = merged["omitted"], merged["included"] != "yes"
@@ -38,6 +40,18 @@ def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed
     for stance in ("supports", "refutes"):
         distance = (merged[stance] - merged[f"{stance}_judge"]).abs()
         rows.append(mean_row("mean_absolute_difference", distance, bounds=COUNT, item=stance))
+        deviation = partial(_deviation, distance.to_numpy(dtype=float))
+        rows.append(statistic_row("absolute_difference_std", deviation, len(distance), bounds=None, item=stance))
+        rows += [
+            metric_row("share_of_facts", share, n=len(distance), item=f"{stance}, difference {apart}")
+            for apart, share in distance.value_counts(normalize=True).sort_index().items()
+        ]
+    for rater, own in merged.groupby("rater") if merged["rater"].nunique() > 1 else ():
+        for item, same in (
+            ("omission", omitted == missing),
+            ("importance", merged["category"] == merged["category_judge"]),
+        ):
+            rows.append(mean_row("agreement", same[own.index], item=f"{item}, {rater}"))
     found = omitted.map({True: "omitted", False: "present"})
     for judged, given in ((found, merged["included"]), (merged["category_judge"], merged["category"])):
         table = pd.crosstab(judged, given)
@@ -52,8 +66,8 @@ def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed
 def agreement_between(validations: pd.DataFrame, *, seed: int, provenance: str) -> pd.DataFrame:
     """METRICS rows of Table 4: exact match, Cohen's kappa and linearly weighted kappa of each pair of clinicians.
 
-    For the counts of diagnoses, over the facts that all clinicians answered: the share with equal counts, and mean and
-    standard deviation of the largest difference between counts.
+    Over the facts that all clinicians answered: the share with equal answers and, for the counts of diagnoses, mean and
+    standard deviation of the largest difference.
     """
     rows = _count_rows(validations)
     raters = sorted(validations["rater"].unique())
@@ -72,6 +86,9 @@ def _count_rows(validations: pd.DataFrame) -> list[Row]:
     rows: list[Row] = []
     if validations["rater"].nunique() < 2:
         return rows
+    for question in ("included", "category"):
+        wide = validations.pivot(index=["document", "fact"], columns="rater", values=question).dropna()
+        rows.append(mean_row("exact_match", wide.nunique(axis=1) == 1, item=question))
     for question in ("supports", "refutes"):
         wide = validations.pivot(index=["document", "fact"], columns="rater", values=question).dropna()
         counts = wide.to_numpy(dtype=float).reshape(len(wide), -1)

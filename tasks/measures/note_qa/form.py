@@ -14,6 +14,7 @@ import pandas as pd
 from pydantic import Field
 
 from schemas.tables.note_qa import LETTERS
+from tasks.measures.note_qa.grading import GradingForm, current_grading
 from tasks.people.forms import Form, Item, Returned, ReturnedFile, holding, labelled
 from tasks.statistics.metric_rows import mean_row, metric_row, metric_table
 
@@ -192,4 +193,5 @@ RETURNED = (
         lambda load, _: OutsideQuestionForm(load("written_questions")),
         outside=True,
     ),
+    Returned(GradingForm.format, "note_qa_outside", "grades_returned", current_grading, outside=True),
 )

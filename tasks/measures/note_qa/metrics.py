@@ -82,7 +82,7 @@ def _groups(questions: pd.DataFrame) -> Iterator[tuple[str, str, pd.Series]]:
         return pd.Series(names, table.index, dtype="str")
 
     known = pd.Series(np.where(answerable, "answerable", "unanswerable"), table.index, dtype="str")
-    yield from ((SCORE, "", named(column)) for column in ("origin", "notes", "level"))
+    yield from ((SCORE, "", named(*columns)) for columns in (("origin",), ("notes",), ("level",), ("level", "notes")))
     yield from ((ACCURACY, "", named(column)) for column in ("origin", "kind"))
     yield ACCURACY, "", known.where(table["origin"] == "truth")
     if "place" in table:  # questions about time

@@ -16,7 +16,7 @@ from tasks.text.sentences import sentence_spans, sentences
 
 _WORDS = vocabulary("reader")
 _PAST = re.compile(rf"{_WORDS['past']}\W+(?:\w+\W+){{0,3}}$", re.IGNORECASE)
-_SUSPECTS = re.compile(rf"\b{_WORDS['suspects']}\b", re.IGNORECASE)
+SUSPECTS = re.compile(rf"\b{_WORDS['suspects']}\b", re.IGNORECASE)
 _NAMES_DIAGNOSIS = re.compile(_WORDS["names_diagnosis"], re.IGNORECASE)
 _ASSESSMENT = re.compile(rf"^[\s*#_]*{_WORDS['assessment']}\b[^\n]{{0,30}}[:*]", re.IGNORECASE | re.MULTILINE)
 _VAGUE = re.compile(_WORDS["vague"])
@@ -168,7 +168,7 @@ def _diagnoses(note: str, asked: Instructions) -> Iterator[str]:
         if _PAST.search(note, finding.sentence[0], finding.start) or finding.kind in ("weak", "implicit"):
             continue
         plain = finding.polarity == "present" and finding.kind == "direct" and finding.concept in known
-        if _SUSPECTS.search(note, *finding.sentence) or (plain and not asked.unrelated):
+        if SUSPECTS.search(note, *finding.sentence) or (plain and not asked.unrelated):
             yield f"the note names a diagnosis: {note[finding.start : finding.end]}"
             return
 

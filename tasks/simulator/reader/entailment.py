@@ -13,7 +13,7 @@ from itertools import pairwise, zip_longest
 
 from tasks.domains.in_use import domain_cache
 from tasks.simulator.reader.findings import find
-from tasks.simulator.reader.lexicon import described
+from tasks.simulator.reader.lexicon import described, is_held_out
 from tasks.simulator.reader.negation import Scope, polarity, scopes
 from tasks.simulator.reader.words import SIDES, UNITS, content, expand, stem, stems
 from tasks.simulator.resources import load, vocabulary
@@ -32,7 +32,7 @@ TURN = re.compile(
 )
 _LABEL = re.compile(r"^\W*(?P<label>[A-Za-z][^:.\n]{0,60}):\s*(?P<rest>.*)$")
 _VISIT = re.compile(r"^\W*Visit \d+, \d{4}-\d\d-\d\d")
-_YES, _NO = (re.compile(rf"^\W*{_WORDS[name]}\b", re.IGNORECASE) for name in ("yes", "no"))
+YES, NO = (re.compile(rf"^\W*{_WORDS[name]}\b", re.IGNORECASE) for name in ("yes", "no"))
 _UNITS = frozenset(UNITS.values())
 _SIDES = frozenset(SIDES.values())
 _PERSONS = frozenset(stem(word) for word in load("reader", "words")["persons"].split())
@@ -107,15 +107,18 @@ def _both(*parts: Said) -> Said:
 
 
 @domain_cache(maxsize=2_000)
-def places(text: str) -> tuple[Said, ...]:
-    """The places of a text: each sentence with its line's label, two neighbours of a line, and answered questions."""
+def places(text: str, *, in_full: bool) -> tuple[Said, ...]:
+    """The places of a text: each sentence with its line's label, two neighbours of a line, and answered questions.
+
+    A tenth of the sentences is overlooked, unless the text is read ``in_full``.
+    """
     found: list[Said] = []
     asked, heading, visit = "", Said(), Said()
     for line in text.split("\n"):
         if turn := TURN.match(line):
             own = sentences(turn["said"])
             first = own[0] if own else ""
-            answer = "absent" if _NO.match(first) else "present" if _YES.match(first) else ""
+            answer = "absent" if NO.match(first) else "present" if YES.match(first) else ""
             answered = said(asked, answer) if asked else Said()
             found += [_both(said(one), answered) for one in own if "?" not in one] or ([answered] if answered else [])
             asked = next((one for one in reversed(own) if "?" in one), "")
@@ -130,7 +133,8 @@ def places(text: str) -> tuple[Said, ...]:
             heading = said(line.strip(" *#_:"))
             continue
         head = _both(visit, heading, said(label["label"]) if label else Said())
-        stated = [said(one) for one in sentences(label["rest"] if label else line)]
+        read = [one for one in sentences(label["rest"] if label else line) if in_full or not is_held_out(one)]
+        stated = [said(one) for one in read]
         found += [_both(one, dict.fromkeys(head, ANY)) for one in stated]
         found += [_both(one, other) for one, other in pairwise(stated)]
     return tuple(found)
@@ -143,7 +147,7 @@ def align(premise: str, claim: str, *, given: str | None = None) -> Alignment | 
     With ``given``, the claim is read freely, as a clinician reads: the words of ``given``, such as a question that both
     answer, count for nothing, and a paraphrase conflicts only in negation, numbers, sides and degrees.
     """
-    wanted, found = claim_words(claim), places(premise)
+    wanted, found = claim_words(claim), places(premise, in_full=given is not None)
     if given:
         wanted = {word: said for word, said in wanted.items() if word not in stems(given)} or wanted
     if not wanted or not found:

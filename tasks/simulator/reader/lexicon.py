@@ -17,7 +17,7 @@ from tasks.simulator.reader.words import Matcher, stems
 from tasks.simulator.resources import load
 
 HELD_OUT, SEED = 10, 3
-"""One of so many wordings is unknown to the reader; the seed says which."""
+"""One of so many wordings and sentences escapes the reader; the seed says which."""
 Pair = Annotated[list[str], Field(min_length=2, max_length=2)]
 
 
@@ -102,7 +102,7 @@ def matcher() -> Matcher[Entry]:
 
 
 def is_held_out(wording: str) -> bool:
-    """Whether a wording of a symptom is of the tenth that the reader does not know; single words are all known."""
+    """Whether a wording or a sentence is of the tenth that escapes the reader; single words are all known."""
     words = wording.lower().split()
     return len(words) > 1 and crc32(f"{SEED} {' '.join(words)}".encode()) % HELD_OUT == 0
 

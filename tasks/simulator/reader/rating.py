@@ -4,16 +4,13 @@ import json
 import re
 
 from tasks.domains.rules import load_rules
-from tasks.simulator.reader.checks import about, age_or_sex, parts
+from tasks.simulator.reader.checks import SUSPECTS, about, age_or_sex, parts
 from tasks.simulator.reader.findings import Finding, find, mentions
 from tasks.simulator.reader.lexicon import conditions, is_absent, reading, says, symptoms
 from tasks.simulator.reader.words import expansion, stems
 from tasks.simulator.request import ChatRequest
-from tasks.simulator.resources import vocabulary
 
-_WORDS = vocabulary("reader")
 _ITEM = re.compile(r"^- \[(?P<code>(?P<part>\d[A-D])/(?P<item>[^\]]+))\] (?P<label>.*)$", re.MULTILINE)
-_SUSPECTS = re.compile(rf"\b{_WORDS['suspects']}\b", re.IGNORECASE)
 _SHORT = re.compile(r"\b(?:[A-Z][A-Za-z]*\.|[A-Z]{2,}[a-z]?|[A-Za-z]/[A-Za-z]+|[b-df-hj-np-tv-z]{2,5})\b")
 _PLAUSIBLE = (
     (re.compile(r"\b(\d{2,3})\s?/\s?\d{2,3}\b"), 70, 230),
@@ -75,7 +72,7 @@ def _violated(part: str, item: str, label: str, note: str, prompt: str) -> bool:
     others = [f for f in find(note) if f.polarity != "absent" and not f.other]
     if item == "diagnosis":
         near = [note[max(0, f.start - 60) : f.end + 20] for f in others if f.category == "diagnosis"]
-        return any(_SUSPECTS.search(text) for text in near)
+        return any(SUSPECTS.search(text) for text in near)
     return item == "further_symptom" and any(_is_further(f, others) for f in others)
 
 

@@ -3,8 +3,9 @@
 import json
 import re
 
-from tasks.simulator.reader.entailment import SAME_MATTER, TURN, align, entails, extent, reason
+from tasks.simulator.reader.entailment import NO, SAME_MATTER, TURN, YES, align, entails, extent, reason
 from tasks.simulator.reader.findings import find
+from tasks.simulator.reader.lexicon import is_held_out
 from tasks.simulator.reader.words import stems
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.resources import vocabulary
@@ -18,7 +19,6 @@ _LABEL = re.compile(r"^(?P<label>[A-Za-z][^:.\n]{0,60}):\s*(?P<rest>.+)$")
 _NEXT = rf"(?:he|she|it|there|no|{_WORDS['clause_verbs']})"
 _CLAUSE = re.compile(rf";\s+|,?\s+(?:but|however|although)\s+|,?\s+and\s+(?={_NEXT}\b)", re.IGNORECASE)
 _FILLER = re.compile(rf"\b{_WORDS['filler']}\b[ ,.]*", re.IGNORECASE)
-_YES, _NO = (re.compile(rf"^\W*{_WORDS[name]}\b", re.IGNORECASE) for name in ("yes", "no"))
 _LATER, _SOCIAL = (re.compile(_WORDS[name], re.IGNORECASE) for name in ("later", "social"))
 _RULES_OUT = frozenset({"negation", "number", "side", "degree"})
 """Conflicts by which a text contradicts a claim; by others it does not support it."""
@@ -100,7 +100,7 @@ def clauses(text: str) -> list[str]:
         line = re.sub(r"\*+|__|\[\d+\]", "", _BULLET.sub("", line)).strip()
         match = _LABEL.match(line)
         label, rest = (f"{match['label']}: ", match["rest"]) if match else ("", line)
-        for sentence in sentences(rest):
+        for sentence in (one for one in sentences(rest) if not is_held_out(one)):
             heading = not label and len(sentence.split()) <= 4 and not sentence.endswith(".")
             if heading and (sentence.isupper() or sentence.istitle() or sentence.endswith(":")):
                 continue
@@ -118,9 +118,9 @@ def _dialogue_facts(dialogue: str) -> list[str]:
             asked = next((part for part in reversed(said) if "?" in part), "")
             continue
         topic = _FILLER.sub("", asked).strip(" ?,.")
-        if topic and find(topic) and _NO.match(said[0]):
+        if topic and find(topic) and NO.match(said[0]):
             found[f"The patient denies: {topic}."] = None
-        elif topic and find(topic) and _YES.match(said[0]) and len(match["said"].split()) <= 6:
+        elif topic and find(topic) and YES.match(said[0]) and len(match["said"].split()) <= 6:
             found[f"The patient confirms: {topic}."] = None
         for part in said:
             statement = _FILLER.sub("", re.sub(r"^\W*(?:no|nope)\s*[,.;-]\s*", "", part, flags=re.I)).strip(" ,.")

@@ -47,24 +47,15 @@ def _lines(block: str) -> list[tuple[int, str]]:
     return [(int(match[1]), match[2]) for match in matches if match]
 
 
-def cited_compact(request: ChatRequest) -> str:
-    """Reply with each sentence of the note in shorthand with its number; headings are kept, a few sentences omitted."""
-    return _shortened(request.tag("note"), request.seed)
-
-
-def cited_impression(request: ChatRequest) -> str:
-    """Reply with most sentences of the findings in shorthand, each with its number."""
-    return _shortened(request.tag("findings"), request.seed)
-
-
-def _shortened(block: str, seed: int) -> str:
-    lines = _lines(block)
+def cited_sentences(request: ChatRequest) -> str:
+    """Reply with most sentences of a note or of findings in shorthand, each with its number; headings are kept."""
+    lines = _lines(request.tag("note", request.tag("findings", "")))
     written = []
     for number, sentence in lines:
         if _HEADING.match(sentence):
             written.append(f"\n{sentence}")
-        elif chance("drop", number, sentence, seed) >= _DROPPED:
-            written.append(_with_citation(shorten(sentence), cite(number, len(lines), sentence, seed)))
+        elif chance("drop", number, sentence, request.seed) >= _DROPPED:
+            written.append(_with_citation(shorten(sentence), cite(number, len(lines), sentence, request.seed)))
     return "\n".join(written).strip()
 
 

@@ -1,7 +1,7 @@
 """Summarise a patient's notes: read each visit, form facts over time, choose as many as fit, and state them.
 
 The notes are read with the reader of the answerer, so that notes of any writer can be summarised. Facts are lost, cut
-short and stated wrongly at the rates of ``data/visits.yaml``; what a summary states is part of the result.
+short and stated wrongly at the rates of ``data/visits.yaml``.
 """
 
 import random
@@ -41,10 +41,7 @@ class ReadVisit:
 
 @dataclass(frozen=True)
 class Stated:
-    """A fact as a summary states it. ``planted``: "part" without its end, "wrong" with another date; None if as read.
-
-    Kind, item, value and dates are those of the statement.
-    """
+    """A fact as a summary states it."""
 
     kind: str
     item: str
@@ -52,45 +49,27 @@ class Stated:
     value: str = ""
     end: str = ""
     lines: tuple[int, ...] = ()
-    planted: str | None = None
-
-
-@dataclass(frozen=True)
-class WrittenSummary:
-    """A summary, what it states, and the facts that it leaves out although they would fit."""
-
-    text: str
-    stated: tuple[Stated, ...]
-    lost: tuple[Stated, ...]
 
 
 def summarise(request: ChatRequest) -> str:
     """Reply to ``summarise a patient's notes``."""
-    return written_summary(request).text
-
-
-def written_summary(request: ChatRequest) -> WrittenSummary:
-    """The summary with its truth: a pure function of the request."""
     words, rng = load("writer", "visits")["summary"], seeded(request, (request.last,))
     limit, purpose = _LIMIT.search(request.last), "referral" if "Purpose: referral" in request.last else "discharge"
     room = int(limit[1]) if limit else 10**6
     visits = read_visits(request.tag("notes"))
     order = words["first"][purpose]
     ranked = sorted(_facts(visits), key=lambda fact: order.index(_rank(fact)))  # stable: by date within a kind
-    stated, lost = list[Stated](), list[Stated]()
+    stated = list[Stated]()
     for fact in ranked:
         written = _with_errors(fact, visits, words, rng)
         length = len(_sentence(written, words).split())
-        if length > room:
-            continue
-        if rng.random() < words["lost"]:
-            lost.append(fact)
+        if length > room or rng.random() < words["lost"]:
             continue
         stated.append(written)
         room -= length
     stated.sort(key=lambda fact: (fact.kind != "trait", fact.start))
     sentences = [_cited(_sentence(fact, words), fact.lines) for fact in stated]
-    return WrittenSummary(" ".join(sentences) or "No symptom or treatment was recorded.", tuple(stated), tuple(lost))
+    return " ".join(sentences) or "No symptom or treatment was recorded."
 
 
 def read_visits(block: str) -> list[ReadVisit]:
@@ -185,9 +164,9 @@ def _with_errors(fact: Stated, visits: list[ReadVisit], words: dict[str, float],
     """The fact as the summary states it: perhaps without its end, or with the date of another visit."""
     draw, others = rng.random(), [visit.date for visit in visits if visit.date != fact.start]
     if fact.end and draw < words["part"]:
-        return replace(fact, end="", planted="part")
+        return replace(fact, end="")
     if fact.kind != "trait" and others and draw > 1 - words["wrong"]:
-        return replace(fact, start=rng.choice(others), planted="wrong")
+        return replace(fact, start=rng.choice(others))
     return fact
 
 

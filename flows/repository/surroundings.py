@@ -1,0 +1,52 @@
+"""Checks what of the user's surroundings would end a command later: variables that libraries read, and databases."""
+
+import os
+import re
+import sqlite3
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+
+from schemas.errors import VignetteError
+from tasks.transport.shown import public_url
+
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+_PROXIES = ("ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY")
+_MIGRATIONS = Path("store") / "db_migrations" / "versions"
+"""Folder of MLflow with a file for each schema of its database, ``REVISION_what.py``."""
+
+
+def require_environment() -> None:
+    """Raise VignetteError with a line for each variable by which every connection would fail, also to this machine."""
+    lines = [
+        f"{name}={os.environ[name]}: no such file or folder; correct it or unset it"
+        for name in _CERTIFICATES
+        if os.environ.get(name) and not Path(os.environ[name]).exists()
+    ]
+    for name in [form for proxy in _PROXIES for form in (proxy, proxy.lower())]:
+        given = os.environ.get(name, "")
+        if given.lower().startswith("socks") and find_spec("socksio") is None:
+            lines.append(f"{name}={public_url(given)}: needs the package socksio; install it, or unset the variable")
+    if lines:
+        raise VignetteError("\n".join(lines))
+
+
+def require_schema(database: Path) -> None:
+    """Raise VignetteError for an MLflow database of another schema than that of the MLflow that is installed."""
+    if not database.is_file():
+        return
+    with closing(sqlite3.connect(database)) as connection:
+        try:
+            ((found,),) = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+        except (sqlite3.Error, ValueError) as error:
+            raise VignetteError(f"{database}: no database of MLflow ({error}); move it away") from error
+    spec = find_spec("mlflow")
+    (package,) = spec.submodule_search_locations or () if spec is not None else ()
+    known = {file.name.partition("_")[0]: file for file in (Path(package) / _MIGRATIONS).glob("*_*.py")}
+    before = "".join(file.read_text(encoding="utf-8") for file in known.values())
+    newest = known.keys() - set(re.findall(r'^down_revision = ["\'](\w+)', before, re.MULTILINE))
+    if found not in newest:
+        remedy = f"mlflow db upgrade sqlite:///{database}" if found in known else "install the version that made it"
+        raise VignetteError(
+            f"{database}: its schema {found} is not that of the MLflow that is installed; {remedy}, or move it away"
+        )

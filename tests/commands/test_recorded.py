@@ -1,0 +1,184 @@
+"""Clones for whole trials and recorded lineages: what is built in them, what is kept, and what is never deleted."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from flows.commands.demo import main as demo
+from flows.commands.trial import _left_out, small
+from flows.commands.trial import main as trial
+from flows.lineage.recorded import CASSETTES, Cassette, OwnClone, RecordedClone
+from flows.repository.params import STARTED_BY
+from flows.repository.workspace import FOLDER, STORE, workspace
+from schemas.errors import VignetteError
+from schemas.params import Params
+from tests.support.imports import ROOT
+from tests.support.repository import commit, git, write_files
+
+CASSETTE = Cassette("respiratory")
+
+SHIPPED = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+
+
+def test_every_section_shrinks_to_the_records_and_nothing_grows() -> None:
+    params = Params.model_validate(small(SHIPPED, 10))
+    assert (params.sample.records, params.doclens.notes, params.calibrate.notes, params.planted_errors.each) == (
+        10,
+    ) * 4
+    assert params.note_qa.patients_by_notes == [1, 1, 1] and params.baselines.seeds == [0]
+    assert (params.review.with_symptoms, params.review.without_symptoms) == (10, 10)
+    assert params.roles == Params.model_validate(SHIPPED).roles
+    assert small(SHIPPED, 100_000) == SHIPPED
+    assert SHIPPED["sample"] == {"records": 1000}
+
+
+def test_a_whole_trial_is_rebuilt_in_a_clone_that_shares_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: dict[tuple[str, ...], Any] = {}
+
+    def vignette(clone: OwnClone, *arguments: str) -> None:
+        asked[arguments] = yaml.safe_load((clone.folder / "params.yaml").read_text())
+
+    monkeypatch.setattr(OwnClone, "vignette", vignette)
+    before = (Path("params.yaml").read_bytes(), Path("dvc.lock").read_bytes())
+    folder = tmp_path / "trial"
+    folder.mkdir()
+    monkeypatch.setattr(OwnClone, "__init__", lambda self, _: setattr(self, "folder", folder))
+    monkeypatch.setattr(OwnClone, "complete", lambda self: None)
+    trial(records=3, whole=True, yes=True)
+    few = asked.pop(("repro", "--yes"))
+    assert few["runtime"]["store"] == str((workspace() / STORE).resolve())
+    assert few["sample"] == {"records": 3} and not asked
+    assert (Path("params.yaml").read_bytes(), Path("dvc.lock").read_bytes()) == before
+    assert f"report of the trial: {folder}/reports/index.html" in capsys.readouterr().out
+
+
+def test_a_command_in_a_clone_knows_which_command_the_user_started(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`vignette repro` in the clone advises to repeat that one; repro itself would run and pay for everything."""
+    written = f"import os, pathlib\npathlib.Path('said').write_text(os.environ['{STARTED_BY}'])\n"
+    write_files(project, {"flows/__init__.py": "", "flows/commands/__init__.py": "", "flows/commands/cli.py": written})
+    commit(project)
+    monkeypatch.setattr("sys.argv", ["/bin/vignette", "trial", "--folder", "my clone"])
+    clone = OwnClone(tmp_path / "trial")
+    clone.vignette("repro")
+    assert (clone.folder / "said").read_text() == "vignette trial --folder 'my clone'"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A git repository with one commit, as the working directory."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "one")
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("flows.lineage.recorded.root", lambda: folder)
+    return folder
+
+
+def test_the_demo_builds_both_lineages_in_its_clone_and_names_what_is_there(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shipped = {name: (ROOT / name).read_text() for name in ("params.yaml", str(CASSETTE.params))}
+    prints = {"fingerprints/judge.json": "of rules", f"{CASSETTES}/fingerprints/judge.json": "recorded"}
+    write_files(project, shipped | prints | {str(CASSETTE.replies): b""})
+    commit(project)
+    asked: dict[tuple[str, ...], tuple[str, str]] = {}
+
+    def vignette(clone: OwnClone, *arguments: str) -> None:
+        roles = yaml.safe_load((clone.folder / "params.yaml").read_text())["roles"]
+        asked[arguments] = roles["judge"]["model"], (clone.folder / "fingerprints" / "judge.json").read_text()
+
+    monkeypatch.setattr(OwnClone, "vignette", vignette)
+    demo(clone := tmp_path / "demo", CASSETTE.name)
+    rules, recorded = ("vignette-judge", "of rules"), ("claude-reader", "recorded")
+    assert asked == {
+        ("repro",): rules,
+        ("store", "import", str(CASSETTE.replies)): recorded,
+        ("repro", "--no-probe"): recorded,
+        ("compare", "rules", "strong-model"): recorded,
+    }
+    assert git(clone, "tag").split() == ["rules", "strong-model"]
+    said = capsys.readouterr().out
+    assert f"reports: {clone}/reports/index.html, {clone}/reports/comparisons\n" in said
+    assert f"judgements of this lineage: {clone}/data, and each reply in {CASSETTE.replies}\n" in said
+    RecordedClone(clone, CASSETTE)  # which replaces it, as nobody changed it
+
+
+def test_changes_that_the_clone_lacks_are_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flows.repository.git.root", lambda: project)
+    assert _left_out() == ""
+    files = "evaluations/metrics.py, prompts/note.txt, tasks/d/network.yaml"
+    write_files(project, dict.fromkeys(["params.yaml", "reports/tables/a.csv", *files.split(", ")], ""))
+    assert _left_out() == (f"trial: runs on the last commit, without the changes in {files}; commit them to try them")
+    for number in range(4):
+        (project / f"a{number}.txt").touch()
+    assert ", evaluations/metrics.py and 2 more; commit" in _left_out()
+
+
+def test_an_earlier_clone_is_replaced(project: Path, tmp_path: Path) -> None:
+    write_files(project, {"dvc.yaml": "stages: {a: {cmd: x, outs: [data/a]}}\n", ".gitignore": "data/\n.vignette/\n"})
+    commit(project)
+    earlier = RecordedClone(tmp_path / "demo", CASSETTE).folder / "data/a/result.csv"
+    write_files(earlier.parent, {earlier.name: "of the earlier clone"})
+    RecordedClone(tmp_path / "demo", CASSETTE)
+    assert (tmp_path / "demo" / ".git").is_dir() and not earlier.exists()
+
+
+def test_replies_of_an_earlier_clone_that_stopped_are_kept(project: Path, tmp_path: Path) -> None:
+    stored = RecordedClone(tmp_path / "cassette", CASSETTE).folder / FOLDER / STORE
+    stored.write_bytes(b"paid for")
+    assert (RecordedClone(tmp_path / "cassette", CASSETTE).folder / FOLDER / STORE).read_bytes() == b"paid for"
+
+
+@pytest.mark.parametrize("change", ["notes.txt", "commit"])
+def test_a_clone_that_was_changed_since_it_was_completed_is_kept(project: Path, tmp_path: Path, change: str) -> None:
+    clone = RecordedClone(tmp_path / "demo", CASSETTE)
+    clone.complete()
+    clone = RecordedClone(tmp_path / "demo", CASSETTE)
+    clone.complete()
+    if change == "commit":
+        git(clone.folder, "commit", "-q", "--allow-empty", "-m", "mine")
+    else:
+        (clone.folder / change).write_text("mine")
+    with pytest.raises(VignetteError, match="was changed since it was made; remove it or move it away"):
+        RecordedClone(tmp_path / "demo", CASSETTE)
+
+
+@pytest.mark.parametrize("name", ["secret.env", "data/mine.csv", "notes.txt"])
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_a_file_that_a_person_left_is_kept_though_git_ignores_it(
+    project: Path, tmp_path: Path, name: str, is_complete: bool
+) -> None:
+    write_files(project, {"dvc.yaml": "stages: {a: {cmd: x, outs: [data/a]}}\n", ".gitignore": "data/\n*.env\n"})
+    commit(project)
+    clone = OwnClone(tmp_path / "trial")
+    write_files(clone.folder, {"data/a/result.csv": "built", "flows/__pycache__/a.pyc": "compiled"})
+    if is_complete:
+        clone.complete()
+    write_files(clone.folder, {name: "mine"})
+    with pytest.raises(VignetteError, match="was changed since it was made" if is_complete else f"holds {name}, which"):
+        OwnClone(tmp_path / "trial")
+    assert (clone.folder / name).read_text() == "mine"
+    (clone.folder / name).unlink()
+    assert not (OwnClone(tmp_path / "trial").folder / "data/a/result.csv").exists()
+
+
+@pytest.mark.parametrize("kept", ["folder", "repository", "file"])
+def test_nothing_else_is_deleted(project: Path, tmp_path: Path, kept: str) -> None:
+    place = tmp_path / "results"
+    if kept == "repository":
+        git(project, "clone", "-q", str(project), str(place))
+    elif kept == "folder":
+        place.mkdir()
+        (place / "paper.tex").touch()
+    else:
+        place.touch()
+    with pytest.raises(VignetteError, match="is no earlier clone made by this command; move it away"):
+        RecordedClone(place, CASSETTE)
+    assert place.exists() and (kept != "folder" or (place / "paper.tex").exists())

@@ -1,0 +1,106 @@
+"""A rehearsal has the simulator do a stage's work on a few documents, and scales what was asked."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from flows.runtime import rehearsal
+from flows.runtime.rehearsal import DOCUMENTS, Sample, estimates, fewer, share
+from flows.runtime.stage import Stage
+from schemas.errors import UnscoredError
+from schemas.params.llm import Price, Role
+from tasks.transport.probing import PROBE_CALLS
+from tests.support.params import shipped
+from tests.support.rules import calls_of_rules, rules
+
+PIPELINE = """
+stages:
+  code: {cmd: vignette stage code, outs: [fingerprints/code/drawn.json]}
+  drawn: {cmd: vignette stage drawn, params: [sample], outs: [data/drawn.txt]}
+  trained: {cmd: vignette stage trained, deps: [data/drawn.txt], params: [seed], outs: [data/trained.txt]}
+  asked: {cmd: vignette stage asked, deps: [fingerprints/writer.json, data/drawn.txt], params: [seed], outs: [data/a]}
+  broken: {cmd: vignette stage broken, deps: [fingerprints/writer.json, data/a], params: [calibrate], outs: [b.txt]}
+  hopeless: {cmd: vignette stage hopeless, deps: [fingerprints/judge.json], params: [seed], outs: [c.txt]}
+"""
+BIG = Role(base_url="https://api.example.com/v1", model="big")
+ran: list[str] = []
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Stages that draw records, train, ask twelve calls in chunks, ask once and fail, and fail at once."""
+
+    async def drawn(stage: Stage) -> None:
+        stage.save_text("drawn", "x" * stage.params.sample.records)
+
+    async def trained(stage: Stage) -> None:
+        ran.append("trained")
+
+    async def asked(stage: Stage) -> None:
+        assert len(stage.dep("drawn").read_text()) == 5
+        await stage.ask("writer")(calls_of_rules(3))
+        stage.save_text("a", "")
+
+    async def broken(stage: Stage) -> None:
+        assert stage.dep("a").exists()
+        await stage.ask("writer")(calls_of_rules(4)[6:])  # not asked before
+        raise UnscoredError("too few documents")
+
+    async def hopeless(stage: Stage) -> None:
+        raise ValueError("no\nreason")
+
+    functions: dict[str, Callable[[Stage], Awaitable[None]]] = {
+        one.__name__: one for one in (drawn, trained, asked, broken, hopeless)
+    }
+    monkeypatch.setattr(rehearsal, "stage_function", functions.__getitem__)
+    monkeypatch.chdir(tmp_path)
+    Path("dvc.yaml").write_text(PIPELINE)
+    ran.clear()
+    with rules(monkeypatch, tmp_path):
+        yield Path("dvc.yaml")
+
+
+def test_calls_are_scaled_by_the_sizes_that_a_stage_or_what_it_needs_lists(pipeline: Path) -> None:
+    params = shipped(roles={"writer": BIG, "judge": BIG}, prices={"big": Price(prompt=1e6, completion=0.0)})
+    lines, failed = estimates(params, pipeline)
+    found = {line.stage: (line.estimate.role, line.estimate.calls, line.how) for line in lines}
+    assert found == {
+        "probe": ("writer", PROBE_CALLS, "at most"),  # once for both roles
+        "asked": ("writer", 6 * 1000 / 5, "rehearsed"),
+        "broken": ("writer", 2 * 100 / 5, "rehearsed in part"),
+    }
+    assert failed == {"hopeless": "ValueError: no reason"} and ran == []
+    assert lines[1].dollars == lines[1].estimate.prompt_tokens > 0
+    assert not Path("data").exists() and not Path("fingerprints").exists()
+    assert estimates(params, pipeline, ["trained"]) == ([], {})
+
+
+def test_sections_shrink_in_proportion_and_patients_with_their_questions() -> None:
+    whole = shipped()
+    few = fewer(whole)
+    assert (few.sample.records, few.doclens.notes, few.calibrate.notes) == (5, 5, 5)
+    assert (few.note_qa.patients_by_notes, few.note_qa.planted_questions) == ([1, 1, 1], 2)
+    assert (few.visits.patients, few.visits.long_visits, few.history_qa.planted_questions) == (10, [22], 6)
+    assert (few.planted_errors.each, few.planted_errors.assertions, few.planted_errors.rounds) == (3, 1, 40)
+    assert fewer(few).sample == few.sample
+    listed = [
+        (["sample"], 200),
+        (["doclens.notes", "seed"], 40),
+        (["doclens.style"], None),
+        (["visits"], 4),
+        (["summarise"], 6),
+        (["summarise.patients"], 4),
+    ]
+    assert [share(whole, few, names) for names, _ in listed] == [times for _, times in listed]
+    small = whole.model_copy(update={"sample": whole.sample.model_copy(update={"records": 50})})
+    assert share(small, fewer(small), ["doclens.notes"]) == 10, "there are 50 notes to judge"
+
+
+def test_documents_are_sampled_and_scaled_by_their_length() -> None:
+    sample = Sample()
+    documents = pd.DataFrame({"document": [f"d{n:02}" for n in range(60)], "text": ["four"] * 60})
+    assert len(sample.of({"documents": documents}, "document")["documents"]) == DOCUMENTS
+    assert sample.times == 10
+    assert len(sample.of({"notes": documents.rename(columns={"document": "record"})}, "record")["notes"]) == 60

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from schemas.tables.metrics import basis_kind
-from tasks.papers.conclusions import FAILS, HOLDS, stated
+from tasks.papers.conclusions import FAILS, HOLDS, undecided
 from tasks.papers.printed import items
 from tasks.papers.wording import counts_line, short_titles, shown, tested
 from tasks.reporting.display import decimals, fixed, paragraph, settings, words
@@ -100,7 +100,7 @@ def conclusions_section(table: pd.DataFrame) -> Section:
     parts = []
     for source, title in short_titles().items():
         rows = [_conclusion(row) for row in table[table["source"] == source].to_dict("records")]
-        absent = [one for one in stated("undecided") if one["source"] == source]
+        absent = [one for one in undecided(table) if one["source"] == source]
         missing = listed(absent, {"conclusion": "conclusion", "needs": "what is missing"}, kind="wrap")
         folds = [Fold("Not decided here", str(len(absent)), tables=[missing])] if absent else []
         parts.append(

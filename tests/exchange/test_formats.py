@@ -106,7 +106,7 @@ def test_labels_are_escaped_in_the_labelling_config() -> None:
         (lambda: read_brat({"n.txt": "abc", "n.ann": "T1\tcough 0 1;2 3\ta c\n"}, LABELS), "has a gap 'b'"),
         (lambda: read_export("{}"), "expected a list of tasks"),
         (lambda: read_export("nope"), "not a Label Studio export"),
-        (lambda: read_export('[{"data": {"text": "a"}}]'), "task 0 has no 'name'"),
+        (lambda: read_export('[{"data": {"text": "a"}}]'), "task 0: expected data.name"),
         (
             lambda: read_export(corrected(write_tasks([EXAMPLE], annotated_by="r")).replace("Cough for", "Fever for")),
             "is not at its offsets",

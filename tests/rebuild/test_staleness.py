@@ -59,4 +59,4 @@ def test_a_role_reaches_the_stages_that_depend_on_its_fingerprint() -> None:
     reached = set(with_dependents(stages, ["probe@judge"]))
     assert {"doclens", "med_omit", "note_qa", "review", "calibrate", "headlines", "report", "record"} <= reached
     assert not reached & {"sample", "network", "prompt", "write", "filter", "compact", "span", "embed", "baselines"}
-    assert {"write", "span", "baselines", "export", "reproduce"} <= set(with_dependents(stages, ["probe@writer"]))
+    assert {"write", "span", "baselines", "export"} <= set(with_dependents(stages, ["probe@writer"]))

@@ -80,8 +80,8 @@ def test_a_prompt_makes_the_stages_stale_that_render_it(tree: Path) -> None:
     assert not found & {"med_omit", "note_qa", "span", "filter", "review"}
 
 
-def test_a_page_template_makes_no_stage_stale_that_measures(tree: Path) -> None:
-    assert stale(tree, {"tasks/reporting/templates/page.html": lambda text: text + "\n"}) == {"report"}
+def test_a_page_template_makes_the_stages_stale_that_write_pages(tree: Path) -> None:
+    assert stale(tree, {"tasks/reporting/templates/page.html": lambda text: text + "\n"}) == {"evaluate", "report"}
 
 
 def test_a_column_makes_the_stages_stale_whose_tables_have_it(tree: Path) -> None:

@@ -247,6 +247,9 @@ async def _rehearse(
         await one.stage.close()
     found, lines, failed = counted(store), [], dict[str, str]()
     for name in asked:
+        if name not in ran:
+            failed[name] = "its command is not `vignette stage`, which alone is rehearsed"
+            continue
         # What follows the calls of a stage may need more than a few documents.
         how = "rehearsed" if ran[name].error is None else "rehearsed in part"
         lines += [priced(params, name, one.times(ran[name].times), how) for one in found.get(name, [])]

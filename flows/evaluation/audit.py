@@ -219,11 +219,13 @@ async def answers_of(
     for one in (one for one in chosen if not one.of_records):
         if one.of_claims is None:
             rows += await judge_cases(ask, one, given)
-            continue
-        rows += await judge_claims(ask, one, audit.cases if one.name == VARIED_TASK else audit.cases[plain], given)
-        same = audit.cases[plain & audit.cases["unit"].isin(audit.cases.loc[~plain, "unit"])]
-        for take in range(2, audit.takes + 1) if one.name == VARIED_TASK else ():
-            rows += await judge_claims(Take(ask, take), one, _again(same, take), given)
+        elif one.name != VARIED_TASK:
+            rows += await judge_claims(ask, one, audit.cases[plain], given)
+        else:
+            rows += await judge_claims(ask, one, audit.cases, given)
+            same = audit.cases[plain & audit.cases["unit"].isin(audit.cases.loc[~plain, "unit"])]
+            for take in range(2, audit.takes + 1):
+                rows += await judge_claims(Take(ask, take), one, _again(same, take), given)
     if ERRORS in audit.tasks:
         rows += await judge_errors(reader or ask, audit.errors, seed=params.seed)
     with in_domain(params.domain):

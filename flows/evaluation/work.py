@@ -171,6 +171,7 @@ async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet, plan: Plan 
     ``plan``: `plan_of` by default.
     """
     frames, plan = {"documents": documents_table(data.documents)}, plan or plan_of(chosen, data)
+    own = own_metrics(chosen, plan)
     made = await runner.in_chunks(partial(evaluate_chunk, plan), frames, by="document")
     if chosen.planted:
         having = [document for document in data.documents if document.reference is not None]
@@ -178,13 +179,12 @@ async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet, plan: Plan 
         chosen_documents = [having[place] for place in drawn]
         frames = {"documents": documents_table(chosen_documents)}
         planted = await runner.in_chunks(planted_chunk, frames, by="document")
-        own = own_metrics(chosen, plan)
         known, failed = await own.judge_cases(runner.ask, chosen_documents, runner.params.seed)
         made["planted"] = pd.concat([planted["planted"], known], ignore_index=True)
         unscored = [made["unscored"], planted["unscored"], _planted_unscored(failed)]
         made["unscored"] = pd.concat(unscored, ignore_index=True)
     if chosen.own:
-        found = await own_metrics(chosen, plan).judge(runner.ask, documents_of(made["documents"]))
+        found = await own.judge(runner.ask, documents_of(made["documents"]))
         unscored = unscored_outputs(found["unscored"], OWN, plan.systems)
         made |= {OWN: found["verdicts"], "unscored": pd.concat([made["unscored"], unscored], ignore_index=True)}
     return in_order(made)

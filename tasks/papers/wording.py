@@ -38,11 +38,11 @@ def counts_line(table: pd.DataFrame) -> str:
     said = []
     for kind in [kind for kind in CLASSES if kind in set(kinds) - {PRINTED}]:
         found = table.loc[kinds == kind, "verdict"].value_counts()
-        said.append(f"{kind}: " + ", ".join(f"{found.get(one, 0)} {words}" for one, words in _SAID.items()))
+        said.append(f"{kind}, " + ", ".join(f"{found.get(one, 0)} {words}" for one, words in _SAID.items()))
     printed, left = (kinds == PRINTED).sum(), len(undecided(table))
     return (
-        f"Conclusions of the papers, by what decides them: {'; '.join(said)}. {printed} more compare figures that a "
-        f"paper prints with each other, and {left} are not decided."
+        f"What the papers conclude, by the basis that decides it: {'; '.join(said)}. {printed} more conclusions "
+        f"compare figures that a paper prints, and {left} are not decided."
     )
 
 
@@ -51,7 +51,7 @@ def short_titles() -> dict[str, str]:
     return {source: paper["title"].partition(":")[0] for source, paper in papers().items()}
 
 
-_SAID = {HOLDS: "hold", FAILS: "do not", UNTOLD: "cannot be told"}
+_SAID = {HOLDS: "hold", FAILS: "fail", UNTOLD: "cannot be told"}
 PRINTED = "arithmetic"
 """Basis of what follows from a paper's own printed figures."""
 

@@ -199,7 +199,7 @@ def test_the_section_and_the_page_have_each_conclusion_with_its_verdict() -> Non
     assert [one.value for one in row[1:4]] == ["✓ holds", "+0.100 (+0.050 to +0.200)", "1,200"]
     assert second.tables[0].rows == [] and second.folds[0].title == "Not decided here"
     counted = pd.concat([table, table, table.assign(verdict=FAILS), table.assign(basis="arithmetic")])
-    said = "by what decides them: sampled: 2 hold, 1 do not, 0 cannot be told. 1 more compare figures"
+    said = "by the basis that decides it: sampled, 2 hold, 1 fail, 0 cannot be told. 1 more conclusions compare"
     assert said in counts_line(counted)
     cells = "+0.100 (+0.050 to +0.200) | 1,200 | holds | sampled | of one value"
     line = f"| SimSUM | A beats B (Table 5) | more | {cells} |"

@@ -22,9 +22,8 @@ from tasks.measures.doclens.evaluators import most_claims
 from tasks.texts.document import Document
 from tasks.texts.fields import Defects
 from tasks.texts.files import bounded_table
-from tasks.transport.json_lines import json_lines
 from tasks.transport.shown import public_params
-from tasks.transport.untrusted import of_form, parse_json, read_bytes
+from tasks.transport.untrusted import json_lines, of_form, parse_json, read_bytes
 
 FORMAT = "vignette-audit"
 

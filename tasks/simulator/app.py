@@ -17,8 +17,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from tasks.simulator.aliases import Aliases
-from tasks.simulator.completions import Rejected, error_body, model_list
+from tasks.simulator.completions import Rejected, chat_completion, error_body, model_entry, model_list
 from tasks.simulator.faults import Faults, spoil
 
 _BLANKS = (b" ", rb"\n", rb"\t", rb"\r\n", rb" \n")
@@ -66,9 +65,9 @@ class Journal:
             os.write(self._file, f"{hashlib.sha256(body).hexdigest()} {outcome}\n".encode())
 
 
-def make_app(faults: Faults | None = None, journal: Journal | None = None, aliases: Aliases | None = None) -> Starlette:
-    """Return the application; by default it has no faults, journal and aliases."""
-    faults, journal, served = faults or Faults(), journal or Journal(), aliases or Aliases()
+def make_app(faults: Faults | None = None, journal: Journal | None = None) -> Starlette:
+    """Return the application; by default it has no faults and no journal."""
+    faults, journal = faults or Faults(), journal or Journal()
 
     async def chat(request: Request) -> Response:
         body, kind = await request.body(), faults.draw()
@@ -82,7 +81,7 @@ def make_app(faults: Faults | None = None, journal: Journal | None = None, alias
             return _Severed(b"")
         if kind == "hang":
             await asyncio.sleep(faults.hang_s)
-        completion = served.complete(json.loads(_shortened(body)))
+        completion = chat_completion(json.loads(_shortened(body)))
         content = _dump(spoil(kind, completion) if kind else completion)
         return _Severed(content) if kind == "truncated_body" else Response(content, media_type="application/json")
 
@@ -90,7 +89,7 @@ def make_app(faults: Faults | None = None, journal: Journal | None = None, alias
         return JSONResponse(model_list())
 
     async def model(request: Request) -> Response:
-        return JSONResponse(served.entry(request.path_params["name"]))
+        return JSONResponse(model_entry(request.path_params["name"]))
 
     return Starlette(
         routes=[

@@ -15,7 +15,6 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from tasks.simulator.aliases import Aliases
 from tasks.simulator.app import Journal, make_app
 from tasks.simulator.faults import Faults
 
@@ -57,7 +56,7 @@ def main(arguments: list[str] | None = None) -> None:
     port = int(listener.getsockname()[1])
     print(f"http://{options.host}:{port}/v1", flush=True)
     faults = Faults(_rates(options.faults), options.fault_seed, options.retry_after, options.hang)
-    app = make_app(faults, Journal(options.journal), Aliases(options.aliases))
+    app = make_app(faults, Journal(options.journal))
     hosts = [options.host] if options.host not in ("0.0.0.0", "::") else []
     config = uvicorn.Config(
         OwnHosts(app, hosts, port), http=Protocol, log_level="critical", access_log=False, lifespan="off", backlog=2048
@@ -70,7 +69,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0, help="0: any free port")
     parser.add_argument("--journal", type=Path, help="file that logs each chat request")
-    parser.add_argument("--aliases", type=Path, help='JSON file of model aliases: {"judge": "vignette-judge@2"}')
     parser.add_argument("--faults", default="", help="rates of injected faults: 429=0.05,500=0.05,hang=0.01")
     parser.add_argument("--fault-seed", type=int, default=0)
     parser.add_argument("--retry-after", type=float, default=1.0, help="Retry-After of a 429, in seconds")

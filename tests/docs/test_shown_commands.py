@@ -20,7 +20,7 @@ LONG = {
     "repro": "tests/dag/test_whole_dag.py",
     "server": "tests/dag/conftest.py",
     "stage": "tests/dag/test_bad_input.py",
-    "watch": "tests/soak/test_watch.py",
+    "watch": "tests/dag/test_lived.py",
 }
 """Commands that take minutes or start servers, and the whole-DAG tests that run them."""
 

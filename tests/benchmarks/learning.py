@@ -21,9 +21,8 @@ from tasks.baselines.xgboost_tab import combinations
 from tasks.encoder import load_encoder
 from tasks.encoder.encoder import found_model
 from tasks.judges.span_agreement import REAL_NOTES, read_real_notes
-from tasks.network.evidence import EVIDENCE_SETTINGS, evidence_columns
 from tasks.network.fitting import fit
-from tasks.network.graph import NetworkDefinition, in_categories
+from tasks.network.graph import EVIDENCE_SETTINGS, NetworkDefinition, evidence_columns, in_categories
 from tasks.network.inference import log_likelihood, posterior
 from tasks.network.sampling import sample
 from tasks.text.sentences import sentences

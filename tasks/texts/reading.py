@@ -1,6 +1,5 @@
 """Reads documents: one data file, and further files of outputs and of claims of the references."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -139,20 +138,15 @@ def _aligned_subclaims(
     In DocLens's released file, the section references and subclaims of an entry belong to a different encounter than
     its id; they are aligned by the text of the subjective part. Raises SourceError for two entries of one encounter.
     """
-    by_text = {_squeezed(split_soap(one.reference or "").get("subjective", "")): one.id for one in documents}
+    by_text = {" ".join(split_soap(one.reference or "").get("subjective", "").split()): one.id for one in documents}
     found: dict[str, Mapping[str, tuple[str, ...]]] = {}
     for entry in entries:
-        name = by_text.get(_squeezed(entry["reference_subjective"]))
+        name = by_text.get(" ".join(entry["reference_subjective"].split()))
         if name in found:
             raise SourceError(f"{file}: entry {entry['example_id']}: its reference fits {name} a second time")
         if name is not None:
             found[name] = {part: tuple(entry[f"subclaims_reference_{part}"]) for part in PARTS}
     return found
-
-
-def _squeezed(text: str) -> str:
-    """``text`` with single spaces."""
-    return re.sub(r"\s+", " ", text).strip()
 
 
 def outputs_by_id(path: Path) -> dict[str, str]:

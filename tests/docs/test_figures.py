@@ -11,8 +11,6 @@ from tests.support.cases import each
 from tests.support.imports import ROOT
 
 PUBLISHED = ROOT / "reports" / "published" / "tables"
-SIZE = 2000
-"""Test records of the comparison of predictors at 10,000 records."""
 
 
 def quoted(page: str) -> str:
@@ -91,24 +89,6 @@ def test_widths_of_the_comparison_of_predictors(symptom: str) -> None:
     widths = f"{own['half'].min():.3f}-{own['half'].max():.3f} | {(own['half'] > 0.01).sum()} of {len(own)}"
     rest = f"{own['met'].sum()} | {own['expected'].sum():.1f} | {1.43 * own['half'].max() - 0.01:.3f}"
     assert f"| {NAMES.get(symptom, symptom)} | {widths} | {rest} |" in quoted("docs/baselines.md")
-
-
-def test_the_comparison_of_predictors_in_words() -> None:
-    cells = compared()
-    pain, means = cells[cells["item"] == "pain"], cells.groupby("condition")["value"].mean()
-    equal = cells.groupby("condition")["expected"].prod()
-    needed = round(SIZE * (1.43 * cells["half"].max() / 0.01) ** 2, -2)
-    page = quoted("docs/baselines.md")
-    for words in (
-        f"{cells['met'].sum()} cells meet the limit. {(cells['low'] > 0).sum()} are better with 95% confidence",
-        f"and {(cells['high'] < 0).sum() or 'none'} is worse",
-        f"between {means.min():.3f} and {means.max():.3f}; it is below 0 in {(means < 0).sum()} of {len(means)}",
-        f"in {(cells['half'] > 0.01).sum()} of {len(cells)} cells",
-        f"such a model meets {cells['expected'].sum():.0f} of {len(cells)}",
-        f"with probability {equal.min():.3f} to {equal.max():.2f}",
-        f"where BN-text has {pain['value'].min():.3f} to {pain['value'].max():.3f}, or {needed:,.0f} test records",
-    ):
-        assert words in page
 
 
 def test_the_page_of_coverage_shows_the_measurements_of_every_interval_that_is_simulated() -> None:

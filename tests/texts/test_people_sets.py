@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import SourceError
-from tasks.texts.k_qa import FILE, read_k_qa
-from tasks.texts.primock57 import CHECKLISTS, CONSULTATIONS, STATEMENTS, read_primock57
+from tasks.texts.judged_units import CHECKLISTS, CONSULTATIONS, STATEMENTS, read_k_qa, read_primock57
+from tasks.texts.judged_units import K_QA as FILE
 from tests.support.sources import needs_sources, sources_folder
 
 K_QA = "question,system,answer,claim,category,physician_1,physician_2,physician_3\n"

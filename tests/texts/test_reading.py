@@ -16,7 +16,7 @@ from docx.oxml import parse_xml
 
 from schemas.errors import EncodingError, SourceError
 from tasks.text.soap import PARTS
-from tasks.texts.document import Document, documents_of, documents_table
+from tasks.texts.document import Document
 from tasks.texts.fields import Row, documents_from, guessed, renamed
 from tasks.texts.files import read_rows
 from tasks.texts.reading import add_claims, output_files, read_documents
@@ -316,12 +316,6 @@ def test_units_are_numbered_parts_turns_or_sentences() -> None:
     assert Document("1", ("a", "b")).text == "a\n\nb"
 
 
-def test_documents_survive_their_table() -> None:
-    full = Document("1", ("x", "y"), "r", ("A",), {"A": ("c",)}, {"s": "é"})
-    bare = Document("2", ("x",), outputs={"s": ""})
-    assert documents_of(documents_table([full, bare])) == [full, bare]
-
-
 @needs_sources
 def test_published_files_are_read_as_they_are() -> None:
     folder = sources_folder()
@@ -490,15 +484,6 @@ def test_folders_of_splits_are_not_read_together(tmp_path: Path, kind: str) -> N
     for split in ("train", "test"):
         ids = [row.values["id"] for row in read_rows(tmp_path, split=split).rows]
         assert ids == sorted(name for name in SPLIT_FOLDERS[kind] if split in name)
-
-
-def test_a_split_that_two_configurations_have_is_named_in_full(tmp_path: Path) -> None:
-    for name in ("a/train/0.csv", "b/train/0.csv"):
-        (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).write_text(f"id,source\n{name},x\n")
-    with pytest.raises(SourceError, match=r"several splits or files \(a/train, b/train\)"):
-        read_rows(tmp_path, split="train")
-    assert [row.values["id"] for row in read_rows(tmp_path, split="b/train").rows] == ["b/train/0.csv"]
 
 
 def test_a_column_that_is_not_read_is_said(tmp_path: Path) -> None:

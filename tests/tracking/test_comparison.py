@@ -8,9 +8,8 @@ import pytest
 from scipy.stats import ttest_ind
 
 from tasks.tracking.comparison import DIRECTED, UNDECIDED, compare_all
-from tasks.tracking.contributions import contributions
 from tasks.tracking.measures import Measure, prediction_measures, question_contents, score_measures, unscored_records
-from tasks.tracking.pairing import PairedMeasure, pair, pair_or_split
+from tasks.tracking.pairing import PairedMeasure, contributions, pair, pair_or_split
 from tests.support.cases import each
 from tests.support.null_pairs import compare, failing_pairs, null_pairs
 
@@ -74,12 +73,6 @@ def test_equal_lineages_do_not_differ_and_one_training_seed_gives_a_warning() ->
     assert (row["difference"], row["p"], row["changed"]) == (0, 1, False)
     assert row["note"].startswith("one training seed")
     assert compare([pair(scored({1: 0.5}), scored({1: 0.5}))], seed=0)["note"].item() == ""
-
-
-def test_questions_of_a_record_are_averaged() -> None:
-    measure = answered({1: ["p1/1", "p1/2"], 2: ["p2/1"]}, values=[1.0, 0.0, 1.0])
-    assert measure.key[3] == "all" and measure.records.tolist() == [1, 2]
-    assert measure.value() == pytest.approx(0.75)
 
 
 def test_three_questions_against_four_are_not_comparable() -> None:
@@ -150,15 +143,6 @@ def test_several_lineages_are_corrected_jointly() -> None:
     assert 0 < jointly[0]["changed"].sum() < alone["changed"].sum()
 
 
-def test_a_shift_within_the_noise_of_redraws_is_not_a_change() -> None:
-    draw = np.random.default_rng(2)
-    a = draw.normal(size=100)
-    shifted = [scored(dict(enumerate(a + 0.1 * draw.normal(size=100) + shift))) for shift in (0.3, -0.4, 0.5, -0.2)]
-    first, b, *redraws = scored(dict(enumerate(a))), *shifted
-    assert compare([pair(first, b)], seed=0)["changed"].item()
-    assert not compare([pair(first, b, redraws)], seed=0)["changed"].item()
-
-
 def test_fewer_than_eight_records_are_shown_not_tested_and_two_have_an_interval_where_scores_have_bounds() -> None:
     def row(count: int, metric: str = "claim_recall") -> pd.Series:
         a, b = ({n: base + 0.01 * n * base for n in range(count)} for base in (0.5, 0.9))
@@ -204,13 +188,6 @@ def test_a_failure_rate_counts_the_records_that_neither_lineage_scored_in_both()
     table = compare([pair(scored(a, neither), scored(b, [78, 79, *neither]))], seed=0)
     row = table[table["metric"] == "unscored m"].iloc[0]
     assert (row["n"], row["a"], row["b"]) == (90, 10 / 90, pytest.approx(12 / 90))
-
-
-def test_items_are_compared_only_if_both_lineages_name_them() -> None:
-    named, other = answered({1: ["q1"], 2: ["q2"]}), answered({1: ["q1"], 2: ["q3"]})
-    assert pair(named, other).a.records.tolist() == [1] and pair(named, other).unmatched == 1
-    unnamed = Measure(named.key, named.records, named.parts)
-    assert pair(named, unnamed).a.records.tolist() == [1, 2] == pair(unnamed, named).a.records.tolist()
 
 
 def split(a: np.ndarray, b: np.ndarray, item: str = "all") -> PairedMeasure:

@@ -5,13 +5,11 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
-from tasks.statistics.sign_flips import Differences, adjusted_p, standard_error
+from tasks.statistics.sign_flips import Differences, adjusted_p
 from tasks.tracking.comparison import compare_systems
-from tasks.tracking.contributions import differences_of
 from tasks.tracking.measures import Measure
-from tasks.tracking.pairing import PairedMeasure, pair
+from tasks.tracking.pairing import PairedMeasure, differences_of, pair
 
 
 def scores(values: np.ndarray) -> Measure:
@@ -29,11 +27,6 @@ VALUES = DRAW.normal(0.3, 1, size=12).round(2)
 
 def differences(values: np.ndarray) -> Differences:
     return differences_of(paired(np.zeros((len(values), 1)), values[:, None]))
-
-
-def test_the_standard_error_of_one_seed_is_that_of_the_mean() -> None:
-    error, freedom = standard_error(differences(VALUES))
-    assert (error, freedom) == pytest.approx((stats.sem(VALUES), 11), rel=1e-5)
 
 
 def test_seeds_of_both_lineages_add_the_variance_of_their_means() -> None:
@@ -59,15 +52,6 @@ def test_redraws_add_twice_their_variance_with_satterthwaites_degrees_of_freedom
     assert both.added_variance == pytest.approx(of_redraws + of_seeds, rel=1e-4)
     expected = (of_redraws + of_seeds) ** 2 / (of_redraws**2 / 3 + of_seeds**2 / 2)
     assert both.added_freedom == pytest.approx(expected, rel=1e-4)
-
-
-def test_noise_of_single_seeds_is_left_out_of_the_variance_over_records() -> None:
-    common = np.arange(40.0)[:, None]
-    noise = np.random.default_rng(1).normal(size=(40, 4))
-    only_noise = differences_of(paired(np.tile(common, 4), common + 5 * noise))
-    assert only_noise.share < 0.2
-    same_for_all_seeds = differences_of(paired(np.tile(common, 4), np.tile(common + noise[:, :1], 4) + np.arange(4)))
-    assert same_for_all_seeds.share == pytest.approx(1, abs=1e-3)
 
 
 def test_noise_of_single_seeds_is_left_out_of_independent_samples_too() -> None:

@@ -41,15 +41,13 @@ def records_schema(definition: NamedValues) -> pa.DataFrameSchema:
 
     A variable with values is a string column, a count (days at home) an int64 column.
     """
-    return table({"record": RECORD, **_variables(definition)}, key=["record"], name="records")
+    return table({"record": RECORD, **_variables(definition)}, key=["record"])
 
 
 def visits_schema(definition: NamedValues) -> pa.DataFrameSchema:
     """The schema of ``visits``: record, patient, visit and day, then the variables in the definition's order."""
     head = {"record": VISIT_RECORD, "patient": PATIENT, "visit": VISIT, "day": DAY}
-    return table(
-        {**head, **_variables(definition)}, key=["record"], name="visits", description="Sorted by patient and visit."
-    )
+    return table({**head, **_variables(definition)}, key=["record"], description="Sorted by patient and visit.")
 
 
 def _variables(definition: NamedValues) -> dict[str, pa.Column]:
@@ -81,7 +79,6 @@ PROMPTS = table(
         "single_prompt": text(description="the same, for this note only"),
     },
     key=["record"],
-    name="prompts",
 )
 
 ATTEMPTS = table(
@@ -94,13 +91,11 @@ ATTEMPTS = table(
         "provenance": PROVENANCE,
     },
     key=["record", "attempt"],
-    name="attempts",
 )
 
 FIRST_NOTES = table(
     {"record": RECORD, "attempt": ATTEMPT, "note": text(), "provenance": PROVENANCE},
     key=["record"],
-    name="first_notes",
 )
 
 NOTES = table(
@@ -114,13 +109,11 @@ NOTES = table(
         "provenance": PROVENANCE,
     },
     key=["record"],
-    name="notes",
 )
 
 COMPACT_NOTES = table(
     {"record": RECORD, "compact": text(), "provenance": PROVENANCE},
     key=["record"],
-    name="compact_notes",
 )
 
 
@@ -146,7 +139,6 @@ SPANS = table(
         "assertion": ASSERTION,
         "record_value": text(nullable=True, description="the symptom's value in the record; null: it is not known"),
     },
-    name="spans",
     description="Sorted by record, version, start, end, symptom. One stretch may carry several symptoms.",
 )
 
@@ -160,6 +152,5 @@ CORRECTED_SPANS = table(
         "text": text(nullable=True),
         "assertion": ASSERTION,
     },
-    name="corrected_spans",
     description="Spans as a human reader left them, one row for each; sorted by record, version, start and end.",
 )

@@ -45,7 +45,8 @@ def _line_spans(line: str) -> Iterator[tuple[int, int]]:
         if not part.strip():
             continue
         first, last = start + len(part) - len(part.lstrip()), start + len(part.rstrip())
-        if pending and _continues(line[first:last]):
+        continues = line[first].islower() or not any(c.isalnum() for c in line[first:last])
+        if pending and continues:
             pending = (pending[0], last)
             continue
         if pending:
@@ -53,10 +54,6 @@ def _line_spans(line: str) -> Iterator[tuple[int, int]]:
         pending = (first, last)
     if pending:
         yield pending
-
-
-def _continues(part: str) -> bool:
-    return part[0].islower() or not any(c.isalnum() for c in part)
 
 
 COMPARISON = (

@@ -100,18 +100,15 @@ def documents_in(
     if columns:
         named = ", ".join(f"{field}={column}" for field, column in columns.items())
         said.append(f"{data}: columns read as {named}; others with --map FIELD=COLUMN")
-    if unread := [f"{name}{_meant(name)}" for name in unknown_columns(rows)]:
-        said.append(f"{data}: not read: {', '.join(unread)}; outputs of a system with --map output:NAME=COLUMN")
+    meant = {name: did_you_mean(name, FIELDS).removeprefix("; ") for name in unknown_columns(rows)}
+    if meant:
+        unread = ", ".join(name + (f" ({hint})" if hint else "") for name, hint in meant.items())
+        said.append(f"{data}: not read: {unread}; outputs of a system with --map output:NAME=COLUMN")
     if has_sources and not has_ids:
         rows = [replace(row, values={"id": number, **row.values}) for number, row in enumerate(rows, 1)]
         said.append(f"{data}: no column id; documents are numbered in the order of the file")
     required = ("id", "source") if has_ids else ("source",)  # what is numbered needs no ids
     return documents_from(rows, data, allow_empty=allow_empty, required=required), tuple(said)
-
-
-def _meant(column: str) -> str:
-    """The field that a column without one may be, such as `` (did you mean reference?)``."""
-    return f" ({found.removeprefix('; ')})" if (found := did_you_mean(column, FIELDS)) else ""
 
 
 def add_claims(documents: Sequence[Document], rows: Sequence[Row], file: str) -> list[Document]:

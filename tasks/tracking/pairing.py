@@ -113,7 +113,11 @@ def pair(
     matched = np.full(len(shared), a.classes == b.classes)
     if len(a.items) and len(b.items):
         matched &= a.items[rows_a] == b.items[rows_b]
-    failed_a, failed_b = (_failed(side, other, shared[matched]) for side, other in ((a, b), (b, a)))
+    of_sides = []  # records that a lineage failed to score in part or whole and the other one scored
+    for side, other in ((a, b), (b, a)):
+        attempted = _less(other.records, side.records) if side.failed is None else side.failed
+        of_sides.append(_less(np.intersect1d(attempted, other.records, assume_unique=True), shared[matched]))
+    failed_a, failed_b = of_sides
     failed = union([failed_a, failed_b])
     unmatched = _less(shared[~matched], failed)
     unpaired = _less(_less(union([a.records, b.records]), shared), failed)
@@ -138,12 +142,6 @@ def _redrawn(a: Measure, redraws: Sequence[Measure]) -> tuple[float, ...]:
     for redraw in redraws:
         shared = np.intersect1d(shared, redraw.records)
     return tuple(measure.only(shared).value() for measure in (a, *redraws)) if len(shared) else ()
-
-
-def _failed(lineage: Measure, other: Measure, matched: Ids) -> Ids:
-    """Records that ``lineage`` failed to score in part or whole and ``other`` scored."""
-    attempted = _less(other.records, lineage.records) if lineage.failed is None else lineage.failed
-    return _less(np.intersect1d(attempted, other.records, assume_unique=True), matched)
 
 
 def failure_rates(pairs: Sequence[PairedMeasure], *, once: bool = False) -> list[PairedMeasure]:
@@ -241,7 +239,11 @@ def differences_of(p: PairedMeasure) -> Differences:
     # Ids of pairs, of records of A and of records of B differ, so that their signs are drawn independently.
     if p.independent:
         records = np.concatenate([3 * p.a.records + 1, 3 * p.b.records + 2])
-        share = _share_of_samples(a, b) if of_seeds[0] > 0 else 1.0
+        share = 1.0
+        if of_seeds[0] > 0:  # as `_share`, for the difference of the means of two independent samples
+            whole = sum(float(x.mean(axis=1).var()) / len(x) for x in (a, b))
+            free = sum(_between_seeds(x) / len(x) for x in (a, b))
+            share = 1.0 if whole <= _TINY**2 else float(np.clip(free / whole, 0, 1))
         return Differences(records, _signed_deviations(a.mean(axis=1), b.mean(axis=1)), share, *added)
     share = _share(a, b) if of_seeds[0] > 0 else 1.0
     return Differences(3 * p.a.records, b.mean(axis=1) - a.mean(axis=1), share, *added)
@@ -273,13 +275,6 @@ def _signed_deviations(a: Floats, b: Floats) -> Floats:
     total = len(a) + len(b)
     centre = (len(a) * b.mean() + len(b) * a.mean()) / total
     return np.concatenate([(centre - a) * total / len(a), (b - centre) * total / len(b)])
-
-
-def _share_of_samples(a: Floats, b: Floats) -> float:
-    """As `_share`, for the difference of the means of two independent samples."""
-    whole = sum(float(x.mean(axis=1).var()) / len(x) for x in (a, b))
-    free = sum(_between_seeds(x) / len(x) for x in (a, b))
-    return 1.0 if whole <= _TINY**2 else float(np.clip(free / whole, 0, 1))
 
 
 def _share(a: Floats, b: Floats) -> float:

@@ -119,15 +119,19 @@ def _rebuild(tree: WatchTree, causes: tuple[str, ...], *, push: bool) -> RoundOu
     tag = f"lineage/{lineage}"
     commit = tree.commit(f"Lineage {lineage}: {', '.join(causes)}", tag)
     tree.keep()
-    # It was recorded by the last stage, when the commit by which it is named did not exist.
-    named = {"git.revision": commit, "git.dirty": "false"}
-    recorded_lineages().rename(lineage, run_name(commit, tree.folder), named)
+    _name_in_mlflow(tree, lineage, commit)
     said = [f"{former or 'nothing'} -> {lineage}, tag {tag}"]
     if push and (problem := tree.push(tag)):
         said.append(f"not pushed: {problem}")
     if before is not None:
         said.append(_compare(before, tag))
     return RoundOutcome("rebuilt", causes, ", ".join(said), lineage)
+
+
+def _name_in_mlflow(tree: WatchTree, lineage: str, commit: str) -> None:
+    """Name the recorded lineage after its commit, which did not exist when the last stage recorded it."""
+    name = run_name(commit, tree.folder)
+    recorded_lineages().rename(lineage, name, {"git.revision": commit, "git.dirty": "false"})
 
 
 def _compare(before: str, tag: str) -> str:
@@ -153,15 +157,11 @@ def _unexpected(error: Exception) -> str:
 @contextmanager
 def _alone() -> Iterator[None]:
     """Lock the watch's tree for one round; raises BusyError when another round holds the lock."""
-    lock = FileLock(workspace() / "watch.lock")
     try:
-        lock.acquire(timeout=0)
+        with FileLock(workspace() / "watch.lock", timeout=0):
+            yield
     except Timeout as error:
         raise BusyError("another round of the watch is in progress in this clone") from error
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 @contextmanager

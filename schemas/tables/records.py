@@ -1,6 +1,6 @@
 """Records and visits, with columns of the network definition; prompts, notes and spans; SimSUM's printed tables."""
 
-from typing import Protocol
+from typing import Any
 
 import pandera.pandas as pa
 
@@ -23,34 +23,21 @@ from schemas.tables.columns import (
 )
 
 
-class NamedValues(Protocol):
-    """The part of a network definition that the record table depends on."""
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The variables in order."""
-        ...
-
-    def values(self, name: str) -> tuple[str, ...]:
-        """The values of a variable; empty for a count."""
-        ...
-
-
-def records_schema(definition: NamedValues) -> pa.DataFrameSchema:
-    """The schema of ``records``: the record's id, then the variables in the definition's order.
+def records_schema(definition: Any) -> pa.DataFrameSchema:
+    """The schema of ``records``: the record's id, then the variables in the order of the network's definition.
 
     A variable with values is a string column, a count (days at home) an int64 column.
     """
     return table({"record": RECORD, **_variables(definition)}, key=["record"])
 
 
-def visits_schema(definition: NamedValues) -> pa.DataFrameSchema:
+def visits_schema(definition: Any) -> pa.DataFrameSchema:
     """The schema of ``visits``: record, patient, visit and day, then the variables in the definition's order."""
     head = {"record": VISIT_RECORD, "patient": PATIENT, "visit": VISIT, "day": DAY}
     return table({**head, **_variables(definition)}, key=["record"], description="Sorted by patient and visit.")
 
 
-def _variables(definition: NamedValues) -> dict[str, pa.Column]:
+def _variables(definition: Any) -> dict[str, pa.Column]:
     return {
         name: category(*definition.values(name)) if definition.values(name) else count()
         for name in definition.variables

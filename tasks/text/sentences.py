@@ -45,15 +45,11 @@ def _line_spans(line: str) -> tuple[tuple[int, int], ...]:
         if not part.strip():
             continue
         first, last = start + len(part) - len(part.lstrip()), start + len(part.rstrip())
-        if spans and _continues(line[first:last]):
+        if spans and (line[first].islower() or not any(c.isalnum() for c in line[first:last])):
             spans[-1] = (spans[-1][0], last)
         else:
             spans.append((first, last))
     return tuple(spans)
-
-
-def _continues(part: str) -> bool:
-    return part[0].islower() or not any(c.isalnum() for c in part)
 
 
 COMPARISON = (

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from flows.evaluation.audit import Audit
     from schemas.params import Params
-    from tasks.audit.practice import Practice
+    from tasks.audit.card import Practice
 
 FEW = 200
 """Claims of the card of the example."""
@@ -311,12 +311,15 @@ def _print_card(
     out: Path,
 ) -> int:
     """Print the card; the exit status: 2 if the judge got worse or misses a requirement, else 3 if one is open."""
-    from tasks.audit.card import CHANGE_NAMES, judged_by_models, limits, rates, verdict_lines, weaknesses
+    from tasks.audit.card import CHANGE_NAMES, judged_by_models, limits, verdict_lines, weaknesses
     from tasks.audit.comparisons import MISSED, OPEN, change_lines, requirements
     from tasks.audit.correction import label_plans
-    from tasks.audit.people import agreement_lines
+    from tasks.audit.page import people_tables, rate_tables
+    from tasks.reporting.show import terminal
 
-    print("\n".join([*verdict_lines(card), *agreement_lines(agreement), "", *rates(card)]))
+    print("\n".join(verdict_lines(card)))
+    for table in [*rate_tables(card), *people_tables(agreement)]:
+        print("\n" + terminal(table))
     print("\n".join(["", *weaknesses(card), *limits(card)]))
     for judge, practice in taken.items():
         if practice.failures:

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -86,7 +87,7 @@ def grids() -> Iterator[Row]:
     job = xgboost_tab.jobs_of(parts, PARAMS, SEED)[-1]
     ours = seconds(lambda: run_jobs(xgboost_tab.tune, [job], 1))
     chosen = [grid[at] for at in np.random.default_rng(SEED).choice(len(grid), SAMPLED, replace=False)]
-    options = [{name: [value] for name, value in one.as_dict().items()} for one in chosen]
+    options = [{name: [value] for name, value in asdict(one).items()} for one in chosen]
     theirs = seconds(lambda: grid_search(job.train, options, chosen[0], folds=PARAMS.xgboost.folds, seed=SEED))
     peer = f"GridSearchCV, from {SAMPLED * PARAMS.xgboost.folds} fits"
     name = "xgboost: the published grid search of one classifier"
@@ -98,7 +99,7 @@ def neural() -> Iterator[Row]:
     parts = draw(NETWORK, RECORDS, PARAMS.test_share, SEED)
     notes = notes_of(pd.concat([parts.train, parts.test], ignore_index=True))
     vectors = NoteVectors(*embed(*notes, lambda texts: hashed(list(texts), 384)))
-    jobs = [job for job in neural_text.text_jobs(parts, vectors, PARAMS) if job.condition == "normal/mean"]
+    jobs = [job for job in neural_text.jobs_of(parts, vectors, PARAMS) if job.condition == "normal/mean"]
     ours = seconds(lambda: [neural_text.train_job(job) for job in jobs])
     loops = sum(_plain_loop(job) * len(PARAMS.seeds) for job in jobs)
     models = len(parts.targets) * len(PARAMS.seeds)

@@ -12,8 +12,8 @@ from tasks.audit.people import OF_PEOPLE, STAGE, agreement_rows, judge_set, peop
 from tasks.llm.calls import Ask, unscored_table
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.statistics.metric_rows import Row, metric_table
-from tasks.texts import k_qa, primock57
 from tasks.texts.files import read_rows
+from tasks.texts.judged_units import K_QA, PRIMOCK57
 
 RECORDED = Path("tests/cassettes/people.jsonl.gz")
 """A strong model's replies to the requests about the units that people judged."""
@@ -24,7 +24,7 @@ ERROR_TEXTS, SEED = 30, 0
 
 def reads_agreement_with_people(_: Params) -> list[str]:
     """The files of outside data that the stage reads."""
-    return [k_qa.FILE, *primock57.FILES, MEDEC]
+    return [K_QA, *PRIMOCK57, MEDEC]
 
 
 async def run_agreement_with_people(stage: Stage) -> None:

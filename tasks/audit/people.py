@@ -25,8 +25,8 @@ from tasks.measures.doclens.evaluators import Question
 from tasks.measures.measure import Metric, unit_values
 from tasks.statistics.agreement import FEWEST_PAIRS, area, correlation_interval, kappa_interval
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, statistic_row
-from tasks.texts import k_qa, primock57
 from tasks.texts.document import Document
+from tasks.texts.judged_units import K_QA, STATEMENTS, read_k_qa, read_primock57
 
 UNIT = ["document", "system", "item", "metric"]
 _PEOPLE = "tasks.measures.*.people"
@@ -54,11 +54,11 @@ class PeopleSet:
 def people_sets(folder: Path | None) -> list[PeopleSet]:
     """The sets of people's verdicts on units that a measure judges, of which the folder has the files."""
     found = list[PeopleSet]()
-    if folder is not None and (folder / k_qa.FILE).is_file():
-        answers, claims = k_qa.read_k_qa(folder)
+    if folder is not None and (folder / K_QA).is_file():
+        answers, claims = read_k_qa(folder)
         found.append(PeopleSet("K-QA", "claims", answers, verdict_table(claims, judge="people")))
-    if folder is not None and (folder / primock57.STATEMENTS).is_file():
-        documents, *units = primock57.read_primock57(folder)
+    if folder is not None and (folder / STATEMENTS).is_file():
+        documents, *units = read_primock57(folder)
         for kind, rows in zip(("statements", "facts"), units, strict=True):
             found.append(PeopleSet("PriMock57", kind, documents, verdict_table(rows, judge="people")))
     return [one for one in found if one.kind in OF_PEOPLE]

@@ -30,8 +30,7 @@ from tasks.baselines.targets import (
 )
 from tasks.baselines.workers import run_jobs
 from tasks.baselines.xgboost_lockstep import Lockstep, TrainingSet, TreeSettings, balance_of
-from tasks.network.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
-from tasks.network.graph import NetworkDefinition
+from tasks.network.graph import EVIDENCE_SETTINGS, EvidenceSetting, NetworkDefinition, evidence_columns
 from tasks.statistics.metric_rows import COMPUTED, metric_row, metric_table
 
 
@@ -252,18 +251,13 @@ def jobs_of(
     return sorted(jobs, key=lambda job: (-job.train.values, -job.test.shape[1], job.target.symptom))
 
 
-def tune(job: Job) -> SearchResult:
-    """Search the grid for one classifier."""
-    xgboost = job.params.xgboost
-    return search(job.train, combinations(xgboost.grid), folds=xgboost.folds, seed=job.seed, verify=xgboost.verify)
-
-
 def tune_and_predict(job: Job) -> tuple[Floats, Combination, float]:
     """Probabilities of the test records (n, values), the chosen combination and its mean F1 in cross-validation."""
     if job.known:
         chosen, score = job.known, float("nan")
     else:
-        result = tune(job)
+        xgboost, grid = job.params.xgboost, combinations(job.params.xgboost.grid)
+        result = search(job.train, grid, folds=xgboost.folds, seed=job.seed, verify=xgboost.verify)
         chosen, score = result.best, float(np.average(result.checked[result.chosen]))
     fitted = fit_plain(job.train, chosen, np.arange(len(job.train.labels)), job.seed)
     return fitted.predict_proba(job.test).astype(float), chosen, score

@@ -6,9 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flows.commands.audit import _require_answers
 from flows.commands.parser import run
 from flows.evaluation import audit
+from flows.evaluation.cards import require_answers as _require_answers
 from schemas.errors import UnscoredError
 from tasks.audit.card import Practice, _recommended, card_table, verdict_lines, weaknesses
 from tasks.llm.calls import Call, Message

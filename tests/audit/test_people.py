@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from flows.commands.parser import run
-from tasks.texts.k_qa import FILE
+from tasks.texts.judged_units import K_QA as FILE
 
 CLAIMS = ["A fever is common.", "Rest helps.", "The drug is safe.", "Call a doctor."]
 PHYSICIANS = [("Entailment", "Entailment", "Neutral"), ("Entailment",) * 3, ("Neutral",) * 3, ("Neutral",) * 3]

@@ -23,8 +23,7 @@ from tasks.llm.calls import Answer, Ask, Call
 from tasks.measures.doclens.evaluators import ExplainedVerdicts
 from tasks.measures.grounding.grounding import GroundedClaims
 from tasks.measures.med_omit.replies import Omissions
-from tasks.reporting.evaluation_text import reading_line
-from tasks.reporting.judges_view import figures_and_pairs, judges_text
+from tasks.reporting.evaluation_text import figures_and_pairs, judges_text, reading_line
 from tasks.statistics.agreement import cohen_kappa
 from tasks.statistics.paired_verdicts import UNIT
 from tests.support.imports import ROOT

@@ -48,7 +48,8 @@ def read_brat(files: Mapping[str, str], labels: Sequence[str]) -> list[Annotated
             raise SourceError(f"{name}.txt has no {name}.ann in its folder; add an empty file if nothing is annotated")
         text, annotations = files[f"{name}.txt"], files[f"{name}.ann"]
         stated = {match[1]: match[2].replace("_", " ") for match in _ASSERTED.finditer(annotations)}
-        spans = [_span(line, number, name, text, spelt, stated) for number, line in _text_bound(annotations)]
+        lines = enumerate(annotations.replace("\r\n", "\n").split("\n"), 1)
+        spans = [_span(line, number, name, text, spelt, stated) for number, line in lines if line.startswith("T")]
         found.append(annotated(name, text, spans))
     return found
 
@@ -68,11 +69,6 @@ def _fragments(span: LabelledSpan, text: str) -> Iterator[tuple[int, int]]:
         start = line_break.end()
     if start < span.end:
         yield start, span.end
-
-
-def _text_bound(annotations: str) -> list[tuple[int, str]]:
-    lines = enumerate(annotations.replace("\r\n", "\n").split("\n"), 1)
-    return [(number, line) for number, line in lines if line.startswith("T")]
 
 
 def _span(

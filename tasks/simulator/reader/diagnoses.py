@@ -20,7 +20,7 @@ from tasks.simulator.resources import vocabulary
 PROBABLE, POSSIBLE = 0.5, 0.2
 CRITICAL, BEARING = 0.15, 0.01
 """Least change of a posterior by a critical fact, and by one that supports or refutes a diagnosis."""
-_WORDS = vocabulary("reader")
+_WORDS = vocabulary()
 _KINDS = {
     kind: re.compile(rf"\b{_WORDS[words]}\b", re.IGNORECASE)
     for kind, words in (("test", "test"), ("treatment", "treatment"), ("social", "circumstances"))

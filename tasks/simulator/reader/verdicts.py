@@ -11,7 +11,7 @@ from tasks.simulator.request import ChatRequest
 from tasks.simulator.resources import vocabulary
 from tasks.text.sentences import sentences
 
-_WORDS = vocabulary("reader")
+_WORDS = vocabulary()
 _NUMBERED = re.compile(r"^\[?(\d+)[.\]]\s*(.*)$")
 _FACT = re.compile(r"^(F\d+):\s*(.*)$")
 _BULLET = re.compile(r"^\s*(?:[•\-*#>]+|\d{1,2}[.)])\s*")

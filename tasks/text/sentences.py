@@ -36,24 +36,20 @@ def sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in sentence_spans(text)]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=10_000)  # a line takes half a millisecond, and the sentences of a note are asked for many times
 def _line_spans(line: str) -> tuple[tuple[int, int], ...]:
     """Sentences of one line; a part that begins in lower case or has no letter or digit continues the previous one."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for start, end in _tokenizer().span_tokenize(line):
         part = line[start:end]
         if not part.strip():
             continue
         first, last = start + len(part) - len(part.lstrip()), start + len(part.rstrip())
-        if found and _continues(line[first:last]):
-            found[-1] = found[-1][0], last
+        if spans and (line[first].islower() or not any(c.isalnum() for c in line[first:last])):
+            spans[-1] = (spans[-1][0], last)
         else:
-            found.append((first, last))
-    return tuple(found)
-
-
-def _continues(part: str) -> bool:
-    return part[0].islower() or not any(c.isalnum() for c in part)
+            spans.append((first, last))
+    return tuple(spans)
 
 
 COMPARISON = (

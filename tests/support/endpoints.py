@@ -56,10 +56,9 @@ def asker(
     store: ResponseStore, base_url: str, *, role: Role = WRITER, sending: Sending = QUICK, **more: Any
 ) -> RoleAsk:
     """The writer's client for ``base_url``."""
-    recorded, quiet = more.pop("fingerprint", None), more.pop("quiet", True)
-    recorded = recorded or Fingerprint("writer", simulator_identity(role))
+    recorded = more.pop("fingerprint", None) or Fingerprint("writer", simulator_identity(role))
     client = Client("writer", role, store, recorded=recorded, sending=sending, base_url=base_url, **more)
-    return RoleAsk(client, recorded, "test", quiet=quiet)
+    return RoleAsk(client, recorded, "test")
 
 
 def answers(base_url: str, folder: Path, calls: Sequence[Call], **settings: Any) -> list[Answer]:

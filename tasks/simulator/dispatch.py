@@ -68,7 +68,7 @@ _TASKS: dict[str, dict[str, tuple[str, ...]]] = {
         "reader.verdicts:judge_citations": ("judge citations",),
         "reader.verdicts:find_omitted": ("find omitted facts",),
         "reader.verdicts:list_statements": ("list subclaims", "list facts", "find the end of the history"),
-        "reader.diagnoses:judge_differential": (
+        "reader.verdicts:judge_differential": (
             "give a differential diagnosis",
             "grade the importance of facts",
             "grade facts for the note",

@@ -14,8 +14,7 @@ from tasks.network.visits import date_of
 from tasks.notes.consistency import ConsistencyReply, consistency_call
 from tasks.simulator.writer.visits import WrittenVisit, visit_note
 from tasks.visits.facts import Fact, facts_of, history_facts
-from tasks.visits.prompting import visit_prompts
-from tasks.visits.writing import CHECK, write_visit_notes
+from tasks.visits.prompting import CHECK, visit_prompts, write_visit_notes
 from tests.simulator.test_writer import request
 from tests.support.histories import facts_by_patient, random_visits, worder_of
 from tests.support.scripted import DirectAsk, ScriptedAsk

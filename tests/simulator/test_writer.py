@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -23,7 +21,6 @@ from tasks.simulator.writer.compact_version import write_compact
 from tasks.simulator.writer.notes import instructions_of
 from tasks.simulator.writer.rules import grammar
 from tests.support.cases import each
-from tests.support.imports import ROOT
 from tests.support.records import NETWORK, random_records
 
 NO_ERRORS: dict[str, float] = {}
@@ -131,19 +128,6 @@ def celsius(known: Truth) -> list[float]:
 def test_temperatures_agree_with_the_fever(level: str, low: float, high: float) -> None:
     found = [value for known in written(f"fever: {level}", "cough: yes") for value in celsius(known)]
     assert found and all(low <= value <= high for value in found), sorted(found)[:: len(found) - 1]
-
-
-def test_notes_do_not_depend_on_the_hash_seed_of_the_process(prompts: pd.DataFrame) -> None:
-    code = (
-        "import json,sys;from tasks.simulator import dispatch;from tasks.simulator.request import ChatRequest;"
-        "print(dispatch.complete(ChatRequest('vignette-writer',(('user',json.load(sys.stdin)),),seed=4)))"
-    )
-    asked = {"input": json.dumps(prompts["prompt"].iloc[1]), "cwd": ROOT, "text": True, "capture_output": True}
-    environments = [{"PYTHONHASHSEED": seed, "PATH": ""} for seed in ("1", "2")]
-    outputs = {
-        subprocess.run([sys.executable, "-c", code], env=env, check=True, **asked).stdout for env in environments
-    }
-    assert len(outputs) == 1
 
 
 def test_truth_belongs_to_the_reply_of_the_handler(prompts: pd.DataFrame) -> None:

@@ -27,63 +27,56 @@ MODELS = (
 REASK = "correct your last reply"
 """Task of the client's repeat request; the handler of the request before it answers again."""
 
-_TASKS: dict[str, dict[str, tuple[str, ...]]] = {
+_TASKS: dict[str, dict[str, str]] = {
     # family -> "module:function" under tasks.simulator, one for each family of prompts -> their task lines
     "writer": {
-        "writer.notes:write_note": ("write a clinical note", "write three clinical notes"),
-        "writer.visits:write_visit": ("write the note of a visit",),
-        "writer.summaries:summarise": ("summarise a patient's notes",),
-        "writer.compact_version:write_compact_version": ("write the compact version",),
-        "writer.citing:cited_sentences": ("write a cited compact note", "write a cited impression"),
-        "writer.citing:cited_note": ("write a cited note",),
-        "writer.citing:cited_question": ("write a cited question",),
-        "writer.citing:subjective_summary": ("write a subjective summary",),
+        "writer.notes:write_note": "write a clinical note | write three clinical notes",
+        "writer.visits:write_visit": "write the note of a visit",
+        "writer.summaries:summarise": "summarise a patient's notes",
+        "writer.compact_version:write_compact_version": "write the compact version",
+        "writer.citing:cited_sentences": "write a cited compact note | write a cited impression",
+        "writer.citing:cited_note": "write a cited note",
+        "writer.citing:cited_question": "write a cited question",
+        "writer.citing:subjective_summary": "write a subjective summary",
     },
     "annotator": {
         "reader.checks:check": (
-            "check a clinical note for consistency",
-            "check the note of a visit",
-            "compare a compact note with the note",
+            "check a clinical note for consistency | check the note of a visit | compare a compact note with the note"
         ),
-        "reader.spans:extract": ("extract symptom spans",),
-        "reader.spans:assert_phrases": ("state what phrases assert",),
+        "reader.spans:extract": "extract symptom spans",
+        "reader.spans:assert_phrases": "state what phrases assert",
         "reader.spans:match_phrases": (
-            "map phrases to the compact note",
-            "check that mapped phrases mean the same",
-            "correct phrases to the words of the note",
+            "map phrases to the compact note | check that mapped phrases mean the same"
+            " | correct phrases to the words of the note"
         ),
-        "reader.answers:write_question": ("write a question about a patient's notes", "write answer choices"),
+        "reader.answers:write_question": "write a question about a patient's notes | write answer choices",
     },
     "judge": {
         "reader.verdicts:judge_claims": (
-            "judge claims",
-            "judge a claim with reasons",
-            "judge claims in json",
-            "judge claims in json with reasons",
-            "judge claims in degrees",
-            "judge claims as a clinician reads",
-            "check claims against their source",
-            "check a note as a clinician reads",
+            "judge claims | judge a claim with reasons | judge claims in json | judge claims in json with reasons"
+            " | judge claims in degrees | judge claims as a clinician reads | check claims against their source"
+            " | check a note as a clinician reads"
         ),
-        "reader.verdicts:judge_citations": ("judge citations",),
-        "reader.verdicts:find_omitted": ("find omitted facts",),
-        "reader.verdicts:list_statements": ("list subclaims", "list facts", "find the end of the history"),
-        "reader.diagnoses:judge_differential": (
-            "give a differential diagnosis",
-            "grade the importance of facts",
-            "grade facts for the note",
-            "find supporting facts",
-            "find refuting facts",
-            "group facts by mechanism",
+        "reader.verdicts:judge_citations": "judge citations",
+        "reader.verdicts:find_omitted": "find omitted facts",
+        "reader.verdicts:list_statements": "list subclaims | list facts | find the end of the history",
+        "reader.verdicts:judge_differential": (
+            "give a differential diagnosis | grade the importance of facts | grade facts for the note"
+            " | find supporting facts | find refuting facts | group facts by mechanism"
         ),
-        "reader.answers:judge_answer": ("judge an answer",),
-        "reader.checks:rate_note": ("rate a clinical note",),
+        "reader.answers:judge_answer": "judge an answer",
+        "reader.checks:rate_note": "rate a clinical note",
     },
-    "answerer": {"reader.answers:answer": ("answer a multiple-choice question", "answer a question from notes")},
+    "answerer": {
+        "reader.answers:answer": "answer a multiple-choice question | answer a question from notes",
+    },
 }
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _HANDLERS = {
-    task: (family, path) for family, paths in _TASKS.items() for path, tasks in paths.items() for task in tasks
+    task: (family, path)
+    for family, paths in _TASKS.items()
+    for path, tasks in paths.items()
+    for task in tasks.split(" | ")
 }
 
 

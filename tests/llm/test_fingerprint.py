@@ -80,7 +80,7 @@ def test_a_changed_rule_changes_the_identity(tmp_path: Path) -> None:
     assert all(one != other for one, other in combinations(seen, 2))
     assert after(simulator / "writer" / "notes.py", "# A comment.\n") == seen[-1]
     assert after(simulator / "server.py", "\nFURTHER = 1\n") == seen[-1], "how replies are carried does not count"
-    assert after(simulator / "reader" / "rating.py", "\nFURTHER = 1\n") == seen[-1], "nor do the rules of another model"
+    assert after(simulator / "reader" / "checks.py", "\nFURTHER = 1\n") == seen[-1], "nor do the rules of another model"
 
 
 def found(replies: list[str], **identity: str) -> Fingerprint:

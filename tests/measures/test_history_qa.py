@@ -31,8 +31,7 @@ from tasks.network.time import sample_histories
 from tasks.network.visits import first_date
 from tasks.simulator.reader.timeline import over_time
 from tasks.simulator.request import ChartedNote
-from tasks.visits.prompting import visit_prompts
-from tasks.visits.writing import write_visit_notes
+from tasks.visits.prompting import visit_prompts, write_visit_notes
 from tests.support.histories import worder_of
 from tests.support.scripted import DirectAsk, ScriptedAsk
 from tests.support.unrolled import timed_network

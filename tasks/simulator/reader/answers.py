@@ -22,7 +22,7 @@ from tasks.text.final_answer import final_letter
 from tasks.text.language import capitalized
 from tasks.text.sentences import sentences
 
-_WORDS = vocabulary("reader")
+_WORDS = vocabulary()
 _NOT_STATED = re.compile(rf"\b{_WORDS['not_stated']}\b", re.IGNORECASE)
 _REFUSED = re.compile(r"\b(?:unable to|cannot|can't|could not|won't) (?:answer|say|tell|help|determine)\b", re.I)
 _LETTER = re.compile(

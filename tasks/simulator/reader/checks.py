@@ -18,7 +18,7 @@ from tasks.simulator.resources import vocabulary
 from tasks.text.sections import split_sections
 from tasks.text.sentences import sentence_spans, sentences
 
-_WORDS = vocabulary("reader")
+_WORDS = vocabulary()
 SUSPECTS = re.compile(rf"\b{_WORDS['suspects']}\b", re.IGNORECASE)
 _VAGUE = re.compile(_WORDS["vague"])
 _AGE = re.compile(

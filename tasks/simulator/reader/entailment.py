@@ -18,7 +18,7 @@ from tasks.simulator.reader.words import SIDES, UNITS, content, expand, stem, st
 from tasks.simulator.resources import load, vocabulary
 from tasks.text.sentences import sentences
 
-_WORDS = vocabulary("reader")
+_WORDS = vocabulary()
 THRESHOLD, FREELY, SAME_MATTER, IN_PART = 0.62, 0.35, 0.4, 0.5
 """Least coverage of an entailed claim, of one that is read freely, of one that is about the same matter, and of one
 that is found in part."""

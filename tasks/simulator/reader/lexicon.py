@@ -111,7 +111,7 @@ def _slot(part: str) -> _Slot:
 
 @domain_cache(maxsize=1)
 def _patterns() -> dict[str, list[tuple[tuple[_Slot, ...], Entry]]]:
-    """The compiled lexicon; a pattern is listed under the first letters of the words that it may begin with.
+    """The compiled lexicon: patterns by the words with which they may begin, or by ``ab*`` for a beginning of words.
 
     Raises ValueError for a pattern that does not begin with a word or has no required one.
     """
@@ -122,9 +122,10 @@ def _patterns() -> dict[str, list[tuple[tuple[_Slot, ...], Entry]]]:
             required = next((at for at, slot in enumerate(slots) if not slot.optional), None)
             if required is None or slots[0].gap:
                 raise ValueError(f"lexicon pattern {pattern!r} must start with a word and have a required word")
-            words = {word for slot in slots[: required + 1] for word in (*slot.words, *slot.capitals, *slot.prefixes)}
-            for letters in {word.lower()[:2] for word in words}:
-                begun[letters].append((slots, Entry(item.concept, item.category, item.kind)))
+            first = slots[: required + 1]
+            words = {word.lower() for slot in first for word in (*slot.words, *slot.capitals)}
+            for key in words | {f"{one[:2]}*" for slot in first for one in slot.prefixes}:
+                begun[key].append((slots, Entry(item.concept, item.category, item.kind)))
     return begun
 
 
@@ -132,8 +133,8 @@ def matches(tokens: Sequence[Token]) -> Iterator[tuple[int, int, Entry]]:
     """Yield (first token, one past the last, entry) of the longest match of each pattern at each token."""
     begun = _patterns()
     for start, token in enumerate(tokens):
-        for letters in {token.low[:2], token.full[:2]}:
-            for slots, entry in begun.get(letters, ()):
+        for key in {token.low, token.full, f"{token.low[:2]}*"}:
+            for slots, entry in begun.get(key, ()):
                 if end := _longest(tokens, start, slots, 0):
                     yield start, end, entry
 

@@ -18,7 +18,7 @@ from tasks.simulator.resources import vocabulary
 from tasks.text.sections import section_at
 from tasks.text.sentences import sentence_spans
 
-_WORDS = vocabulary("reader")
+_WORDS = vocabulary()
 _BREAK = re.compile(
     rf";|\.\s+(?=[A-Z])|(?:,\s*)?\b(?:but|however|although|though|while|whereas)\b"
     rf"|,?\s*\b(?:and|&)\s+(?=(?:also\s+)?(?:{_WORDS['clause_verbs']}|there|no|the patient|they)\b)"

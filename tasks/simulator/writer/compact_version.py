@@ -6,6 +6,7 @@ own ``writer/shorthand.yaml``.
 
 import random
 import re
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ _NUMBER = re.compile(rf"\b(?:\d+(?:[./]\d+)*|{'|'.join(list(NUMBERS)[1:])})\b", 
 _UNIT = re.compile(rf"\b(?:{'|'.join(sorted(_UNITS, key=len, reverse=True))})\b", re.IGNORECASE)
 _SLOTS = {"#": _NUMBER.pattern, "@": _UNIT.pattern}
 _TOKEN = r"\d+(?:[./]\d+)*|°[CF]|[A-Za-z]+\d*(?:['’-][A-Za-z]+)*|[^\sA-Za-z0-9]"
+_NO_TERMS: tuple[re.Pattern[str], list[str]] = (re.compile(_TOKEN, re.IGNORECASE), [])
 _BEFORE = r"(?<![\w-])"
 _DROPPED, _VERBS, _KEEP_VERB, _PER, _SOME = (
     frozenset(_TABLE[name].split()) for name in ("dropped", "verbs", "keep_verb", "per", "some")
@@ -67,17 +69,27 @@ def symptom_words() -> frozenset[str]:
 
 
 @domain_cache(maxsize=1)
-def _terms() -> tuple[re.Pattern[str], list[tuple[str, ...]]]:
-    """A pattern whose n-th group is the n-th term, longest first, and the short forms of each."""
-    forms = _TABLE["terms"] | shorthand_of_domain().terms
-    terms = sorted(forms, key=lambda term: (-len(term.split()), -len(term), term))
-    alternatives = []
-    for term in terms:
+def _forms() -> dict[str, list[str]]:
+    """The short forms of each term."""
+    listed = _TABLE["terms"] | shorthand_of_domain().terms
+    return {term: [form.strip() for form in (forms or "").split("|")] for term, forms in listed.items()}
+
+
+@domain_cache(maxsize=1)
+def _terms() -> dict[str, tuple[re.Pattern[str], list[str]]]:
+    """By the character with which terms begin, the terms, longest first, and a pattern with a group for each."""
+    begun: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for term in sorted(_forms(), key=lambda term: (-len(term.split()), -len(term), term)):
         words = r"\s+".join(_SLOTS.get(word, re.escape(word)) for word in term.split())
         words = words.replace(r"the\s+patient", r"(?:the\s+)?patient")
-        alternatives.append(rf"{'' if term[0] == ',' else _BEFORE}({words})(?![\w-])")
-    pattern = re.compile(rf"{'|'.join(alternatives)}|{_TOKEN}", re.IGNORECASE)
-    return pattern, [tuple(form.strip() for form in (forms[term] or "").split("|")) for term in terms]
+        pattern = rf"{'' if term[0] == ',' else _BEFORE}({words})(?![\w-])"
+        first = {"#": f"0123456789{''.join(NUMBERS)}", "@": "".join(_UNITS)}.get(term[0], term[0])
+        for letter in set(first.lower() + ("p" if term.startswith("the patient") else "")):
+            begun[letter].append((term, pattern))
+    return {
+        letter: (re.compile("|".join([*(one for _, one in own), _TOKEN]), re.IGNORECASE), [term for term, _ in own])
+        for letter, own in begun.items()
+    }
 
 
 class Writer:
@@ -86,22 +98,27 @@ class Writer:
     def __init__(self, rng: random.Random, abbreviated: float) -> None:
         """``abbreviated``: the probability that a term of several forms is shortened at all in this note."""
         self.rng, self.abbreviated = rng, abbreviated
-        self.chosen: dict[int, str] = {}
+        self.chosen: dict[str, str] = {}
 
     def write(self, note: str, start: int, end: int) -> list[Written]:
         """The sentence ``note[start:end]`` in shorthand."""
-        terms, forms = _terms()
-        found = list(terms.finditer(note, start, end))
+        terms, found, at = _terms(), list[tuple[re.Match[str], str | None]](), start
+        while at < end:
+            pattern, own = terms.get(note[at].lower(), _NO_TERMS)
+            match = pattern.match(note, at, end)
+            at = match.end() if match else at + 1
+            if match:
+                found.append((match, own[match.lastindex - 1] if match.lastindex else None))
         written: list[Written] = []
-        for at, match in enumerate(found):
+        for at, (match, term) in enumerate(found):
             word = match[0].lower()
-            following = found[at + 1][0].lower() if at + 1 < len(found) else "."
-            if match.lastindex is not None:
-                text = self._form(match.lastindex - 1, forms)
+            following = found[at + 1][0][0].lower() if at + 1 < len(found) else "."
+            if term is not None:
+                text = self._form(term)
                 number, unit = (pattern.search(match[0]) for pattern in (_NUMBER, _UNIT))
                 text = text.replace("#", NUMBERS.get(number[0].lower(), number[0]) if number else "")
                 text = text.replace("@", _UNITS[unit[0].lower()] if unit else "")
-            elif word in _ARTICLES and (article := _article(found[at - 1][0].lower() if at else "", following)):
+            elif word in _ARTICLES and (article := _article(found[at - 1][0][0].lower() if at else "", following)):
                 text = article
             elif word in _DROPPED or (word.isalpha() and _needless(word, written, following)):
                 text = ""
@@ -117,9 +134,9 @@ class Writer:
             written.pop()
         return written
 
-    def _form(self, term: int, forms: list[tuple[str, ...]]) -> str:
+    def _form(self, term: str) -> str:
         if term not in self.chosen:
-            several = forms[term]
+            several = _forms()[term]
             used = len(several) == 1 or self.rng.random() < self.abbreviated
             self.chosen[term] = self.rng.choice(several) if used else several[-1]
         return self.chosen[term]

@@ -17,7 +17,7 @@ import random
 import re
 from bisect import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -90,11 +90,15 @@ class Draft:
 
     def snapshot(self) -> tuple[object, ...]:
         """Return the state of the text, for `restore`."""
-        return list(self.parts), self.length, [replace(mark) for mark in self.marks], self.first, self.plural
+        marks = [(mark, mark.start, mark.end) for mark in self.marks]
+        return list(self.parts), self.length, marks, self.first, self.plural
 
     def restore(self, state: tuple[Any, ...]) -> None:
         """Discard the text written since the snapshot."""
-        self.parts, self.length, self.marks, self.first, self.plural = state
+        self.parts, self.length, marks, self.first, self.plural = state
+        self.marks = [mark for mark, _, _ in marks]
+        for mark, start, end in marks:
+            mark.start, mark.end = start, end
         self.article = self.skip_space = False
 
     def rendered(self, node: Node) -> str:

@@ -30,7 +30,7 @@ from flows.repository.processes import exclusive, exit_on_sigterm
 from flows.repository.surroundings import require_schema
 from flows.repository.terminal import fitted, terminal_width
 from flows.repository.workspace import root
-from flows.runtime.confirmation import require_confirmation
+from flows.runtime.confirmation import paid_stages, require_confirmation
 from flows.runtime.sources import declared_sources, fingerprint_file, record_sources, sources_folder
 from schemas.params import Params
 from tasks.tracking.lineage import RECORD_STAGE
@@ -66,7 +66,10 @@ def main(
                 code = () if pipeline == MAIN else [path.stem for path in StageCode().changed()]
                 stages = stages_to_run(pipeline, targets or [], roles, code)
                 print(fitted("would rebuild: " + (", ".join(stages) or "nothing"), terminal_width()))
-                print_estimates(params, pipeline, only=stages)
+                if paid := paid_stages(params, pipeline, stages):
+                    print_estimates(params, pipeline, only=paid)
+                else:
+                    print("none of them asks a model but the simulator's, which costs nothing")
                 return
             if pipeline == PUBLISHED:
                 record_all_sources(params)

@@ -30,7 +30,6 @@ from schemas.errors import (
     BusyError,
     EndpointError,
     IdentityError,
-    OrphanError,
     VignetteError,
     explained,
     first_cause,
@@ -73,7 +72,7 @@ def main(
             asyncio.run(_run(name, pipeline, params))
     except BaseException as error:
         cause = first_cause(error)
-        if not isinstance(cause, BusyError | OrphanError):  # another run may be at work
+        if not isinstance(cause, BusyError):  # another run may be at work
             restore_outputs(pipeline, name)
         _report(error, name, show_traceback)
         raise typer.Exit(NO_MORE_CALLS if isinstance(cause, STOPS_CALLS) else 1) from None

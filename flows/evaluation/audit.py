@@ -21,12 +21,11 @@ from schemas.params import Params
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import CASES
 from schemas.tables.verdicts import verdict_table
+from tasks.audit.card import Practice
 from tasks.audit.cases import AGAIN, FILLER, VARIED, make_cases, opaque
 from tasks.audit.errors import ErrorText, drawn_texts, error_texts, judge_errors
-from tasks.audit.people_agreement import STAGE as WITH_PEOPLE
-from tasks.audit.people_agreement import agreement_rows
-from tasks.audit.people_sets import FURTHER, OF_PEOPLE, PeopleSet, judge_set, people_sets
-from tasks.audit.practice import Practice
+from tasks.audit.people import FURTHER, OF_PEOPLE, PeopleSet, agreement_rows, judge_set, people_sets
+from tasks.audit.people import STAGE as WITH_PEOPLE
 from tasks.audit.trials import ON_CARD, Nobody, Rows, Take, judge_cases, judge_claims
 from tasks.domains.in_use import in_domain
 from tasks.judges.cases import Given

@@ -16,22 +16,20 @@ from schemas.errors import ParamsError, SourceError, UnscoredError
 from schemas.params import Params
 from schemas.tables.metrics import METRICS
 from schemas.tables.verdicts import VERDICTS, verdict_table
-from tasks.audit.card import CHANGE_NAMES, judged_by_models, limits, rates, verdict_lines, weaknesses
+from tasks.audit.card import CHANGE_NAMES, Practice, judged_by_models, limits, verdict_lines, weaknesses
 from tasks.audit.cases import FILLER
 from tasks.audit.comparisons import MISSED, OPEN, against, change_lines, requirements
 from tasks.audit.correction import corrected_rows, label_plans
-from tasks.audit.page import card_page
-from tasks.audit.people import agreement_lines
-from tasks.audit.practice import Practice
+from tasks.audit.page import card_page, people_tables, rate_tables
 from tasks.audit.trials import ASKED, about_kind
 from tasks.measures.doclens.evaluators import most_claims
 from tasks.reporting.evaluation_text import DRY_RUN, RULES
+from tasks.reporting.show import terminal
 from tasks.texts.document import Document
 from tasks.texts.fields import Defects
 from tasks.texts.files import bounded_table
-from tasks.transport.json_lines import json_lines
 from tasks.transport.shown import public_params
-from tasks.transport.untrusted import of_form, parse_json, read_bytes
+from tasks.transport.untrusted import json_lines, of_form, parse_json, read_bytes
 
 FORMAT = "vignette-audit"
 
@@ -240,7 +238,9 @@ def print_card(
     out: Path,
 ) -> int:
     """Print the card; the exit status: 2 if the judge got worse or misses a requirement, else 3 if one is open."""
-    print("\n".join([*verdict_lines(card), *agreement_lines(agreement), "", *rates(card)]))
+    print("\n".join(verdict_lines(card)))
+    for table in [*rate_tables(card), *people_tables(agreement)]:
+        print("\n" + terminal(table))
     print("\n".join(["", *weaknesses(card), *limits(card)]))
     for judge, practice in taken.items():
         if practice.failures:

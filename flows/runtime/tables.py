@@ -15,7 +15,6 @@ import pyarrow
 import pyarrow.parquet as pq
 
 from flows.repository.pipeline import maker_of
-from flows.repository.processes import fenced
 from schemas.errors import TableError, with_remedy
 from schemas.tables.columns import table
 
@@ -157,8 +156,7 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         write(partial)
-        with fenced():
-            partial.replace(path)
+        partial.replace(path)
     except OSError as error:
         raise _unwritten(path, error) from error
     finally:
@@ -177,10 +175,9 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         for name, contents in files.items():
             (partial / name).parent.mkdir(parents=True, exist_ok=True)
             (partial / name).write_bytes(contents)
-        with fenced():
-            if folder.exists():
-                folder.replace(former)
-            partial.replace(folder)
+        if folder.exists():
+            folder.replace(former)
+        partial.replace(folder)
     except OSError as error:
         raise _unwritten(folder, error) from error
     finally:

@@ -8,8 +8,7 @@ from flows.runtime.stage import Stage
 from flows.stages.human_labels import STRONG
 from schemas.params import Params
 from tasks.audit.errors import ErrorText, drawn_texts, error_agreement, error_texts
-from tasks.audit.people_agreement import STAGE, agreement_rows, scored_text_rows
-from tasks.audit.people_sets import OF_PEOPLE, judge_set, people_sets
+from tasks.audit.people import OF_PEOPLE, STAGE, agreement_rows, judge_set, people_sets, scored_text_rows
 from tasks.llm.calls import Ask, unscored_table
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.statistics.metric_rows import Row, metric_table

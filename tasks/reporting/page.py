@@ -8,7 +8,7 @@ import pandas as pd
 
 from tasks.measures import described
 from tasks.measures.report import report
-from tasks.papers.wording import ABSENT_TABLES, CLASSES, class_counts
+from tasks.papers.reproduction import ABSENT_TABLES, CLASSES, class_counts
 from tasks.reporting.display import number, paragraph, percent, script_json, settings, words
 from tasks.reporting.figures import figure_of
 from tasks.reporting.sections import Section, all_rows, render_sections

@@ -7,9 +7,8 @@ from typing import Any
 import pandas as pd
 
 from schemas.tables.metrics import basis_kind
-from tasks.papers.conclusions import FAILS, HOLDS, undecided
-from tasks.papers.printed import items
-from tasks.papers.wording import counts_line, short_titles, shown, tested
+from tasks.papers.conclusions import FAILS, HOLDS, counts_line, shown, tested, undecided
+from tasks.papers.printed import items, short_titles
 from tasks.reporting.display import decimals, fixed, paragraph, settings, words
 from tasks.reporting.figures import agreement, svg
 from tasks.reporting.sections import Fold, Section

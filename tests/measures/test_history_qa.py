@@ -15,9 +15,8 @@ from schemas.params.history import HistoryQa, VisitNotes
 from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import LETTERS, PATIENT_NOTES
 from schemas.tables.visits import HISTORY_QUESTIONS, PLACES
-from tasks.domains.history import history_words
 from tasks.domains.in_use import in_domain
-from tasks.domains.rules import rules_of
+from tasks.domains.rules import history_words, rules_of
 from tasks.measures.note_qa.answering import answer_questions, judge_outputs
 from tasks.measures.note_qa.metrics import question_metrics
 from tasks.measures.note_qa.time_questions import (

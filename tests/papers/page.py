@@ -10,18 +10,9 @@ import pandas as pd
 
 from flows.runtime.tables import read_table
 from schemas.tables.metrics import BASES, REPRODUCTION
-from tasks.papers.conclusions import conclusions, tables_needed, undecided
-from tasks.papers.printed import Item, items, papers
-from tasks.papers.wording import (
-    ABSENT_TABLES,
-    CLASSES,
-    class_counts,
-    counts_line,
-    known_rows,
-    short_titles,
-    shown,
-    tested,
-)
+from tasks.papers.conclusions import conclusions, counts_line, shown, tables_needed, tested, undecided
+from tasks.papers.printed import Item, items, papers, short_titles
+from tasks.papers.reproduction import ABSENT_TABLES, CLASSES, class_counts, known_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = Path(__file__).with_name("head.md")

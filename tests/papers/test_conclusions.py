@@ -13,13 +13,14 @@ from tasks.papers.conclusions import (
     HOLDS,
     UNTOLD,
     conclusions,
+    counts_line,
     larger,
+    shown,
     side,
     stated,
     verdict_of,
 )
 from tasks.papers.printed import items, papers
-from tasks.papers.wording import counts_line, shown
 from tasks.reporting.papers_page import conclusions_section
 from tasks.statistics.printed import share_of_pairs
 from tests.papers.page import concluded, conclusions_text

@@ -25,7 +25,7 @@ from tasks.llm.calls import Ask, Call, Reply, unscored_row
 from tasks.llm.prompts import render
 from tasks.measures.note_qa.patients import are_dated, level, notes_text, reduce_whitespace, token_counter
 from tasks.statistics.metric_rows import Row, mean_row, metric_row
-from tasks.transport.json_lines import json_lines
+from tasks.transport.untrusted import json_lines
 
 _WORD = re.compile(r"[a-z0-9][a-z0-9.'-]*[a-z0-9]|[a-z0-9]")
 _STOP_WORDS = frozenset(

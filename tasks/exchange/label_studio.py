@@ -85,12 +85,14 @@ def _region(name: str, span: LabelledSpan, text: str) -> Iterator[dict[str, Any]
 
 
 def _spans(region: Mapping[str, Any], name: str, text: str, stated: Mapping[object, str]) -> list[LabelledSpan]:
+    value = region.get("value", {})
     if region.get("type") != "labels":
+        if any(key.endswith("labels") for key in value):
+            raise SourceError(f"{name}: region {region.get('id')} is of type {region.get('type')}; expected labels")
         return []  # a relation, or a choice that a project added
-    value = region["value"]
     if not value.get("labels"):
         raise SourceError(f"{name}: region {region.get('id')} has no label; choose one, or delete the region")
-    start, end = int(value["start"]), int(value["end"])
+    start, end = value["start"], value["end"]
     words = value.get("text", text[start:end])
     if text[start:end] != words:
         start, end = _from_utf16(text, start), _from_utf16(text, end)

@@ -377,7 +377,9 @@ def _recommended(yes: pd.Series, no: pd.Series, both: pd.Series) -> str:
         return "nothing to tell"
     if min(yes["low"], no["low"]) >= USABLE:
         return "fit for use as it is"
-    if both["high"] < 0.5 or not both["low"] > 0.5:
+    if not both["low"] > 0.5:
+        if not both["high"] < USABLE:  # so few verdicts of a good judge could have come out like this too
+            return "too few texts to tell it from guessing, audit more"
         return "do not use it, it is not told from guessing"
     if min(yes["high"], no["high"]) < USABLE:
         return "use it corrected by this card only (vignette evaluate --card)"

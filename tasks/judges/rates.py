@@ -4,7 +4,7 @@ A case has a question with a true answer, yes or no, such as whether a claim is 
 error. Sensitivity is the share of cases with the answer yes that are judged yes, specificity the share of those with
 the answer no that are judged no. Precision is the share of cases judged yes whose answer is yes. It depends on the
 prevalence, the share of true yes, and is given only for a stated one: that of the labelled items, if these are a random
-sample (`precision` and `prevalence`), or one half for planted cases, whose mix means nothing (`precision_at_half`).
+sample (`precision` and `labelled_share`), or one half for planted cases, whose mix means nothing (`precision_at_half`).
 
 The error rates of a score come from matched cases only: sentences that the compaction of the simulated writer kept or
 left out, claims that it was asked for and wrote or not, shortened statements. Verbatim copies are never used: the judge

@@ -45,6 +45,7 @@ def test_a_judge_that_says_yes_to_everything_rejects_no_false_claim() -> None:
         ((0.7, 0.85, 0.92, 0.99), "use it corrected by this card only"),
         ((0.7, 0.95, 0.92, 0.99), "too few cases to say"),
         ((0.9, 1.0, 0.0, 0.2), "do not use it"),
+        ((0.16, 1.0, 0.2, 1.0), "too few texts to tell it from guessing"),
     ],
 )
 def test_a_judge_is_recommended_by_the_intervals_of_its_rates(rates: tuple[float, ...], said: str) -> None:

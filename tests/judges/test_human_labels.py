@@ -73,3 +73,11 @@ def test_labels_of_one_note_are_drawn_together() -> None:
         assert found.loc["labelled_share", "value"] == 0.5
         width[name] = found.loc["labelled_share", "high"] - found.loc["labelled_share", "low"]
     assert width["note"] > 3 * width["item"]
+
+
+def test_yes_is_the_positive_answer_and_a_correction_wider_than_one_is_not_given() -> None:
+    labels = parse_labels("sheet", sheet([True] * 19 + [False], [1] * 17 + [0] * 3))
+    found = label_rows(labels, system="s", seed=1, provenance="p").set_index("metric")["value"].to_dict()
+    expected = {"sensitivity": 1, "specificity": 1 / 3, "precision": 17 / 19, "labelled_share": 0.85}
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+    assert pd.isna(found["corrected_share"]) and found["corrected_share_possible"] == 0

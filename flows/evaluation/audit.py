@@ -121,7 +121,7 @@ def make_audit(
     size, chosen = cases / CLAIMS, tasks_of(file, tasks)
     errors, left_out, sets = list[ErrorText](), list[str](), people_sets(people)
     if people is not None and not sets:
-        raise SourceError(f"--people {people}: no {K_QA} or {STATEMENTS} in it; see docs/agreement.md")
+        raise SourceError(f"--people {people}: no {K_QA} or {STATEMENTS} in it; see docs/outside-data.md")
     if ERRORS in chosen:
         try:
             errors = drawn_texts(_errors(params), max(ceil(ERROR_TEXTS * size), 1), seed=params.seed)

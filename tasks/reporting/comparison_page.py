@@ -43,6 +43,11 @@ class Compared:
         return int(self.measures["changed"].sum()) if len(self.measures) else 0
 
     @property
+    def told(self) -> pd.DataFrame:
+        """The measures of which both lineages scored the same records."""
+        return self.measures[self.measures["n"] > 0] if len(self.measures) else pd.DataFrame({"changed": []})
+
+    @property
     def ordered(self) -> pd.DataFrame:
         """The measures, smallest p first; untested ones by their relative difference, the largest first."""
         table = self.measures
@@ -98,7 +103,7 @@ def terminal_text(found: Compared) -> str:
         beyond = f"beyond the printed digits: {len(found.visible)}"
         lines.append(f"values that differ in the metric tables: {len(found.measures)}; {beyond}; none is tested")
     else:
-        lines.append(f"measures compared: {len(found.measures)}; changed beyond chance (5% family-wise): {found.moved}")
+        lines.append(f"measures compared: {len(found.told)}; changed beyond chance (5% family-wise): {found.moved}")
         if not len(found.measures):
             none = "no stage has other outputs: both have the same scores"
             changed = "no table of scores or predictions by record differs; what changed is in the committed tables: "
@@ -109,12 +114,13 @@ def terminal_text(found: Compared) -> str:
         spread = "" if math.isnan(row.low) else f" [{signed(row.low)}, {signed(row.high)}]"
         p = "" if math.isnan(row.p) else f", p {probability(row.p)}"
         lines.append(f"  {where}: {number(row.a)} -> {number(row.b)} ({signed(row.difference)}{spread}{p}, n {row.n})")
-    unchanged = found.measures[~found.measures["changed"].astype(bool)] if len(found.measures) else found.measures
+    unchanged = found.told[~found.told["changed"].astype(bool)]
     if not found.missing and len(unchanged) and unchanged["detectable"].notna().any():
-        lines.append(f"  no change shown in {len(unchanged)}; in half of them one would be found, with a power of 80%,")
+        half = number(float(unchanged["detectable"].median()))
         lines.append(
-            f"  difference of {number(float(unchanged['detectable'].median()))}; each has its own in the CSV file"
+            f"  no change shown in {len(unchanged)}; in half of them a difference of {half} or less would be found"
         )
+        lines.append("  with a power of 80%, in the others of more; each has its own in the CSV file")
     if len(shown) > _SHOWN:
         lines.append(f"  ... and {len(shown) - _SHOWN} more in the CSV file")
     lines += [*(f"warning: {warning}" for warning in found.warnings), "", f"inputs that differ: {len(found.inputs)}"]

@@ -146,10 +146,11 @@ def what_to_report(
 ) -> str:
     """What a paper would say of it: method, judge and its card, means with interval and n, and what is missing."""
     names, rows = main_table(metrics, systems)
-    made = ", ".join(f"{role} {label}" for role, label in models.items()) or "no model"
+    made = ", ".join(f"{role} {label}" for role, label in models.items())
     cards = metrics.loc[metrics["provenance"].str.startswith("corrected by the card"), "provenance"].unique()
     card = "; ".join(cards) or "no report card corrects the judge's verdicts"
-    said = [f"We evaluated {', '.join(systems)} on {documents} documents ({made}; {card})."] if systems else []
+    by = f" ({made}; {card})" if made else ""
+    said = [f"We evaluated {', '.join(systems)} on {documents} documents{by}."] if systems else []
     for place, name in enumerate(names):
         found = [(system, cell(row, partial(shown, name))) for system, of in rows if (row := of[place]) is not None]
         figures = [
@@ -158,7 +159,8 @@ def what_to_report(
             + (f", {one.unscored} without a score)" if one.unscored else ")")
             for system, one in found
         ]
-        said.append(f"{described(name)['label'].removeprefix('- ').capitalize()}: {'; '.join(figures)}.")
+        label = described(name)["label"].removeprefix("- ")
+        said.append(f"{label[:1].upper()}{label[1:]}: {'; '.join(figures)}.")
     return " ".join([*said, cite]).strip()
 
 
@@ -228,7 +230,8 @@ def _differences(tables: Mapping[str, pd.DataFrame], *, dry_run: bool) -> list[s
     untested = int((comparisons.loc[~failing, "n"] < FEWEST).sum())
     counted += f"; {untested} not tested, as this takes at least {FEWEST} documents" if untested else ""
     beyond = comparisons[(comparisons["p"] < _LEVEL) & (comparisons["item"] == "all")]
-    lines = ["", f"{counted}; beyond chance (5% family-wise) on whole texts: {len(beyond)}"]
+    tested = int(comparisons.loc[~failing, "p"].notna().sum())
+    lines = ["", f"{counted}; tested: {tested}, beyond chance (5% family-wise) on whole texts: {len(beyond)}"]
     for row in beyond.sort_values(["p", "system_a", "system_b", "metric"]).head(_SHOWN).itertuples():
         lines.append(
             f"  {row.system_b} minus {row.system_a}, {row.metric}: {row.difference:+.3f} "

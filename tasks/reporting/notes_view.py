@@ -145,9 +145,9 @@ def _summary(
 
 
 def untrusted_metrics(table: pd.DataFrame) -> list[str]:
-    """Metrics of the table that do not follow the truth of damaged summaries, each with the damage."""
+    """Metrics not shown to follow the truth of damaged summaries, each with the damage and the number of patients."""
     failing = table[(table["metric"] == "follows_truth") & (table["value"] == 0)]
-    return [f"{words(row.item)} (facts {row.condition})" for row in failing.itertuples()]
+    return [f"{words(row.item)} (facts {row.condition}, n = {row.n})" for row in failing.itertuples()]
 
 
 def claims_view(claims: pd.DataFrame) -> dict[str, dict[str, list[dict[str, Any]]]]:

@@ -38,12 +38,12 @@ UNDECIDED = "cannot be told: {} failed records decide"
 DIRECTED = "beyond chance without the {} failed records (whatever these scored, it is from {:+.3f} to {:+.3f})"
 """Note on such a difference whose sign the failed records cannot change: its bounds exclude 0."""
 
-BESIDE = "not tested beside ROUGE-L"
+BESIDE = "not tested beside ROUGE-Lsum, of which nearly the same is said"
 TOO_FEW = f"not tested, as this takes at least {FEWEST} documents"
 UNVERIFIED = "the content of the records is not in both lineages, so equal ids may be other texts"
 _KEY = ["stage", "condition", "item", "metric"]
 UNTESTED = ("rouge1_f", "rouge2_f", "rougeL_f", "bleu")
-"""Metrics that are compared without a test: they would add tests of nearly the same difference as ROUGE-L's."""
+"""Metrics that are compared without a test: they would add tests of nearly the same difference as ROUGE-Lsum's."""
 
 COLUMNS = [*Measure.KEY, "a", "b", "difference", "low", "high", "p", "changed", "n", "unpaired", "failed_a", "failed_b"]
 COLUMNS += ["failed_both", "bound_low", "bound_high", "detectable", "seeds", "note"]
@@ -212,7 +212,7 @@ def _detectable(p: PairedMeasure) -> float:
 
 
 def _note(p: PairedMeasure) -> str:
-    notes = [f"not comparable: other items in {p.unmatched} records"] if p.unmatched else []
+    notes = [f"not comparable: what is scored differs in {p.unmatched} records"] if p.unmatched else []
     if p.independent and not p.verified:
         notes.append(f"compared as independent samples: {UNVERIFIED}")
     elif p.independent:
@@ -230,15 +230,18 @@ def compare_systems(
     *,
     seed: int,
     own: Collection[str] = (),
+    shares: Collection[str] = (),
+    left_out: Collection[str] = (),
     draws: int = DRAWS,
 ) -> pd.DataFrame:
     """SYSTEM_COMPARISONS of every two systems in ``order``, with p adjusted for all measures and pairs.
 
     ``scores`` is DOCUMENT_SCORES; ``failed``: numbers of the documents that could not be scored, by system; ``metrics``
-    is METRICS, with the number of documents that each system lacks. ``own``: metrics that are compared beside ours.
+    is METRICS, with the number of documents that each system lacks. ``own``: metrics that are compared beside ours,
+    those among them in ``shares`` with the bounds 0 and 1. ``left_out``: metrics without a test.
     """
     chosen = scores[scores["metric"].isin([*described.COMPARED, *own])]
-    measures = {system: _measures(chosen[chosen["system"] == system], failed.get(system)) for system in order}
+    measures = {system: _measures(chosen[chosen["system"] == system], failed.get(system), shares) for system in order}
     pairs = list(combinations([system for system in order if measures[system]], 2))
     lacking = metrics.set_index(["system", *_KEY])["unscored"].to_dict()
     families: list[list[PairedMeasure]] = []
@@ -251,7 +254,7 @@ def compare_systems(
     if not pairs:
         return typed([], SYSTEM_COMPARISONS)
     untested = set(UNTESTED) - {*own}
-    compared = compare_all(families, seed=seed, draws=draws, untested=untested, once=True)
+    compared = compare_all(families, seed=seed, draws=draws, untested={*untested, *left_out}, once=True)
     tables = [table.assign(system_a=a, system_b=b) for (a, b), table in zip(pairs, compared, strict=True)]
     found = pd.concat(tables, ignore_index=True)
     found["note"] = found["note"].mask(found["n"].lt(FEWEST) & found["note"].eq(""), TOO_FEW)
@@ -259,7 +262,7 @@ def compare_systems(
     return typed(found, SYSTEM_COMPARISONS).sort_values(list(SYSTEM_COMPARISONS.unique or []), ignore_index=True)
 
 
-def _measures(scores: pd.DataFrame, failed: Ids | None) -> dict[tuple[str, ...], Measure]:
+def _measures(scores: pd.DataFrame, failed: Ids | None, shares: Collection[str]) -> dict[tuple[str, ...], Measure]:
     """Measures of one system by stage, condition, item and metric."""
     found = {}
     for key, group in scores.sort_values("record").groupby(_KEY, sort=True):
@@ -267,5 +270,6 @@ def _measures(scores: pd.DataFrame, failed: Ids | None) -> dict[tuple[str, ...],
         stage, condition, item, metric = key
         records = group["record"].to_numpy(np.int64)
         missing = np.empty(0, dtype=np.int64) if failed is None else failed
-        found[key] = Measure((stage, "", condition, item, metric), records, parts, failed=missing)
+        about = (stage, "", condition, item, metric)
+        found[key] = Measure(about, records, parts, failed=missing, share=metric in shares)
     return found

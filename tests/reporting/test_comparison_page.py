@@ -13,7 +13,21 @@ EMPTY = pd.DataFrame(columns=["kind", "name", "a", "b", "stages"])
 STAGES = pd.DataFrame({"stage": ["doclens"], "outputs": ["data/doclens_scores.parquet"]})
 NONE = float("nan")
 CHANGED = [0.8, 0.7, -0.1, -0.15, -0.05, 0.001, True, 190, 0, 0, 10, 0, -0.145, -0.095, 0.07, 1, ""]
-OTHER = [*[NONE] * 5, 1.0, False, 0, 0, 0, 0, 0, NONE, NONE, NONE, 1, "not comparable: other items in 20 records"]
+OTHER = [
+    *[NONE] * 5,
+    1.0,
+    False,
+    0,
+    0,
+    0,
+    0,
+    0,
+    NONE,
+    NONE,
+    NONE,
+    1,
+    "not comparable: what is scored differs in 20 records",
+]
 ROWS = [
     ["doclens", "compact notes", "json", "all", "claim_recall", *CHANGED],
     ["note_qa", "answerer", "normal", "all", "score", *OTHER],
@@ -30,18 +44,18 @@ def compared(measures: pd.DataFrame, *, b: str = "b", **tables: pd.DataFrame) ->
 
 def test_the_terminal_lists_changed_measures_and_warnings() -> None:
     lines = terminal_text(compared(MEASURES)).splitlines()
-    assert "measures compared: 2; changed beyond chance (5% family-wise): 1" in lines
+    assert "measures compared: 1; changed beyond chance (5% family-wise): 1" in lines
     changed = (
         "  doclens  compact notes, json, all, claim_recall: 0.800 -> 0.700 (−0.100 [−0.150, −0.050], p 0.001, n 190)"
     )
     assert changed in lines
-    assert "warning: not comparable: other items in 20 records (1 of 2 measures)" in lines
+    assert "warning: not comparable: what is scored differs in 20 records (1 of 2 measures)" in lines
 
 
 def test_the_page_shows_failures_bounds_and_notes() -> None:
     page = render_comparison(compared(MEASURES, b="<b>"))
     assert re.search(r"<td>−0.145 to −0.095\s*</td>", page)
-    assert page.count("not comparable: other items in 20 records") == 2
+    assert page.count("not comparable: what is scored differs in 20 records") == 2
     assert "nan" not in page.split("<h2>Measures</h2>")[1].split("</figure>")[1]
     assert "<b> " not in page and "&lt;b&gt;" in page
 

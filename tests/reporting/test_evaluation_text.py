@@ -101,7 +101,9 @@ def test_what_to_report_names_method_judge_card_means_and_what_is_missing() -> N
     assert "Claim recall: a 50.0% (95% CI 40.0% to 60.0%; n = 11, 1 without a score); b 75.0% (95% CI" in said
     assert said.endswith("Cite us.")
     corrected = metrics.assign(provenance="corrected by the card c of gpt")
-    assert "corrected by the card c of gpt" in what_to_report(corrected, ["a"], documents=1, models={}, cite="")
+    assert "corrected by the card c of gpt" in what_to_report(
+        corrected, ["a"], documents=1, models={"judge": "gpt"}, cite=""
+    )
 
 
 def test_documents_that_the_rules_cannot_read_are_named_before_any_figure() -> None:
@@ -117,14 +119,14 @@ def test_an_evaluation_by_the_rules_is_headed_as_a_dry_run_and_tells_nothing_fro
     assert lines[-1] == said
     judged = made["metric"] == "m00"
     made = made.assign(p=made["p"].mask(judged), note=made["note"].mask(judged, DRY_RUN))
-    said = f"paired comparisons: 14; those by the judge are not tested ({DRY_RUN}); beyond chance (5% family-wise) on "
-    assert f"{said}whole texts: 12" in summary(made, models=by_rules)
+    said = f"paired comparisons: 14; those by the judge are not tested ({DRY_RUN}); tested: 13, beyond chance "
+    assert f"{said}(5% family-wise) on whole texts: 12" in summary(made, models=by_rules)
     assert summary(comparisons(13), models={"writer": "v (simulator's rules)"})[0] != DRY_RUN
 
 
 def test_differences_beyond_chance_are_listed_by_p_and_the_rest_counted() -> None:
     lines = summary(comparisons(13))
-    start = lines.index("paired comparisons: 14; beyond chance (5% family-wise) on whole texts: 13")
+    start = lines.index("paired comparisons: 14; tested: 14, beyond chance (5% family-wise) on whole texts: 13")
     assert lines[start + 1] == "  b minus a, m00: +0.250 [+0.125, +0.500], p <0.001, n 20"
     assert lines[start + 12].startswith("  b minus a, m11:")
     assert lines[start + 13 :] == ["  ... and 1 more in tables/comparisons.csv"]

@@ -83,7 +83,7 @@ def test_three_questions_against_four_are_not_comparable() -> None:
     four = answered({r: [f"{r}/1", f"{r}/2", f"{r}/3", f"{r}/4"] for r in records})
     row = compare([pair(three, four)], seed=0).iloc[0]
     assert (row["n"], row["changed"]) == (0, False)
-    assert row["note"] == "not comparable: other items in 20 records"
+    assert row["note"] == "not comparable: what is scored differs in 20 records"
 
 
 def test_questions_match_by_content_and_not_by_position() -> None:
@@ -356,3 +356,15 @@ def test_the_share_free_of_the_noise_of_seeds_by_hand() -> None:
     of_b = np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 3.0], [4.0, 6.0]])
     assert differences_of(paired(np.zeros((4, 1)), of_b)).share == pytest.approx(1.25 / 1.5)
     assert differences_of(paired(np.zeros((4, 1)), of_b[:, :1])).share == 1
+
+
+def test_the_interval_of_a_share_that_a_user_defines_ends_at_one() -> None:
+    rows = [(n, system, value) for n in range(8) for system, value in (("a", 1.0), ("b", 0.0 if n else 1.0))]
+    frame = pd.DataFrame(rows, columns=["record", "system", "value"]).assign(stage="own", condition="own", item="all")
+    frame = frame.assign(metric="kept", document=frame["record"].astype("str"))
+    lacking = frame.drop_duplicates("system").assign(unscored=0)
+    ends = [
+        compare_systems(frame, {}, lacking, ["a", "b"], seed=1, own=["kept"], shares=shares)["low"].item()
+        for shares in ([], ["kept"])
+    ]
+    assert ends[0] < -1 <= ends[1]

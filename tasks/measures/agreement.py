@@ -12,10 +12,7 @@ UNIT = ["document", "system", "condition", "item", "metric", "unit"]
 
 
 def agreement(verdicts: pd.DataFrame, judges: Sequence[str], together: str | None = None) -> list[Row]:
-    """`agreement_rows` of every two ``judges`` in yes-or-no VERDICTS, by metric, or of all metrics ``together``.
-
-    The documents are clusters. Where the truth is known of all units, right answers are compared.
-    """
+    """`agreement_rows` of every two judges in yes-or-no VERDICTS, by metric or ``together``, clustered by document."""
     named = verdicts["metric"] if together is None else pd.Series(together, index=verdicts.index)
     parts = verdicts.groupby(named, sort=True)
     return agreement_rows([_board(str(item), rows, judges) for item, rows in parts])

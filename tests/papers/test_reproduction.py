@@ -14,7 +14,7 @@ import pytest
 from flows.repository.params import load_params
 from flows.repository.pipeline import stage_function
 from schemas.tables.metrics import METRICS, REPRODUCTION
-from tasks.measures.note_qa.correlations import correlation_metrics
+from tasks.measures.note_qa.metrics import correlation_metrics
 from tasks.papers.printed import Cell, items, load_printed, papers
 from tasks.papers.reproduction import PUBLISHED, absent_lines, compared, verdict_of
 from tasks.papers.wording import class_counts, known_rows

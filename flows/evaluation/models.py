@@ -3,8 +3,8 @@
 import asyncio
 import hashlib
 import tempfile
-import threading
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -18,6 +18,7 @@ from schemas.params import Params
 from schemas.params.llm import RoleName
 from tasks.llm.calls import Ask
 from tasks.llm.costs import Used
+from tasks.progress import unseen
 from tasks.transport.inspection import counted
 
 T = TypeVar("T")
@@ -30,16 +31,14 @@ class CommandRun:
     expensive run is confirmed by ``confirm``. ``title``: of its calls where their progress is shown.
     """
 
-    def __init__(
-        self, params: Params, confirm: Confirm | None = None, *, quiet: bool = False, title: str = "evaluate"
-    ) -> None:
+    def __init__(self, params: Params, confirm: Confirm | None = None, *, title: str = "evaluate") -> None:
         self.params = params
         self.wrap: Callable[[RoleName, Callable[[RoleName], Ask]], Ask] = lambda role, client: client(role)
         """What answers the calls to a role, given the clients of all."""
         settings = "\n".join(params.roles[role].model_dump_json() for role in sorted(params.roles))
         digest = hashlib.sha256(settings.encode()).hexdigest()[:16]
         self.fingerprints = workspace() / "evaluate" / digest
-        self._clients = Clients(title, params, confirm, fingerprints=self.fingerprints, quiet=quiet)
+        self._clients = Clients(title, params, confirm, fingerprints=self.fingerprints)
 
     async def identify(self, roles: Sequence[RoleName]) -> None:
         """Identify the models behind ``roles``; raises EndpointError when one does not answer."""
@@ -84,9 +83,9 @@ async def rehearse(
     params: Params, stage: str, roles: Sequence[RoleName], work: Callable[["Rehearsal"], Awaitable[object]]
 ) -> list[Line]:
     """Calls, tokens and dollars of ``work`` by role, as the simulator does it on a few documents."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, unseen():
         store = Path(folder) / "rehearsal.sqlite"
-        async with Rehearsal(rehearsal_of(params, store), quiet=True) as run:
+        async with Rehearsal(rehearsal_of(params, store)) as run:
             await run.identify([*params.roles])
             await work(run)
         found = {one.role: one.times(run.sample.times) for of in counted(store).values() for one in of}
@@ -96,8 +95,8 @@ async def rehearse(
 class Rehearsal(CommandRun):
     """A run on a few of the documents."""
 
-    def __init__(self, params: Params, *, quiet: bool) -> None:
-        super().__init__(params, quiet=quiet)
+    def __init__(self, params: Params) -> None:
+        super().__init__(params)
         self.sample = Sample()
 
     async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
@@ -110,17 +109,5 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    done: list[T | BaseException] = []
-
-    def run() -> None:
-        try:
-            done.append(asyncio.run(work))
-        except BaseException as error:
-            done.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if isinstance(done[0], BaseException):
-        raise done[0]
-    return done[0]
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()

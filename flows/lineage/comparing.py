@@ -85,7 +85,12 @@ def paired_measures(a: NamedLineage, b: NamedLineage, redraws: Sequence[NamedLin
     differing = sorted(path for path in _differing(sides) if path in b.outputs() and _kind(path) is not None)
     if not differing:
         return []
-    unscored = [_unscored(side) for side in sides]
+    # ids of the records and items that each stage attempted and failed to score
+    unscored: list[dict[str, set[str]]] = [{} for _ in sides]
+    for side, of_side in zip(sides, unscored, strict=True):
+        for path, (stage, _) in side.outputs().items():
+            if Path(path).name.startswith(UNSCORED):
+                of_side.setdefault(stage, set()).update(map(str, _read(side.open_output(path), ["record"])["record"]))
     found = []
     for path in differing:
         left, right, *drawn = _measures(path, sides, unscored)
@@ -187,15 +192,6 @@ def _same_records(a: NamedLineage, b: NamedLineage, paths: Sequence[str]) -> Ids
     shared = one.index.intersection(other.index).sort_values()
     agree = (one.loc[shared].to_numpy() == other.loc[shared].to_numpy()).all(axis=1)
     return shared[agree].to_numpy(np.int64)
-
-
-def _unscored(side: NamedLineage) -> dict[str, set[str]]:
-    """Ids of the records and items that each stage of the lineage attempted and failed to score."""
-    found: dict[str, set[str]] = {}
-    for path, (stage, _) in side.outputs().items():
-        if Path(path).name.startswith(UNSCORED):
-            found.setdefault(stage, set()).update(map(str, _read(side.open_output(path), ["record"])["record"]))
-    return found
 
 
 def _committed_metrics(a: NamedLineage, b: NamedLineage) -> pd.DataFrame:

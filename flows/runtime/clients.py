@@ -26,20 +26,13 @@ class Clients:
     """The model clients of one run of one stage, one per role.
 
     ``fingerprints`` holds the recorded identities of the models. Each worker process of a stage makes its own
-    ``Clients``. ``quiet``: calls are not counted.
+    ``Clients``.
     """
 
     def __init__(
-        self,
-        stage: str,
-        params: Params,
-        confirm: Confirm | None = None,
-        *,
-        fingerprints: Path = FINGERPRINTS,
-        quiet: bool = False,
+        self, stage: str, params: Params, confirm: Confirm | None = None, *, fingerprints: Path = FINGERPRINTS
     ) -> None:
-        self.stage, self.params, self.confirm = stage, params, confirm
-        self.fingerprints, self.quiet = fingerprints, quiet
+        self.stage, self.params, self.confirm, self.fingerprints = stage, params, confirm, fingerprints
         self._store: ResponseStore | None = None
         self._clients: dict[RoleName, RoleAsk] = {}
         self._used: set[bytes] = set()  # keys of replies that other processes used
@@ -69,7 +62,6 @@ class Clients:
                 self.stage,
                 before_first=self._confirm if app is None else None,
                 collect=is_collecting() and app is None,
-                quiet=self.quiet,
             )
         return self._clients[role]
 

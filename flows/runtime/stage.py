@@ -24,7 +24,7 @@ from schemas.tables.metrics import METRICS
 from schemas.tables.records import BY_NETWORK
 from schemas.tables.registry import schema_of
 from tasks.llm.calls import Ask
-from tasks.llm.costs import Used
+from tasks.llm.costs import Estimate, Used
 from tasks.network.definition import NetworkDefinition, load_definition
 
 if TYPE_CHECKING:
@@ -192,6 +192,10 @@ class Stage:
     def used(self) -> tuple[set[bytes], Used]:
         """The store's keys of the replies that the stage used, and their tokens and dollars."""
         return self._opened[0].used(self._opened[1:]) if self._opened else (set(), Used())
+
+    def used_by_role(self) -> list[Estimate]:
+        """The calls and tokens of the same, by role."""
+        return [one for clients in self._opened for one in clients.used_by_role()]
 
     async def close(self) -> None:
         """Close the clients."""

@@ -14,7 +14,7 @@ from schemas.tables.metrics import METRICS
 from tasks.network.definition import NetworkDefinition
 from tasks.papers.conclusions import conclusions
 from tasks.papers.printed import SIMSUM
-from tasks.papers.wording import known_rows
+from tasks.papers.reproduction import known_rows
 from tasks.reporting.display import paragraph
 from tasks.reporting.notes_view import claims_view, history_view, notes_view, untrusted_metrics
 from tasks.reporting.page import (

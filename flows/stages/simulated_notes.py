@@ -27,7 +27,7 @@ from tasks.domains.rules import rules_of
 from tasks.encoder import VectorStore, load_encoder
 from tasks.judges.simulated_notes import gold_tables, write_gold
 from tasks.network.causal import exact_effect, question_of
-from tasks.network.evidence import evidence_columns
+from tasks.network.graph import evidence_columns
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 

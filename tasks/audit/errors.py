@@ -14,7 +14,7 @@ from pydantic import ValidationInfo, model_validator
 
 from schemas.tables.verdicts import verdict_table
 from tasks.audit.comparisons import ALL
-from tasks.audit.people_agreement import agreement_rows
+from tasks.audit.people import agreement_rows
 from tasks.judges.cases import Asked, case_row
 from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Reply
@@ -151,7 +151,7 @@ _STATES = {True: "as written", False: "corrected"}
 async def error_agreement(asks: Sequence[Ask], texts: Sequence[ErrorText], asked: str) -> tuple[list[Row], Unscored]:
     """METRICS rows of judges against the people who put an error into each text and corrected it; and the unscored.
 
-    ``asked``: what is asked of a text, the item of the rows (`tasks.audit.people_agreement.agreement_rows`).
+    ``asked``: what is asked of a text, the item of the rows (`tasks.audit.people.agreement_rows`).
     """
     if not texts:
         return [], []

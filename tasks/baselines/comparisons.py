@@ -21,7 +21,7 @@ from tasks.baselines import bn_tab, bn_text, neural_text, xgboost_tab
 from tasks.baselines.note_vectors import NoteVectors
 from tasks.baselines.scoring import STAGE, Scored, influence_of, models_in, ratio
 from tasks.baselines.targets import Flags, Floats, Integers, Parts, Target, decide, lacking
-from tasks.network.evidence import EVIDENCE_SETTINGS
+from tasks.network.graph import EVIDENCE_SETTINGS
 from tasks.statistics.intervals import linearised_interval, mean_interval
 from tasks.statistics.metric_rows import COMPUTED, Row, metric_row, metric_table
 from tasks.statistics.sign_flips import step_down

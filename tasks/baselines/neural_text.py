@@ -29,7 +29,7 @@ from tasks.baselines.targets import (
     tabular_features,
 )
 from tasks.baselines.workers import run_jobs
-from tasks.network.evidence import EVIDENCE_SETTINGS, evidence_columns
+from tasks.network.graph import EVIDENCE_SETTINGS, evidence_columns
 
 WEIGHT_STREAM, BATCH_STREAM = 41, 42
 FIRST, SECOND, EPSILON = 0.9, 0.999, 1e-8

@@ -30,8 +30,7 @@ from tasks.baselines.targets import (
 )
 from tasks.baselines.workers import run_jobs
 from tasks.baselines.xgboost_lockstep import Lockstep, TrainingSet, TreeSettings, balance_of
-from tasks.network.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
-from tasks.network.graph import NetworkDefinition
+from tasks.network.graph import EVIDENCE_SETTINGS, EvidenceSetting, NetworkDefinition, evidence_columns
 from tasks.statistics.metric_rows import COMPUTED, metric_row, metric_table
 
 

@@ -82,8 +82,9 @@ class SendFailure(Exception):
         usage: Usage | None = None,
     ) -> None:
         super().__init__(reason)
-        if kind == "lost" or (kind == "fatal" and status == 403):
-            kind = "rejected" if status is not None and is_of_one_text(f"{code} {reason}") else kind
+        self.is_of_one_text = is_of_one_text(f"{code} {reason}", status)
+        if status is not None and self.is_of_one_text and (kind == "lost" or (kind == "fatal" and status == 403)):
+            kind = "rejected"
         self.kind, self.reason, self.wait_s, self.status = kind, reason, wait_s, status
         self.code, self.param, self.usage = code, param, usage
         self.may_be_billed = unknown or kind == "garbled"

@@ -6,5 +6,5 @@
 - `fingerprint`: a model's identity (of rules: `simulator_code`); `probing` asks for it, `epochs` notices silent changes
 - `rejections`: which setting an endpoint refuses
 
-Of use to all: `processes`, `instructions` (sets), `untrusted` and `json_lines` (files of others), `shown` (no secrets).
+Of use to all: `processes`, `instructions` (sets), `untrusted` (files of others), `shown` (no secrets).
 """

@@ -18,9 +18,9 @@ from tasks.llm.replies import SendFailure, read_completion
 from tasks.llm.requests import request_key, to_bytes
 from tasks.transport import database
 from tasks.transport.database import Where, connect, exists, named_errors, responses, transaction
-from tasks.transport.json_lines import json_lines
 from tasks.transport.ledger import Spent, add_to_ledger, read_ledger
 from tasks.transport.store import Paid, Unreadable, unpack
+from tasks.transport.untrusted import json_lines
 
 AT_ONCE = 500
 """Keys in one statement; databases limit the number of its values."""

@@ -7,7 +7,7 @@ names the setting.
 import re
 
 from schemas.params.llm import Role, by_hand
-from tasks.llm.replies import SendFailure, is_of_one_text
+from tasks.llm.replies import SendFailure
 
 REPEATS = 20
 """Rejections in a row for the same reason, without a success between them, that stop the stage."""
@@ -17,14 +17,9 @@ REFUSALS = re.compile(
 )
 
 
-def of_content(failure: SendFailure) -> bool:
-    """Whether a rejection concerns the text of one request."""
-    return is_of_one_text(f"{failure.code} {failure.reason}", failure.status)
-
-
 def of_structure(failure: SendFailure) -> bool:
     """Whether an endpoint rejects the way in which a structured reply was asked for."""
-    if failure.kind != "rejected" or of_content(failure):
+    if failure.kind != "rejected" or failure.is_of_one_text:
         return False
     return failure.param.startswith("response_format") or bool(
         re.search(r"response_format|json_schema|json_object|structured output|guided|grammar", failure.reason)

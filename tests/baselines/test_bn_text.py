@@ -10,8 +10,8 @@ from schemas.params.learning import Baselines
 from tasks.baselines.bn_text import cross_fitted, designs_of, infer
 from tasks.baselines.calibration import apply, calibrated, fit_calibration, fit_pool, pool_design
 from tasks.baselines.targets import Parts, labels_of
-from tasks.network.evidence import EVIDENCE_SETTINGS
 from tasks.network.fitting import fit
+from tasks.network.graph import EVIDENCE_SETTINGS
 from tasks.network.inference import joint, marginal, updated
 from tests.baselines.samples import TARGETS, random_predictions, records
 from tests.support.records import NETWORK

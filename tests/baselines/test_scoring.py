@@ -14,7 +14,6 @@ from tasks.baselines.replicates import replicate_rows
 from tasks.baselines.scoring import METRICS, Scored
 from tasks.baselines.targets import Target, decide, parts_of, split_records
 from tests.baselines.samples import random_predictions
-from tests.support.cases import each
 from tests.support.records import NETWORK
 
 VALUES = {2: ("no", "yes"), 3: ("none", "low", "high")}
@@ -51,16 +50,6 @@ def test_calibration_error_by_hand() -> None:
     value, low, high = _model(labels, np.stack([1 - yes, yes], axis=1)).interval("calibration_error", 2)
     assert value == pytest.approx(2 * 0.22 - folded.sum())
     assert low == 0 and high == pytest.approx(value + t.isf(0.025, 4) * np.sqrt((errors**2).sum()))
-
-
-@each("metric", ["f1", "precision", "brier", "log_loss"])
-def test_intervals_of_metrics_hold_the_metric_of_many_records(metric: str) -> None:
-    labels, first = random_predictions(3, 20000)
-    true, covered = _model(labels, first).interval(metric, 10)[0], []
-    for part in np.array_split(np.arange(20000), 200):
-        _, low, high = _model(labels[part], first[part]).interval(metric, 10)
-        covered.append(low <= true <= high)
-    assert 0.92 <= np.mean(covered) <= 0.995
 
 
 def test_a_metric_of_several_seeds_is_their_mean_and_hardly_more_certain_for_equal_seeds() -> None:

@@ -7,7 +7,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from tasks.baselines.xgboost_lockstep import Lockstep, TrainingSet, TreeSettings, row_draws
 from tasks.baselines.xgboost_tab import GRIDS, combinations, fast_scores, fit_plain, plain_scores, search, training_set
-from tasks.network.evidence import EvidenceSetting, evidence_columns
+from tasks.network.graph import EvidenceSetting, evidence_columns
 from tests.baselines.samples import TARGETS, records
 from tests.support.grid_search import grid_search
 from tests.support.records import NETWORK

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from itertools import count as numbers
 from multiprocessing.connection import Connection
 from pathlib import Path
-from statistics import median
 from urllib.parse import urlsplit
 
 import pytest
@@ -200,26 +199,6 @@ def test_several_processes_create_and_fill_a_store_at_once(new_store: NewStore) 
     where = new_store()
     assert finished([start(write_replies, where, first, first + 50) for first in (0, 30, 60)])
     assert kept(where) == 110
-
-
-def calls_a_second(where: Where, url: str, numbers: range) -> float:
-    """Calls answered per second, through the client and a store that is opened for them."""
-    begun = time.perf_counter()
-    assert all(asyncio.run(answered(where, url, numbers)))
-    return len(numbers) / (time.perf_counter() - begun)
-
-
-@pytest.mark.soak  # a ratio of times: on busy machines it may fail without a defect
-def test_postgresql_serves_at_least_60_percent_of_the_calls_per_second_of_sqlite(server: str, tmp_path: Path) -> None:
-    stores: tuple[Where, Where] = (tmp_path / "s.sqlite", create_database(server, "speed"))
-    with hosted(echo) as endpoint:
-        rounds = [
-            [calls_a_second(where, endpoint.base_url, range(n * 1000, n * 1000 + 300)) for where in stores]
-            for n in range(7)
-        ]
-    ratios = [postgres / sqlite for sqlite, postgres in rounds]
-    print(f"\nPostgreSQL / sqlite: median {median(ratios):.2f} of {[round(ratio, 2) for ratio in ratios]}")
-    assert median(ratios) >= 0.6, rounds
 
 
 def test_a_database_that_does_not_answer_is_named_without_its_password() -> None:

@@ -87,7 +87,7 @@ def test_progress_shows_what_was_booked_so_far(tmp_path: Path, monkeypatch: pyte
     with hosted(echo) as endpoint:
         for watched in (shown, again):
             monkeypatch.setattr(role, "progress", lambda *_, watched=watched: nullcontext(watched))
-            ask(endpoint.base_url, tmp_path, [chat(n) for n in range(3)], quiet=False, **how)
+            ask(endpoint.base_url, tmp_path, [chat(n) for n in range(3)], **how)
     assert shown.total == 3 and shown.shown == sorted(shown.shown)
     assert shown.shown[-1] == 0.06 and spent(tmp_path)[0] == 0.08, "the check of identity is no call"
     assert again.shown == [0, 0, 0], "replies from the store cost nothing"

@@ -60,7 +60,7 @@ def test_the_identity_of_the_simulator_is_the_hash_of_its_rules() -> None:
     assert any(name.startswith("respiratory/writer/") for name in writer)
     assert any(".simulator.writer." in name for name in writer)
     assert not any(".simulator.writer." in name or "/writer/" in name for name in annotator)
-    assert not {"tasks.simulator.server", "tasks.simulator.faults"} & {*annotator, *writer}
+    assert not {"tasks.simulator.server", "tasks.simulator.app"} & {*annotator, *writer}
     hashed = simulator_identity(Role(base_url="simulator", model="vignette-annotator"))["content"]
     assert hashed == content_hash("vignette-annotator")
 

@@ -12,8 +12,7 @@ from flows.runtime.tables import check
 from schemas.params.history import HistoryQa
 from schemas.tables.note_qa import LETTERS, PATIENT_NOTES
 from schemas.tables.visits import HISTORY_QUESTIONS, PLACES
-from tasks.domains.history import history_words
-from tasks.domains.rules import rules_of
+from tasks.domains.rules import history_words, rules_of
 from tasks.measures.note_qa.time_questions import (
     history_questions,
     notes_of_visits,

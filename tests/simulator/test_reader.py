@@ -13,7 +13,7 @@ from tasks.simulator.reader.findings import find
 from tasks.simulator.reader.lexicon import is_held_out
 from tasks.simulator.reader.spans import find_spans
 from tasks.simulator.request import ChatRequest
-from tasks.texts.k_qa import read_k_qa
+from tasks.texts.judged_units import read_k_qa
 from tests.simulator.test_writer import written
 from tests.support.sources import needs_sources, sources_folder
 

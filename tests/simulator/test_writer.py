@@ -16,18 +16,19 @@ from tasks.judges.simulated_notes import GoldNotes, write_gold
 from tasks.notes.prompting import build_prompts
 from tasks.notes.writing import read_note, read_notes
 from tasks.simulator import dispatch
+from tasks.simulator.prompts import Mention
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.truth import ERROR_KINDS, Truth, compact_truth, truth
 from tasks.simulator.writer.compact_version import write_compact
-from tasks.simulator.writer.instructions import Mention, read_instructions
-from tasks.simulator.writer.rules import ErrorRates, grammar, writer_rates
+from tasks.simulator.writer.notes import instructions_of
+from tasks.simulator.writer.rules import grammar, writer_rates
 from tasks.simulator.writer.sentences import contradicts
 from tasks.simulator.writer.unrelated import complaints
 from tests.support.cases import each
 from tests.support.imports import ROOT
 from tests.support.records import NETWORK, random_records
 
-NO_ERRORS = ErrorRates({})
+NO_ERRORS: dict[str, float] = {}
 DEFECTS = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8"))
 
 
@@ -68,13 +69,13 @@ def parts(note: str) -> tuple[str, str]:
 def test_order_is_read_from_the_prompt_as_text(prompts: pd.DataFrame) -> None:
     labels = {v: k for k, v in load_rules().labels.items()}
     for row in prompts[prompts["kind"] == "symptoms"].to_dict("records"):
-        order = read_instructions("write a clinical note", row["prompt"])
+        order = instructions_of(row["prompt"])
         values, descriptors = json.loads(row["values"]), json.loads(row["descriptors"])
         assert [m.symptom for m in order.mentions] == json.loads(row["mention"])
         assert list(order.avoid) == json.loads(row["avoid"])
         assert [labels[name] for name in order.conditions] == json.loads(row["conditions"])
         for mention in order.mentions:
-            assert mention == Mention(mention.symptom, values[mention.symptom], descriptors[mention.symptom])
+            assert mention == Mention(mention.symptom, values[mention.symptom], descriptors[mention.symptom] or "")
 
 
 def test_every_reply_is_a_note_with_both_sections(prompts: pd.DataFrame, notes: GoldNotes) -> None:
@@ -235,7 +236,7 @@ PROMPT = symptom_prompt("cough: yes, dry", "dyspnea: no", "fever: high", avoid=(
 
 
 def planted(kind: str, prompt: str = PROMPT) -> list[Truth]:
-    return [truth(request(prompt, seed), ErrorRates({kind: 1.0}))[0] for seed in range(40)]
+    return [truth(request(prompt, seed), {kind: 1.0})[0] for seed in range(40)]
 
 
 def test_a_condition_is_planted_only_where_the_prompt_lists_conditions() -> None:
@@ -249,7 +250,7 @@ def compact_request(note: str, seed: int) -> ChatRequest:
 
 def planted_compact(kind: str) -> list[tuple[Truth, Truth]]:
     notes = [truth(request(PROMPT, seed), NO_ERRORS)[0] for seed in range(40)]
-    rates = ErrorRates({kind: 1.0})
+    rates = {kind: 1.0}
     return [(note, compact_truth(compact_request(note.text, seed), note, rates)) for seed, note in enumerate(notes)]
 
 
@@ -334,8 +335,8 @@ def test_a_detail_changed_in_the_compact_version_is_at_the_place_given_by_the_tr
 def test_a_detail_that_is_changed_is_a_side_and_no_verb() -> None:
     note = "**History**\nHe left the room. The left knee hurts."
     asked = (request(f"Task: write the compact version\n\n<note>\n{note}\n</note>", seed) for seed in range(20))
-    versions = [write_compact(one, ErrorRates({"detail_changed": 1.0})) for one in asked]
-    changed = [version.compact.text for version in versions if version.error is not None]
+    versions = [write_compact(one, {"detail_changed": 1.0}) for one in asked]
+    changed = [compact.text for compact, error in versions if error is not None]
     assert len(changed) > 10  # others omit the sentence
     assert all("left" in text.partition("room")[0] for text in changed)
     assert all(re.search(r"\b(?:right|R) knee", text, re.IGNORECASE) for text in changed)

@@ -12,61 +12,12 @@ from tasks.statistics.misclassification import (
 )
 from tasks.statistics.prediction_powered import correlated_draws, drawn_limit, powered_share
 
-NOTES, CLAIMS, CASES = 200, 12, 5000  # notes that are scored, claims of each, known cases of each truth
-RUNS = 200
-KINDS = (0.6, 0.4)  # shares of two kinds among the judged items: paraphrased and compacted claims
-
-
 Cases = tuple[np.ndarray, np.ndarray, np.ndarray]  # truth, verdict, and note of each
-
-
-def answers(random: np.random.Generator, rates: Sequence[float], notes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Verdicts of cases of both kinds that are yes at ``rates``, by a judge whose error rate varies between notes."""
-    of, rate = random.integers(0, notes, CASES), np.array(rates)[random.choice(2, CASES, p=KINDS)]
-    error = np.where(rate > 0.5, 1 - rate, rate)
-    wrong = random.random(CASES) < np.minimum(error * random.choice([0.5, 1.5], notes)[of], 1)
-    return np.where(rate > 0.5, ~wrong, wrong), of
 
 
 def cases(yes: Sequence[int], no: Sequence[int]) -> Cases:
     """Verdicts on cases whose answer is ``yes``, and on those whose answer is ``no``, each of a note of its own."""
     return np.repeat([1, 0], [len(yes), len(no)]), np.array([*yes, *no]), np.arange(len(yes) + len(no))
-
-
-def run(seed: int, truth: float, yes: Sequence[float], no: Sequence[float]) -> tuple[float, float, float, float]:
-    """Interval of one simulated study, and the width of an estimator with known error rates."""
-    random = np.random.default_rng(seed)
-    share = random.beta(8 * truth, 8 * (1 - truth), NOTES) if truth < 1 else np.ones(NOTES)
-    kind = random.choice(2, (NOTES, CLAIMS), p=KINDS)
-    true = random.random((NOTES, CLAIMS)) < share[:, None]
-    rate = np.where(true, np.array(yes)[kind], np.array(no)[kind])
-    scores = (random.random((NOTES, CLAIMS)) < rate).mean(axis=1)
-    known_yes, known_no = answers(random, yes, NOTES), answers(random, no, NOTES)
-    judged, of = (np.concatenate(both) for both in zip(known_yes, known_no, strict=True))
-    found = corrected_mean(scores, np.repeat([1, 0], CASES), judged, of, seed=seed)
-    informedness = float(np.dot(KINDS, yes) - np.dot(KINDS, no))
-    known = 2 * 1.96 * scores.std(ddof=1) / np.sqrt(NOTES) / informedness
-    return found.value, found.low, found.high, known
-
-
-@pytest.mark.parametrize(
-    ("truth", "yes", "no", "most"),
-    [
-        (0.80, (0.95, 0.80), (0.03, 0.10), 0.99),
-        (0.30, (0.90, 0.85), (0.10, 0.05), 0.99),
-        (0.92, (0.90, 0.75), (0.15, 0.08), 0.99),
-        (0.80, (1.00, 0.80), (0.00, 0.10), 1.0),  # perfect strata
-        (0.80, (1.00, 1.00), (0.00, 0.00), 1.0),
-    ],
-)
-def test_intervals_cover_the_truth_and_are_not_wide(
-    truth: float, yes: Sequence[float], no: Sequence[float], most: float
-) -> None:
-    runs = np.array([run(seed, truth, yes, no) for seed in range(RUNS)])
-    covered = ((runs[:, 1] <= truth) & (truth <= runs[:, 2])).mean()
-    assert 0.91 <= covered <= most
-    assert (runs[:, 2] - runs[:, 1]).mean() <= 1.3 * runs[:, 3].mean()
-    assert runs[:, 0].mean() == pytest.approx(truth, abs=0.01)
 
 
 @pytest.mark.parametrize("all_answers", [0.0, 0.5, 1.0])

@@ -12,7 +12,6 @@ from schemas.tables.visits import HISTORY_FACTS, VISIT_NOTES
 from tasks.domains.in_use import domain_names, in_domain
 from tasks.network.visits import date_of
 from tasks.notes.consistency import ConsistencyReply, consistency_call
-from tasks.simulator.writer.rules import ErrorRates
 from tasks.simulator.writer.visits import WrittenVisit, visit_note
 from tasks.visits.facts import Fact, facts_of, history_facts
 from tasks.visits.prompting import visit_prompts
@@ -21,7 +20,7 @@ from tests.simulator.test_writer import request
 from tests.support.histories import facts_by_patient, random_visits, worder_of
 from tests.support.scripted import DirectAsk, ScriptedAsk
 
-NONE = ErrorRates({})
+NONE: dict[str, float] = {}
 PARAMS = VisitNotes()
 
 

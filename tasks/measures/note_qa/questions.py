@@ -28,7 +28,7 @@ from tasks.llm.prompts import render
 from tasks.measures.note_qa.patients import level, notes_text, reduce_whitespace, token_counter
 from tasks.statistics.metric_rows import Row, mean_row, metric_row
 from tasks.texts.document import Tables
-from tasks.transport.json_lines import json_lines
+from tasks.transport.untrusted import json_lines
 
 _WORD = re.compile(r"[a-z0-9][a-z0-9.'-]*[a-z0-9]|[a-z0-9]")
 _STOP_WORDS = frozenset(

@@ -57,19 +57,16 @@ def judge_claims(request: ChatRequest) -> str:
         if task == "judge claims in degrees":
             verdict["extent"] = extent(text, claim)
         elif task in ("check claims against their source", "check a note as a clinician reads"):
-            verdict["verdict"] = _against_source(text, claim, given)
+            best = align(text, claim, given=given)
+            differs = best is not None and best.conflict in _RULES_OUT and best.coverage >= SAME_MATTER
+            supported = entails(text, claim, given=given)
+            verdict["verdict"] = "supported" if supported else "contradicted" if differs else "absent"
         else:
             verdict["entailed"] = int(entails(text, claim, given=given))
         if task == "judge claims in json":
             del verdict["explanation"]
         verdicts.append(verdict)
     return json.dumps({"verdicts": verdicts})
-
-
-def _against_source(source: str, claim: str, given: str | None = None) -> str:
-    best = align(source, claim, given=given)
-    differs = best is not None and best.conflict in _RULES_OUT and best.coverage >= SAME_MATTER
-    return "supported" if entails(source, claim, given=given) else "contradicted" if differs else "absent"
 
 
 def judge_citations(request: ChatRequest) -> str:
@@ -88,8 +85,10 @@ def judge_citations(request: ChatRequest) -> str:
 def find_omitted(request: ChatRequest) -> str:
     """Reply whether the summary includes each fact."""
     summary = request.tag("summary")
-    found = {name: (_INCLUDED[extent(summary, fact)], reason(summary, fact)) for name, fact in facts(request).items()}
-    listed = [{"fact": name, "explanation": why, "included": included} for name, (included, why) in found.items()]
+    listed = [
+        {"fact": name, "explanation": reason(summary, fact), "included": _INCLUDED[extent(summary, fact)]}
+        for name, fact in facts(request).items()
+    ]
     return json.dumps({"facts": listed})
 
 

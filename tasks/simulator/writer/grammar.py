@@ -105,13 +105,6 @@ class Draft:
         self.restore(before)
         return text
 
-    def foreseen(self, node: Node) -> str:
-        """Return what ``node`` will write if it is the next to draw: all choices are as if it had not been asked."""
-        restart = self.checkpoint()
-        text = self.rendered(node)
-        restart()
-        return text
-
     def checkpoint(self) -> Callable[[], None]:
         """Return a function that resets the random choices to their present state."""
         state, last = self.rng.getstate(), dict(self.last)
@@ -176,6 +169,18 @@ def variable_of(name: str) -> Node:
             value(draft)
 
     return variable
+
+
+def marked(symptom: str, present: bool, node: Node) -> Node:
+    """Return ``node`` as a span."""
+
+    def write(draft: Draft) -> None:
+        start = draft.length
+        node(draft)
+        blank = 1 if draft.parts and draft.parts[-1].endswith(" ") else 0
+        draft.marks.append(Mark(symptom, present, start, draft.length - blank))
+
+    return write
 
 
 def set_mark(draft: Draft) -> None:
@@ -327,15 +332,7 @@ class Grammar:
         if inner[0] not in self._letters:
             plan, known = self._folder / "plan.yaml", ", ".join(self._letters)
             raise DomainError(f"{plan}: key letters: no letter {inner[0]} for [{inner}] in {self._scope}; has {known}")
-        symptom, present, body = self._letters[inner[0]], inner[1] == "+", self._sequence(inner[3:])
-
-        def span(draft: Draft) -> None:
-            start = draft.length
-            body(draft)
-            blank = 1 if draft.parts and draft.parts[-1].endswith(" ") else 0
-            draft.marks.append(Mark(symptom, present, start, draft.length - blank))
-
-        return span
+        return marked(self._letters[inner[0]], inner[1] == "+", self._sequence(inner[3:]))
 
     def _reference(self, inner: str) -> Node:
         if inner in SPECIAL:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from tasks.simulator.resources import any_of, load
-from tasks.simulator.writer.grammar import Draft, Mark, Node, write_list, written
+from tasks.simulator.writer.grammar import Draft, Mark, Node, marked, write_list, written
 from tasks.simulator.writer.rules import grammar
 
 _SETTINGS = load("writer", "settings")
@@ -69,18 +69,6 @@ def stretched(node: Node, chance: float) -> Node:
         node(draft)
         if len(draft.marks) - marks == 1 and draft.random() < chance:
             draft.marks[-1].start, draft.marks[-1].end = start, draft.length
-
-    return write
-
-
-def marked(symptom: str, present: bool, node: Node) -> Node:
-    """Return ``node`` as a span."""
-
-    def write(draft: Draft) -> None:
-        start = draft.length
-        node(draft)
-        blank = 1 if draft.parts and draft.parts[-1].endswith(" ") else 0
-        draft.marks.append(Mark(symptom, present, start, draft.length - blank))
 
     return write
 
@@ -171,11 +159,12 @@ def wrapped(node: Node, front: str, back: str | None = None, unless: re.Pattern[
     rules = grammar()
 
     def write(draft: Draft) -> None:
-        text = draft.foreseen(node)
+        restart = draft.checkpoint()
+        text = draft.rendered(node)
+        restart()  # all choices are as if it had not been written
         if _OPENS_WITH_ADVERBIAL.match(text) or (unless is not None and unless.search(text)):
             node(draft)
             return
-        restart = draft.checkpoint()
         if back is None or draft.random() < 0.7:
             rules[front](draft)
             draft.emit(" ")

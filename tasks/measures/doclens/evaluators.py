@@ -239,10 +239,11 @@ def read_verdicts(question: Question, answer: Answer, in_text: re.Pattern[str] =
         reasons = dict(enumerate(map(str.rstrip, _EXPLANATION.findall(text)), 1))
     if failure := answer.failure or _problem(given, size):
         return Verdicts((UNKNOWN,) * size, failure, answer.raw if answer.failure else answer.text)
-    known = {number: (judged, reasons.get(number) or None, word) for number, (judged, word) in given}
+    known = dict(given)
     if missing := size - len(known):
         failure = f"{missing} of {size} claims without a verdict"
-    units = tuple(known.get(number, UNKNOWN) for number in range(1, size + 1))
+    numbered = [(number, *known.get(number, (None, None))) for number in range(1, size + 1)]
+    units = tuple((judged, reasons.get(number) or None, word) for number, judged, word in numbered)
     return Verdicts(units, failure, answer.text if missing else None)
 
 

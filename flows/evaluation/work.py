@@ -236,7 +236,7 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
         of_own = own.made_by(runner.ask("judge").label)
         rows = figures(made[OWN], own.metrics, stage=OWN, seed=params.seed, provenance=of_own)
         metrics = pd.concat([metrics, rows], ignore_index=True)
-        scores = pd.concat([scores, document_scores(made[OWN], own)], ignore_index=True)
+        scores = pd.concat([scores, document_scores(made[OWN], own.metrics, OWN)], ignore_index=True)
     unscored, systems = made["unscored"], list(plan.systems)
     judged = unscored[unscored["method"] != "planted"]
     asking = [one.name for one in own.functions if one.asks]

@@ -15,19 +15,19 @@ from schemas.tables.metrics import UNSCORED
 from schemas.tables.verdicts import in_order
 from tasks.domains.in_use import data_of
 from tasks.domains.rules import rules_of
-from tasks.measures.note_qa.answering import planted_answers
-from tasks.measures.note_qa.correlations import correlation_metrics
+from tasks.measures.note_qa.answering import answer, answer_and_judge, judge, planted_answers
 from tasks.measures.note_qa.form import (
     OutsideQuestionForm,
     QuestionForm,
+    free_answers,
+    grading_form,
+    grading_rows,
     question_labels,
     review_counts,
     revise,
 )
-from tasks.measures.note_qa.grading import free_answers, grading_form, grading_rows
-from tasks.measures.note_qa.metrics import question_metrics, question_scores
+from tasks.measures.note_qa.metrics import correlation_metrics, question_metrics, question_scores
 from tasks.measures.note_qa.patients import notes_text, simulated_patients
-from tasks.measures.note_qa.protocol import answer, answer_and_judge, judge, write_questions
 from tasks.measures.note_qa.questions import (
     DISCHARGE,
     QUESTIONS_FILE,
@@ -36,6 +36,7 @@ from tasks.measures.note_qa.questions import (
     read_questions,
     read_subjects,
     sample_patients,
+    write_questions,
 )
 from tasks.measures.note_qa.truth_questions import truth_questions
 from tasks.statistics.metric_rows import metric_table
@@ -47,8 +48,7 @@ async def run_note_qa(stage: Stage) -> None:
     prompts, notes = stage.load("prompts"), stage.load("notes")
     patients = simulated_patients(prompts, notes, stage.load("compact_notes"), params, seed=seed)
     stage.save("patient_notes", patients)
-    spans = stage.load("spans")
-    domain = stage.params.domain
+    spans, domain = stage.load("spans"), stage.params.domain
     words = (rules_of(domain).labels, data_of(domain, "near_synonyms") or ())
     known, wordings = truth_questions(prompts, patients, spans, params, *words, seed=seed)
     written = await stage.in_chunks(write_questions, {"patients": patients}, by="patient")
@@ -56,8 +56,7 @@ async def run_note_qa(stage: Stage) -> None:
     stage.save("generated_questions", written["questions"])
     asked = pd.concat([known, written["questions"]], ignore_index=True).sort_values("question", ignore_index=True)
     form = QuestionForm(written["questions"])
-    html = form.filled(patients, "clinician")
-    stage.save_text("question_form", html)
+    stage.save_text("question_form", form.filled(patients, "clinician"))
     reviews = form.reviews(stage.returned("questions_returned", form.id))
     labels = question_labels(written["questions"], reviews, stage.ask("annotator").label)
     stage.save("question_labels", labels)

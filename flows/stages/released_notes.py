@@ -35,10 +35,7 @@ def reads_simsum_published(_: Params) -> list[str]:
 
 
 async def run_simsum_published(stage: Stage) -> None:
-    """Describe the spans (Table 3), and train and compare BN-tab and the text models (Tables 5 and 6).
-
-    Empty tables without the files.
-    """
+    """Describe the spans (Table 3), and train and compare models (Tables 5 and 6); empty without the files."""
     files = {name: (stage.sources or Path()) / file for name, file in FILES.items()}
     if stage.sources is None or not all(file.is_file() for file in files.values()):
         for name in TABLES:

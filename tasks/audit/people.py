@@ -83,8 +83,7 @@ async def judge_units(
         if judged.failure is not None:
             step = f"{asked.kind} of {own['system'].iloc[0]}"
             unscored.append(unscored_row(own["document"].iloc[0], step, judged.failure, judged.raw))
-        known, reasons = own[[*UNIT, "unit", "text"]].to_dict("records"), judged.reasons or (None,) * len(own)
-        for unit, word, reason in zip(known, judged.words, reasons, strict=True):
+        for unit, (_, reason, word) in zip(own[[*UNIT, "unit", "text"]].to_dict("records"), judged.units, strict=True):
             about = {**unit, "condition": reading, "verdict": word, "reason": reason}
             rows.append({**about, "value": word and how.values[word]})
     return verdict_table(rows, judge=ask.label), unscored

@@ -14,7 +14,7 @@ import pandas as pd
 
 from schemas.tables.columns import typed
 from schemas.tables.metrics import REPRODUCTION, basis_kind
-from tasks.measures.note_qa.metrics import mode_ranks, rank_changes, take_ranks
+from tasks.measures.note_qa.metrics import mode_ranks
 from tasks.papers.printed import Cell, Item, items, load_printed
 from tasks.statistics.printed import deviations_error, means_error, others_errors, shares_error
 
@@ -210,8 +210,8 @@ _TAKES: dict[str, Callable[[pd.DataFrame, Any], Any]] = {
     "mean": lambda figures, _: figures.mean(axis=1),
     "std": lambda figures, _: figures.std(axis=1, ddof=1),
     "mean std": lambda figures, _: figures.std(axis=1, ddof=1).mean(),
-    "mode rank": lambda figures, _: mode_ranks(take_ranks(figures)),
-    "rank changes": lambda figures, printed: rank_changes(take_ranks(figures), printed),
+    "mode rank": lambda figures, _: mode_ranks(figures)[0],
+    "rank changes": lambda figures, printed: mode_ranks(figures, printed)[1],
 }
 """What follows from columns of a printed table: of each line, or of all; `rank changes` from printed ranks."""
 

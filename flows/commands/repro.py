@@ -11,14 +11,15 @@ import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from flows.commands.estimate import print_estimates, print_ledger, print_lines
 from flows.commands.probe import probe_roles, roles_to_probe, would_change
 from flows.lineage.lineage import current_lineage, is_recorded, recorded_lineages, store_folder
 from flows.rebuild.forks import stages_forked
-from flows.rebuild.plan import require_as_locked, stages_to_run, status
+from flows.rebuild.plan import stages_to_run, status
 from flows.rebuild.server import stop_if_unused, use_server
 from flows.repository.code import StageCode
 from flows.repository.git import require_repository
@@ -34,9 +35,6 @@ from flows.runtime.sources import declared_sources, fingerprint_file, record_sou
 from schemas.params import Params
 from tasks.tracking.lineage import RECORD_STAGE
 from tasks.transport.instructions import use_instruction_set
-
-if TYPE_CHECKING:
-    from flows.runtime.costs import Line
 
 _REPORT = Path("reports/index.html")
 _BUILT = Path("data/published")
@@ -69,8 +67,6 @@ def main(
                 stages = stages_to_run(pipeline, targets or [], roles, code)
                 print(fitted("would rebuild: " + (", ".join(stages) or "nothing"), terminal_width()))
                 if paid := paid_stages(params, pipeline, stages):
-                    from flows.commands.estimate import print_estimates  # takes a quarter of a second
-
                     print_estimates(params, pipeline, only=paid)
                 else:
                     print("none of them asks a model but the simulator's, which costs nothing")
@@ -84,7 +80,7 @@ def main(
                 probed = probe_roles(params, roles_to_probe(params)) if probe else []
             changed = [found.role for found in probed if found.changed]
             stages = stages_to_run(pipeline, targets or [], changed, said=said.result())
-            require_confirmation(params, pipeline, stages, show=_print_lines)
+            require_confirmation(params, pipeline, stages, show=print_lines)
             os.environ[YES] = "1"  # the run is confirmed as a whole: no stage asks again
             ended = _rebuild(params, pipeline, targets or [], stages, begun)
     except KeyboardInterrupt:
@@ -112,7 +108,6 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
             print(f"repro: {outcome}", file=sys.stderr)
             print(f"finished stages and stored replies are kept; to resume, run: {resume}", file=sys.stderr)
             return 1
-        require_as_locked(pipeline, stages)
     if pipeline == MAIN:
         from flows.lineage.report import write_report  # loads Jinja
 
@@ -131,12 +126,6 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
     return 0
 
 
-def _print_lines(lines: "Sequence[Line]") -> None:
-    from flows.commands.estimate import print_lines
-
-    print_lines(lines)
-
-
 def print_end(params: Params, stages: Sequence[str], duration: float) -> None:
     """Say what the run did: duration, stages, key figures with n, whether rules wrote and judged, what is next.
 
@@ -144,7 +133,6 @@ def print_end(params: Params, stages: Sequence[str], duration: float) -> None:
     """
     import pandas as pd
 
-    from flows.commands.estimate import print_ledger
     from tasks.reporting.page import key_figures
 
     minutes, seconds = divmod(round(duration), 60)

@@ -27,15 +27,13 @@ def roles_to_probe(params: Params, folder: Path = FINGERPRINTS) -> list[RoleName
     chosen = []
     for name, role in params.roles.items():
         recorded = read_fingerprint(folder, name)
-        imported = set[str]()
         if recorded and not role.is_simulator and is_of(recorded, role):
             from tasks.transport.inspection import imported_identities  # loads pandas
 
-            imported = imported_identities(response_store(params))
-        if recorded and recorded.key in imported:
-            print(f"{name}: the replies of {recorded.label} were imported, not probed; to probe it: vignette probe")
-        else:
-            chosen.append(name)
+            if recorded.key in imported_identities(response_store(params)):
+                print(f"{name}: the replies of {recorded.label} were imported, not probed; to probe it: vignette probe")
+                continue
+        chosen.append(name)
     return chosen
 
 

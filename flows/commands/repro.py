@@ -127,10 +127,7 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
 
 
 def print_end(params: Params, stages: Sequence[str], duration: float) -> None:
-    """Say what the run did: duration, stages, key figures with n, whether rules wrote and judged, what is next.
-
-    ``duration``: in seconds.
-    """
+    """Say what the run did: duration in seconds, stages, key figures with n, whether rules wrote and judged."""
     import pandas as pd
 
     from tasks.reporting.page import key_figures
@@ -187,10 +184,8 @@ def publish(targets: Sequence[str], *, but: Collection[str] = ()) -> None:
 
 def backfill() -> bool:
     """Record the current lineage in MLflow if stage `record` was skipped for it; True when it was written now."""
-    if not MAIN.with_suffix(".lock").exists() or RECORD_STAGE not in read_pipeline(MAIN):
-        return False
-    lineage = current_lineage()
-    if is_recorded(lineage):
+    is_made = MAIN.with_suffix(".lock").exists() and RECORD_STAGE in read_pipeline(MAIN)
+    if not is_made or is_recorded(lineage := current_lineage()):
         return False
     print("recording this lineage in MLflow", flush=True)
     from flows.lineage.recording import gather  # loads pandas

@@ -89,7 +89,7 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
     if missing := [path for path in files.deps.values() if not path.exists()]:  # before Prefect, which takes seconds
         raise VignetteError(f"{missing[0]}: no such file; {maker_of(missing[0])}")
     use_server()  # before the imports below: Prefect reads its settings when it is imported
-    gc.disable()  # no look for garbage in what is imported, now or at the end: a fourth of the time of a short stage
+    gc.disable()  # look for no garbage in what is imported, now or at the end: a fourth of the time of a short stage
     from prefect import flow
     from prefect.flow_engine import run_flow_async
 

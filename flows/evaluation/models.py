@@ -3,8 +3,8 @@
 import asyncio
 import hashlib
 import tempfile
-import threading
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -91,17 +91,5 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    done: list[T | BaseException] = []
-
-    def run() -> None:
-        try:
-            done.append(asyncio.run(work))
-        except BaseException as error:
-            done.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if isinstance(done[0], BaseException):
-        raise done[0]
-    return done[0]
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()

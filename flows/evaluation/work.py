@@ -197,10 +197,7 @@ def own_metrics(chosen: Evaluate, plan: Plan) -> Own:
 
 
 async def planted_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
-    """The judge's answers to the cases of all measures, made of one chunk of references.
-
-    They measure the judge on the user's own text, where the answers are known.
-    """
+    """The judge's answers to the cases of all measures made of a chunk of the user's references, which are known."""
     references = {document.id: str(document.reference) for document in documents_of(frames["documents"])}
     planted, failed = await judge_planted(ask("judge"), Given(references, params))
     return {"planted": planted, "unscored": _planted_unscored(failed)}

@@ -40,7 +40,7 @@ COUNTS = ("flows.runtime.tables", "flows.repository.git", "flows.repository.kept
 
 PROBE = "probe"
 """The stage that identifies the models. It is no function; of what it reaches, the rules of the simulator count."""
-SIMULATOR: list[Place] = [(f"tasks.simulator.{name}", None) for name in ("dispatch", "request", "completions")]
+SIMULATOR: list[Place] = [(f"tasks.simulator.{name}", None) for name in ("dispatch", "request")]
 
 
 class StageCode:

@@ -48,7 +48,7 @@ def _parts(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
 
 def _of_columns(schema: pa.DataFrameSchema, columns: Sequence[str], key: list[str] | None) -> pa.DataFrameSchema:
     """``schema`` for ``columns`` only, with ``key`` as its key."""
-    return table({name: schema.columns[name] for name in columns}, key=key, name=schema.name)
+    return table({name: schema.columns[name] for name in columns}, key=key)
 
 
 def _validate(frame: pd.DataFrame, schema: pa.DataFrameSchema, where: str) -> None:
@@ -63,13 +63,13 @@ def _explain(error: pandera.errors.SchemaErrors, frame: pd.DataFrame, schema: pa
     if expected != found:
         missing = [c for c in expected if c not in found]
         extra = [c for c in found if c not in expected]
-        return f"columns do not fit {schema.name}: missing {missing}, unexpected {extra}; expected {expected}"
+        return f"columns do not fit: missing {missing}, unexpected {extra}; expected {expected}"
     cases = error.failure_cases.head(3)
     shown = "; ".join(
         f"column {row['column']}: {row['check']} failed for {row['failure_case']!r} (row {row['index']})"
         for _, row in cases.iterrows()
     )
-    return f"{len(error.failure_cases)} values do not fit {schema.name}: {shown}"
+    return f"{len(error.failure_cases)} values do not fit: {shown}"
 
 
 def read_table(path: Path, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None) -> pd.DataFrame:

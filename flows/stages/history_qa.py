@@ -6,8 +6,7 @@ from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
 from schemas.params import Params
 from schemas.tables.verdicts import in_order
-from tasks.domains.history import history_words
-from tasks.domains.rules import rules_of
+from tasks.domains.rules import history_words, rules_of
 from tasks.llm.calls import Asks
 from tasks.measures.note_qa.answering import planted_answers
 from tasks.measures.note_qa.metrics import question_metrics

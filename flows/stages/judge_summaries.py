@@ -8,8 +8,7 @@ from flows.runtime.stage import Stage
 from schemas.tables.columns import typed
 from schemas.tables.verdicts import in_order
 from schemas.tables.visits import SUMMARY_TRUTH
-from tasks.domains.history import history_words
-from tasks.domains.rules import rules_of
+from tasks.domains.rules import history_words, rules_of
 from tasks.measures.doclens.judging import Plan
 from tasks.measures.history.judging import judge_summaries, summary_documents, with_truth
 from tasks.measures.history.metrics import metric_rows

@@ -36,6 +36,7 @@ PUBLISHED: Mapping[Layout, Mapping[str, str]] = {
 TEXT_KINDS = (".txt", ".md", ".docx")
 """Endings of files that hold one text."""
 SEPARATORS = (",", ";", "\t", "|")
+"""Of columns: the one that the header has most often outside of quotes."""
 _NAMED = 5
 """Most files that an error names."""
 ROW = 5
@@ -129,29 +130,25 @@ def _decode(path: Path, encoding: str | None = None) -> str:
 
 
 def _json_lines(path: Path, encoding: str | None) -> list[Row]:
-    text = _decode(path, encoding)
+    text, found = _decode(path, encoding), []
     _limit(path, text.count(",") + text.count("{") + text.count("[") + ROW * text.count("\n"))
-    return [
-        Row(f"{path}: line {number}", _object(f"{path}: line {number}", line))
-        for number, line in enumerate(text.split("\n"), 1)
-        if line.strip()
-    ]
+    for place, line in ((f"{path}: line {number}", line) for number, line in enumerate(text.split("\n"), 1)):
+        if not line.strip():
+            continue
+        try:
+            entry = parse_json(line)
+        except ValueError as error:
+            raise SourceError(f"{place}: not JSON ({error}); expected one object on each line") from error
+        if not isinstance(entry, dict):
+            raise SourceError(f"{place}: found {type(entry).__name__}; expected an object with id and source")
+        found.append(Row(place, entry))
+    return found
 
 
 def _limit(path: Path, values: int) -> None:
     """Raises SourceError where a file has more values than the memory is for."""
     if values > MOST_VALUES:
         raise SourceError(f"{path}: holds more than {MOST_VALUES:,} values; divide the file")
-
-
-def _object(place: str, text: str) -> dict[str, Any]:
-    try:
-        entry = parse_json(text)
-    except ValueError as error:
-        raise SourceError(f"{place}: not JSON ({error}); expected one object on each line") from error
-    if not isinstance(entry, dict):
-        raise SourceError(f"{place}: found {type(entry).__name__}; expected an object with id and source")
-    return entry
 
 
 def _json(path: Path, encoding: str | None) -> list[Row]:
@@ -175,11 +172,12 @@ def _csv(path: Path, encoding: str | None) -> list[Row]:
     text = _decode(path, encoding)
     said = _SAID.match(text)
     text = text[said.end() :] if said else text
-    separator = said["separator"] if said else _separator(text)
+    header = _HEADER.match(text)[0]  # type: ignore[index]
+    separator = said["separator"] if said else max(SEPARATORS, key=re.sub('"[^"]*"', "", header).count)
     if "NA" in text:
         ends = re.escape(separator) + "\r\n"
         text = re.sub(rf'"[^"]*+"|(?<![^{ends}])NA(?![^{ends}])', lambda cell: cell[0] if cell[0] != "NA" else "", text)
-    blanks = re.search(rf'{re.escape(separator)} +"', _HEADER.match(text)[0]) is not None  # type: ignore[index]
+    blanks = re.search(rf'{re.escape(separator)} +"', header) is not None
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=blanks)
     found: list[tuple[str, list[str | None]]] = []
     try:
@@ -196,12 +194,6 @@ _SAID = re.compile(r"sep=(?P<separator>[,;|\t])[ \t]*\r?\n", re.IGNORECASE)
 """The line by which Excel is told the separator."""
 _HEADER = re.compile(r'(?:"[^"]*+"|[^"\n])*+')
 """The header, whose quoted names may hold line breaks."""
-
-
-def _separator(text: str) -> str:
-    """The separator of columns: the one that the header has most often outside of quotes."""
-    header = re.sub('"[^"]*"', "", _HEADER.match(text)[0])  # type: ignore[index]
-    return max(SEPARATORS, key=header.count)
 
 
 def _below_header(path: Path, found: Sequence[tuple[str, Sequence[Any]]]) -> list[Row]:
@@ -225,7 +217,10 @@ def _below_header(path: Path, found: Sequence[tuple[str, Sequence[Any]]]) -> lis
     last = max({width - 1, *held})
     columns = {at: header[at] if at < width else "" for at in range(last + 1)}
     columns = {at: name or f"column {at + 1}" for at, name in columns.items() if name or at in held}
-    _header(path, list(columns.values()))
+    names = list(columns.values())
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SourceError(f"{path}: column {twice} is a duplicate; rename one")
     return [
         Row(place, {name: cells[at] if at < len(cells) else None for at, name in columns.items()})
         for place, cells in found[1:]
@@ -234,13 +229,6 @@ def _below_header(path: Path, found: Sequence[tuple[str, Sequence[Any]]]) -> lis
 
 def _is_blank(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
-
-
-def _header(path: Path, names: Sequence[str]) -> None:
-    """Raises SourceError for a name that two columns have."""
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise SourceError(f"{path}: column {twice} is a duplicate; rename one")
 
 
 def _excel(path: Path, _: str | None) -> list[Row]:
@@ -364,7 +352,12 @@ _READERS: dict[str, Callable[[Path, str | None], list[Row]]] = {
 def _dataset(folder: Path, split: str | None, encoding: str | None = None) -> tuple[list[Row], tuple[Path, ...]]:
     """Rows of a Hugging Face dataset folder: saved with ``save_to_disk``, or in the layout of the hub."""
     if (folder / "dataset_dict.json").exists():
-        return _dataset(_split_folder(folder, split), None, encoding)
+        names = _listed(folder / "dataset_dict.json", "splits")
+        if split is None and len(names) > 1:
+            raise SourceError(f"{folder}: has the splits {', '.join(names)}; choose one with --split")
+        if split not in (None, *names):
+            raise SourceError(f"{folder}: no split {split}; it has {', '.join(names)}")
+        return _dataset(folder / (split or names[0]), None, encoding)
     if (folder / "state.json").exists():
         files = [folder / name for name in _listed(folder / "state.json", "_data_files", "filename")]
         missing = [file for file in files if not file.exists()]
@@ -411,13 +404,3 @@ def _listed(file: Path, key: str, inner: str | None = None) -> list[str]:
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise SourceError(f"{file}: names {name}, which is not in its folder")
     return names
-
-
-def _split_folder(folder: Path, split: str | None) -> Path:
-    names = _listed(folder / "dataset_dict.json", "splits")
-    if split is None and len(names) > 1:
-        raise SourceError(f"{folder}: has the splits {', '.join(names)}; choose one with --split")
-    chosen = split or names[0]
-    if chosen not in names:
-        raise SourceError(f"{folder}: no split {chosen}; it has {', '.join(names)}")
-    return folder / chosen

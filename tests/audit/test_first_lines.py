@@ -6,12 +6,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flows.commands.audit import _require_answers
 from flows.commands.parser import run
 from flows.evaluation import audit
+from flows.evaluation.cards import require_answers as _require_answers
 from schemas.errors import UnscoredError
-from tasks.audit.card import _recommended, card_table, verdict_lines, weaknesses
-from tasks.audit.practice import Practice
+from tasks.audit.card import Practice, _recommended, card_table, verdict_lines, weaknesses
 from tasks.llm.calls import Call, Message
 from tasks.llm.costs import CountedAsk, Used
 from tasks.reporting.evaluation_text import DRY_RUN, RULES
@@ -94,7 +93,6 @@ def test_an_audit_of_the_simulator_is_headed_as_a_dry_run(
     first = printed.index(DRY_RUN)
     assert printed[0].startswith("judge: the simulator's rules") and first <= 1
     assert "true claims, rejects " in printed[first + 1]
-    assert run([*given, "--against", str(out)]) == 0
-    assert "beyond chance" not in "\n".join([*printed, capsys.readouterr().out])
+    assert "beyond chance" not in "\n".join(printed)
     page = (out / "card.html").read_text()
     assert f"<h1>{DRY_RUN.capitalize()}. Report card" in page and "beyond chance" not in page

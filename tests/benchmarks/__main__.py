@@ -24,7 +24,6 @@ BENCHMARKS = table(
     {"name": text(), "ours": number(), **_MEASURED, "peer_name": text(nullable=True)}
     | {"unit": text(), "n": number(), "machine": text()},
     key=["name"],
-    name="benchmarks",
 )
 
 

@@ -108,15 +108,6 @@ def test_changes_that_the_clone_lacks_are_named(project: Path, monkeypatch: pyte
     assert ", evaluations/metrics.py and 2 more; commit" in _left_out()
 
 
-def test_an_earlier_clone_is_replaced(project: Path, tmp_path: Path) -> None:
-    write_files(project, {"dvc.yaml": "stages: {a: {cmd: x, outs: [data/a]}}\n", ".gitignore": "data/\n.vignette/\n"})
-    commit(project)
-    earlier = RecordedClone(tmp_path / "demo", CASSETTE).folder / "data/a/result.csv"
-    write_files(earlier.parent, {earlier.name: "of the earlier clone"})
-    RecordedClone(tmp_path / "demo", CASSETTE)
-    assert (tmp_path / "demo" / ".git").is_dir() and not earlier.exists()
-
-
 def test_replies_of_an_earlier_clone_that_stopped_are_kept(project: Path, tmp_path: Path) -> None:
     stored = RecordedClone(tmp_path / "cassette", CASSETTE).folder / FOLDER / STORE
     stored.write_bytes(b"paid for")

@@ -32,13 +32,11 @@ from tasks.measures.note_qa.questions import generated_questions
 from tasks.notes.consistency import consistency_call
 from tasks.notes.prompting import build_prompts, symptom_values
 from tasks.notes.writing import compact_notes, note_messages, write_first_notes
-from tasks.people.model_rater import rating_call
-from tasks.people.rating_form import read_rubric
+from tasks.people.rating_form import rating_call, read_rubric
 from tasks.spans.annotation import annotate_spans, spans_table
 from tasks.spans.assertion import state_assertions
 from tasks.texts.document import Document
-from tasks.visits.prompting import visit_prompts
-from tasks.visits.writing import CHECK, heading
+from tasks.visits.prompting import CHECK, heading, visit_prompts
 from tests.support.fact_verdicts import facts_judged
 from tests.support.histories import worder_of
 from tests.support.records import NETWORK, records_of, span_row

@@ -14,13 +14,13 @@ from schemas.errors import EndpointError, IdentityError
 from schemas.params.llm import Budget, Price, Sending
 from tasks.llm.calls import Call
 from tasks.measures.med_omit.replies import IncludedFact, Omissions
-from tasks.simulator.faults import KINDS
 from tasks.transport.store import ResponseStore, pack
 from tests.support.children import SERVER
 from tests.support.endpoints import QUICK as PATIENT
 from tests.support.endpoints import answers as all_answers
 from tests.support.endpoints import chat, journal_lines
-from tests.support.hosted import Body, all_faults, completion, hosted
+from tests.support.faulty import KINDS, Faults
+from tests.support.hosted import Body, completion, hosted
 from tests.support.rules import calls_of_rules, is_right, rules
 from tests.support.scenarios import (
     PRICE,
@@ -440,7 +440,7 @@ FAULTY = Sending(timeout_s=0.4, backoff_s=0.01, retries=8, concurrency=24, break
 def test_with_every_fault_at_five_percent_each_call_is_right_or_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with rules(monkeypatch, tmp_path, all_faults(0.05)) as base_url:
+    with rules(monkeypatch, tmp_path, Faults(dict.fromkeys(KINDS, 0.05), seed=5, retry_after_s=0.05)) as base_url:
         answers = all_answers(base_url, tmp_path, calls_of_rules(100), sending=FAULTY)
     assert all(is_right(answer) if answer.ok else answer.failure for answer in answers)
     assert len(answers) == 200 and sum(answer.ok for answer in answers) > 190

@@ -28,8 +28,7 @@ from tasks.network.visits import date_of
 from tasks.texts.document import WHOLE, documents_table, system_names
 from tasks.texts.reading import Row
 from tasks.visits.facts import facts_of, history_facts
-from tasks.visits.prompting import visit_prompts
-from tasks.visits.writing import write_visit_notes
+from tasks.visits.prompting import visit_prompts, write_visit_notes
 from tests.support.fact_verdicts import facts_judged
 from tests.support.histories import random_visits, worder_of
 from tests.support.scripted import DirectAsk, ScriptedAsk

@@ -15,9 +15,8 @@ from schemas.params.history import HistoryQa, VisitNotes
 from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import LETTERS, PATIENT_NOTES
 from schemas.tables.visits import HISTORY_QUESTIONS, PLACES
-from tasks.domains.history import history_words
 from tasks.domains.in_use import in_domain
-from tasks.domains.rules import rules_of
+from tasks.domains.rules import history_words, rules_of
 from tasks.measures.note_qa.answering import answer_questions, judge_outputs
 from tasks.measures.note_qa.metrics import question_metrics
 from tasks.measures.note_qa.time_questions import (
@@ -32,8 +31,7 @@ from tasks.network.time import sample_histories
 from tasks.network.visits import first_date
 from tasks.simulator.reader.timeline import over_time
 from tasks.simulator.request import ChartedNote
-from tasks.visits.prompting import visit_prompts
-from tasks.visits.writing import write_visit_notes
+from tasks.visits.prompting import visit_prompts, write_visit_notes
 from tests.support.histories import worder_of
 from tests.support.scripted import DirectAsk, ScriptedAsk
 from tests.support.unrolled import timed_network

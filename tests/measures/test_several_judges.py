@@ -20,13 +20,12 @@ from schemas.errors import ParamsError
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import table_schema
 from tasks.llm.calls import Answer, Ask, Call
-from tasks.measures.agreement import UNIT
 from tasks.measures.doclens.evaluators import ExplainedVerdicts
 from tasks.measures.grounding.grounding import GroundedClaims
 from tasks.measures.med_omit.replies import Omissions
-from tasks.reporting.evaluation_text import reading_line
-from tasks.reporting.judges_view import figures_and_pairs, judges_text
+from tasks.reporting.evaluation_text import figures_and_pairs, judges_text, reading_line
 from tasks.statistics.agreement import cohen_kappa
+from tasks.statistics.paired_verdicts import UNIT
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 from tests.support.params import shipped

@@ -112,14 +112,6 @@ def test_one_sentence_says_why_no_record_is_shared() -> None:
     ]
 
 
-def test_samples_of_other_records_are_said_to_be_independent() -> None:
-    split = MEASURES.assign(note="compared as independent samples: 2 of 60 records pair")
-    page = render_comparison(compared(split))
-    assert "2 of them are compared as independent samples" in page and "the same records" not in page
-    one = render_comparison(compared(pd.concat([split.head(1), MEASURES])))
-    assert "1 of them is compared as independent" in one and "The others are scored on the same records" in one
-
-
 def test_values_of_committed_tables_are_listed_untested_with_what_to_push() -> None:
     untested = MEASURES.head(1).assign(p=NONE, low=NONE, high=NONE, changed=False)
     rounding = untested.assign(metric="rounded", a=1e-9, b=2e-9, difference=1e-9)
@@ -133,9 +125,3 @@ def test_values_of_committed_tables_are_listed_untested_with_what_to_push() -> N
     assert "warning: not tested: run `dvc push`" in lines
     page = render_comparison(found)
     assert "those that differ as printed (1) come first" in page and "run `dvc push`" in page and "nan" not in page
-
-
-def test_a_section_without_rows_is_left_out_and_p_is_never_zero() -> None:
-    page = render_comparison(compared(MEASURES.iloc[:0], stages=STAGES.iloc[:0], figures=FIGURES.iloc[:0]))
-    assert "<h2>" not in page and "the same inputs and outputs" in page
-    assert "p <0.001" in terminal_text(compared(MEASURES.head(1).assign(p=0.0004)))

@@ -40,7 +40,7 @@ def summary(
 ) -> list[str]:
     none, failed = pd.DataFrame(), UNSCORED.head(0) if unscored is None else unscored
     tables = {"metrics": metrics, "comparisons": none if compared is None else compared, "unscored": failed}
-    shown = {"documents": 12, "models": {"judge": "a model"}, "fewest": 8} | more
+    shown = {"documents": 12, "models": {"judge": "a model"}} | more
     return summary_text(tables, list(systems), **shown).split("\n")
 
 
@@ -90,20 +90,6 @@ def test_documents_that_were_scored_in_part_are_counted_beside_n() -> None:
     corrected = recall.assign(metric="claim_recall_corrected")
     said = "\n".join(summary(systems="ab", metrics=pd.concat([METRICS, bounds, corrected], ignore_index=True)))
     assert said.count("n 11/12, 2 in part") == 2
-
-
-def test_figures_that_do_not_fit_the_width_are_broken_into_lines() -> None:
-    def table(width: int | None) -> list[str]:
-        every = summary(systems="ab", width=width)
-        return every[
-            every.index("") + 4 : every.index(
-                "means over documents with 95% intervals; n a/b: scored on a of b documents"
-            )
-        ]
-
-    assert table(None) == table(80)
-    narrow = table(50)
-    assert max(map(len, narrow)) <= 50 < max(map(len, table(80))) and len(narrow) > len(table(80))
 
 
 def test_what_to_report_names_method_judge_card_means_and_what_is_missing() -> None:
@@ -188,17 +174,6 @@ def test_differences_on_fewer_than_eight_documents_are_said_to_be_untested() -> 
 
 
 TEXT = "The patient has a dry cough.\n\nNo fever, no dyspnea. Amoxicillin 500 mg was started."
-
-
-def test_sentences_and_what_lies_between_them_make_up_the_text() -> None:
-    cut = aligned_segments(TEXT)
-    assert "".join(part for part, _ in cut) == TEXT
-    assert [part for part, is_sentence in cut if is_sentence] == [
-        "The patient has a dry cough.",
-        "No fever, no dyspnea.",
-        "Amoxicillin 500 mg was started.",
-    ]
-    assert aligned_segments(" \n") == [(" \n", False)] and aligned_segments("") == []
 
 
 def test_a_claim_belongs_to_the_sentence_with_most_of_its_words() -> None:

@@ -18,8 +18,7 @@ from schemas.params.history import HistoryQa
 from schemas.tables.columns import typed
 from schemas.tables.note_qa import PATIENT_NOTES
 from schemas.tables.visits import HISTORY_QUESTIONS, PLACES
-from tasks.domains.history import HistoryWords
-from tasks.domains.rules import PromptingRules
+from tasks.domains.rules import HistoryWords, PromptingRules
 from tasks.llm.calls import unscored_row, unscored_table
 from tasks.measures.note_qa.patients import reduce_whitespace, token_counter
 from tasks.measures.note_qa.truth_questions import Draft, Wording, closed, listed, shuffled

@@ -71,7 +71,7 @@ def import_files(files: Sequence[Path], *, replace: bool = False) -> dict[Path, 
 
     Raises SourceError naming each problem by the file that was given; then nothing is copied.
     """
-    from flows.runtime.tables import write_text
+    from flows.repository.workspace import write_text
     from tasks.people.forms import read_returned
 
     by_format, names = dict[str, dict[Path, str]](), dict[Path, str]()

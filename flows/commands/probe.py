@@ -28,9 +28,7 @@ def roles_to_probe(params: Params, folder: Path = FINGERPRINTS) -> list[RoleName
     for name, role in params.roles.items():
         recorded = read_fingerprint(folder, name)
         if recorded and not role.is_simulator and is_of(recorded, role):
-            from tasks.transport.inspection import (
-                imported_identities,
-            )  # loads pandas, which the simulator does not need
+            from tasks.transport.inspection import imported_identities  # loads pandas
 
             if recorded.key in imported_identities(response_store(params)):
                 print(f"{name}: the replies of {recorded.label} were imported, not probed; to probe it: vignette probe")

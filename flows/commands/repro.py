@@ -19,7 +19,7 @@ from flows.commands.estimate import print_estimates, print_ledger, print_lines
 from flows.commands.probe import probe_roles, roles_to_probe, would_change
 from flows.lineage.lineage import current_lineage, is_recorded, recorded_lineages, store_folder
 from flows.rebuild.forks import stages_forked
-from flows.rebuild.plan import require_as_locked, stages_to_run, status
+from flows.rebuild.plan import stages_to_run, status
 from flows.rebuild.server import stop_if_unused, use_server
 from flows.repository.code import StageCode
 from flows.repository.git import require_repository
@@ -108,7 +108,6 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
             print(f"repro: {outcome}", file=sys.stderr)
             print(f"finished stages and stored replies are kept; to resume, run: {resume}", file=sys.stderr)
             return 1
-        require_as_locked(pipeline, stages)
     if pipeline == MAIN:
         from flows.lineage.report import write_report  # loads Jinja
 

@@ -17,8 +17,9 @@ from flows.lineage.lineage import (
     recorded_costs,
     recorded_lineages,
 )
+from flows.repository.workspace import write_atomically, write_text
 from flows.runtime.folders import defused
-from flows.runtime.tables import CSV_FLOAT, read_table, write_atomically, write_text
+from flows.runtime.tables import CSV_FLOAT, read_table
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
 from tasks.reporting.comparison_page import Compared, render_comparison, terminal_text

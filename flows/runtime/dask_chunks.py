@@ -66,7 +66,7 @@ async def run_on_dask(clients: Clients, work: ChunkWork, chunks: Sequence[Frames
         clients.confirm,
     )
     futures = [remote_chunk.submit(frames, job) for frames in chunks]
-    results = []
+    results: list[Frames] = []
     with progress(clients.stage, len(chunks), CHUNK) as count:
         for future in futures:
             done, keys = await asyncio.to_thread(future.result)
@@ -96,13 +96,10 @@ def remote_chunk(frames: Frames, job: Job) -> tuple[Frames, set[bytes]]:
 
 
 async def _process(frames: Frames, job: Job, fingerprints: Path) -> tuple[Frames, set[bytes]]:
-    clients = Clients(job.stage, job.params, job.confirm, fingerprints=fingerprints)
-    try:
+    async with Clients(job.stage, job.params, job.confirm, fingerprints=fingerprints) as clients:
         done = await job.work(frames, clients.of, job.params)
         clients.require_answers()
         return done, clients.used_keys()
-    finally:
-        await clients.close()
 
 
 @lru_cache(maxsize=1)

@@ -26,13 +26,6 @@ AT_ONCE = 500
 """Keys in one statement; databases limit the number of its values."""
 
 
-def _sums() -> list[sa.ColumnElement[Any]]:
-    """Number, tokens and dollars of the chosen replies."""
-    columns = responses.c.prompt_tokens, responses.c.completion_tokens
-    counts = [sa.cast(func.coalesce(func.sum(column), 0), BigInteger) for column in columns]
-    return [func.count(), *counts, func.coalesce(func.sum(responses.c.dollars), 0.0)]
-
-
 @contextmanager
 def open_existing(where: Where) -> Iterator[sa.Connection]:
     """Open a store that is there, for as long as the context lasts. Raises StoreError, also for what fails within."""
@@ -44,11 +37,13 @@ def open_existing(where: Where) -> Iterator[sa.Connection]:
 
 def sum_used(connection: sa.Connection, keys: Collection[bytes]) -> Used:
     """Sums over the kept replies with these keys; a key without a reply counts nothing."""
+    columns = responses.c.prompt_tokens, responses.c.completion_tokens
+    counts = [sa.cast(func.coalesce(func.sum(column), 0), BigInteger) for column in columns]
+    sums = sa.select(func.count(), *counts, func.coalesce(func.sum(responses.c.dollars), 0.0))
     ordered, found = sorted(keys), Used()
     for start in range(0, len(ordered), AT_ONCE):
         some = responses.c.key.in_(ordered[start : start + AT_ONCE])
-        calls, prompt, completion, dollars = connection.execute(sa.select(*_sums()).where(some)).one()
-        found = found.plus(Used(calls, prompt, completion, dollars))
+        found = found.plus(Used(*connection.execute(sums.where(some)).one()))
     return found
 
 

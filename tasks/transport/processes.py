@@ -86,7 +86,10 @@ def _end_orphan(watched: Sequence[Watched]) -> None:
     pid, name = gone[0]
     said = f"{name} (process {pid}), which started this stage, is gone; no further call is sent"
     print(f"{said}. Every reply so far is kept: run again to go on", file=sys.stderr)
-    end_tree(psutil.Process())
+    with suppress(psutil.NoSuchProcess):
+        for below in psutil.Process().children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                below.kill()
     os._exit(1)
 
 
@@ -96,15 +99,6 @@ def die_with(parent: int, number: int) -> None:
         ctypes.CDLL(None).prctl(_DEATH_SIGNAL, number)
     if os.getppid() != parent:  # it ended before the call
         os._exit(1)
-
-
-def end_tree(process: psutil.Process) -> None:
-    """Kill what a process started, and the process unless it is this one."""
-    own = [] if process.pid == os.getpid() else [process]
-    with suppress(psutil.NoSuchProcess):
-        for each in [*own, *process.children(recursive=True)]:
-            with suppress(psutil.NoSuchProcess):
-                each.kill()
 
 
 def dvc_process() -> psutil.Process | None:

@@ -19,10 +19,10 @@ from tasks.llm.replies import Completion, SendFailure, read_completion
 from tasks.llm.requests import Request, make_request
 from tasks.progress import CALL, Count, progress
 from tasks.transport.client import Client
+from tasks.transport.endpoint import REPEATS, of_structure, setting_at_fault
 from tasks.transport.fingerprint import Fingerprint, require_answered, require_same, simulator_identity
 from tasks.transport.missing import Collector
 from tasks.transport.probing import greet
-from tasks.transport.rejections import REPEATS, of_structure, setting_at_fault
 from tasks.transport.store import WAIT_S, Unreadable
 
 NO_LIMIT = 100_000

@@ -61,15 +61,16 @@ def parse_json(text: str) -> Any:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     level, depth = [found], 0
-    while level := [child for node in level if isinstance(node, dict | list) for child in _children(node)]:
+    while level := [
+        child
+        for node in level
+        if isinstance(node, dict | list)
+        for child in (node.values() if isinstance(node, dict) else node)
+    ]:
         depth += 1
         if depth > DEEPEST:
             raise ValueError(f"nested too deeply; expected at most {DEEPEST} levels")
     return found
-
-
-def _children(node: dict[str, Any] | list[Any]) -> Sequence[Any]:
-    return list(node.values()) if isinstance(node, dict) else node
 
 
 def _without_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

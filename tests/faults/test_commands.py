@@ -26,7 +26,7 @@ from tasks.reporting.evaluation_text import summary_text
 from tasks.statistics.metric_rows import metric_table
 from tasks.tracking.comparison import UNTESTED, compare_systems
 from tasks.transport import role as roles
-from tasks.transport.rejections import setting_at_fault
+from tasks.transport.endpoint import setting_at_fault
 from tests.support.cases import each, from_table
 from tests.support.imports import ROOT
 from tests.support.params import shipped

@@ -18,7 +18,7 @@ from tasks.transport.database import Where, beat, exists
 from tasks.transport.epochs import settle
 from tasks.transport.fingerprint import Fingerprint
 from tasks.transport.inspection import check, export, import_replies, ledgers
-from tasks.transport.ledger import read_ledger
+from tasks.transport.ledger import free, read_ledger
 from tasks.transport.store import ResponseStore
 from tests.support.children import finished, messages, start, write_replies
 from tests.support.endpoints import asker, chat
@@ -142,7 +142,7 @@ def test_reservations_of_an_unreachable_machine_count_as_spent(new_store: NewSto
             assert asyncio.run(later.reserve(b"m" * 32, cap, 0.003, 2)) is True
         spent = store.do_now(lambda c: read_ledger(c, "default"))
         assert (spent.dollars, spent.calls) == (0.4, 1)
-        asyncio.run(store.release(b"m" * 32))
+        store.do_now(lambda c: free(c, b"m" * 32))
         with pytest.raises(BudgetError):
             asyncio.run(store.reserve(b"n" * 32, cap, 0.8, 401))
 

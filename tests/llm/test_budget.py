@@ -19,7 +19,7 @@ from tasks.llm.requests import Request
 from tasks.progress import Count
 from tasks.transport import role
 from tasks.transport.inspection import ledgers
-from tasks.transport.ledger import read_ledger
+from tasks.transport.ledger import free, read_ledger
 from tasks.transport.prices import Prices
 from tasks.transport.processes import this_process
 from tasks.transport.store import ResponseStore
@@ -112,7 +112,7 @@ def test_requests_in_flight_of_a_killed_process_count_as_spent(tmp_path: Path) -
         budget = Budget(dollars=5.0)
         assert asyncio.run(store.reserve(b"m" * 32, budget, 0.03, 21)) is True
         assert store.do_now(lambda c: read_ledger(c, "default")).dollars == 4.0
-        asyncio.run(store.release(b"m" * 32))
+        store.do_now(lambda c: free(c, b"m" * 32))
         with pytest.raises(BudgetError, match=r"holds 4\.0000 dollars"):
             asyncio.run(store.reserve(b"n" * 32, budget, 1.01, 1010))
 

@@ -12,8 +12,8 @@ import pytest
 from schemas.params.llm import Role, Sending
 from tasks.llm.replies import SendFailure
 from tasks.transport import endpoint, limits
+from tasks.transport.endpoint import of_structure, setting_at_fault
 from tasks.transport.limits import Rate
-from tasks.transport.rejections import of_structure, setting_at_fault
 from tasks.transport.store import ResponseStore
 from tests.support.cases import each, from_table
 from tests.support.children import start

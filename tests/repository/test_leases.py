@@ -7,13 +7,10 @@ from pathlib import Path
 
 import psutil
 import pytest
-import yaml
-from dvc.repo import Repo
 
-from flows.rebuild.plan import require_as_locked
 from flows.repository import processes
 from flows.repository.processes import end_group, exclusive, stage_lease, start_group
-from schemas.errors import BusyError, TableError
+from schemas.errors import BusyError
 from tasks.transport.processes import is_alive
 from tests.support.imports import ROOT
 
@@ -89,17 +86,3 @@ def test_a_stage_whose_dvc_was_killed_is_ended_with_its_group() -> None:
     assert below.is_running()
     end_group(leader)
     below.wait(timeout=5)
-
-
-def test_outputs_that_another_process_wrote_are_named_at_the_end_of_a_run(clone: Path) -> None:
-    (clone / ".dvc").joinpath("config").write_text("[core]\n    no_scm = true\n")
-    stages = {name: {"cmd": f"echo 1 > {name}", "outs": [name]} for name in ("one", "two")}
-    MAIN.write_text(yaml.safe_dump({"stages": stages}))
-    with Repo() as repo:
-        repo.reproduce()
-    require_as_locked(MAIN, ["one", "two"])
-    Path("two").unlink()  # a link to the cache
-    Path("two").write_text("of the orphan")
-    require_as_locked(MAIN, ["one"])
-    with pytest.raises(TableError, match=r"other outputs than are on disk: two \(modified\).*run again"):
-        require_as_locked(MAIN, ["one", "two"])

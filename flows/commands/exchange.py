@@ -159,12 +159,18 @@ def read_files(form: Format, source: Path, labels: Sequence[str]) -> list[Annota
     try:
         if form == "brat":
             files = [file for file in sorted(source.iterdir()) if file.suffix.lower() in (".txt", ".ann")]
-            return read_brat({file.stem + file.suffix.lower(): _text(file) for file in files}, labels)
-        return read_export(_text(source), labels)
+            found = read_brat({file.stem + file.suffix.lower(): _text(file) for file in files}, labels)
+        else:
+            found = read_export(_text(source), labels)
     except (OSError, ValueError) as error:
         raise SourceError(f"{source}: cannot be read ({error}); expected {form} files in UTF-8") from error
     except SourceError as error:
         raise error if str(error).startswith(str(source)) else SourceError(f"{source}: {error}") from error
+    names = [text.name for text in found]
+    if len(set(names)) < max(len(names), 1):
+        twice = next((f"{name} is there twice; keep one" for name in names if names.count(name) > 1), "")
+        raise SourceError(f"{source}: {twice or f'no annotated text; expected submitted annotations in {form} files'}")
+    return found
 
 
 def _text(file: Path) -> str:

@@ -107,8 +107,8 @@ def _compared(
     unscored = [evaluation.table("unscored")]
     for name in names[1:]:  # what is missing or was not written is the first judge's to name
         rows = made[name]["unscored"]
-        own = rows[rows["method"] != WRITING]
-        unscored.append(typed(own.assign(step=own["step"] + f", judge {name}"), UNSCORED_OUTPUTS))
+        lost = rows[rows["method"] != WRITING]
+        unscored.append(typed(lost.assign(step=lost["step"] + f", judge {name}"), UNSCORED_OUTPUTS))
     problems = {name: problem_of(made[name], params.runtime.max_unscored_share) for name in names}
     said = [f"judge {name}: {problem}" for name, problem in problems.items() if problem is not None]
     evaluation = evaluation.with_table("unscored", pd.concat(unscored, ignore_index=True))

@@ -94,7 +94,13 @@ def paired_measures(a: NamedLineage, b: NamedLineage, redraws: Sequence[NamedLin
     found = []
     for path in differing:
         left, right, *drawn = _measures(path, sides, unscored)
-        contents = _record_tables(a, b, path)
+        # the tables in both lineages with the content of the records: of its own stage, else of `SAMPLE`
+        outputs, theirs = a.outputs(), b.outputs()
+        tables = [other for other in outputs if Path(other).stem in CONTENTS and other in theirs]
+        contents = [other for other in tables if outputs[other][0] == outputs[path][0]]
+        # Documents of an evaluation are numbered by their names, which have nothing to do with sampled records.
+        if not contents and "@" not in outputs[path][0]:
+            contents = [other for other in tables if outputs[other][0] == SAMPLE]
         same = _same_records(a, b, contents)
         for key in sorted(set(left) & set(right)):
             redrawn = [measures[key] for measures in drawn if key in measures]
@@ -168,15 +174,6 @@ def _measures(
         asked = question_contents(_read(side.open_output(questions))) if questions in side.outputs() else None
         found.append(score_measures(table, stage, contents=asked, failed=failed))
     return found
-
-
-def _record_tables(a: NamedLineage, b: NamedLineage, path: str) -> list[str]:
-    """The tables in both lineages with the content of the records of ``path``: of its own stage, else of `SAMPLE`."""
-    outputs = a.outputs()
-    tables = [other for other in outputs if Path(other).stem in CONTENTS and other in b.outputs()]
-    own = [other for other in tables if outputs[other][0] == outputs[path][0]]
-    # Documents of an evaluation are numbered by their names, which have nothing to do with sampled records.
-    return own if own or "@" in outputs[path][0] else [other for other in tables if outputs[other][0] == SAMPLE]
 
 
 def _same_records(a: NamedLineage, b: NamedLineage, paths: Sequence[str]) -> Ids | None:

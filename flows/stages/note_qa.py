@@ -1,6 +1,5 @@
 """Stages of note QA: `note_qa` on simulated patients, `note_qa_outside` on MIMIC-IV, and printed EHRNoteQA tables."""
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -100,7 +99,10 @@ async def run_note_qa_outside(stage: Stage) -> None:
     folder = stage.sources / FOLDER if stage.sources else None
     discharge = discharge_file(folder)
     if folder is None or discharge is None:
-        _save_nothing(stage)
+        stage.save_empty(*_TABLES, "unscored_note_qa_outside")
+        stage.save_metrics("note_qa_outside", metric_table([]))
+        for name in ("question_form", "grading_form"):
+            stage.save_text(name, "")
         return
     notes, written, unwritten, roles = await _questions(stage, discharge, folder / QUESTIONS_FILE)
     form = OutsideQuestionForm(written)
@@ -114,7 +116,10 @@ async def run_note_qa_outside(stage: Stage) -> None:
     unscored = pd.concat([unwritten, unanswered], ignore_index=True)
     calls = len(written) + len(verdicts) + len(unscored)
     stage.save_unscored("unscored_note_qa_outside", unscored, of=calls)
-    about: dict[str, Any] = {"stage": STAGE, "seed": stage.params.seed, "provenance": _provenance(stage, roles)}
+    answerers = {name: stage.answered_by(name) for name in stage.params.note_qa_outside.answerers}
+    further = [f"{name}: {answering.ask('answerer').label}" for name, answering in answerers.items()]
+    about: dict[str, Any] = {"stage": STAGE, "seed": stage.params.seed}
+    about["provenance"] = ", ".join([stage.provenance(roles), *further])
     counts = review_counts(written, reviews, **about)
     metrics = question_metrics(questions, notes, verdicts, **about)
     given = free_answers(verdicts, seed=stage.params.seed)
@@ -150,19 +155,6 @@ async def _verdicts(stage: Stage, notes: pd.DataFrame, questions: pd.DataFrame) 
         failed = pd.concat([answered["unscored"], judged["unscored"]], ignore_index=True)
         unscored.append(failed.assign(step=failed["step"] + f"/{name}"))
     return in_order(pd.concat(verdicts, ignore_index=True)), pd.concat(unscored, ignore_index=True)
-
-
-def _provenance(stage: Stage, roles: Sequence[RoleName]) -> str:
-    names = stage.params.note_qa_outside.answerers
-    further = [f"{name}: {stage.answered_by(name).ask('answerer').label}" for name in names]
-    return ", ".join([stage.provenance(roles), *further])
-
-
-def _save_nothing(stage: Stage) -> None:
-    stage.save_empty(*_TABLES, "unscored_note_qa_outside")
-    stage.save_metrics("note_qa_outside", metric_table([]))
-    for form in ("question_form", "grading_form"):
-        stage.save_text(form, "")
 
 
 async def run_ehrnoteqa_published(stage: Stage) -> None:

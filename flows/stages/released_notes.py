@@ -61,7 +61,7 @@ def _text_models(
     vectors, encoder = encoded(stage, texts["normal"], texts["compact"], spans)
     parts = parts_of(stage.network, records, released_split(records["record"]))
     found = [bn_tab.predict(parts, params.network, seed)]
-    found += [predict(parts, vectors, params) for predict in (neural_text.predict, neural_text.predict_with_tables)]
+    found += [neural_text.predict(parts, vectors, params, tables=tables) for tables in (False, True)]
     predictions, made_by = pd.concat(found, ignore_index=True), provenance_by_system([LABEL], encoder)
     pairs = partial(paired_rows, predictions, text_pairs(), parts.targets, Swaps(seed, params.draws))
     return metric_rows(predictions, parts.targets, params.bins, made_by), pairs(made_by[neural_text.TEXT])

@@ -45,7 +45,10 @@ def card_page(
     judges = sorted(verdicts["judge"].unique())
     rules, made = by_rules(judges), {name: _words(value) for name, value in made_from.items() if name != "code"}
     origin = origin_section({name.replace("_", " "): value for name, value in made.items()} | dict(origin_rows), cite)
-    compared = [] if changes is None else _listed(judged_by_models(changes, "judge")).to_dict("records")
+    compared = list[dict[str, Any]]()
+    if changes is not None:  # rates, and what differs or may differ
+        listed = changes["primary"] | changes["changed"] | changes["undecided"]
+        compared = judged_by_models(changes[listed], "judge").to_dict("records")
     pairs = card[card["condition"].str.startswith("against ")]
     sections = [*([_against(compared)] if compared else []), *_minds(card, _changed(verdicts, cases)), _kinds(card)]
     if len(people):
@@ -167,11 +170,6 @@ def _words(value: Any) -> str:
         for one in value
     ]
     return "; ".join(parts)
-
-
-def _listed(changes: pd.DataFrame) -> pd.DataFrame:
-    """The comparison of the rates, and of kinds and changes that differ or may differ."""
-    return changes[changes["primary"] | changes["changed"] | changes["undecided"]]
 
 
 def _changed(verdicts: pd.DataFrame, cases: pd.DataFrame) -> list[dict[str, Any]]:

@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
-from sklearn.metrics import roc_auc_score
 
 from schemas.tables.verdicts import verdict_table
 from tasks import measures
@@ -25,7 +23,7 @@ from tasks.llm.calls import Ask, unscored_row
 from tasks.measures.declared import OfPeople
 from tasks.measures.doclens.evaluators import Question
 from tasks.measures.measure import Metric, unit_values
-from tasks.statistics.agreement import FEWEST_PAIRS, correlation_interval, kappa_interval
+from tasks.statistics.agreement import FEWEST_PAIRS, area, correlation_interval, kappa_interval
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, statistic_row
 from tasks.texts.document import Document
 from tasks.texts.judged_units import K_QA, STATEMENTS, read_k_qa, read_primock57
@@ -176,12 +174,8 @@ def _of_units(both: pd.DataFrame, about: Row) -> list[Row]:
         mean_row("specificity", ~judged[~truth], clusters=texts[~truth], **about | {"unscored": int((~lost).sum())}),
     ]
     if len(np.unique(grades)) > 2:
-        rows.append(statistic_row("auc", partial(_area, truth, grades), len(scored), clusters=texts, **about))
+        rows.append(statistic_row("auc", partial(area, truth, grades), len(scored), clusters=texts, **about))
     return rows
-
-
-def _area(truth: npt.NDArray[np.bool_], grades: npt.NDArray[np.float64], at: npt.NDArray[np.int64]) -> float:
-    return float(roc_auc_score(truth[at], grades[at])) if 0 < truth[at].sum() < len(at) else np.nan
 
 
 _SCORES = {"claim_recall_graded": ("FactualRecall", "in degrees"), "claims_supported": ("FactualPrecision", "strict")}

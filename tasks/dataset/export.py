@@ -1,11 +1,11 @@
-"""Assembles the files of the dataset: a row a record, and the patients over time, a row a visit.
+"""Assembles the files of the dataset: a row a record, and the patients over time, a row a visit; and their splits.
 
-All visits of a patient are in one split. They are added to the files of the records: the card gains a section and a
-configuration for Hugging Face datasets.
+A record's notes, prompt and spans are in one split, as are all visits of a patient. The visits are added to the files
+of the records: the card gains a section and a configuration for Hugging Face datasets.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from io import BytesIO
 
@@ -17,11 +17,12 @@ import pyarrow.parquet as pq
 import yaml
 from jinja2 import StrictUndefined, Template
 
+from schemas.errors import TableError
 from schemas.params.records import Export
 from tasks.dataset.card import Origin, dataset_card
 from tasks.dataset.fields import dataset_table, split_path
 from tasks.dataset.simsum import simsum_csv, span_json
-from tasks.dataset.splits import SPLITS, split_dataset, strata_columns
+from tasks.domains.rules import variables_of
 
 CHECKSUMS = "SHA256SUMS"
 
@@ -77,6 +78,51 @@ def _parquet(table: pa.Table) -> bytes:
     written = BytesIO()
     pq.write_table(table, written, compression="zstd")
     return written.getvalue()
+
+
+SPLITS = ("train", "validation", "test")
+VALIDATION_STREAM = 47
+
+
+def strata_columns(domain: str) -> list[str]:
+    """Columns that validation represents in their proportions: kind of prompt, diagnoses, symptoms."""
+    return ["kind", *variables_of(domain, "diagnosis"), *variables_of(domain, "symptom")]
+
+
+def split_dataset(
+    split: pd.DataFrame, strata: pd.DataFrame, *, validation_share: float, seed: int
+) -> dict[str, list[int]]:
+    """Sorted record ids of each split; a split without records is left out.
+
+    ``split`` is the SPLIT table of the symptom predictors: its test records are the test split, so that published
+    results hold for the published split. ``strata`` (record, and the columns of `strata_columns`) lists the records of
+    the dataset; ``validation_share`` of them, rounded, are a stratified sample of the others, of which one at least is
+    left to train on. Raises TableError for a record of ``strata`` that ``split`` lacks.
+    """
+    part = strata[["record"]].merge(split, on="record", how="left", validate="one_to_one")["part"]
+    if part.isna().any():
+        record = strata["record"].to_numpy()[part.isna().to_numpy()][0]
+        raise TableError(f"record {record} is in no part of the split; rerun the split stage on these records")
+    rest = strata[(part == "train").to_numpy()]
+    size = min(round(len(strata) * validation_share), max(len(rest) - 1, 0))
+    columns = [name for name in strata.columns if name != "record"]
+    chosen = _systematic_sample(rest, columns, size, np.random.default_rng([seed, VALIDATION_STREAM]))
+    train = sorted(set(rest["record"].tolist()) - set(chosen))
+    test = sorted(strata["record"][(part == "test").to_numpy()].tolist())
+    return {name: members for name, members in zip(SPLITS, (train, chosen, test), strict=True) if members}
+
+
+def _systematic_sample(
+    frame: pd.DataFrame, columns: Sequence[str], size: int, generator: np.random.Generator
+) -> list[int]:
+    """``size`` records at equal steps through the rows sorted by ``columns``, ties in random order.
+
+    Systematic sampling of a sorted list is proportional in each stratum to within one record (Cochran 1977, Chapter 8).
+    """
+    shuffled = frame.sort_values("record").iloc[generator.permutation(len(frame))]
+    ordered = shuffled.sort_values(list(columns), kind="stable")["record"].to_numpy()
+    places = np.floor((np.arange(size) + generator.uniform()) * len(ordered) / max(size, 1)).astype(int)
+    return sorted(ordered[places].tolist())
 
 
 HEAD = {

@@ -16,7 +16,9 @@ from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
 
 _TEXT_BOUND = re.compile(r"(T\d+)\t(\S+) (\d+ \d+(?:;\d+ \d+)*)\t(.*)")
 ATTRIBUTE = "Assertion"
-_ASSERTED = re.compile(rf"^A\d+\t{ATTRIBUTE} (T\d+) (\S+)\r?$", re.MULTILINE)
+_ASSERTED = re.compile(rf"A\d+\t{ATTRIBUTE} (T\d+) (\S+)\s*")
+_KINDS = "TREAMN#*"
+"""First characters of the lines of annotations, of all kinds that brat has."""
 _BREAKS = re.compile(r"[\r\n]+")
 
 
@@ -43,12 +45,14 @@ def read_brat(files: Mapping[str, str], labels: Sequence[str]) -> list[Annotated
     """
     spelt = {_brat_label(label): label for label in labels}
     found = []
-    for name in sorted(name.removesuffix(".txt") for name in files if name.endswith(".txt")):
+    for name in sorted({name[:-4] for name in files if name.endswith((".txt", ".ann"))}):
         if f"{name}.ann" not in files:
             raise SourceError(f"{name}.txt has no {name}.ann in its folder; add an empty file if nothing is annotated")
-        text, annotations = files[f"{name}.txt"], files[f"{name}.ann"]
-        stated = {match[1]: match[2].replace("_", " ") for match in _ASSERTED.finditer(annotations)}
-        spans = [_span(line, number, name, text, spelt, stated) for number, line in _text_bound(annotations)]
+        if f"{name}.txt" not in files:
+            raise SourceError(f"{name}.ann has no {name}.txt in its folder; add the text, or remove the file")
+        text, lines = files[f"{name}.txt"], _lines(name, files[f"{name}.ann"])
+        stated = _stated(name, lines)
+        spans = [_span(line, number, name, text, spelt, stated) for number, line in lines if line.startswith("T")]
         found.append(annotated(name, text, spans))
     return found
 
@@ -70,9 +74,29 @@ def _fragments(span: LabelledSpan, text: str) -> Iterator[tuple[int, int]]:
         yield start, span.end
 
 
-def _text_bound(annotations: str) -> list[tuple[int, str]]:
-    lines = enumerate(annotations.replace("\r\n", "\n").split("\n"), 1)
-    return [(number, line) for number, line in lines if line.startswith("T")]
+def _lines(name: str, annotations: str) -> list[tuple[int, str]]:
+    """The annotations with the numbers of their lines. Raises SourceError for what is none, or has an id twice."""
+    numbered = enumerate(annotations.replace("\r\n", "\n").split("\n"), 1)
+    lines, seen = [(number, line) for number, line in numbered if line.strip()], set[str]()
+    for number, line in lines:
+        one = line.partition("\t")[0]
+        if line[0] not in _KINDS or one in seen - {"*"}:
+            raise SourceError(f"{name}.ann, line {number}: found {line!r}, expected an annotation, each id once")
+        seen.add(one)
+    return lines
+
+
+def _stated(name: str, lines: Sequence[tuple[int, str]]) -> dict[str, str]:
+    """What spans assert, by id. Raises SourceError for an assertion that is not one of one span."""
+    spans, found = {line.partition("\t")[0] for _, line in lines}, dict[str, str]()
+    for number, line in lines:
+        if line[0] == "A" and f"\t{ATTRIBUTE}".lower() in line.lower():
+            match = _ASSERTED.fullmatch(line)
+            if match is None or match[1] not in spans or match[1] in found:
+                expected = f"expected 'A1<tab>{ATTRIBUTE} T1 value' of a span that is there, once for each"
+                raise SourceError(f"{name}.ann, line {number}: found {line!r}, {expected}")
+            found[match[1]] = match[2].replace("_", " ")
+    return found
 
 
 def _span(

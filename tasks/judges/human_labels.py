@@ -7,11 +7,12 @@ The correction for error rates (`tasks.statistics.misclassification`) uses them 
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from schemas.errors import SourceError
 from schemas.tables.verdicts import PERSON, verdict_table
-from tasks.judges.rates import as_errors, rate_rows, sample_rows
+from tasks.judges.rates import as_errors, rate_rows
 from tasks.statistics.metric_rows import NAN, mean_row, metric_row, metric_table
 from tasks.statistics.misclassification import corrected_mean
 from tasks.statistics.prediction_powered import powered_share
@@ -101,16 +102,18 @@ def label_rows(
     sums, sizes = labels.groupby("document")["value"].sum(), labels.groupby("document").size()
     corrected = corrected_mean(sums, truth, judged, clusters, seed=seed, ceilings=sizes)
     size = len(labels) / max(len(sizes), 1)  # mean items a cluster: sums back to shares
-    shares = [corrected.value / size, corrected.low / size, corrected.high / size]
+    shares = [end / size for end in corrected]
     errors = as_errors(known).assign(metric=condition, kind="labelled false")
+    flagged = errors[errors["value"].astype(bool)]
     rates = [row for row in rate_rows(errors, seed=seed, of_errors=True) if row["metric"] != "precision_at_half"]
     rows = [
         mean_row("labelled_share", truth, clusters=clusters, seed=seed),
         metric_row("judged_share", float(labels["value"].mean()) if len(labels) else NAN, n=len(labels)),
         metric_row("powered_share", *powered, n=len(known)),
         metric_row("corrected_share", *shares, n=len(labels)),
-        metric_row("corrected_share_possible", float(corrected.inside), n=len(known)),
-        *sample_rows(errors, seed=seed),
+        metric_row("corrected_share_possible", float(0 <= corrected[0] <= np.mean(sizes.to_numpy())), n=len(known)),
+        mean_row("precision", flagged["truth"], clusters=flagged["document"], item="all", seed=seed),
+        mean_row("prevalence", errors["truth"], clusters=errors["document"], item="all", seed=seed),
         *rates,
     ]
     about = {"condition": condition, "item": "all", "system": system, "seed": seed, "provenance": provenance}

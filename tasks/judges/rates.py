@@ -14,13 +14,14 @@ finds them all, so that pooled rates are too high for the paraphrases that it is
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from schemas.params.llm import Price
 from tasks.llm.costs import Usage, cost
-from tasks.statistics.intervals import COUNT, SHARE
+from tasks.statistics.intervals import COUNT, SHARE, Interval
 from tasks.statistics.metric_rows import NAN, Row, bounds_rows, detection_rows, mean_row, metric_row, metric_table
-from tasks.statistics.misclassification import SHIFTS, Corrected, corrected_mean
+from tasks.statistics.misclassification import SHIFTS, corrected_mean
 
 STAGE = "calibrate"
 
@@ -127,29 +128,20 @@ def corrected_rows(
         n = len(group)
         is_share = bool((group["ceiling"] == 1).all())
         rows.append(mean_row(str(metric), group["value"], bounds=SHARE if is_share else COUNT, seed=seed, **keys))
-        found = _correct(group, cases, seed)
+        found, most = _correct(group, cases, seed), float(np.mean(group["ceiling"].to_numpy()))
         marked = {**keys, "provenance": provenance}
         if other_writer is not None and len(cases):
             marked["provenance"] = f"{provenance}; rates from the simulator's texts, scores of texts of {other_writer}"
-        rows.append(metric_row(f"{metric}_corrected", found.value, found.low, found.high, n=n, **marked))
-        rows.append(metric_row(f"{metric}_corrected_possible", float(found.inside), n=len(cases), **marked))
+        rows.append(metric_row(f"{metric}_corrected", *found, n=n, **marked))
+        rows.append(metric_row(f"{metric}_corrected_possible", float(0 <= found[0] <= most), n=len(cases), **marked))
         for shift in SHIFTS if len(cases) else ():
             wide = _correct(group, cases, seed, shift)
             about = {**marked, "item": f"{item}, rates off by {shift:g}"}
-            rows.append(metric_row(f"{metric}_corrected", wide.value, wide.low, wide.high, n=n, **about))
+            rows.append(metric_row(f"{metric}_corrected", *wide, n=n, **about))
     return metric_table(rows, stage=STAGE, seed=seed, provenance=provenance)
 
 
-def _correct(group: pd.DataFrame, cases: pd.DataFrame, seed: int, shift: float = 0.0) -> Corrected:
+def _correct(group: pd.DataFrame, cases: pd.DataFrame, seed: int, shift: float = 0.0) -> Interval:
     known = (cases["truth"].to_numpy(dtype=bool), cases["value"].to_numpy(dtype=bool))
     records = cases["document"].map(record_of).to_numpy()
     return corrected_mean(group["value"], *known, records, seed=seed, ceilings=group["ceiling"], shift=shift)
-
-
-def sample_rows(verdicts: pd.DataFrame, *, seed: int) -> list[Row]:
-    """Rows of precision and prevalence of VERDICTS on a random sample, whose documents are clusters."""
-    flagged = verdicts[verdicts["value"].astype(bool)]
-    return [
-        mean_row("precision", flagged["truth"], clusters=flagged["document"], item="all", seed=seed),
-        mean_row("prevalence", verdicts["truth"], clusters=verdicts["document"], item="all", seed=seed),
-    ]

@@ -11,10 +11,12 @@ _END = re.compile(
 )
 """Ends of reasoning whose beginning may be part of the prompt."""
 _OPENING = re.compile(
-    rf"<\|?([a-z][\w.:-]*)(?:\s[^<>]*)?\|?>|\[(think(?:ing)?)\]|◁(\w+)▷|```(\w*(?:{_STEMS})\w*)\n", re.IGNORECASE
+    rf"<\|?([^\W\d][\w.:-]*)(?:\s[^<>]*)?\|?>|\[(think(?:ing)?)\]|◁(\w+)▷|```(\w*(?:{_STEMS})\w*)\n", re.IGNORECASE
 )
-_IS_REASONING = re.compile(rf"{_STEMS}|^\W*(?:analysis\b|channel\b|unused\d)", re.IGNORECASE)
-_IS_ANSWER = re.compile(r"(?:begin_of_)?(?:final[_-]?)?(?:answer|output|response|result|reply|solution)", re.IGNORECASE)
+_IS_REASONING = re.compile(rf"{_STEMS}|^\W*(?:analysis\b|channel\b|unused\d|cot\b|思考)", re.IGNORECASE)
+_IS_ANSWER = re.compile(
+    r"(?:begin_of_|start_)?(?:final[_-]?)?(?:answer|output|response|result|reply|solution)", re.IGNORECASE
+)
 _IS_HTML = re.compile(r"a|b|body|br|center|code|div|em|font|h[1-6]|html|i|li|ol|p|pre|span|strong|table|u|ul", re.I)
 
 _MOST_BLOCKS = 10

@@ -48,7 +48,8 @@ _LONG = (
 _OF_ONE_TEXT = re.compile(
     rf"{_TEXT}.{{0,120}}?{_LONG}|{_LONG}.{{0,120}}?{_TEXT}|too long|string_above_max_length|n_ctx|reduce the length|"
     r"context.?(?:length|window|size)|invalid_prompt|flagged|moderation|content.?(?:filter|policy|management|safety)|"
-    r"safety (?:system|filter)|harmful|inappropriate",
+    r"safety (?:system|filter)|harmful|inappropriate|range of input length|token limit|too many tokens|high risk|"
+    r"tokens? in (?:the|your) request|guardrail|usage polic|was blocked|prohibited_content|不安全|敏感|过长|超长",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -119,21 +120,23 @@ def read_completion(body: str) -> Completion:
     usage = None
     try:
         loaded = json.loads(body)
-        if "choices" not in loaded and (error := loaded.get("error")):
+        if error := loaded.get("error"):  # also beside a reply that was broken off
             said = error.get("message") if isinstance(error, dict) else error
             reason = f"an error in place of a reply: {str(said)[:LONGEST_ERROR]!r}"
             raise SendFailure("rejected" if is_of_one_text(reason) else "garbled", reason)
         usage = _usage(loaded.get("usage"))
         choice = loaded["choices"][0]
         message = choice["message"]
-        (text, lacks), refusal = answer_part(_content(message.get("content"))), message.get("refusal")
+        text, lacks = answer_part(_content(message.get("content")))
+        parts = message["content"] if isinstance(message.get("content"), list) else []
+        refused = [part["refusal"] for part in (message, *parts) if isinstance(part, dict) and part.get("refusal")]
         finish = choice.get("finish_reason")
         if _is(finish, _BROKEN):
             reason = f"the endpoint broke the reply off (finish_reason {finish})"
             raise SendFailure("lost", reason, unknown=True, usage=usage)
         return Completion(
             text=without_fence(text),
-            refusal=None if refusal is None else str(refusal),
+            refusal=str(refused[0]) if refused else None,
             finish=finish,
             model=str(loaded.get("model") or ""),
             system_fingerprint=loaded.get("system_fingerprint"),
@@ -153,11 +156,14 @@ def _content(content: Any) -> str:
 
     Lone surrogates become U+FFFD.
     """
-    if isinstance(content, list):
+    if isinstance(content, list | dict):
+        content = [content] if isinstance(content, dict) else content
         parts = [part if isinstance(part, dict) else {"text": part} for part in content]
         texts = [part.get("text") for part in parts if part.get("type") in _ANSWER_PARTS and not part.get("thought")]
         content = "".join(text for text in texts if isinstance(text, str))
-    return str(content or "").encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    if not isinstance(content, str | None):
+        raise TypeError(type(content).__name__)
+    return (content or "").encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 def _instead(message: Mapping[str, Any]) -> str:

@@ -12,11 +12,11 @@ import pandas as pd
 
 from schemas.tables.verdicts import LOST
 from tasks.llm.calls import Asks
-from tasks.statistics.deviation import deviation_row
 from tasks.statistics.intervals import COUNT, SHARE, Bounds
 from tasks.statistics.metric_rows import (
     Row,
     bounds_rows,
+    deviation_row,
     mean_row,
     metric_table,
     ratio_row,

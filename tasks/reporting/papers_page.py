@@ -28,7 +28,7 @@ def reproduction_section(identifier: str, title: str, rows: pd.DataFrame, remark
             counts = rows.loc[rows["basis"] == basis, "verdict"].value_counts()
             figures = " ".join(text.format(counts[one]) for one, text in _COUNTED.items() if one in counts)
             bases.append({"basis": basis, "figures": figures, "meaning": meaning})
-    groups = sorted(rows.groupby(["source", "table"]), key=lambda group: [_natural(part) for part in group[0]])
+    groups = sorted(rows.groupby(["source", "table"]), key=lambda group: [*map(_natural, group[0])])
     return Section(
         identifier,
         title,

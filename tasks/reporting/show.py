@@ -255,6 +255,7 @@ def terminal(table: Table, width: int | None = None) -> str:
     for row in table.rows:
         heads, rest = row[: table.heads], row[table.heads :]
         grid.add_row(*(one.value if one else "" for one in heads), *(one.line() if one else "–" for one in rest))
-    written, plain = io.StringIO(), {"color_system": None, "markup": False, "highlight": False, "emoji": False}
-    Console(file=written, width=width or 10_000, **plain).print(grid)
+    written = io.StringIO()
+    plain = Console(file=written, width=width or 10_000, color_system=None, markup=False, highlight=False, emoji=False)
+    plain.print(grid)
     return "\n".join(line.rstrip() for line in written.getvalue().rstrip("\n").split("\n"))

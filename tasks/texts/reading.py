@@ -165,22 +165,17 @@ def output_files(given: Sequence[str]) -> dict[str, Path]:
             raise MissingSourceError(
                 f"{path}: no such file (--outputs {entry}); expected NAME=FILE, a file or a folder"
             )
-        for file in _files(path):
+        files = [path]  # a folder of texts is one system's outputs
+        if path.is_dir() and not text_files(path):
+            files = sorted(file for file in path.iterdir() if file.suffix.lower() in KINDS)
+            if not files:
+                raise SourceError(f"{path}: no {', '.join(KINDS)} file in this folder (--outputs)")
+        for file in files:
             system = name if equals and file == path else file.stem
             if system in found:
                 raise SourceError(f"{file}: system {system} is a duplicate of {found[system]}; name one NAME=FILE")
             found[system] = file
     return found
-
-
-def _files(path: Path) -> list[Path]:
-    """The files of a folder, or the file itself; a folder of texts is one system's outputs."""
-    if not path.is_dir() or text_files(path):
-        return [path]
-    files = sorted(file for file in path.iterdir() if file.suffix.lower() in KINDS)
-    if not files:
-        raise SourceError(f"{path}: no {', '.join(KINDS)} file in this folder (--outputs)")
-    return files
 
 
 def _add(documents: Sequence[Document], system: str, table: Table, path: Path, allow_empty: bool) -> list[Document]:

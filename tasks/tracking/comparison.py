@@ -185,20 +185,16 @@ def _interval(p: PairedMeasure) -> tuple[float, float]:
         half = float(t.ppf(1 - LEVEL / 2, freedom)) * error
         return value - half, value + half
     else:
-        mean, low, high = difference_interval(d.values, reach=_reach(p) if bounded else np.inf)
+        reach = 1.0 if bounded else np.inf  # the largest difference of a record
+        if p.a.is_f1:  # that of a hit and a miss, see `contributions`
+            total = np.mean([(m.parts @ (2.0, 1.0, 1.0)).mean(axis=(0, 1)) for m in (p.a, p.b)], axis=0)
+            reach = float(2 / total[total > 0].min()) if (total > 0).any() else 1.0
+        mean, low, high = difference_interval(d.values, reach=reach)
         low, high = low + value - mean, high + value - mean
     seeded = d.added_variance * float(t.ppf(1 - LEVEL / 2, d.added_freedom)) ** 2 if d.added_variance > 0 else 0.0
     below, above = (float(np.sqrt(d.share * end**2 + seeded)) for end in (value - low, high - value))
     limits = (-1.0, 1.0) if bounded else (-np.inf, np.inf)
     return max(value - below, limits[0]), min(value + above, limits[1])
-
-
-def _reach(p: PairedMeasure) -> float:
-    """The largest difference of a record: 1 for a score; for F1 that of a hit and a miss, see `contributions`."""
-    if not p.a.is_f1:
-        return 1.0
-    total = np.mean([(m.parts @ (2.0, 1.0, 1.0)).mean(axis=(0, 1)) for m in (p.a, p.b)], axis=0)
-    return float(2 / total[total > 0].min()) if (total > 0).any() else 1.0
 
 
 def _detectable(p: PairedMeasure) -> float:

@@ -16,7 +16,6 @@ from tasks.confounding.coverage import (
     TABLES,
     UNADJUSTED,
     WITHOUT_SYMPTOMS,
-    Pool,
     adjustment_designs,
     confounding_table,
     estimates,
@@ -113,7 +112,7 @@ def test_text_that_shows_the_symptom_adjusts_as_well_as_the_table():
     notes = spans + np.random.default_rng(4).normal(scale=0.1, size=(2000, 8)).astype(np.float32)
     designs = adjustment_designs(records, ["season"], ["cough"], {"cough": spans}, notes, 5, seed=1)
     assert [designs[name].shape[1] for name in (WITHOUT_SYMPTOMS, SPANS, EMBEDDINGS, TABLES, NOISE)] == [1, 7, 6, 2, 7]
-    found = estimates(Pool(designs, treated, outcome), draws=3, size=1000, folds=2, repeats=1, seed=1)
+    found = estimates(designs, treated, outcome, draws=3, size=1000, folds=2, repeats=1, seed=1)
     table = check(
         confounding_table(found, EFFECT, pool=2000, size=1000, seed=1, item="drug on days", provenance="test"),
         METRICS,

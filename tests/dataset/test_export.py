@@ -12,9 +12,8 @@ import yaml
 from schemas.params.records import Export
 from schemas.tables.columns import typed
 from schemas.tables.records import ASSERTIONS, SPANS
-from tasks.dataset.export import CHECKSUMS, checksums, dataset_files
+from tasks.dataset.export import CHECKSUMS, SPLITS, checksums, dataset_files
 from tasks.dataset.fields import columns_of
-from tasks.dataset.splits import SPLITS
 from tests.dataset.test_simsum import COMPACTS, NOTES, RECORDS, spans_of
 from tests.notes.test_writing import prompts_of
 from tests.support.repository import write_files

@@ -8,8 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from tasks.dataset.export import VISITS, split_patients, visit_splits, with_visits
-from tasks.dataset.splits import SPLITS
+from tasks.dataset.export import SPLITS, VISITS, split_patients, visit_splits, with_visits
 from tasks.network.visits import visit_dates
 from tests.dataset.test_export import export_files
 from tests.support.histories import random_visits

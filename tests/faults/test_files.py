@@ -193,8 +193,29 @@ def test_brat_is_read_with_a_mark_windows_line_ends_and_capitals(tmp_path: Path,
     assert spans("brat", tmp_path) == [(0, 9, "cough", "present")]
 
 
-def exported(**value: Any) -> str:
-    region = {"id": "r1", "type": "labels", "from_name": "symptom", "value": {"start": 0, "end": 9, **value}}
+@each(
+    "name, content, said",
+    [
+        ("n.ann", " T1\tcough 0 9\tDry cough\n", r"n\.ann, line 1: found ' T1.*expected an annotation"),
+        ("n.ann", BRAT["n.ann"] + "T1\tcough 0 3\tDry\n", r"line 3: found 'T1.*each id once"),
+        ("n.ann", BRAT["n.ann"].replace("present", ""), r"line 2: found 'A1.*expected 'A1<tab>Assertion T1 value'"),
+        ("n.ann", BRAT["n.ann"].replace(" T1", " T2"), r"line 2: found 'A1.*of a span that is there"),
+        ("n.ann", BRAT["n.ann"] + "A2\tAssertion T1 past\n", r"line 3: found 'A2.*once for each"),
+        ("m.ann", "T1\tcough 0 9\tDry cough\n", r"m\.ann has no m\.txt in its folder; add the text"),
+        ("N.TXT", "Dry cough.", r"N\.txt has no N\.ann"),
+    ],
+)
+def test_an_annotation_of_brat_that_is_not_read_is_named(tmp_path: Path, name: str, content: str, said: str) -> None:
+    for file, text in {**BRAT, name: content}.items():
+        (tmp_path / file).write_text(text)
+    with pytest.raises(SourceError, match=said):
+        spans("brat", tmp_path)
+    with pytest.raises(SourceError, match="no annotated text"):
+        read_files("brat", Path(__file__).parent, [])
+
+
+def exported(kind: str = "labels", **value: Any) -> str:
+    region = {"id": "r1", "type": kind, "from_name": "symptom", "value": {"start": 0, "end": 9, **value}}
     return json.dumps([{"data": {"name": "n", "text": "Dry cough."}, "annotations": [{"result": [region]}]}], indent=1)
 
 
@@ -209,6 +230,8 @@ def test_label_studio_is_read_with_a_mark_and_windows_line_ends(tmp_path: Path) 
         ({}, "n: region r1 has no label; choose one, or delete the region"),
         ({"labels": []}, "n: region r1 has no label"),
         ({"labels": ["cogh"]}, "n: label 'cogh' is not one of cough"),
+        ({"kind": "hypertextlabels", "hypertextlabels": ["cough"]}, "n: region r1 is of type hypertextlabels"),
+        ({"labels": ["cough"], "end": 3.5}, "task 0: expected data.name"),
     ],
 )
 def test_a_region_without_a_known_label_is_named(tmp_path: Path, value: dict[str, Any], said: str) -> None:

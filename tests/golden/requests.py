@@ -32,8 +32,7 @@ from tasks.measures.note_qa.questions import generated_questions
 from tasks.notes.consistency import consistency_call
 from tasks.notes.prompting import build_prompts, symptom_values
 from tasks.notes.writing import compact_notes, note_messages, write_first_notes
-from tasks.people.model_rater import rating_call
-from tasks.people.rating_form import read_rubric
+from tasks.people.rating_form import rating_call, read_rubric
 from tasks.spans.annotation import annotate_spans, spans_table
 from tasks.spans.assertion import state_assertions
 from tasks.texts.document import Document

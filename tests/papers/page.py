@@ -94,6 +94,8 @@ paper with their printed spread, which say nothing about our data and are not co
 
 
 _COLUMNS = "| item | contents | reproduced | requirement, counterpart, remark |"
+_LONG = 5
+"""Words of a remark that is said once for each paper."""
 _COMMANDS = {"make repro": "R", "make published": "P", "make published SOURCES=folder": "S"}
 
 
@@ -104,13 +106,17 @@ def papers_page(rows: pd.DataFrame, concluded: str) -> str:
     parts.append(f"\n## Conclusions\n\n{_ABOUT}\n\n{concluded}")
     for source, paper in papers().items():
         parts += [f"\n## {paper['title']}\n", _COLUMNS, "|---|---|---|---|"]
-        parts += [_line(item, groups.get((source, item.name))) for item in items().values() if item.source == source]
+        said: dict[str, str] = {}  # where a remark is made first
+        for item in (one for one in items().values() if one.source == source):
+            parts.append(_line(item, groups.get((source, item.name)), said))
     return "\n".join(parts) + "\n"
 
 
-def _line(item: Item, rows: pd.DataFrame | None) -> str:
+def _line(item: Item, rows: pd.DataFrame | None, said: dict[str, str]) -> str:
     needs = f"needs {item.needs}" if rows is not None and (rows["basis"] == "absent").any() and item.needs else ""
-    notes = "; ".join(note for note in (needs, item.instead, item.remark) if note)
+    given = [note for note in (needs, item.instead, item.remark) if note]
+    notes = "; ".join(dict.fromkeys(f"as {said[note]}" if note in said else note for note in given))
+    said.update((note, item.name) for note in given if note not in said and len(note.split()) > _LONG)
     command = f" ({_COMMANDS[item.command]})" if item.command else ""
     texts = [item.name, item.contents, _status(rows) + command, notes]
     return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"

@@ -29,7 +29,7 @@ from tasks.measures.med_omit.judging import (
 from tasks.measures.med_omit.network_importance import MEANINGS
 from tasks.measures.med_omit.summaries import METRICS as OF_SUMMARIES
 from tasks.measures.med_omit.summaries import graded_weights, rank_rows
-from tasks.statistics.deviation import FEWEST_OF_DEVIATION
+from tasks.statistics.metric_rows import FEWEST_OF_DEVIATION
 from tasks.texts.document import Document, Tables
 
 

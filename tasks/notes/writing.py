@@ -25,10 +25,10 @@ from tasks.text.sections import has_both_sections, split_sections
 
 _SEPARATOR = re.compile(r"^[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*$", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$\n?", re.MULTILINE)  # no note has one
-_UNDERLINED = re.compile(r"^(?P<line>.*\S.*)\n[ \t]*(?:-{3,}|={3,})[ \t]*$", re.MULTILINE)
+_UNDERLINED = re.compile(r"^(?P<line>[^\S\n]*+\S.*)\n[ \t]*(?:-{3,}|={3,})[ \t]*$", re.MULTILINE)
 _TITLE_LINE = (
-    r"[ \t]*(?:#{1,6}[ \t]*)?(?:\*{1,2})?[ \t]*(?:clinical[ \t]+|consultation[ \t]+)?"
-    r"(?:note|patient|case|consultation)[ \t]*(?:#?\d+)?[ \t]*[:.]?[ \t]*(?:\*{1,2})?[ \t]*:?[ \t]*"
+    r"[ \t]*+(?:#{1,6}[ \t]*+)?(?:\*{1,2})?[ \t]*+(?:clinical[ \t]++|consultation[ \t]++)?"
+    r"(?:note|patient|case|consultation)[ \t]*+(?:#?\d+)?[ \t]*+[:.]?[ \t]*+(?:\*{1,2})?[ \t]*+:?[ \t]*+"
 )
 _TITLE = re.compile(rf"\A(?:{_TITLE_LINE}\n+)+", re.IGNORECASE)
 _NEXT_TITLE = re.compile(rf"(?:\n{_TITLE_LINE})+\Z", re.IGNORECASE)

@@ -14,7 +14,26 @@ from tasks.code import Code
 from tasks.simulator.app import _shortened
 from tests.support.cases import each
 
-RUNS = (" ", "\t", "\n", " \n", "a", "A", "1", ".", "-", '"', "*", "_", "[", "a ", "1: ", ", ", "Note\n", "note" + 99 * " ")
+RUNS = (
+    " ",
+    "\t",
+    "\n",
+    " \n",
+    "a",
+    "A",
+    "1",
+    ".",
+    "-",
+    '"',
+    "*",
+    "_",
+    "[",
+    "a ",
+    "1: ",
+    ", ",
+    "Note\n",
+    "note" + 99 * " ",
+)
 ENDS = ("", "!", "\nz")
 LENGTH = 2_000
 SLOW_S = 0.001

@@ -31,7 +31,7 @@ _TITLE_LINE = (
     r"(?:note|patient|case|consultation)[ \t]*+(?:#?\d+)?[ \t]*+[:.]?[ \t]*+(?:\*{1,2})?[ \t]*+:?[ \t]*+"
 )
 _TITLE = re.compile(rf"\A(?:{_TITLE_LINE}\n+)+", re.IGNORECASE)
-_NEXT_TITLE = re.compile(rf"(?:\n{_TITLE_LINE})+\Z", re.IGNORECASE)
+_NEXT_TITLE = re.compile(_TITLE_LINE, re.IGNORECASE)
 
 
 def read_note(reply: str) -> str | None:
@@ -64,7 +64,10 @@ def _without_underline(found: re.Match[str]) -> str:
 
 def _strip(reply: str) -> str:
     text = _SEPARATOR.sub("", _FENCE.sub("", reply)).strip()
-    return _NEXT_TITLE.sub("", _TITLE.sub("", text)).strip()
+    lines = _TITLE.sub("", text).split("\n")
+    while len(lines) > 1 and _NEXT_TITLE.fullmatch(lines[-1]):
+        lines.pop()
+    return "\n".join(lines).strip()
 
 
 def _count_histories(note: str) -> int:

@@ -25,14 +25,14 @@ from flows.evaluation.several_judges import run_judges
 from flows.evaluation.work import Evaluation, evaluate_data, require_judge, require_work, roles_of
 from flows.repository.params import load_params
 from flows.repository.workspace import be_quiet, params_file
-from schemas.errors import ParamsError
+from schemas.errors import ParamsError, SourceError
 from schemas.params import Params
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import EVALUATION
 from tasks.audit.card import card_table
 from tasks.measures.described import OF_OUTPUTS
 from tasks.texts.fields import Row
-from tasks.texts.files import Table
+from tasks.texts.files import Table, require_different
 from tasks.texts.reading import DataSet, documents_in, read_documents
 
 
@@ -138,7 +138,10 @@ def evaluate(
 
 def _documents(data: Sequence[Mapping[str, Any]] | pd.DataFrame, chosen: Evaluate) -> DataSet:
     if isinstance(data, pd.DataFrame):
+        require_different(DATA, [str(name) for name in data.columns])
         data = data.astype(object).where(data.notna(), None).to_dict("records")
+    if isinstance(data, str | Path | Mapping) or not all(isinstance(one, Mapping | pd.Series) for one in data):
+        raise SourceError(f"{DATA}: expected a DataFrame or a list of dictionaries; a file is read by load_notes")
     rows = []
     for number, record in enumerate(data):  # with a list for an array, which a DataFrame of a parquet file has
         plain = {str(name): value.tolist() if hasattr(value, "tolist") else value for name, value in record.items()}

@@ -25,13 +25,13 @@ from tasks.text.sections import has_both_sections, split_sections
 
 _SEPARATOR = re.compile(r"^[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*$", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$\n?", re.MULTILINE)  # no note has one
-_UNDERLINED = re.compile(r"^(?P<line>.*\S.*)\n[ \t]*(?:-{3,}|={3,})[ \t]*$", re.MULTILINE)
+_UNDERLINED = re.compile(r"^(?P<line>[^\S\n]*+\S.*)\n[ \t]*(?:-{3,}|={3,})[ \t]*$", re.MULTILINE)
 _TITLE_LINE = (
-    r"[ \t]*(?:#{1,6}[ \t]*)?(?:\*{1,2})?[ \t]*(?:clinical[ \t]+|consultation[ \t]+)?"
-    r"(?:note|patient|case|consultation)[ \t]*(?:#?\d+)?[ \t]*[:.]?[ \t]*(?:\*{1,2})?[ \t]*:?[ \t]*"
+    r"[ \t]*+(?:#{1,6}[ \t]*+)?(?:\*{1,2})?[ \t]*+(?:clinical[ \t]++|consultation[ \t]++)?"
+    r"(?:note|patient|case|consultation)[ \t]*+(?:#?\d+)?[ \t]*+[:.]?[ \t]*+(?:\*{1,2})?[ \t]*+:?[ \t]*+"
 )
 _TITLE = re.compile(rf"\A(?:{_TITLE_LINE}\n+)+", re.IGNORECASE)
-_NEXT_TITLE = re.compile(rf"(?:\n{_TITLE_LINE})+\Z", re.IGNORECASE)
+_NEXT_TITLE = re.compile(_TITLE_LINE, re.IGNORECASE)
 
 
 def read_note(reply: str) -> str | None:
@@ -41,7 +41,10 @@ def read_note(reply: str) -> str | None:
     history count once.
     """
     text = _SEPARATOR.sub("", _FENCE.sub("", reply)).strip()
-    note = _NEXT_TITLE.sub("", _TITLE.sub("", text)).strip()
+    lines = _TITLE.sub("", text).split("\n")
+    while len(lines) > 1 and _NEXT_TITLE.fullmatch(lines[-1]):
+        lines.pop()
+    note = "\n".join(lines).strip()
     names = [section.name for section in split_sections(note)]
     histories = sum(one == "history" and before != one for before, one in pairwise([None, *names]))
     return note if has_both_sections(note) and histories == 1 else None

@@ -153,7 +153,7 @@ def _of_system(row: Row, defects: Defects) -> Row:
         expected = "expected the name of the system whose output the row has (column system, or model)"
         defects.of(row, "system", f"is {_shown(system)}; {expected}")
         return replace(row, values=values)
-    return replace(row, values={f"{SYSTEM}{system}": output, **values})
+    return replace(row, values={f"{SYSTEM}{system.strip()}": output, **values})
 
 
 def _joined(first: Row, row: Row, defects: Defects) -> Row:
@@ -295,9 +295,12 @@ def _outputs(row: Row, defects: Defects, allow_empty: bool) -> dict[str, str]:
         defects.of(row, "outputs", f"is {_shown(given)}; expected an object of texts by system, or use output")
         given = None
     found: dict[str, Any] = {str(system): text for system, text in (given or {}).items() if text is not None}
+    columns = {name.removeprefix(SYSTEM): text for name, text in row.values.items() if name.startswith(SYSTEM)}
     if "output" in row.values:
-        found["output"] = row.values["output"]
-    found |= {name.removeprefix(SYSTEM): text for name, text in row.values.items() if name.startswith(SYSTEM)}
+        columns = {"output": row.values["output"], **columns}
+    for system in found.keys() & columns.keys():
+        defects.of(row, "outputs", f"has {system}, which has a column too; expected the output once")
+    found |= columns
     for system, text in found.items():
         check_output(row, system, text, defects, allow_empty=allow_empty)
     return found

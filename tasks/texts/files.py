@@ -174,9 +174,10 @@ def _csv(path: Path, encoding: str | None) -> list[Row]:
     text = text[said.end() :] if said else text
     header = _HEADER.match(text)[0]  # type: ignore[index]
     separator = said["separator"] if said else max(SEPARATORS, key=re.sub('"[^"]*"', "", header).count)
-    if "NA" in text:
+    if re.search(_MISSING, text):
         ends = re.escape(separator) + "\r\n"
-        text = re.sub(rf'"[^"]*+"|(?<![^{ends}])NA(?![^{ends}])', lambda cell: cell[0] if cell[0] != "NA" else "", text)
+        bare, cell = rf"(?<![^{ends}])(?:{_MISSING})(?![^{ends}])", rf'(?<![^{ends}]) *+"(?:[^"]|"")*+"'
+        text = re.sub(rf"{cell}|({bare})", lambda found: "" if found[1] else found[0], text)
     blanks = re.search(rf'{re.escape(separator)} +"', header) is not None
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=blanks)
     found: list[tuple[str, list[str | None]]] = []
@@ -192,6 +193,8 @@ def _csv(path: Path, encoding: str | None) -> list[Row]:
 
 _SAID = re.compile(r"sep=(?P<separator>[,;|\t])[ \t]*\r?\n", re.IGNORECASE)
 """The line by which Excel is told the separator."""
+_MISSING = r"NA|NULL|\\N|#(?:N/A|NAME\?|VALUE!|REF!|DIV/0!|NUM!|NULL!)"
+"""Cells without a value as R and databases write them, and errors of a spreadsheet."""
 _HEADER = re.compile(r'(?:"[^"]*+"|[^"\n])*+')
 """The header, whose quoted names may hold line breaks."""
 
@@ -217,10 +220,7 @@ def _below_header(path: Path, found: Sequence[tuple[str, Sequence[Any]]]) -> lis
     last = max({width - 1, *held})
     columns = {at: header[at] if at < width else "" for at in range(last + 1)}
     columns = {at: name or f"column {at + 1}" for at, name in columns.items() if name or at in held}
-    names = list(columns.values())
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise SourceError(f"{path}: column {twice} is a duplicate; rename one")
+    require_different(path, list(columns.values()))
     return [
         Row(place, {name: cells[at] if at < len(cells) else None for at, name in columns.items()})
         for place, cells in found[1:]
@@ -229,6 +229,13 @@ def _below_header(path: Path, found: Sequence[tuple[str, Sequence[Any]]]) -> lis
 
 def _is_blank(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
+
+
+def require_different(path: Path | str, names: Sequence[str]) -> None:
+    """Raises SourceError for a name that two columns have."""
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SourceError(f"{path}: column {twice} is a duplicate; rename one")
 
 
 def _excel(path: Path, _: str | None) -> list[Row]:
@@ -250,7 +257,7 @@ def _text(path: Path, encoding: str | None) -> list[Row]:
 def _parquet(path: Path, _: str | None) -> list[Row]:
     try:
         return _numbered(path, bounded_table(path))
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError, LookupError, OverflowError) as error:
         raise SourceError(f"{path}: not a readable parquet file ({' '.join(str(error).split())[:120]})") from error
 
 
@@ -305,7 +312,7 @@ def _arrow(path: Path, _: str | None) -> list[Row]:
         with pa.ipc.open_stream(raw) as stream:
             batches = list(_within_limits(path, stream))
             return _numbered(path, pa.Table.from_batches(batches, stream.schema))
-    except (pa.ArrowException, OSError, StructError) as error:
+    except (pa.ArrowException, OSError, ValueError, LookupError, OverflowError, StructError) as error:
         raise SourceError(f"{path}: not a readable arrow file ({' '.join(str(error).split())[:120]})") from error
 
 
@@ -334,9 +341,12 @@ def _is_packed(message: pa.Message) -> bool:
 
 
 def _numbered(path: Path, table: pa.Table) -> list[Row]:
+    require_different(path, table.column_names)
     return [Row(f"{path}: row {number}", values) for number, values in enumerate(table.to_pylist(), 1)]
 
 
+_ABOUT = re.compile(r"(?i)read.?me|licen[cs]e|dataset_info|requirements|.*\.md$")
+"""Files of a dataset folder that are about the data."""
 _READERS: dict[str, Callable[[Path, str | None], list[Row]]] = {
     ".jsonl": _json_lines,
     ".json": _json,
@@ -364,7 +374,8 @@ def _dataset(folder: Path, split: str | None, encoding: str | None = None) -> tu
         if missing:
             raise MissingSourceError(f"{missing[0]}: no such file, though {folder}/state.json names it")
     else:
-        files = [file for file in sorted(folder.rglob("*")) if file.suffix.lower() in (".parquet", ".jsonl", ".csv")]
+        files = [file for file in sorted(folder.rglob("*")) if file.suffix.lower() in _READERS]
+        files = [file for file in files if not _ABOUT.match(file.name)]
         files = _of_split(folder, files, split)
     if not files:
         raise SourceError(f"{folder}: no data file{f' of split {split}' if split else ''}; expected a dataset folder")

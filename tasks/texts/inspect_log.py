@@ -64,4 +64,6 @@ def _content(given: Any) -> str:
     if isinstance(given, list):
         parts = [part for part in given if isinstance(part, dict) and part.get("type") == "text"]
         return "\n".join(str(part.get("text", "")) for part in parts)
-    return str(given or "")
+    if not isinstance(given, str | None):
+        raise TypeError(f"a content of {type(given).__name__}")
+    return given or ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 from schemas.errors import SourceError
 from tasks.transport.untrusted import LARGEST, read_bytes
@@ -104,7 +104,9 @@ def _office(path: Path) -> Iterator[io.BytesIO]:
             if size > most:
                 raise SourceError(f"{path}: unpacks to {size:,} bytes; expected at most {most:,}; divide the file")
         yield io.BytesIO(raw)
-    except (BadZipFile, KeyError, ValueError, OSError, SyntaxError) as error:
+    except SourceError:
+        raise
+    except Exception as error:  # whatever the libraries raise for a damaged file
         raise SourceError(
             f"{path}: not a readable {path.suffix} file ({' '.join(str(error).split())[:120]})"
         ) from error

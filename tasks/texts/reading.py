@@ -11,6 +11,7 @@ from tasks.texts.document import Document, Sectioning, system_names
 from tasks.texts.fields import (
     ALIASES,
     FIELDS,
+    SYSTEM,
     Defects,
     Row,
     by_document,
@@ -108,7 +109,11 @@ def documents_in(
         rows = [replace(row, values={"id": number, **row.values}) for number, row in enumerate(rows, 1)]
         said.append(f"{data}: no column id; documents are numbered in the order of the file")
     required = ("id", "source") if has_ids else ("source",)  # what is numbered needs no ids
-    return documents_from(rows, data, allow_empty=allow_empty, required=required), tuple(said)
+    documents = documents_from(rows, data, allow_empty=allow_empty, required=required)
+    columns_of = dict.fromkeys(name[len(SYSTEM) :] for row in rows for name in row.values if name.startswith(SYSTEM))
+    if without := [name for name in columns_of if name not in system_names(documents)]:
+        said.append(f"{data}: no output of {', '.join(without)} in any row, so that it is left out")
+    return documents, tuple(said)
 
 
 def add_claims(documents: Sequence[Document], rows: Sequence[Row], file: str) -> list[Document]:
@@ -120,7 +125,9 @@ def add_claims(documents: Sequence[Document], rows: Sequence[Row], file: str) ->
         aligned = _aligned_subclaims([row.values for row in rows], documents, file)
     else:
         known = {document.id for document in documents}
-        given = documents_from([replace(row, values={"source": "-", **row.values}) for row in rows], file)
+        given = documents_from(
+            [replace(row, values={"source": "-", **row.values}) for row in rows], file, required=("id", "claims")
+        )
         if unknown := sorted({one.id for one in given} - known):
             raise SourceError(f"{file}: id {unknown[0]} is not in the data file")
         aligned = {one.id: one.claims for one in given if one.claims is not None}
@@ -167,9 +174,12 @@ def output_files(given: Sequence[str]) -> dict[str, Path]:
             )
         files = [path]  # a folder of texts is one system's outputs
         if path.is_dir() and not text_files(path):
-            files = sorted(file for file in path.iterdir() if file.suffix.lower() in KINDS)
-            if not files:
-                raise SourceError(f"{path}: no {', '.join(KINDS)} file in this folder (--outputs)")
+            files = sorted(file for file in path.iterdir() if not file.name.startswith("."))
+            others = [file.name for file in files if file.suffix.lower() not in (*KINDS, ".md")]
+            if others or not files:
+                held = f"holds {', '.join(others[:_NAMED])}, which is not read" if others else "is empty"
+                raise SourceError(f"{path}: {held}; expected {', '.join(KINDS)} files in this folder (--outputs)")
+            files = [file for file in files if file.suffix.lower() in KINDS]
         for file in files:
             system = name if equals and file == path else file.stem
             if system in found:
@@ -197,6 +207,8 @@ def _add(documents: Sequence[Document], system: str, table: Table, path: Path, a
             texts[name] = str(text)
     defects.refuse()
     given = {name: text for name, text in texts.items() if text is not None}
+    if not given:
+        raise SourceError(f"{path}: no output of {system}; expected a text for at least one document, or leave it out")
     return [replace(d, outputs={**d.outputs, system: given[d.id]}) if d.id in given else d for d in documents]
 
 
@@ -208,8 +220,10 @@ def _ids(name: str, known: Collection[str]) -> str:
 
 def _pair(row: Row, system: str) -> tuple[str, object]:
     """Id and output of a row of an outputs file."""
-    if isinstance(row.values.get("outputs"), dict):  # an eval log
-        return str(id_text(row.values["id"])), next(iter(row.values["outputs"].values()), "")
+    if isinstance(outputs := row.values.get("outputs"), dict):  # an eval log
+        if len(outputs) > 1:
+            raise SourceError(f"{row.place}: has several outputs ({', '.join(outputs)}); expected a log of one epoch")
+        return str(id_text(row.values["id"])), next(iter(outputs.values()), None)
     name = next((column for column in IDS if column in row.values), None)
     text = next((column for column in (f"output:{system}", *TEXTS) if column in row.values), None)
     if name is None or text is None:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import openai
 
@@ -38,6 +38,7 @@ from tasks.transport.shown import printable, public_url, redacted, url_secrets
 from tasks.transport.store import Paid, ResponseStore
 
 LONGEST_BACKOFF_S = 60.0
+T = TypeVar("T")
 _REASON = 80
 """Most characters of a failure's reason that are shown while waiting."""
 
@@ -156,8 +157,7 @@ class Client:
         options: Any = {"headers": {**self._headers, "Content-Type": "application/json"}}
         path = "/chat/completions"
         sent = self._openai.post(path, cast_to=str, content=request.content, options=options)
-        body = await self._reply(path, sent)
-        completion = read_completion(body)
+        body, completion = await self._reply(path, sent, read_completion)
         await self._tokens.give_back(expected - usage_of(request.content, completion).tokens)
         self._failures = 0
         return body, completion
@@ -165,18 +165,23 @@ class Client:
     async def get(self, path: str) -> dict[str, Any]:
         """The JSON at ``path`` of the endpoint. Raises SendFailure."""
         options: Any = {"headers": self._headers}
-        return json_object(await self._reply(path, self._openai.get(path, cast_to=str, options=options)))
+        return (await self._reply(path, self._openai.get(path, cast_to=str, options=options), json_object))[1]
 
-    async def _reply(self, path: str, sent: Awaitable[str]) -> str:
-        """The body of a reply, all of it in time. Raises SendFailure, whose reason has no secret and is printable."""
+    async def _reply(self, path: str, sent: Awaitable[str], read: Callable[[str], T]) -> tuple[str, T]:
+        """The body of a reply, all of it in time, and what it says. Raises SendFailure, whose reason has no secret."""
         try:
             async with asyncio.timeout(self._timeout_s):
-                return await sent
+                body = await sent
+            return body, read(body)
+        except SendFailure as found:
+            failure = found
         except TimeoutError:
             raise SendFailure("lost", "timeout", unknown=True) from None
         except openai.OpenAIError as error:
-            # the cause holds its headers
-            raise failure_of(error, path, lambda said: printable(redacted(said, self._secrets)), self._no_key) from None
+            failure = failure_of(error, path, self._no_key)
+        failure.reason = printable(redacted(failure.reason, self._secrets))
+        failure.args = (failure.reason,)
+        raise failure  # without its cause, which holds the headers
 
     def _count_failure(self, reason: str) -> None:
         """Note a failure; raises EndpointError after too many in a row over too long a time."""

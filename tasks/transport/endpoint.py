@@ -87,34 +87,29 @@ def connect(
     )
 
 
-def failure_of(error: openai.OpenAIError, path: str, shown: Callable[[str], str], no_key: str | None) -> SendFailure:
-    """What an error of a request to ``path`` means.
-
-    ``shown`` makes a reason that may be shown, without secrets. ``no_key``: why no key was sent.
-    """
+def failure_of(error: openai.OpenAIError, path: str, no_key: str | None) -> SendFailure:
+    """What an error of a request to ``path`` means; its reason may hold secrets. ``no_key``: why no key was sent."""
     if isinstance(error, openai.APIStatusError):
         reply = error.response
         if not reply.is_redirect:
-            return _status_failure(reply.status_code, reply.headers, reply.text, shown, no_key)
+            return _status_failure(reply.status_code, reply.headers, reply.text, no_key)
         to = public_url(reply.headers.get("location", ""))
         reason = f"{path} redirects to {to}, and redirects are not followed: set base_url to the address meant"
-        return SendFailure("fatal", shown(reason), status=reply.status_code)
+        return SendFailure("fatal", reason, status=reply.status_code)
     cause = error.__cause__ or error
     if isinstance(cause, SendFailure):
         return cause
     is_unknown = not isinstance(cause, NOT_SENT)
     if is_unknown and isinstance(error, openai.APITimeoutError):
         return SendFailure("lost", "timeout", unknown=True)
-    return SendFailure("lost", shown(f"connection failed ({type(cause).__name__}: {cause})"), unknown=is_unknown)
+    return SendFailure("lost", f"connection failed ({type(cause).__name__}: {cause})", unknown=is_unknown)
 
 
-def _status_failure(
-    status: int, headers: Mapping[str, str], body: str, shown: Callable[[str], str], no_key: str | None
-) -> SendFailure:
+def _status_failure(status: int, headers: Mapping[str, str], body: str, no_key: str | None) -> SendFailure:
     error = _error_of(body)
     kinds = [str(error[name]) for name in ("code", "type") if error.get(name)]
     code, param = kinds[0] if kinds else "", str(error.get("param") or "")
-    reason = shown(f"HTTP {status}: {str(error.get('message') or error)[:LONGEST_ERROR]}")
+    reason = f"HTTP {status}: {str(error.get('message') or error)[:LONGEST_ERROR]}"
     if status in (401, 403) and no_key:
         reason += f"; {no_key}"
     if status == 402 or not set(kinds).isdisjoint(NO_CREDIT):

@@ -25,10 +25,12 @@ SHORTEST = 12
 
 
 def redacted(text: str, secrets: Iterable[str]) -> str:
-    """``text`` without any of the secrets, those that hold others first, however blanks divide them."""
+    """``text`` without any of the secrets, those that hold others first, whatever divides their letters and digits."""
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= SHORTEST:
-            text = re.sub(r"\s*+".join(map(re.escape, "".join(secret.split()))), HIDDEN, text)
+            letters = re.findall(r"[^\W_]", secret)
+            signs = r"[\W_]*+".join(letters) if len(letters) >= SHORTEST / 2 else re.escape(secret)
+            text = re.sub(signs, HIDDEN, text, flags=re.IGNORECASE)
     return text
 
 

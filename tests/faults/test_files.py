@@ -46,6 +46,9 @@ CSV: dict[str, tuple[str, str | bytes, list[dict[str, Any]]]] = {
     "NA of R": ("d.csv", '"id","source","output:A"\n"1","Dry cough.",NA\n', NO_OUTPUT),
     "NA of R at the beginning": ("d.csv", "output:A;id;source\nNA;1;Dry cough.\n", NO_OUTPUT),
     "NA that somebody wrote": ("d.csv", 'id,source,output:A\n1,Dry cough.,"NA"\n', [{**ROWS[0], "output:A": "NA"}]),
+    "NA after an inch": ("d.csv", 'id,source,output:A\n1,5" scar.,NA\n', [{**NO_OUTPUT[0], "source": '5" scar.'}]),
+    "NULL of SQL": ("d.csv", "id,source,output:A\n1,Dry cough.,NULL\n", NO_OUTPUT),
+    "an error of Excel": ("d.csv", "id;source;output:A\n1;Dry cough.;#N/A\n", NO_OUTPUT),
     "NA within a text": ("d.csv", 'id,source\n1,"Heart,NA,"\n', [{"id": "1", "source": "Heart,NA,"}]),
 }  # fmt: skip
 
@@ -164,6 +167,68 @@ def test_a_text_in_a_folder_that_is_not_read_is_named(tmp_path: Path) -> None:
             read(tmp_path)
     (tmp_path / "scan.pdf").unlink()
     assert len(read_rows(tmp_path).rows) == 2
+
+
+SAMPLE = {"id": "1", "input": "x", "output": {"completion": "y"}}
+LOG = {"eval": {"model": "m"}, "samples": [{**SAMPLE, "epoch": epoch} for epoch in (1, 2)]}
+
+
+@each(
+    "files, said",
+    [
+        ({"m.json": json.dumps(LOG)}, r"has several outputs \(m, m, epoch 2\); expected a log of one epoch"),
+        ({"m.csv": "id,output\n1,NULL\n"}, r"m\.csv: no output of m; expected a text for at least one document"),
+        ({"m.jsonl": ""}, r"m\.jsonl: no output of m"),
+        ({"a.csv": "id,output\n1,Cough.\n", "b.csv.gz": ""}, r"m: holds b\.csv\.gz, which is not read; expected \.csv"),
+        ({}, "m: is empty; expected"),
+    ],
+)
+def test_a_system_whose_outputs_are_not_read_is_named(tmp_path: Path, files: dict[str, str], said: str) -> None:
+    folder = tmp_path / str(len(list(tmp_path.iterdir()))) / "m"
+    folder.mkdir(parents=True)
+    (folder.parent / "d.csv").write_text("id,source\n1,Dry cough.\n")
+    for name, content in files.items():
+        (folder / name).write_text(content)
+    given = [f"m={folder / next(iter(files))}"] if len(files) == 1 else [str(folder)]
+    with pytest.raises(SourceError, match=said):
+        read_documents(folder.parent / "d.csv", output_files(given))
+
+
+TWICE = '{"id": 1, "source": "x", "outputs": {"A": "y"}, "output:A": "z"}'
+
+
+@each(
+    "files, said",
+    [
+        ({"a.jsonl": TWICE}, "outputs has A, which has a column too"),
+        ({"a.csv": "id,source\n1,x\n", "b.xlsx": "", "c.json": ""}, r"several splits or files \(a, b, c\)"),
+        ({"a.csv": "id,source\n1,x\n", "b.txt": "x", "README.txt": ""}, r"several splits or files \(a, b\)"),
+        ({"a.xlsx": "PK"}, r"a\.xlsx: not a readable \.xlsx file"),
+    ],
+)
+def test_what_one_of_two_readings_would_lose_is_refused(tmp_path: Path, files: dict[str, str], said: str) -> None:
+    folder = tmp_path / str(len(list(tmp_path.iterdir())))
+    folder.mkdir()
+    for name, content in files.items():
+        (folder / name).write_text(content)
+    with pytest.raises(SourceError, match=said):
+        read_documents(folder if len(files) > 1 else folder / next(iter(files)))
+
+
+def test_a_column_that_is_there_twice_is_refused_in_parquet_and_in_a_frame(tmp_path: Path) -> None:
+    pq.write_table(pa.table([["1"], ["x"], ["y"]], names=["id", "source", "source"]), tmp_path / "d.parquet")
+    with pytest.raises(SourceError, match="column source is a duplicate"):
+        read_rows(tmp_path / "d.parquet")
+    frame = pd.DataFrame([["1", "x", "y"]], columns=["id", "source", "source"])
+    for data, said in ((frame, "column source is a duplicate"), ("d.csv", "a file is read by load_notes")):
+        with pytest.raises(SourceError, match=said):
+            _documents(data, Evaluate(data="data", metrics=["med_omit"]))  # type: ignore[arg-type]
+
+
+def test_a_system_without_any_output_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "d.csv"
+    file.write_text("id,source,output:A,output:B\n1,x,y,\n")
+    assert read_documents(file).notes == (f"{file}: no output of B in any row, so that it is left out",)
 
 
 BRAT = {"n.txt": "Dry cough.\n", "n.ann": "T1\tcough 0 9\tDry cough\nA1\tAssertion T1 present\n"}

@@ -14,7 +14,26 @@ from tasks.code import Code
 from tasks.simulator.app import shortened
 from tests.support.cases import each
 
-RUNS = (" ", "\t", "\n", " \n", "a", "A", "1", ".", "-", '"', "*", "_", "[", "a ", "1: ", ", ")
+RUNS = (
+    " ",
+    "\t",
+    "\n",
+    " \n",
+    "a",
+    "A",
+    "1",
+    ".",
+    "-",
+    '"',
+    "*",
+    "_",
+    "[",
+    "a ",
+    "1: ",
+    ", ",
+    "Note\n",
+    "note" + 99 * " ",
+)
 ENDS = ("", "!", "\nz")
 LENGTH = 2_000
 SLOW_S = 0.001
@@ -25,8 +44,6 @@ METHODS = {"match", "fullmatch", "search", "sub", "subn", "split", "findall", "f
 CODE = Code()
 RULES = "tasks.simulator"
 """Reads requests without long runs of blanks."""
-WRITING = "tasks.notes.writing"
-"""Cleans notes that a model wrote, by lines."""
 
 
 def uses(module: str) -> dict[str, set[str]]:
@@ -45,7 +62,7 @@ def patterns() -> list[tuple[str, str, str, str, int]]:
     """Module, name and method of each use of a pattern that a module has."""
     found = []
     for module in CODE.modules:
-        if module.startswith((RULES, WRITING)) or "re.compile" not in CODE.modules[module].read_text(encoding="utf-8"):
+        if module.startswith(RULES) or "re.compile" not in CODE.modules[module].read_text(encoding="utf-8"):
             continue
         used = uses(module)
         for name, value in vars(import_module(module)).items():

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import threading
 import time
+import traceback
 from collections.abc import AsyncIterator
 from contextlib import closing, redirect_stdout
 from functools import partial
@@ -21,7 +22,7 @@ import yaml
 from alembic.script import ScriptDirectory
 from matplotlib import rc_context
 from matplotlib.figure import Figure
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from flows.commands.exchange import extracted_texts, read_files
 from flows.commands.parser import run
@@ -32,10 +33,13 @@ from flows.repository.surroundings import require_environment, require_schema
 from flows.repository.workspace import be_quiet, clone
 from flows.runtime.folders import write_export
 from schemas.errors import SourceError, VignetteError
+from tasks.llm.replies import SendFailure
+from tasks.llm.requests import make_request
 from tasks.reporting.figures import SETTINGS
 from tasks.texts import files
 from tasks.texts.files import read_rows
 from tasks.transport.client import Client
+from tasks.transport.probing import GREETING
 from tasks.transport.shown import escaped_output, redacted
 from tasks.transport.store import ResponseStore
 from tasks.transport.untrusted import YamlLoader
@@ -178,10 +182,35 @@ def test_a_terminal_of_few_characters_ends_no_command() -> None:
     assert raw.getvalue() == b"50.0% (40.0\\u201360.0), \xe9\n"
 
 
-@each("echoed", ["sk-abcdef123456", "s k - a b c d e f 1 2 3 4 5 6", "sk-abc\n  def123456", "sk-abcdef 123456"])
+KEY = "sk-abcdef123456"
+
+
+@each(
+    "echoed",
+    [KEY, " ".join(KEY), "sk-abc\n  def123456", "sk-abcdef 123456", KEY.upper(), "\u200b".join(KEY), "-".join(KEY)],
+)
 def test_a_key_is_redacted_however_blanks_divide_it(echoed: str) -> None:
     assert redacted(f"the key {echoed} is wrong", ["sk-abcdef123456"]) == "the key [redacted] is wrong"
     assert redacted("no key", ["sk-abcdef123456", "none"]) == "no key"
+
+
+@each(
+    "reply",
+    [{"error": {"message": f"wrong: {KEY}"}}, {KEY: 1}, Response(KEY), Response(headers={"content-encoding": KEY})],
+)
+def test_a_key_that_an_endpoint_echoes_is_in_no_message(tmp_path: Path, reply: Any) -> None:
+    sending = QUICK.model_copy(update={"api_key_env": "A_KEY", "retries": 0})
+
+    async def ask() -> None:
+        store = ResponseStore(tmp_path / "s")
+        async with Client("judge", ROLE, store, sending=sending, base_url=endpoint.base_url) as client:
+            await client.send_unkept(make_request(GREETING, ROLE, "identity"))
+
+    with pytest.MonkeyPatch.context() as patch, hosted(lambda *_: reply) as endpoint:
+        patch.setenv("A_KEY", KEY)
+        with pytest.raises(SendFailure, match=r"\[redacted\]") as caught:
+            asyncio.run(ask())
+    assert KEY not in "".join(traceback.format_exception(caught.value))
 
 
 def test_dollars_in_names_are_no_formula() -> None:

@@ -287,7 +287,7 @@ FILES = {
     "a name of 300 characters": Case("x" * 300 + ".csv", nothing, "File name too long"),
     "a null in a path": Case("\x00.csv", nothing, r"\\x00\.csv: "),
     "a folder below a file": Case("d/e.csv", lambda to: to.parent.touch(), r"d/e\.csv: no such file"),
-    "outputs in an empty folder": Case("", nothing, "file in this folder", lambda path: output_files([str(path)])),
+    "outputs in an empty folder": Case("", nothing, "files in this folder", lambda path: output_files([str(path)])),
     "a form that is a device": Case("f.json", device, "a folder or a device", take_in),
     "a form that is a device put in by hand": Case("f.json", device, "a folder or a device", read_in_stage),
     "params that are a folder": Case("params.yaml", Path.mkdir, "Is a directory"),

@@ -104,7 +104,7 @@ def _score(question: str, choice: str, notes: list[ChartedNote]) -> float:
     asked, about = symptoms_in(question), _asked_about(question, notes)
     if asked and _VISITS.search(question):
         known = {note.date: status(note.text, asked[0]) for note in about}
-        all_or_none = set() if _NONE.search(choice) else set(known) if _BOTH.search(choice) else None
+        all_or_none: set[str] | None = set() if _NONE.search(choice) else set(known) if _BOTH.search(choice) else None
         named = set(DATE.findall(choice)) or all_or_none
         if named is None or not any(known.values()):
             return 0.0

@@ -6,7 +6,7 @@ the note that an imprecise phrase quotes.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -241,8 +241,8 @@ def match_phrases(request: ChatRequest) -> str:
     return _pairs(zip(wanted, map_phrases(note, request.tag("compact"), wanted), strict=True))
 
 
-def _pairs(pairs: object) -> str:
-    listed = [{"phrase": phrase, "match": match} for phrase, match in pairs]  # type: ignore[attr-defined]
+def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
+    listed = [{"phrase": phrase, "match": match} for phrase, match in pairs]
     return json.dumps({"pairs": listed}, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""The simulator misbehaving like a hosted endpoint, with a journal and aliases: ``python -m tests.support.faulty``."""
+"""The simulator misbehaving like a hosted endpoint, with a journal: ``python -m tests.support.faulty``."""
 
 import argparse
 import asyncio
@@ -92,14 +92,8 @@ class Severed(Response):
         transport.close()
 
 
-def faulty_app(faults: Faults, journal: Path, aliases: Path | None = None) -> Starlette:
-    """The simulator with ``faults``; ``journal`` has a line a request, ``aliases`` is a file of the models by name.
-
-    The part of a model after ``@`` is a version, which appears in the replies.
-    """
-
-    def signed(name: str) -> str:
-        return str(json.loads(aliases.read_text())[name]) if aliases else name
+def faulty_app(faults: Faults, journal: Path) -> Starlette:
+    """The simulator with ``faults``; ``journal`` has a line a request."""
 
     async def chat(request: Request) -> Response:
         body, kind = await request.body(), faults.draw()
@@ -115,19 +109,11 @@ def faulty_app(faults: Faults, journal: Path, aliases: Path | None = None) -> St
             await asyncio.sleep(3600)
         if kind == "reset":
             return Severed(b"")
-        asked = json.loads(body)
-        model = signed(asked["model"])
-        answered = chat_completion({**asked, "model": model.partition("@")[0]}) | {"model": model}
-        whole = JSONResponse(spoiled(kind, answered))
+        whole = JSONResponse(spoiled(kind, chat_completion(json.loads(body))))
         return Severed(bytes(whole.body), media_type="application/json") if kind == "truncated_body" else whole
-
-    async def model(request: Request) -> Response:
-        return JSONResponse({"id": request.path_params["name"], "object": "model", "owned_by": "vignette"})
 
     app = make_app()
     app.router.routes.insert(0, Route("/v1/chat/completions", chat, methods=["POST"]))
-    if aliases:
-        app.router.routes.insert(0, Route("/v1/models/{name}", model))
     return app
 
 
@@ -135,10 +121,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--journal", type=Path, required=True)
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--aliases", type=Path)
     parser.add_argument("--faults", default="", help="429=0.05,500=0.05,hang=0.01")
     parser.add_argument("--retry-after", type=float, default=1.0)
     options = parser.parse_args()
     rates = dict(one.split("=") for one in options.faults.split(",") if one)
     given = Faults({kind: float(rate) for kind, rate in rates.items()}, retry_after_s=options.retry_after)
-    serve(faulty_app(given, options.journal, options.aliases), "127.0.0.1", options.port, http=Protocol)
+    serve(faulty_app(given, options.journal), "127.0.0.1", options.port, http=Protocol)

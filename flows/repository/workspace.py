@@ -14,7 +14,7 @@ from schemas.errors import TableError, VignetteError, with_remedy
 
 FOLDER = ".vignette"
 _PRIVATE = 0o700
-_TRUSTED = ("", ".dvc", "pyproject.toml", "params.yaml", "flows", "flows/commands", "flows/commands/cli.py")
+_TRUSTED = ("", ".dvc", FOLDER, "pyproject.toml", "params.yaml", "flows", "flows/commands", "flows/commands/cli.py")
 """Files and folders of a clone by which a command is led; one of another user could lead it anywhere."""
 
 LOGGER = "vignette"

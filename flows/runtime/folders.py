@@ -39,7 +39,7 @@ def write_export(folder: Path, files: Mapping[str, bytes], kind: str) -> None:
     folder = folder.resolve()
     for name in files:  # made of ids, which are a user's or another's
         parts = PurePosixPath(name).parts
-        if not parts or ".." in parts or parts[0] in ("/", "//", MARKER, PARTIAL):
+        if not parts or ".." in parts or "\0" in name or parts[0] in ("/", "//", MARKER, PARTIAL):
             raise SourceError(f"{folder}: {name!r} is no name of a file in it; rename what it is named after")
     if not folder.is_dir():
         require_replaceable(folder, kind)  # before it is made

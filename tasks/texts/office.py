@@ -41,6 +41,7 @@ def _cell(value: Any) -> Any:
 
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
+_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _WRAPPERS = ("ins", "moveTo", "sdt", "sdtContent", "smartTag", "customXml", "fldSimple", "dir", "bdo")
 _DROPPED = ("del", "moveFrom", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr", "fldData")
 """Elements of Word that hold text which python-docx passes over, and those without text of the final document."""
@@ -49,7 +50,8 @@ _DROPPED = ("del", "moveFrom", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr",
 def document_text(path: Path) -> str:
     """The paragraphs and the cells of tables of a Word document, in order, a line each.
 
-    The text is that after all tracked changes are accepted, with what is in content controls, fields and smart tags.
+    The text is that after all tracked changes are accepted, with what is in content controls, fields, smart tags, text
+    boxes (after their paragraph) and formulas; a character that only a font of symbols has is �.
     """
     import docx
     from docx.table import Table as WordTable
@@ -84,9 +86,24 @@ def _unwrap(body: Any) -> None:
     deleted_rows = [
         mark.getparent().getparent() for mark in body.iter(qn("w:del")) if mark.getparent().tag == qn("w:trPr")
     ]
-    for element in [*deleted_rows, *body.iter(*(qn(f"w:{name}") for name in _DROPPED))]:
+    dropped = body.iter(f"{_MC}Fallback", *(qn(f"w:{name}") for name in _DROPPED))
+    for element in [*deleted_rows, *dropped]:
         element.getparent().remove(element)
-    for wrapper in list(body.iter(*(qn(f"w:{name}") for name in _WRAPPERS))):
+    for symbol in [*body.iter(qn("w:sym")), *body.iter(qn("m:t"))]:
+        if symbol.tag == qn("w:sym"):
+            code = int(symbol.get(qn("w:char"), "0"), 16)
+            symbol.text = chr(code) if 0x20 <= code < 0xD800 else "\ufffd"
+        else:
+            symbol.getparent().tag = qn("w:r")
+        symbol.tag = qn("w:t")
+    boxes = [*body.iter(qn("w:txbxContent"))]
+    for box in reversed(boxes):  # the last one first, as each goes after its paragraph
+        paragraph = next(box.iterancestors(qn("w:p")))
+        for child in reversed(box):
+            paragraph.addnext(child)
+    formulas = [one for one in body.iter() if isinstance(one.tag, str) and one.tag.startswith(qn("m:t")[:-1])]
+    choices = body.iter(f"{_MC}AlternateContent", f"{_MC}Choice")
+    for wrapper in [*choices, *formulas, *body.iter(*(qn(f"w:{name}") for name in _WRAPPERS))]:
         for child in list(wrapper):
             wrapper.addprevious(child)
         wrapper.getparent().remove(wrapper)

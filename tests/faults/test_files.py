@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from docx.oxml import parse_xml
 
 from flows.commands.exchange import read_files
 from flows.evaluation.api import _documents
@@ -102,6 +103,32 @@ def test_a_merged_cell_of_word_is_read_once_and_a_table_within_a_cell_too(tmp_pa
     assert [line.split() for line in row.values["text"].splitlines() if line] == [
         ["wide", "02"], ["high", "11", "12"], ["21", "22"], ["within"]
     ]  # fmt: skip
+
+
+WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+NAMES = f'xmlns:w="{WORD}" xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+NAMES += ' xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+BOX = "<w:pict><w:txbxContent><w:p><w:r><w:t>Inside.</w:t></w:r></w:p></w:txbxContent></w:pict>"
+
+
+@each(
+    "content, text",
+    [
+        (f"<w:r {NAMES}>{BOX}</w:r>", "T \nInside.\nAfter."),
+        (f"<w:r {NAMES}><mc:AlternateContent><mc:Choice>{BOX}</mc:Choice><mc:Fallback>{BOX}</mc:Fallback>"
+         "</mc:AlternateContent></w:r>", "T \nInside.\nAfter."),
+        (f"<m:oMath {NAMES}><m:r><m:t>38.5</m:t></m:r></m:oMath>", "T 38.5\nAfter."),
+        (f'<w:r {NAMES}><w:sym w:font="Symbol" w:char="F0B3"/></w:r>', "T \ufffd\nAfter."),
+        (f'<w:r {NAMES}><w:sym w:font="Segoe UI Symbol" w:char="2611"/></w:r>', "T \u2611\nAfter."),
+    ],
+)  # fmt: skip
+def test_text_boxes_formulas_and_symbols_of_word_are_read(tmp_path: Path, content: str, text: str) -> None:
+    document = docx.Document()
+    document.add_paragraph("T ")._p.append(parse_xml(content))
+    document.add_paragraph("After.")
+    document.save(str(tmp_path / "n.docx"))
+    (row,) = read_rows(tmp_path / "n.docx").rows
+    assert row.values["text"] == text
 
 
 def written(folder: Path, kind: str, rows: list[dict[str, Any]]) -> Path:

@@ -53,8 +53,11 @@ def test_a_clone_of_the_user_is_found_from_below(folder: Path) -> None:
 
 
 @needs_root
-@pytest.mark.parametrize("foreign", [".", ".dvc", "pyproject.toml", "params.yaml", "flows", "flows/commands/cli.py"])
+@pytest.mark.parametrize(
+    "foreign", [".", ".dvc", FOLDER, "pyproject.toml", "params.yaml", "flows", "flows/commands/cli.py"]
+)
 def test_a_folder_of_which_a_part_belongs_to_another_user_is_no_clone(folder: Path, foreign: str) -> None:
+    (folder / FOLDER).mkdir()
     os.lchown(folder / foreign, OTHER, -1)
     assert clone() is None and params_file() != folder / "params.yaml" and not is_own(folder)
     with pytest.raises(VignetteError, match=rf"{folder} is one that belongs to another user.*chown"):

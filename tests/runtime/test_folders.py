@@ -28,7 +28,9 @@ def test_a_new_folder_is_made_and_an_empty_one_is_filled(tmp_path: Path) -> None
         assert held(tmp_path / name) == OLD
 
 
-@pytest.mark.parametrize("name", ["../a.txt", "/ABSOLUTE/a.txt", "sub/../../a.txt", "..", "", MARKER, f"{PARTIAL}/a"])
+@pytest.mark.parametrize(
+    "name", ["../a.txt", "/ABSOLUTE/a.txt", "sub/../../a.txt", "..", "", "a\0", MARKER, f"{PARTIAL}/a"]
+)
 def test_no_name_leaves_the_folder_or_replaces_the_list_of_its_files(tmp_path: Path, name: str) -> None:
     name = name.replace("/ABSOLUTE", str(tmp_path / "outside"))
     with pytest.raises(SourceError, match="is no name of a file in it; rename what it is named after"):

@@ -22,8 +22,8 @@ K = TypeVar("K")
 Failures = list[tuple[K, str, str | None]]
 """Key of the text, reason and raw reply of each judgement that failed."""
 
-_CITATION = r"\[\s*(\d{1,12}(?:\s*[,;–-]\s*\d{1,12})*)\s*\]"
-"""``[1]``, ``[1, 2]``, ``[3-5]``."""
+_CITATION = r"[\[【［]\s*(\d{1,12}(?:\s*[,;–—‑-]\s*\d{1,12})*)\s*[\]】］]"
+"""``[1]``, ``[1, 2]``, ``[3-5]``, also in the brackets that Chinese has."""
 _MARK = re.compile(rf"(?:(?<!\s)\s++)?{_CITATION}")
 _MARK_IN_LINE = re.compile(rf"(?:(?<![ \t])[ \t]++)?{_CITATION}")
 MOST_UNITS = 10_000

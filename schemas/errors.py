@@ -70,10 +70,6 @@ class MissingError(VignetteError):
     """Requests have no stored reply, and were noted instead of sent."""
 
 
-class OrphanError(VignetteError):
-    """The process that started the stage has exited, so the stage stops sending requests."""
-
-
 class UnscoredError(VignetteError):
     """The share of unscored rows exceeds the limit."""
 

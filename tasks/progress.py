@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ SHOWN_AFTER_S = 3.0
 WRITTEN_EVERY_S = 0.5
 PRINTED_EVERY_S = 10.0
 CALL, CHUNK = "call", "chunk"
+_is_unseen = ContextVar("is_unseen", default=False)
 
 
 @dataclass
@@ -49,11 +51,24 @@ def progress(title: str, total: int, unit: str) -> Iterator[Count]:
     Of no units (``total`` 0) only the time and what else is counted meanwhile are shown.
     """
     count = Count(title, unit, total)
+    if _is_unseen.get():
+        yield count
+        return
     _COUNTS.open(count)
     try:
         yield count
     finally:
         _COUNTS.close(count)
+
+
+@contextmanager
+def unseen() -> Iterator[None]:
+    """A context whose work is not shown."""
+    before = _is_unseen.set(True)
+    try:
+        yield
+    finally:
+        _is_unseen.reset(before)
 
 
 class _Counts:

@@ -64,7 +64,11 @@ def main(
         return
     table = _table(data, id_, system, human)
     table, added = (table, []) if evaluation is None else _add_scores(table, evaluation)
-    metrics = _metrics(table, data, human, metric, added)
+    others = [str(name) for name in table if name not in (*human, "document", "system")]
+    _require_columns(data, metric or [], others)
+    metrics = metric or [name for name in others if name in added or table[name].notna().any()]
+    if not metrics:
+        raise SourceError(f"{data}: no column of numbers beside {', '.join(human)}; name one, or give --evaluation")
     about: dict[str, Any] = {"system": "all systems"}
     strata = {ALL: table["document"].notna().to_numpy()}
     pairs = [(first, second) for place, first in enumerate(metrics) for second in metrics[place + 1 :]]
@@ -97,14 +101,11 @@ def _write(found: pd.DataFrame, named: Sequence[str], out: Path | None, **shown:
 
     columns = [*named, "value", "low", "high", "n", "unscored"]
     with pd.option_context("display.width", 160, "display.max_rows", None):
-        print(found.assign(**shown)[columns].to_string(index=False, float_format=_two_digits, na_rep="-"))
+        digits: Any = lambda value: f"{round(value, 2) + 0.0:.2f}"  # noqa: E731, a zero without sign
+        print(found.assign(**shown)[columns].to_string(index=False, float_format=digits, na_rep="-"))
     if out is not None:
         write_new_file(out, table_bytes(defused(found)), "vignette agreement")
         print(f"written: {out}")
-
-
-def _two_digits(value: float) -> str:
-    return f"{round(value, 2) + 0.0:.2f}"  # a zero without sign
 
 
 def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
@@ -123,10 +124,11 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
         table[name] = _with_points(read, table[name])
     table = table.apply(lambda column: pd.to_numeric(column.replace("", None), errors="coerce").where(column.notna()))
     for name in human:
-        cells = zip(read, rows[name], table[name], strict=True)
-        if bad := [(row.place, value) for row, value, number in cells if _lost(value, number)]:
-            place, value = bad[0]
-            raise SourceError(f"{place}: column {name} holds {value!r}; expected numbers, or nothing where unscored")
+        for row, value, number in zip(read, rows[name], table[name], strict=True):
+            if number != number and value is not None and value == value and str(value).strip() != "":
+                raise SourceError(
+                    f"{row.place}: column {name} holds {value!r}; expected numbers, or nothing where unscored"
+                )
     table = table.assign(document=rows[id_].astype(str), system=named)
     keys = [table["document"], table["system"], *([rows[TAKE]] if TAKE in rows else [])]
     if repeated := pd.DataFrame(zip(*keys, strict=True)).duplicated().to_numpy().nonzero()[0].tolist():
@@ -168,11 +170,6 @@ def _require_columns(data: Path, wanted: Sequence[str], known: Collection[str]) 
         raise SourceError(f"{data}: no column {', '.join(missing)}; found {found}")
 
 
-def _lost(value: object, number: float) -> bool:
-    """Whether a cell that holds something is no number."""
-    return value is not None and value == value and str(value).strip() != "" and number != number
-
-
 def _add_scores(table: pd.DataFrame, evaluation: Path) -> tuple[pd.DataFrame, list[str]]:
     """The table with the scores of an evaluation's documents, and their names."""
     import pandas as pd
@@ -198,14 +195,3 @@ def _add_scores(table: pd.DataFrame, evaluation: Path) -> tuple[pd.DataFrame, li
             f"{file}: no document and system in common with the table; name the columns with --id, --system"
         )
     return joined, [str(name) for name in wide.columns]
-
-
-def _metrics(
-    table: pd.DataFrame, data: Path, human: list[str], wanted: list[str] | None, added: list[str]
-) -> list[str]:
-    others = [str(name) for name in table if name not in (*human, "document", "system")]
-    _require_columns(data, wanted or [], others)
-    found = wanted or [name for name in others if name in added or table[name].notna().any()]
-    if not found:
-        raise SourceError(f"{data}: no column of numbers beside {', '.join(human)}; name one, or give --evaluation")
-    return found

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from flows.commands.evaluate import EXAMPLE
-from schemas.errors import ParamsError, SourceError, UnscoredError, did_you_mean
+from schemas.errors import ParamsError, did_you_mean
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from flows.evaluation.audit import Audit
     from schemas.params import Params
-    from tasks.audit.practice import Practice
 
 FEW = 200
 """Claims of the card of the example."""
@@ -89,34 +86,30 @@ def main(
     its limit lies within the interval.
     """
     from flows.repository.params import load_params
-    from flows.repository.workspace import be_quiet, params_file
+    from flows.repository.workspace import params_file
     from tasks.transport.instructions import use_instruction_set
 
-    be_quiet()
     loaded = load_params(params or params_file()).model_copy(update={"seed": seed})
     use_instruction_set(loaded.runtime.instruction_set)  # before the imports below, which load NumPy
-    from flows.evaluation.audit import agreement_with_people, judged, judges_of, make_audit, reasons, tasks_of
-    from flows.evaluation.cards import FORMAT, card_files, provenance, read_card, stems
+    from flows.evaluation import cards
+    from flows.evaluation.audit import CLAIMS, agreement_with_people, judged, judges_of, make_audit, reasons, tasks_of
     from flows.evaluation.judges import NO_JUDGE, given_name
     from flows.runtime.folders import require_replaceable, write_export
     from tasks.audit.card import card_table
 
-    card_only: dict[str, object] = {
-        "--out": out,
-        "--against": against,
-        "--require": require,
-        "--plan": plan,
-    }
+    card_only: dict[str, object] = {"--out": out, "--against": against, "--require": require, "--plan": plan}
     asking = {"JUDGE": judges, "--dry-run": dry_run, "--yes": yes, "--takes": takes, "--people": people}
     _refuse("--export", export, {"--verdicts": verdicts, **asking, **card_only})
     _refuse("--verdicts", verdicts, asking)
-    asked = not verdicts and export is None
-    judges, texts, cases = _given(judges, texts, cases, example=example, asked=asked)
+    asked, folder = not verdicts and export is None, out or Path("audit")
+    if example:
+        _refuse("--example", example, {"--texts": texts})
+        texts, judges = EXAMPLE, judges or (["simulator"] if asked else None)
+    cases = cases if cases is not None else FEW if example else CLAIMS
     chosen = tasks_of(texts, _tasks(tasks))
     required = _required(require, chosen)
     _require_numbers(cases, takes, seed, plan)
-    earlier, folder = None if against is None else read_card(against), out or Path("audit")
-    files = stems(verdicts or [])
+    earlier, files = None if against is None else cards.read_card(against), cards.stems(verdicts or [])
     if asked and not judges:
         raise ParamsError(f"JUDGE: no default; {NO_JUDGE}")
     every = judges_of(loaded, judges or []) if asked else []
@@ -126,41 +119,38 @@ def main(
     for reason in reasons(audit, every):
         print(reason, flush=True)
     if export is not None:
-        _write_cases(export, audit, loaded)
+        cards.write_cases(export, audit, loaded)
         return
-    require_replaceable(folder, FORMAT)
-    if earlier is not None:
-        _require_common(audit, earlier)
+    require_replaceable(folder, cards.FORMAT)
+    cards.require_common(audit, earlier)
     if dry_run:
         _print_cost(every, audit)
         return
     given = [given_name(one) for one in judges or []]
     found, taken = (
-        judged(every, audit, confirmed=yes, names=given) if every else _returned(files.values(), audit, loaded)
+        judged(every, audit, confirmed=yes, names=given) if every else cards.returned(files.values(), audit, loaded)
     )
-    changes, failure = _compared(found, earlier, folder)
-    card, source = card_table(found, taken, seed=seed), "notes of the simulator" if texts is None else texts.name
-    made_from = {"source": source, "seed": seed, **provenance(audit, found, every)}
+    changes, failure = cards.compared(found, earlier, folder)
+    card = card_table(found, taken, seed=seed)
+    made_from = cards.provenance(audit, found, every, texts, seed)
     agreement = agreement_with_people(every, list(taken), audit.people, seed=seed)
-    write_export(folder, card_files(card, found, audit.cases, changes, made_from, agreement), FORMAT)
-    status = _print_card(card, agreement, taken, changes, required, plan, seed, folder)
+    write_export(folder, cards.card_files(card, found, audit.cases, changes, made_from, agreement), cards.FORMAT)
+    status = cards.print_card(card, agreement, taken, changes, required, plan, seed, folder)
     if failure is not None:
         raise failure
-    _require_answers(found, taken, loaded.runtime.max_unscored_share)
+    cards.require_answers(found, taken, loaded.runtime.max_unscored_share)
     if status:
         sys.exit(status)
 
 
-def _given(
-    judges: list[str] | None, texts: Path | None, cases: int | None, *, example: bool, asked: bool
-) -> tuple[list[str] | None, Path | None, int]:
-    """The judges, the texts and the number of cases, with the defaults of a card or of the example."""
-    from flows.evaluation.audit import CLAIMS
+def _print_cost(every: Sequence[Params], audit: Audit) -> None:
+    """Print the estimate of an audit by each judge."""
+    from flows.commands.estimate import print_lines
+    from flows.evaluation.audit import audit_cost
 
-    if not example:
-        return judges, texts, CLAIMS if cases is None else cases
-    _refuse("--example", example, {"--texts": texts})
-    return judges or (["simulator"] if asked else None), EXAMPLE, FEW if cases is None else cases
+    for params in every:
+        print(f"{params.roles['judge'].model}:")
+        print_lines(asyncio.run(audit_cost(params, audit)))
 
 
 def _announced(every: Sequence[Params], tasks: Sequence[str], cases: int, texts: Path | None, folder: Path) -> str:
@@ -239,123 +229,3 @@ def _required(given: str | None, tasks: Sequence[str]) -> dict[str, float]:
         if name in CHANGE_NAMES and name != VERSIONS and "claims" not in tasks:
             raise ParamsError(f"--require {name}: changes are made to claims; add claims to --tasks")
     return found
-
-
-def _require_common(audit: Audit, earlier: pd.DataFrame) -> None:
-    """Raise SourceError before anything is asked if an earlier card has too few of the claims to tell a change."""
-    from tasks.audit.comparisons import against
-
-    cases = audit.cases[audit.cases["metric"] == "claims"]
-    known = earlier[earlier["metric"] == "claims"].drop_duplicates(["unit", "condition"])
-    if "claims" in audit.tasks:
-        try:
-            against(cases.assign(judge="", value=1.0), known.assign(judge="", value=1.0))
-        except ValueError as error:
-            raise SourceError(f"--against: {error}") from error
-
-
-def _print_cost(every: list[Params], audit: Audit) -> None:
-    from flows.commands.estimate import print_lines
-    from flows.evaluation.audit import audit_cost
-
-    for params in every:
-        print(f"{params.roles['judge'].model}:")
-        print_lines(asyncio.run(audit_cost(params, audit)))
-
-
-def _write_cases(export: Path, audit: Audit, params: Params) -> None:
-    from flows.evaluation.audit import all_cases
-    from flows.evaluation.cards import exported
-
-    truth = export.with_name(f"{export.stem}-truth{export.suffix}")
-    for file in (export, truth):
-        if file.exists():
-            raise SourceError(f"{file}: exists; name another file, or remove it")
-    contents = exported(all_cases(audit, params))
-    for file, content in zip((export, truth), contents, strict=True):
-        file.write_text(content, encoding="utf-8")
-    print(f"{contents[0].count(chr(10))} cases written to {export}, their truth to {truth}")
-
-
-def _returned(files: Iterable[Path], audit: Audit, params: Params) -> tuple[pd.DataFrame, dict[str, Practice]]:
-    """VERDICTS of files on the exported cases; nothing is known of the calls."""
-    import pandas as pd
-
-    from flows.evaluation.audit import all_cases
-    from flows.evaluation.cards import returned
-
-    cases = all_cases(audit, params)
-    return pd.concat([returned(file, cases) for file in files], ignore_index=True), {}
-
-
-def _compared(
-    verdicts: pd.DataFrame, earlier: pd.DataFrame | None, out: Path
-) -> tuple[pd.DataFrame | None, SourceError | None]:
-    """The changes since an earlier card, or why there is no comparison, which is raised once the card is written."""
-    from tasks.audit.comparisons import against
-
-    try:
-        return None if earlier is None else against(verdicts, earlier), None
-    except ValueError as error:
-        return None, SourceError(f"--against: {error}; the card is written to {out}")
-
-
-def _print_card(
-    card: pd.DataFrame,
-    agreement: pd.DataFrame,
-    taken: Mapping[str, Practice],
-    changes: pd.DataFrame | None,
-    required: Mapping[str, float],
-    plan: int | None,
-    seed: int,
-    out: Path,
-) -> int:
-    """Print the card; the exit status: 2 if the judge got worse or misses a requirement, else 3 if one is open."""
-    from tasks.audit.card import CHANGE_NAMES, judged_by_models, limits, rates, verdict_lines, weaknesses
-    from tasks.audit.comparisons import MISSED, OPEN, change_lines, requirements
-    from tasks.audit.correction import label_plans
-    from tasks.audit.people import agreement_lines
-
-    print("\n".join([*verdict_lines(card), *agreement_lines(agreement), "", *rates(card)]))
-    print("\n".join(["", *weaknesses(card), *limits(card)]))
-    for judge, practice in taken.items():
-        if practice.failures:
-            print(_why(practice, f"{judge}: calls without a usable reply: "))
-    if plan is not None:
-        print("\n".join(["", *label_plans(card, plan, seed=seed)]))
-    tested = None if changes is None else judged_by_models(changes, "judge")
-    worse, other = ([], []) if tested is None or tested.empty else change_lines(tested)
-    found = requirements(card, required, CHANGE_NAMES)
-    said = [*worse, *other, *(f"required, {state}: {line}" for state, line in found)]
-    print("\n".join(["", *said, f"written: {out / 'card.html'}, {out / 'card.csv'}"]))
-    states = {state for state, _ in found}
-    return 2 if worse or MISSED in states else 3 if OPEN in states else 0
-
-
-def _why(practice: Practice, before: str) -> str:
-    """The most frequent reasons of calls without a usable reply, after ``before``; empty where all had one."""
-    found = sorted(practice.failures.items(), key=lambda item: -item[1])[:3]
-    return before + "; ".join(f"{reason[:200]} ({count} calls)" for reason, count in found) if found else ""
-
-
-def _require_answers(found: pd.DataFrame, taken: Mapping[str, Practice], allowed: float) -> None:
-    """Raise UnscoredError for a model without a verdict on any case, or on more than the share ``allowed``, with why.
-
-    Rules have none on tasks that they do not know. Verdicts from elsewhere may have gaps.
-    """
-    from tasks.audit.card import judged_by_models
-
-    lines = []
-    for judge, own in judged_by_models(found, "judge").groupby("judge", sort=True):
-        failed = int(own["value"].isna().sum())
-        if failed < len(own) and (judge not in taken or failed <= allowed * len(own)):
-            continue
-        said = f"{judge}: {failed} of {len(own)} cases have no verdict"
-        if failed < len(own):
-            said += f", more than runtime.max_unscored_share {allowed:g}"
-        lines.append(said + (_why(taken[judge], "; why: ") if judge in taken else ""))
-    if lines:
-        raise UnscoredError(
-            "\n".join(lines) + "\ndoes the model follow instructions and reply in JSON? `vignette store export` writes "
-            "its replies"
-        )

@@ -118,7 +118,9 @@ def main(
     use_instruction_set(loaded.runtime.instruction_set)  # before the imports below, which load NumPy
     chosen = checked(values)
     back = [(system, Path(file)) for system, file in (_pair(entry, "--returned") for entry in returned or [])]
-    _require_methods(chosen, forms=forms, back=back, labels=labels)
+    from flows.evaluation.forms import clinicians_agreement, form_files, label_files, require_methods, require_systems
+
+    require_methods(chosen, forms=forms or bool(back), labels=labels)
     _require_files(chosen, back)
     require_replaceable(out, EVALUATION_KIND)
     loaded, judges = with_judges(loaded, judge or [], writer, answerer, reading or [])
@@ -126,9 +128,8 @@ def main(
     chosen, found = _read(chosen)
 
     from flows.evaluation.api import run_evaluation
-    from flows.evaluation.cards import read_card
+    from flows.evaluation.cards import corrected, read_card
     from flows.evaluation.folder import evaluation_files, model_labels, write_evaluation
-    from flows.evaluation.forms import clinicians_agreement, form_files, label_files, require_systems
     from flows.evaluation.several_judges import require_work_of_judges
     from flows.evaluation.work import require_judge
     from tasks.measures.evaluation import plan_of
@@ -148,7 +149,7 @@ def main(
         evaluation, manifest = asyncio.run(run_evaluation(loaded, chosen, found, confirmed=yes, judges=judges))
         if card is not None and judge and "judge" in manifest["models"]:
             label = manifest["models"]["judge"]["label"]
-            evaluation, said = _corrected(evaluation, card, label, given_name(judge[0]), seed)
+            evaluation, said = corrected(evaluation, card, label, given_name(judge[0]), seed)
         if back:
             agreement = clinicians_agreement(evaluation, back, loaded)
             evaluation = evaluation.with_table("clinicians", agreement)
@@ -195,19 +196,6 @@ def _read(chosen: "Evaluate") -> tuple["Evaluate", "DataSet"]:
     return chosen, found
 
 
-def _require_methods(chosen: "Evaluate", *, forms: bool, back: Sequence[tuple[str, Path]], labels: bool) -> None:
-    """Raises ParamsError for forms and sheets of a measure that was not chosen."""
-    from flows.evaluation.forms import forms_of, with_forms
-    from tasks.measures.described import chosen as measures
-
-    names = [one.choice for one in measures(chosen.metrics)]
-    if (forms or back) and not forms_of(chosen.metrics):
-        known = " or ".join(with_forms())
-        raise ParamsError(f"--forms and --returned: no chosen measure has a form; add {known} to --metrics")
-    if labels and "doclens" not in names:
-        raise ParamsError("--labels lists the claims of DocLens; add doclens to --metrics")
-
-
 def _require_files(chosen: "Evaluate", back: Sequence[tuple[str, Path]]) -> None:
     """Raises SourceError for a file or folder that does not exist."""
     named = [("data ", chosen.data), *(("--metric ", own) for own in chosen.own)]
@@ -230,51 +218,16 @@ def _print_cost(
     print_lines(asyncio.run(estimate_calls(params, chosen, data, judges)), said, file)
 
 
-def _corrected(
-    evaluation: "Evaluation", card: Path, judge: str, name: str | None, seed: int
-) -> tuple["Evaluation", list[str]]:
-    """The evaluation with scores corrected for the judge's errors on its card, and why others are not corrected."""
-    import pandas as pd
-
-    from flows.evaluation.cards import card_of, other_kind
-    from tasks.audit.correction import corrected_rows
-    from tasks.reporting.evaluation_text import DRY_RUN, RULES
-
-    if RULES in judge:
-        return evaluation, [f"scores are not corrected by {card}: {DRY_RUN}"]
-    metrics, about = evaluation.table("metrics"), f"corrected by the card {card.resolve().name} of {judge}"
-    other = other_kind(card, (one.text for one in evaluation.documents))
-    rows, refused = corrected_rows(
-        evaluation.table("scores"),
-        metrics,
-        card_of(card, judge, name),
-        seed=seed,
-        provenance=about,
-        other_sources=other,
-    )
-    return evaluation.with_table("metrics", pd.concat([metrics, rows], ignore_index=True)), refused
-
-
 def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None:
     """Print the summary and what was written."""
     from flows.evaluation.folder import PAGE
-    from tasks.reporting.evaluation_text import summary_text
-    from tasks.reporting.judges_view import judges_text
-    from tasks.statistics.sign_flips import FEWEST
+    from tasks.reporting.evaluation_text import judges_text, summary_text
     from tasks.text.language import foreign_texts
 
-    size, foreign = len(evaluation.documents), foreign_texts((one.id, one.text) for one in evaluation.documents)
-    width = terminal_width()
-    said = summary_text(
-        evaluation.tables,
-        evaluation.systems,
-        width=width,
-        documents=size,
-        models=models,
-        fewest=FEWEST,
-        foreign=foreign,
-    )
-    print(fitted("\n".join([said, *judges_text(evaluation.tables, evaluation.systems)]), width))
+    tables, systems, size = evaluation.tables, evaluation.systems, len(evaluation.documents)
+    foreign, width = foreign_texts((one.id, one.text) for one in evaluation.documents), terminal_width()
+    said = summary_text(tables, systems, width=width, documents=size, models=models, foreign=foreign)
+    print(fitted("\n".join([said, *judges_text(tables, systems)]), width))
     print(fitted(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}", width))
 
 

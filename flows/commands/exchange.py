@@ -10,7 +10,7 @@ import typer
 
 from flows.commands.import_forms import import_
 from flows.repository.params import load_params
-from flows.repository.pipeline import MAIN, StageFiles, maker_of, stage_files
+from flows.repository.pipeline import MAIN, maker_of, stage_files
 from flows.runtime.folders import require_new_file, write_export, write_new_file
 from schemas.errors import SourceError
 from tasks.transport.untrusted import of_form, read_bytes
@@ -37,10 +37,17 @@ def write(
     dataset: Dataset = None,
 ) -> None:
     """Write notes with their extracted spans into a folder."""
+    from tasks.exchange.brat import write_brat
+    from tasks.exchange.label_studio import labelling_config, write_tasks
+
     texts = extracted_texts(version, dataset)
-    write_export(
-        out, _files(to, texts, sorted({span.label for text in texts for span in text.spans})), f"{to} {version}"
-    )
+    if to == "brat":
+        files = write_brat(texts)
+    else:
+        labels = sorted({span.label for text in texts for span in text.spans})
+        tasks = write_tasks(texts, annotated_by="vignette")
+        files = {"tasks.json": tasks, "labelling_config.xml": labelling_config(labels)}
+    write_export(out, {name: content.encode() for name, content in files.items()}, f"{to} {version}")
     print(f"{len(texts)} notes with {sum(len(text.spans) for text in texts)} spans written to {out}")
 
 
@@ -84,10 +91,13 @@ def extracted_texts(version: str, dataset: Path | None = None) -> list[Annotated
     _require_run()
     from flows.runtime.tables import read_table
     from schemas.tables.records import SPANS
+    from schemas.tables.registry import schema_of
     from tasks.exchange.annotated import annotated
 
     files = stage_files(Path("dvc.yaml"), "span")
-    notes = _notes(files, version)
+    stem, column = ("notes", "note") if version == "normal" else ("compact_notes", "compact")
+    table = read_table(files.dep(stem), schema_of(stem)).sort_values("record")
+    notes = dict(zip(table["record"].astype(int), table[column].astype(str), strict=True))
     spans = read_table(files.out("spans"), SPANS)
     by_record: dict[int, list[LabelledSpan]] = {}
     for row in spans[spans["version"] == version].to_dict("records"):
@@ -123,18 +133,6 @@ def _require_run(instead: str = "name an exported dataset with --dataset FOLDER"
         raise SourceError(f"no clone of vignette here, so there is no last run; {instead}")
 
 
-def _notes(files: StageFiles, version: str) -> dict[int, str]:
-    from flows.runtime.tables import read_table
-    from schemas.tables.records import COMPACT_NOTES, NOTES
-
-    if version == "normal":
-        table, column = read_table(files.dep("notes"), NOTES), "note"
-    else:
-        table, column = read_table(files.dep("compact_notes"), COMPACT_NOTES), "compact"
-    ordered = table.sort_values("record")
-    return dict(zip(ordered["record"].astype(int), ordered[column].astype(str), strict=True))
-
-
 def spans_table(texts: Sequence[AnnotatedText]) -> pd.DataFrame:
     """CORRECTED_SPANS of the texts: a row a span, and a row without a symptom for a note without spans."""
     import pandas as pd
@@ -151,16 +149,6 @@ def spans_table(texts: Sequence[AnnotatedText]) -> pd.DataFrame:
     columns = list(CORRECTED_SPANS.columns)
     table = pd.DataFrame(rows, columns=columns).sort_values(["record", "version", "start", "end"], ignore_index=True)
     return table.astype({"record": "int64", "start": "int64", "end": "int64", "symptom": "str", "assertion": "str"})
-
-
-def _files(to: Format, texts: Sequence[AnnotatedText], labels: Sequence[str]) -> dict[str, bytes]:
-    from tasks.exchange.brat import write_brat
-    from tasks.exchange.label_studio import labelling_config, write_tasks
-
-    if to == "brat":
-        return {name: content.encode() for name, content in write_brat(texts).items()}
-    tasks = write_tasks(texts, annotated_by="vignette")
-    return {"tasks.json": tasks.encode(), "labelling_config.xml": labelling_config(labels).encode()}
 
 
 def read_files(form: Format, source: Path, labels: Sequence[str]) -> list[AnnotatedText]:
@@ -200,7 +188,11 @@ def publish(
 
     _require_run("run this in a clone, after vignette repro")
     export = load_params().export
-    files = exported_files()
+    folder = stage_files(MAIN, "export").out("dataset")
+    if not folder.is_dir():
+        raise SourceError(f"{folder}: no such folder; {maker_of(folder)}")
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
     require_publishable(files, export)
     print(f"pushed: {push_dataset(files, repository, message=f'{export.name} {export.version}', public=public)}")
     for point in open_points(export):
@@ -208,12 +200,3 @@ def publish(
 
 
 SUBCOMMANDS: list[Callable[..., None]] = [write, read, import_, publish]
-
-
-def exported_files() -> dict[str, bytes]:
-    """The files of stage `export` by their path within the dataset. Raises SourceError when it has not run."""
-    folder = stage_files(MAIN, "export").out("dataset")
-    if not folder.is_dir():
-        raise SourceError(f"{folder}: no such folder; {maker_of(folder)}")
-    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}

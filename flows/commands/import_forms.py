@@ -71,13 +71,14 @@ def import_files(files: Sequence[Path], *, replace: bool = False) -> dict[Path, 
 
     Raises SourceError naming each problem by the file that was given; then nothing is copied.
     """
-    from flows.runtime.tables import write_text
+    from flows.repository.workspace import write_text
     from tasks.people.forms import read_returned
 
-    by_format: dict[str, dict[Path, str]] = {}
+    by_format, names = dict[str, dict[Path, str]](), dict[Path, str]()
     for file in files:
         text = read_returned(file)
-        by_format.setdefault(_format(file, text), {})[file] = text
+        name, names[file] = _recognised(file, text)
+        by_format.setdefault(name, {})[file] = text
     planned: dict[Path, str] = {}
     held: dict[Path, str] = {}
     for name, texts in sorted(by_format.items()):
@@ -85,7 +86,7 @@ def import_files(files: Sequence[Path], *, replace: bool = False) -> dict[Path, 
         stage, stem = ("human_labels", "labels_returned") if kind is None else (kind.stage, kind.stem)
         declared = stage_files(PUBLISHED if kind is not None and kind.outside else MAIN, stage)
         folder = declared.dep(stem)
-        new = {folder / _name(file, text): file for file, text in texts.items()}
+        new = {folder / names[file]: file for file in texts}
         if len(new) < len(texts):
             raise SourceError("two of the files have the same form, rater and signature; keep one of them")
         if not replace and (
@@ -140,9 +141,10 @@ def _labelled(texts: Mapping[Path, str]) -> dict[Path, str]:
     return held
 
 
-def _format(file: Path, text: str) -> str:
+def _recognised(file: Path, text: str) -> tuple[str, str]:
+    """Format of a file, and its name in harmless characters: the rater's code and signature, or the name of a sheet."""
     if file.suffix.lower() == LABELS:
-        return LABELS
+        return LABELS, _harmless(file.stem) + LABELS
     named = None
     try:
         content = parse_json(text)
@@ -158,16 +160,8 @@ def _format(file: Path, text: str) -> str:
             f"{file}: not a returned file of a form ({said}); expected JSON whose format is one of "
             f"{formats}, or a CSV file of labels"
         )
-    return named
-
-
-def _name(file: Path, text: str) -> str:
-    """A file name of harmless characters: the rater's code and signature or, for labels, the file's name."""
-    if file.suffix.lower() == LABELS:
-        return _harmless(file.stem) + LABELS
-    content = parse_json(text)
-    named = [_harmless(str(content.get(key) or "").strip()) for key in ("rater", "signature")]
-    return "-".join(part for part in named if part) + ".json"
+    parts = [_harmless(str(content.get(key) or "").strip()) for key in ("rater", "signature")]
+    return named, "-".join(filter(None, parts)) + ".json"
 
 
 def _harmless(name: str) -> str:

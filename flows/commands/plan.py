@@ -25,9 +25,6 @@ def main(
     seed: Annotated[int, typer.Option(help="Other studies for each seed.")] = 1,
 ) -> None:
     """Print what studies of more documents would find: half width of each mean, power of each difference."""
-    from flows.repository.workspace import be_quiet
-
-    be_quiet()
     sizes = _sizes(documents)
     from tasks.tracking.planning import STUDIES, half_widths, powers, require_documents
 

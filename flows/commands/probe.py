@@ -15,7 +15,7 @@ from flows.repository.workspace import FINGERPRINTS, answerer_fingerprints
 from flows.runtime.identities import Probed, probe
 from schemas.params import Params
 from schemas.params.llm import RoleName
-from tasks.transport.fingerprint import Fingerprint, fingerprint_path, is_of, read_fingerprint
+from tasks.transport.fingerprint import fingerprint_path, is_of, read_fingerprint
 from tasks.transport.shown import printable
 
 
@@ -27,17 +27,14 @@ def roles_to_probe(params: Params, folder: Path = FINGERPRINTS) -> list[RoleName
     chosen = []
     for name, role in params.roles.items():
         recorded = read_fingerprint(folder, name)
-        if recorded and not role.is_simulator and is_of(recorded, role) and _is_imported(params, recorded):
-            print(f"{name}: the replies of {recorded.label} were imported, not probed; to probe it: vignette probe")
-        else:
-            chosen.append(name)
+        if recorded and not role.is_simulator and is_of(recorded, role):
+            from tasks.transport.inspection import imported_identities  # loads pandas
+
+            if recorded.key in imported_identities(response_store(params)):
+                print(f"{name}: the replies of {recorded.label} were imported, not probed; to probe it: vignette probe")
+                continue
+        chosen.append(name)
     return chosen
-
-
-def _is_imported(params: Params, recorded: Fingerprint) -> bool:
-    from tasks.transport.inspection import imported_identities  # loads pandas, which the simulator does not need
-
-    return recorded.key in imported_identities(response_store(params))
 
 
 def probe_roles(params: Params, roles: Sequence[RoleName], folder: Path = FINGERPRINTS) -> list[Probed]:

@@ -11,14 +11,15 @@ import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from flows.commands.estimate import print_estimates, print_ledger, print_lines
 from flows.commands.probe import probe_roles, roles_to_probe, would_change
 from flows.lineage.lineage import current_lineage, is_recorded, recorded_lineages, store_folder
 from flows.rebuild.forks import stages_forked
-from flows.rebuild.plan import require_as_locked, stages_to_run, status
+from flows.rebuild.plan import stages_to_run, status
 from flows.rebuild.server import stop_if_unused, use_server
 from flows.repository.code import StageCode
 from flows.repository.git import require_repository
@@ -29,14 +30,11 @@ from flows.repository.processes import exclusive, exit_on_sigterm
 from flows.repository.surroundings import require_schema
 from flows.repository.terminal import fitted, terminal_width
 from flows.repository.workspace import root
-from flows.runtime.confirmation import require_confirmation
+from flows.runtime.confirmation import paid_stages, require_confirmation
 from flows.runtime.sources import declared_sources, fingerprint_file, record_sources, sources_folder
 from schemas.params import Params
 from tasks.tracking.lineage import RECORD_STAGE
 from tasks.transport.instructions import use_instruction_set
-
-if TYPE_CHECKING:
-    from flows.runtime.costs import Line
 
 _REPORT = Path("reports/index.html")
 _BUILT = Path("data/published")
@@ -68,9 +66,10 @@ def main(
                 code = () if pipeline == MAIN else [path.stem for path in StageCode().changed()]
                 stages = stages_to_run(pipeline, targets or [], roles, code)
                 print(fitted("would rebuild: " + (", ".join(stages) or "nothing"), terminal_width()))
-                from flows.commands.estimate import print_estimates  # takes a quarter of a second
-
-                print_estimates(params, pipeline, only=stages)
+                if paid := paid_stages(params, pipeline, stages):
+                    print_estimates(params, pipeline, only=paid)
+                else:
+                    print("none of them asks a model but the simulator's, which costs nothing")
                 return
             if pipeline == PUBLISHED:
                 record_all_sources(params)
@@ -81,7 +80,7 @@ def main(
                 probed = probe_roles(params, roles_to_probe(params)) if probe else []
             changed = [found.role for found in probed if found.changed]
             stages = stages_to_run(pipeline, targets or [], changed, said=said.result())
-            require_confirmation(params, pipeline, stages, show=_print_lines)
+            require_confirmation(params, pipeline, stages, show=print_lines)
             os.environ[YES] = "1"  # the run is confirmed as a whole: no stage asks again
             ended = _rebuild(params, pipeline, targets or [], stages, begun)
     except KeyboardInterrupt:
@@ -109,7 +108,6 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
             print(f"repro: {outcome}", file=sys.stderr)
             print(f"finished stages and stored replies are kept; to resume, run: {resume}", file=sys.stderr)
             return 1
-        require_as_locked(pipeline, stages)
     if pipeline == MAIN:
         from flows.lineage.report import write_report  # loads Jinja
 
@@ -128,20 +126,10 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
     return 0
 
 
-def _print_lines(lines: "Sequence[Line]") -> None:
-    from flows.commands.estimate import print_lines
-
-    print_lines(lines)
-
-
 def print_end(params: Params, stages: Sequence[str], duration: float) -> None:
-    """Say what the run did: duration, stages, key figures with n, whether rules wrote and judged, what is next.
-
-    ``duration``: in seconds.
-    """
+    """Say what the run did: duration in seconds, stages, key figures with n, whether rules wrote and judged."""
     import pandas as pd
 
-    from flows.commands.estimate import print_ledger
     from tasks.reporting.page import key_figures
 
     minutes, seconds = divmod(round(duration), 60)
@@ -196,10 +184,8 @@ def publish(targets: Sequence[str], *, but: Collection[str] = ()) -> None:
 
 def backfill() -> bool:
     """Record the current lineage in MLflow if stage `record` was skipped for it; True when it was written now."""
-    if not MAIN.with_suffix(".lock").exists() or RECORD_STAGE not in read_pipeline(MAIN):
-        return False
-    lineage = current_lineage()
-    if is_recorded(lineage):
+    is_made = MAIN.with_suffix(".lock").exists() and RECORD_STAGE in read_pipeline(MAIN)
+    if not is_made or is_recorded(lineage := current_lineage()):
         return False
     print("recording this lineage in MLflow", flush=True)
     from flows.lineage.recording import gather  # loads pandas

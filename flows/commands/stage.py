@@ -7,8 +7,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,7 +30,6 @@ from schemas.errors import (
     BusyError,
     EndpointError,
     IdentityError,
-    OrphanError,
     VignetteError,
     explained,
     first_cause,
@@ -74,21 +72,10 @@ def main(
             asyncio.run(_run(name, pipeline, params))
     except BaseException as error:
         cause = first_cause(error)
-        if not isinstance(cause, BusyError | OrphanError):  # another run may be at work
+        if not isinstance(cause, BusyError):  # another run may be at work
             restore_outputs(pipeline, name)
         _report(error, name, show_traceback)
         raise typer.Exit(NO_MORE_CALLS if isinstance(cause, STOPS_CALLS) else 1) from None
-
-
-@contextmanager
-def _modules_kept() -> Iterator[None]:
-    """Look for no garbage in what is imported, now or when the process ends: a fourth of the time of a short stage."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 async def _run(name: str, pipeline: Path, params_file: Path) -> None:
@@ -102,15 +89,17 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
     if missing := [path for path in files.deps.values() if not path.exists()]:  # before Prefect, which takes seconds
         raise VignetteError(f"{missing[0]}: no such file; {maker_of(missing[0])}")
     use_server()  # before the imports below: Prefect reads its settings when it is imported
-    with _modules_kept():
-        from prefect import flow
-        from prefect.flow_engine import run_flow_async
+    gc.disable()  # look for no garbage in what is imported, now or at the end: a fourth of the time of a short stage
+    from prefect import flow
+    from prefect.flow_engine import run_flow_async
 
-        from flows.rebuild.flow_run import create_run
-        from flows.runtime.confirmation import confirmation
-        from flows.runtime.stage import Stage
+    from flows.rebuild.flow_run import create_run
+    from flows.runtime.confirmation import confirmation
+    from flows.runtime.stage import Stage
 
-        run_stage = stage_function(name.partition("@")[0])
+    run_stage = stage_function(name.partition("@")[0])
+    gc.freeze()
+    gc.enable()
     stage = Stage(files, params, confirm=confirmation(name, pipeline))
 
     async def work() -> None:

@@ -3,8 +3,9 @@
 import asyncio
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 import yaml
@@ -25,7 +26,6 @@ from tasks.transport.shown import printable
 
 if TYPE_CHECKING:
     from flows.runtime.costs import Line
-    from flows.runtime.rehearsal import SmallStage
 
 _NAMED = 5
 """Most files that are named."""
@@ -37,7 +37,7 @@ _SHOWN = 1500
 
 def main(
     records: Annotated[
-        int | None, typer.Option(min=1, help="Number of records (default 5, whole 10, estimate: of params.yaml).")
+        int | None, typer.Option(min=2, help="Number of records (default 5, whole 10, estimate: of params.yaml).")
     ] = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="Run nothing: only estimate the whole run.")] = False,
     whole: Annotated[bool, typer.Option("--whole", help="Rebuild every stage, with the report, in a clone.")] = False,
@@ -56,18 +56,18 @@ def main(
     """
     params = load_params()
     use_instruction_set(params.runtime.instruction_set)
-    if whole:
-        _rebuild_small(params, records or 10, yes=yes)
-        return
     if estimate:
         sample = params.sample if records is None else params.sample.model_copy(update={"records": records})
         print_estimates(params.model_copy(update={"sample": sample}), MAIN)
         return
     from flows.runtime.rehearsal import FEW, fewer
 
-    folder = (workspace() / "trial").resolve()
     short = params.visits.model_copy(update={"long_visits": []})
-    few = fewer(params.model_copy(update={"visits": short}), records or FEW)
+    few = fewer(params.model_copy(update={"visits": short}), records or (2 * FEW if whole else FEW))
+    if whole:
+        _rebuild_small(params, few, yes=yes)
+        return
+    folder = (workspace() / "trial").resolve()
     if not yes:
         require_confirmation(few, MAIN, [*model_stages(MAIN)], show=print_lines)
     probe_roles(few, [*few.roles], folder / FINGERPRINTS)
@@ -80,16 +80,18 @@ def main(
         raise VignetteError(f"failed: {', '.join(failed)}; see above. Answered calls are kept")
 
 
-def _rebuild_small(params: Params, records: int, *, yes: bool) -> None:
-    """Rebuild every stage on a few records in a clone of the last commit, which shares the store and its ledger."""
+def _rebuild_small(params: Params, few: Params, *, yes: bool) -> None:
+    """Rebuild every stage with ``few`` in a clone of the last commit, which shares the store and its ledger."""
     from flows.lineage.recorded import OwnClone
+    from flows.runtime.rehearsal import with_little_training
 
-    content = yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))
-    content.setdefault("runtime", {})["store"] = params.runtime.store or str((workspace() / STORE).resolve())
+    shared = {"store": params.runtime.store or str((workspace() / STORE).resolve())}
+    own = {"runtime": params.runtime.model_copy(update=shared), "text_confounding": params.text_confounding}
+    few = with_little_training(few).model_copy(update=own)  # of the second pipeline, whose sizes fit together
     if left_out := _left_out():
         print(left_out, file=sys.stderr)
     clone = OwnClone((workspace() / "whole").resolve())
-    clone.set_params(yaml.safe_dump(small(content, records), sort_keys=False, allow_unicode=True))
+    clone.set_params(yaml.safe_dump(few.model_dump(mode="json"), sort_keys=False, allow_unicode=True))
     clone.vignette("repro", *(["--yes"] if yes else []))
     clone.complete()
     print(f"\nreport of the trial: {clone.folder / 'reports/index.html'}; to run it all: vignette repro")
@@ -101,44 +103,6 @@ def _left_out() -> str:
     more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
     shown = f"{', '.join(files[:_NAMED])}{more}"
     return f"trial: runs on the last commit, without the changes in {shown}; commit them to try them" if files else ""
-
-
-def small(content: dict[str, Any], records: int) -> dict[str, Any]:
-    """The content of params.yaml with ``records`` records, and visits, evaluations and training of their size.
-
-    Smaller settings stay. The published size, prompts, models and what shapes a single call do not change.
-    """
-    least, patients = min(records, 10), max(1, records // 5)
-    judged, planted = max(least, records // 2), max(least, records // 5)
-    sizes: dict[str, dict[str, int]] = {
-        "sample": {"records": records},
-        **{
-            name: {"notes": judged}
-            for name, section in content.items()
-            if isinstance(section, dict) and "notes" in section
-        },
-        "review": {"with_symptoms": judged, "without_symptoms": judged},
-        "calibrate": {"notes": max(2, planted)},
-        "planted_errors": {"each": planted, "assertions": planted},
-        "note_qa": {"planted_questions": planted},
-        "visits": {"patients": patients},
-        "history_qa": {"planted_questions": planted, "long_questions": planted},
-        "summarise": {"patients": patients, "judged": max(1, patients // 4)},
-        "network": {"draws": max(100, records), "held_out": max(500, 10 * records)},
-        "baselines": {"draws": max(100, records), "calibration_folds": max(2, records // 100)},
-    }
-    changed = {
-        section: {**content[section], **{n: min(content[section][n], value) for n, value in of.items()}}
-        for section, of in sizes.items()
-    }
-    noted, learned = content["note_qa"]["patients_by_notes"], changed["baselines"]
-    changed["note_qa"]["patients_by_notes"] = [min(n, max(1, records // 10)) for n in noted]
-    changed["visits"]["long_visits"] = [n for n in content["visits"]["long_visits"] if n <= judged]
-    learned["seeds"] = learned["seeds"][: max(1, records // 200)]
-    for section, of in {"xgboost": {"folds": 2, "verify": 1}, "neural": {"least_rows": 2 * records}}.items():
-        fewer = {n: min(learned[section][n], max(value, records // 200)) for n, value in of.items()}
-        learned[section] = learned[section] | fewer
-    return {**content, **changed}
 
 
 async def _run(params: Params, few: Params, folder: Path) -> tuple[list["Line"], list[str]]:
@@ -160,29 +124,27 @@ async def _run(params: Params, few: Params, folder: Path) -> tuple[list["Line"],
 
     begun = time.monotonic()
     async for ran in run_small(MAIN, asked, params, few, folder, is_stopped):
-        stage, roles = ran.stage, {*asked.get(ran.stage.name, ())}
-        used = stage.used_by_role()
-        await stage.close()
-        lines += [priced(params, stage.name, one.times(ran.times), "from the trial") for one in used]
-        calls = ", ".join(f"{one.calls} calls to the {one.role}" for one in used) or "no call"
-        print(f"{stage.name}: {calls}, {time.monotonic() - begun:.1f} s", flush=True)
+        name, roles = ran.files.name, {*asked.get(ran.files.name, ())}
+        lines += [priced(params, name, one.times(ran.times), "from the trial") for one in ran.used]
+        calls = ", ".join(f"{one.calls} calls to the {one.role}" for one in ran.used) or "no call"
+        print(f"{name}: {calls}, {time.monotonic() - begun:.1f} s", flush=True)
         begun = time.monotonic()
         if ran.error is None:
             worked |= roles
         elif explained(ran.error) is None and not isinstance(ran.error, VignetteError):
             raise ran.error
         else:
-            failed[stage.name] = paid if isinstance(ran.error, STOPS_CALLS) else roles & paid - worked
-            print(f"{stage.name}: {explained(ran.error) or ran.error}", file=sys.stderr)
-        _show_bad_reply(stage)
+            failed[name] = paid if isinstance(ran.error, STOPS_CALLS) else roles & paid - worked
+            print(f"{name}: {explained(ran.error) or ran.error}", file=sys.stderr)
+        _show_bad_reply(ran.files.outs)
     return identified(params, lines), [*failed]
 
 
-def _show_bad_reply(stage: "SmallStage") -> None:
+def _show_bad_reply(outs: Mapping[str, Path]) -> None:
     """Print one reply of a stage that could not be used, and the file that holds all."""
     import pandas as pd
 
-    for stem, file in stage.files.outs.items():
+    for stem, file in outs.items():
         if not stem.startswith("unscored_") or not file.exists():
             continue
         rows = pd.read_parquet(file)

@@ -46,10 +46,10 @@ def serve() -> None:
             with _polling() as process:
                 _wait(process)
             print("watch: no rounds are started; starting again", file=sys.stderr, flush=True)
+            while not (is_own or server_answers()):
+                time.sleep(CHECK_S)
             if is_own:
                 os.environ["PREFECT_API_URL"] = _own_server_again()
-            else:
-                _wait_for_server()
     finally:
         stop_if_unused()
 
@@ -140,11 +140,6 @@ def _own_server_again() -> str:
         except VignetteError as error:
             print(f"watch: {error}; trying again", file=sys.stderr, flush=True)
             time.sleep(RETRY_S)
-
-
-def _wait_for_server() -> None:
-    while not server_answers():
-        time.sleep(CHECK_S)
 
 
 def status() -> None:

@@ -89,28 +89,20 @@ def watch_once(*, dry_run: bool = False) -> RoundOutcome:
 
 
 def _round(params: Params, tree: WatchTree, dry_run: bool) -> RoundOutcome:
+    """Probe in the watch's tree, and rebuild it for each role whose model changed, or for new commits of the branch."""
     has_moved = tree.reset()
     if params.watch.push and (problem := tree.push_pending()):
         print(f"watch: still to be pushed: {', '.join(tree.pending())}: {problem}", file=sys.stderr)
     if tree.run(CLI, "probe") != 0:
         raise VignetteError("probing failed; see the message above")
-    causes = _causes(tree, has_moved)
+    causes = tuple(tree.changed_roles())
+    if has_moved:  # then a fingerprint may have changed by an edit: of its settings or, for the simulator, of code
+        edited = {*tree.edited_roles(), *tree.simulated_roles()}
+        causes = (f"branch {tree.branch}", *(role for role in causes if role not in edited))
     if dry_run and causes:
         tree.run(CLI, "repro", "--no-probe", "--dry-run")
         return RoundOutcome("would rebuild", causes)
     return _rebuild(tree, causes, push=params.watch.push) if causes else RoundOutcome("unchanged")
-
-
-def _causes(tree: WatchTree, has_moved: bool) -> tuple[str, ...]:
-    """Roles whose model changed, and the branch if it has moved.
-
-    A role is not a cause if its fingerprint changed by an edit: of its settings or, for the simulator, of code.
-    """
-    changed = tree.changed_roles()
-    if not has_moved:
-        return tuple(changed)
-    edited = {*tree.edited_roles(), *tree.simulated_roles()}
-    return (f"branch {tree.branch}", *(role for role in changed if role not in edited))
 
 
 def _rebuild(tree: WatchTree, causes: tuple[str, ...], *, push: bool) -> RoundOutcome:
@@ -165,15 +157,11 @@ def _unexpected(error: Exception) -> str:
 @contextmanager
 def _alone() -> Iterator[None]:
     """Lock the watch's tree for one round; raises BusyError when another round holds the lock."""
-    lock = FileLock(workspace() / "watch.lock")
     try:
-        lock.acquire(timeout=0)
+        with FileLock(workspace() / "watch.lock", timeout=0):
+            yield
     except Timeout as error:
         raise BusyError("another round of the watch is in progress in this clone") from error
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 @contextmanager
@@ -199,20 +187,15 @@ def notify(params: Notify, outcome: Mapping[str, Any]) -> list[str]:
         return []
     body, problems = json.dumps(outcome), []
     if params.command:
-        problems += _run(params.command, body)
+        try:
+            subprocess.run(params.command, input=body, text=True, check=True, timeout=TIMEOUT_S)
+        except (OSError, subprocess.SubprocessError) as error:
+            problems.append(f"{params.command[0]}: {error}")
     if params.webhook_env:
         problems += _post(params.webhook_env, body)
     for problem in problems:
         print(f"watch: not notified: {problem}", file=sys.stderr)
     return problems
-
-
-def _run(command: list[str], body: str) -> list[str]:
-    try:
-        subprocess.run(command, input=body, text=True, check=True, timeout=TIMEOUT_S)
-    except (OSError, subprocess.SubprocessError) as error:
-        return [f"{command[0]}: {error}"]
-    return []
 
 
 def _post(variable: str, body: str) -> list[str]:

@@ -142,17 +142,12 @@ def _documents(data: Sequence[Mapping[str, Any]] | pd.DataFrame, chosen: Evaluat
         data = data.astype(object).where(data.notna(), None).to_dict("records")
     if isinstance(data, str | Path | Mapping) or not all(isinstance(one, Mapping | pd.Series) for one in data):
         raise SourceError(f"{DATA}: expected a DataFrame or a list of dictionaries; a file is read by load_notes")
-    rows = [
-        Row(f"{DATA}: row {number}", {str(name): _plain(value) for name, value in record.items()})
-        for number, record in enumerate(data)
-    ]
+    rows = []
+    for number, record in enumerate(data):  # with a list for an array, which a DataFrame of a parquet file has
+        plain = {str(name): value.tolist() if hasattr(value, "tolist") else value for name, value in record.items()}
+        rows.append(Row(f"{DATA}: row {number}", plain))
     documents, notes = documents_in(Table(rows, "own", ()), DATA, chosen.map, allow_empty=chosen.allow_empty)
     return DataSet(documents, "own", (), notes)
-
-
-def _plain(value: Any) -> Any:
-    """A list for an array, which a DataFrame has where a parquet file has a list."""
-    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def load_notes(file: str | Path, *, map: Mapping[str, str] | None = None, encoding: str | None = None) -> pd.DataFrame:

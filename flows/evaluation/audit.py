@@ -21,12 +21,11 @@ from schemas.params import Params
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import CASES
 from schemas.tables.verdicts import verdict_table
+from tasks.audit.card import Practice
 from tasks.audit.cases import AGAIN, FILLER, VARIED, make_cases, opaque
 from tasks.audit.errors import ErrorText, drawn_texts, error_texts, judge_errors
-from tasks.audit.people_agreement import STAGE as WITH_PEOPLE
-from tasks.audit.people_agreement import agreement_rows
-from tasks.audit.people_sets import FURTHER, OF_PEOPLE, PeopleSet, judge_set, people_sets
-from tasks.audit.practice import Practice
+from tasks.audit.people import FURTHER, OF_PEOPLE, PeopleSet, agreement_rows, judge_set, people_sets
+from tasks.audit.people import STAGE as WITH_PEOPLE
 from tasks.audit.trials import ON_CARD, Nobody, Rows, Take, judge_cases, judge_claims
 from tasks.domains.in_use import in_domain
 from tasks.judges.cases import Given
@@ -39,8 +38,8 @@ from tasks.measures.doclens.planted import make_claims
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.statistics.metric_rows import Row, metric_table
-from tasks.texts import k_qa, primock57
 from tasks.texts.files import read_rows
+from tasks.texts.judged_units import K_QA, STATEMENTS
 from tasks.texts.reading import read_documents
 
 CLAIMS = 2000
@@ -122,7 +121,7 @@ def make_audit(
     size, chosen = cases / CLAIMS, tasks_of(file, tasks)
     errors, left_out, sets = list[ErrorText](), list[str](), people_sets(people)
     if people is not None and not sets:
-        raise SourceError(f"--people {people}: no {k_qa.FILE} or {primock57.STATEMENTS} in it; see docs/agreement.md")
+        raise SourceError(f"--people {people}: no {K_QA} or {STATEMENTS} in it; see docs/outside-data.md")
     if ERRORS in chosen:
         try:
             errors = drawn_texts(_errors(params), max(ceil(ERROR_TEXTS * size), 1), seed=params.seed)
@@ -136,7 +135,10 @@ def make_audit(
             raise ParamsError("--texts: has no effect with --tasks errors; leave it out, or name further tasks")
         return Audit({}, typed([], CASES), chosen, takes, None, size, errors, (), sets)
     prompts = None if file is not None else prompts_of(params, max(ceil(NOTES * min(size, 1.0)), FEWEST_NOTES))
-    texts = written(prompts, params) if prompts is not None else _read(file)
+    if prompts is not None:
+        texts = written(prompts, params)
+    else:
+        texts = {one.id: one.reference or one.text for one in read_documents(Path(str(file))).documents}
     return Audit(texts, cases_of(texts, params, cases=cases), chosen, takes, prompts, size, errors, left_out, sets)
 
 
@@ -150,11 +152,6 @@ def _errors(params: Params) -> list[ErrorText]:
         return error_texts(row.values for row in read_rows(file).rows)
     except ValueError as error:
         raise SourceError(f"{file}: {error}") from error
-
-
-def _read(file: Path | None) -> dict[str, str]:
-    documents = read_documents(file, {}, {}).documents if file is not None else []
-    return {one.id: one.reference or one.text for one in documents}
 
 
 def prompts_of(params: Params, notes: int) -> pd.DataFrame:
@@ -224,21 +221,17 @@ async def answers_of(
         else:
             rows += await judge_claims(ask, one, audit.cases, given)
             same = audit.cases[plain & audit.cases["unit"].isin(audit.cases.loc[~plain, "unit"])]
-            for take in range(2, audit.takes + 1):
-                rows += await judge_claims(Take(ask, take), one, _again(same, take), given)
+            for take in range(2, audit.takes + 1):  # under ids and calls of their own
+                again = f"{AGAIN}, take {take}"
+                named = {name: same[name] + again for name in ("id", "call")}
+                cases = same.assign(condition=again, pair=same["id"], **named)
+                rows += await judge_claims(Take(ask, take), one, cases, given)
     if ERRORS in audit.tasks:
         rows += await judge_errors(reader or ask, audit.errors, seed=params.seed)
     with in_domain(params.domain):
         for one in (one for one in chosen if one.of_records):
             rows += await judge_cases(checks if one.checks else ask, one, given)
     return [row for row in rows if fillers or row["metric"] != FILLER]
-
-
-def _again(cases: pd.DataFrame, take: int) -> pd.DataFrame:
-    """The same cases asked another time, under ids and calls of their own."""
-    condition = f"{AGAIN}, take {take}"
-    named = {name: cases[name] + condition for name in ("id", "call")}
-    return cases.assign(condition=condition, pair=cases["id"], **named)
 
 
 async def judged_sets(run: CommandRun, people: Sequence[PeopleSet]) -> list[dict[str, pd.DataFrame]]:

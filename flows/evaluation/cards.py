@@ -1,4 +1,4 @@
-"""The files of a card: written, read again, and exchanged with other harnesses."""
+"""A card as files and in the terminal: written, read again, compared, and exchanged with other harnesses."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,24 +7,29 @@ from typing import Any
 
 import pandas as pd
 
-from flows.evaluation.audit import Audit, reasons
+from flows.evaluation.audit import Audit, all_cases, reasons
 from flows.evaluation.folder import table_files
+from flows.evaluation.work import Evaluation
 from flows.lineage.origin import citation, code_rows, running_code
 from flows.runtime.tables import check
-from schemas.errors import ParamsError, SourceError
+from schemas.errors import ParamsError, SourceError, UnscoredError
 from schemas.params import Params
 from schemas.tables.metrics import METRICS
 from schemas.tables.verdicts import VERDICTS, verdict_table
+from tasks.audit.card import CHANGE_NAMES, Practice, judged_by_models, limits, verdict_lines, weaknesses
 from tasks.audit.cases import FILLER
-from tasks.audit.page import card_page
+from tasks.audit.comparisons import MISSED, OPEN, against, change_lines, requirements
+from tasks.audit.correction import corrected_rows, label_plans
+from tasks.audit.page import card_page, people_tables, rate_tables
 from tasks.audit.trials import ASKED, about_kind
 from tasks.measures.doclens.evaluators import most_claims
+from tasks.reporting.evaluation_text import DRY_RUN, RULES
+from tasks.reporting.show import terminal
 from tasks.texts.document import Document
 from tasks.texts.fields import Defects
 from tasks.texts.files import bounded_table
-from tasks.transport.json_lines import json_lines
 from tasks.transport.shown import public_params
-from tasks.transport.untrusted import of_form, parse_json, read_bytes
+from tasks.transport.untrusted import json_lines, of_form, parse_json, read_bytes
 
 FORMAT = "vignette-audit"
 
@@ -67,7 +72,9 @@ def stems(files: Sequence[Path]) -> dict[str, Path]:
     return found
 
 
-def provenance(audit: Audit, verdicts: pd.DataFrame, every: Sequence[Params]) -> dict[str, Any]:
+def provenance(
+    audit: Audit, verdicts: pd.DataFrame, every: Sequence[Params], texts: Path | None = None, seed: int = 1
+) -> dict[str, Any]:
     """What a card was made from: cases, judges with their endpoint and settings, the prompts' style, the code."""
     judges = sorted(verdicts["judge"].unique())
     roles = [params.roles["judge"] for params in every]
@@ -76,6 +83,8 @@ def provenance(audit: Audit, verdicts: pd.DataFrame, every: Sequence[Params]) ->
     given = [params.doclens for params in every[:1]]
     style = [f"{one.evaluator}, {one.style}, up to {most_claims(one.style, one.claims_a_call)} a call" for one in given]
     return {
+        "source": "notes of the simulator" if texts is None else texts.name,
+        "seed": seed,
         "cases": int(audit.cases.loc[audit.cases["metric"] != FILLER, "unit"].nunique()),
         "texts": len(audit.texts),
         "kind_of_texts": kind_of_texts(audit.texts.values()),
@@ -117,6 +126,19 @@ def card_of(folder: Path, judge: str, name: str | None = None) -> pd.DataFrame:
     return own
 
 
+def corrected(
+    evaluation: Evaluation, card: Path, judge: str, name: str | None, seed: int
+) -> tuple[Evaluation, list[str]]:
+    """The evaluation with scores corrected for the judge's errors on its card, and why others are not corrected."""
+    if RULES in judge:
+        return evaluation, [f"scores are not corrected by {card}: {DRY_RUN}"]
+    metrics, about = evaluation.table("metrics"), f"corrected by the card {card.resolve().name} of {judge}"
+    other = other_kind(card, (one.text for one in evaluation.documents))
+    scores, known = evaluation.table("scores"), card_of(card, judge, name)
+    rows, refused = corrected_rows(scores, metrics, known, seed=seed, provenance=about, other_sources=other)
+    return evaluation.with_table("metrics", pd.concat([metrics, rows], ignore_index=True)), refused
+
+
 def kind_of_texts(texts: Iterable[str]) -> str:
     """Dialogues, if more than half of the texts are, else notes."""
     are = [Document("", (text,)).is_dialogue for text in texts]
@@ -131,24 +153,32 @@ def other_kind(folder: Path, sources: Iterable[str]) -> str | None:
     return None if known == found else f"the card's cases are of {known}, and the sources are {found}"
 
 
-def exported(cases: pd.DataFrame) -> tuple[str, str]:
-    """Cases of all tasks without the truth, and the truth with its reason, as JSON Lines by id."""
+def write_cases(file: Path, audit: Audit, params: Params) -> None:
+    """Write the cases of all tasks without the truth, and the truth with its reason beside it, as JSON Lines by id."""
+    truths = file.with_name(f"{file.stem}-truth{file.suffix}")
+    for one in (file, truths):
+        if one.exists():
+            raise SourceError(f"{one}: exists; name another file, or remove it")
+    cases = all_cases(audit, params)
     asked = cases["metric"].replace(FILLER, "claims")
     named = cases.rename(columns={"metric": "task", "condition": "factor", "text": "claim"}).reset_index(drop=True)
     shown = named.assign(task=asked.to_numpy(), question=[ASKED[task].question for task in asked])
     about = pd.DataFrame([about_kind(kind) for kind in cases["kind"]], columns=["difficulty", "reason"])
     truth = pd.concat([named.assign(truth=named["truth"].astype(bool)), about], axis=1)
-    return (
-        _lines(shown[["id", "task", "question", "call", "premise", "claim"]]),
-        _lines(truth[["id", "task", "kind", "factor", "difficulty", "truth", "reason", "pair"]]),
-    )
+    columns = ["id", "task", "kind", "factor", "difficulty", "truth", "reason", "pair"]
+    written = {file: shown[["id", "task", "question", "call", "premise", "claim"]], truths: truth[columns]}
+    for one, table in written.items():
+        one.write_text(table.to_json(orient="records", lines=True, force_ascii=False), encoding="utf-8")
+    print(f"{len(shown)} cases written to {file}, their truth to {truths}")
 
 
-def _lines(table: pd.DataFrame) -> str:
-    return str(table.to_json(orient="records", lines=True, force_ascii=False))
+def returned(files: Iterable[Path], audit: Audit, params: Params) -> tuple[pd.DataFrame, dict[str, Practice]]:
+    """VERDICTS of files on the exported cases; nothing is known of the calls."""
+    cases = all_cases(audit, params)
+    return pd.concat([_verdicts(file, cases) for file in files], ignore_index=True), {}
 
 
-def returned(file: Path, cases: pd.DataFrame) -> pd.DataFrame:
+def _verdicts(file: Path, cases: pd.DataFrame) -> pd.DataFrame:
     """VERDICTS on the cases from JSON Lines with id and judged. Raises SourceError with one line for each defect."""
     known, found, defects = set(cases["id"]), dict[str, bool | None](), Defects()
     for number, entry in json_lines(file):
@@ -173,3 +203,81 @@ def returned(file: Path, cases: pd.DataFrame) -> pd.DataFrame:
     given = {None: None, True: 1.0, False: 0.0}
     frame = cases.assign(value=[given[found.get(name)] for name in cases["id"]], item=places)
     return verdict_table(frame[frame["metric"] != FILLER].to_dict("records"), judge=file.stem)
+
+
+def require_common(audit: Audit, earlier: pd.DataFrame | None) -> None:
+    """Raise SourceError before anything is asked if an earlier card has too few of the claims to tell a change."""
+    if earlier is None or "claims" not in audit.tasks:
+        return
+    cases = audit.cases[audit.cases["metric"] == "claims"]
+    known = earlier[earlier["metric"] == "claims"].drop_duplicates(["unit", "condition"])
+    try:
+        against(cases.assign(judge="", value=1.0), known.assign(judge="", value=1.0))
+    except ValueError as error:
+        raise SourceError(f"--against: {error}") from error
+
+
+def compared(
+    verdicts: pd.DataFrame, earlier: pd.DataFrame | None, out: Path
+) -> tuple[pd.DataFrame | None, SourceError | None]:
+    """The changes since an earlier card, or why there is no comparison, which is raised once the card is written."""
+    try:
+        return None if earlier is None else against(verdicts, earlier), None
+    except ValueError as error:
+        return None, SourceError(f"--against: {error}; the card is written to {out}")
+
+
+def print_card(
+    card: pd.DataFrame,
+    agreement: pd.DataFrame,
+    taken: Mapping[str, Practice],
+    changes: pd.DataFrame | None,
+    required: Mapping[str, float],
+    plan: int | None,
+    seed: int,
+    out: Path,
+) -> int:
+    """Print the card; the exit status: 2 if the judge got worse or misses a requirement, else 3 if one is open."""
+    print("\n".join(verdict_lines(card)))
+    for table in [*rate_tables(card), *people_tables(agreement)]:
+        print("\n" + terminal(table))
+    print("\n".join(["", *weaknesses(card), *limits(card)]))
+    for judge, practice in taken.items():
+        if practice.failures:
+            print(_why(practice, f"{judge}: calls without a usable reply: "))
+    if plan is not None:
+        print("\n".join(["", *label_plans(card, plan, seed=seed)]))
+    tested = None if changes is None else judged_by_models(changes, "judge")
+    worse, other = ([], []) if tested is None or tested.empty else change_lines(tested)
+    found = requirements(card, required, CHANGE_NAMES)
+    said = [*worse, *other, *(f"required, {state}: {line}" for state, line in found)]
+    print("\n".join(["", *said, f"written: {out / 'card.html'}, {out / 'card.csv'}"]))
+    states = {state for state, _ in found}
+    return 2 if worse or MISSED in states else 3 if OPEN in states else 0
+
+
+def _why(practice: Practice, before: str) -> str:
+    """The most frequent reasons of calls without a usable reply, after ``before``; empty where all had one."""
+    found = sorted(practice.failures.items(), key=lambda item: -item[1])[:3]
+    return before + "; ".join(f"{reason[:200]} ({count} calls)" for reason, count in found) if found else ""
+
+
+def require_answers(found: pd.DataFrame, taken: Mapping[str, Practice], allowed: float) -> None:
+    """Raise UnscoredError for a model without a verdict on any case, or on more than the share ``allowed``, with why.
+
+    Rules have none on tasks that they do not know. Verdicts from elsewhere may have gaps.
+    """
+    lines = []
+    for judge, own in judged_by_models(found, "judge").groupby("judge", sort=True):
+        failed = int(own["value"].isna().sum())
+        if failed < len(own) and (judge not in taken or failed <= allowed * len(own)):
+            continue
+        said = f"{judge}: {failed} of {len(own)} cases have no verdict"
+        if failed < len(own):
+            said += f", more than runtime.max_unscored_share {allowed:g}"
+        lines.append(said + (_why(taken[judge], "; why: ") if judge in taken else ""))
+    if lines:
+        raise UnscoredError(
+            "\n".join(lines) + "\ndoes the model follow instructions and reply in JSON? `vignette store export` writes "
+            "its replies"
+        )

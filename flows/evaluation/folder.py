@@ -20,9 +20,8 @@ from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import table_schema
 from tasks.measures.described import OF_OUTPUTS
 from tasks.measures.described import chosen as measures
-from tasks.reporting.evaluation_page import ShownDocument, render_evaluation
+from tasks.reporting.evaluation_page import render_evaluation
 from tasks.reporting.evaluation_text import DRY_RUN, RULES
-from tasks.statistics.sign_flips import FEWEST
 from tasks.transport.fingerprint import read_fingerprint
 from tasks.transport.shown import public_params
 
@@ -104,12 +103,11 @@ def page(evaluation: Evaluation, title: str, models: Mapping[str, str], origin: 
     """
     return render_evaluation(
         title,
-        [ShownDocument(one.id, one.units, one.reference, one.outputs) for one in evaluation.documents],
+        evaluation.documents,
         evaluation.plan.citing,
         evaluation.tables,
         systems=evaluation.systems,
         models=models,
-        fewest=FEWEST,
         problem=evaluation.problem,
         origin_rows=origin or {},
         cite=citation(origin) if origin else "",

@@ -3,7 +3,7 @@
 Sheets on which people label the judge's verdicts, to be read with ``vignette agreement FILE``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +12,13 @@ import pandas as pd
 from flows.evaluation.work import Evaluation
 from flows.runtime.folders import defused
 from flows.runtime.tables import table_bytes
-from schemas.errors import SourceError, did_you_mean
+from schemas.errors import ParamsError, SourceError, did_you_mean
 from schemas.params import Params
+from schemas.params.measures import Evaluate
 from tasks.measures.declared import Forms
 from tasks.measures.described import OF_OUTPUTS, chosen
 from tasks.measures.forms import EVALUATED
 from tasks.people.forms import read_returned
-from tasks.texts.document import Document
 
 
 def form_files(evaluation: Evaluation, params: Params) -> dict[str, bytes]:
@@ -35,9 +35,13 @@ def forms_of(metrics: Sequence[str] | None) -> list[Forms]:
     return [EVALUATED[one.name] for one in chosen(metrics) if one.name in EVALUATED]
 
 
-def with_forms() -> list[str]:
-    """The measures that have forms, as they are chosen."""
-    return [one.choice for one in OF_OUTPUTS if one.name in EVALUATED]
+def require_methods(settings: Evaluate, *, forms: bool, labels: bool) -> None:
+    """Raises ParamsError for forms and sheets of a measure that was not chosen."""
+    if forms and not forms_of(settings.metrics):
+        known = " or ".join(one.choice for one in OF_OUTPUTS if one.name in EVALUATED)
+        raise ParamsError(f"--forms and --returned: no chosen measure has a form; add {known} to --metrics")
+    if labels and "doclens" not in [one.choice for one in chosen(settings.metrics)]:
+        raise ParamsError("--labels lists the claims of DocLens; add doclens to --metrics")
 
 
 def require_systems(returned: Sequence[tuple[str, Path]], systems: Sequence[str]) -> None:
@@ -72,30 +76,27 @@ def label_files(evaluation: Evaluation, *, seed: int) -> dict[str, bytes]:
     """A CSV file for each system and direction, by name: all judged claims in random order, with an empty label.
 
     Labels of the first rows are then labels of a random sample, as prediction-powered inference requires. The column
-    cluster is the document, text what the claim was compared with. Raises SourceError where DocLens was not chosen.
+    cluster is the document, text what the claim was compared with: the output for recall, the reference for precision.
+    Raises SourceError where DocLens was not chosen.
     """
     if "claims" not in evaluation.tables:
         raise SourceError("sheets for labels list the claims of DocLens; add doclens to --metrics")
-    claims = evaluation.table("claims").dropna(subset=["value"])
-    files = {}
+    claims, files = evaluation.table("claims").dropna(subset=["value"]), {}
     for number, system in enumerate(evaluation.systems, 1):
         for metric in LABELLED:
             mine = claims[(claims["system"] == system) & (claims["metric"] == metric)]
-            if len(mine):
-                texts = {one.id: _compared(one, metric, system) for one in evaluation.documents}
-                files[f"labels/{metric}_{number}.csv"] = _sheet(mine, texts, [seed, STREAM, number])
+            if mine.empty:
+                continue
+            documents, of_output = evaluation.documents, metric == "claim_recall"
+            texts = {one.id: (one.outputs.get(system) if of_output else one.reference) or "" for one in documents}
+            shuffled = mine.iloc[np.random.default_rng([seed, STREAM, number]).permutation(len(mine))]
+            sheet = {
+                "item": shuffled["document"] + "/" + shuffled["item"] + "/" + shuffled["unit"],
+                "judged": shuffled["value"].astype(int),
+                "label": "",
+                "cluster": shuffled["document"],
+                "claim": shuffled["text"],
+                "text": shuffled["document"].map(texts),
+            }
+            files[f"labels/{metric}_{number}.csv"] = table_bytes(defused(pd.DataFrame(sheet)))
     return files
-
-
-def _compared(document: Document, metric: str, system: str) -> str:
-    """The text that the document's claims are judged against: the output for recall, the reference for precision."""
-    text = document.outputs.get(system) if metric == "claim_recall" else document.reference
-    return text or ""
-
-
-def _sheet(claims: pd.DataFrame, texts: Mapping[str, str], seed: list[int]) -> bytes:
-    shuffled = claims.iloc[np.random.default_rng(seed).permutation(len(claims))]
-    item = shuffled["document"] + "/" + shuffled["item"] + "/" + shuffled["unit"]
-    columns = {"item": item, "judged": shuffled["value"].astype(int), "label": "", "cluster": shuffled["document"]}
-    shown = {"claim": shuffled["text"], "text": shuffled["document"].map(texts)}
-    return table_bytes(defused(pd.DataFrame({**columns, **shown})))

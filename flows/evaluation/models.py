@@ -3,10 +3,10 @@
 import asyncio
 import hashlib
 import tempfile
-import threading
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from flows.repository.workspace import workspace
 from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join
@@ -17,29 +17,25 @@ from flows.runtime.rehearsal import Sample, rehearsal_of
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from tasks.llm.calls import Ask
-from tasks.llm.costs import Used
+from tasks.progress import unseen
 from tasks.transport.inspection import counted
 
 T = TypeVar("T")
 
 
-class CommandRun:
+class CommandRun(Clients):
     """One evaluation outside a stage, a context: the interface of `flows.evaluation.work.Runner`.
 
     The identities of its models are kept in the workspace, so that the tracked fingerprints/ do not change. An
     expensive run is confirmed by ``confirm``. ``title``: of its calls where their progress is shown.
     """
 
-    def __init__(
-        self, params: Params, confirm: Confirm | None = None, *, quiet: bool = False, title: str = "evaluate"
-    ) -> None:
-        self.params = params
+    def __init__(self, params: Params, confirm: Confirm | None = None, *, title: str = "evaluate") -> None:
         self.wrap: Callable[[RoleName, Callable[[RoleName], Ask]], Ask] = lambda role, client: client(role)
         """What answers the calls to a role, given the clients of all."""
         settings = "\n".join(params.roles[role].model_dump_json() for role in sorted(params.roles))
         digest = hashlib.sha256(settings.encode()).hexdigest()[:16]
-        self.fingerprints = workspace() / "evaluate" / digest
-        self._clients = Clients(title, params, confirm, fingerprints=self.fingerprints, quiet=quiet)
+        super().__init__(title, params, confirm, fingerprints=workspace() / "evaluate" / digest)
 
     async def identify(self, roles: Sequence[RoleName]) -> None:
         """Identify the models behind ``roles``; raises EndpointError when one does not answer."""
@@ -47,15 +43,11 @@ class CommandRun:
 
     def ask(self, role: RoleName) -> Ask:
         """The client of a role."""
-        return self.wrap(role, self._clients.of)
+        return self.wrap(role, self.of)
 
     def provenance(self, roles: Sequence[RoleName]) -> str:
         """The models behind the numbers."""
         return ", ".join(f"{role}: {self.ask(role).label}" for role in roles)
-
-    def used(self) -> Used:
-        """The replies used so far, with their tokens and dollars."""
-        return self._clients.used()[1]
 
     async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
         """Run ``work`` on chunks of the documents and concatenate the results in order."""
@@ -68,25 +60,14 @@ class CommandRun:
         chunks = cut(frames, by, self.params.runtime.chunk_rows)
         return join(await asyncio.gather(*(run(chunk) for chunk in chunks)))
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        """Close the clients."""
-        await self._clients.close()
-
-    def require_answers(self) -> None:
-        """Raises EndpointError when calls failed on the way."""
-        self._clients.require_answers()
-
 
 async def rehearse(
     params: Params, stage: str, roles: Sequence[RoleName], work: Callable[["Rehearsal"], Awaitable[object]]
 ) -> list[Line]:
     """Calls, tokens and dollars of ``work`` by role, as the simulator does it on a few documents."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, unseen():
         store = Path(folder) / "rehearsal.sqlite"
-        async with Rehearsal(rehearsal_of(params, store), quiet=True) as run:
+        async with Rehearsal(rehearsal_of(params, store)) as run:
             await run.identify([*params.roles])
             await work(run)
         found = {one.role: one.times(run.sample.times) for of in counted(store).values() for one in of}
@@ -96,8 +77,8 @@ async def rehearse(
 class Rehearsal(CommandRun):
     """A run on a few of the documents."""
 
-    def __init__(self, params: Params, *, quiet: bool) -> None:
-        super().__init__(params, quiet=quiet)
+    def __init__(self, params: Params) -> None:
+        super().__init__(params)
         self.sample = Sample()
 
     async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
@@ -110,17 +91,5 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    done: list[T | BaseException] = []
-
-    def run() -> None:
-        try:
-            done.append(asyncio.run(work))
-        except BaseException as error:
-            done.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if isinstance(done[0], BaseException):
-        raise done[0]
-    return done[0]
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()

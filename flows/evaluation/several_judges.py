@@ -104,17 +104,15 @@ def _compared(
         evaluation = evaluation.with_table("planted", in_order(pd.concat(planted.values(), ignore_index=True)))
         evaluation = evaluation.with_table("judge", pd.concat(found, ignore_index=True))
     names = list(runs)
-    unscored = [evaluation.table("unscored"), *(_failures(made[name], name) for name in names[1:])]
+    unscored = [evaluation.table("unscored")]
+    for name in names[1:]:  # what is missing or was not written is the first judge's to name
+        rows = made[name]["unscored"]
+        lost = rows[rows["method"] != WRITING]
+        unscored.append(typed(lost.assign(step=lost["step"] + f", judge {name}"), UNSCORED_OUTPUTS))
     problems = {name: problem_of(made[name], params.runtime.max_unscored_share) for name in names}
     said = [f"judge {name}: {problem}" for name, problem in problems.items() if problem is not None]
     evaluation = evaluation.with_table("unscored", pd.concat(unscored, ignore_index=True))
     return replace(evaluation, problem="\n".join(said) or None)
-
-
-def _failures(made: Frames, judge: str) -> pd.DataFrame:
-    """What a further judge could not score; what is missing or was not written is the first one's to name."""
-    rows = made["unscored"][made["unscored"]["method"] != WRITING]
-    return typed(rows.assign(step=rows["step"] + f", judge {judge}"), UNSCORED_OUTPUTS)
 
 
 def require_work_of_judges(judges: Mapping[str, Params], chosen: Evaluate, data: DataSet) -> None:

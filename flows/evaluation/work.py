@@ -161,7 +161,7 @@ def require_judge(chosen: Evaluate, judges: Sequence[str]) -> None:
         return
     own = any(one.asks for one in load_metrics([Path(file) for file in chosen.own]))
     judged = any(one.judged for one in chosen_measures(chosen.metrics))
-    if judged or chosen.planted or chosen.write or own:
+    if judged or chosen.write or own:
         raise ParamsError(f"--judge: no default; {NO_JUDGE}")
 
 
@@ -197,10 +197,7 @@ def own_metrics(chosen: Evaluate, plan: Plan) -> Own:
 
 
 async def planted_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
-    """The judge's answers to the cases of all measures, made of one chunk of references.
-
-    They measure the judge on the user's own text, where the answers are known.
-    """
+    """The judge's answers to the cases of all measures made of a chunk of the user's references, which are known."""
     references = {document.id: str(document.reference) for document in documents_of(frames["documents"])}
     planted, failed = await judge_planted(ask("judge"), Given(references, params))
     return {"planted": planted, "unscored": _planted_unscored(failed)}
@@ -239,14 +236,22 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
         of_own = own.made_by(runner.ask("judge").label)
         rows = figures(made[OWN], own.metrics, stage=OWN, seed=params.seed, provenance=of_own)
         metrics = pd.concat([metrics, rows], ignore_index=True)
-        scores = pd.concat([scores, document_scores(made[OWN], own)], ignore_index=True)
+        scores = pd.concat([scores, document_scores(made[OWN], own.metrics, OWN)], ignore_index=True)
     unscored, systems = made["unscored"], list(plan.systems)
     judged = unscored[unscored["method"] != "planted"]
+    asking = [one.name for one in own.functions if one.asks]
     comparisons = compare_systems(
-        scores, failed_documents(judged, systems), metrics, systems, seed=params.seed, own=list(own.metrics)
+        scores,
+        failed_documents(judged, systems),
+        metrics,
+        systems,
+        seed=params.seed,
+        own=list(own.metrics),
+        shares=[one.name for one in own.functions if one.bounds == (0, 1)],
+        left_out=scores.loc[_by_judge(scores, asking), "metric"].unique() if dry_run else (),
     )
     if dry_run:
-        comparisons = untested(comparisons, [one.name for one in own.functions if one.asks])
+        comparisons = untested(comparisons, asking)
     tables = {"metrics": metrics, "comparisons": comparisons, "scores": scores, "unscored": unscored}
     tables |= {one.table: made[one.name] for one in chosen_measures(plan.metrics) if one.table is not None}
     if "questions" in made:
@@ -258,9 +263,13 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     return Evaluation(documents, plan, files, tables, problem_of(made, params.runtime.max_unscored_share))
 
 
+def _by_judge(rows: pd.DataFrame, asking: Sequence[str]) -> pd.Series:
+    return ~rows["stage"].isin([*COMPUTING, OWN]) | rows["metric"].isin(asking)
+
+
 def untested(comparisons: pd.DataFrame, asking: Sequence[str]) -> pd.DataFrame:
     """The comparisons of a dry run: those by the judge, as are the metrics ``asking`` it, have no test."""
-    by_judge = ~comparisons["stage"].isin([*COMPUTING, OWN]) | comparisons["metric"].isin(asking)
+    by_judge = _by_judge(comparisons, asking)
     note = comparisons["note"].mask(by_judge, DRY_RUN)
     changed = comparisons["changed"] & ~by_judge
     return comparisons.assign(p=comparisons["p"].mask(by_judge), changed=changed, note=note)

@@ -17,8 +17,9 @@ from flows.lineage.lineage import (
     recorded_costs,
     recorded_lineages,
 )
+from flows.repository.workspace import write_atomically, write_text
 from flows.runtime.folders import defused
-from flows.runtime.tables import CSV_FLOAT, read_table, write_atomically, write_text
+from flows.runtime.tables import CSV_FLOAT, read_table
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
 from tasks.reporting.comparison_page import Compared, render_comparison, terminal_text
@@ -85,11 +86,22 @@ def paired_measures(a: NamedLineage, b: NamedLineage, redraws: Sequence[NamedLin
     differing = sorted(path for path in _differing(sides) if path in b.outputs() and _kind(path) is not None)
     if not differing:
         return []
-    unscored = [_unscored(side) for side in sides]
+    # ids of the records and items that each stage attempted and failed to score
+    unscored: list[dict[str, set[str]]] = [{} for _ in sides]
+    for side, of_side in zip(sides, unscored, strict=True):
+        for path, (stage, _) in side.outputs().items():
+            if Path(path).name.startswith(UNSCORED):
+                of_side.setdefault(stage, set()).update(map(str, _read(side.open_output(path), ["record"])["record"]))
     found = []
     for path in differing:
         left, right, *drawn = _measures(path, sides, unscored)
-        contents = _record_tables(a, b, path)
+        # the tables in both lineages with the content of the records: of its own stage, else of `SAMPLE`
+        outputs, theirs = a.outputs(), b.outputs()
+        tables = [other for other in outputs if Path(other).stem in CONTENTS and other in theirs]
+        contents = [other for other in tables if outputs[other][0] == outputs[path][0]]
+        # Documents of an evaluation are numbered by their names, which have nothing to do with sampled records.
+        if not contents and "@" not in outputs[path][0]:
+            contents = [other for other in tables if outputs[other][0] == SAMPLE]
         same = _same_records(a, b, contents)
         for key in sorted(set(left) & set(right)):
             redrawn = [measures[key] for measures in drawn if key in measures]
@@ -165,15 +177,6 @@ def _measures(
     return found
 
 
-def _record_tables(a: NamedLineage, b: NamedLineage, path: str) -> list[str]:
-    """The tables in both lineages with the content of the records of ``path``: of its own stage, else of `SAMPLE`."""
-    outputs = a.outputs()
-    tables = [other for other in outputs if Path(other).stem in CONTENTS and other in b.outputs()]
-    own = [other for other in tables if outputs[other][0] == outputs[path][0]]
-    # Documents of an evaluation are numbered by their names, which have nothing to do with sampled records.
-    return own if own or "@" in outputs[path][0] else [other for other in tables if outputs[other][0] == SAMPLE]
-
-
 def _same_records(a: NamedLineage, b: NamedLineage, paths: Sequence[str]) -> Ids | None:
     """Ids of the records with the same content in these tables of both lineages; None where all have."""
     if not any(a.outputs()[path][1] != b.outputs()[path][1] for path in paths):
@@ -187,15 +190,6 @@ def _same_records(a: NamedLineage, b: NamedLineage, paths: Sequence[str]) -> Ids
     shared = one.index.intersection(other.index).sort_values()
     agree = (one.loc[shared].to_numpy() == other.loc[shared].to_numpy()).all(axis=1)
     return shared[agree].to_numpy(np.int64)
-
-
-def _unscored(side: NamedLineage) -> dict[str, set[str]]:
-    """Ids of the records and items that each stage of the lineage attempted and failed to score."""
-    found: dict[str, set[str]] = {}
-    for path, (stage, _) in side.outputs().items():
-        if Path(path).name.startswith(UNSCORED):
-            found.setdefault(stage, set()).update(map(str, _read(side.open_output(path), ["record"])["record"]))
-    return found
 
 
 def _committed_metrics(a: NamedLineage, b: NamedLineage) -> pd.DataFrame:

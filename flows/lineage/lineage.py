@@ -55,18 +55,16 @@ class NamedLineage:
 
     def find_output(self, path: str) -> Path | None:
         """The file of an output: from DVC's cache, or for a table that git tracks, from its commit; None in neither."""
-        md5 = self.outputs()[path][1]
-        found = cached_file(md5) or self._in_tree(path, md5)
+        md5, file = self.outputs()[path][1], root() / path
+        found = cached_file(md5)
+        if found is None and self.name == WORKSPACE and file.is_file():  # if it is still what the lock says
+            is_same = hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest() == md5
+            found = file if is_same else None
         if found is None and self.revision is not None and (content := show(self.revision, path)) is not None:
-            return _keep(md5, path, content)
+            found = workspace() / "tables" / f"{md5}{Path(path).suffix}"
+            found.parent.mkdir(parents=True, exist_ok=True)
+            found.write_bytes(content)
         return found
-
-    def _in_tree(self, path: str, md5: str) -> Path | None:
-        """The file of an output of the working tree, if it is still what the lock says."""
-        file = root() / path
-        if self.name != WORKSPACE or not file.is_file():
-            return None
-        return file if hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest() == md5 else None
 
 
 def fetch_outputs(wanted: Collection[tuple[NamedLineage, str]]) -> list[tuple[NamedLineage, str]]:
@@ -101,10 +99,18 @@ def find_lineage(name: str, pipeline: Path = MAIN) -> NamedLineage:
         content = show(revision, lock)
         if content is None:
             raise SourceError(f"{name}: revision {revision[:10]} has no {lock}; nothing was run there")
-        return NamedLineage(
-            name, read_lineage(parse_lock(content, f"{name}: {lock}")), revision, _committed_identities(revision)
+        files = {role: show(revision, fingerprint_path(FINGERPRINTS, role)) for role in get_args(RoleName)}
+        models = {role: json.loads(file) for role, file in files.items() if file}
+        return NamedLineage(name, read_lineage(parse_lock(content, f"{name}: {lock}")), revision, models)
+    store = recorded_lineages()
+    found = store.content(name)
+    if found is None:
+        raise SourceError(
+            f"{name}: neither a git revision, nor a DVC experiment, nor a recorded lineage id; "
+            "vignette compare lists the recorded ones"
         )
-    return _recorded(name)
+    stages = tuple(StageLineage(**stage) for stage in found["stages"].values())
+    return NamedLineage(name, Lineage(found["lineage"], stages), None, store.identities(found["lineage"]))
 
 
 def current_lineage(folder: Path = Path(), pipeline: Path = MAIN) -> Lineage:
@@ -130,25 +136,12 @@ def model_name(role: str, folder: Path = Path()) -> str:
     return str(identity.get("answered") or identity.get("asked") or "unknown")
 
 
-def _committed_identities(revision: str) -> dict[str, dict[str, Any]]:
-    contents = {role: show(revision, fingerprint_path(FINGERPRINTS, role)) for role in get_args(RoleName)}
-    return {role: json.loads(content) for role, content in contents.items() if content}
-
-
 def _revision(name: str) -> str | None:
     found = git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     if found:
         return found.decode().strip()
     experiments = references("refs/exps").items()
     return next((commit for reference, commit in experiments if reference.rsplit("/", 1)[-1] == name), None)
-
-
-def _keep(md5: str, path: str, content: bytes) -> Path:
-    folder = workspace() / "tables"
-    folder.mkdir(parents=True, exist_ok=True)
-    kept = folder / f"{md5}{Path(path).suffix}"
-    kept.write_bytes(content)
-    return kept
 
 
 def recorded_lineages() -> "LineageStore":
@@ -175,19 +168,6 @@ def store_folder() -> Path:
     folder = workspace() / "mlflow"
     folder.mkdir(exist_ok=True)
     return folder
-
-
-def _recorded(name: str) -> NamedLineage:
-    store = recorded_lineages()
-    content = store.content(name)
-    if content is None:
-        raise SourceError(
-            f"{name}: neither a git revision, nor a DVC experiment, nor a recorded lineage id; "
-            "vignette compare lists the recorded ones"
-        )
-    stages = tuple(StageLineage(**stage) for stage in content["stages"].values())
-    found = Lineage(content["lineage"], stages)
-    return NamedLineage(name, found, None, store.identities(found.id))
 
 
 def key_figures(named: NamedLineage) -> dict[str, float]:

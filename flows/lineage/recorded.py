@@ -163,7 +163,11 @@ def _require_own(folder: Path) -> None:
     if mark is None:
         raise VignetteError(f"{folder} exists and is no earlier clone made by this command; move it away")
     if mark.decode().strip() == _BUILDING:
-        if others := [name for name in _changes(folder) if not _is_built(name, folder)]:
+        stages = read_pipeline(folder / MAIN).values() if (folder / MAIN).is_file() else ()
+        outs = {path for stage in stages for path in declared_outputs(stage)}
+        built = (*_BUILT_IN, *(f"{out}/" for out in outs))
+        others = [name for name in _changes(folder) if name not in {*_BUILT, *outs} and not name.startswith(built)]
+        if others:
             raise VignetteError(f"{folder} holds {others[0]}, which no build wrote; move it away")
     elif mark.decode().strip() != _state(folder):
         raise VignetteError(f"{folder} was changed since it was made; remove it or move it away")
@@ -180,16 +184,6 @@ def _changes(folder: Path) -> list[str]:
         inner = (folder / name).rglob("*") if name.endswith("/") else [folder / name]
         found += [path.relative_to(folder).as_posix() for path in inner if not path.is_dir() or path.is_symlink()]
     return sorted(name for name in found if not (name.startswith(_STATE) or "__pycache__" in name.split("/")))
-
-
-def _is_built(name: str, folder: Path) -> bool:
-    """Whether a build in a clone writes a file."""
-    pipeline = folder / MAIN
-    stages = read_pipeline(pipeline).values() if pipeline.is_file() else ()
-    outs = [path for stage in stages for path in declared_outputs(stage)]
-    return (
-        name in _BUILT or name.startswith(_BUILT_IN) or any(name == out or name.startswith(f"{out}/") for out in outs)
-    )
 
 
 def _state(folder: Path) -> str:

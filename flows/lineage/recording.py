@@ -31,6 +31,10 @@ def gather(lineage: Lineage) -> Recording:
     tables = {group: next(iter(figures.values()))[0] for group, figures in FIGURES.items()}
     figures = json.loads(file.read_text(encoding="utf-8")) if (file := Path(HEADLINES)).exists() else {}
     owners = headline_stages({**tables, "f1": "baselines"}, lineage.stages)
+    notes, ratings = REVIEW / "review_notes.parquet", REVIEW / "ratings.parquet"
+    reviewed = None
+    if notes.exists() and ratings.exists():
+        reviewed = Reviewed(pd.read_parquet(notes), ratings_of(pd.read_parquet(ratings)), model_name("judge"))
     return Recording(
         name=run_name(),
         tags=tags(),
@@ -40,7 +44,7 @@ def gather(lineage: Lineage) -> Recording:
         runs=runs,
         tables=metric_tables(),
         files={"report": SHOWN} if SHOWN.exists() else {},
-        reviewed=_reviewed(),
+        reviewed=reviewed,
     )
 
 
@@ -78,10 +82,3 @@ def cpu() -> str:
             if line.startswith("model name"):
                 return line.split(":", 1)[1].strip()
     return platform.processor() or "unknown"
-
-
-def _reviewed() -> Reviewed | None:
-    notes, ratings = REVIEW / "review_notes.parquet", REVIEW / "ratings.parquet"
-    if not (notes.exists() and ratings.exists()):
-        return None
-    return Reviewed(pd.read_parquet(notes), ratings_of(pd.read_parquet(ratings)), model_name("judge"))

@@ -29,35 +29,30 @@ def main(target: str) -> int:
     from dvc.lock import LockError
     from dvc.repo import Repo
 
-    from flows.repository.lock import keep_lock
+    from flows.repository.lock import keep_lock, read_lock
+    from tasks.tracking.lineage import RECORD_STAGE, record_is_behind
     from tasks.transport.processes import end_with_parent
 
+    pipeline, _, name = target.rpartition(":")
+    lock = Path(pipeline).with_suffix(".lock")
     end_with_parent()
     logging.getLogger("dvc").setLevel(logging.WARNING)
     signal.signal(signal.SIGTERM, _end_group)
     try:
         with Repo(_wait_for_lock=True) as repo:
-            stages = repo.reproduce([target], single_item=True, force=_is_behind(target))
+            is_behind = name == RECORD_STAGE and record_is_behind(read_lock(lock))  # for DVC it may be up to date
+            stages = repo.reproduce([target], single_item=True, force=is_behind)
             if not stages:
                 return UNCHANGED
             with repo.lock:  # no other process of DVC writes now
                 for stage in stages:  # DVC itself leaves out those with an output that git tracks
                     repo.stage_cache.save(stage)
-                keep_lock(Path(target.rpartition(":")[0]).with_suffix(".lock"))
+                keep_lock(lock)
             return 0
     except DvcException as error:
         cause = error.__cause__
         print("dvc: " + ": ".join(str(said) for said in (error, cause) if said), file=sys.stderr)
         return BUSY if isinstance(cause, LockError) else command_status(str(cause))
-
-
-def _is_behind(target: str) -> bool:
-    """Whether DVC, for which the stage may be up to date, is to run it all the same."""
-    from flows.repository.lock import read_lock
-    from tasks.tracking.lineage import RECORD_STAGE, record_is_behind
-
-    pipeline, _, name = target.rpartition(":")
-    return name == RECORD_STAGE and record_is_behind(read_lock(Path(pipeline).with_suffix(".lock")))
 
 
 def command_status(message: str) -> int:

@@ -157,7 +157,7 @@ class _Stages:
             persist_result=False,
             retries=1,
             retry_delay_seconds=RETRY_S,
-            retry_condition_fn=_is_infrastructure,
+            retry_condition_fn=lambda _task, _run, state: isinstance(state.data, InfrastructureError),
         )
         def run_stage() -> State[Any]:
             return self._run(name)
@@ -206,7 +206,3 @@ class _Stages:
             if process.returncode not in (0, UNCHANGED, BUSY):  # dvc deletes outputs before it runs a stage
                 restore_outputs(self._pipeline, name)
             del self._running[name]
-
-
-def _is_infrastructure(_task: object, _run: object, state: State[Any]) -> bool:
-    return isinstance(state.data, InfrastructureError)

@@ -10,7 +10,7 @@ from typing import Any
 from flows.repository.code import StageCode
 from flows.repository.lock import read_lock
 from flows.repository.pipeline import MAIN, model_stages, read_pipeline, with_dependents, with_needed
-from schemas.errors import SourceError, TableError, VignetteError
+from schemas.errors import SourceError, VignetteError
 from schemas.params.llm import RoleName
 from tasks.tracking.lineage import CODE_STAGE, RECORD_STAGE, record_is_behind
 
@@ -45,17 +45,6 @@ def stages_to_run(
     found = {*with_dependents(stages, changed - {CODE_STAGE}), *(changed & {CODE_STAGE})}
     needed = with_needed(stages, targets)
     return [name for name in stages if name in found & needed]
-
-
-def require_as_locked(pipeline: Path, names: Collection[str]) -> None:
-    """Compare the outputs of stages with dvc.lock; raises TableError naming those that another process has written."""
-    said = status(pipeline)
-    outs = [entry["changed outs"] for name in sorted(names) for entry in said.get(name, []) if "changed outs" in entry]
-    if changed := [f"{path} ({state})" for found in outs for path, state in found.items()]:
-        raise TableError(
-            f"{pipeline.with_suffix('.lock')} records other outputs than are on disk: {', '.join(changed)}. Another "
-            "process wrote to them during the run; to rebuild them, run again"
-        )
 
 
 _DVC = """

@@ -186,11 +186,23 @@ def serve(port: int, host: str = LOOPBACK, names: Sequence[str] = (), *, stay: b
 def _start() -> str:
     """Start a server; one that ends at once, as its port was taken in the meantime, is started on another."""
     log = workspace() / "prefect-server.log"
+    database = sqlite_url(workspace() / "prefect" / "prefect.db", "sqlite+aiosqlite")
     for own in (True, False, False):
         port = _free_port(own=own)
         address = f"http://{LOOPBACK}:{port}"
         url = f"{address}/api"
-        _launch(port, url, log)
+        with log.open("ab") as sink:
+            server = subprocess.Popen(
+                [sys.executable, "-m", "flows.commands.cli", "server", "supervise", str(port)],
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=sink,
+                start_new_session=True,  # a stage's end or interrupt must not take the server with it
+                env={_DATABASE: database, **os.environ, **prefect_environment(), _TOKEN: access()},
+            )
+        _state_file().write_text(json.dumps({"pid": server.pid, "url": url}))
+        if _may_write():  # points the ``prefect`` command, called in the clone's folder, at the server
+            _write_privately(_client_settings(), f'{_OURS}\n[api]\nurl = "{url}"\nauth_string = "{access()}"\n')
         if _comes_to_answer(url):
             print(fitted(f"prefect: {address} (asks for the content of {access_file()})", terminal_width()))
             return url
@@ -198,21 +210,6 @@ def _start() -> str:
             break
     said = f"did not start within {START_SECONDS} s" if stop_server() else "ended when it was started"
     raise VignetteError(f"the Prefect server {said}; see {log}")
-
-
-def _launch(port: int, url: str, log: Path) -> None:
-    database = sqlite_url(workspace() / "prefect" / "prefect.db", "sqlite+aiosqlite")
-    with log.open("ab") as sink:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "flows.commands.cli", "server", "supervise", str(port)],
-            stdin=subprocess.DEVNULL,
-            stdout=sink,
-            stderr=sink,
-            start_new_session=True,  # a stage's end or interrupt must not take the server with it
-            env={_DATABASE: database, **os.environ, **prefect_environment(), _TOKEN: access()},
-        )
-    _state_file().write_text(json.dumps({"pid": server.pid, "url": url}))
-    _write_client_settings(url)
 
 
 def _comes_to_answer(url: str) -> bool:
@@ -246,13 +243,8 @@ def _forget() -> None:
         _client_settings().unlink(missing_ok=True)
 
 
-def _write_client_settings(url: str) -> None:
-    """Point the ``prefect`` command, called in the clone's folder, at the server, unless a person did."""
-    if _may_write():
-        _write_privately(_client_settings(), f'{_OURS}\n[api]\nurl = "{url}"\nauth_string = "{access()}"\n')
-
-
 def _may_write() -> bool:
+    """Whether a person did not write the settings of the ``prefect`` command."""
     file = _client_settings()
     return not file.exists() or file.read_text(encoding="utf-8").startswith(_OURS)
 

@@ -22,7 +22,7 @@ import yaml
 from flows.repository.cache import push_artefacts
 from flows.repository.git import git, git_text, without_git
 from flows.repository.pipeline import MAIN, declared_outputs, read_pipeline
-from flows.repository.workspace import FINGERPRINTS, WORKSPACE, replace_text, root, workspace
+from flows.repository.workspace import FINGERPRINTS, WORKSPACE, root, workspace, write_text
 from schemas.errors import VignetteError
 from schemas.params.llm import SIMULATOR
 from schemas.params.runtime import Watch
@@ -42,7 +42,6 @@ class WatchTree:
         self._remote = params.git_remote
         self.folder = workspace() / "watch"
         self._queue = workspace() / "watch-unpushed.json"
-        self._last = workspace() / "watch-tip"
 
     def reset(self) -> bool:
         """Discard what the last round left and merge the watched branch; True if that brings new commits.
@@ -59,14 +58,16 @@ class WatchTree:
                 f"(git branch {self.branch} COMMIT), or name another in params.yaml"
             )
         self._make()
-        self._restore_branch()
         tip = self.tip()
         self._git("checkout", "--quiet", "--force", "--detach", tip or watched)
         self._git("clean", "--quiet", "-fd")
         if tip is None or self._git("merge-base", watched, tip) == watched:
             return tip is None
         self._git("checkout", "--quiet", "--force", "--detach", watched)
-        results = [path for path in self._results() if self._git("ls-tree", tip, "--", path)]
+        written = [_LOCK, str(FINGERPRINTS)]  # by a rebuild, and tracked by git
+        for stage in read_pipeline(self.folder / MAIN).values():
+            written += [path for path, options in declared_outputs(stage).items() if options.get("cache") is False]
+        results = [path for path in written if self._git("ls-tree", tip, "--", path)]
         self._git("checkout", tip, "--", *results)
         tree, message = self._git("write-tree"), f"Merge {watched[:10]} of {self.branch}"
         merged = self._git(*_IDENTITY, "commit-tree", tree, "-p", tip, "-p", watched, "-m", message)
@@ -99,7 +100,9 @@ class WatchTree:
 
     def run(self, *command: str) -> int:
         """Run ``python -m ...`` with the tree's code in the tree; returns the exit status."""
-        return subprocess.run([sys.executable, "-m", *command], cwd=self.folder, env=self._environment()).returncode
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+        environment = {**without_git(os.environ), WORKSPACE: str(workspace()), "PATH": path}
+        return subprocess.run([sys.executable, "-m", *command], cwd=self.folder, env=environment).returncode
 
     def commit(self, message: str, tag: str) -> str:
         """Commit the tree's results, if they differ; tag the commit unless the tag exists, and return it."""
@@ -113,7 +116,6 @@ class WatchTree:
     def keep(self) -> None:
         """Move the branch of lineages to the tree's commit."""
         git_text("update-ref", self._reference, self.head())
-        self._last.write_text(self.head(), encoding="utf-8")
 
     def push(self, tag: str) -> str | None:
         """Queue a lineage to be pushed, and push what is queued; the reason if something stays in the queue."""
@@ -128,8 +130,12 @@ class WatchTree:
         """
         problems = []
         for tag in self.pending():
-            if problem := self._push(tag):
-                problems.append(problem)
+            try:
+                push_artefacts(self.folder, tag)
+                if self._remote is not None:
+                    git_text("push", "--quiet", self._remote, self._reference, f"refs/tags/{tag}")
+            except VignetteError as error:
+                problems.append(str(error))
             else:
                 self._write_queue({other: since for other, since in self.pending().items() if other != tag})
         return next(iter(problems), None)
@@ -147,16 +153,7 @@ class WatchTree:
             ) from error
 
     def _write_queue(self, queue: Mapping[str, str]) -> None:
-        replace_text(self._queue, json.dumps(queue, indent=1))
-
-    def _push(self, tag: str) -> str | None:
-        try:
-            push_artefacts(self.folder, tag)
-            if self._remote is not None:
-                git_text("push", "--quiet", self._remote, self._reference, f"refs/tags/{tag}")
-        except VignetteError as error:
-            return str(error)
-        return None
+        write_text(self._queue, json.dumps(queue, indent=1))
 
     def _make(self) -> None:
         """Make the tree if there is none, or if git cannot use it any more."""
@@ -173,36 +170,8 @@ class WatchTree:
             git_text("worktree", "add", "--quiet", "--force", "--detach", str(self.folder), "HEAD")
         _share_cache(self.folder)
 
-    def _restore_branch(self) -> None:
-        """Make the branch of lineages again where it was, if somebody deleted it."""
-        if self.tip() is not None or not self._last.exists():
-            return
-        last = self._last.read_text(encoding="utf-8").strip()
-        if git("cat-file", "-e", f"{last}^{{commit}}") is None:
-            raise VignetteError(
-                f"{self._reference} was deleted, and its last commit {last} is gone; restore it from a remote "
-                f"(git fetch REMOTE {self._reference}:{self._reference}), or start anew: rm {self._last}"
-            )
-        git_text("update-ref", self._reference, last)
-        print(
-            f"watch: {self._reference} was deleted and is restored at {last[:10]}; to start anew, delete "
-            f"{self._last} with it",
-            file=sys.stderr,
-        )
-
-    def _results(self) -> list[str]:
-        """Paths of what a rebuild writes and git tracks."""
-        paths = [_LOCK, str(FINGERPRINTS)]
-        for stage in read_pipeline(self.folder / MAIN).values():
-            paths += [path for path, options in declared_outputs(stage).items() if options.get("cache") is False]
-        return paths
-
     def _git(self, *arguments: str) -> str:
         return git_text(*arguments, folder=self.folder)
-
-    def _environment(self) -> dict[str, str]:
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-        return {**without_git(os.environ), WORKSPACE: str(workspace()), "PATH": path}
 
 
 def _remove_stale(lock: Path) -> None:

@@ -65,25 +65,17 @@ def push_artefacts(folder: Path, revision: str) -> None:
 def restore_outputs(pipeline: Path, name: str) -> list[Path]:
     """Restore each declared output of the stage that is missing; returns the restored ones."""
     try:
-        declared, locked = stage_files(pipeline, name).outs.values(), _locked(pipeline, name)
+        declared = stage_files(pipeline, name).outs.values()
+        locked = read_lock(pipeline.with_suffix(".lock")).get("stages", {}).get(name, {})
     except (OSError, VignetteError):
         return []
-    return [path for path in declared if not path.exists() and (_from_cache(path, locked) or _from_git(path))]
-
-
-def _locked(pipeline: Path, name: str) -> dict[str, str]:
-    lock = read_lock(pipeline.with_suffix(".lock"))
-    return {out["path"]: str(out.get("md5", "")) for out in lock.get("stages", {}).get(name, {}).get("outs", [])}
-
-
-def _from_cache(path: Path, locked: dict[str, str]) -> bool:
-    cached = cached_file(locked.get(str(path), ""))
-    if cached is None:
-        return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(cached, path)
-    return True
-
-
-def _from_git(path: Path) -> bool:
-    return git("checkout", "--quiet", "HEAD", "--", str(path), folder=Path()) is not None
+    md5 = {out["path"]: str(out.get("md5", "")) for out in locked.get("outs", [])}
+    restored = []
+    for path in (path for path in declared if not path.exists()):
+        if cached := cached_file(md5.get(str(path), "")):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(cached, path)
+            restored.append(path)
+        elif git("checkout", "--quiet", "HEAD", "--", str(path), folder=Path()) is not None:
+            restored.append(path)
+    return restored

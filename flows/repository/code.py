@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from flows.repository.pipeline import MAIN, PUBLISHED, declared_outputs, paths_of, place_of
-from flows.repository.workspace import FINGERPRINTS, replace_text
+from flows.repository.workspace import FINGERPRINTS, write_text
 from schemas.tables.stems import entry_of
 from tasks.code import Code, Place
 from tasks.tracking.lineage import CODE_STAGE
@@ -40,7 +40,7 @@ COUNTS = ("flows.runtime.tables", "flows.repository.git", "flows.repository.kept
 
 PROBE = "probe"
 """The stage that identifies the models. It is no function; of what it reaches, the rules of the simulator count."""
-SIMULATOR: list[Place] = [(f"tasks.simulator.{name}", None) for name in ("dispatch", "request", "completions")]
+SIMULATOR: list[Place] = [(f"tasks.simulator.{name}", None) for name in ("dispatch", "request")]
 
 
 class StageCode:
@@ -123,8 +123,7 @@ class StageCode:
             if file.relative_to(self.root) not in self.contents:
                 file.unlink()
         for path, text in changed.items():
-            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
-            replace_text(self.root / path, text)
+            write_text(self.root / path, text)
         return sorted(path.stem for path in changed)
 
 

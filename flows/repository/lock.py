@@ -1,13 +1,10 @@
-"""Reads dvc.lock, keeps a copy of it, and restores a lock that a killed DVC left cut short.
+"""Reads dvc.lock, keeps a copy of it after each stage, and puts the copy back after a run that was killed.
 
-DVC rewrites the file in place. What a kill leaves of it may be valid YAML, in which the lost stages look never run.
-A lock counts as cut if its stages are the first ones of its copy and it ends within one of them; one that ends
-between two counts only after a run that did not come to its end, as a person may have removed the last entries. A
+DVC rewrites the file in place. What a kill leaves of it may be valid YAML, in which the lost stages look never run. A
 content that git knows, as after `git checkout` or `dvc exp apply`, is whole. Each working tree has its own copies.
 """
 
 import hashlib
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,19 +13,15 @@ from typing import Any
 import yaml
 
 from flows.repository.git import git
-from flows.repository.workspace import replace_text, workspace
+from flows.repository.workspace import workspace, write_text
 from schemas.errors import VignetteError
 
-_ENDS_ENTRY = re.compile(r"\s+(size|nfiles): ")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml takes a tenth of the time
 
 
 def read_lock(lock: Path) -> dict[str, Any]:
-    """The content of a dvc.lock, or of its copy where it is cut short; empty if there is none. See `parse_lock`."""
-    if not lock.exists():
-        return {}
-    text = lock.read_text(encoding="utf-8", errors="replace")
-    return parse_lock(_whole(lock, text) or text, str(lock))
+    """The content of a dvc.lock; empty if there is none. See `parse_lock`."""
+    return parse_lock(lock.read_bytes(), str(lock)) if lock.exists() else {}
 
 
 def parse_lock(content: str | bytes, name: str) -> dict[str, Any]:
@@ -44,25 +37,26 @@ def parse_lock(content: str | bytes, name: str) -> dict[str, Any]:
 
 
 def restore_lock(lock: Path) -> None:
-    """Put the copy in place of a lock that is cut short, and say so. No other process may write to it."""
-    if not lock.exists():
-        return
-    text = lock.read_text(encoding="utf-8", errors="replace")
-    whole = _whole(lock, text)
-    _mark(lock).unlink(missing_ok=True)
-    if whole is None:
-        keep_lock(lock)
-    else:
-        replace_text(lock, whole)
-        print(f"{lock}: was cut short when a run was killed, and is restored as it was before")
+    """Put the copy in place of a lock that a killed run was writing, and say so. No other process may write to it.
+
+    A stage that ended at that moment is run again.
+    """
+    copy, mark = _copy(lock), _mark(lock)
+    if mark.exists() and lock.exists() and copy.exists() and lock.read_bytes() != copy.read_bytes():
+        folder = lock.absolute().parent
+        name = (git("hash-object", lock.name, folder=folder) or b"").decode().strip()
+        if not name or git("cat-file", "-e", name, folder=folder) is None:  # git does not know the content
+            write_text(lock, copy.read_text(encoding="utf-8"))
+            print(f"{lock}: may have been cut short when a run was killed, and is restored as it was before")
+    mark.unlink(missing_ok=True)
+    keep_lock(lock)
 
 
 def keep_lock(lock: Path) -> None:
-    """Copy a lock, unless it is cut short or the disk is full. No other process may write to it."""
-    text = lock.read_text(encoding="utf-8", errors="replace") if lock.exists() else ""
-    if text and _whole(lock, text) is None:
-        with suppress(OSError):  # what the disk lacks for a result is said where the result is written
-            replace_text(_copy(lock), text)
+    """Copy a lock, unless it is no lock or the disk is full. No other process may write to it."""
+    with suppress(VignetteError):  # what the disk lacks for a result is said where the result is written
+        if read_lock(lock):
+            write_text(_copy(lock), lock.read_text(encoding="utf-8"))
 
 
 @contextmanager
@@ -73,61 +67,6 @@ def lock_in_use(lock: Path) -> Iterator[None]:
     mark.touch()
     yield
     mark.unlink(missing_ok=True)  # left behind by an error or a kill, at which DVC may be writing
-
-
-def _whole(lock: Path, text: str) -> str | None:
-    """What a lock with that text held before it was cut short: the content of its copy, or of git; None if it is whole.
-
-    The last commit takes the place of a copy where none was kept yet.
-    """
-    copy = _copy(lock)
-    kept = [copy.read_text(encoding="utf-8")] if copy.exists() else []
-    if text in kept:
-        return None
-    committed = git("show", f"HEAD:./{lock.name}", folder=lock.absolute().parent)
-    kept += [committed.decode()] if committed else []
-    was_killed = _mark(lock).exists()
-    found = next((whole for whole in kept if _is_cut(text, whole, was_killed=was_killed)), None)
-    return None if found is None or _is_known(lock) else found
-
-
-def _is_known(lock: Path) -> bool:
-    """Whether git has a file with the content of the lock."""
-    folder = lock.absolute().parent
-    name = (git("hash-object", lock.name, folder=folder) or b"").decode().strip()
-    return bool(name) and git("cat-file", "-e", name, folder=folder) is not None
-
-
-def _entries(text: str) -> dict[str, list[str]]:
-    """The lines of each stage of a lock, in their order. The last may be incomplete."""
-    parts = re.split(r"^  (?=[^\s-].*:\n)", text, flags=re.MULTILINE)[1:]
-    entries = (part.partition(":\n") for part in parts)
-    return {name: lines.splitlines() for name, _, lines in entries}
-
-
-def _is_cut(text: str, whole: str, *, was_killed: bool) -> bool:
-    """Whether ``text`` is the beginning of ``whole``, or of what a run was to put in its place."""
-    complete, newline, rest = text.rpartition("\n")
-    found = _entries(complete + newline)
-    before = _entries(whole)
-    if not found:
-        return whole.startswith(text) and bool(before)
-    *former, last = found
-    lines, expected = found[last], list(before.values())[len(former)] if len(former) < len(before) else None
-    if former != list(before)[: len(former)] or (expected and last != list(before)[len(former)]):
-        return False
-    if expected is None:  # the run has added a stage
-        return bool(rest) or (was_killed and not _ENDS_ENTRY.match(lines[-1] if lines else ""))
-    if rest and rest == expected[min(len(lines), len(expected) - 1)]:
-        lines = [*lines, rest]  # only its end of line is missing
-    is_prefix = list(map(_key, lines)) == list(map(_key, expected[: len(lines)]))
-    is_last = len(found) == len(before)
-    return (is_prefix and len(lines) < len(expected)) or (not is_last and (bool(rest) or was_killed))
-
-
-def _key(line: str) -> str:
-    """A line without the hash or size in it, which a run changes."""
-    return re.sub(r"(md5|size|nfiles): .*", r"\1", line)
 
 
 def _copy(lock: Path) -> Path:

@@ -208,18 +208,13 @@ def stage_function(stage: str, kind: str = "run") -> Callable[[Any], Any]:
     return function
 
 
-def is_code(path: Path) -> bool:
-    """Whether a path of dvc.yaml is in a folder of code, or says what code means."""
-    return path.as_posix().startswith(CODE)
-
-
 def paths_of(entries: list[Any]) -> list[Path]:
     """Paths of entries of ``deps`` or ``outs``, with or without options."""
     return [Path(next(iter(entry)) if isinstance(entry, dict) else entry) for entry in entries]
 
 
 def _by_stem(paths: list[Path]) -> dict[str, Path]:
-    data = [path for path in paths if not is_code(path)]
+    data = [path for path in paths if not path.as_posix().startswith(CODE)]
     stems = Counter(path.stem for path in data)
     # A data file within the code (a network definition, a printed table) never takes the stem of a stage's output.
     found = {path.stem: path for path in paths if path.parts[0] in FOLDERS and path.suffix}

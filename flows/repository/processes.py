@@ -1,9 +1,10 @@
 """Processes of a rebuild: groups that end with their parent, the lock of a run, and the leases of its stages.
 
-The lease of a stage is a file that names the process which may write the stage's outputs. A stage that is taken over by
-another run loses it: its outputs are then not moved into place.
+The lease of a stage is a file that the one process which writes the stage's outputs has locked. A stage whose run was
+killed ends within a second; the next run waits for that.
 """
 
+import fcntl
 import json
 import os
 import signal
@@ -12,27 +13,15 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
-import psutil
 from filelock import FileLock, Timeout
 
 from flows.repository.workspace import root
-from schemas.errors import BusyError, OrphanError
-from tasks.transport.processes import (
-    RUN,
-    ParentWatch,
-    Watched,
-    die_with,
-    end_tree,
-    first_gone,
-    is_alive,
-    still_runs,
-    this_process,
-)
+from schemas.errors import BusyError
+from tasks.transport.processes import RUN, die_with, still_runs, this_process
 
 END_S = 10.0
 """How long a group may take to end before it is killed, and a killed run's processes to disappear."""
@@ -87,13 +76,19 @@ def exit_on_sigterm() -> Iterator[None]:
 
 @contextmanager
 def exclusive() -> Iterator[None]:
-    """Lock the clone for one run; raises BusyError when another run holds the lock or a ``dvc`` process runs here."""
+    """Lock the clone for one run; raises BusyError when another run, a ``dvc`` process or a stage is at work here."""
     file = root() / ".dvc" / "tmp" / "rerun.lock"  # of this tree: that of a watch is rebuilt independently
     file.parent.mkdir(exist_ok=True)
     try:
         with FileLock(file, timeout=0):
-            _wait_for_killed_run()
-            _take_over_leases()
+            deadline = time.monotonic() + END_S  # for the processes of a run that was killed
+            while dvc_at_work():
+                if time.monotonic() > deadline:
+                    raise BusyError("another dvc process runs in this clone; wait for it or stop it")
+                time.sleep(0.1)
+            for lease in _leases().iterdir():
+                with _held(lease):
+                    pass
             _rwlock().unlink(missing_ok=True)  # DVC takes a process that reused the id of a killed one for its owner
             yield
     except Timeout as error:
@@ -111,103 +106,36 @@ def dvc_at_work() -> bool:
     return any(still_runs(int(info["pid"]), file) for info in infos)
 
 
-def _wait_for_killed_run() -> None:
-    """Wait until the processes of a run that was killed have ended; raises BusyError when they do not."""
-    deadline = time.monotonic() + END_S
-    while dvc_at_work():
-        if time.monotonic() > deadline:
-            raise BusyError("another dvc process runs in this clone; wait for it or stop it")
-        time.sleep(0.1)
-
-
 def _rwlock() -> Path:
     return root() / ".dvc" / "tmp" / "rwlock"
 
 
-@dataclass(frozen=True)
-class _Lease:
-    """Names the process that may write the outputs of a stage, and those that it depends on."""
-
-    stage: str
-    pid: int
-    born: float
-    depends_on: list[Watched]
-
-    @classmethod
-    def read(cls, file: Path) -> "_Lease | None":
-        try:
-            return cls(**json.loads(file.read_text(encoding="utf-8")))
-        except (FileNotFoundError, ValueError, TypeError):  # cut short by a kill or a full disk: never in use
-            return None
-
-    def end(self) -> None:
-        """End its process if that is an orphan; raises BusyError if it runs for somebody."""
-        if not is_alive(self.pid, self.born):
-            return
-        if not first_gone(self.depends_on):
-            raise BusyError(f"stage {self.stage} runs in process {self.pid}; wait for it or stop it")
-        with suppress(psutil.NoSuchProcess):
-            end_tree(psutil.Process(self.pid))
-        deadline = time.monotonic() + END_S
-        while is_alive(self.pid, self.born):  # not psutil's wait: a dead process that nobody reaps is gone, too
-            if time.monotonic() > deadline:
-                raise BusyError(f"stage {self.stage}, left by a killed run, does not end; kill process {self.pid}")
-            time.sleep(0.05)
-
-
-_held: tuple[Path, _Lease] | None = None
-"""The lease of the stage that this process runs."""
-
-
 @contextmanager
 def stage_lease(pipeline: Path, name: str) -> Iterator[None]:
-    """Hold the right to write the outputs of a stage, after ending an orphan that has it.
-
-    Raises BusyError when another run has it, OrphanError when the run that this process belongs to is gone.
-    """
-    global _held
-    file = _leases() / quote(f"{pipeline}:{name}", safe="")
-    watch, (_, pid, born) = ParentWatch(), this_process()
-    lease = _Lease(name, pid, born, [list(each) for each in watch.watched])  # type: ignore[misc]
-    with _changing_leases():
-        watch.check()
-        if (other := _Lease.read(file)) is not None:
-            other.end()
-        file.write_text(json.dumps(vars(lease)), encoding="utf-8")
-    _held = file, lease
-    try:
+    """Hold the right to write the outputs of a stage. Raises BusyError where another process has it for `END_S`."""
+    with _held(_leases() / quote(f"{pipeline}:{name}", safe="")):
         yield
-    finally:
-        _held = None
-        with _changing_leases():
-            if _Lease.read(file) == lease:
-                file.unlink()
 
 
 @contextmanager
-def fenced() -> Iterator[None]:
-    """A context in which outputs are moved into place; raises OrphanError when another run has taken the stage over."""
-    if _held is None:
+def _held(file: Path) -> Iterator[None]:
+    """Lock a lease, which names the process that holds it; the system frees it when that ends."""
+    deadline = time.monotonic() + END_S
+    with file.open("a+", encoding="utf-8") as lease:
+        while True:
+            try:
+                fcntl.flock(lease, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if time.monotonic() > deadline:
+                    stage = unquote(file.name).rpartition(":")[2]
+                    by = file.read_text(encoding="utf-8")
+                    raise BusyError(f"stage {stage} runs in process {by}; wait for it or stop it") from error
+            time.sleep(0.05)
+        lease.truncate(0)
+        lease.write(str(os.getpid()))
+        lease.flush()
         yield
-        return
-    file, lease = _held
-    with _changing_leases():
-        if _Lease.read(file) != lease:
-            raise OrphanError(f"another run has taken stage {lease.stage} over; its outputs are left to that run")
-        yield
-
-
-def _take_over_leases() -> None:
-    """End orphans of former runs and void their leases; raises BusyError when a stage runs for somebody else."""
-    with _changing_leases():
-        for file in sorted(_leases().iterdir()):
-            if (lease := _Lease.read(file)) is not None:
-                lease.end()
-            file.unlink()
-
-
-def _changing_leases() -> FileLock:
-    return FileLock(_leases().with_suffix(".lock"))
 
 
 def _leases() -> Path:

@@ -4,12 +4,13 @@ import os
 import shlex
 import sys
 import tomllib
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from schemas.errors import VignetteError
+from schemas.errors import TableError, VignetteError, with_remedy
 
 FOLDER = ".vignette"
 _PRIVATE = 0o700
@@ -148,15 +149,25 @@ def workspace() -> Path:
     return folder
 
 
-def replace_text(file: Path, text: str) -> None:
-    """Write a file of the workspace, whole or not at all."""
-    file.parent.mkdir(exist_ok=True)
-    partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Write through a temporary file in the same folder, so that a full disk or a kill leaves the old file.
+
+    Raises TableError for what cannot be written.
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(file)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(partial)
+        partial.replace(path)
+    except OSError as error:
+        raise TableError(f"{path}: could not be written: {with_remedy(error)}") from error
     finally:
         partial.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text as `write_atomically` does."""
+    write_atomically(path, lambda to: to.write_text(text, encoding="utf-8"))
 
 
 def be_quiet() -> None:

@@ -2,9 +2,9 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import Self
 
 from flows.repository.params import is_collecting, response_store, run_budget
 from flows.repository.workspace import FINGERPRINTS
@@ -23,23 +23,16 @@ Confirm = Callable[[Params], None]
 
 
 class Clients:
-    """The model clients of one run of one stage, one per role.
+    """The model clients of one run of one stage, one per role; a context.
 
     ``fingerprints`` holds the recorded identities of the models. Each worker process of a stage makes its own
-    ``Clients``. ``quiet``: calls are not counted.
+    ``Clients``.
     """
 
     def __init__(
-        self,
-        stage: str,
-        params: Params,
-        confirm: Confirm | None = None,
-        *,
-        fingerprints: Path = FINGERPRINTS,
-        quiet: bool = False,
+        self, stage: str, params: Params, confirm: Confirm | None = None, *, fingerprints: Path = FINGERPRINTS
     ) -> None:
-        self.stage, self.params, self.confirm = stage, params, confirm
-        self.fingerprints, self.quiet = fingerprints, quiet
+        self.stage, self.params, self.confirm, self.fingerprints = stage, params, confirm, fingerprints
         self._store: ResponseStore | None = None
         self._clients: dict[RoleName, RoleAsk] = {}
         self._used: set[bytes] = set()  # keys of replies that other processes used
@@ -69,7 +62,6 @@ class Clients:
                 self.stage,
                 before_first=self._confirm if app is None else None,
                 collect=is_collecting() and app is None,
-                quiet=self.quiet,
             )
         return self._clients[role]
 
@@ -81,15 +73,15 @@ class Clients:
         """The store's keys of the replies used so far."""
         return self._used.union(*(client.used for client in self._clients.values()))
 
-    def used(self, others: "Sequence[Clients]" = ()) -> tuple[set[bytes], Used]:
-        """The store's keys of the replies that these and ``others`` used so far, and their tokens and dollars."""
-        keys = self.used_keys().union(*(clients.used_keys() for clients in others))
-        return keys, self.store().do_now(lambda connection: sum_used(connection, keys)) if keys else Used()
+    def used(self, keys: Collection[bytes] | None = None) -> Used:
+        """Calls, tokens and dollars of the replies with these keys, by default of those used so far."""
+        chosen = self.used_keys() if keys is None else keys
+        found: Used = self.store().do_now(lambda connection: sum_used(connection, chosen)) if chosen else Used()
+        return found
 
     def used_by_role(self) -> list[Estimate]:
         """The calls and tokens used so far, by role."""
-        sums = {role: partial(sum_used, keys=client.used) for role, client in self._clients.items() if client.used}
-        found = {role: self.store().do_now(add) for role, add in sums.items()}
+        found = {role: self.used(client.used) for role, client in self._clients.items() if client.used}
         return [Estimate(role, u.calls, u.prompt_tokens, u.completion_tokens) for role, u in found.items()]
 
     def require_answers(self) -> None:
@@ -101,6 +93,12 @@ class Clients:
                 f"{len(lost)} calls failed on the way, the first one, {key}, for: {reason}. Run again to retry "
                 "them (every answered call is kept), or set runtime.accept_lost_calls: true to leave them unscored"
             )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     async def close(self) -> None:
         """Close the clients and the store."""

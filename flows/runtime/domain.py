@@ -9,8 +9,7 @@ from pydantic import BaseModel, ValidationError
 from flows.repository.pipeline import MAIN, StageFiles
 from schemas.errors import DomainError, NetworkError
 from tasks.domains import in_use
-from tasks.domains.history import history_defects, history_words
-from tasks.domains.rules import PromptingRules, layout_defects, wording_defects
+from tasks.domains.rules import PromptingRules, history_defects, history_words, layout_defects, wording_defects
 from tasks.network.definition import load_definition
 from tasks.network.graph import NetworkDefinition
 from tasks.network.transitions import read_transitions

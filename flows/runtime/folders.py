@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from flows.repository.workspace import replace_text, workspace
+from flows.repository.workspace import workspace, write_text
 from schemas.errors import SourceError, with_remedy
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def write_new_file(file: Path, content: bytes, kind: str) -> None:
             # What stands there now stays known until the file is replaced.
             written = _written()
             written[str(file)] = [*written.get(str(file), [])[-1:], _digest_of_kind(content, kind)]
-            replace_text(workspace() / WRITTEN, json.dumps(written, indent=1) + "\n")
+            write_text(workspace() / WRITTEN, json.dumps(written, indent=1) + "\n")
             move(partial, file)
     except OSError as error:
         raise SourceError(f"{file}: could not be written: {with_remedy(error)}") from error

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.repository.params import response_store, run_budget
-from flows.repository.workspace import FINGERPRINTS
+from flows.repository.workspace import FINGERPRINTS, write_text
 from schemas.params import Params
 from schemas.params.llm import Role, RoleName, Sending, key_variable
 from tasks.transport.fingerprint import Fingerprint, fingerprint_path, read_fingerprint, simulator_identity
@@ -45,7 +45,9 @@ async def probe(params: Params, roles: Sequence[RoleName], folder: Path = FINGER
     """
     served = {_shared(params, role): role for role in reversed(roles) if not params.roles[role].is_simulator}
     found = await _probe_served(params, served, roles, folder) if served else {}
-    return [found.get(role) or _of_simulator(role, params.roles[role], folder) for role in roles]
+    for role in set(roles) - found.keys():
+        found[role] = _written(Fingerprint(role, simulator_identity(params.roles[role])), 1.0, folder)
+    return [found[role] for role in roles]
 
 
 def _shared(params: Params, name: RoleName) -> str:
@@ -88,16 +90,10 @@ def _settle(role: RoleName, settings: Role, seen: "Sighting", folder: Path, stor
     return replace(_written(found, p_value, folder), nonsense=is_nonsense(seen.canaries))
 
 
-def _of_simulator(role: RoleName, settings: Role, folder: Path) -> Probed:
-    return _written(Fingerprint(role, simulator_identity(settings)), 1.0, folder)
-
-
 def _written(found: Fingerprint, p_value: float, folder: Path) -> Probed:
     """Rewrite the role's file where the fingerprint changed."""
     recorded = read_fingerprint(folder, found.role)
     changed = recorded is None or recorded.to_json() != found.to_json()
     if changed:
-        from flows.runtime.tables import write_text  # loads pandas, which a rebuild with nothing to do never uses
-
         write_text(fingerprint_path(folder, found.role), found.to_json())
     return Probed(found.role, found, p_value, changed)

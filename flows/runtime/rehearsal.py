@@ -7,10 +7,8 @@ paid, and no earlier run is needed.
 import asyncio
 import logging
 import shutil
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from graphlib import TopologicalSorter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,7 +26,6 @@ from flows.repository.pipeline import (
 )
 from flows.repository.workspace import FINGERPRINTS, LOGGER
 from flows.runtime.chunks import ChunkWork, Frames
-from flows.runtime.clients import Clients
 from flows.runtime.costs import Line, identified, priced
 from flows.runtime.domain import load_domain
 from flows.runtime.identities import probe
@@ -37,6 +34,7 @@ from schemas.params import Params
 from schemas.params.base import Section
 from schemas.params.llm import SIMULATOR, Role
 from tasks.llm.costs import Estimate
+from tasks.progress import unseen
 from tasks.tracking.lineage import CODE_STAGE
 from tasks.transport.inspection import counted
 
@@ -53,16 +51,29 @@ FEW, DOCUMENTS = 5, 6
 
 
 def rehearsal_of(params: Params, store: Path) -> Params:
-    """``params`` with the simulator in all roles, a store of its own, no limit on failures, little training."""
+    """``params`` with the simulator in all roles, a store of its own, no limit on failures."""
     rules = {name: Role(base_url=SIMULATOR, model=f"vignette-{name}", temperature=0.0) for name in params.roles}
     runtime = {"store": str(store), "sending": {}, "max_unscored_share": 1.0, "dask": None, "accept_lost_calls": True}
     return params.model_copy(
         update={
             "roles": rules,
             "runtime": params.runtime.model_copy(update=runtime),
-            "baselines": params.baselines.model_copy(update={"seeds": params.baselines.seeds[:1]}),
-            "text_confounding": params.text_confounding.model_copy(update={"draws": 10}),
             "note_qa": params.note_qa.model_copy(update={"protocol": "vignette"}),
+        }
+    )
+
+
+def with_little_training(params: Params) -> Params:
+    """``params`` with the least of what is drawn and trained after the calls."""
+    learned = params.baselines
+    xgboost = learned.xgboost.model_copy(update={"folds": 2, "verify": 1})
+    least = {"seeds": learned.seeds[:1], "draws": 100, "calibration_folds": 2, "xgboost": xgboost}
+    least["neural"] = learned.neural.model_copy(update={"least_rows": 1})
+    return params.model_copy(
+        update={
+            "network": params.network.model_copy(update={"draws": 100, "held_out": 500}),
+            "baselines": learned.model_copy(update=least),
+            "text_confounding": params.text_confounding.model_copy(update={"draws": 10}),
         }
     )
 
@@ -145,27 +156,22 @@ class SmallStage(Stage):
         super().__init__(files, params, fingerprints)
         self.sample = Sample()
 
-    @cached_property
-    def _clients(self) -> Clients:
-        self._opened.append(Clients(self.name, self.all_params, fingerprints=self._fingerprints, quiet=True))
-        return self._opened[-1]
-
     async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
         return await work(self.sample.of(frames, by), self.ask, self.params)
 
     def answered_by(self, name: str) -> Stage:
         return self
 
-    def used_by_role(self) -> list[Estimate]:
-        """What the stage used so far, by role."""
-        return [one for clients in self._opened for one in clients.used_by_role()]
-
 
 @dataclass(frozen=True)
 class Ran:
-    """What became of a stage: the error that ended it, if any, and how often its calls go into those of a whole run."""
+    """What became of a stage: the error that ended it, if any, and how often its calls go into those of a whole run.
 
-    stage: SmallStage
+    ``used``: calls and tokens by role, of replies that the store had, too.
+    """
+
+    files: StageFiles
+    used: Sequence[Estimate]
     error: Exception | None
     times: float
 
@@ -180,7 +186,7 @@ async def run_small(
 ) -> AsyncIterator[Ran]:
     """Run stages and those that they need one after the other with the params ``few``, and their outputs in ``folder``.
 
-    The caller closes each stage. ``is_stopped``: whether a stage is left out, asked before it starts.
+    ``is_stopped``: whether a stage is left out, asked before it starts.
     """
     load_domain(whole.domain)
     stages = {name: stage for name, stage in read_pipeline(pipeline).items() if "vignette stage" in stage["cmd"]}
@@ -204,7 +210,9 @@ async def run_small(
         own = share(whole, few, files.params or ())
         inner = min((times[other] for other in needs[name] if other in times), default=1.0)
         times[name] = stage.sample.times * (inner if own is None else own)
-        yield Ran(stage, error, times[name])
+        used = stage.used_by_role()
+        await stage.close()
+        yield Ran(files, used, error, times[name])
 
 
 def _moved(files: StageFiles, made: Collection[Path], folder: Path) -> StageFiles:
@@ -220,17 +228,11 @@ def _moved(files: StageFiles, made: Collection[Path], folder: Path) -> StageFile
 def estimates(params: Params, pipeline: Path, only: Collection[str] | None = None) -> tuple[list[Line], dict[str, str]]:
     """The estimates of the stages that call a model, or of those in ``only``; and of those without one, the reason."""
     asked = [name for name in model_stages(pipeline) if only is None or name in only]
-    with TemporaryDirectory() as folder, _silent():
-        return asyncio.run(_rehearse(params, pipeline, asked, Path(folder))) if asked else ([], {})
-
-
-@contextmanager
-def _silent() -> Iterator[None]:
-    """Keep what rehearsed stages say out of the log of a stage that runs meanwhile."""
     logger = logging.getLogger(LOGGER)
-    logger.disabled = True
+    logger.disabled = True  # of a stage that runs meanwhile
     try:
-        yield
+        with TemporaryDirectory() as folder, unseen():
+            return asyncio.run(_rehearse(params, pipeline, asked, Path(folder))) if asked else ([], {})
     finally:
         logger.disabled = False
 
@@ -239,12 +241,9 @@ async def _rehearse(
     params: Params, pipeline: Path, asked: Collection[str], folder: Path
 ) -> tuple[list[Line], dict[str, str]]:
     store = folder / "rehearsal.sqlite"
-    few = fewer(rehearsal_of(params, store))
+    few = with_little_training(fewer(rehearsal_of(params, store)))
     await probe(few, list(few.roles), folder / FINGERPRINTS)
-    ran = {}
-    async for one in run_small(pipeline, asked, params, few, folder):
-        ran[one.stage.name] = one
-        await one.stage.close()
+    ran = {one.files.name: one async for one in run_small(pipeline, asked, params, few, folder)}
     found, lines, failed = counted(store), [], dict[str, str]()
     for name in asked:
         if name not in ran:
@@ -253,6 +252,6 @@ async def _rehearse(
         # What follows the calls of a stage may need more than a few documents.
         how = "rehearsed" if ran[name].error is None else "rehearsed in part"
         lines += [priced(params, name, one.times(ran[name].times), how) for one in found.get(name, [])]
-        if (error := ran[name].error) is not None and name not in found:
+        if (error := ran[name].error) is not None and not ran[name].used:
             failed[name] = " ".join(f"{type(error).__name__}: {error}".split())
     return identified(params, lines), failed

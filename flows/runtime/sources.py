@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PosixPath
 
 from flows.repository.pipeline import place_of, stage_function
+from flows.repository.workspace import write_text
 from schemas.errors import SourceError
 from schemas.params import Params
 
@@ -91,8 +92,6 @@ def record_sources(folder: Path | None, declared: Iterable[str], fingerprint: Pa
     content = json.dumps({"files": files}, indent=2, ensure_ascii=False) + "\n"
     if fingerprint.exists() and fingerprint.read_text(encoding="utf-8") == content:
         return False
-    from flows.runtime.tables import write_text  # loads pandas
-
     write_text(fingerprint, content)
     return True
 

@@ -12,10 +12,10 @@ import pandera.pandas as pa
 
 from flows.repository.params import is_collecting
 from flows.repository.pipeline import StageFiles
-from flows.repository.workspace import FINGERPRINTS, LOGGER, answerer_fingerprints
+from flows.repository.workspace import FINGERPRINTS, LOGGER, answerer_fingerprints, write_text
 from flows.runtime.chunks import CHUNKS_AT_ONCE, ChunkWork, Frames, cut, join, run_here
 from flows.runtime.sources import SourceFolder, declared_sources, fingerprint_file, sources_folder
-from flows.runtime.tables import read_table, write_table, write_text
+from flows.runtime.tables import read_table, write_table
 from schemas.errors import UnscoredError, VignetteError
 from schemas.params import Params
 from schemas.params.llm import RoleName
@@ -24,7 +24,7 @@ from schemas.tables.metrics import METRICS
 from schemas.tables.records import BY_NETWORK
 from schemas.tables.registry import schema_of
 from tasks.llm.calls import Ask
-from tasks.llm.costs import Used
+from tasks.llm.costs import Estimate, Used
 from tasks.network.definition import NetworkDefinition, load_definition
 
 if TYPE_CHECKING:
@@ -191,7 +191,12 @@ class Stage:
 
     def used(self) -> tuple[set[bytes], Used]:
         """The store's keys of the replies that the stage used, and their tokens and dollars."""
-        return self._opened[0].used(self._opened[1:]) if self._opened else (set(), Used())
+        keys = set[bytes]().union(*(clients.used_keys() for clients in self._opened))
+        return keys, self._opened[0].used(keys) if keys else Used()
+
+    def used_by_role(self) -> list[Estimate]:
+        """The calls and tokens of the same, by role."""
+        return [one for clients in self._opened for one in clients.used_by_role()]
 
     async def close(self) -> None:
         """Close the clients."""

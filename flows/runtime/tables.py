@@ -3,7 +3,7 @@
 import io
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ import pyarrow
 import pyarrow.parquet as pq
 
 from flows.repository.pipeline import maker_of
-from flows.repository.processes import fenced
+from flows.repository.workspace import write_atomically
 from schemas.errors import TableError, with_remedy
 from schemas.tables.columns import table
 
@@ -48,7 +48,7 @@ def _parts(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
 
 def _of_columns(schema: pa.DataFrameSchema, columns: Sequence[str], key: list[str] | None) -> pa.DataFrameSchema:
     """``schema`` for ``columns`` only, with ``key`` as its key."""
-    return table({name: schema.columns[name] for name in columns}, key=key, name=schema.name)
+    return table({name: schema.columns[name] for name in columns}, key=key)
 
 
 def _validate(frame: pd.DataFrame, schema: pa.DataFrameSchema, where: str) -> None:
@@ -63,13 +63,13 @@ def _explain(error: pandera.errors.SchemaErrors, frame: pd.DataFrame, schema: pa
     if expected != found:
         missing = [c for c in expected if c not in found]
         extra = [c for c in found if c not in expected]
-        return f"columns do not fit {schema.name}: missing {missing}, unexpected {extra}; expected {expected}"
+        return f"columns do not fit: missing {missing}, unexpected {extra}; expected {expected}"
     cases = error.failure_cases.head(3)
     shown = "; ".join(
         f"column {row['column']}: {row['check']} failed for {row['failure_case']!r} (row {row['index']})"
         for _, row in cases.iterrows()
     )
-    return f"{len(error.failure_cases)} values do not fit {schema.name}: {shown}"
+    return f"{len(error.failure_cases)} values do not fit: {shown}"
 
 
 def read_table(path: Path, schema: pa.DataFrameSchema, columns: Sequence[str] | None = None) -> pd.DataFrame:
@@ -78,7 +78,11 @@ def read_table(path: Path, schema: pa.DataFrameSchema, columns: Sequence[str] | 
         raise TableError(f"{path}: no such file; {maker_of(path)}")
     try:
         if path.suffix == ".csv":
-            return check(_read_csv(path, schema), schema, str(path))
+            types = {name: str(column.dtype) for name, column in schema.columns.items()}
+            types = {name: "str" if kind.startswith("str") else kind for name, kind in types.items()}
+            # Only an empty cell is missing: "None" and "NA" are words.
+            frame = pd.read_csv(path, dtype=types, keep_default_na=False, na_values=[""])
+            return check(frame, schema, str(path))
         return _read_parquet(path, schema, columns)
     except (ValueError, OSError) as error:
         raise TableError(f"{path}: not a readable {path.suffix[1:]} table ({error}); run dvc checkout") from error
@@ -93,13 +97,6 @@ def _read_parquet(path: Path, schema: pa.DataFrameSchema, columns: Sequence[str]
             schema = _of_columns(schema, columns, key)
         frame = pyarrow.Table.from_batches(file.iter_batches(ROWS, columns=fields.names), fields).to_pandas()
     return check(frame, schema, str(path))
-
-
-def _read_csv(path: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
-    types = {name: str(column.dtype) for name, column in schema.columns.items()}
-    types = {name: "str" if kind.startswith("str") else kind for name, kind in types.items()}
-    # Only an empty cell is missing: "None" and "NA" are words.
-    return pd.read_csv(path, dtype=types, keep_default_na=False, na_values=[""])
 
 
 def write_table(frame: pd.DataFrame, path: Path, schema: pa.DataFrameSchema) -> None:
@@ -151,25 +148,6 @@ def read_vectors(path: Path) -> npt.NDArray[np.float32]:
     return vectors
 
 
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Write through a temporary file in the same folder, so that a full disk or a kill leaves the old file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        write(partial)
-        with fenced():
-            partial.replace(path)
-    except OSError as error:
-        raise _unwritten(path, error) from error
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text as `write_atomically` does."""
-    write_atomically(path, lambda to: to.write_text(text, encoding="utf-8"))
-
-
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files by their names within a folder, in place of all that it held; whole or, on an error, not at all."""
     partial, former = (folder.with_name(f".{folder.name}.{os.getpid()}.{part}") for part in ("partial", "former"))
@@ -177,18 +155,13 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         for name, contents in files.items():
             (partial / name).parent.mkdir(parents=True, exist_ok=True)
             (partial / name).write_bytes(contents)
-        with fenced():
-            if folder.exists():
-                folder.replace(former)
-            partial.replace(folder)
+        if folder.exists():
+            folder.replace(former)
+        partial.replace(folder)
     except OSError as error:
-        raise _unwritten(folder, error) from error
+        raise TableError(f"{folder}: could not be written: {with_remedy(error)}") from error
     finally:
         if former.exists() and not folder.exists():  # interrupted between the two
             former.replace(folder)
         for rest in (partial, former):
             shutil.rmtree(rest, ignore_errors=True)
-
-
-def _unwritten(path: Path, error: OSError) -> TableError:
-    return TableError(f"{path}: could not be written: {with_remedy(error)}")

@@ -62,7 +62,7 @@ async def run_baseline_neural_text_tab(stage: Stage) -> None:
     """Neural classifiers on note embeddings and tabular evidence, for each evidence setting as well."""
     from tasks.baselines import neural_text
 
-    predictions = neural_text.predict_with_tables(*load_noted_parts(stage), stage.params.baselines)
+    predictions = neural_text.predict(*load_noted_parts(stage), stage.params.baselines, tables=True)
     stage.save("predictions_neural_text_tab", predictions)
 
 

@@ -7,12 +7,11 @@ from flows.runtime.stage import Stage
 from schemas.params import Params
 from schemas.tables.verdicts import in_order
 from tasks.judges.cases import Given, planted_table
-from tasks.judges.judges_compared import judge_rows, usage_row
-from tasks.judges.rates import corrected_rows, rates, record_of
+from tasks.judges.rates import corrected_rows, judge_rows, rates, record_of
 from tasks.llm.calls import Asks, unscored_table
 from tasks.llm.costs import FREE, CountedAsk
 from tasks.measures.cases import CASES_OF, judge_planted
-from tasks.measures.doclens.evaluators import Evaluator, make_evaluator, other_evaluators
+from tasks.measures.doclens.evaluators import make_evaluator, other_evaluators
 from tasks.measures.doclens.planted import judge_planted_claims, make_claims
 from tasks.measures.measure import scores_and_ceilings, unscored_documents
 from tasks.statistics.bootstrap import sample_records
@@ -60,17 +59,18 @@ async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     texts, judge = frames["texts"], ask("judge")
     notes = dict(zip(texts["record"].astype(str), texts["note"], strict=True))
     given = Given(notes, params, frames["prompts"])
-    planted, unscored = await judge_planted(judge, given)
-    claims, usage, asked = [], [], make_claims(given)
-    counted = CountedAsk(judge)
-    judges: list[tuple[Evaluator, CountedAsk | None]] = [(make_evaluator(params.doclens, counted), counted)]
+    counted, cases = CountedAsk(judge), make_claims(given)
     rules = not params.roles["judge"].is_simulator and params.doclens.evaluator != "simulator"
     others = other_evaluators(params.doclens, params.calibrate.nli_models, rules=rules)
-    judges += [(one, None) for one in others]
-    for evaluator, calls in judges:
-        rows, _ = await judge_planted_claims(evaluator, asked)
+    judges = [make_evaluator(params.doclens, counted), *others]
+    found = [await judge_planted_claims(evaluator, cases) for evaluator in judges]
+    planted, unscored = await judge_planted(judge, given, {"claims": found[0]})
+    free = dict.fromkeys(("calls", "prompt", "completion"), 0)
+    spent = {"calls": counted.calls, "prompt": counted.prompt_tokens, "completion": counted.completion_tokens}
+    claims, usage = [], []
+    for evaluator, (rows, _) in zip(judges, found, strict=True):
         claims.append(planted_table(rows, evaluator.label))
-        usage.append(usage_row(evaluator.label, len(rows), calls))
+        usage.append({"judge": evaluator.label, "claims": len(rows), **(free if usage else spent)})
     return {
         "planted": planted,
         "claims": pd.concat(claims, ignore_index=True),

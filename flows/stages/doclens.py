@@ -20,27 +20,23 @@ from schemas.tables.metrics import UNSCORED
 from schemas.tables.verdicts import VERDICTS, in_order
 from tasks.domains.rules import rules_of
 from tasks.llm.calls import Ask, Asks, unscored_table
-from tasks.measures.doclens.agreement import (
+from tasks.measures.doclens.documents import MEQSUM, judge_notes, read_tasks
+from tasks.measures.doclens.form import disputed_pairs, preference_form, preference_rows, shown_pairs
+from tasks.measures.doclens.judging import METRICS, NAME, Plan, judge, write_and_judge
+from tasks.measures.doclens.published import (
     JUDGE,
     PREFERENCE_SECTIONS,
+    RULES_JUDGE,
+    distance_metrics,
     evaluator_agreement,
+    judged_by_rules,
+    output_table,
     recalls_by_section,
     recorded_rows,
     rules_agreement,
     section_preferences,
-    system_rows,
-)
-from tasks.measures.doclens.documents import MEQSUM, judge_notes, read_tasks
-from tasks.measures.doclens.experts import preference_rows
-from tasks.measures.doclens.form import METRICS as DISPUTED
-from tasks.measures.doclens.form import disputed_pairs, preference_form, shown_pairs
-from tasks.measures.doclens.judging import METRICS, NAME, Plan, judge, write_and_judge
-from tasks.measures.doclens.published import (
-    RULES_JUDGE,
-    distance_metrics,
-    judged_by_rules,
-    output_table,
     section_recalls,
+    system_rows,
 )
 from tasks.measures.doclens.writing import Writer, writer
 from tasks.measures.measure import figures, record_scores
@@ -106,7 +102,10 @@ async def run_doclens_published(stage: Stage) -> None:
         stage.save_metrics("doclens_outputs", metric_table([]))
         return
 
-    made = await stage.in_chunks(judge_encounters, {"documents": documents_table(documents)}, by="document")
+    examples = params.doclens.writer_examples
+    writers = [writer("cited_note", examples, name=name, by_section=name == WRITERS[1]) for name in WRITERS]
+    work = partial(judge_written, writers, PLAN)
+    made = await stage.in_chunks(work, {"documents": documents_table(documents)}, by="document")
     judged = in_order(made["verdicts"])
     stage.save("doclens_aci_judged", judged)
     strong = await judge_claims(documents, ask := recorded(), ask, params.doclens)
@@ -126,7 +125,7 @@ async def run_doclens_published(stage: Stage) -> None:
     form = preference_form(pairs)
     stage.save_text("preference_form", form.filled("expert"))
     chosen = form.chosen(stage.returned("preferences_returned", form.id))
-    preferred = preference_rows(pairs, chosen, DISPUTED, system="metrics", provenance=f"{STRONG}; returned forms")
+    preferred = preference_rows(pairs, chosen, system="metrics", provenance=f"{STRONG}; returned forms")
     others = {"Mistral": printed[26], "TRUE": printed[27]}
     whole, by_section = ({name: printed[n] for name, n in of.items()} for of in (_WHOLE, _BY_SECTION))
     recalls = {name: section_recalls(table, documents) for name, table in judges.items()}
@@ -176,13 +175,6 @@ def claims_table(judged: pd.DataFrame, rules: pd.DataFrame) -> pd.DataFrame:
     return in_order(typed(pd.concat([judged, by_rules], ignore_index=True), VERDICTS))
 
 
-async def judge_encounters(frames: Frames, ask: Asks, params: Params) -> Frames:
-    """All DocLens judgements of one chunk of encounters, every system."""
-    documents, examples = documents_of(frames["documents"]), params.doclens.writer_examples
-    writers = [writer("cited_note", examples, name=name, by_section=name == WRITERS[1]) for name in WRITERS]
-    return await write_and_judge(ask("writer"), ask("judge"), documents, writers, PLAN, params.doclens)
-
-
 def reads_doclens_summaries(params: Params) -> list[str]:
     """The files of outside data that the stage reads."""
     chosen = params.summaries
@@ -196,7 +188,7 @@ async def run_doclens_summaries(stage: Stage) -> None:
     judged, unscored, metrics = [typed([], VERDICTS)], [typed([], UNSCORED)], [metric_table([])]
     for task in read_tasks(stage.sources, params.summaries, seed=seed):
         frames = {"documents": documents_table(task.documents)}
-        made = await stage.in_chunks(partial(judge_summaries, task.writers, task.plan), frames, by="document")
+        made = await stage.in_chunks(partial(judge_written, task.writers, task.plan), frames, by="document")
         own = in_order(made["verdicts"])
         about: dict[str, Any] = {"stage": f"doclens_{task.name}", "seed": seed, "provenance": made_by}
         documents = documents_of(made["documents"])
@@ -209,7 +201,7 @@ async def run_doclens_summaries(stage: Stage) -> None:
     stage.save_metrics("doclens_summaries", pd.concat(metrics, ignore_index=True))
 
 
-async def judge_summaries(writers: Sequence[Writer], plan: Plan, frames: Frames, ask: Asks, params: Params) -> Frames:
-    """All summaries of one chunk of documents, judged."""
+async def judge_written(writers: Sequence[Writer], plan: Plan, frames: Frames, ask: Asks, params: Params) -> Frames:
+    """All outputs of one chunk of documents, those of the writers included, judged."""
     documents = documents_of(frames["documents"])
     return await write_and_judge(ask("writer"), ask("judge"), documents, writers, plan, params.doclens)

@@ -56,7 +56,8 @@ def load_evaluation(name: str, file: Path = FILE) -> Evaluate:
         problem = error.errors()[0]
         key = ".".join(map(str, problem["loc"]))
         raise ParamsError(f"{file}: evaluations.{name}.{key} is {problem['input']!r}; {problem['msg']}") from error
-    below = {"data": str(folder / chosen.data), "outputs": [_below(folder, entry) for entry in chosen.outputs]}
+    named = [entry.rpartition("=") for entry in chosen.outputs]
+    below = {"data": str(folder / chosen.data), "outputs": [f"{of}{is_}{folder / file}" for of, is_, file in named]}
     claims = None if chosen.claims is None else str(folder / chosen.claims)
     own = [str(folder / file) for file in chosen.own]
     if outside := [file for file in chosen.own if not (folder / file).resolve().is_relative_to(folder.resolve())]:
@@ -64,8 +65,3 @@ def load_evaluation(name: str, file: Path = FILE) -> Evaluate:
             f"{FILE}: evaluations.{name}.own: {outside[0]} is not in {folder}; put it there: its changes are not seen"
         )
     return chosen.model_copy(update={**below, "claims": claims, "own": own})
-
-
-def _below(folder: Path, entry: str) -> str:
-    name, equals, file = entry.rpartition("=")
-    return f"{name}{equals}{folder / file}"

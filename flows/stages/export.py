@@ -2,8 +2,7 @@
 
 from flows.runtime.stage import Stage
 from flows.runtime.tables import write_folder
-from tasks.dataset.export import CHECKSUMS, checksums, dataset_files
-from tasks.dataset.patients import visit_splits, with_visits
+from tasks.dataset.export import CHECKSUMS, checksums, dataset_files, visit_splits, with_visits
 from tasks.network.visits import visit_dates
 
 
@@ -30,5 +29,5 @@ async def run(stage: Stage) -> None:
         validation_share=stage.params.export.validation_share,
         seed=stage.params.seed,
     )
-    files = with_visits(files, over_time)
+    files = with_visits(files, *over_time)
     write_folder(stage.out("dataset"), {**files, CHECKSUMS: checksums(files).encode()})

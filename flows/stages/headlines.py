@@ -4,8 +4,9 @@ import json
 
 import pandas as pd
 
+from flows.repository.workspace import write_atomically
 from flows.runtime.stage import Stage
-from flows.runtime.tables import CSV_FLOAT, write_atomically
+from flows.runtime.tables import CSV_FLOAT
 from tasks.reporting.headlines import headlines, mean_f1, reliability_curves, shares
 
 CURVES = "baselines_reliability"

@@ -6,13 +6,12 @@ from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
 from schemas.params import Params
 from schemas.tables.verdicts import in_order
-from tasks.domains.history import history_words
-from tasks.domains.rules import rules_of
+from tasks.domains.rules import history_words, rules_of
 from tasks.llm.calls import Asks
-from tasks.measures.note_qa.answering import planted_answers
+from tasks.measures.note_qa.answering import answer_and_judge, planted_answers
 from tasks.measures.note_qa.metrics import question_metrics
-from tasks.measures.note_qa.protocol import answer_and_judge
-from tasks.measures.note_qa.time_questions import Words, history_questions, notes_of_visits
+from tasks.measures.note_qa.time_questions import history_questions, notes_of_visits
+from tasks.visits.facts import Worder
 
 
 async def run(stage: Stage) -> None:
@@ -20,8 +19,8 @@ async def run(stage: Stage) -> None:
     params, seed, domain = stage.params.history_qa, stage.params.seed, stage.params.domain
     visits = stage.load("visits")
     notes, lacking = notes_of_visits(visits, stage.load("visit_notes"), params)
-    words = Words.of(rules_of(domain), history_words(domain), stage.network)
-    questions, wordings = history_questions(visits, notes, words, params, seed=seed)
+    worder = Worder(stage.network, rules_of(domain), history_words(domain))
+    questions, wordings = history_questions(visits, notes, worder, params, seed=seed)
     planted = planted_answers(questions, wordings, params.planted_questions, free_text=params.free_text, seed=seed)
     asked = {"questions": questions, "patients": notes, "planted": planted}
     answered = await stage.in_chunks(_answer_and_judge, asked, by="patient")

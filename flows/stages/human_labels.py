@@ -76,7 +76,11 @@ async def run_human_agreement(stage: Stage) -> None:
     by, claims = _by(stage.ask("judge").label), claims_of_references(made["doclens"])
     rows = agreement_rows(own, claims, JUDGED, nothing=nothing, **by)
     rows += await _recorded_rows(documents, human, scores, stage.params)
-    _save_unscored(stage, made)
+    found = made["unscored"]
+    steps = found["step"] + found["system"].map(lambda name: f" of {name}" if isinstance(name, str) else "")
+    failed = typed(found.rename(columns={"document": "record"}).assign(step=steps), UNSCORED)
+    read = failed["reason"].str.contains(NOTHING)  # texts without a claim or fact, which were read
+    stage.save_unscored("unscored_human_agreement", failed[~read], of=len(made["doclens"]), uncounted=failed[read])
     stage.save_metrics(STAGE, metric_table(rows, stage=STAGE))
 
 
@@ -121,12 +125,3 @@ def _scores(plan: Plan, made: Frames, params: Params, provenance: str) -> pd.Dat
 
 def _by(judge: str) -> dict[str, Any]:
     return {"system": judge, "provenance": f"judge: {judge}"}
-
-
-def _save_unscored(stage: Stage, made: Frames) -> None:
-    """Failures, which count, and texts without a claim or fact, which were read."""
-    found = made["unscored"]
-    steps = found["step"] + found["system"].map(lambda name: f" of {name}" if isinstance(name, str) else "")
-    rows = typed(found.rename(columns={"document": "record"}).assign(step=steps), UNSCORED)
-    read = rows["reason"].str.contains(NOTHING)
-    stage.save_unscored("unscored_human_agreement", rows[~read], of=len(made["doclens"]), uncounted=rows[read])

@@ -8,12 +8,10 @@ from flows.runtime.stage import Stage
 from schemas.tables.columns import typed
 from schemas.tables.verdicts import in_order
 from schemas.tables.visits import SUMMARY_TRUTH
-from tasks.domains.history import history_words
-from tasks.domains.rules import rules_of
+from tasks.domains.rules import history_words, rules_of
 from tasks.measures.doclens.judging import Plan
-from tasks.measures.history.judging import judge_summaries, summary_documents, with_truth
+from tasks.measures.history.judging import judge_summaries, summary_documents, summary_questions, with_truth
 from tasks.measures.history.metrics import metric_rows
-from tasks.measures.history.questions import summary_questions
 from tasks.measures.history.summarising import names_of, not_citing
 from tasks.statistics.bootstrap import sample_records
 from tasks.texts.document import documents_table, system_names

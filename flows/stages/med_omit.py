@@ -16,7 +16,7 @@ from schemas.tables.verdicts import in_order
 from tasks.llm.calls import Ask, Asks, unscored_table
 from tasks.measures.measure import differences, figures, record_scores
 from tasks.measures.med_omit.clinicians import agreement_between, agreement_with_judge
-from tasks.measures.med_omit.correlations import CORRELATED, SYSTEMS, overlap_correlations
+from tasks.measures.med_omit.figures import CORRELATED, SYSTEMS, overlap_correlations
 from tasks.measures.med_omit.judging import (
     METRICS,
     NAME,
@@ -159,7 +159,7 @@ def metric_tables(made: Frames, documents: Sequence[Document], params: Params, m
 
 async def judge_encounters(frames: Frames, ask: Asks, params: Params) -> Frames:
     """Verdicts on one chunk of encounters."""
-    plan, documents = Plan("history", params.med_omit.least_lines, summarised=True), documents_of(frames["documents"])
+    plan, documents = Plan("history", params.med_omit.least_lines), documents_of(frames["documents"])
     made = await judge(ask("judge"), documents, plan, params.med_omit, name_encoder(params.embed), ask("writer"))
     if not params.med_omit.removed_facts:
         return made

@@ -1,6 +1,5 @@
 """Stages of note QA: `note_qa` on simulated patients, `note_qa_outside` on MIMIC-IV, and printed EHRNoteQA tables."""
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,19 +15,19 @@ from schemas.tables.metrics import UNSCORED
 from schemas.tables.verdicts import in_order
 from tasks.domains.in_use import data_of
 from tasks.domains.rules import rules_of
-from tasks.measures.note_qa.answering import planted_answers
-from tasks.measures.note_qa.correlations import correlation_metrics
+from tasks.measures.note_qa.answering import answer, answer_and_judge, judge, planted_answers
 from tasks.measures.note_qa.form import (
     OutsideQuestionForm,
     QuestionForm,
+    free_answers,
+    grading_form,
+    grading_rows,
     question_labels,
     review_counts,
     revise,
 )
-from tasks.measures.note_qa.grading import free_answers, grading_form, grading_rows
-from tasks.measures.note_qa.metrics import question_metrics, question_scores
+from tasks.measures.note_qa.metrics import correlation_metrics, question_metrics, question_scores
 from tasks.measures.note_qa.patients import notes_text, simulated_patients
-from tasks.measures.note_qa.protocol import answer, answer_and_judge, judge, write_questions
 from tasks.measures.note_qa.questions import (
     DISCHARGE,
     QUESTIONS_FILE,
@@ -37,6 +36,7 @@ from tasks.measures.note_qa.questions import (
     read_questions,
     read_subjects,
     sample_patients,
+    write_questions,
 )
 from tasks.measures.note_qa.truth_questions import truth_questions
 from tasks.statistics.metric_rows import metric_table
@@ -48,8 +48,7 @@ async def run_note_qa(stage: Stage) -> None:
     prompts, notes = stage.load("prompts"), stage.load("notes")
     patients = simulated_patients(prompts, notes, stage.load("compact_notes"), params, seed=seed)
     stage.save("patient_notes", patients)
-    spans = stage.load("spans")
-    domain = stage.params.domain
+    spans, domain = stage.load("spans"), stage.params.domain
     words = (rules_of(domain).labels, data_of(domain, "near_synonyms") or ())
     known, wordings = truth_questions(prompts, patients, spans, params, *words, seed=seed)
     written = await stage.in_chunks(write_questions, {"patients": patients}, by="patient")
@@ -57,8 +56,7 @@ async def run_note_qa(stage: Stage) -> None:
     stage.save("generated_questions", written["questions"])
     asked = pd.concat([known, written["questions"]], ignore_index=True).sort_values("question", ignore_index=True)
     form = QuestionForm(written["questions"])
-    html = form.filled(patients, "clinician")
-    stage.save_text("question_form", html)
+    stage.save_text("question_form", form.filled(patients, "clinician"))
     reviews = form.reviews(stage.returned("questions_returned", form.id))
     labels = question_labels(written["questions"], reviews, stage.ask("annotator").label)
     stage.save("question_labels", labels)
@@ -100,7 +98,10 @@ async def run_note_qa_outside(stage: Stage) -> None:
     folder = stage.sources / FOLDER if stage.sources else None
     discharge = discharge_file(folder)
     if folder is None or discharge is None:
-        _save_nothing(stage)
+        stage.save_empty(*_TABLES, "unscored_note_qa_outside")
+        stage.save_metrics("note_qa_outside", metric_table([]))
+        for name in ("question_form", "grading_form"):
+            stage.save_text(name, "")
         return
     notes, written, unwritten, roles = await _questions(stage, discharge, folder / QUESTIONS_FILE)
     form = OutsideQuestionForm(written)
@@ -114,7 +115,10 @@ async def run_note_qa_outside(stage: Stage) -> None:
     unscored = pd.concat([unwritten, unanswered], ignore_index=True)
     calls = len(written) + len(verdicts) + len(unscored)
     stage.save_unscored("unscored_note_qa_outside", unscored, of=calls)
-    about: dict[str, Any] = {"stage": STAGE, "seed": stage.params.seed, "provenance": _provenance(stage, roles)}
+    answerers = {name: stage.answered_by(name) for name in stage.params.note_qa_outside.answerers}
+    further = [f"{name}: {answering.ask('answerer').label}" for name, answering in answerers.items()]
+    about: dict[str, Any] = {"stage": STAGE, "seed": stage.params.seed}
+    about["provenance"] = ", ".join([stage.provenance(roles), *further])
     counts = review_counts(written, reviews, **about)
     metrics = question_metrics(questions, notes, verdicts, **about)
     given = free_answers(verdicts, seed=stage.params.seed)
@@ -150,19 +154,6 @@ async def _verdicts(stage: Stage, notes: pd.DataFrame, questions: pd.DataFrame) 
         failed = pd.concat([answered["unscored"], judged["unscored"]], ignore_index=True)
         unscored.append(failed.assign(step=failed["step"] + f"/{name}"))
     return in_order(pd.concat(verdicts, ignore_index=True)), pd.concat(unscored, ignore_index=True)
-
-
-def _provenance(stage: Stage, roles: Sequence[RoleName]) -> str:
-    names = stage.params.note_qa_outside.answerers
-    further = [f"{name}: {stage.answered_by(name).ask('answerer').label}" for name in names]
-    return ", ".join([stage.provenance(roles), *further])
-
-
-def _save_nothing(stage: Stage) -> None:
-    stage.save_empty(*_TABLES, "unscored_note_qa_outside")
-    stage.save_metrics("note_qa_outside", metric_table([]))
-    for form in ("question_form", "grading_form"):
-        stage.save_text(form, "")
 
 
 async def run_ehrnoteqa_published(stage: Stage) -> None:

@@ -23,7 +23,7 @@ async def run_write(stage: Stage) -> None:
     """Write the first notes."""
     prompts = stage.load("prompts", ["record", "kind", "call", "slot", "prompt", "single_prompt"])
     if stage.params.write.source == "published":
-        notes = read_texts(stage.params.write.published, stage.params.domain).notes
+        notes = read_texts(stage.params.write.published, stage.params.domain)
         first_notes = notes[["record", "note"]].assign(attempt=0, provenance=LABEL)[list(FIRST_NOTES.columns)]
         done: Frames = {"first_notes": first_notes, "unscored": unscored_table([])}
     else:
@@ -72,7 +72,7 @@ async def run_compact(stage: Stage) -> None:
     """Write the compact notes."""
     prompts, notes = stage.load("prompts", ["record", "single_prompt"]), stage.load("notes")
     if stage.params.write.source == "published":
-        texts = read_texts(stage.params.write.published, stage.params.domain).notes
+        texts = read_texts(stage.params.write.published, stage.params.domain)
         frame = texts[["record", "compact"]].assign(provenance=LABEL)
         done: Frames = {"compact": frame, "unscored": unscored_table([])}
     else:

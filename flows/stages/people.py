@@ -8,13 +8,12 @@ from flows.runtime.stage import Stage
 from flows.stages.human_labels import STRONG
 from schemas.params import Params
 from tasks.audit.errors import ErrorText, drawn_texts, error_agreement, error_texts
-from tasks.audit.people_agreement import STAGE, agreement_rows, scored_text_rows
-from tasks.audit.people_sets import OF_PEOPLE, judge_set, people_sets
+from tasks.audit.people import OF_PEOPLE, STAGE, agreement_rows, judge_set, people_sets, scored_text_rows
 from tasks.llm.calls import Ask, unscored_table
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.statistics.metric_rows import Row, metric_table
-from tasks.texts import k_qa, primock57
 from tasks.texts.files import read_rows
+from tasks.texts.judged_units import K_QA, PRIMOCK57
 
 RECORDED = Path("tests/cassettes/people.jsonl.gz")
 """A strong model's replies to the requests about the units that people judged."""
@@ -25,7 +24,7 @@ ERROR_TEXTS, SEED = 30, 0
 
 def reads_agreement_with_people(_: Params) -> list[str]:
     """The files of outside data that the stage reads."""
-    return [k_qa.FILE, *primock57.FILES, MEDEC]
+    return [K_QA, *PRIMOCK57, MEDEC]
 
 
 async def run_agreement_with_people(stage: Stage) -> None:

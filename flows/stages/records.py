@@ -9,9 +9,8 @@ from tasks.network.sampling import sample
 async def run_sample(stage: Stage) -> None:
     """Write the records."""
     if stage.params.write.source == "published":
-        records = read_texts(stage.params.write.published, stage.params.domain).records[
-            ["record", *stage.network.variables]
-        ]
+        texts = read_texts(stage.params.write.published, stage.params.domain)
+        records = texts[["record", *stage.network.variables]]
     else:
         records = sample(stage.network, stage.params.sample.records, stage.params.seed)
     stage.save("records", records)

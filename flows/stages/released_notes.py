@@ -35,10 +35,7 @@ def reads_simsum_published(_: Params) -> list[str]:
 
 
 async def run_simsum_published(stage: Stage) -> None:
-    """Describe the spans (Table 3), and train and compare BN-tab and the text models (Tables 5 and 6).
-
-    Empty tables without the files.
-    """
+    """Describe the spans (Table 3), and train and compare models (Tables 5 and 6); empty without the files."""
     files = {name: (stage.sources or Path()) / file for name, file in FILES.items()}
     if stage.sources is None or not all(file.is_file() for file in files.values()):
         for name in TABLES:
@@ -61,7 +58,7 @@ def _text_models(
     vectors, encoder = encoded(stage, texts["normal"], texts["compact"], spans)
     parts = parts_of(stage.network, records, released_split(records["record"]))
     found = [bn_tab.predict(parts, params.network, seed)]
-    found += [predict(parts, vectors, params) for predict in (neural_text.predict, neural_text.predict_with_tables)]
+    found += [neural_text.predict(parts, vectors, params, tables=tables) for tables in (False, True)]
     predictions, made_by = pd.concat(found, ignore_index=True), provenance_by_system([LABEL], encoder)
     pairs = partial(paired_rows, predictions, text_pairs(), parts.targets, Swaps(seed, params.draws))
     return metric_rows(predictions, parts.targets, params.bins, made_by), pairs(made_by[neural_text.TEXT])

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -14,7 +13,7 @@ from schemas.tables.metrics import METRICS
 from tasks.network.definition import NetworkDefinition
 from tasks.papers.conclusions import conclusions
 from tasks.papers.printed import SIMSUM
-from tasks.papers.wording import known_rows
+from tasks.papers.reproduction import known_rows
 from tasks.reporting.display import paragraph
 from tasks.reporting.notes_view import claims_view, history_view, notes_view, untrusted_metrics
 from tasks.reporting.page import (
@@ -37,12 +36,13 @@ async def run(stage: Stage) -> None:
     definition = stage.network
     stems = {"records": "records", "prompts": "prompts", "attempts": "attempts", "notes": "notes",
              "compact": "compact_notes", "spans": "spans"}  # fmt: skip
+    over_time = ("visit_notes", "history_facts", "history_summaries", "facts_stated", "statements_checked")
     frames = {name: stage.load(stem) for name, stem in stems.items()}
     found, not_shown = tables_in(stage.dep("reports/tables"))
     tables = {path.stem: table for path, table in found.items()}
     page = render_page(
         notes=notes_view(**frames, count=stage.params.report.notes),
-        histories=_histories(stage),
+        histories=history_view(*map(stage.load, over_time), patients=stage.params.report.patients),
         untrusted=untrusted_metrics(tables.get("history_summaries", _NONE)),
         variables=_by_type(definition),
         record_count=len(frames["records"]),
@@ -79,12 +79,6 @@ def _papers(stage: Stage, tables: Mapping[str, pd.DataFrame]) -> str:
         judged_section(list(claims)),
         printed_tiles(known_rows([mine, at_scale])),
     )
-
-
-def _histories(stage: Stage) -> list[dict[str, Any]]:
-    """Patients over time beside their summaries; none in a domain without transitions."""
-    stems = ("visit_notes", "history_facts", "history_summaries", "facts_stated", "statements_checked")
-    return history_view(*map(stage.load, stems), patients=stage.params.report.patients)
 
 
 def tables_in(folder: Path) -> tuple[dict[Path, pd.DataFrame], list[str]]:

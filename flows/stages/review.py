@@ -6,7 +6,6 @@ from flows.runtime.stage import Stage
 from flows.runtime.tables import write_folder
 from schemas.params import Params
 from tasks.domains.rules import rules_of
-from tasks.people.model_rater import rate_notes
 from tasks.people.rating_agreement import (
     EVALUATOR_FILES,
     evaluator_files,
@@ -16,7 +15,7 @@ from tasks.people.rating_agreement import (
     review_metrics,
     review_scores,
 )
-from tasks.people.rating_form import RatingForm, draw_notes, ratings_of, read_rubric
+from tasks.people.rating_form import RatingForm, draw_notes, rate_notes, ratings_of, read_rubric
 
 MODEL_RATER = "model"
 

@@ -3,12 +3,10 @@
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
 from schemas.params import Params
-from tasks.domains.history import history_words
-from tasks.domains.rules import rules_of
+from tasks.domains.rules import history_words, rules_of
 from tasks.llm.calls import Asks
 from tasks.visits.facts import Worder, history_facts
-from tasks.visits.prompting import visit_prompts
-from tasks.visits.writing import write_visit_notes
+from tasks.visits.prompting import visit_prompts, write_visit_notes
 
 
 async def run(stage: Stage) -> None:

@@ -2,11 +2,10 @@
 
 from datetime import datetime
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field
 
 from schemas.params.base import Section
 from schemas.params.llm import Budget, RoleName, Sending
@@ -31,24 +30,8 @@ class Runtime(Section):
     """"local", or a scheduler's address: run chunks on a Dask cluster."""
     dask_workers: int = Field(default=2, gt=0)
     """Processes of the local cluster."""
-    chunks_url: str | None = None
-    """Folder of chunks for Dask workers: "s3://bucket/folder"; null: in the clone."""
     sending: dict[RoleName, Sending] = Field(default_factory=dict)
     """By role; defaults for the others."""
-
-    @field_validator("chunks_url")
-    @classmethod
-    def _has_no_credentials(cls, url: str | None) -> str | None:
-        if url is not None and "@" in urlsplit(url).netloc:
-            raise ValueError("expected an address without credentials: these belong in the environment of each worker")
-        return url
-
-    @model_validator(mode="after")
-    def _shares_a_store(self) -> "Runtime":
-        """Workers without a common disk would each pay for the replies in a store of their own."""
-        if self.chunks_url is not None and self.store is None:
-            raise ValueError("chunks_url needs store, the address of a PostgreSQL database that all workers can reach")
-        return self
 
 
 class Sources(Section):

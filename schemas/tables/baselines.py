@@ -11,13 +11,11 @@ NOTE_SENTENCES = table(
         "vector": count(description="row of the vectors file"),
     },
     key=["record", "version", "section", "position"],
-    name="note_sentences",
 )
 
 SPAN_VECTORS = table(
     {"record": RECORD, "version": NOTE_VERSION, "symptom": SYMPTOM, "position": count(), "vector": count()},
     key=["record", "version", "symptom", "position"],
-    name="span_vectors",
 )
 
 PREDICTIONS = table(
@@ -33,10 +31,9 @@ PREDICTIONS = table(
         "probability": number(low=0, high=1),
     },
     key=["record", "system", "condition", "symptom", "seed", "value"],
-    name="predictions",
 )
 
-SPLIT = table({"record": RECORD, "part": category("train", "test")}, key=["record"], name="split")
+SPLIT = table({"record": RECORD, "part": category("train", "test")}, key=["record"])
 
 TUNED = table(
     {
@@ -54,7 +51,6 @@ TUNED = table(
         "score": number(nullable=True, description="mean F1 over folds (macro for more than two values)"),
     },
     key=["symptom", "setting"],
-    name="tuned",
     description="Hyper-parameters that XGBoost-tab chose.",
 )
 
@@ -70,6 +66,5 @@ RELIABILITY = table(
         "n": count(),
     },
     key=["system", "condition", "symptom", "value", "bin"],
-    name="reliability",
     description="Reliability curves; seeds of a model are taken together.",
 )

@@ -37,12 +37,10 @@ def flag(**more: Any) -> pa.Column:
 
 
 def table(
-    columns: dict[str, pa.Column], *, key: list[str] | None = None, name: str, description: str | None = None
+    columns: dict[str, pa.Column], *, key: list[str] | None = None, description: str | None = None
 ) -> pa.DataFrameSchema:
     """A strict schema: no other columns, no coercion, rows unique in ``key``."""
-    return pa.DataFrameSchema(
-        columns, strict=True, coerce=False, ordered=True, unique=key, name=name, description=description
-    )
+    return pa.DataFrameSchema(columns, strict=True, coerce=False, ordered=True, unique=key, description=description)
 
 
 def typed(rows: Sequence[Mapping[str, Any]] | pd.DataFrame, schema: pa.DataFrameSchema) -> pd.DataFrame:

@@ -14,7 +14,6 @@ EVALUATED = table(
         "content": text(),
     },
     key=["document"],
-    name="evaluated",
 )
 """Hash of the source and the reference of each document, by which two evaluations pair their scores."""
 DOCUMENT_SCORES = table(
@@ -29,7 +28,6 @@ DOCUMENT_SCORES = table(
         "value": number(),
     },
     key=["stage", "document", "system", "condition", "item", "metric"],
-    name="document_scores",
 )
 
 SYSTEM_COMPARISONS = table(
@@ -49,7 +47,6 @@ SYSTEM_COMPARISONS = table(
         "note": text(),
     },
     key=["system_a", "system_b", "stage", "condition", "item", "metric"],
-    name="system_comparisons",
     description="Paired comparison of two systems; columns as in `tasks.tracking.comparison.compare_all`.",
 )
 
@@ -65,7 +62,6 @@ UNSCORED_OUTPUTS = table(
         "reason": text(),
         "detail": text(nullable=True, description="the raw reply, if any"),
     },
-    name="unscored_outputs",
 )
 """What could not be scored, and why: every document that a metric lacks has a row here."""
 
@@ -99,7 +95,6 @@ CASES = table(
         "pair": text(description='id of a case that differs in one thing; "" for none'),
     },
     key=["id"],
-    name="cases",
     description="What a judge is asked: cases of every task (metric), and variants of claims with the same truth. The "
     'condition is what was changed that should not matter, "" for the case itself; a case and its variants share their '
     "unit. In VERDICTS on them, the item is the place in the call, from 0.",

@@ -5,7 +5,6 @@ from schemas.tables.columns import PROVENANCE, RECORD, category, count, table, t
 CITED_OUTPUTS = table(
     {"record": RECORD, "cited": text(), "provenance": PROVENANCE},
     key=["record"],
-    name="cited_outputs",
 )
 
 
@@ -21,7 +20,6 @@ PLANTED_CASES = table(
         "compact": text(nullable=True, description="the compact version, for checks of compact versions"),
     },
     key=["record"],
-    name="planted_cases",
 )
 
 DOCUMENTS = table(
@@ -30,5 +28,4 @@ DOCUMENTS = table(
         "content": text(description="JSON of a document: source, reference, outputs and more"),
     },
     key=["document"],
-    name="documents",
 )

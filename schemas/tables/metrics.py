@@ -21,7 +21,6 @@ METRICS = table(
         "provenance": PROVENANCE,
     },
     key=["stage", "system", "condition", "item", "metric"],
-    name="metrics",
 )
 
 SCORES = table(
@@ -34,7 +33,6 @@ SCORES = table(
         "value": number(),
     },
     key=["record", "system", "condition", "item", "metric"],
-    name="scores",
     description="Scores of single records, by which lineages are compared in pairs. Unscored rows are absent here.",
 )
 
@@ -45,7 +43,6 @@ UNSCORED = table(
         "reason": text(),
         "detail": text(nullable=True, description="the raw reply, if any"),
     },
-    name="unscored",
 )
 
 BASES = ("recomputed", "closed form", "arithmetic", "sampled", "stand-in", "absent")
@@ -74,7 +71,6 @@ REPRODUCTION = table(
         "verdict": category("pass", "fail", "absent"),
     },
     key=["source", "table", "row", "column"],
-    name="reproduction",
     description="Printed figures beside ours, judged: reports/reproduction.csv.",
 )
 
@@ -103,5 +99,4 @@ CONCLUSIONS = table(
         "basis": text(description="what our values rest on, as in reproduction tables"),
     },
     key=["source", "conclusion"],
-    name="conclusions",
 )

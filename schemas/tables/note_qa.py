@@ -15,7 +15,6 @@ PATIENT_NOTES = table(
         "tokens": count(),
     },
     key=["patient", "version", "position"],
-    name="patient_notes",
 )
 
 QUESTIONS = table(
@@ -35,5 +34,4 @@ QUESTIONS = table(
         "provenance": PROVENANCE,
     },
     key=["question"],
-    name="questions",
 )

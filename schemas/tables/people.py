@@ -24,13 +24,11 @@ REVIEW_NOTES = table(
         "parts": text(description="JSON list of {part, title, rule, items: [{item, label}]}"),
     },
     key=["record"],
-    name="review_notes",
 )
 
 SPAN_REVIEW_NOTES = table(
     {"record": RECORD, "version": NOTE_VERSION, "text": text()},
     key=["record", "version"],
-    name="span_review_notes",
 )
 
 PREFERENCE_PAIRS = table(
@@ -44,6 +42,5 @@ PREFERENCE_PAIRS = table(
         "claims": text(description="of the reference, JSON"),
     },
     key=["pair"],
-    name="preference_pairs",
     description="Outputs of a section that claim recall and ROUGE-L recall rank in opposite order.",
 )

@@ -1,6 +1,6 @@
 """Records and visits, with columns of the network definition; prompts, notes and spans; SimSUM's printed tables."""
 
-from typing import Protocol
+from typing import Any
 
 import pandera.pandas as pa
 
@@ -23,36 +23,21 @@ from schemas.tables.columns import (
 )
 
 
-class NamedValues(Protocol):
-    """The part of a network definition that the record table depends on."""
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The variables in order."""
-        ...
-
-    def values(self, name: str) -> tuple[str, ...]:
-        """The values of a variable; empty for a count."""
-        ...
-
-
-def records_schema(definition: NamedValues) -> pa.DataFrameSchema:
-    """The schema of ``records``: the record's id, then the variables in the definition's order.
+def records_schema(definition: Any) -> pa.DataFrameSchema:
+    """The schema of ``records``: the record's id, then the variables in the order of the network's definition.
 
     A variable with values is a string column, a count (days at home) an int64 column.
     """
-    return table({"record": RECORD, **_variables(definition)}, key=["record"], name="records")
+    return table({"record": RECORD, **_variables(definition)}, key=["record"])
 
 
-def visits_schema(definition: NamedValues) -> pa.DataFrameSchema:
+def visits_schema(definition: Any) -> pa.DataFrameSchema:
     """The schema of ``visits``: record, patient, visit and day, then the variables in the definition's order."""
     head = {"record": VISIT_RECORD, "patient": PATIENT, "visit": VISIT, "day": DAY}
-    return table(
-        {**head, **_variables(definition)}, key=["record"], name="visits", description="Sorted by patient and visit."
-    )
+    return table({**head, **_variables(definition)}, key=["record"], description="Sorted by patient and visit.")
 
 
-def _variables(definition: NamedValues) -> dict[str, pa.Column]:
+def _variables(definition: Any) -> dict[str, pa.Column]:
     return {
         name: category(*definition.values(name)) if definition.values(name) else count()
         for name in definition.variables
@@ -81,7 +66,6 @@ PROMPTS = table(
         "single_prompt": text(description="the same, for this note only"),
     },
     key=["record"],
-    name="prompts",
 )
 
 ATTEMPTS = table(
@@ -94,13 +78,11 @@ ATTEMPTS = table(
         "provenance": PROVENANCE,
     },
     key=["record", "attempt"],
-    name="attempts",
 )
 
 FIRST_NOTES = table(
     {"record": RECORD, "attempt": ATTEMPT, "note": text(), "provenance": PROVENANCE},
     key=["record"],
-    name="first_notes",
 )
 
 NOTES = table(
@@ -114,13 +96,11 @@ NOTES = table(
         "provenance": PROVENANCE,
     },
     key=["record"],
-    name="notes",
 )
 
 COMPACT_NOTES = table(
     {"record": RECORD, "compact": text(), "provenance": PROVENANCE},
     key=["record"],
-    name="compact_notes",
 )
 
 
@@ -146,7 +126,6 @@ SPANS = table(
         "assertion": ASSERTION,
         "record_value": text(nullable=True, description="the symptom's value in the record; null: it is not known"),
     },
-    name="spans",
     description="Sorted by record, version, start, end, symptom. One stretch may carry several symptoms.",
 )
 
@@ -160,6 +139,5 @@ CORRECTED_SPANS = table(
         "text": text(nullable=True),
         "assertion": ASSERTION,
     },
-    name="corrected_spans",
     description="Spans as a human reader left them, one row for each; sorted by record, version, start and end.",
 )

@@ -32,7 +32,6 @@ VERDICTS = table(
         "reason": text(nullable=True, description="the judge's explanation, if it gave one"),
     },
     key=["document", "system", "condition", "item", "metric", "unit", "judge"],
-    name="verdicts",
     description="One judgement of one unit a row; every figure of a measure is computed from these.",
 )
 _DEFAULTS: Mapping[str, Any] = dict.fromkeys(("verdict", "truth", "kind", "reason")) | {"weight": 1.0}

@@ -28,7 +28,6 @@ VISIT_NOTES = table(
         "provenance": PROVENANCE,
     },
     key=["record"],
-    name="visit_notes",
 )
 
 HISTORY_FACTS = table(
@@ -43,7 +42,6 @@ HISTORY_FACTS = table(
         "claim": text(description="the fact as a sentence"),
     },
     key=["patient", "fact"],
-    name="history_facts",
     description="What a summary of a patient's notes may state: the record over time, a fact a row.",
 )
 
@@ -58,7 +56,6 @@ HISTORY_SUMMARIES = table(
         "provenance": PROVENANCE,
     },
     key=["patient", "purpose", "words", "system"],
-    name="history_summaries",
     description="A text above its limit is kept whole and counted (metric over_limit).",
 )
 
@@ -72,7 +69,6 @@ SUMMARY_TRUTH = table(
         "precision": number(low=0, high=1, description="share of its statements that are true"),
     },
     key=["document", "system"],
-    name="summary_truth",
     description="Summaries whose truth is known by construction; that of each fact is in the table facts_stated.",
 )
 
@@ -85,5 +81,4 @@ HISTORY_QUESTIONS = table(
         "visits": text(description="JSON list: numbers of the visits that the answer depends on"),
     },
     key=["question"],
-    name="history_questions",
 )

@@ -7,6 +7,7 @@ in one order than in its reverse.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,10 @@ from scipy.stats import kendalltau
 from tasks.audit.cases import AGAIN, FACTORS, FAMILY, HIDDEN, LONGER, NAMES, REVERSED
 from tasks.audit.comparisons import ALL, KIND_LEVEL, fewest_texts, weaker_kinds
 from tasks.audit.errors import FLAGGED, SENTENCE, VERSION
-from tasks.audit.practice import Practice, practice_rows
 from tasks.audit.trials import ASKED
 from tasks.judges.cases import Asked
 from tasks.judges.rates import rate_rows
-from tasks.measures.agreement import agreement
+from tasks.llm.costs import Used
 from tasks.reporting.display import words
 from tasks.reporting.evaluation_text import DRY_RUN, RULES
 from tasks.statistics.metric_rows import (
@@ -31,7 +31,7 @@ from tasks.statistics.metric_rows import (
     metric_row,
     metric_table,
 )
-from tasks.statistics.paired_verdicts import Compared, compared, right, tested_rows
+from tasks.statistics.paired_verdicts import Compared, agreement, compared, right, tested_rows
 from tasks.statistics.sign_flips import LEVEL, holm
 
 STAGE = "audit"
@@ -55,6 +55,41 @@ CHANGE_NAMES: Mapping[str, Sequence[str]] = {
     **{factor.replace(" ", "_"): (factor,) for factor in (*FACTORS, EARLIER, FIRST)},
 }
 """Changes by the name under which a requirement has them: groups, and each in the words of the page."""
+
+
+PER = 1000
+"""Verdicts that tokens, dollars and seconds are given for."""
+CONDITION = "practice"
+
+
+@dataclass(frozen=True)
+class Practice:
+    """``verdicts`` of a judge, the ``calls`` that asked for them, the replies ``used``, and ``seconds`` in all.
+
+    Replies that were kept from an earlier run count in ``used``, and take no time. ``failures``: calls by the reason
+    why they have no usable reply.
+    """
+
+    verdicts: int
+    calls: int
+    used: Used
+    seconds: float
+    failures: Mapping[str, int] = field(default_factory=dict)
+
+
+def practice_rows(practice: Practice, **shared: Any) -> list[Row]:
+    """Share of calls whose first reply could be used, and tokens, dollars and seconds for `PER` verdicts."""
+    again = min(max(practice.used.calls - practice.calls, 0), practice.calls)
+    at_once = np.repeat([1.0, 0.0], [practice.calls - again, again])
+    keys: Row = {"condition": CONDITION, "item": "all", **shared}
+    factor, used = PER / max(practice.verdicts, 1), practice.used
+    sums = {"tokens_sent": used.prompt_tokens, "tokens_received": used.completion_tokens, "dollars": used.dollars,
+            "seconds": practice.seconds}  # fmt: skip
+    rows = [mean_row("usable_at_first_reply", at_once, **keys)] if practice.calls else []
+    return rows + [
+        metric_row(f"{name}_per_{PER}_verdicts", factor * value, n=practice.verdicts, **keys)
+        for name, value in sums.items()
+    ]
 
 
 def card_table(verdicts: pd.DataFrame, practice: Mapping[str, Practice] | None = None, *, seed: int) -> pd.DataFrame:
@@ -342,7 +377,9 @@ def _recommended(yes: pd.Series, no: pd.Series, both: pd.Series) -> str:
         return "nothing to tell"
     if min(yes["low"], no["low"]) >= USABLE:
         return "fit for use as it is"
-    if both["high"] < 0.5 or not both["low"] > 0.5:
+    if not both["low"] > 0.5:
+        if not both["high"] < USABLE:  # so few verdicts of a good judge could have come out like this too
+            return "too few texts to tell it from guessing, audit more"
         return "do not use it, it is not told from guessing"
     if min(yes["high"], no["high"]) < USABLE:
         return "use it corrected by this card only (vignette evaluate --card)"
@@ -353,25 +390,6 @@ def _counted(rate: pd.Series) -> str:
     """How many of the cases with a verdict were judged so."""
     n = int(rate["n"])
     return f"{round(rate['value'] * n) if n else 0} of {n}"
-
-
-def rates(card: pd.DataFrame) -> list[str]:
-    """Sensitivity and specificity by judge and task, with interval and n, or why there is none."""
-    whole = card[card["item"] == ALL]
-    chosen = whole[whole["metric"].isin(["sensitivity", "specificity"])]
-    texts = whole[whole["metric"].str.endswith("_texts")].set_index(["system", "condition", "metric"])["value"]
-    lines = []
-    for row in chosen.to_dict("records"):
-        value = f"{row['value']:.3f}" if row["n"] else "-    "
-        interval = f"{row['low']:.3f} to {row['high']:.3f}"
-        if pd.isna(row["low"]):
-            interval = "no interval: the cases are of one text" if row["n"] else "no case is judged"
-        lines.append(
-            f"{row['system']}  {row['condition']:<20} {row['metric']:<12} {value} ({interval}), "
-            f"n {row['n']}, unscored {row['unscored']}, "
-            f"texts {texts.get((row['system'], row['condition'], row['metric'] + '_texts'), 0):.0f}"
-        )
-    return lines
 
 
 def few_cases(card: pd.DataFrame) -> list[str]:

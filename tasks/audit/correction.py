@@ -14,13 +14,12 @@ import pandas as pd
 from tasks.audit.card import ALL, ENOUGH
 from tasks.audit.trials import ASKED
 from tasks.measures.described import METRICS
-from tasks.statistics.intervals import mean_interval
+from tasks.statistics.intervals import Interval, mean_interval
 from tasks.statistics.metric_rows import Row, metric_row, metric_table
 from tasks.statistics.misclassification import (
     MIN_INFORMEDNESS,
     MIXED,
     SHIFTS,
-    Corrected,
     corrected_mean,
 )
 from tasks.statistics.prediction_powered import powered_share
@@ -64,18 +63,17 @@ def corrected_rows(
         if reason := (other_sources if ASKED[TASKS[metric]].by_source else None) or _unfit(own):
             refused[metric] = reason
             continue
-        found = _corrected(values, own, seed=seed)
+        value, *found = _corrected(values, own, seed=seed)
         mixed = _mixed(values, own, seed=seed)
-        if not (found.high - found.low <= 1 and mixed[1] - mixed[0] <= 1):
+        if not (found[1] - found[0] <= 1 and mixed[1] - mixed[0] <= 1):
             refused[metric] = "its range over mixes of the card's kinds of cases is wider than 1"
             continue
-        ends = {item: (found.low, found.high), f"{item}{MIXED}": mixed}
+        ends = {item: tuple(found), f"{item}{MIXED}": mixed}
         for shift in SHIFTS:
-            shifted = _corrected(values, own, seed=seed, shift=shift)
-            ends[f"{item}, rates off by {shift:g}"] = shifted.low, shifted.high
+            ends[f"{item}, rates off by {shift:g}"] = _corrected(values, own, seed=seed, shift=shift)[1:]
         known: Row = {"stage": stage, "system": system, "condition": condition, "unscored": int(missing.get(key, 0))}
         rows += [
-            {**metric_row(f"{metric}_corrected", found.value, low, high, n=len(values), **known), "item": about}
+            {**metric_row(f"{metric}_corrected", value, low, high, n=len(values), **known), "item": about}
             for about, (low, high) in ends.items()
             if high - low <= 1
         ]
@@ -94,7 +92,7 @@ def _unfit(cases: pd.DataFrame) -> str | None:
     return None
 
 
-def _corrected(values: np.ndarray, cases: pd.DataFrame, *, seed: int, shift: float = 0.0) -> Corrected:
+def _corrected(values: np.ndarray, cases: pd.DataFrame, *, seed: int, shift: float = 0.0) -> Interval:
     known = (cases["truth"].to_numpy(dtype=bool), cases["value"].to_numpy(dtype=bool))
     return corrected_mean(values, *known, cases["document"].to_numpy(), seed=seed, shift=shift)
 
@@ -113,7 +111,7 @@ def _mixed(values: np.ndarray, cases: pd.DataFrame, *, seed: int) -> tuple[float
         ends = dict.fromkeys([rates.idxmin(), rates.idxmax()]) if len(rates) else {}
         sides.append([side[side["kind"] == kind] for kind in ends] or [side])
     found = [_corrected(values, pd.concat(pair), seed=seed) for pair in product(*sides)]
-    return float(np.min([one.low for one in found])), float(np.max([one.high for one in found]))
+    return float(np.min([low for _, low, _ in found])), float(np.max([high for *_, high in found]))
 
 
 def label_half_width(rates: tuple[float, float] | None, share: float, items: int, labels: int, *, seed: int) -> float:

@@ -4,7 +4,7 @@ Two kinds of call. The first has the numbered sentences of a text, with the erro
 has an error, if any. The second has both versions of a text, in either order, and asks which is right.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal, Self
@@ -14,7 +14,7 @@ from pydantic import ValidationInfo, model_validator
 
 from schemas.tables.verdicts import verdict_table
 from tasks.audit.comparisons import ALL
-from tasks.audit.people_agreement import agreement_rows
+from tasks.audit.people import agreement_rows
 from tasks.judges.cases import Asked, case_row
 from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Reply
@@ -141,7 +141,11 @@ def drawn_texts(texts: Sequence[ErrorText], size: int, *, seed: int) -> list[Err
 
 async def locate_errors(ask: Ask, texts: Sequence[ErrorText]) -> tuple[dict[tuple[str, bool], LocatedError], Unscored]:
     """Where each text is said to have an error, by name and whether it has one or is corrected; and unscored rows."""
-    calls = {(one.name, had): _locate(one, had) for one in texts for had in (True, False)}
+    calls: dict[tuple[str, bool], Call] = {}
+    for one, had in product(texts, _STATES):
+        own, key = one.sentences if had else one.corrected, f"{one.name}/locate/{int(had)}"
+        messages, context = render(__package__, "locate_error", sentences=own), {"sentences": len(own)}
+        calls[one.name, had] = Call(key, messages, reply=LocatedError, context=context)
     return await ask_all(ask, calls, LocatedError, lambda key: f"locate error, {_STATES[key[1]]}")
 
 
@@ -151,7 +155,7 @@ _STATES = {True: "as written", False: "corrected"}
 async def error_agreement(asks: Sequence[Ask], texts: Sequence[ErrorText], asked: str) -> tuple[list[Row], Unscored]:
     """METRICS rows of judges against the people who put an error into each text and corrected it; and the unscored.
 
-    ``asked``: what is asked of a text, the item of the rows (`tasks.audit.people_agreement.agreement_rows`).
+    ``asked``: what is asked of a text, the item of the rows (`tasks.audit.people.agreement_rows`).
     """
     if not texts:
         return [], []
@@ -173,24 +177,48 @@ async def error_agreement(asks: Sequence[Ask], texts: Sequence[ErrorText], asked
     return agreement_rows(own, {FLAGGED: verdict_table(judged, judge="")}, (view, view), asked), unscored
 
 
-async def judge_errors(ask: Ask, texts: Sequence[ErrorText], *, seed: int) -> list[dict[str, Any]]:
-    """Rows of VERDICTS with the columns of CASES: is an error flagged, is it located, and which version is right."""
+async def judge_errors(ask: Ask, texts: Sequence[ErrorText], *, seed: int) -> list[Row]:
+    """Rows of VERDICTS with the columns of CASES: is an error flagged, is it located, and which version is right.
+
+    Flagged: the text with its error, and the corrected one. Located: the wrong sentence, and another of the text, by
+    the same reply. Versions are shown in both orders.
+    """
     located, _ = await locate_errors(ask, texts)
-    pairs = {(one.name, first): _choose(one, first) for one in texts for first in (True, False)}
-    chosen, _ = await ask_all(ask, pairs, RightVersion, "choose version")
-    random = np.random.default_rng([seed, STREAM, 1])
-    rows = []
+    chosen, _ = await ask_all(ask, dict(_choices(texts)), RightVersion, "choose version")
+    random, rows = np.random.default_rng([seed, STREAM, 1]), list[Row]()
+
+    def add(at: str, one: ErrorText, task: str, truth: bool, *about: Any, **named: str) -> None:
+        case, pair = (f"{at}{'ab'[which]}" for which in (truth, not truth))
+        kind, shown, claim, said = about
+        rows.append(case_row(case, task, kind, one.name, shown, claim, truth, said, **{"pair": pair, **named}))
+
     for number, one in enumerate(texts):
-        rows += _flagged(number, one, {had: located.get((one.name, had)) for had in (True, False)})
-        rows += _placed(number, one, located.get((one.name, True)), random)
-        rows += _versions(number, one, {first: chosen.get((one.name, first)) for first in (True, False)})
+        replies = {had: located.get((one.name, had)) for had in (True, False)}
+        others = [at for at in range(len(one.sentences)) if at != one.wrong]
+        places = {True: one.wrong} | ({False: int(random.choice(others))} if others else {})
+        for had, reply in replies.items():
+            kind, said = one.kind + ("" if had else CORRECTED), None if reply is None else reply.sentence > 0
+            own = _numbered(one.sentences if had else one.corrected)
+            add(f"e{number:04d}", one, FLAGGED, had, kind, own, "A sentence of the text has an error.", said)
+        for truth, at in places.items():
+            reply, kind = replies[True], one.kind + ("" if truth else OTHER)
+            claim = f"The error is in sentence {at + 1}: {one.sentences[at]}"
+            named = {"call": f"s{number:04d}"} | ({} if others else {"pair": ""})
+            said = None if reply is None else reply.sentence == at + 1
+            add(f"s{number:04d}", one, SENTENCE, truth, kind, _numbered(one.sentences), claim, said, **named)
+        for right_first in (True, False):
+            first, second = _ordered(one, right_first)
+            shown, answer = f"First version:\n{first}\n\nSecond version:\n{second}", chosen.get((one.name, right_first))
+            said = None if answer is None else answer.right == "first"
+            add(f"v{number:04d}", one, VERSION, right_first, one.kind, shown, "The first version is right.", said)
     return rows
 
 
-def _locate(text: ErrorText, had: bool) -> Call:
-    own = text.sentences if had else text.corrected
-    messages = render(__package__, "locate_error", sentences=own)
-    return Call(f"{text.name}/locate/{int(had)}", messages, reply=LocatedError, context={"sentences": len(own)})
+def _choices(texts: Sequence[ErrorText]) -> Iterator[tuple[tuple[str, bool], Call]]:
+    for one, right_first in product(texts, (True, False)):
+        first, second = _ordered(one, right_first)
+        messages = render(__package__, "choose_version", first=first, second=second)
+        yield (one.name, right_first), Call(f"{one.name}/choose/{int(right_first)}", messages, reply=RightVersion)
 
 
 def _ordered(text: ErrorText, right_first: bool) -> tuple[str, str]:
@@ -198,55 +226,5 @@ def _ordered(text: ErrorText, right_first: bool) -> tuple[str, str]:
     return (right, wrong) if right_first else (wrong, right)
 
 
-def _choose(text: ErrorText, right_first: bool) -> Call:
-    first, second = _ordered(text, right_first)
-    messages = render(__package__, "choose_version", first=first, second=second)
-    return Call(f"{text.name}/choose/{int(right_first)}", messages, reply=RightVersion)
-
-
-def _pair(letter: str, number: int, truth: bool) -> tuple[str, str]:
-    """Names of a case and of the one of the other truth on the same text."""
-    case, pair = (f"{letter}{number:04d}{'ab'[one]}" for one in (truth, not truth))
-    return case, pair
-
-
 def _numbered(own: Sequence[str]) -> str:
     return "\n".join(f"{at}. {one}" for at, one in enumerate(own, 1))
-
-
-def _flagged(number: int, text: ErrorText, found: Mapping[bool, LocatedError | None]) -> list[dict[str, Any]]:
-    """Whether the text with its error, and the corrected one, was said to have an error."""
-    rows = []
-    for had, reply in found.items():
-        own, claim = _numbered(text.sentences if had else text.corrected), "A sentence of the text has an error."
-        kind, judged = text.kind if had else text.kind + CORRECTED, None if reply is None else reply.sentence > 0
-        case, pair = _pair("e", number, had)
-        rows.append(case_row(case, FLAGGED, kind, text.name, own, claim, had, judged, pair=pair))
-    return rows
-
-
-def _placed(
-    number: int, text: ErrorText, found: LocatedError | None, random: np.random.Generator
-) -> list[dict[str, Any]]:
-    """Whether the wrong sentence, and another of the same text, was said to have the error, of one reply."""
-    others = [at for at in range(len(text.sentences)) if at != text.wrong]
-    places = {True: text.wrong} | ({False: int(random.choice(others))} if others else {})
-    rows = []
-    for truth, at in places.items():
-        own, claim = _numbered(text.sentences), f"The error is in sentence {at + 1}: {text.sentences[at]}"
-        kind, judged = text.kind if truth else text.kind + OTHER, None if found is None else found.sentence == at + 1
-        case, pair = _pair("s", number, truth)
-        named = {"call": f"s{number:04d}", "pair": pair if others else ""}
-        rows.append(case_row(case, SENTENCE, kind, text.name, own, claim, truth, judged, **named))
-    return rows
-
-
-def _versions(number: int, text: ErrorText, found: Mapping[bool, RightVersion | None]) -> list[dict[str, Any]]:
-    """Whether the first of two versions was said to be right, in both orders."""
-    rows = []
-    for right_first, reply in found.items():
-        first, second = _ordered(text, right_first)
-        shown, claim = f"First version:\n{first}\n\nSecond version:\n{second}", "The first version is right."
-        (case, pair), judged = _pair("v", number, right_first), None if reply is None else reply.right == "first"
-        rows.append(case_row(case, VERSION, text.kind, text.name, shown, claim, right_first, judged, pair=pair))
-    return rows

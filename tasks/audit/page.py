@@ -9,9 +9,8 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup, escape
 
-from tasks.audit.card import METRIC_NAMES, by_rules, judged_by_models, limits, verdict_lines, weaknesses
+from tasks.audit.card import CONDITION, METRIC_NAMES, by_rules, judged_by_models, limits, verdict_lines, weaknesses
 from tasks.audit.comparisons import ALL
-from tasks.audit.practice import CONDITION
 from tasks.reporting.display import paragraph, percent
 from tasks.reporting.evaluation_text import DRY_RUN
 from tasks.reporting.sections import Fold, Section, origin_section, render_sections
@@ -46,13 +45,15 @@ def card_page(
     judges = sorted(verdicts["judge"].unique())
     rules, made = by_rules(judges), {name: _words(value) for name, value in made_from.items() if name != "code"}
     origin = origin_section({name.replace("_", " "): value for name, value in made.items()} | dict(origin_rows), cite)
-    compared = [] if changes is None else _listed(judged_by_models(changes, "judge")).to_dict("records")
+    compared = list[dict[str, Any]]()
+    if changes is not None:  # rates, and what differs or may differ
+        listed = changes["primary"] | changes["changed"] | changes["undecided"]
+        compared = judged_by_models(changes[listed], "judge").to_dict("records")
     pairs = card[card["condition"].str.startswith("against ")]
     sections = [*([_against(compared)] if compared else []), *_minds(card, _changed(verdicts, cases)), _kinds(card)]
     if len(people):
-        rows = people[people["metric"].isin(["kappa", *METRIC_NAMES])].sort_values("item", kind="stable")
         sections.append(
-            Section("people", "Judged as people judge", [paragraph("people")], tables=show(rows, _WHO).tables)
+            Section("people", "Judged as people judge", [paragraph("people")], tables=people_tables(people))
         )
     if len(pairs):
         keys = Wording(keys={"system": "judge", "condition": "against"})
@@ -60,6 +61,20 @@ def card_page(
     return render_sections(
         f"Report card of {', '.join(judges)}", _head(card, judges, made_from, rules), [*sections, origin]
     )
+
+
+def rate_tables(card: pd.DataFrame) -> Sequence[Table]:
+    """The rates of each judge on each task, with the share of its answers that change."""
+    again = card[card["metric"] == "changed_when_asked_again"]
+    again = again.assign(condition=again["condition"].str.replace(r", \d+ takes$", "", regex=True))
+    grid = [card[(card["item"] == ALL) & card["metric"].isin(METRIC_NAMES)], again]
+    return _tables(card, pd.concat(grid, ignore_index=True))
+
+
+def people_tables(people: pd.DataFrame) -> Sequence[Table]:
+    """Kappa and rates of judges with people, and of people with each other."""
+    rows = people[people["metric"].isin(["kappa", *METRIC_NAMES])]
+    return show(rows.sort_values("item", kind="stable"), _WHO).tables
 
 
 _WHO = Wording(shares=METRIC_NAMES, keys={"system": "who", "condition": "reading", "item": "asked, and against whom"})
@@ -78,16 +93,13 @@ _MEANINGS = {
 def _head(card: pd.DataFrame, judges: Sequence[str], made_from: Mapping[str, Any], rules: bool) -> Section:
     """What each judge can be used for, what speaks against it, and its rates on each task."""
     said = paragraph("card", **{name: made_from[name] for name in ("cases", "texts", "source", "seed")})
-    again = card[card["metric"] == "changed_when_asked_again"]
-    again = again.assign(condition=again["condition"].str.replace(r", \d+ takes$", "", regex=True))
-    grid = pd.concat([card[(card["item"] == ALL) & card["metric"].isin(METRIC_NAMES)], again], ignore_index=True)
     limited = limits(card)
     return Section(
         "summary",
         f"{f'{DRY_RUN.capitalize()}. ' if rules else ''}Report card: {', '.join(judges)}",
         [f"{line}." for line in verdict_lines(card) if line != DRY_RUN],
         [*([paragraph("card_by_rules")] if rules else []), *(f"{line}." for line in weaknesses(card))],
-        tables=_tables(card, grid),
+        tables=rate_tables(card),
         folds=[Fold("What this card cannot tell", str(len(limited)), [f"{line}." for line in limited])]
         if limited
         else [],
@@ -158,11 +170,6 @@ def _words(value: Any) -> str:
         for one in value
     ]
     return "; ".join(parts)
-
-
-def _listed(changes: pd.DataFrame) -> pd.DataFrame:
-    """The comparison of the rates, and of kinds and changes that differ or may differ."""
-    return changes[changes["primary"] | changes["changed"] | changes["undecided"]]
 
 
 def _changed(verdicts: pd.DataFrame, cases: pd.DataFrame) -> list[dict[str, Any]]:

@@ -1,57 +1,191 @@
-"""How judges agree with people, and people among themselves, side by side: for the terminal and the page of a card."""
+"""Judges and people on the same units: a judge's verdicts as a measure makes them (`OfPeople`), and their agreement.
 
+The judge sees texts and units, and nothing of what people said. Units count or not; where a judge grades them, the area
+under the curve shows how its grades part those that count for people from the others. Units of one text vary together:
+intervals are over documents.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from itertools import permutations
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from tasks.audit.people_agreement import ALL, MAJORITY, PEOPLE
-from tasks.audit.people_sets import FURTHER
+from schemas.tables.verdicts import verdict_table
+from tasks import measures
+from tasks.llm.ask_all import Unscored
+from tasks.llm.calls import Ask, unscored_row
+from tasks.measures.declared import OfPeople
+from tasks.measures.doclens.evaluators import Question
+from tasks.measures.measure import Metric, unit_values
+from tasks.statistics.agreement import FEWEST_PAIRS, area, correlation_interval, kappa_interval
+from tasks.statistics.metric_rows import Row, mean_row, metric_row, statistic_row
+from tasks.texts.document import Document
+from tasks.texts.judged_units import K_QA, STATEMENTS, read_k_qa, read_primock57
 
-_AGAINST = ", against "
-_RATES = ("sensitivity", "specificity")
+UNIT = ["document", "system", "item", "metric"]
+_PEOPLE = "tasks.measures.*.people"
+"""The modules with units that people judge as the measure does, each its ``PEOPLE``."""
+_FOUND: tuple[OfPeople, ...] = tuple(
+    import_module(_PEOPLE.replace("*", file.parent.name)).PEOPLE
+    for file in sorted(Path(measures.__path__[0]).glob("*/people.py"))
+)
+OF_PEOPLE: Mapping[str, OfPeople] = {one.kind: one for one in _FOUND}
+"""By the kind of units."""
+FURTHER = frozenset(name for one in _FOUND for name in one.further)
+"""Readings whose verdicts are people's, which a judge only finds."""
 
 
-def agreement_view(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """METRICS of `tasks.audit.people_agreement` for pages: a row of each two, its kappa with both rates.
+@dataclass(frozen=True)
+class PeopleSet:
+    """Documents and people's VERDICTS on units of a ``kind``; ``name`` is that of the data set."""
 
-    Those of judges come before those of people among themselves, for each of what is asked of a unit.
+    name: str
+    kind: str
+    documents: Sequence[Document]
+    verdicts: pd.DataFrame
+
+
+def people_sets(folder: Path | None) -> list[PeopleSet]:
+    """The sets of people's verdicts on units that a measure judges, of which the folder has the files."""
+    found = list[PeopleSet]()
+    if folder is not None and (folder / K_QA).is_file():
+        answers, claims = read_k_qa(folder)
+        found.append(PeopleSet("K-QA", "claims", answers, verdict_table(claims, judge="people")))
+    if folder is not None and (folder / STATEMENTS).is_file():
+        documents, *units = read_primock57(folder)
+        for kind, rows in zip(("statements", "facts"), units, strict=True):
+            found.append(PeopleSet("PriMock57", kind, documents, verdict_table(rows, judge="people")))
+    return [one for one in found if one.kind in OF_PEOPLE]
+
+
+async def judge_units(
+    ask: Ask, asked: PeopleSet, reading: str, claims_a_call: int = 20
+) -> tuple[pd.DataFrame, Unscored]:
+    """The judge's VERDICTS on the units of a set in one of its readings, the condition; and unscored rows."""
+    documents, how = {one.id: one for one in asked.documents}, OF_PEOPLE[asked.kind]
+    units = asked.verdicts.drop_duplicates([*UNIT, "unit"])
+    parts = [own for _, own in units.groupby([*UNIT, "judge"] if how.by_person else UNIT, sort=False)]
+    questions = []
+    for own in parts:
+        first = own.iloc[0]
+        one, key = documents[first["document"]], "/".join(first[["document", "system", "judge"]])
+        premise, heading = (one.outputs[first["system"]], one.heading) if how.of_output else (one.text, None)
+        questions.append(Question(key, premise, tuple(own["text"]), heading=heading))
+    found = await how.read(ask, reading, questions, claims_a_call)
+    rows, unscored = list[dict[str, Any]](), list[dict[str, str | None]]()
+    for own, judged in zip(parts, found, strict=True):
+        if judged.failure is not None:
+            step = f"{asked.kind} of {own['system'].iloc[0]}"
+            unscored.append(unscored_row(own["document"].iloc[0], step, judged.failure, judged.raw))
+        for unit, (_, reason, word) in zip(own[[*UNIT, "unit", "text"]].to_dict("records"), judged.units, strict=True):
+            about = {**unit, "condition": reading, "verdict": word, "reason": reason}
+            rows.append({**about, "value": word and how.values[word]})
+    return verdict_table(rows, judge=ask.label), unscored
+
+
+async def judge_set(
+    asks: Sequence[Ask], asked: PeopleSet, claims_a_call: int
+) -> tuple[dict[str, pd.DataFrame], Unscored]:
+    """VERDICTS of all judges on the units of a set by reading, and unscored rows."""
+    found, unscored, how = dict[str, pd.DataFrame](), list[dict[str, str | None]](), OF_PEOPLE[asked.kind]
+    for reading in how.readings:
+        made = [await judge_units(ask, asked, reading, claims_a_call) for ask in asks]
+        found[reading] = pd.concat([verdicts for verdicts, _ in made], ignore_index=True)
+        unscored += [row for _, rows in made for row in rows]
+    for name, judge in how.further.items():
+        found[name], failed = await judge(asks[-1], asked.verdicts, claims_a_call)
+        unscored += failed
+    return found, unscored
+
+
+STAGE = "agreement_with_people"
+TEXT = ["document", "system", "item"]
+MAJORITY, ALL, PEOPLE = "majority", "all", "people"
+"""All: where each judged units of their own."""
+FEWEST_RATERS = 3
+"""Of whom the majority, or all together, is one more to agree with."""
+COUNTS = 0.5
+"""Least value of a unit that counts: of grades in three, all but the least."""
+
+
+def agreement_rows(
+    people: pd.DataFrame, judged: Mapping[str, pd.DataFrame], metrics: tuple[Metric, Metric], asked: str
+) -> list[Row]:
+    """Rows of each judge, and of each of the people, against each of the people and against their majority.
+
+    ``people``: VERDICTS; ``judged``: VERDICTS on the same units by reading, the condition; ``metrics``: what counts of
+    people's verdicts and of the judge's; ``asked``: what is asked of a unit, to which the item adds against whom.
     """
-    key = ["system", "condition", "item"]
-    rates = {name: own.set_index(key)["value"] for name, own in rows.groupby("metric") if name in _RATES}
-    found = []
-    for row in rows[rows["metric"] == "kappa"].to_dict("records"):
-        asked, _, against = row["item"].rpartition(_AGAINST)
-        of = {name: values.get(tuple(row[one] for one in key)) for name, values in rates.items()}
-        people = row["condition"] in (PEOPLE, *FURTHER)
-        found.append({**row, **of, "asked": asked, "against": against, "people": people})
-    return sorted(found, key=lambda row: (row["asked"], row["people"]))
+    own = unit_values(people, {str(metrics[0].of): metrics[0]})
+    raters = {str(name): rows for name, rows in own.groupby("judge", sort=True)}
+    several = len(own.drop_duplicates([*TEXT, "unit"])) < len(own)
+    against = {**raters, **({MAJORITY if several else ALL: majority(own)} if len(raters) >= FEWEST_RATERS else {})}
+    rows: list[Row] = []
+    for reading, verdicts in judged.items():
+        for judge, found in unit_values(verdicts, {str(metrics[1].of): metrics[1]}).groupby("judge", sort=True):
+            about: Row = {"system": judge, "condition": reading, "provenance": f"judge: {judge}"}
+            for name, theirs in against.items():
+                rows += _compared(found, theirs, item=f"{asked}, against {name}", **about)
+    for one, other in permutations(raters, 2):
+        about = {"system": one, "condition": PEOPLE, "item": f"{asked}, against {other}", "provenance": PEOPLE}
+        rows += _compared(raters[one], raters[other], **about)
+    return rows
 
 
-def agreement_lines(rows: pd.DataFrame) -> list[str]:
-    """A line for each judge and what is asked: kappa by reading with all people, and theirs among themselves."""
-    lines: list[str] = []
-    if rows.empty:
-        return lines
-    for asked, own in pd.DataFrame(agreement_view(rows)).groupby("asked", sort=False):
-        together = next((one for one in (MAJORITY, ALL) if one in set(own["against"])), None)
-        pairs = own.loc[own["condition"] == PEOPLE, "value"].dropna()
-        among = f"; people in pairs {pairs.min():.2f} to {pairs.max():.2f}" if len(pairs) else ""
-        judges = own[~own["people"]]
-        chosen = judges if together is None else judges[judges["against"] == together]
-        whom = {MAJORITY: "the majority of people", ALL: "people", None: ""}[together]
-        for judge, found in chosen.groupby("system", sort=True):
-            said = [f"{one['condition']}{_against(one, together)} {_kappa(one)}" for one in found.to_dict("records")]
-            lines.append(f"{judge}: {asked}: kappa {f'with {whom}: ' if whom else ''}{', '.join(said)}{among}")
-    return lines
+def majority(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Whether more than half of those who judged a unit count it; null in a tie."""
+    share = verdicts.groupby([*TEXT, "unit"], sort=False)["value"].mean().reset_index()
+    return share.assign(value=(share["value"] > COUNTS).astype(float).mask(share["value"] == COUNTS))
 
 
-def _against(row: dict[str, Any], together: str | None) -> str:
-    return f" with {row['against']}" if together is None else ""
+def _compared(one: pd.DataFrame, other: pd.DataFrame, **about: Any) -> list[Row]:
+    """Rows of the first verdicts against the second, on the units, and on the texts, that both judged.
+
+    None where they share none. ``unscored``: units, or texts, of the second without a verdict of the first.
+    """
+    known = other[[*TEXT, "unit", "value"]].dropna(subset="value")
+    both = known.merge(one[[*TEXT, "unit", "value"]], on=[*TEXT, "unit"], suffixes=("_people", ""))
+    if both.empty:
+        return []
+    rows, means = _of_units(both, about), both.groupby(TEXT)[["value", "value_people"]].mean()
+    scored = means.dropna().reset_index()
+    if scored["document"].nunique() >= FEWEST_PAIRS and scored["value_people"].nunique() > 1:
+        found = correlation_interval(scored["value"], scored["value_people"], "pearson", clusters=scored["document"])
+        about = {**about, "unscored": len(means) - len(scored)}
+        rows.append(metric_row("pearson_of_texts", *found, n=len(scored), **about))
+    return rows
 
 
-def _kappa(row: dict[str, Any]) -> str:
-    failed = f", unscored {row['unscored']}" if row["unscored"] else ""
-    if pd.isna(row["value"]):
-        return f"not defined (n {row['n']}{failed})"
-    ends = "no interval" if pd.isna(row["low"]) else f"{row['low']:.2f} to {row['high']:.2f}"
-    return f"{row['value']:.2f} ({ends}, n {row['n']}{failed})"
+def _of_units(both: pd.DataFrame, about: Row) -> list[Row]:
+    scored = both.dropna(subset="value")
+    lost = both.loc[both["value"].isna(), "value_people"].to_numpy() >= COUNTS
+    grades, truth = scored["value"].to_numpy(dtype=float), scored["value_people"].to_numpy() >= COUNTS
+    judged, texts, about = grades >= COUNTS, scored["document"].to_numpy(), {**about, "unscored": len(lost)}
+    rows = [
+        metric_row("kappa", *kappa_interval(judged, truth, clusters=texts), n=len(scored), **about),
+        mean_row("sensitivity", judged[truth], clusters=texts[truth], **about | {"unscored": int(lost.sum())}),
+        mean_row("specificity", ~judged[~truth], clusters=texts[~truth], **about | {"unscored": int((~lost).sum())}),
+    ]
+    if len(np.unique(grades)) > 2:
+        rows.append(statistic_row("auc", partial(area, truth, grades), len(scored), clusters=texts, **about))
+    return rows
+
+
+_SCORES = {"claim_recall_graded": ("FactualRecall", "in degrees"), "claims_supported": ("FactualPrecision", "strict")}
+"""People's scores of MTS-Dialog's summaries, and the reading, by the metric that asks the same."""
+
+
+def scored_text_rows(scored: pd.DataFrame) -> list[Row]:
+    """Rows of MTS-Dialog's summaries, which people scored as a whole: those of `human_agreement` (METRICS)."""
+    rows, kept = list[Row](), ["system", "value", "low", "high", "n", "unscored", "provenance"]
+    for metric, (score, reading) in _SCORES.items():
+        own = scored[(scored["item"] == metric) & (scored["condition"] == f"{score}, all summaries")]
+        about = {"metric": "pearson_of_texts", "condition": reading, "item": f"MTS-Dialog, {score}, against annotators"}
+        rows += [{**row, **about} for row in own.loc[own["metric"] == "pearson", kept].to_dict("records")]
+    return rows

@@ -6,7 +6,7 @@ symptom.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,8 @@ def plant_assertions(
     Sentences and symptoms take turns. The note is a random one without a span of the symptom; a symptom that all notes
     mention is left out.
     """
-    silent = {symptom: list(_silent(notes, symptom)) for symptom in labels}
+    known = [(note.text, {span.symptom for span in note.spans}) for _, note in sorted(notes.items())]
+    silent = {symptom: [text for text, mentioned in known if symptom not in mentioned] for symptom in labels}
     symptoms = [symptom for symptom, texts in silent.items() if texts]
     random = np.random.default_rng(seed)
     rows: list[dict[str, object]] = []
@@ -90,13 +91,6 @@ def plant_assertions(
             about = {"version": "normal", "origin": PLANTED}
             rows.append({**case, **about, **_planted(note, sentences[at], labels[symptom], random)})
     return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def _silent(notes: Mapping[int, Truth], symptom: str) -> Iterator[str]:
-    """The notes without a span of ``symptom``."""
-    for _, note in sorted(notes.items()):
-        if all(span.symptom != symptom for span in note.spans):
-            yield note.text
 
 
 def _planted(note: str, sentence: str, label: str, random: np.random.Generator) -> dict[str, object]:

@@ -4,9 +4,8 @@ import pandas as pd
 
 from schemas.params.records import Fit
 from tasks.baselines.targets import Floats, Parts, Target, fitted_targets, lacking, prediction_rows, prediction_table
-from tasks.network.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
 from tasks.network.fitting import fit
-from tasks.network.graph import NetworkDefinition
+from tasks.network.graph import EVIDENCE_SETTINGS, EvidenceSetting, NetworkDefinition, evidence_columns
 from tasks.network.inference import posterior
 
 SYSTEM = "BN-tab"

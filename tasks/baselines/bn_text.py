@@ -41,9 +41,8 @@ from tasks.baselines.targets import (
     prediction_table,
 )
 from tasks.baselines.workers import run_jobs
-from tasks.network.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
 from tasks.network.fitting import fit
-from tasks.network.graph import NetworkDefinition
+from tasks.network.graph import EVIDENCE_SETTINGS, EvidenceSetting, NetworkDefinition, evidence_columns
 from tasks.network.inference import joint, joint_posterior, likelihood_factors, marginal, updated
 
 SYSTEM = "BN-text"

@@ -20,18 +20,16 @@ from schemas.tables.metrics import UNSCORED
 from tasks.baselines import bn_tab, bn_text, neural_text, xgboost_tab
 from tasks.baselines.note_vectors import NoteVectors
 from tasks.baselines.scoring import STAGE, Scored, influence_of, models_in, ratio
-from tasks.baselines.targets import Flags, Floats, Integers, Parts, Target, decide, lacking
-from tasks.network.evidence import EVIDENCE_SETTINGS
-from tasks.statistics.intervals import linearised_interval, mean_interval
+from tasks.baselines.targets import Flags, Floats, Parts, Target, decide, lacking
+from tasks.network.graph import EVIDENCE_SETTINGS
+from tasks.statistics.agreement import SIGNED
+from tasks.statistics.intervals import Interval, linearised_interval, mean_interval
 from tasks.statistics.metric_rows import COMPUTED, Row, metric_row, metric_table
 from tasks.statistics.sign_flips import step_down
 
 TABULAR = (bn_tab.SYSTEM, xgboost_tab.SYSTEM)
 TEXTUAL = (neural_text.TEXT, neural_text.TEXT_TAB, bn_text.SYSTEM, bn_text.CALIBRATED)
 SHUFFLE_STREAM = 44
-
-DIFFERENCE = (-1.0, 1.0)
-"""Bounds of a difference of two shares."""
 
 Name = tuple[str, str]
 """System and condition."""
@@ -105,25 +103,6 @@ def text_pairs() -> list[tuple[Name, Name]]:
 
 
 @dataclass(frozen=True)
-class Compared:
-    """Difference in F1 of two models, each its mean over seeds, with its interval over test records.
-
-    ``swapped`` (draws,): the difference after random swaps of the models' predictions, record by record; all seeds of a
-    record are swapped together.
-    """
-
-    difference: float
-    low: float
-    high: float
-    swapped: Floats
-
-    @property
-    def p(self) -> float:
-        """Share of swaps that give at least as large a difference."""
-        return float(adjusted_p(np.array([self.difference]), self.swapped[None])[0])
-
-
-@dataclass(frozen=True)
 class Swaps:
     """Random swaps of two models' predictions; comparisons on the same number of records share theirs."""
 
@@ -136,9 +115,14 @@ class Swaps:
         return random.integers(0, 2, size=(self.draws, n)).astype(float)
 
 
-def compare(ours: Scored, other: Scored, swaps: Swaps) -> Compared:
-    """``ours`` minus ``other``."""
-    (part, whole), (peer_part, peer_whole) = _same_seeds(ours, other)
+def compare(ours: Scored, other: Scored, swaps: Swaps) -> tuple[Interval, Floats]:
+    """F1 of ``ours`` minus ``other``, each its mean over seeds, with its interval over test records, and after swaps.
+
+    The difference (draws,) after random swaps of the models' predictions, record by record; all seeds of a record are
+    swapped together.
+    """
+    seeds = max(len(ours.seeds), len(other.seeds))
+    (part, whole), (peer_part, peer_whole) = (_terms_of_seeds(model, seeds) for model in (ours, other))
     f1, peer_f1 = ratio(part.sum(axis=0), whole.sum(axis=0)), ratio(peer_part.sum(axis=0), peer_whole.sum(axis=0))
     influence = influence_of(part, whole, f1) - influence_of(peer_part, peer_whole, peer_f1)
     keep = swaps.kept(len(ours.labels))
@@ -146,20 +130,15 @@ def compare(ours: Scored, other: Scored, swaps: Swaps) -> Compared:
     first = ratio(swapped_part + peer_part.sum(axis=0), swapped_whole + peer_whole.sum(axis=0))
     second = ratio(part.sum(axis=0) - swapped_part, whole.sum(axis=0) - swapped_whole)
     difference = float((f1 - peer_f1).mean())
-    interval = linearised_interval(difference, influence, bounds=DIFFERENCE)
-    return Compared(difference, *interval, (first - second).mean(axis=1))
+    ends = linearised_interval(difference, influence, bounds=SIGNED)
+    return (difference, *ends), (first - second).mean(axis=1)
 
 
-def _same_seeds(ours: Scored, other: Scored) -> list[tuple[Floats, Floats]]:
-    """Terms of F1 of both models for equally many seeds; those of the shorter list are repeated."""
-    seeds = np.arange(max(len(ours.seeds), len(other.seeds)))
-    return [_repeated(model.terms("f1"), seeds % len(model.seeds), len(model.seeds)) for model in (ours, other)]
-
-
-def _repeated(terms: tuple[Floats, Floats], chosen: Integers, seeds: int) -> tuple[Floats, Floats]:
-    """The columns of the ``chosen`` seeds, of terms (n, seeds * columns)."""
-    n = len(terms[0])
-    part, whole = (term.reshape(n, seeds, -1)[:, chosen].reshape(n, -1) for term in terms)
+def _terms_of_seeds(model: Scored, seeds: int) -> tuple[Floats, Floats]:
+    """Terms of F1 for so many seeds; those of fewer are repeated."""
+    own = len(model.seeds)
+    chosen, n = np.arange(seeds) % own, len(model.labels)
+    part, whole = (term.reshape(n, own, -1)[:, chosen].reshape(n, -1) for term in model.terms("f1"))
     return part, whole
 
 
@@ -186,21 +165,20 @@ def paired_rows(
     Metrics: ``f1_difference`` with its interval, ``p_value``, and ``p_value_adjusted`` for all comparisons.
     """
     models = {(m.system, m.condition, m.target.symptom): m for m in models_in(predictions, targets)}
-    found: list[tuple[Row, Compared]] = []
+    found: list[tuple[Row, Interval, Floats]] = []
     for (ours, other), target in product(pairs, targets):
         model, peer = models.get((*ours, target.symptom)), models.get((*other, target.symptom))
         if model and peer:
             condition = f"{ours[1]} against {' '.join(other)}"
             keys: Row = {"system": ours[0], "condition": condition, "item": target.symptom, "n": len(model.labels)}
-            found.append((keys, compare(model, peer, swaps)))
-    results = [result for _, result in found]
-    swapped = np.array([result.swapped for result in results]).reshape(len(found), swaps.draws)
-    adjusted = adjusted_p(np.array([result.difference for result in results]), swapped)
+            found.append((keys, *compare(model, peer, swaps)))
+    differences = np.array([interval[0] for _, interval, _ in found])
+    adjusted = adjusted_p(differences, np.array([drawn for *_, drawn in found]).reshape(len(found), swaps.draws))
     rows = []
-    for (keys, result), p in zip(found, adjusted.tolist(), strict=True):
-        rows.append(metric_row("f1_difference", result.difference, result.low, result.high, **keys))
-        rows.append(metric_row("p_value", result.p, **keys))
-        rows.append(metric_row("p_value_adjusted", p, **keys))
+    for (keys, interval, drawn), p in zip(found, adjusted.tolist(), strict=True):
+        alone = float(adjusted_p(np.array(interval[:1]), drawn[None])[0])
+        rows.append(metric_row("f1_difference", *interval, **keys))
+        rows += [metric_row(name, one, **keys) for name, one in (("p_value", alone), ("p_value_adjusted", p))]
     return metric_table(rows, stage=STAGE, seed=f"swaps {swaps.seed}", provenance=provenance)
 
 
@@ -235,7 +213,7 @@ def _shares(model: Scored, new: Flags) -> list[Row]:
         "share_right_first_notes": (first, int((~new).sum())),
         "share_right_regenerated_notes": (regenerated, int(new.sum())),
         "share_right_regenerated_minus_first": (
-            (gap, *linearised_interval(gap, influence, bounds=DIFFERENCE)),
+            (gap, *linearised_interval(gap, influence, bounds=SIGNED)),
             len(new),
         ),
     }

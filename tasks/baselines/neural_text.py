@@ -29,7 +29,7 @@ from tasks.baselines.targets import (
     tabular_features,
 )
 from tasks.baselines.workers import run_jobs
-from tasks.network.evidence import EVIDENCE_SETTINGS, evidence_columns
+from tasks.network.graph import EVIDENCE_SETTINGS, evidence_columns
 
 WEIGHT_STREAM, BATCH_STREAM = 41, 42
 FIRST, SECOND, EPSILON = 0.9, 0.999, 1e-8
@@ -181,46 +181,35 @@ def make_job(condition: str, target: Target, parts: Parts, inputs: Sequence[Sing
     return Job(condition, target, classifier, inputs[1], params)
 
 
-def text_jobs(parts: Parts, vectors: NoteVectors, params: Baselines) -> Iterator[Job]:
-    """One job per note version, embedding and symptom; span embeddings differ by symptom."""
+def jobs_of(parts: Parts, vectors: NoteVectors, params: Baselines, *, tables: bool = False) -> Iterator[Job]:
+    """One job per note version, embedding and symptom, or with ``tables`` on text and evidence, per evidence setting.
+
+    Span embeddings differ by symptom.
+    """
     vectors = vectors.as_released(params.neural.as_released)
     records = [part["record"].to_numpy() for part in (parts.train, parts.test)]
     targets = fitted_targets(parts, cannot_fit(parts))
-    for version, kind in product(NOTE_VERSIONS, EMBEDDINGS):
+    for version, name in product(NOTE_VERSIONS, EVIDENCE_SETTINGS if tables else EMBEDDINGS):
+        kind = MEAN if tables else name
         shared = vectors.inputs(kind, version, *records) if kind != "span" else []
         for target in targets:
             inputs = shared or vectors.inputs(kind, version, *records, symptom=target.symptom)
-            yield make_job(f"{version}/{kind}", target, parts, inputs, params)
+            if tables:
+                features = tabular_features(evidence_columns(parts.definition, target.symptom, name), parts)
+                inputs = [np.concatenate(pair, axis=1) for pair in zip(inputs, features, strict=True)]
+            yield make_job(f"{version}/{name}", target, parts, inputs, params)
 
 
-def tab_jobs(parts: Parts, vectors: NoteVectors, params: Baselines) -> Iterator[Job]:
-    """One job per note version, evidence setting and symptom: on the text and the evidence."""
-    vectors = vectors.as_released(params.neural.as_released)
-    records = [part["record"].to_numpy() for part in (parts.train, parts.test)]
-    targets = fitted_targets(parts, cannot_fit(parts))
-    for version, setting in product(NOTE_VERSIONS, EVIDENCE_SETTINGS):
-        embedded = vectors.inputs(MEAN, version, *records)
-        for target in targets:
-            tables = tabular_features(evidence_columns(parts.definition, target.symptom, setting), parts)
-            inputs = [np.concatenate(pair, axis=1) for pair in zip(embedded, tables, strict=True)]
-            yield make_job(f"{version}/{setting}", target, parts, inputs, params)
+def predict(
+    parts: Parts, vectors: NoteVectors, params: Baselines, *, system: str = TEXT, tables: bool = False
+) -> pd.DataFrame:
+    """PREDICTIONS for each note version and seed: of neural-text by embedding, with ``tables`` by evidence setting.
 
-
-def predict(parts: Parts, vectors: NoteVectors, params: Baselines, *, system: str = TEXT) -> pd.DataFrame:
-    """PREDICTIONS of neural-text for each note version, embedding and seed; conditions as ``normal/mean``."""
-    return _predictions(system, [*text_jobs(parts, vectors, params)], parts, params)
-
-
-def predict_with_tables(parts: Parts, vectors: NoteVectors, params: Baselines) -> pd.DataFrame:
-    """PREDICTIONS of neural-text-tab for each version, evidence setting and seed; conditions as ``normal/all``."""
-    return _predictions(TEXT_TAB, [*tab_jobs(parts, vectors, params)], parts, params)
-
-
-def _predictions(system: str, jobs: Sequence[Job], parts: Parts, params: Baselines) -> pd.DataFrame:
-    """Train all jobs and return their probabilities as PREDICTIONS."""
-    rows = []
+    Conditions are as ``normal/mean`` and ``normal/all``.
+    """
+    jobs, rows = list(jobs_of(parts, vectors, params, tables=tables)), []
     for job, by_seed in zip(jobs, run_jobs(train_job, jobs, params.processes), strict=True):
-        keys = {"system": system, "condition": job.condition}
+        keys = {"system": TEXT_TAB if tables else system, "condition": job.condition}
         for seed, probabilities in zip(params.seeds, by_seed, strict=True):
             rows.append(prediction_rows(parts.test, probabilities, job.target, seed=seed, **keys))
     return prediction_table(rows)

@@ -72,14 +72,9 @@ def replicate_rows(replicates: pd.DataFrame, level: float, tests: int, seed: int
     """METRICS rows: the mean F1 over replicates; low and high bound the prediction interval of one draw."""
     rows = []
     for (system, condition, symptom), group in replicates.groupby(["system", "condition", "symptom"]):
-        mean, half = float(group["f1"].mean()), prediction_tolerance(group["f1"], level)
-        metric = f"f1, mean of {len(group)} draws with {level:.0%} prediction interval"
+        mean, count = float(group["f1"].mean()), len(group)
+        half = float(t.ppf((1 + level) / 2, count - 1) * group["f1"].std(ddof=1) * np.sqrt(1 + 1 / count))
+        metric = f"f1, mean of {count} draws with {level:.0%} prediction interval"
         keys = {"system": system, "condition": condition, "item": symptom}
         rows.append(metric_row(metric, mean, mean - half, mean + half, n=tests, **keys))
     return metric_table(rows, stage=STAGE, seed=seed, provenance=COMPUTED)
-
-
-def prediction_tolerance(replicates: pd.Series, level: float) -> float:
-    """Half the width of the prediction interval for one more draw, from a normal sample of replicate values (R,)."""
-    count = len(replicates)
-    return float(t.ppf((1 + level) / 2, count - 1) * replicates.std(ddof=1) * np.sqrt(1 + 1 / count))

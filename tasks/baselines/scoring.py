@@ -150,25 +150,14 @@ def reliability_rows(predictions: pd.DataFrame, targets: Sequence[Target], *, bi
 
     The seeds of a model are pooled; empty bins are absent.
     """
-    rows = []
+    parts = list[pd.DataFrame]()
     for model in models_in(predictions, targets):
+        keys = {"system": model.system, "condition": model.condition, "symptom": model.target.symptom}
         for value in model.target.values[1 if model.target.is_binary else 0 :]:
             label = model.target.values.index(value)
             predicted = np.concatenate([probabilities[:, label] for probabilities in model.probabilities])
-            observed = np.tile(model.labels == label, len(model.seeds))
-            bin_of = bin_numbers(predicted, bins)
-            for number in np.unique(bin_of):
-                inside = bin_of == number
-                rows.append(
-                    {
-                        "system": model.system,
-                        "condition": model.condition,
-                        "symptom": model.target.symptom,
-                        "value": value,
-                        "bin": np.int64(number),
-                        "predicted": float(predicted[inside].mean()),
-                        "observed": float(observed[inside].mean()),
-                        "n": np.int64(inside.sum()),
-                    }
-                )
-    return typed(rows, RELIABILITY)
+            observed = np.tile(model.labels == label, len(model.seeds)).astype(float)
+            both = pd.DataFrame({"bin": bin_numbers(predicted, bins), "predicted": predicted, "observed": observed})
+            grouped = both.groupby("bin")
+            parts.append(grouped.mean().assign(n=grouped.size(), value=value, **keys).reset_index())
+    return typed(pd.concat(parts, ignore_index=True) if parts else [], RELIABILITY)

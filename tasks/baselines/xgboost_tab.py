@@ -30,8 +30,7 @@ from tasks.baselines.targets import (
 )
 from tasks.baselines.workers import run_jobs
 from tasks.baselines.xgboost_lockstep import Lockstep, TrainingSet, TreeSettings, balance_of
-from tasks.network.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
-from tasks.network.graph import NetworkDefinition
+from tasks.network.graph import EVIDENCE_SETTINGS, EvidenceSetting, NetworkDefinition, evidence_columns
 from tasks.statistics.metric_rows import COMPUTED, metric_row, metric_table
 
 
@@ -46,10 +45,6 @@ class Combination(TreeSettings):
     def of(cls, row: Mapping[Any, Any]) -> "Combination":
         """From a row of the TUNED table, whose numbers are floats."""
         return cls(**{name: kind(row[name]) for name, kind in get_type_hints(cls).items()})
-
-    def as_dict(self) -> dict[str, Any]:
-        """Keyword arguments of an XGBClassifier."""
-        return asdict(self)
 
 
 PUBLISHED: dict[str, tuple[Any, ...]] = {
@@ -77,9 +72,8 @@ GRIDS: dict[GridName, dict[str, tuple[Any, ...]]] = {"published": PUBLISHED, "qu
 
 def combinations(grid: GridName) -> list[Combination]:
     """All combinations of a grid in GridSearchCV's order, which breaks ties."""
-    options = GRIDS[grid]
-    names = sorted(options)
-    products = product(*(options[name] for name in names))
+    names = sorted(GRIDS[grid])
+    products = product(*(GRIDS[grid][name] for name in names))
     return [Combination(**dict(zip(names, values, strict=True))) for values in products]
 
 
@@ -138,9 +132,12 @@ def fast_scores(data: TrainingSet, combinations: Sequence[Combination], folds: S
     held_out = [_counts(data, lockstep.cell_of, rows) for _, rows in folds]
     place = {combination: number for number, combination in enumerate(combinations)}
     scores = np.full((len(place), len(folds)), np.nan)
-    for settings in sorted({_shared(c) for c in combinations}, key=repr):
+    names = [field.name for field in fields(TreeSettings)]
+    shared = {TreeSettings(**{name: getattr(one, name) for name in names}) for one in combinations}
+    for settings in sorted(shared, key=repr):
         for rounds, margins in lockstep.run(settings, stops):
-            predicted = predicted_labels(margins)
+            binary = len(margins) == 1  # a margin of the second value alone
+            predicted = (1 / (1 + np.exp(-margins[0])) > 0.5).astype(np.int64) if binary else margins.argmax(axis=0)
             for group, (share, fold) in enumerate(lockstep.groups):
                 key = Combination(**vars(settings), n_estimators=rounds, subsample=share)
                 if key in place:
@@ -148,22 +145,11 @@ def fast_scores(data: TrainingSet, combinations: Sequence[Combination], folds: S
     return scores
 
 
-def _shared(combination: Combination) -> TreeSettings:
-    return TreeSettings(**{field.name: getattr(combination, field.name) for field in fields(TreeSettings)})
-
-
 def _counts(data: TrainingSet, cell_of: Integers, rows: Integers) -> Floats:
     """Number of held-out records by label and distinct row, (values, distinct rows)."""
     counts = np.zeros((data.values, cell_of.max() + 1))
     np.add.at(counts, (data.labels[rows], cell_of[rows]), 1)
     return counts
-
-
-def predicted_labels(margins: Singles) -> Integers:
-    """Predicted labels from margins (outputs, ...): probability above 0.5, or the highest."""
-    if len(margins) == 1:
-        return (1 / (1 + np.exp(-margins[0])) > 0.5).astype(np.int64)
-    return margins.argmax(axis=0)
 
 
 def f1_of_counts(counts: Floats, predicted: Integers) -> float:
@@ -183,7 +169,7 @@ def plain_classifier(data: TrainingSet, combination: Combination, seed: int) -> 
     balance, _ = balance_of(data, data.labels[:0])
     metric = "logloss" if data.values == 2 else "mlogloss"
     return xgb.XGBClassifier(
-        tree_method="hist", n_jobs=1, random_state=seed, eval_metric=metric, **balance, **combination.as_dict()
+        tree_method="hist", n_jobs=1, random_state=seed, eval_metric=metric, **balance, **asdict(combination)
     )
 
 
@@ -265,18 +251,13 @@ def jobs_of(
     return sorted(jobs, key=lambda job: (-job.train.values, -job.test.shape[1], job.target.symptom))
 
 
-def tune(job: Job) -> SearchResult:
-    """Search the grid for one classifier."""
-    xgboost = job.params.xgboost
-    return search(job.train, combinations(xgboost.grid), folds=xgboost.folds, seed=job.seed, verify=xgboost.verify)
-
-
 def tune_and_predict(job: Job) -> tuple[Floats, Combination, float]:
     """Probabilities of the test records (n, values), the chosen combination and its mean F1 in cross-validation."""
     if job.known:
         chosen, score = job.known, float("nan")
     else:
-        result = tune(job)
+        xgboost, grid = job.params.xgboost, combinations(job.params.xgboost.grid)
+        result = search(job.train, grid, folds=xgboost.folds, seed=job.seed, verify=xgboost.verify)
         chosen, score = result.best, float(np.average(result.checked[result.chosen]))
     fitted = fit_plain(job.train, chosen, np.arange(len(job.train.labels)), job.seed)
     return fitted.predict_proba(job.test).astype(float), chosen, score
@@ -302,7 +283,7 @@ def predict(
                 "setting": job.setting,
                 "grid": params.xgboost.grid,
                 "combinations": np.int64(len(combinations(params.xgboost.grid))),
-                **{name: float(value) for name, value in chosen.as_dict().items()},
+                **{name: float(value) for name, value in asdict(chosen).items()},
                 "score": score,
             }
         )

@@ -6,14 +6,13 @@ intervals of bias and coverage given here.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.decomposition import PCA
 
-from tasks.confounding.aipw import Estimate, Floats, Model, difference, doubly_robust
+from tasks.confounding.aipw import Estimate, Flags, Floats, Model, difference, doubly_robust
 from tasks.progress import progress
 from tasks.statistics.intervals import mean_interval
 from tasks.statistics.metric_rows import metric_row, metric_table
@@ -91,29 +90,33 @@ SUPPORT = ("overlap", "effective_size", "robustness")
 _STREAM, _QUANTILE, _RESAMPLES = 8, 1.959964, 2000
 
 
-@dataclass(frozen=True)
-class Pool:
-    """All records with notes: a matrix by system (see `adjustment_designs`), treatment and outcome."""
+def estimates(
+    designs: Mapping[str, Floats],
+    treated: Flags,
+    outcome: Floats,
+    *,
+    draws: int,
+    size: int,
+    folds: int,
+    repeats: int,
+    seed: int,
+) -> dict[str, list[Estimate]]:
+    """Estimates by system on ``draws`` samples of ``size`` records, each drawn from the pool without replacement.
 
-    designs: Mapping[str, Floats]
-    treated: npt.NDArray[np.bool_]
-    outcome: Floats
-
-
-def estimates(pool: Pool, *, draws: int, size: int, folds: int, repeats: int, seed: int) -> dict[str, list[Estimate]]:
-    """Estimates by system on ``draws`` samples of ``size`` records, each drawn from the pool without replacement."""
-    found: dict[str, list[Estimate]] = {system: [] for system in (UNADJUSTED, *pool.designs, *MISSPECIFIED)}
-    systems: list[tuple[str, Floats, Model | None]] = [(name, design, None) for name, design in pool.designs.items()]
-    systems += [(system, pool.designs[TABLES], model) for system, model in MISSPECIFIED.items()]
+    The pool is all records with notes: a matrix by system (`adjustment_designs`), treatment and outcome (records,).
+    """
+    found: dict[str, list[Estimate]] = {system: [] for system in (UNADJUSTED, *designs, *MISSPECIFIED)}
+    systems: list[tuple[str, Floats, Model | None]] = [(name, design, None) for name, design in designs.items()]
+    systems += [(system, designs[TABLES], model) for system, model in MISSPECIFIED.items()]
     with progress("text as confounder", draws, "draw") as bar:
         for draw in range(draws):
-            rows = np.random.default_rng([seed, _STREAM, draw]).choice(len(pool.outcome), size, replace=False)
-            treated, outcome = pool.treated[rows], pool.outcome[rows]
-            found[UNADJUSTED].append(difference(treated, outcome))
+            rows = np.random.default_rng([seed, _STREAM, draw]).choice(len(outcome), size, replace=False)
+            arms, values = treated[rows], outcome[rows]
+            found[UNADJUSTED].append(difference(arms, values))
             for system, design, model in systems:
                 chosen = design[rows]
                 found[system].append(
-                    doubly_robust(chosen, treated, outcome, folds=folds, repeats=repeats, seed=draw, constant=model)
+                    doubly_robust(chosen, arms, values, folds=folds, repeats=repeats, seed=draw, constant=model)
                 )
             bar.update()
     return found

@@ -1,19 +1,28 @@
-"""Assembles the files of the dataset."""
+"""Assembles the files of the dataset: a row a record, and the patients over time, a row a visit; and their splits.
+
+A record's notes, prompt and spans are in one split, as are all visits of a patient. The visits are added to the files
+of the records: the card gains a section and a configuration for Hugging Face datasets.
+"""
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from io import BytesIO
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import yaml
+from jinja2 import StrictUndefined, Template
 
+from schemas.errors import TableError
 from schemas.params.records import Export
 from tasks.dataset.card import Origin, dataset_card
 from tasks.dataset.fields import dataset_table, split_path
 from tasks.dataset.simsum import simsum_csv, span_json
-from tasks.dataset.splits import split_dataset, strata_columns
+from tasks.domains.rules import variables_of
 
 CHECKSUMS = "SHA256SUMS"
 
@@ -31,7 +40,7 @@ def dataset_files(
     seed: int,
     domain: str,
 ) -> dict[str, bytes]:
-    """All files of the dataset: relative path -> contents. Records without both note versions are left out."""
+    """Files of the records by relative path, to which `checksums` belong; those without both versions are left out."""
     complete = sorted(set(notes["record"].tolist()) & set(compact_notes["record"].tolist()))
     spans = spans[spans["record"].isin(complete)]
     strata = records.merge(prompts[["record", "kind"]], on="record")[["record", *strata_columns(domain)]]
@@ -48,13 +57,15 @@ def dataset_files(
     )
     table = dataset_table(records, prompts, notes, compact_notes, spans, domain)
     data = {
-        **{split_path(name): _parquet(table, members) for name, members in splits.items()},
+        **{
+            split_path(name): _parquet(table.filter(pc.is_in(table["record"], pa.array(members, pa.int64()))))
+            for name, members in splits.items()
+        },
         "SimSUM.csv": simsum_csv(records, notes, compact_notes, domain).encode(),
         "spans/normal_span_annotations.json": span_json(spans, "normal", complete, domain).encode(),
         "spans/adv_span_annotations.json": span_json(spans, "compact", complete, domain).encode(),
     }
-    described = {**data, "README.md": dataset_card(export, origin).encode()}
-    return {**described, CHECKSUMS: checksums(described).encode()}
+    return {**data, "README.md": dataset_card(export, origin).encode()}
 
 
 def checksums(files: Mapping[str, bytes]) -> str:
@@ -63,8 +74,126 @@ def checksums(files: Mapping[str, bytes]) -> str:
     return "".join(lines)
 
 
-def _parquet(table: pa.Table, records: Sequence[int]) -> bytes:
-    rows = table.filter(pc.is_in(table["record"], pa.array(records, pa.int64())))
+def _parquet(table: pa.Table) -> bytes:
     written = BytesIO()
-    pq.write_table(rows, written, compression="zstd")
+    pq.write_table(table, written, compression="zstd")
     return written.getvalue()
+
+
+SPLITS = ("train", "validation", "test")
+VALIDATION_STREAM = 47
+
+
+def strata_columns(domain: str) -> list[str]:
+    """Columns that validation represents in their proportions: kind of prompt, diagnoses, symptoms."""
+    return ["kind", *variables_of(domain, "diagnosis"), *variables_of(domain, "symptom")]
+
+
+def split_dataset(
+    split: pd.DataFrame, strata: pd.DataFrame, *, validation_share: float, seed: int
+) -> dict[str, list[int]]:
+    """Sorted record ids of each split; a split without records is left out.
+
+    ``split`` is the SPLIT table of the symptom predictors: its test records are the test split, so that published
+    results hold for the published split. ``strata`` (record, and the columns of `strata_columns`) lists the records of
+    the dataset; ``validation_share`` of them, rounded, are a stratified sample of the others, of which one at least is
+    left to train on. Raises TableError for a record of ``strata`` that ``split`` lacks.
+    """
+    part = strata[["record"]].merge(split, on="record", how="left", validate="one_to_one")["part"]
+    if part.isna().any():
+        record = strata["record"].to_numpy()[part.isna().to_numpy()][0]
+        raise TableError(f"record {record} is in no part of the split; rerun the split stage on these records")
+    rest = strata[(part == "train").to_numpy()]
+    size = min(round(len(strata) * validation_share), max(len(rest) - 1, 0))
+    columns = [name for name in strata.columns if name != "record"]
+    chosen = _systematic_sample(rest, columns, size, np.random.default_rng([seed, VALIDATION_STREAM]))
+    train = sorted(set(rest["record"].tolist()) - set(chosen))
+    test = sorted(strata["record"][(part == "test").to_numpy()].tolist())
+    return {name: members for name, members in zip(SPLITS, (train, chosen, test), strict=True) if members}
+
+
+def _systematic_sample(
+    frame: pd.DataFrame, columns: Sequence[str], size: int, generator: np.random.Generator
+) -> list[int]:
+    """``size`` records at equal steps through the rows sorted by ``columns``, ties in random order.
+
+    Systematic sampling of a sorted list is proportional in each stratum to within one record (Cochran 1977, Chapter 8).
+    """
+    shuffled = frame.sort_values("record").iloc[generator.permutation(len(frame))]
+    ordered = shuffled.sort_values(list(columns), kind="stable")["record"].to_numpy()
+    places = np.floor((np.arange(size) + generator.uniform()) * len(ordered) / max(size, 1)).astype(int)
+    return sorted(ordered[places].tolist())
+
+
+HEAD = {
+    "record": "the visit: 100 times the patient plus the number of the visit; unique",
+    "patient": "the patient: 0, 1, 2, ...",
+    "visit": "number of the visit: 1, 2, ...",
+    "day": "days since the patient's first visit",
+    "date": "ISO 8601; simulated",
+}
+NOTE = {
+    "note": "the note of the visit, below a line with its number and date",
+    "consistent": "whether the check found the note consistent with its record and the earlier visits",
+    "provenance": "the model or rules that wrote the note",
+}
+VISITS = "visits/{}.parquet"
+"""The file of a split's visits within the dataset."""
+_STREAM = 1401
+
+
+def visit_splits(
+    visits: pd.DataFrame,
+    dates: pd.Series,
+    notes: pd.DataFrame,
+    *,
+    test_share: float,
+    validation_share: float,
+    seed: int,
+) -> tuple[dict[str, pd.DataFrame], int]:
+    """Rows of each split that has patients, by patient and visit; and how many patients lack a note and are left out.
+
+    ``visits``: the table of visits, ``dates`` their ISO dates, ``notes``: VISIT_NOTES. The shares are of patients.
+    """
+    texts = notes[["record", "text", "consistent", "provenance"]].rename(columns={"text": "note"})
+    merged = visits.assign(date=dates).merge(texts, on="record", how="left", validate="1:1")
+    lacking = merged.groupby("patient")["note"].transform(lambda own: own.isna().any()).astype(bool)
+    variables = [name for name in visits.columns if name not in HEAD]
+    rows = merged.loc[~lacking, [*HEAD, *variables, *NOTE]].sort_values(["patient", "visit"])
+    parts = split_patients(sorted(rows["patient"].unique().tolist()), test_share, validation_share, seed)
+    tables = {name: rows[rows["patient"].isin(own)].reset_index(drop=True) for name, own in parts.items()}
+    return tables, int(merged.loc[lacking, "patient"].nunique())
+
+
+def split_patients(patients: list[int], test_share: float, validation_share: float, seed: int) -> dict[str, list[int]]:
+    """Patients of each split at random, shares rounded; one at least is left to train on."""
+    order = np.random.default_rng([seed, _STREAM]).permutation(patients).tolist()
+    test = min(round(len(order) * test_share), max(len(order) - 1, 0))
+    held = min(test + round(len(order) * validation_share), max(len(order) - 1, 0))
+    parts = dict(zip(SPLITS, (order[held:], order[test:held], order[:test]), strict=True))
+    return {name: sorted(own) for name, own in parts.items() if own}
+
+
+def with_visits(dataset: Mapping[str, bytes], tables: Mapping[str, pd.DataFrame], left_out: int) -> dict[str, bytes]:
+    """The files of the records and the visits (`visit_splits`), described in the card before its use and limits."""
+    if not tables:
+        return dict(dataset)
+    plain = {name: pa.Table.from_pandas(table, preserve_index=False) for name, table in tables.items()}
+    data = {VISITS.format(name): _parquet(table.replace_schema_metadata()) for name, table in plain.items()}
+    _, front, text = dataset["README.md"].decode().split("---\n", 2)
+    fields = yaml.safe_load(front)
+    entries = [{"split": split, "path": VISITS.format(split)} for split in tables]
+    fields["configs"].append({"config_name": "visits", "data_files": entries})
+    template = files("tasks.dataset").joinpath("templates", "visits_card.md").read_text(encoding="utf-8")
+    counts = {name: {"patients": t["patient"].nunique(), "visits": len(t)} for name, t in tables.items()}
+    section = Template(template, trim_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined).render(
+        splits=counts,
+        patients=sum(count["patients"] for count in counts.values()),
+        visits=sum(count["visits"] for count in counts.values()),
+        left_out=left_out,
+        path=VISITS.format,
+        columns={**HEAD, **NOTE},
+    )
+    before, heading, after = text.partition("\n## Use and limits\n")
+    card = f"---\n{yaml.safe_dump(fields, sort_keys=False)}---\n{before}{section}{heading}{after}"
+    return {**dataset, **data, "README.md": card.encode()}

@@ -42,14 +42,13 @@ def columns_of(domain: str) -> dict[str, Column]:
     """Every column by name, in order; the record's variables have their meanings from the domain."""
     text = files("tasks.dataset").joinpath("templates", "columns.yaml").read_text(encoding="utf-8")
     record, *others = [(name, Column(**entry)) for name, entry in yaml.safe_load(text).items()]
-    return dict([record, *((name, _variable(domain, name)) for name in layout_of(domain).columns), *others])
-
-
-def _variable(domain: str, name: str) -> Column:
-    values, kind = values_of(domain, name), data_of(domain, "network")["variables"][name]["type"]
-    meaning = layout_of(domain).meanings.get(name, name.replace("_", " "))
-    shown = ", ".join(values) or "0, 1, 2, ..."
-    return Column("text" if values else "integer", f"{kind}: {meaning}", "sampling from the network", shown)
+    found = dict([record])
+    for name in layout_of(domain).columns:
+        values, kind = values_of(domain, name), data_of(domain, "network")["variables"][name]["type"]
+        meaning = f"{kind}: {layout_of(domain).meanings.get(name, name.replace('_', ' '))}"
+        shown = ", ".join(values) or "0, 1, 2, ..."
+        found[name] = Column("text" if values else "integer", meaning, "sampling from the network", shown)
+    return found | dict(others)
 
 
 def split_path(split: str) -> str:

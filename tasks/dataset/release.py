@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Mapping
 from io import BytesIO
-from typing import Any
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -11,17 +10,26 @@ import pyarrow.parquet as pq
 from schemas.errors import SourceError
 from schemas.params.records import Export
 from tasks.dataset.card import citation
-from tasks.dataset.export import CHECKSUMS
+from tasks.dataset.export import CHECKSUMS, SPLITS
 from tasks.dataset.fields import split_path
 from tasks.dataset.simsum import LABEL
-from tasks.dataset.splits import SPLITS
 
 RERUN = "run `vignette repro`"
 
 
 def require_publishable(files: Mapping[str, bytes], export: Export) -> None:
     """Raise SourceError unless ``files`` are an unchanged export under these params, of texts that this run wrote."""
-    _require_unchanged(files)
+    if CHECKSUMS not in files:
+        raise SourceError(f"the exported dataset has no {CHECKSUMS}; {RERUN}")
+    lines = [line.split("  ", 1) for line in files[CHECKSUMS].decode().splitlines()]
+    listed = {path: digest for digest, path in lines}
+    for path in sorted(listed.keys() | files.keys() - {CHECKSUMS}):
+        digest = hashlib.sha256(files[path]).hexdigest() if path in files else "missing"
+        if digest != listed.get(path):
+            raise SourceError(
+                f"the exported {path} is {digest}, {CHECKSUMS} says {listed.get(path, 'nothing')}; restore it with "
+                "`dvc checkout`"
+            )
     held = files["README.md"].decode().rpartition("\n## Citation\n")[2].strip()
     expected = f"> {citation(export)}\n\nLicence: {export.license}."
     if held != expected:
@@ -48,20 +56,6 @@ def open_points(export: Export) -> list[str]:
     return found
 
 
-def _require_unchanged(files: Mapping[str, bytes]) -> None:
-    if CHECKSUMS not in files:
-        raise SourceError(f"the exported dataset has no {CHECKSUMS}; {RERUN}")
-    lines = [line.split("  ", 1) for line in files[CHECKSUMS].decode().splitlines()]
-    listed = {path: digest for digest, path in lines}
-    for path in sorted(listed.keys() | files.keys() - {CHECKSUMS}):
-        digest = hashlib.sha256(files[path]).hexdigest() if path in files else "missing"
-        if digest != listed.get(path):
-            raise SourceError(
-                f"the exported {path} is {digest}, {CHECKSUMS} says {listed.get(path, 'nothing')}; restore it with "
-                "`dvc checkout`"
-            )
-
-
 def push_dataset(files: Mapping[str, bytes], repository: str, *, message: str, public: bool) -> str:
     """Commit ``files`` (path within the dataset -> contents) to a dataset repository; returns the commit's address.
 
@@ -76,18 +70,10 @@ def push_dataset(files: Mapping[str, bytes], repository: str, *, message: str, p
         hub.create_repo(repository, repo_type="dataset", private=not public, exist_ok=True)
         done = hub.create_commit(repository, operations, commit_message=message, repo_type="dataset")
     except Exception as error:  # the errors of its HTTP library, which is another one in each major release
-        raise SourceError(f"{repository}: the dataset was not pushed ({_reason(error)}); {_remedy(error)}") from error
+        said, status = " ".join(str(error).split())[:300], getattr(getattr(error, "response", 0), "status_code", 0)
+        remedy = {
+            **dict.fromkeys((401, 403), "set HF_TOKEN to a token with write access, or run `hf auth login`"),
+            404: "check the name of the repository, NAMESPACE/NAME",
+        }.get(status, "correct this and push again; files that the hub already has are not sent twice")
+        raise SourceError(f"{repository}: the dataset was not pushed ({said}); {remedy}") from error
     return str(done.commit_url)
-
-
-def _reason(error: Any) -> str:
-    return " ".join(str(error).split())[:300]
-
-
-def _remedy(error: Any) -> str:
-    status = getattr(getattr(error, "response", None), "status_code", None)
-    if status in (401, 403):
-        return "set HF_TOKEN to a token with write access to the repository, or run `hf auth login`"
-    if status == 404:
-        return "check the name of the repository, NAMESPACE/NAME"
-    return "correct this and push again; files that the hub already has are not sent twice"

@@ -1,17 +1,13 @@
-"""Layout of the dataset files: SimSUM's, with the column and value names of the domain in use.
+"""Reads and writes files in SimSUM's layout, with the column and value names of the domain in use.
 
-Reads and writes SimSUM.csv.
-
-Reads and writes SimSUM's span files: a list of spans for each record, each with symptom, text, start and end.
-
-Reads a published dataset to use instead of generated records, notes and spans.
+These are SimSUM.csv, and span files: a list of spans for each record, each with symptom, text, start and end. A
+published dataset may be read in place of generated records, notes and spans.
 """
 
 import csv
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -69,31 +65,23 @@ def symptom_names(domain: str) -> dict[str, str]:
 _LONGEST_CELL = 100_000_000  # characters; the default limit of csv refuses a note of 128 kB
 
 
-@dataclass(frozen=True)
-class Texts:
-    """A published dataset: ``records`` (record, variables) and ``notes`` (record, note, compact)."""
-
-    records: pd.DataFrame
-    notes: pd.DataFrame
-
-
-def read_simsum(path: Path, domain: str) -> Texts:
-    """Read a file in SimSUM.csv's layout, with the variables of ``domain``.
+def read_simsum(path: Path, domain: str) -> pd.DataFrame:
+    """A file in SimSUM.csv's layout, sorted by record: record, the variables of ``domain``, note and compact.
 
     Accepts commas, semicolons and tabs as delimiters, and the column and value names of earlier releases. Raises
     SourceError naming file, row and column for missing columns, unknown values, duplicate ids and empty notes.
     """
     layout, frame = layout_of(domain), _read(path)
-    frame = _rename(path, frame, layout)
+    for name, others in layout.other_names.items():
+        found = [other for other in others if other in frame.columns]
+        if name not in frame.columns and found:
+            frame = frame.rename(columns={found[0]: name})
+    if missing := [name for name in (*layout.columns.values(), NOTE, COMPACT) if name not in frame.columns]:
+        raise SourceError(f"{path}: columns {missing} are missing; found {list(frame.columns)}")
     record = _ids(path, frame)
     variables = {name: _values(path, frame, name, domain) for name in layout.columns}
-    notes = {name: _texts(path, frame, name) for name in (NOTE, COMPACT)}
-    return Texts(
-        pd.DataFrame({"record": record, **variables}).sort_values("record", ignore_index=True),
-        pd.DataFrame({"record": record, "note": notes[NOTE], "compact": notes[COMPACT]}).sort_values(
-            "record", ignore_index=True
-        ),
-    )
+    texts = {"note": _texts(path, frame, NOTE), "compact": _texts(path, frame, COMPACT)}
+    return pd.DataFrame({"record": record, **variables, **texts}).sort_values("record", ignore_index=True)
 
 
 def simsum_csv(records: pd.DataFrame, notes: pd.DataFrame, compact_notes: pd.DataFrame, domain: str) -> str:
@@ -130,16 +118,6 @@ def _read(path: Path) -> pd.DataFrame:
         if len(row) != len(header):
             raise SourceError(f"{path}: row {number} has {len(row)} cells; the header has {len(header)}")
     return pd.DataFrame(filled, columns=header, dtype="str")
-
-
-def _rename(path: Path, frame: pd.DataFrame, layout: Layout) -> pd.DataFrame:
-    for name, others in layout.other_names.items():
-        found = [other for other in others if other in frame.columns]
-        if name not in frame.columns and found:
-            frame = frame.rename(columns={found[0]: name})
-    if missing := [name for name in (*layout.columns.values(), NOTE, COMPACT) if name not in frame.columns]:
-        raise SourceError(f"{path}: columns {missing} are missing; found {list(frame.columns)}")
-    return frame
 
 
 def _ids(path: Path, frame: pd.DataFrame) -> pd.Series:
@@ -226,17 +204,14 @@ def _by_record(path: Path, records: Sequence[int]) -> dict[int, list[Any]]:
             f"{path}: a list of {len(loaded)} records cannot be matched to {len(records)} notes with ids up to "
             f"{max(records)}; give an object with record ids as keys"
         )
-    entries = loaded.items() if isinstance(loaded, dict) else _listed(loaded, records)
+    in_order = zip(records, loaded, strict=False) if len(loaded) == len(records) else enumerate(loaded)
+    entries = loaded.items() if isinstance(loaded, dict) else in_order
     found: dict[int, list[Any]] = {}
     for record, spans in entries:
         if not str(record).isdecimal() or not isinstance(spans, list | None):
             raise SourceError(f"{path}: record {record!r}: expected a record number and a list of spans")
         found[int(record)] = spans or []
     return found
-
-
-def _listed(spans: list[Any], records: Sequence[int]) -> Iterable[tuple[int, Any]]:
-    return zip(records, spans, strict=True) if len(spans) == len(records) else enumerate(spans)
 
 
 def _row(
@@ -270,8 +245,8 @@ LABEL = "published"
 """Provenance of texts and spans read from a published dataset."""
 
 
-def read_texts(published: Published, domain: str) -> Texts:
-    """Records and notes of the published files; raises SourceError unless they match the digest in params."""
+def read_texts(published: Published, domain: str) -> pd.DataFrame:
+    """The published files (`read_simsum`); raises SourceError unless they match the digest in params."""
     require_pinned(published)
     return read_simsum(_path(published.notes, "notes"), domain)
 
@@ -294,12 +269,12 @@ def read_spans(published: Published, notes: pd.DataFrame, compact_notes: pd.Data
 def read_released(files: Mapping[str, Path], domain: str) -> tuple[pd.DataFrame, dict[str, pd.DataFrame], pd.DataFrame]:
     """Records, notes by version, and SPANS of the release: ``files`` are its ``notes``, and its spans by version."""
     texts = read_simsum(files["notes"], domain)
-    notes = {"normal": texts.notes[["record", "note"]], "compact": texts.notes[["record", "compact"]]}
+    notes = {"normal": texts[["record", "note"]], "compact": texts[["record", "compact"]]}
     spans = [
         read_span_json(files[version], version, dict(frame.itertuples(index=False, name=None)), domain)
         for version, frame in notes.items()
     ]
-    return texts.records, notes, pd.concat(spans, ignore_index=True)
+    return texts.drop(columns=["note", "compact"]), notes, pd.concat(spans, ignore_index=True)
 
 
 def released_split(records: pd.Series) -> pd.DataFrame:

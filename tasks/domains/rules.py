@@ -1,14 +1,15 @@
-"""Reads ``wording.yaml``, the rules for building prompts from records, and checks a domain's files against its network.
+"""Reads a domain's words, and checks them against its network: a defect is one line that names the key.
 
-A defect is one line that names the key.
+``wording.yaml`` has the rules for building prompts from records, ``history.yaml`` words for what happens over visits.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import Any, Protocol
 
 from pydantic import Field
 
 from schemas.params.base import Section
+from tasks.domains import in_use
 from tasks.domains.in_use import data_of, domain_cache, domain_name
 
 
@@ -97,6 +98,36 @@ class PromptingRules(Section):
         return {self.labels[symptom]: self.definitions[symptom] for symptom in self.symptoms}
 
 
+class Counted(Section):
+    """A phrase for a count of one, and one with {value} for more."""
+
+    one: str
+    more: str
+
+
+class Trait(Section):
+    """What a patient with a condition does, and what one without it does not do."""
+
+    stated: str  # as in "smokes"
+    denied: str  # as in "does not smoke"
+
+
+class HistoryWords(Section):
+    """Phrases by column of the table of visits. A domain without the file has none."""
+
+    traits: dict[str, Trait] = Field(default_factory=dict)  # condition -> words instead of "has NAME"
+    treatments: dict[str, dict[str, str]] = Field(default_factory=dict)  # treatment -> value -> what was done
+    outcomes: dict[str, Counted] = Field(default_factory=dict)  # count -> what was decided
+
+    def decided(self, values: dict[str, object]) -> dict[str, str]:
+        """The phrase of each treatment and outcome that has one, for the ``values`` of a visit; 0 decides nothing."""
+        found = {name: phrases[str(values[name])] for name, phrases in self.treatments.items() if name in values}
+        for name, worded in self.outcomes.items():
+            if count := int(str(values.get(name) or 0)):
+                found[name] = worded.one if count == 1 else worded.more.format(value=count)
+        return found
+
+
 def variables_of(domain: str, role: str) -> tuple[str, ...]:
     """Variables of a role (symptom, diagnosis, ...) in the network of a domain, in order."""
     return tuple(name for name, node in data_of(domain, "network")["variables"].items() if node["type"] == role)
@@ -111,6 +142,13 @@ def rules_of(domain: str) -> PromptingRules:
 def load_rules() -> PromptingRules:
     """`rules_of` the domain in use."""
     return rules_of(domain_name())
+
+
+@domain_cache(maxsize=4)
+def history_words(domain: str) -> HistoryWords:
+    """Read ``history.yaml`` of a domain."""
+    present = (in_use.FOLDER / domain / "history.yaml").is_file()
+    return HistoryWords.model_validate(data_of(domain, "history") if present else {})
 
 
 def wording_defects(wording: PromptingRules, network: Network) -> Iterator[str]:
@@ -133,12 +171,19 @@ def wording_defects(wording: PromptingRules, network: Network) -> Iterator[str]:
     yield from _unknown("overruling_causes", wording.overruling_causes, network.variables)
 
 
-def _names(key: str, found: Sequence[str] | dict[str, Any], expected: Sequence[str], role: str) -> Iterator[str]:
-    yield from (f"key {key}: {name} is no {role} of network.yaml; remove it" for name in found if name not in expected)
+def _names(key: str, found: Collection[str], expected: Collection[str], role: str) -> Iterator[str]:
+    yield from _foreign(key, found, expected, role)
     yield from (f"key {key}: nothing for the {role} {name} of network.yaml" for name in expected if name not in found)
 
 
-def _unknown(key: str, names: Sequence[str] | dict[str, Any], known: Sequence[str]) -> Iterator[str]:
+def _foreign(key: str, found: Collection[str], expected: Collection[str], role: str) -> Iterator[str]:
+    known = ", ".join(expected) or "none"
+    yield from (
+        f"key {key}: {name} is no {role} of network.yaml, which has {known}" for name in found if name not in expected
+    )
+
+
+def _unknown(key: str, names: Collection[str], known: Collection[str]) -> Iterator[str]:
     for name in names:
         if name not in known:
             yield f"key {key}: unknown variable {name!r}; network.yaml has {', '.join(known)}"
@@ -174,3 +219,18 @@ def layout_defects(layout: dict[str, Any], network: Network) -> Iterator[str]:
     """Lines on columns of the exported dataset that contradict the network."""
     yield from _names("columns", layout.get("columns", {}), network.variables, "variable")
     yield from _unknown("meanings", layout.get("meanings", {}), network.variables)
+
+
+def history_defects(words: HistoryWords, network: Network) -> Iterator[str]:
+    """Lines on names and values of ``history.yaml`` that contradict the network, and on phrases without a place."""
+    treatments = network.of_type("treatment")
+    yield from _foreign("traits", words.traits, network.of_type("underlying condition"), "underlying condition")
+    yield from _foreign("treatments", words.treatments, treatments, "treatment")
+    yield from _foreign("outcomes", words.outcomes, [n for n in network.variables if not network.values(n)], "count")
+    for name, phrases in words.treatments.items():
+        values = network.values(name) if name in treatments else tuple(phrases)
+        yield from (f"key treatments.{name}: unknown value {one!r}" for one in phrases if one not in values)
+        yield from (f"key treatments.{name}: nothing for the value {one!r}" for one in values if one not in phrases)
+    for name, counted in words.outcomes.items():
+        if "{value}" not in counted.more:
+            yield f"key outcomes.{name}.more: found {counted.more!r}; expected a phrase with {{value}}"

@@ -200,7 +200,8 @@ class Encoder:
         tokens = self._tokens(texts)
         buckets: dict[int, list[int]] = {}
         for number, ids in enumerate(tokens["input_ids"]):
-            buckets.setdefault(self._padded(len(ids)), []).append(number)
+            rounded = -(-len(ids) // LENGTH_STEP) * LENGTH_STEP
+            buckets.setdefault(min(rounded, self._model.max_seq_length or rounded), []).append(number)
         batches = [
             (buckets[length][start : start + self._rows], length)
             for length in sorted(buckets)
@@ -210,10 +211,6 @@ class Encoder:
             passes = map_batches(lambda batch: self._forward(tokens, *batch), batches)
             for (rows, _), vectors in zip(batches, passes, strict=True):
                 yield [texts[row] for row in rows], vectors[: len(rows)]
-
-    def _padded(self, length: int) -> int:
-        rounded = -(-length // LENGTH_STEP) * LENGTH_STEP
-        return min(rounded, self._model.max_seq_length or rounded)
 
     def _tokens(self, texts: list[str]) -> dict[str, list[list[int]]]:
         model = self._model
@@ -260,13 +257,10 @@ def _identity(model: Any, precision: Precision, device: str) -> str:
     backend = getattr(model.tokenizer, "backend_tokenizer", None)
     digest.update(backend.to_str().encode() if backend else repr(sorted(model.tokenizer.get_vocab())).encode())
     for module in model:
-        digest.update(f"{type(module).__name__} {_settings(module)}".encode())
+        settings = module.get_config_dict() if hasattr(module, "get_config_dict") else {}
+        said = f"{sorted(settings.items(), key=lambda item: item[0])!r} {getattr(module, 'max_seq_length', None)}"
+        digest.update(f"{type(module).__name__} {said}".encode())
     return digest.hexdigest()
-
-
-def _settings(module: Any) -> str:
-    settings = module.get_config_dict() if hasattr(module, "get_config_dict") else {}
-    return repr(sorted(settings.items(), key=lambda item: item[0])) + f" {getattr(module, 'max_seq_length', None)}"
 
 
 @lru_cache(maxsize=2)

@@ -38,12 +38,10 @@ class NliModel:
         by_length = sorted(set(pairs), key=lambda pair: (len(pair[0]) + len(pair[1]), pair))
         for start in range(0, len(by_length), self.batch):
             batch = by_length[start : start + self.batch]
-            found.update(zip(batch, self._answer(batch), strict=True))
+            with torch.inference_mode():
+                answers = self._generate(batch) if self.entailing is None else self._classify(batch)
+            found.update(zip(batch, answers, strict=True))
         return [found[pair] for pair in pairs]
-
-    def _answer(self, batch: list[Pair]) -> list[bool]:
-        with torch.inference_mode():
-            return self._generate(batch) if self.entailing is None else self._classify(batch)
 
     def _classify(self, batch: list[Pair]) -> list[bool]:
         premises, hypotheses = [pair[0] for pair in batch], [pair[1] for pair in batch]

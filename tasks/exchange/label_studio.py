@@ -55,7 +55,8 @@ def read_export(content: str, labels: Sequence[str] = ()) -> list[AnnotatedText]
             name, text = str(task["data"]["name"]), str(task["data"]["text"])
             finished = [one for one in task["annotations"] if not one.get("was_cancelled")]
             result = finished[-1]["result"] if finished else []
-            stated = {part.get("id"): part["value"]["choices"][0] for part in result if _is_assertion(part)}
+            said = [part for part in result if (part.get("type"), part.get("from_name")) == ("choices", ASSERTION)]
+            stated = {part.get("id"): part["value"]["choices"][0] for part in said if part["value"].get("choices")}
             spans = [span for region in result for span in _spans(region, name, text, stated)]
         if finished:
             if unknown := [span.label for span in spans if labels and span.label not in labels]:
@@ -81,10 +82,6 @@ def _region(name: str, span: LabelledSpan, text: str) -> Iterator[dict[str, Any]
     yield {**about, "from_name": FROM, "type": "labels", "value": {**place, "labels": [span.label]}}
     if span.assertion:
         yield {**about, "from_name": ASSERTION, "type": "choices", "value": {**place, "choices": [span.assertion]}}
-
-
-def _is_assertion(part: Mapping[str, Any]) -> bool:
-    return part.get("type") == "choices" and part.get("from_name") == ASSERTION and bool(part["value"].get("choices"))
 
 
 def _spans(region: Mapping[str, Any], name: str, text: str, stated: Mapping[object, str]) -> list[LabelledSpan]:

@@ -19,6 +19,8 @@ from tasks.llm.calls import Ask
 from tasks.texts.document import WHOLE
 
 Row = dict[str, Any]
+Judged = tuple[list[Row], Unscored]
+"""Rows of VERDICTS with the truth, and what could not be judged."""
 PLANTED = "planted"
 """System and condition of cases: nobody's text, judged in the one way of its measure."""
 FIRST_PLACE = "0"
@@ -83,7 +85,7 @@ class Cases:
 
     name: str
     make: Callable[[Given], Any] = lambda _: None
-    judge: Callable[[Ask, Any, Params], Awaitable[tuple[list[Row], Unscored]]] | None = None
+    judge: Callable[[Ask, Any, Params], Awaitable[Judged]] | None = None
     asked: Mapping[str, Asked] = field(default_factory=dict)
     place: int = 0
     letter: str = ""
@@ -93,7 +95,7 @@ class Cases:
     corrected: Corrected | None = None
 
 
-async def judge_made(ask: Ask, cases: Cases, given: Given) -> tuple[list[Row], Unscored]:
+async def judge_made(ask: Ask, cases: Cases, given: Given) -> Judged:
     """Rows of VERDICTS on the cases of a task, and what could not be judged."""
     made = cases.make(given)
     return ([], []) if made is None or cases.judge is None else await cases.judge(ask, made, given.params)

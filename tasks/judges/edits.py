@@ -366,9 +366,10 @@ def _usual_detail(note: str, sentence: str) -> str | None:
     if denied is not None and not _find("no_list", denied["list"]):
         absent = [added for added, mentioned in words("subtle")["companions"] if not _says(note, mentioned)]
         if absent:
-            first = denied["first"]
+            first = denied["first"]  # of two items, which are three now, or of a longer list
+            rest = re.sub(r"^ (or|and) ", r", \1 ", sentence[denied.end("first") :])
             added = absent[len(sentence) % len(absent)]
-            return f"{sentence[: denied.start('first')]}{first}, {added}{_or(sentence[denied.end('first') :])}"
+            return f"{sentence[: denied.start('first')]}{first}, {added}{rest}"
     if _find("summed_up", sentence):
         return None
     for asked, added, mentioned in words("subtle")["findings"]:
@@ -377,11 +378,6 @@ def _usual_detail(note: str, sentence: str) -> str | None:
             rest = sentence[match.end() :]
             return None if _find("goes_on", rest) else f"{sentence[: match.end()]}{added}{rest}"
     return None
-
-
-def _or(rest: str) -> str:
-    """The rest of a list of two items, of which there are three now, or of a longer one."""
-    return re.sub(r"^ (or|and) ", r", \1 ", rest)
 
 
 def _says(note: str, mentioned: str) -> bool:

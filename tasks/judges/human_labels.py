@@ -11,7 +11,7 @@ import pandas as pd
 
 from schemas.errors import SourceError
 from schemas.tables.verdicts import PERSON, verdict_table
-from tasks.judges.rates import as_errors, rate_rows, sample_rows
+from tasks.judges.rates import rate_rows
 from tasks.statistics.metric_rows import NAN, mean_row, metric_row, metric_table
 from tasks.statistics.misclassification import corrected_mean
 from tasks.statistics.prediction_powered import powered_share
@@ -89,9 +89,11 @@ def form_rows(labels: pd.DataFrame, kind: str, *, seed: int) -> pd.DataFrame:
 def label_rows(
     labels: pd.DataFrame, *, system: str, seed: int, provenance: str, condition: str = LABELS
 ) -> pd.DataFrame:
-    """METRICS of one judge: share judged true, both estimates of the share that is true, and the errors it finds.
+    """METRICS of one judge: share judged true, both estimates of the share that is true, and its rates.
 
-    ``labels``: its VERDICTS, whose truth is what people say, null where they say nothing; documents are clusters.
+    ``labels``: its VERDICTS, whose truth is what people say, null where they say nothing; documents are clusters. Yes
+    is the positive answer: sensitivity is the share of the items labelled yes that are judged yes. A corrected share
+    whose interval is wider than 1 says nothing, and is not given.
     """
     known, other = labels[labels["truth"].notna()], labels[labels["truth"].isna()]
     truth, judged = known["truth"].to_numpy(dtype=bool), known["value"].to_numpy(dtype=bool)
@@ -101,17 +103,20 @@ def label_rows(
     sums, sizes = labels.groupby("document")["value"].sum(), labels.groupby("document").size()
     corrected = corrected_mean(sums, truth, judged, clusters, seed=seed, ceilings=sizes)
     size = len(labels) / max(len(sizes), 1)  # mean items a cluster: sums back to shares
-    shares = [corrected.value / size, corrected.low / size, corrected.high / size]
-    errors = as_errors(known).assign(metric=condition, kind="labelled false")
-    rates = [row for row in rate_rows(errors, seed=seed, of_errors=True) if row["metric"] != "precision_at_half"]
+    shares = [end / size for end in corrected]
+    possible = 0 <= shares[0] <= 1 and shares[2] - shares[1] <= 1
+    if not shares[2] - shares[1] <= 1:
+        shares = [NAN] * 3
+    yes = known[judged]
+    rates = [row for row in rate_rows(known.assign(metric=condition), seed=seed) if row["item"] == "all"]
     rows = [
         mean_row("labelled_share", truth, clusters=clusters, seed=seed),
         metric_row("judged_share", float(labels["value"].mean()) if len(labels) else NAN, n=len(labels)),
         metric_row("powered_share", *powered, n=len(known)),
         metric_row("corrected_share", *shares, n=len(labels)),
-        metric_row("corrected_share_possible", float(corrected.inside), n=len(known)),
-        *sample_rows(errors, seed=seed),
-        *rates,
+        metric_row("corrected_share_possible", float(possible), n=len(known)),
+        mean_row("precision", yes["truth"], clusters=yes["document"], seed=seed),
+        *(row for row in rates if row["metric"] not in ("precision_at_half", "balanced_accuracy")),
     ]
     about = {"condition": condition, "item": "all", "system": system, "seed": seed, "provenance": provenance}
     return metric_table(rows, stage=STAGE, **about)

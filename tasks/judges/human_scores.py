@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
 
-from tasks.statistics.agreement import FEWEST_PAIRS, SIGNED, Correlation, correlation, correlation_interval
+from tasks.statistics.agreement import FEWEST_PAIRS, SIGNED, Correlation, area, correlation, correlation_interval
 from tasks.statistics.intervals import Floats, Interval, statistic_difference_interval
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, statistic_row
 from tasks.statistics.sign_flips import DRAWS, FEWEST, Differences, adjusted_p
@@ -193,7 +192,7 @@ def detection_rows(table: pd.DataFrame, metrics: Sequence[str], rate: str, **sha
         value = 1 - value if metric.startswith("claims_contradicted") else value
         about: Row = {"item": metric, "condition": f"{rate} above 0", "unscored": len(table) - len(both), **shared}
         documents = both["document"].to_numpy()
-        rows.append(statistic_row("auc", partial(_area, wrong, value), len(both), clusters=documents, **about))
+        rows.append(statistic_row("auc", partial(area, ~wrong, value), len(both), clusters=documents, **about))
         for name, of, right in (("sensitivity", wrong, value < 1), ("specificity", ~wrong, value >= 1)):
             rows.append(mean_row(name, right[of], clusters=documents[of], **about))
     return rows
@@ -279,13 +278,3 @@ def _closer(table: pd.DataFrame, columns: Sequence[str], kind: Correlation) -> I
         every = np.arange(len(table))
         return first(every) - second(every), np.nan, np.nan
     return statistic_difference_interval(first, second, len(table), bounds=SIGNED, clusters=documents)
-
-
-def _area(wrong: npt.NDArray[np.bool_], value: npt.NDArray[np.float64], at: npt.NDArray[np.int64]) -> float:
-    """Mann and Whitney's statistic over the number of pairs, for the summaries ``at``; nan unless both kinds occur."""
-    wrong, value = wrong[at], value[at]
-    if wrong.all() or not wrong.any():
-        return np.nan
-    others = int((~wrong).sum())
-    above = stats.rankdata(value)[~wrong].sum() - others * (others + 1) / 2
-    return float(above / (wrong.sum() * others))

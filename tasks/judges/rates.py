@@ -1,10 +1,10 @@
-"""Error rates of a judge from cases with known truth, and scores corrected for them.
+"""Error rates of a judge from cases with known truth, scores corrected for them, and judges compared with their cost.
 
 A case has a question with a true answer, yes or no, such as whether a claim is entailed, a fact omitted, or a text in
 error. Sensitivity is the share of cases with the answer yes that are judged yes, specificity the share of those with
 the answer no that are judged no. Precision is the share of cases judged yes whose answer is yes. It depends on the
 prevalence, the share of true yes, and is given only for a stated one: that of the labelled items, if these are a random
-sample (`precision` and `prevalence`), or one half for planted cases, whose mix means nothing (`precision_at_half`).
+sample (`precision` and `labelled_share`), or one half for planted cases, whose mix means nothing (`precision_at_half`).
 
 The error rates of a score come from matched cases only: sentences that the compaction of the simulated writer kept or
 left out, claims that it was asked for and wrote or not, shortened statements. Verbatim copies are never used: the judge
@@ -14,11 +14,14 @@ finds them all, so that pooled rates are too high for the paraphrases that it is
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from tasks.statistics.intervals import COUNT, SHARE
-from tasks.statistics.metric_rows import Row, bounds_rows, detection_rows, mean_row, metric_row, metric_table
-from tasks.statistics.misclassification import SHIFTS, Corrected, corrected_mean
+from schemas.params.llm import Price
+from tasks.llm.costs import Usage, cost
+from tasks.statistics.intervals import COUNT, SHARE, Interval
+from tasks.statistics.metric_rows import NAN, Row, bounds_rows, detection_rows, mean_row, metric_row, metric_table
+from tasks.statistics.misclassification import SHIFTS, corrected_mean
 
 STAGE = "calibrate"
 
@@ -58,6 +61,31 @@ def rates(
     return metric_table(rows, stage=stage, system=system, provenance=provenance)
 
 
+def judge_rows(
+    verdicts: pd.DataFrame, usage: pd.DataFrame, prices: Mapping[str, Price | None], *, seed: int
+) -> pd.DataFrame:
+    """METRICS of each judge on planted claims: errors found by kind, and use per 1,000 claims.
+
+    An error is a claim that is not entailed, and finding it is to judge it so. ``verdicts``: VERDICTS on the claims.
+    ``usage``: judge, claims, calls, prompt and completion, a row for each judge and chunk. ``prices`` by judge: None
+    leaves the dollars undefined.
+    """
+    tables, planted = [], "planted claims"
+    for judge, own in as_errors(verdicts).groupby("judge", sort=True):
+        errors, name = own.assign(metric=planted), str(judge)
+        tables.append(rates(errors, seed=seed, system=name, provenance=name, of_errors=True, clusters=record_of))
+    totals = usage.groupby("judge", sort=True)[["claims", "calls", "prompt", "completion"]].sum()
+    for judge, (claims, calls, prompt, completion) in zip(totals.index, totals.to_numpy().tolist(), strict=True):
+        spent, price = Usage(prompt, completion, estimated=True), prices.get(judge)
+        dollars = 0.0 if not calls else NAN if price is None else cost(price, spent)
+        used = {"calls": calls, "tokens": spent.tokens, "dollars": dollars}
+        scale = 1000 / max(claims, 1)
+        rows = [metric_row(f"{name}_per_1000_claims", value * scale, n=claims) for name, value in used.items()]
+        about = {"stage": STAGE, "system": judge, "seed": seed, "provenance": judge}
+        tables.append(metric_table(rows, condition=planted, item="all", **about))
+    return pd.concat(tables, ignore_index=True)
+
+
 def as_errors(verdicts: pd.DataFrame) -> pd.DataFrame:
     """VERDICTS on the opposite question, whether what was judged is untrue."""
     return verdicts.assign(value=1 - verdicts["value"], truth=1 - verdicts["truth"])
@@ -95,43 +123,25 @@ def corrected_rows(
     ):
         missing = int(unscored.get((system, condition, item, metric), 0))
         keys = {"system": system, "condition": condition, "item": item, "unscored": missing}
-        cases, n = matched_cases(planted, *matched.get((system, metric), ("", frozenset()))), len(group)
-        rows.append(score_row(str(metric), group, seed=seed, **keys))
-        found = _correct(group, cases, seed)
+        of, kinds = matched.get((system, metric), ("", frozenset()))
+        cases = planted[(planted["metric"] == of) & planted["kind"].isin(kinds) & planted["value"].notna()]
+        n = len(group)
+        is_share = bool((group["ceiling"] == 1).all())
+        rows.append(mean_row(str(metric), group["value"], bounds=SHARE if is_share else COUNT, seed=seed, **keys))
+        found, most = _correct(group, cases, seed), float(np.mean(group["ceiling"].to_numpy()))
         marked = {**keys, "provenance": provenance}
         if other_writer is not None and len(cases):
             marked["provenance"] = f"{provenance}; rates from the simulator's texts, scores of texts of {other_writer}"
-        rows.append(metric_row(f"{metric}_corrected", found.value, found.low, found.high, n=n, **marked))
-        rows.append(metric_row(f"{metric}_corrected_possible", float(found.inside), n=len(cases), **marked))
+        rows.append(metric_row(f"{metric}_corrected", *found, n=n, **marked))
+        rows.append(metric_row(f"{metric}_corrected_possible", float(0 <= found[0] <= most), n=len(cases), **marked))
         for shift in SHIFTS if len(cases) else ():
             wide = _correct(group, cases, seed, shift)
             about = {**marked, "item": f"{item}, rates off by {shift:g}"}
-            rows.append(metric_row(f"{metric}_corrected", wide.value, wide.low, wide.high, n=n, **about))
+            rows.append(metric_row(f"{metric}_corrected", *wide, n=n, **about))
     return metric_table(rows, stage=STAGE, seed=seed, provenance=provenance)
 
 
-def score_row(metric: str, group: pd.DataFrame, **columns: Any) -> Row:
-    """Row of the mean score of ``group`` (columns value and ceiling, one row a text)."""
-    is_share = bool((group["ceiling"] == 1).all())
-    return mean_row(metric, group["value"], bounds=SHARE if is_share else COUNT, **columns)
-
-
-def matched_cases(planted: pd.DataFrame, metric: str, kinds: frozenset[str]) -> pd.DataFrame:
-    """The judged cases of a metric and of these kinds."""
-    alike = (planted["metric"] == metric) & planted["kind"].isin(kinds)
-    return planted[alike & planted["value"].notna()]
-
-
-def _correct(group: pd.DataFrame, cases: pd.DataFrame, seed: int, shift: float = 0.0) -> Corrected:
+def _correct(group: pd.DataFrame, cases: pd.DataFrame, seed: int, shift: float = 0.0) -> Interval:
     known = (cases["truth"].to_numpy(dtype=bool), cases["value"].to_numpy(dtype=bool))
     records = cases["document"].map(record_of).to_numpy()
     return corrected_mean(group["value"], *known, records, seed=seed, ceilings=group["ceiling"], shift=shift)
-
-
-def sample_rows(verdicts: pd.DataFrame, *, seed: int) -> list[Row]:
-    """Rows of precision and prevalence of VERDICTS on a random sample, whose documents are clusters."""
-    flagged = verdicts[verdicts["value"].astype(bool)]
-    return [
-        mean_row("precision", flagged["truth"], clusters=flagged["document"], item="all", seed=seed),
-        mean_row("prevalence", verdicts["truth"], clusters=verdicts["document"], item="all", seed=seed),
-    ]

@@ -84,17 +84,13 @@ def compactions(
         number = (seed * rounds + 1) * STRIDE + record
         note = notes[str(record)]
         usual = compacted(str(asked[record]), Truth(note, (), None), WRITER, number)
-        changed = usual.error is not None and usual.error.kind == "detail_changed"
-        yield str(record), number, None if changed else _left_out(f"{record}-compact", note, usual)
-
-
-def _left_out(document: str, note: str, compact: Truth) -> Shortened:
-    facts, gone = [], set()
-    for at, (start, end) in enumerate(prose_spans(note)):
-        facts.append(note[start:end])
-        if any(first < end and start < last for first, last in compact.left_out):
-            gone.add(at)
-    return Shortened(document, tuple(facts), frozenset(gone), compact.text, BY_WRITER)
+        if usual.error is not None and usual.error.kind == "detail_changed":
+            yield str(record), number, None
+            continue
+        places = prose_spans(note)
+        gone = [any(first < end and start < last for first, last in usual.left_out) for start, end in places]
+        facts, left_out = tuple(note[start:end] for start, end in places), frozenset(np.flatnonzero(gone).tolist())
+        yield str(record), number, Shortened(f"{record}-compact", facts, left_out, usual.text, BY_WRITER)
 
 
 def prose_spans(text: str) -> list[tuple[int, int]]:

@@ -69,20 +69,10 @@ def gold_tables(notes: GoldNotes) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def gold_spans(notes: GoldNotes) -> pd.DataFrame:
     """True spans of both versions (SPANS) with their true assertions, which are present and absent only."""
-    rows = [
-        {
-            "record": record,
-            "version": version,
-            "symptom": span.symptom,
-            "start": span.start,
-            "end": span.end,
-            "text": span.text,
-            "section": span.section,
-            "matched": "exact",
-            "assertion": "present" if span.present else "absent",
-        }
-        for version, own in notes.items()
-        for record, known in own.items()
-        for span in known.spans
-    ]
+    rows = []
+    for version, own in notes.items():
+        for record, span in ((record, span) for record, known in own.items() for span in known.spans):
+            place = {name: getattr(span, name) for name in ("symptom", "start", "end", "text", "section")}
+            about = {"record": record, "version": version, "matched": "exact"}
+            rows.append({**about, **place, "assertion": "present" if span.present else "absent"})
     return typed(rows, SPANS)

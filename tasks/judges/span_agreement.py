@@ -16,7 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from schemas.errors import SourceError
 from schemas.tables.columns import NOTE_VERSIONS
 from tasks.statistics.metric_rows import Row, metric_table, ratio_row
-from tasks.transport.json_lines import json_lines
+from tasks.transport.untrusted import json_lines
 
 REAL_NOTES = "simsum/real_notes_50.jsonl"
 """Their path in the sources folder."""

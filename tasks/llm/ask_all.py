@@ -60,15 +60,10 @@ async def _answered(
         if value is not None:
             values[key] = value
         else:
-            unscored.append(failed_row(key, step, answer, lacking))
+            record = key[0] if isinstance(key, tuple) else key
+            named = step if isinstance(step, str) else step(key)
+            unscored.append(unscored_row(str(record), named, answer.failure or lacking, answer.raw or answer.text))
     return values, unscored
-
-
-def failed_row(key: Hashable, step: Step, answer: Answer, lacking: str) -> dict[str, str | None]:
-    """The unscored row of one answer that cannot be used."""
-    record = key[0] if isinstance(key, tuple) else key
-    named = step if isinstance(step, str) else step(key)
-    return unscored_row(str(record), named, answer.failure or lacking, answer.raw or answer.text)
 
 
 async def answer_call(call: Call, name: str, role: Role, obtain: Obtain) -> Answer:

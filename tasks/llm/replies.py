@@ -83,8 +83,9 @@ class SendFailure(Exception):
         usage: Usage | None = None,
     ) -> None:
         super().__init__(reason)
-        if kind == "lost" or (kind == "fatal" and status == 403):
-            kind = "rejected" if status is not None and is_of_one_text(f"{code} {reason}") else kind
+        self.is_of_one_text = is_of_one_text(f"{code} {reason}", status)
+        if status is not None and self.is_of_one_text and (kind == "lost" or (kind == "fatal" and status == 403)):
+            kind = "rejected"
         self.kind, self.reason, self.wait_s, self.status = kind, reason, wait_s, status
         self.code, self.param, self.usage = code, param, usage
         self.may_be_billed = unknown or kind == "garbled"
@@ -260,7 +261,13 @@ def _refuse_runaway(text: str, max_tokens: int | None) -> None:
 def _parse_printed(text: str, reply: type[Reply], context: Mapping[str, Any]) -> Reply | None:
     """The reply, in the form that a paper prints; None where it has another form."""
     try:
-        ours = reply.from_printed(_json_or_text(text, reply), context)
+        try:
+            printed = json_in(text, reply.model_fields, _list_field(reply))
+        except KeyTwice:
+            raise
+        except ValueError:
+            printed = text
+        ours = reply.from_printed(printed, context)
         return None if ours is None else reply.model_validate(ours, context=context)
     except ValidationError as error:  # without places, which are those of our form
         raise Unusable("; ".join(problem["msg"] for problem in error.errors()[:5])) from error
@@ -268,18 +275,10 @@ def _parse_printed(text: str, reply: type[Reply], context: Mapping[str, Any]) ->
         raise Unusable(str(error)) from error
 
 
-def _json_or_text(text: str, reply: type[Reply]) -> object:
-    try:
-        return json_in(text, reply.model_fields, _list_field(reply))
-    except KeyTwice:
-        raise
-    except ValueError:
-        return text
-
-
 def _parse(text: str, reply: type[Reply], context: Mapping[str, Any] | None) -> Reply:
     try:
-        data = _as_object(json_in(text, reply.model_fields, _list_field(reply)), reply)
+        data, name = json_in(text, reply.model_fields, _list_field(reply)), _list_field(reply)
+        data = {name: data} if isinstance(data, list) and name else data  # a bare list of the one that was asked for
     except ValueError as error:
         raise Unusable(str(error)) from error
     try:
@@ -296,12 +295,6 @@ def _parse(text: str, reply: type[Reply], context: Mapping[str, Any] | None) -> 
         return reply.model_validate(adapted, context=context)
     except ValidationError as error:
         raise Unusable(_explain(found)) from error
-
-
-def _as_object(data: Any, reply: type[Reply]) -> Any:
-    """``data``, wrapped into an object where it is a bare list and ``reply`` has one list field."""
-    name = _list_field(reply)
-    return {name: data} if isinstance(data, list) and name else data
 
 
 def _list_field(reply: type[Reply]) -> str | None:

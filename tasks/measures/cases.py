@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from tasks.judges.cases import Cases, Given, Row, judge_made, planted_table
+from tasks.judges.cases import Cases, Given, Judged, Row, judge_made, planted_table
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask
 
@@ -19,11 +19,16 @@ CASES_OF: Mapping[str, tuple[Cases, ...]] = {
 """By the folder of the measure."""
 
 
-async def judge_planted(ask: Ask, given: Given) -> tuple[pd.DataFrame, Unscored]:
-    """The judge's VERDICTS on the cases of all measures, and what could not be judged."""
+async def judge_planted(
+    ask: Ask, given: Given, known: Mapping[str, Judged] | None = None
+) -> tuple[pd.DataFrame, Unscored]:
+    """The judge's VERDICTS on the cases of all measures, and what could not be judged.
+
+    ``known``: what it said of the cases of a task already, by name.
+    """
     rows: list[Row] = []
     unscored: Unscored = []
     for cases in (one for own in CASES_OF.values() for one in own):
-        judged, failed = await judge_made(ask, cases, given)
+        judged, failed = (known or {}).get(cases.name) or await judge_made(ask, cases, given)
         rows, unscored = rows + judged, unscored + failed
     return planted_table(rows, ask.label), unscored

@@ -2,16 +2,17 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from tasks.llm.ask_all import Unscored
-from tasks.llm.calls import Ask
-from tasks.measures.doclens.evaluators import Question
+from tasks.llm.calls import Ask, Asks
+from tasks.measures.doclens.evaluators import Question, Verdicts
 from tasks.measures.doclens.writing import Writer
-from tasks.measures.measure import Measure, Metric, Metrics
+from tasks.measures.measure import Metric, Metrics
 from tasks.statistics.metric_rows import Row
 from tasks.texts.document import Document, Sectioning, Tables
 from tasks.texts.files import Layout
@@ -87,16 +88,6 @@ STRICT, CLINICIAN = "strict", "clinician"
 
 
 @dataclass(frozen=True)
-class Read:
-    """The judge's words on the claims of a question and its reasons, in order, and why words are missing."""
-
-    words: Sequence[str | None]
-    reasons: Sequence[str | None] = ()
-    failure: str | None = None
-    raw: str | None = None
-
-
-@dataclass(frozen=True)
 class OfPeople:
     """Units that people judge as a measure does, of a ``kind``: by the source, or else ``of_output``.
 
@@ -109,7 +100,7 @@ class OfPeople:
     kind: str
     readings: Sequence[str]
     views: Mapping[str, tuple[Metric, Metric]]
-    read: Callable[[Ask, str, Sequence[Question], int], Awaitable[Sequence[Read]]]
+    read: Callable[[Ask, str, Sequence[Question], int], Awaitable[Sequence[Verdicts]]]
     values: Mapping[str, float]
     of_output: bool = False
     by_person: bool = False
@@ -118,8 +109,8 @@ class OfPeople:
     )
 
 
-def _judge(documents: Sequence[Document]) -> Sequence[RoleName]:
-    return ("judge",)
+Made = Mapping[str, Any]
+"""Seed and provenance of METRICS."""
 
 
 @dataclass(frozen=True)
@@ -127,32 +118,37 @@ class Declared:
     """A measure, to all that show, choose, count or compare it.
 
     ``name``: stage of its rows; ``metrics``: all that it may have, in the order of pages; ``meanings``: of what it
-    computes otherwise; ``of_table``: of what one table has, by its file stem. ``make``: how an evaluation makes it,
-    None for what is no measure of outputs; with ``params``, a section of params.yaml. ``chosen_as``: its name in the
-    list of measures of an evaluation, by default ``name``; ``by_default``: chosen where none is named. ``table``: name
-    of its verdicts among the tables of an evaluation; None: they are not kept. ``roles``: that it asks about documents.
-    ``referenced``: it is left out of an evaluation without any reference, with ``or_cited`` only where no output cites
-    either. ``marked``: it reads outputs with their citation marks. ``panel``: how a page shows its units.
+    computes otherwise; ``of_table``: of what one table has, by its file stem. ``judge``: judges the outputs of an
+    evaluation, None for what is no measure of outputs: the tables verdicts (VERDICTS), unscored (UNSCORED), and others;
+    by ``params``, a section of params.yaml. ``metrics_by``: those that it has by the params, by default all;
+    ``figures``: METRICS of documents, the tables of an evaluation (verdicts by measure) and the DOCUMENT_SCORES of the
+    measures before it, by default those of its metrics. ``chosen_as``: its name in the list of measures of an
+    evaluation, by default ``name``; ``by_default``: chosen where none is named. ``table``: name of its verdicts among
+    the tables of an evaluation; None: they are not kept. ``roles``: that it asks about documents. ``referenced``: it is
+    left out of an evaluation without any reference, with ``or_cited`` only where no output cites either. ``marked``: it
+    reads outputs with their citation marks. ``panel``: how a page shows its units.
 
-    ``of_summaries``: how it is made to judge outputs of systems that summarise patients over time, where its metrics
-    with a ``removal`` are tested; ``summary_scores`` and ``summary_rows`` are made of its verdicts there beside means.
+    ``of_summaries``: judges outputs of systems that summarise patients over time, where its metrics with a ``removal``
+    are tested; ``summary_scores`` and ``summary_rows`` are made of its verdicts there beside means.
     """
 
     name: str
     metrics: Metrics
-    make: Callable[[Plan, Params], Measure] | None = None
+    judge: Callable[[Plan, Params, Asks, Sequence[Document]], Awaitable[Tables]] | None = None
     params: str = ""
+    metrics_by: Callable[[Params], Metrics] | None = None
+    figures: Callable[[Plan, Params, Sequence[Document], Tables, pd.DataFrame, Made], pd.DataFrame] | None = None
     chosen_as: str = ""
     meanings: Mapping[str, str] = field(default_factory=dict)
     of_table: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     by_default: bool = True
     table: str | None = None
-    roles: Callable[[Sequence[Document]], Sequence[RoleName]] = _judge
+    roles: Callable[[Sequence[Document]], Sequence[RoleName]] = lambda _: ("judge",)
     referenced: bool = False
     or_cited: bool = False
     marked: bool = False
     panel: Panel | None = None
-    of_summaries: Callable[[Sequence[str], Params], Measure] | None = None
+    of_summaries: Callable[[Sequence[str], Params, Asks, Sequence[Document]], Awaitable[Tables]] | None = None
     summary_scores: Callable[[pd.DataFrame, Params], pd.DataFrame] | None = None
     summary_rows: Callable[[pd.DataFrame, Params], list[Row]] | None = None
 

@@ -15,7 +15,7 @@ DECLARED: tuple[Declared, ...] = tuple(
     import_module(_DECLARED.replace("*", file.parent.name)).MEASURE
     for file in sorted(Path(__file__).parent.glob("*/measure.py"))
 )
-OF_OUTPUTS = tuple(one for one in DECLARED if one.make is not None)
+OF_OUTPUTS = tuple(one for one in DECLARED if one.judge is not None)
 """Measures of outputs, which an evaluation may choose."""
 MEASURES: Mapping[str, Metrics] = {one.name: one.metrics for one in OF_OUTPUTS}
 METRICS: Metrics = {name: metric for one in DECLARED for name, metric in one.metrics.items()}

@@ -26,7 +26,7 @@ from tasks.measures.declared import Declared, Plan
 from tasks.measures.described import OF_OUTPUTS, chosen
 from tasks.measures.doclens.judging import citing_systems, plain_documents
 from tasks.measures.doclens.writing import write_outputs, writer
-from tasks.measures.measure import Figured, Measure, figures
+from tasks.measures.measure import Metrics, figures
 from tasks.measures.measure import scores as scores_of
 from tasks.statistics.metric_rows import metric_table
 from tasks.texts.document import SOURCE, Document, Tables, documents_of, documents_table, system_names
@@ -69,10 +69,7 @@ def writer_prompt(data: DataSet) -> str:
 
 
 async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) -> Tables:
-    """Outputs written and all judged for one chunk of DOCUMENTS.
-
-    Tables documents (with all outputs), unscored (UNSCORED_OUTPUTS), and those of each chosen method.
-    """
+    """Outputs written and judged: documents, unscored (UNSCORED_OUTPUTS), and the tables of each chosen method."""
     documents = documents_of(frames["documents"])
     unwritten: Unscored = []
     if plan.writers:
@@ -87,31 +84,24 @@ async def evaluate_chunk(plan: Plan, frames: Tables, ask: Asks, params: Params) 
     unscored = {WRITING: unscored_table([*unwritten, *missing])}
     made: Tables = {}
     plain = plain_documents(documents, plan.citing)
-    for measure, one in zip(measures(plan, params), chosen(plan.metrics), strict=True):
-        found = dict(await measure.judge(ask, documents if one.marked else plain))
-        made[measure.name], unscored[measure.name] = found.pop("verdicts"), found.pop("unscored")
-        made |= found
+    for one in chosen(plan.metrics):
+        if one.judge is not None:
+            found = dict(await one.judge(plan, params, ask, documents if one.marked else plain))
+            made[one.name], unscored[one.name] = found.pop("verdicts"), found.pop("unscored")
+            made |= found
     failed = [unscored_outputs(rows, method, plan.systems) for method, rows in unscored.items()]
     return {**made, "documents": documents_table(documents), "unscored": pd.concat(failed, ignore_index=True)}
 
 
-def measures(plan: Plan, params: Params) -> list[Measure]:
-    """The measures that the plan chooses; a stage has the params of these only."""
-    return [one.make(plan, params) for one in chosen(plan.metrics) if one.make is not None]
-
-
 def unscored_outputs(rows: pd.DataFrame, method: str, systems: Sequence[str]) -> pd.DataFrame:
     """UNSCORED rows of a method as UNSCORED_OUTPUTS: a step ``... of SYSTEM`` concerns that system, others all."""
-    named = [_split_step(step, systems) for step in rows["step"]]
-    steps, owners = [step for step, _ in named], [system for _, system in named]
-    return typed(
-        rows.rename(columns={"record": "document"}).assign(method=method, step=steps, system=owners), UNSCORED_OUTPUTS
+    ends = {f" of {system}": system for system in systems}
+    found = [max((end for end in ends if step.endswith(end)), key=len, default="") for step in rows["step"]]
+    steps = [step.removesuffix(end) for step, end in zip(rows["step"], found, strict=True)]
+    named = rows.rename(columns={"record": "document"}).assign(
+        method=method, step=steps, system=[*map(ends.get, found)]
     )
-
-
-def _split_step(step: str, systems: Sequence[str]) -> tuple[str, str | None]:
-    found = max((system for system in systems if step.endswith(f" of {system}")), key=len, default=None)
-    return (step, None) if found is None else (step.removesuffix(f" of {found}"), found)
+    return typed(named, UNSCORED_OUTPUTS)
 
 
 SORTED: Mapping[str, Sequence[str]] = {
@@ -153,31 +143,29 @@ KEY = ["stage", "system", "condition", "item", "metric"]
 def evaluation_tables(
     documents: Sequence[Document], plan: Plan, made: Tables, params: Params, *, provenance: str
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """METRICS of all chosen methods, and DOCUMENT_SCORES.
-
-    ``unscored`` of a metric that is a mean over documents counts those without a score.
-    """
+    """METRICS of all chosen methods, which count documents without a score as unscored, and DOCUMENT_SCORES."""
     shared: dict[str, Any] = {"seed": params.seed, "provenance": provenance}
     metrics, scores = [metric_table([])], [typed([], DOCUMENT_SCORES)]
-    for measure in measures(plan, params):
-        if len(verdicts := made.get(measure.name, pd.DataFrame())):
-            if isinstance(measure, Figured):
-                others = pd.concat(scores, ignore_index=True)
-                metrics.append(measure.figures(documents, made, others, **shared))
+    for one in chosen(plan.metrics):
+        if len(verdicts := made.get(one.name, pd.DataFrame())):
+            own = one.metrics if one.metrics_by is None else one.metrics_by(params)
+            if one.figures is None:
+                metrics.append(figures(verdicts, own, stage=one.name, **shared))
             else:
-                metrics.append(figures(verdicts, measure.metrics, stage=measure.name, **shared))
-            scores.append(document_scores(verdicts, measure))
+                others = pd.concat(scores, ignore_index=True)
+                metrics.append(one.figures(plan, params, documents, made, others, shared))
+            scores.append(document_scores(verdicts, own, one.name))
     table = pd.concat(metrics, ignore_index=True).sort_values(KEY, ignore_index=True)
     joined = pd.concat(scores, ignore_index=True)
     return table, joined.sort_values(list(DOCUMENT_SCORES.unique or []), ignore_index=True)
 
 
-def document_scores(verdicts: pd.DataFrame, measure: Measure) -> pd.DataFrame:
+def document_scores(verdicts: pd.DataFrame, metrics: Metrics, stage: str) -> pd.DataFrame:
     """DOCUMENT_SCORES of the systems by a measure."""
-    found = scores_of(verdicts, measure.metrics)
+    found = scores_of(verdicts, metrics)
     found = found[found["system"] != SOURCE]
     numbers = [record_number(name) for name in found["document"]]
-    return typed(found.assign(stage=measure.name, record=numbers), DOCUMENT_SCORES)
+    return typed(found.assign(stage=stage, record=numbers), DOCUMENT_SCORES)
 
 
 def record_number(document: str) -> int:
@@ -187,12 +175,11 @@ def record_number(document: str) -> int:
 
 def evaluated(documents: Sequence[Document]) -> pd.DataFrame:
     """EVALUATED: a hash of the source and the reference of each document."""
-    rows = [{"record": record_number(one.id), "document": one.id, "content": _content(one)} for one in documents]
+    rows = []
+    for one in documents:
+        content = hashlib.sha256(json.dumps([one.source, one.reference]).encode()).hexdigest()
+        rows.append({"record": record_number(one.id), "document": one.id, "content": content})
     return typed(rows, EVALUATED)
-
-
-def _content(document: Document) -> str:
-    return hashlib.sha256(json.dumps([document.source, document.reference]).encode()).hexdigest()
 
 
 def failed_documents(unscored: pd.DataFrame, systems: Sequence[str]) -> dict[str, npt.NDArray[np.int64]]:

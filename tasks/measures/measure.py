@@ -6,24 +6,23 @@ of its text, and is counted.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
 import pandas as pd
 
 from schemas.tables.verdicts import LOST
-from tasks.llm.calls import Asks
-from tasks.statistics.deviation import deviation_row
 from tasks.statistics.intervals import COUNT, SHARE, Bounds
 from tasks.statistics.metric_rows import (
     Row,
     bounds_rows,
+    deviation_row,
     mean_row,
     metric_table,
     ratio_row,
     score_table,
     system_difference_rows,
 )
-from tasks.texts.document import WHOLE, Document, Tables
+from tasks.texts.document import WHOLE
 
 KEY = ["system", "condition", "item", "metric"]
 
@@ -74,35 +73,6 @@ class Metric:
 Metrics = Mapping[str, Metric]
 
 
-class Measure(Protocol):
-    """Judges texts; all that distinguishes one measure from another."""
-
-    @property
-    def name(self) -> str:
-        """Stage of its rows."""
-        ...
-
-    @property
-    def metrics(self) -> Metrics:
-        """Its metrics by name."""
-        ...
-
-    async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
-        """Judge all outputs of the documents: the tables verdicts (VERDICTS) and unscored (UNSCORED), and others."""
-        ...
-
-
-@runtime_checkable
-class Figured(Protocol):
-    """A measure that computes figures of its own in addition to those of its metrics (`figures`)."""
-
-    def figures(
-        self, documents: Sequence[Document], made: Tables, scores: pd.DataFrame, *, seed: int, provenance: str
-    ) -> pd.DataFrame:
-        """METRICS. ``made``: all tables, verdicts by measure; ``scores``: DOCUMENT_SCORES of the measures before it."""
-        ...
-
-
 def unit_values(verdicts: pd.DataFrame, metrics: Metrics) -> pd.DataFrame:
     """The verdicts of each metric, with what it counts as their value."""
     parts = [verdicts.iloc[:0]]
@@ -118,10 +88,7 @@ def unit_values(verdicts: pd.DataFrame, metrics: Metrics) -> pd.DataFrame:
 
 
 def scores(verdicts: pd.DataFrame, metrics: Metrics) -> pd.DataFrame:
-    """One number per document, system, condition, item and metric; texts without a verdict are left out.
-
-    For texts judged by section, item "all" combines the units of all sections.
-    """
+    """One number per text and metric, none without a verdict; item "all" combines the units of all sections."""
     return _texts(verdicts, metrics).dropna(subset=["value"])[["document", *KEY, "value"]].reset_index(drop=True)
 
 

@@ -124,19 +124,16 @@ def _load(file: Path) -> list[OwnMetric]:
         raise SourceError(f"{file}: {error}") from error
     except Exception as error:  # whatever the user's code raises
         raise SourceError(f"{file}: cannot be run ({type(error).__name__}: {error})") from error
-    found = [_own_metric(one, file) for one in vars(module).values() if hasattr(one, _MARK)]
+    found = []
+    for function in (one for one in vars(module).values() if hasattr(one, _MARK)):
+        takes = len(inspect.signature(function).parameters)
+        if takes not in (1, 2):
+            expected = "(texts), or (texts, ask) to ask the judge"
+            raise SourceError(f"{file}: {function.__name__} takes {takes} parameters; expected {expected}")
+        found.append(OwnMetric(score=function, asks=takes == 2, file=file, **getattr(function, _MARK)))
     if not found:
         raise SourceError(f"{file}: no metric; expected a function decorated by @vignette.metric(NAME)")
     return found
-
-
-def _own_metric(function: Callable[..., Any], file: Path) -> OwnMetric:
-    marked, takes = getattr(function, _MARK), len(inspect.signature(function).parameters)
-    if takes not in (1, 2):
-        raise SourceError(
-            f"{file}: {function.__name__} takes {takes} parameters; expected (texts), or (texts, ask) to ask the judge"
-        )
-    return OwnMetric(score=function, asks=takes == 2, file=file, **marked)
 
 
 UNDEFINED = "the metric gave no number"
@@ -173,9 +170,8 @@ class Own:
             for system in self.systems:
                 having = [document for document in documents if system in document.outputs]
                 texts = [Text(each.id, each.text, each.reference, each.outputs[system]) for each in having]
-                given = await _given(one, system, texts, judge, self.name)
-                values, reasons = _checked(one, system, texts, given)
-                unscored += [unscored_row(name, f"{one.name} of {system}", reason) for name, reason in reasons.items()]
+                values, failed = await _scored(one, system, texts, judge, self.name)
+                unscored += [unscored_row(name, f"{one.name} of {system}", reason) for name, reason in failed.items()]
                 about = {"system": system, "condition": self.condition, "item": WHOLE, "metric": one.name, "text": ""}
                 rows += [
                     {**about, "document": each.id, "unit": "0" if system in each.outputs else LOST}
@@ -185,18 +181,14 @@ class Own:
         return {"verdicts": verdict_table(rows, judge=self.made_by(judge.label)), "unscored": unscored_table(unscored)}
 
     async def judge_cases(self, ask: Asks, documents: Sequence[Document], seed: int) -> tuple[pd.DataFrame, Unscored]:
-        """VERDICTS on the cases of the functions, made of the documents, whose outputs are their references.
-
-        The truth is the known score.
-        """
+        """VERDICTS on the cases of the functions, made of the references; the truth is the known score."""
         judge, rows, unscored = ask("judge"), list[dict[str, Any]](), list[dict[str, str | None]]()
         texts = [Text(one.id, one.text, one.reference, one.reference or one.text) for one in documents]
         for one in (each for each in self.functions if each.cases is not None):
             for kind, known in _known(one, texts, seed).items():
                 own = [case.text for case in known.values()]
-                given = await _given(one, f"cases: {kind}", own, judge, self.name)
-                values, reasons = _checked(one, f"cases: {kind}", own, given)
-                unscored += [unscored_row(name, f"{one.name} of cases", reason) for name, reason in reasons.items()]
+                values, failed = await _scored(one, f"cases: {kind}", own, judge, self.name)
+                unscored += [unscored_row(name, f"{one.name} of cases", reason) for name, reason in failed.items()]
                 about = {"system": PLANTED, "condition": PLANTED, "item": WHOLE, "metric": one.name, "unit": kind}
                 rows += [
                     {**about, "document": name, "text": case.text.output, "kind": kind}
@@ -237,8 +229,13 @@ def _known(one: OwnMetric, texts: Sequence[Text], seed: int) -> dict[str, dict[s
     return found
 
 
-async def _given(one: OwnMetric, system: str, texts: Sequence[Text], ask: Ask, stage: str) -> Mapping[str, Any]:
-    """What the function returns. Raises SourceError if it fails or returns something else than scores by id."""
+async def _scored(
+    one: OwnMetric, system: str, texts: Sequence[Text], ask: Ask, stage: str
+) -> tuple[dict[str, float], dict[str, str]]:
+    """Scores by document, and reasons of the documents without one.
+
+    Raises SourceError if the function fails, or returns something else than numbers within its bounds by id.
+    """
 
     async def judge(prompts: Mapping[str, str]) -> dict[str, str | None]:
         keys = [f"{stage}/{one.name}/{system}/{key}" for key in prompts]
@@ -246,9 +243,9 @@ async def _given(one: OwnMetric, system: str, texts: Sequence[Text], ask: Ask, s
         return {key: answer.text for key, answer in zip(prompts, await ask(calls), strict=True)}
 
     try:
-        found = one.score(texts, judge) if one.asks else one.score(texts)
-        if inspect.isawaitable(found):
-            found = await found
+        given = one.score(texts, judge) if one.asks else one.score(texts)
+        if inspect.isawaitable(given):
+            given = await given
     except VignetteError:
         raise  # of the judge: a budget, a key
     except Exception as error:
@@ -256,39 +253,34 @@ async def _given(one: OwnMetric, system: str, texts: Sequence[Text], ask: Ask, s
             f"{one.file}: metric {one.name} failed on the outputs of {system} ({type(error).__name__}: {error}); "
             "leave out a document that cannot be scored, and it is unscored"
         ) from error
-    if not isinstance(found, Mapping):
+    if not isinstance(given, Mapping):
         raise SourceError(
-            f"{one.file}: metric {one.name} returned {type(found).__name__}; expected a dict with a number by id"
+            f"{one.file}: metric {one.name} returned {type(given).__name__}; expected a dict with a number by id"
         )
-    return found
-
-
-def _checked(
-    one: OwnMetric, system: str, texts: Sequence[Text], given: Mapping[str, Any]
-) -> tuple[dict[str, float], dict[str, str]]:
-    """Scores by document, and reasons of the documents without one."""
     known = {text.id for text in texts}
     if unknown := [str(name) for name in given if name not in known]:
         raise SourceError(
             f"{one.file}: metric {one.name} scored {unknown[0]!r}, which is no document of {system}; "
             "return the ids of the texts"
         )
-    values: dict[str, float] = {}
-    reasons: dict[str, str] = {}
-    for text in texts:
-        value: Any = given.get(text.id)
-        if pd.api.types.is_scalar(value) and pd.isna(value):
-            reasons[text.id] = "the metric made no number of the judge's replies" if one.asks else UNDEFINED
-            continue
-        try:
-            number = math.inf if isinstance(value, str) else float(value)
-        except (TypeError, ValueError, OverflowError):
-            number = math.inf
-        low, high = one.bounds or (-math.inf, math.inf)
-        if not (math.isfinite(number) and low <= number <= high):
-            expected = "a number" if one.bounds is None else f"a number from {low:g} to {high:g}"
-            raise SourceError(
-                f"{one.file}: metric {one.name}, document {text.id}, {system}: found {value!r}, expected {expected}"
-            )
-        values[text.id] = number
-    return values, reasons
+    values = {text.id: _number(one, system, text.id, given.get(text.id)) for text in texts}
+    reason = "the metric made no number of the judge's replies" if one.asks else UNDEFINED
+    lacking = {name: reason for name, value in values.items() if value is None}
+    return {name: value for name, value in values.items() if value is not None}, lacking
+
+
+def _number(one: OwnMetric, system: str, document: str, value: Any) -> float | None:
+    """A score as a number; None for one that is not defined. Raises SourceError for anything else."""
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        return None
+    try:
+        number = math.inf if isinstance(value, str) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.inf
+    low, high = one.bounds or (-math.inf, math.inf)
+    if not (math.isfinite(number) and low <= number <= high):
+        expected = "a number" if one.bounds is None else f"a number from {low:g} to {high:g}"
+        raise SourceError(
+            f"{one.file}: metric {one.name}, document {document}, {system}: found {value!r}, expected {expected}"
+        )
+    return number

@@ -9,10 +9,7 @@ import yaml
 
 @cache
 def report(part: str) -> dict[str, Any]:
-    """A part of report.yaml of each measure by the folder's name.
-
-    That is ``tables``, ``headlines``, ``key_figures``, or ``against_truth``, metrics by their place.
-    """
+    """A part of report.yaml by measure: ``tables``, ``headlines``, ``key_figures``, or ``against_truth``."""
     found = {}
     for file in (folder / "report.yaml" for folder in sorted(Path(__file__).parent.iterdir())):
         if file.is_file() and part in (said := yaml.safe_load(file.read_text(encoding="utf-8"))):

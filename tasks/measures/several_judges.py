@@ -10,13 +10,13 @@ import pandas as pd
 from schemas.params import Params
 from schemas.tables.verdicts import LOST, in_order, verdict_table
 from tasks.llm.calls import Answer, Ask, Call
-from tasks.measures.agreement import agreement
 from tasks.measures.declared import Plan
 from tasks.measures.described import COMPARED, MEASURES, METRICS, OF_OUTPUTS, chosen
 from tasks.measures.evaluation import evaluation_tables
 from tasks.measures.measure import unit_values
 from tasks.measures.note_qa.judging import NAME as NOTE_QA
 from tasks.statistics.metric_rows import metric_table
+from tasks.statistics.paired_verdicts import agreement
 from tasks.texts.document import Document, Tables
 
 STAGE = "judges"
@@ -97,7 +97,7 @@ def judges_table(
     """METRICS of the systems by judge, with the judge as condition, and Cohen's kappa of every two judges.
 
     ``made``: each judge's tables; ``verdicts``: `verdicts_of` all; ``labels``: model by judge. In the rows of two
-    judges (`tasks.measures.agreement.agreement`) the item is the metric.
+    judges (`tasks.statistics.paired_verdicts.agreement`) the item is the metric.
     """
     plan = replace(plan, metrics=tuple(one.choice for one in chosen(plan.metrics) if one.judged))
     tables = []

@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 
 from tasks.network.coding import Codes, combine, encode, make_design
-from tasks.network.evidence import evidence_columns
 from tasks.network.fitting import LOGISTIC, POISSON, maximise, totals
-from tasks.network.graph import Floats, NetworkDefinition, intervene
+from tasks.network.graph import Floats, NetworkDefinition, evidence_columns, intervene
 from tasks.network.inference import joint
 from tasks.network.recovery import FEWEST_IN_ALL
 from tasks.network.sampling import resampled_totals
@@ -84,19 +83,26 @@ def adjustment_sets(definition: NetworkDefinition, question: Question) -> dict[s
     The empty set; pgmpy's minimal back-door set; the outcome's other causes; the non-symptom variables of a realistic
     record, which show how much of the confounding is recorded in the note only.
     """
-    from tasks.network.pgmpy_bridge import blocks_back_doors, minimal_adjustment  # pgmpy takes seconds to import
+    from pgmpy.base import DAG  # takes seconds to import
+    from pgmpy.identification import Adjustment
 
-    treatment, outcome = question.treatment, question.outcome
+    treatment, outcome, order = question.treatment, question.outcome, definition.order
+    edges = [(parent, name) for name in order for parent in definition.parents(name)]
+    dag = DAG(ebunch=edges, roles={"exposures": treatment, "outcomes": outcome})
+    dag.add_nodes_from(name for name in order if name not in dag)
     causes = tuple(name for name in definition.parents(outcome) if name != treatment)
     recorded = tuple(name for name in evidence_columns(definition, outcome, "realistic") if name != treatment)
-    minimal = minimal_adjustment(definition, treatment, outcome)
-    sets: dict[str, tuple[str, ...]] = {NOTHING: ()}
-    if minimal:
-        sets["minimal back-door set"] = minimal
-    sets["other causes of the outcome"] = causes
-    sets["record without symptoms"] = recorded
+    adjustment = Adjustment(variant="minimal")
+    found, success = adjustment.identify(dag)
+    minimal = found.get_role("adjustment") if success else ()
+    sets = {
+        NOTHING: (),
+        "minimal back-door set": tuple(name for name in definition.variables if name in minimal),
+        "other causes of the outcome": causes,
+        "record without symptoms": recorded,
+    }
     return {
-        name: (columns, blocks_back_doors(definition, treatment, outcome, columns))
+        name: (columns, bool(adjustment.validate(dag.with_role("adjustment", set(columns)) if columns else dag)))
         for name, columns in sets.items()
         if name == NOTHING or (columns and np.prod(definition.cards(columns)) <= MAX_STRATA)
     }

@@ -15,8 +15,6 @@ import pyarrow as pa
 
 from schemas.errors import NetworkError, TableError
 from tasks.network.graph import (
-    Distribution,
-    Effects,
     Floats,
     Logistic,
     NetworkDefinition,
@@ -152,19 +150,16 @@ def label(network: NetworkDefinition, name: str, column: Column) -> str:
 
 def parameters(node: Variable, columns: Sequence[Column]) -> Floats:
     """The node's parameters in the order of ``columns``: probabilities of a noisy-OR, coefficients of a regression."""
-    found = []
+    found, own = [], node.distribution
+    assert not isinstance(own, Table)
     for column in columns:
-        base, effects = _base_and_effects(node.distribution, column.block)
+        if isinstance(own, NoisyOr):
+            base, effects = own.leak, own.causes
+        else:
+            model = own.models[column.block] if isinstance(own, Poisson) else own
+            base, effects = model.bias, model.coefficients
         found.append(base if column.parent is None else effects[column.parent][column.code])
     return np.array(found)
-
-
-def _base_and_effects(distribution: Distribution, block: str) -> tuple[float, Effects]:
-    assert not isinstance(distribution, Table)
-    if isinstance(distribution, NoisyOr):
-        return distribution.leak, distribution.causes
-    model = distribution.models[block] if isinstance(distribution, Poisson) else distribution
-    return model.bias, model.coefficients
 
 
 def with_parameters(node: Variable, columns: Sequence[Column], values: Floats) -> Variable:

@@ -20,7 +20,6 @@ from tasks.network.graph import (
     NetworkDefinition,
     NoisyOr,
     Poisson,
-    Regression,
     Table,
     Variable,
 )
@@ -121,12 +120,6 @@ def _noisy_or(entry: Entry, own: tuple[str, ...], parents: Values) -> NoisyOr:
     return NoisyOr(fields["leak"].probability(), _effects(fields["causes"], parents, Entry.probability))
 
 
-def _logistic(entry: Entry, own: tuple[str, ...], parents: Values) -> Logistic:
-    """A logistic regression: bias and coefficients."""
-    model = _regression(entry, parents)
-    return Logistic(model.bias, model.coefficients)
-
-
 def _poisson(entry: Entry, own: tuple[str, ...], parents: Values) -> Poisson:
     """A Poisson regression: bias and coefficients, or ``by`` a parent with one regression for each of its values."""
     if not isinstance(entry.raw, dict) or "by" not in entry.raw:
@@ -140,9 +133,10 @@ def _poisson(entry: Entry, own: tuple[str, ...], parents: Values) -> Poisson:
     return Poisson(by, {value: _regression(model, rest) for value, model in models.items()})
 
 
-def _regression(entry: Entry, parents: Values) -> Regression:
+def _regression(entry: Entry, parents: Values) -> Logistic:
+    """Bias and coefficients."""
     fields = entry.fields(("bias", "coefficients"))
-    return Regression(fields["bias"].number(), _effects(fields["coefficients"], parents, Entry.number))
+    return Logistic(fields["bias"].number(), _effects(fields["coefficients"], parents, Entry.number))
 
 
 def _effects(entry: Entry, parents: Values, read: Callable[[Entry], float]) -> Effects:
@@ -164,7 +158,7 @@ _KEYS = {"type", "values", "parents", "recorded", "table", "noisy_or", "logistic
 _READERS: dict[str, Callable[[Entry, tuple[str, ...], Values], Distribution]] = {
     "table": _table,
     "noisy_or": _noisy_or,
-    "logistic": _logistic,
+    "logistic": lambda entry, own, parents: _regression(entry, parents),
     "poisson": _poisson,
 }
 _STRUCTURE = {"record", "patient", "visit", "day", "date", "gap"}  # columns of records and visits; intervals

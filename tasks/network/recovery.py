@@ -126,7 +126,9 @@ def _summary_rows(
     seed: int,
 ) -> list[Row]:
     fresh = sample(true, params.held_out, [seed, HELD_OUT_STREAM])
-    networks = {TRUE: true, **{LABELS[name]: _unbounded(network) for name, network in fits.items()}}
+    # with unbounded counts, so that log-likelihoods are comparable to the true network's
+    unbounded = dict.fromkeys(name for name in true.variables if true.is_count(name))
+    networks = {TRUE: true, **{LABELS[name]: in_categories(network, unbounded) for name, network in fits.items()}}
     summary = []
     for system, network in networks.items():
         for metric, frame in (("log-likelihood per record", records), ("held-out log-likelihood per record", fresh)):
@@ -147,8 +149,3 @@ def _distance_rows(rows: list[Row], system: str) -> list[Row]:
     if covered:
         distances.append(metric_row("share of intervals that hold the truth", float(np.mean(covered)), **shared))
     return distances
-
-
-def _unbounded(network: NetworkDefinition) -> NetworkDefinition:
-    """The network with unbounded counts, so that log-likelihoods are comparable to the true network's."""
-    return in_categories(network, {name: None for name in network.variables if network.is_count(name)})

@@ -40,11 +40,7 @@ class Transitions:
     @property
     def drawn(self) -> tuple[str, ...]:
         """What a later visit draws, ``gap`` included, in topological order."""
-        return tuple(name for name in self.slice.order if not self.is_given(name))
-
-    def is_given(self, name: str) -> bool:
-        """Whether a variable of the slice is known from the visit before."""
-        return name.startswith(LAST) or name in self.constant
+        return tuple(name for name in self.slice.order if not name.startswith(LAST) and name not in self.constant)
 
     @property
     def carried(self) -> tuple[str, ...]:
@@ -78,15 +74,11 @@ def read_transitions(path: Path, network: NetworkDefinition) -> Transitions:
     known |= {name: _given(network, name, name) for name in constant}
     known |= {name: network.variable(name) for name in redrawn}
     found = known | read_variables({name: Entry(path, name, node) for name, node in raw.items()}, known)
-    return Transitions(constant, _slice(network, found), days, sources)
-
-
-def _slice(network: NetworkDefinition, found: dict[str, Variable]) -> NetworkDefinition:
-    """The variables in the network's order, after those of the visit before that are parents."""
+    # the variables in the network's order, after those of the visit before that are parents
     used = {parent for node in found.values() for parent in node.parents}
-    given = [name for name in found if name.startswith(LAST) and name in used]
-    names = [*given, GAP, *network.variables]
-    return NetworkDefinition(f"{network.name}, transitions", {name: found[name] for name in names})
+    names = [*(name for name in found if name.startswith(LAST) and name in used), GAP, *network.variables]
+    second = NetworkDefinition(f"{network.name}, transitions", {name: found[name] for name in names})
+    return Transitions(constant, second, days, sources)
 
 
 def _names(entry: Entry, network: NetworkDefinition) -> tuple[str, ...]:

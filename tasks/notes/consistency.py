@@ -8,9 +8,8 @@ Regeneration is a selection: notes are rewritten until they pass, so kept notes 
 notes. Metric rows quantify the difference between the two populations.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -69,8 +68,16 @@ async def filter_notes(
     attempts: list[Attempt] = []
     unscored: Unscored = []
     for number in range(max_attempts):
-        checked, failed = await _check(current, asked, annotator, check)
+        calls = {}
+        for one in current:
+            key, sample = f"{one.record}/consistency/{one.attempt}", sample_index(one.record, one.attempt)
+            instructions = str(asked[one.record]["instructions"])
+            calls[one.record] = consistency_call(key, instructions, one.note, sample=sample, check=check)
+        replies, failed = await ask_all(annotator, calls, ConsistencyReply, f"consistency/{number}")
         unscored += failed
+        checked = [
+            replace(one, **replies[one.record].model_dump()) if one.record in replies else one for one in current
+        ]
         attempts += checked
         flagged = [attempt for attempt in checked if attempt.consistent is False]
         if number + 1 == max_attempts or not flagged:
@@ -106,27 +113,6 @@ def consistency_call(key: str, instructions: str, note: str, *, sample: int = 0,
     """The request that checks ``note`` against ``instructions``; its reply is a `ConsistencyReply`."""
     messages = render(*check, instructions=instructions, note=note)
     return Call(key, messages, reply=ConsistencyReply, sample=sample)
-
-
-async def _check(
-    attempts: Sequence[Attempt],
-    asked: Mapping[int, Mapping[Hashable, Any]],
-    ask: Ask,
-    check: PromptName,
-) -> tuple[list[Attempt], Unscored]:
-    calls = {}
-    for one in attempts:
-        key, sample = f"{one.record}/consistency/{one.attempt}", sample_index(one.record, one.attempt)
-        instructions = str(asked[one.record]["instructions"])
-        calls[one.record, one.attempt] = consistency_call(key, instructions, one.note, sample=sample, check=check)
-    replies, unscored = await ask_all(ask, calls, ConsistencyReply, lambda key: f"consistency/{key[1]}")
-    checked = []
-    for one in attempts:
-        reply = replies.get((one.record, one.attempt))
-        if reply is not None:
-            one = replace(one, consistent=reply.consistent, explanation=reply.explanation)
-        checked.append(one)
-    return checked, unscored
 
 
 def _attempts_table(attempts: Sequence[Attempt]) -> pd.DataFrame:

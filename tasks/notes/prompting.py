@@ -69,14 +69,12 @@ def choose(record: Mapping[Hashable, Any], network: Network, rules: PromptingRul
     order = _shuffled(draw, rules.symptoms)
     mentioned = {s for s in order if draw.random() < _mention_probability(record, s, rules)}
     causes = {s: _descriptor_causes(record, s, network, rules) for s in order if s in mentioned & present}
-    return Choices(
-        "symptoms",
-        mention=tuple(s for s in order if s in mentioned),
-        avoid=tuple(s for s in order if s not in mentioned),
-        conditions=conditions,
-        descriptors={s: _descriptor(draw, s, found, rules) for s, found in causes.items()},
-        causes=causes,
-    )
+    descriptors: dict[str, str | None] = {}
+    for s, found in causes.items():  # a descriptor shared by two causes is twice as likely
+        bag = [descriptor for cause in found for descriptor in rules.descriptors[s][cause]]
+        descriptors[s] = bag[int(draw.integers(len(bag)))] if bag else None
+    mention, avoid = tuple(s for s in order if s in mentioned), tuple(s for s in order if s not in mentioned)
+    return Choices("symptoms", mention, avoid, conditions, descriptors, causes)
 
 
 def _row(
@@ -85,15 +83,13 @@ def _row(
     choices = choose(record, network, rules, seed)
     asks_other = not choices.mention and choices.kind == "symptoms" and params.nothing_to_mention == "other_complaint"
 
-    def instructions(count: int) -> str:
-        return instructions_text(record, choices, rules, count=count, own_complaint=asks_other)
+    def prompt(count: int) -> tuple[str, str]:
+        """The instructions, and the prompt with them."""
+        instructions = instructions_text(record, choices, rules, count=count, own_complaint=asks_other)
+        fields = {"further_symptoms": asks_other or choices.kind != "symptoms", "count": count}
+        return instructions, render(_PACKAGE, "note", instructions=instructions, **fields)[-1].content
 
-    def prompt(count: int) -> str:
-        allowed = asks_other or choices.kind != "symptoms"
-        fields = {"instructions": instructions(count), "further_symptoms": allowed, "count": count}
-        return render(_PACKAGE, "note", **fields)[-1].content
-
-    shared = choices.kind == "unrelated"
+    instructions, single = prompt(1)
     return {
         "record": record["record"],
         "kind": choices.kind,
@@ -103,11 +99,11 @@ def _row(
         "descriptors": json.dumps({s: choices.descriptors.get(s) for s in rules.symptoms}),
         "causes": json.dumps({s: choices.causes.get(s, ()) for s in rules.symptoms}),
         "conditions": json.dumps(choices.conditions),
-        "instructions": instructions(1),
+        "instructions": instructions,
         "call": record["record"],
         "slot": 0,
-        "prompt": prompt(NOTES_A_CALL if shared else 1),
-        "single_prompt": prompt(1),
+        "prompt": prompt(NOTES_A_CALL)[1] if choices.kind == "unrelated" else single,
+        "single_prompt": single,
     }
 
 
@@ -128,12 +124,6 @@ def _descriptor_causes(
     return tuple(found) if strongest is None else (strongest,)
 
 
-def _descriptor(draw: np.random.Generator, symptom: str, causes: Sequence[str], rules: PromptingRules) -> str | None:
-    """Draw a descriptor from the causes' pooled lists; a descriptor shared by two causes is twice as likely."""
-    bag = [d for cause in causes for d in rules.descriptors[symptom][cause]]
-    return bag[int(draw.integers(len(bag)))] if bag else None
-
-
 def _shuffled(draw: np.random.Generator, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names[i] for i in draw.permutation(len(names)))
 
@@ -146,8 +136,10 @@ def instructions_text(
     ``own_complaint``: the writer is asked for a complaint outside the domain.
     """
     silent = choices.kind == "symptoms"
+    described = {s: f", {descriptor}" for s, descriptor in choices.descriptors.items() if descriptor}
+    mention = [f"{rules.labels[s]}: {record[s]}{described.get(s, '')}" for s in choices.mention]
     fields = {
-        "mention": [_mention_line(record, s, choices, rules) for s in choices.mention],
+        "mention": mention,
         "avoid": [rules.labels[s] for s in choices.avoid] if silent else [],
         "absent": [] if silent else [rules.explained(s) for s in choices.avoid],
         "conditions": [rules.labels[c] for c in choices.conditions],
@@ -155,11 +147,6 @@ def instructions_text(
     }
     shown = {**fields, "own_complaint": own_complaint, "phrases": rules.phrases, "count": count}
     return render(_PACKAGE, "instructions", **shown)[-1].content
-
-
-def _mention_line(record: Mapping[Hashable, Any], symptom: str, choices: Choices, rules: PromptingRules) -> str:
-    descriptor = choices.descriptors.get(symptom)
-    return f"{rules.labels[symptom]}: {record[symptom]}" + (f", {descriptor}" if descriptor else "")
 
 
 def _assign_calls(frame: pd.DataFrame, seed: int) -> pd.DataFrame:

@@ -37,10 +37,17 @@ _NEXT_TITLE = re.compile(_TITLE_LINE, re.IGNORECASE)
 def read_note(reply: str) -> str | None:
     """The note in a reply, without code fences, title and separators; None if a section is missing or empty.
 
-    A reply with two histories has two notes; as either may be meant, the result is None.
+    A reply with two histories has two notes; as either may be meant, the result is None. Consecutive headings of a
+    history count once.
     """
-    note = _strip(reply)
-    return note if has_both_sections(note) and _count_histories(note) == 1 else None
+    text = _SEPARATOR.sub("", _FENCE.sub("", reply)).strip()
+    lines = _TITLE.sub("", text).split("\n")
+    while len(lines) > 1 and _NEXT_TITLE.fullmatch(lines[-1]):
+        lines.pop()
+    note = "\n".join(lines).strip()
+    names = [section.name for section in split_sections(note)]
+    histories = sum(one == "history" and before != one for before, one in pairwise([None, *names]))
+    return note if has_both_sections(note) and histories == 1 else None
 
 
 def read_notes(reply: str, *, cut_off: bool = False) -> list[str]:
@@ -60,20 +67,6 @@ def _without_underline(found: re.Match[str]) -> str:
     """Remove a line of dashes that underlines a heading, since it does not separate notes."""
     heads = split_sections(found["line"])[0].name != "other"
     return found["line"] if heads else found.group()
-
-
-def _strip(reply: str) -> str:
-    text = _SEPARATOR.sub("", _FENCE.sub("", reply)).strip()
-    lines = _TITLE.sub("", text).split("\n")
-    while len(lines) > 1 and _NEXT_TITLE.fullmatch(lines[-1]):
-        lines.pop()
-    return "\n".join(lines).strip()
-
-
-def _count_histories(note: str) -> int:
-    """Number of histories in a note; consecutive headings of a history count once."""
-    names = [section.name for section in split_sections(note)]
-    return sum(name == "history" and before != "history" for before, name in zip([None, *names], names, strict=False))
 
 
 def _split_at_histories(part: str) -> list[str]:
@@ -144,7 +137,8 @@ async def write_singly(requests: Sequence[NoteRequest], ask: Ask, *, max_tries: 
         for one, answer in zip(waiting, answers, strict=True):
             note = _read(one, answer)
             if note is None:
-                written.failures[one.record] = _failure(answer)
+                failure = (NO_NOTE, answer.text) if answer.failure is None else (answer.failure, answer.raw)
+                written.failures[one.record] = failure
             else:
                 written.notes[one.record] = note
                 written.failures.pop(one.record, None)
@@ -194,10 +188,6 @@ def note_messages(prompt: str) -> tuple[Message, ...]:
 def conversation(prompt: str, note: str) -> tuple[Message, ...]:
     """System message, request, note, and the request for a compact version."""
     return (*note_messages(prompt), Message("assistant", note), *render("tasks.notes", "compact"))
-
-
-def _failure(answer: Answer) -> tuple[str, str | None]:
-    return (NO_NOTE, answer.text) if answer.failure is None else (answer.failure, answer.raw)
 
 
 def sample_index(record: int, attempt: int = 0, attempt_try: int = 0) -> int:

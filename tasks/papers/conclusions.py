@@ -1,4 +1,4 @@
-"""What the papers conclude, and whether it holds here: their files applied to the committed metric tables.
+"""What the papers conclude, whether it holds here by the committed metric tables, and how that is said.
 
 A side of a comparison is rows of a metric table, or figures that a paper prints, with their intervals. The interval of
 their difference is paired where both are measured on the same items and the tables allow it.
@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from schemas.tables.columns import typed
-from schemas.tables.metrics import CONCLUSIONS
+from schemas.tables.metrics import CONCLUSIONS, basis_kind
 from tasks.papers.printed import load_printed, papers
-from tasks.papers.reproduction import fits
+from tasks.papers.reproduction import CLASSES, fits
 from tasks.statistics.agreement import SIGNED, correlation
 from tasks.statistics.intervals import statistic_difference_interval
 from tasks.statistics.printed import mean_half, rank_correlation_halves, share_halves, share_of_pairs
@@ -210,16 +210,12 @@ def _compared(one: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> tup
     difference = first.value - second.value
     # of independent sides (Zou and Donner 2008); for sides on the same items the interval is too wide
     low, high = difference - np.hypot(first.below, second.above), difference + np.hypot(first.above, second.below)
-    return difference, float(low), float(high), min(n for n in (first.n, second.n) if n), _why_unpaired(one)
-
-
-def _why_unpaired(one: Mapping[str, Any]) -> str:
-    """How the interval of an entry without paired rows was made, and why so, by the source of its first side."""
-    if any("value" in one[name] for name in ("first", "second")):
-        return "of one value"
     place = "printed" if "printed" in one["first"] else str(one["first"].get("table"))
     reasons = papers().get(one["source"], {}).get("unpaired", {})
-    return f"independent: {one.get('unpaired') or reasons.get(place, 'the table has no paired differences')}"
+    why = f"independent: {one.get('unpaired') or reasons.get(place, 'the table has no paired differences')}"
+    of_one = any("value" in one[name] for name in ("first", "second"))
+    n = min(n for n in (first.n, second.n) if n)
+    return difference, float(low), float(high), n, "of one value" if of_one else why
 
 
 def verdict_of(test: str, margin: float, difference: float, low: float, high: float) -> str:
@@ -234,3 +230,44 @@ def verdict_of(test: str, margin: float, difference: float, low: float, high: fl
         "not significant": (low <= 0 <= high, low > 0 or high < 0),
     }[test]
     return HOLDS if holds else FAILS if fails else UNTOLD
+
+
+_SAID = {HOLDS: "hold", FAILS: "fail", UNTOLD: "cannot be told"}
+PRINTED = "arithmetic"
+"""Basis of what follows from a paper's own printed figures."""
+
+
+def shown(row: Mapping[str, Any]) -> str:
+    """The difference with its interval as text; of pairs, how many of them: "20 of 24 pairs (0.64 to 0.93)"."""
+    if pd.isna(row["difference"]):
+        return "not in these tables"
+    if row["test"] == "pairs":
+        hits = round((row["difference"] + 0.5) * row["n"])
+        return f"{hits} of {row['n']} pairs ({row['low'] + 0.5:.2f} to {row['high'] + 0.5:.2f})"
+    interval = "no interval" if pd.isna(row["low"]) else f"{_signed(row['low'])} to {_signed(row['high'])}"
+    return f"{_signed(row['difference'])} ({interval})"
+
+
+def _signed(value: float) -> str:
+    """Three decimals with a sign, and none for zero; one decimal from 10 up."""
+    text = f"{value:+.1f}" if abs(value) >= 10 else f"{value:+.3f}"
+    return text[1:] if float(text) == 0 else text
+
+
+def tested(row: Mapping[str, Any]) -> str:
+    """The test with its margin: "as much, margin 0.005"."""
+    return f"{row['test']}, margin {row['margin']:g}" if row["margin"] else str(row["test"])
+
+
+def counts_line(table: pd.DataFrame) -> str:
+    """How many conclusions hold, by kind of basis, and how many only compare printed figures with each other."""
+    kinds = basis_kind(table["basis"])
+    said = []
+    for kind in [kind for kind in CLASSES if kind in set(kinds) - {PRINTED}]:
+        found = table.loc[kinds == kind, "verdict"].value_counts()
+        said.append(f"{kind}, " + ", ".join(f"{found.get(one, 0)} {words}" for one, words in _SAID.items()))
+    printed, left = (kinds == PRINTED).sum(), len(undecided(table))
+    return (
+        f"What the papers conclude, by the basis that decides it: {'; '.join(said)}. {printed} more conclusions "
+        f"compare figures that a paper prints, and {left} are not decided."
+    )

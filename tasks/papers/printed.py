@@ -39,10 +39,6 @@ class Cell:
         place = {"source": self.item.source, "table": self.item.name, "basis": self.item.basis}
         return {**place, **kept, "reproduced": value, **other}
 
-    def absent(self, note: str) -> dict[str, Any]:
-        """The row of a cell that is not reproduced; ``note`` says what is missing."""
-        return self.reproduced(math.nan, basis="absent", tolerance=math.nan, note=note)
-
 
 @dataclass(frozen=True)
 class Item:
@@ -73,6 +69,11 @@ class Item:
                 known |= {name: value for name, value in entry.items() if name in ("tolerance", "note")}
         return Cell(self, row, column, float(published), **known, **more)
 
+    def absent_line(self, row: str, note: str) -> dict[str, Any]:
+        """The row of figures that are not reproduced; ``note`` says what is missing."""
+        cell = Cell(self, row, "all", math.nan, note=note)
+        return cell.reproduced(math.nan, basis="absent")
+
     def printed_cells(self) -> list[Cell]:
         """The figures of the printed table, line by line; none of an item without one."""
         if self.printed is None:
@@ -98,6 +99,11 @@ def papers() -> Mapping[str, Mapping[str, Any]]:
     folder = files("tasks.papers")
     texts = {source: folder.joinpath(f"{source}.yaml").read_text(encoding="utf-8") for source in SOURCES}
     return {source: yaml.load(text, Loader=yaml.CSafeLoader) for source, text in texts.items()}
+
+
+def short_titles() -> dict[str, str]:
+    """Name of each paper by source: its title up to the colon."""
+    return {source: paper["title"].partition(":")[0] for source, paper in papers().items()}
 
 
 @cache

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from schemas.tables.columns import typed
-from schemas.tables.metrics import REPRODUCTION
-from tasks.measures.note_qa.metrics import mode_ranks, rank_changes, take_ranks
+from schemas.tables.metrics import REPRODUCTION, basis_kind
+from tasks.measures.note_qa.metrics import mode_ranks
 from tasks.papers.printed import Cell, Item, items, load_printed
 from tasks.statistics.printed import deviations_error, means_error, others_errors, shares_error
 
@@ -55,7 +55,7 @@ def compared(item: Item, tables: Tables, pipeline: str = "") -> list[dict[str, A
         known = {(row["row"], row["column"]) for row in found}
         found += _answered([cell for cell in cells if (cell.row, cell.column) not in known], answer, tables)
     if asked and not found and not item.needs:
-        return [_line(item, "all", "no row answers it: the run is on another domain, or of another size")]
+        return [item.absent_line("all", "no row answers it: the run is on another domain, or of another size")]
     return found
 
 
@@ -210,8 +210,8 @@ _TAKES: dict[str, Callable[[pd.DataFrame, Any], Any]] = {
     "mean": lambda figures, _: figures.mean(axis=1),
     "std": lambda figures, _: figures.std(axis=1, ddof=1),
     "mean std": lambda figures, _: figures.std(axis=1, ddof=1).mean(),
-    "mode rank": lambda figures, _: mode_ranks(take_ranks(figures)),
-    "rank changes": lambda figures, printed: rank_changes(take_ranks(figures), printed),
+    "mode rank": lambda figures, _: mode_ranks(figures)[0],
+    "rank changes": lambda figures, printed: mode_ranks(figures, printed)[1],
 }
 """What follows from columns of a printed table: of each line, or of all; `rank changes` from printed ranks."""
 
@@ -238,9 +238,30 @@ def absent_lines(present: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         complete = cells and all((item.source, item.name, cell.row, cell.column) in covered for cell in cells)
         if item.needs and not complete:
             part = item.absent or (item.source, item.name) in tables
-            rows.append(_line(item, "others" if part else "all", f"needs {item.needs}"))
+            rows.append(item.absent_line("others" if part else "all", f"needs {item.needs}"))
     return rows
 
 
-def _line(item: Item, row: str, note: str) -> dict[str, Any]:
-    return Cell(item, row, "all", np.nan).absent(note)
+def known_rows(runs: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The judged rows of several pipelines; a table that one of them reproduces is not absent in whole."""
+    rows = pd.concat(runs, ignore_index=True).sort_values("basis", key=lambda basis: basis == "absent", kind="stable")
+    whole = (rows["basis"] == "absent") & (rows["row"] == "all")
+    return rows[~(whole & rows.duplicated(["source", "table"]))].reset_index(drop=True)
+
+
+CLASSES = {
+    "recomputed": "printed figures recomputed from released data",
+    "closed form": "computed from the printed network",
+    "arithmetic": "that follow from other printed figures",
+    "sampled": "met on our own draws of records",
+    "stand-in": "met by another model in place of the paper's",
+}
+"""What is counted, by kind of basis."""
+ABSENT_TABLES = "tables that need data or models which are not at hand, whole or in part"
+
+
+def class_counts(rows: pd.DataFrame) -> dict[str, tuple[int, int]]:
+    """Figures within tolerance and figures compared, by kind of basis; absent tables are left out."""
+    kinds = basis_kind(rows["basis"])
+    counted = {kind: rows.loc[kinds == kind, "verdict"] == "pass" for kind in CLASSES}
+    return {basis: (int(met.sum()), len(met)) for basis, met in counted.items() if len(met)}

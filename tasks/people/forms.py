@@ -45,17 +45,12 @@ def render_page(title: str, script: str, data: dict[str, Any], package: str = __
         f"default-src 'none'; script-src '{_digest(code)}'; style-src '{_digest(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
+    embedded = json.dumps(data, sort_keys=True)
+    for character in "<>&":  # without which ASCII JSON is safe inside a script element
+        embedded = embedded.replace(character, f"\\u{ord(character):04x}")
     return _ENVIRONMENT.from_string(_asset("page.html")).render(
-        title=title, policy=policy, style=Markup(style), code=Markup(code), data=Markup(embedded_json(data))
+        title=title, policy=policy, style=Markup(style), code=Markup(code), data=Markup(embedded)
     )
-
-
-def embedded_json(data: Any) -> str:
-    """``data`` as ASCII JSON without ``<``, ``>`` and ``&``, which makes it safe inside a script element."""
-    text = json.dumps(data, sort_keys=True)
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
 
 
 def _asset(name: str, package: str = __package__) -> str:
@@ -257,17 +252,14 @@ def split_by_form(files: Mapping[str, str], form: str) -> tuple[dict[str, str], 
 
     A file without a form id counts as current, so that reading it names what is wrong with it.
     """
-    ids = {name: _form_of(text) for name, text in files.items()}
-    older = {name: found for name, found in ids.items() if found not in (None, form)}
-    return {name: text for name, text in files.items() if name not in older}, {n: str(i) for n, i in older.items()}
-
-
-def _form_of(text: str) -> str | None:
-    try:
-        found = parse_json(text)["form"]
-    except (ValueError, KeyError, TypeError):
-        return None
-    return found if isinstance(found, str) else None
+    ids: dict[str, Any] = {}
+    for name, text in files.items():
+        try:
+            ids[name] = parse_json(text)["form"]
+        except (ValueError, KeyError, TypeError):
+            continue
+    older = {name: found for name, found in ids.items() if isinstance(found, str) and found != form}
+    return {name: text for name, text in files.items() if name not in older}, older
 
 
 Said = tuple[str, str, str, bool]

@@ -4,7 +4,8 @@ Also of the released evaluators' files. A label says whether a note
 follows an instruction of its prompt, which the model says by giving no penalty.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -74,32 +75,23 @@ def model_rows(ratings: pd.DataFrame) -> list[Row]:
             if aspect in set(people["aspect"]) & set(given["aspect"]):
                 theirs, its = rating_matrix(people, aspect), rating_matrix(given, aspect)
                 shared = theirs.columns.intersection(its.columns)
-                found = _against(theirs[shared].to_numpy(), its[shared].to_numpy()[0])
-                keys = {"n": len(shared), "system": model, "item": aspect}
+                persons, one = theirs[shared].to_numpy(), its[shared].to_numpy()[0]
+                mean, keys = np.nanmean(persons, axis=0), {"n": len(shared), "system": model, "item": aspect}
+                found: dict[str, tuple[float, ...]] = {
+                    "mean_difference": difference_interval(one - mean, reach=SCALE[1] - SCALE[0]),
+                    "spearman_with_people": correlation_interval(one, mean, "spearman"),
+                    "kappa_linear_with_people": (_mean_kappa((one, person) for person in persons),),
+                    "kappa_linear_among_people": (_mean_kappa(combinations(persons, 2)),),
+                }
                 rows += [metric_row(metric, *values, **keys) for metric, values in found.items()]
     return rows
 
 
-def _against(persons: np.ndarray, one: np.ndarray) -> dict[str, tuple[float, ...]]:
-    mean = np.nanmean(persons, axis=0)
-    spearman = correlation_interval(one, mean, "spearman")
-    among = [_kappa(persons[i], persons[j]) for i in range(len(persons)) for j in range(i)]
-    return {
-        "mean_difference": difference_interval(one - mean, reach=SCALE[1] - SCALE[0]),
-        "spearman_with_people": spearman,
-        "kappa_linear_with_people": (_mean([_kappa(one, person) for person in persons]),),
-        "kappa_linear_among_people": (_mean(among),),
-    }
-
-
-def _mean(values: list[float]) -> float:
-    defined = [value for value in values if not np.isnan(value)]
-    return float(np.mean(defined)) if defined else np.nan
-
-
-def _kappa(one: np.ndarray, two: np.ndarray) -> float:
-    both = ~(np.isnan(one) | np.isnan(two))
-    return cohen_kappa(one[both], two[both], "linear")
+def _mean_kappa(pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> float:
+    """Of the pairs of raters whose kappa is defined."""
+    both = [(one, two, ~(np.isnan(one) | np.isnan(two))) for one, two in pairs]
+    kappas = pd.Series([cohen_kappa(one[at], two[at], "linear") for one, two, at in both], dtype=float)
+    return float(kappas.mean())
 
 
 def rating_labels(verdicts: pd.DataFrame, judge: str) -> pd.DataFrame:

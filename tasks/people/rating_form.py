@@ -1,5 +1,7 @@
 """The rating protocol (SimSUM, Appendix E): drawn notes, possible penalties, one form for each rater, returned ratings.
 
+A model is a further rater, with the instructions that people get.
+
 A rater gives penalties for departures from a note's prompt, from which the consistency score is computed, and rates
 the other aspects from 1 (worst) to 5 (best). The instructions are in rubric.yaml.
 """
@@ -15,13 +17,16 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 import yaml
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from schemas.params.judges import Review
 from schemas.tables.columns import typed
 from schemas.tables.people import REVIEW_NOTES, SCALES
 from schemas.tables.verdicts import in_order, verdict_table
 from tasks.domains.rules import Phrases, PromptingRules
+from tasks.llm.ask_all import ask_all
+from tasks.llm.calls import Ask, Call, Reply, unscored_table
+from tasks.llm.prompts import render
 from tasks.people.forms import Form, Item, Returned, ReturnedFile, compared_signature
 from tasks.texts.document import WHOLE
 
@@ -106,7 +111,7 @@ def draw_notes(
     """Draw notes of both types at random, and others for practice (REVIEW_NOTES), as in SimSUM's Appendix E.
 
     Where there are fewer than ``review`` asks for, all are drawn, those for practice last. ``rules`` are those that the
-    prompts were made by.
+    prompts were made by. The first line of a prompt, which names the task for the simulator, is left out.
     """
     rows = prompts.merge(notes[["record", "note"]], on="record").merge(compact[["record", "compact"]], on="record")
     rows = rows.sort_values("record", ignore_index=True)
@@ -119,14 +124,8 @@ def draw_notes(
     drawn = pd.concat([counted.assign(practice=False), practice.assign(practice=True)])
     rubric, rows = read_rubric(rules.phrases), drawn.to_dict("records")
     parts = [json.dumps(penalty_parts(row, rules.conditions, rules.labels, rubric)) for row in rows]
-    drawn = drawn.assign(prompt=drawn["single_prompt"].map(_without_task_line), parts=parts)
+    drawn = drawn.assign(prompt=drawn["single_prompt"].str.replace(r"\ATask:[^\n]*\n*", "", regex=True), parts=parts)
     return typed(drawn.sort_values("record", ignore_index=True), REVIEW_NOTES)
-
-
-def _without_task_line(prompt: str) -> str:
-    """Drop the first line of a prompt, which only names the task for the simulator; raters do not need it."""
-    first, _, rest = prompt.partition("\n")
-    return rest.lstrip("\n") if first.startswith("Task:") else prompt
 
 
 def _take(rows: pd.DataFrame, n: int, rng: np.random.Generator) -> pd.DataFrame:
@@ -270,6 +269,62 @@ def ratings_of(verdicts: pd.DataFrame) -> pd.DataFrame:
     names = {"judge": "rater", "kind": "rater_kind", "document": "record", "metric": "aspect", "value": "rating"}
     found = given[list(names)].rename(columns=names).astype({"record": "int64", "rating": "int64"})
     return found.sort_values(list(found), ignore_index=True)
+
+
+STEP = "review/rating"
+
+
+class Rating(Reply):
+    """The reasons, then the codes of the penalties given, and the five ratings from 1 (worst) to 5 (best)."""
+
+    reason: str = Field(description="why these penalties and ratings are given")
+    penalties: list[str]
+    realism_history: int = Field(ge=1, le=5)
+    realism_physical_examination: int = Field(ge=1, le=5)
+    clinical_accuracy: int = Field(ge=1, le=5)
+    compact_content: int = Field(ge=1, le=5)
+    compact_readability: int = Field(ge=1, le=5)
+
+    @field_validator("penalties")
+    @classmethod
+    def _are_in_the_prompt(cls, given: list[str], info: ValidationInfo) -> list[str]:
+        """The codes of penalties, which a model may write in brackets, in another case or with their labels."""
+        if (known := (info.context or {}).get("penalties")) is None:
+            return given
+        codes = {code.casefold(): code for code in known}
+        written = {one: one.strip().lstrip("[").split("]")[0].split(":")[0].strip().casefold() for one in given}
+        if unknown := [one for one in given if written[one] not in codes]:
+            raise ValueError(f"{unknown[0][:80]!r} is not the code of a penalty; codes are {', '.join(known)}")
+        return [codes[written[one]] for one in given]
+
+
+async def rate_notes(drawn: pd.DataFrame, rubric: Rubric, ask: Ask, rater: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Have each drawn note (REVIEW_NOTES) rated: `rating_verdicts` and UNSCORED.
+
+    A failed call, or a penalty for an item that is not in the prompt, leaves the note without ratings of this rater.
+    """
+    calls = {int(row["record"]): rating_call(row, rubric) for row in drawn.sort_values("record").to_dict("records")}
+    given, unscored = await ask_all(ask, calls, Rating, STEP)
+    rated = [(rater, [_rated(*one) for one in given.items()])]
+    return rating_verdicts(drawn, rated, "model"), unscored_table(unscored)
+
+
+def rating_call(row: Mapping[Any, Any], rubric: Rubric) -> Call:
+    """The request to rate one note."""
+    fields = {name: row[name] for name in ("prompt", "note", "compact")}
+    parts = json.loads(row["parts"])
+    codes = [f"{part['part']}/{item['item']}" for part in parts for item in part["items"]]
+    messages = render(__package__, "rate", rubric=rubric, parts=parts, **fields)
+    return Call(f"{row['record']}/{STEP}", messages, reply=Rating, context={"penalties": codes})
+
+
+def _rated(record: int, rating: Rating) -> RatedNote:
+    given = rating.model_dump(exclude={"reason"})
+    penalties: dict[str, list[str]] = {}
+    for code in sorted(set(given.pop("penalties"))):
+        part, item = code.split("/", 1)
+        penalties.setdefault(part, []).append(item)
+    return RatedNote(record=record, penalties=penalties, ratings=given)
 
 
 RETURNED = Returned(

@@ -5,10 +5,10 @@ mentions a symptom.
 """
 
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any, Literal
 
 import pandas as pd
@@ -121,29 +121,25 @@ class SpanForm(Form):
 
         ``files`` maps names of returned files to texts.
         """
-        rows = [
-            (rater, *row)
-            for rater, file in self.read_by_rater(files)
-            for note in file.items
-            for row in self._counts(note)
-        ]
+        rows: list[tuple[Any, ...]] = []
+        for (rater, file), symptom in product(self.read_by_rater(files), self.symptoms):
+            for note in file.items:
+                record, _, version = note.record.partition("/")
+                extracted = [span["symptom"] for span in self.records[note.record]]
+                wrong = sum(extracted[at] == symptom for at in note.incorrect)
+                missing = sum(span.symptom == symptom for span in note.missing)
+                rows.append((rater, int(record), version, symptom, extracted.count(symptom), wrong, missing))
         counted = dict.fromkeys(("record", *_COUNTS), "int64")  # also without any row
         return pd.DataFrame(rows, columns=COLUMNS).astype(counted)
-
-    def _counts(self, note: CheckedNote) -> Iterator[tuple]:
-        """One row a symptom."""
-        record, _, version = note.record.partition("/")
-        extracted = self.records[note.record]
-        total = Counter(span["symptom"] for span in extracted)
-        wrong = Counter(extracted[at]["symptom"] for at in note.incorrect)
-        missing = Counter(span.symptom for span in note.missing)
-        for symptom in self.symptoms:
-            yield int(record), version, symptom, total[symptom], wrong[symptom], missing[symptom]
 
     def assertions(self, files: Mapping[str, str]) -> pd.DataFrame:
         """Phrases with an assertion that readers left as right: record, version, and whether its assertion is right."""
         rows = [
-            (int(note.record.partition("/")[0]), note.record.partition("/")[2], at not in _numbers(note))
+            (
+                int(note.record.partition("/")[0]),
+                note.record.partition("/")[2],
+                at not in {one.span for one in note.corrected},
+            )
             for file in self.read(files).values()
             for note in file.items
             for at, span in enumerate(self.records[note.record])
@@ -156,10 +152,6 @@ class SpanForm(Form):
         items = [{"record": key, "text": text, "spans": self.records[key]} for key, text in self._texts.items()]
         symptoms = [{"name": name, "label": labels.get(name, name)} for name in self.symptoms]
         return self.page(rater, items, symptoms=symptoms, assertions=list(ASSERTIONS))
-
-
-def _numbers(note: CheckedNote) -> set[int]:
-    return {one.span for one in note.corrected}
 
 
 def assertion_rows(asserted: pd.DataFrame, *, provenance: str) -> pd.DataFrame:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from tasks.reporting.display import number, paragraph, probability, signed, words
 from tasks.reporting.figures import intervals, svg
@@ -42,6 +41,11 @@ class Compared:
     def moved(self) -> int:
         """Number of measures that changed beyond chance."""
         return int(self.measures["changed"].sum()) if len(self.measures) else 0
+
+    @property
+    def told(self) -> pd.DataFrame:
+        """The measures of which both lineages scored the same records."""
+        return self.measures[self.measures["n"] > 0] if len(self.measures) else pd.DataFrame({"changed": []})
 
     @property
     def ordered(self) -> pd.DataFrame:
@@ -99,21 +103,24 @@ def terminal_text(found: Compared) -> str:
         beyond = f"beyond the printed digits: {len(found.visible)}"
         lines.append(f"values that differ in the metric tables: {len(found.measures)}; {beyond}; none is tested")
     else:
-        lines.append(f"measures compared: {len(found.measures)}; changed beyond chance (5% family-wise): {found.moved}")
+        lines.append(f"measures compared: {len(found.told)}; changed beyond chance (5% family-wise): {found.moved}")
         if not len(found.measures):
-            lines.append(f"  {_why_nothing(found)}")
+            none = "no stage has other outputs: both have the same scores"
+            changed = "no table of scores or predictions by record differs; what changed is in the committed tables: "
+            lines.append(f"  {changed}git diff" if len(found.stages) else f"  {none}")
     shown = found.visible if found.missing else found.ordered[found.ordered["changed"].astype(bool)]
     for row in shown.head(_SHOWN).itertuples():
         where = f"{row.stage}  {row.system}, {row.condition}, {row.item}, {row.metric}"
         spread = "" if math.isnan(row.low) else f" [{signed(row.low)}, {signed(row.high)}]"
         p = "" if math.isnan(row.p) else f", p {probability(row.p)}"
         lines.append(f"  {where}: {number(row.a)} -> {number(row.b)} ({signed(row.difference)}{spread}{p}, n {row.n})")
-    unchanged = found.measures[~found.measures["changed"].astype(bool)] if len(found.measures) else found.measures
+    unchanged = found.told[~found.told["changed"].astype(bool)]
     if not found.missing and len(unchanged) and unchanged["detectable"].notna().any():
-        lines.append(f"  no change shown in {len(unchanged)}; in half of them one would be found, with a power of 80%,")
+        half = number(float(unchanged["detectable"].median()))
         lines.append(
-            f"  difference of {number(float(unchanged['detectable'].median()))}; each has its own in the CSV file"
+            f"  no change shown in {len(unchanged)}; in half of them a difference of {half} or less would be found"
         )
+        lines.append("  with a power of 80%, in the others of more; each has its own in the CSV file")
     if len(shown) > _SHOWN:
         lines.append(f"  ... and {len(shown) - _SHOWN} more in the CSV file")
     lines += [*(f"warning: {warning}" for warning in found.warnings), "", f"inputs that differ: {len(found.inputs)}"]
@@ -121,14 +128,13 @@ def terminal_text(found: Compared) -> str:
         f"  {row['kind']:9} {row['name']}  {_short(row['a'])} -> {_short(row['b'])}"
         for row in found.inputs.to_dict("records")
     ]
-    changed = ", ".join(found.stages["stage"]) or "none"
-    return "\n".join([*lines, "", f"stages that changed: {changed}", "", _cost_line(found.costs)])
-
-
-def _why_nothing(found: Compared) -> str:
-    if not len(found.stages):
-        return "no stage has other outputs: both have the same scores"
-    return "no table of scores or predictions by record differs; what changed is in the committed tables: git diff"
+    lines += ["", f"stages that changed: {', '.join(found.stages['stage']) or 'none'}", ""]
+    if not len(found.costs):
+        return "\n".join([*lines, "cost: not known here: the calls of neither lineage were made in this clone"])
+    total = found.costs.drop(columns="stage").sum()
+    parts = [f"{what} {total[f'{what}_a']:,.0f} -> {total[f'{what}_b']:,.0f}" for what in ("calls", "tokens")]
+    parts.append(f"dollars {total['dollars_a']:.2f} -> {total['dollars_b']:.2f}")
+    return "\n".join([*lines, f"cost: {', '.join(parts)}"])
 
 
 def render_comparison(found: Compared) -> str:
@@ -185,37 +191,21 @@ def _measures(found: Compared) -> Section:
 
     more = {"failed_a": f"failed, {found.a}", "failed_b": f"failed, {found.b}",
             "bound": "difference in the worst case of failed records"}  # fmt: skip
-    rows = found.ordered.to_dict("records")
-    figure = _forest(found.ordered)
-    return Section(
-        "measures",
-        "Measures",
-        figure=(svg(figure), paragraph("measures_figure")) if figure else None,
-        tables=[differences(rows, {"measure": measure}, (found.a, found.b), more=more)],
-        filter="filter measures",
-    )
-
-
-def _forest(measures: pd.DataFrame) -> Figure | None:
-    """Differences of shares, scores and F1 with their intervals, smallest p first; counts need another scale."""
-    shown = measures[measures["low"].ge(-1) & measures["high"].le(1)].head(_SHOWN)
-    if not len(shown):
-        return None
+    # Differences of shares, scores and F1 with their intervals, smallest p first; counts need another scale.
+    drawn = found.ordered[found.ordered["low"].ge(-1) & found.ordered["high"].le(1)].head(_SHOWN)
     names = [
         words(", ".join(str(part) for part in row if part not in ("", "all"))) + f" (n\u00a0{n})"
-        for *row, n in shown[["metric", "system", "condition", "item", "n"]].itertuples(index=False)
+        for *row, n in drawn[["metric", "system", "condition", "item", "n"]].itertuples(index=False)
     ]
-    colours = [CHANGED if changed else SAME for changed in shown["changed"]]
-    label = "difference with 95% interval; red: more than chance explains"
-    return intervals(names, shown.assign(value=shown["difference"]), label, colours)
-
-
-def _cost_line(costs: pd.DataFrame) -> str:
-    if not len(costs):
-        return "cost: not known here: the calls of neither lineage were made in this clone"
-    total = costs.drop(columns="stage").sum()
-    parts = [f"{what} {total[f'{what}_a']:,.0f} -> {total[f'{what}_b']:,.0f}" for what in ("calls", "tokens")]
-    return f"cost: {', '.join(parts)}, dollars {total['dollars_a']:.2f} -> {total['dollars_b']:.2f}"
+    figure = None
+    if names:
+        colours = [CHANGED if changed else SAME for changed in drawn["changed"]]
+        label = "difference with 95% interval; red: more than chance explains"
+        forest = intervals(names, drawn.assign(value=drawn["difference"]), label, colours)
+        figure = (svg(forest), paragraph("measures_figure"))
+    rows = found.ordered.to_dict("records")
+    table = differences(rows, {"measure": measure}, (found.a, found.b), more=more)
+    return Section("measures", "Measures", figure=figure, tables=[table], filter="filter measures")
 
 
 def _short(value: object) -> str:

@@ -5,7 +5,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -15,8 +15,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 _TURNS = dict.fromkeys([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
 """Characters of control of the direction of text, replaced one by one so that offsets of spans hold."""
-
-
 _IDENTIFIER = re.compile(r"[A-Za-z]\w*(?:\.\d+)?")
 
 
@@ -84,11 +82,6 @@ def number(value: float | None) -> str:
     return fixed(value, 1 if abs(value) >= 10 else 3)
 
 
-def signed(value: float | None) -> str:
-    """A difference as `number`, with a plus sign where it is positive."""
-    return f"+{number(value)}" if value is not None and value >= 0.0005 else number(value)
-
-
 def percent(value: float | None) -> str:
     """A share in 0-1 as percent with one decimal, 0% and 100% without; a dash for a missing value."""
     if value is None or math.isnan(value):
@@ -96,6 +89,11 @@ def percent(value: float | None) -> str:
     if 0 < abs(value) < 0.0005:
         return "<0.1%" if value > 0 else ">−0.1%"
     return fixed(100 * value, 0 if value in (-1, 0, 1) else 1) + "%"
+
+
+def signed(value: float, write: Callable[[float], str] = number) -> str:
+    """A difference, with a plus sign where it is positive."""
+    return f"+{write(value)}" if value >= 0.0005 else write(value)
 
 
 def probability(p: float | None) -> str:

@@ -2,34 +2,36 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 import pandas as pd
 
+from schemas.tables.columns import typed
+from schemas.tables.verdicts import VERDICTS
 from tasks.measures.declared import Panel, Unit
 from tasks.measures.described import OF_OUTPUTS
 from tasks.measures.doclens.judging import METRICS as JUDGED_METRICS
-from tasks.reporting.display import paragraph, script_json, words
+from tasks.reporting.display import paragraph, script_json, settings, words
 from tasks.reporting.evaluation_text import (
     DRY_RUN,
     METRICS,
     RULES,
     SHARES,
+    figures_and_pairs,
     foreign_line,
     main_table,
     means,
     reading_line,
     what_to_report,
 )
-from tasks.reporting.judges_view import judges_section
 from tasks.reporting.sections import Fold, Section, all_rows, origin_section, render_sections
 from tasks.reporting.show import Wording, differences, listed, show
+from tasks.statistics.sign_flips import FEWEST
 from tasks.text.language import foreign_texts
 from tasks.text.sentences import sentence_spans
+from tasks.texts.document import Document
 
-Verdict = int | None
 Segments = Sequence[tuple[str, bool]]
 """Parts of a text in order, with whether each is a sentence."""
 
@@ -61,12 +63,15 @@ def aligned_segments(text: str) -> list[tuple[str, bool]]:
 
 
 def align(claims: Sequence[str], parts: Segments) -> list[int | None]:
-    """Number of the segment of each claim: the sentence with the largest share of its words, the first of equals."""
+    """Number of the segment of each claim: the sentence with the largest share of its words, the first of equals.
+
+    There is a small penalty for the sentence's other words.
+    """
     sentences = [(at, _words(text)) for at, (text, is_sentence) in enumerate(parts) if is_sentence]
     found: list[int | None] = []
-    for claim in claims:
-        words = _words(claim)
-        scored = [(_share(words, own), -at) for at, own in sentences]
+    for words_of in map(_words, claims):
+        shares = [len(words_of & own) / max(len(words_of), 1) - 0.001 * len(own - words_of) for _, own in sentences]
+        scored = [(share, -at) for share, (at, _) in zip(shares, sentences, strict=True)]
         share, at = max(scored, default=(0.0, 0))
         found.append(-at if share >= LEAST else None)
     return found
@@ -76,26 +81,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(word[:6] for word in _WORD.findall(text.lower()) if word not in _COMMON)
 
 
-def _share(words: frozenset[str], own: frozenset[str]) -> float:
-    """Share of the claim's words in the sentence, with a small penalty for the sentence's other words."""
-    if not words:
-        return 0.0
-    shared = len(words & own)
-    return shared / len(words) - 0.001 * len(own - words)
-
-
-@dataclass(frozen=True)
-class ShownDocument:
-    """One document on the page; ``units`` are the numbered parts of its source."""
-
-    id: str
-    units: Sequence[str]
-    reference: str | None
-    outputs: Mapping[str, str]
-
-
 def document_data(
-    document: ShownDocument,
+    document: Document,
     systems: Sequence[str],
     citing: Collection[str],
     claims: pd.DataFrame,
@@ -107,15 +94,21 @@ def document_data(
     ``claims`` and ``grounded`` are the document's rows of VERDICTS.
     """
     numbers = {system: number for number, system in enumerate(systems)}
-    reference = aligned_segments(document.reference or "")
-    by_system = {str(system): rows for system, rows in claims.groupby("system", sort=False)}
-    sourced = {str(system): rows for system, rows in grounded.groupby("system", sort=False)}
-    outputs = {
-        number: _output(document.outputs[system], by_system.get(system, claims.iloc[:0]), reference, system in citing)
-        | _grounded(document.outputs[system], sourced.get(system))
-        for number, system in enumerate(systems)
-        if system in document.outputs
-    }
+    reference, outputs = aligned_segments(document.reference or ""), {}
+    for system in (name for name in systems if name in document.outputs):
+        parts, own = aligned_segments(document.outputs[system]), claims[claims["system"] == system]
+        of = {metric: _rows(own[own["metric"] == metric]) for metric in JUDGED_METRICS}
+        data = outputs[numbers[system]] = {
+            "text": _plain(parts),
+            "own": _claims(of["claim_precision"], parts),
+            "recalled": _claims(of["claim_recall"], reference),
+        }
+        if system in citing:
+            data["statements"] = _claims(of["citation_recall"], parts)
+            data["marks"] = _marks(of["citation_precision"], parts)
+        if sourced := _rows(grounded[grounded["system"] == system]):
+            stated = [{**row, "value": _GROUNDED.get(row["verdict"])} for row in sourced if row["text"]]
+            data["grounded"] = _claims(stated, parts)
     return {
         "id": document.id,
         "source": list(document.units),
@@ -132,30 +125,6 @@ def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows as plain values, None where one is missing."""
     found: list[dict[str, Any]] = frame.astype(object).where(frame.notna(), None).to_dict("records")
     return found
-
-
-def _output(text: str, rows: pd.DataFrame, reference: Segments, cites: bool) -> dict[str, Any]:
-    parts = aligned_segments(text)
-    of = {metric: _rows(rows[rows["metric"] == metric]) for metric in JUDGED_METRICS}
-    data = {
-        "text": _plain(parts),
-        "own": _claims(of["claim_precision"], parts),
-        "recalled": _claims(of["claim_recall"], reference),
-    }
-    if cites:
-        data["statements"] = _claims(of["citation_recall"], parts)
-        data["marks"] = _marks(of["citation_precision"], parts)
-    return data
-
-
-def _grounded(text: str, rows: pd.DataFrame | None) -> dict[str, Any]:
-    """The claims of an output with their verdicts against the source, in the form of `_claims`."""
-    if rows is None:
-        return {}
-    stated = [row for row in _rows(rows) if row["text"]]
-    return {
-        "grounded": _claims([{**row, "value": _GROUNDED.get(row["verdict"])} for row in stated], aligned_segments(text))
-    }
 
 
 def _plain(parts: Segments) -> list[list[Any]]:
@@ -182,7 +151,7 @@ def _marks(rows: Sequence[Mapping[str, Any]], parts: Segments) -> list[list[Any]
     ]
 
 
-def _verdict(judged: float | None) -> Verdict:
+def _verdict(judged: float | None) -> int | None:
     return None if judged is None else int(judged)
 
 
@@ -192,13 +161,12 @@ _COLUMNS = {name: name for name in ("document", "system", "method", "step", "rea
 
 def render_evaluation(
     title: str,
-    documents: Sequence[ShownDocument],
+    documents: Sequence[Document],
     citing: Collection[str],
     tables: Mapping[str, pd.DataFrame],
     *,
     systems: Sequence[str],
     models: Mapping[str, str],
-    fewest: int,
     problem: str | None = None,
     origin_rows: Mapping[str, str] | None = None,
     cite: str = "",
@@ -207,7 +175,6 @@ def render_evaluation(
 
     ``tables``: metrics, comparisons, unscored and those of the measures that judged; of several judges judges and
     verdicts.
-    ``fewest``: differences on fewer documents are not tested.
     ``problem``: why the judgements should not be used, if so.
     ``origin_rows``, ``cite``: what identifies the evaluation, by name, and how to cite it.
     """
@@ -219,14 +186,21 @@ def render_evaluation(
     verdicts = "".join(f" Of a {panel.kind}: {panel.verdict}." for panel in panels)
     said = f"Verdict of a claim: stated by the other text. Of a cited statement: supported by its citations.{verdicts}"
     failing = [listed(unscored, _COLUMNS, kind="wrap")]
+    own_text = []
+    if "judge" in tables:  # rates on cases made of the user's references, those of each kind to be opened
+        rates = tables["judge"]
+        whole = show(rates[rates["item"] == "all"], Wording(shares=JUDGE_SHARES))
+        folds = [all_rows(show(rates, Wording(shares=JUDGE_SHARES)), "rates")]
+        said_of = [paragraph("own_text")]
+        own_text = [Section("judge", "The judge on your own text", said_of, tables=whole.tables, folds=folds)]
     failed = [Section("unscored", "Not scored", [paragraph("not_scored")], tables=failing)] if unscored else []
     sections = [
         Section("documents", "Documents", widget="documents", data=shown),
         Section("claims", "All claims and facts", widget="claims", data={"systems": systems,
                 "kinds": [panel.kind for panel in panels]}, folds=[Fold("What the verdicts mean", paragraphs=[said])]),
-        *_comparisons(tables["comparisons"], fewest, dry_run=RULES in models.get("judge", "")),
-        *judges_section(tables, systems),
-        *([_own_text(tables["judge"])] if "judge" in tables else []),
+        *_comparisons(tables["comparisons"], dry_run=RULES in models.get("judge", "")),
+        *_judges(tables, systems),
+        *own_text,
         Section("metrics", "All metrics", folds=[all_rows(every, "metrics", small="by system, condition and section")]),
         *failed,
         origin_section({**(origin_rows or {}), **models}, cite),
@@ -243,7 +217,7 @@ def render_evaluation(
 
 def _head(
     title: str,
-    documents: Sequence[ShownDocument],
+    documents: Sequence[Document],
     metrics: pd.DataFrame,
     systems: Sequence[str],
     models: Mapping[str, str],
@@ -274,31 +248,19 @@ def _head(
     )
 
 
-def _own_text(rates: pd.DataFrame) -> Section:
-    """The rates of the judge on cases made of the user's references, those of each kind to be opened."""
-    every, whole = (show(rows, Wording(shares=JUDGE_SHARES)) for rows in (rates, rates[rates["item"] == "all"]))
-    return Section(
-        "judge",
-        "The judge on your own text",
-        [paragraph("own_text")],
-        tables=whole.tables,
-        folds=[all_rows(every, "rates")],
-    )
-
-
-def _comparisons(table: pd.DataFrame, fewest: int, *, dry_run: bool) -> list[Section]:
+def _comparisons(table: pd.DataFrame, *, dry_run: bool) -> list[Section]:
     """Differences of every two systems, and what was tested; none for one system."""
     if not len(table):
         return []
-    tested = (table["n"] >= fewest) & table["p"].notna()
+    tested = (table["n"] >= FEWEST) & table["p"].notna()
     if dry_run:
         said = paragraph("dry_differences", dry_run=DRY_RUN.capitalize())
         said = said[:-1] + paragraph("dry_others", tested=tested.sum()) if tested.any() else said
     elif not tested.any():
-        said = paragraph("untested", fewest=fewest)
+        said = paragraph("untested", fewest=FEWEST)
     else:
         moved = int(table["changed"].sum())
-        said = paragraph("differences", size=len(table), tested=tested.sum(), moved=moved, fewest=fewest)
+        said = paragraph("differences", size=len(table), tested=tested.sum(), moved=moved, fewest=FEWEST)
     names = {"system A": "system_a", "system B": "system_b", "section": "item"}
     heads: dict[str, Any] = {label: itemgetter(name) for label, name in names.items()}
     heads["metric"] = lambda row: words(row["metric"])
@@ -308,33 +270,64 @@ def _comparisons(table: pd.DataFrame, fewest: int, *, dry_run: bool) -> list[Sec
 
 
 def _documents(
-    documents: Sequence[ShownDocument],
+    documents: Sequence[Document],
     systems: Sequence[str],
     citing: Collection[str],
     tables: Mapping[str, pd.DataFrame],
     panels: Sequence[Panel],
 ) -> list[dict[str, Any]]:
-    columns = {
-        "claims": ["system", "metric", "text", "value", "item", "reason"],
-        "grounded": ["system", "text", "verdict", "item", "reason"],
-    }
+    """`document_data` of each document, with its rows of the tables and its units of each panel."""
     units: list[dict[str, list[Unit]]] = []
     for panel in panels:
         units.append({})
         for unit in panel.units(dict(tables)):
             units[-1].setdefault(unit.document, []).append(unit)
-    empty = {name: pd.DataFrame(columns=listed) for name, listed in columns.items()}
-    grouped: dict[str, dict[str, pd.DataFrame]] = {
-        name: dict(iter(tables[name].groupby("document", sort=False))) if name in tables else {} for name in columns
-    }
+    none, kinds = typed([], VERDICTS), ("claims", "grounded")
+    claims, grounded = (
+        dict(iter(tables[name].groupby("document", sort=False))) if name in tables else {} for name in kinds
+    )
     return [
         document_data(
-            document,
+            one,
             systems,
             citing,
-            grouped["claims"].get(document.id, empty["claims"]),
-            grouped["grounded"].get(document.id, empty["grounded"]),
-            [of_panel.get(document.id, []) for of_panel in units],
+            claims.get(one.id, none),
+            grounded.get(one.id, none),
+            [of_panel.get(one.id, []) for of_panel in units],
         )
-        for document in documents
+        for one in documents
     ]
+
+
+SPLITS = 200
+"""Most split claims that are shown."""
+
+
+def _judges(tables: Mapping[str, pd.DataFrame], systems: Sequence[str]) -> list[Section]:
+    """Several judges side by side: their figures, how they agree, and the claims on which they split; none for one."""
+    if "judges" not in tables or tables["verdicts"].empty:
+        return []
+    verdicts, (figures, pairs) = tables["verdicts"], figures_and_pairs(tables["judges"])
+    columns, judges = settings("columns.yaml"), list(dict.fromkeys(verdicts["judge"]))
+    by_judge = {one: main_table(figures[figures["condition"] == one], systems) for one in judges}
+    names = list(dict.fromkeys(name for of, _ in by_judge.values() for name in of))
+    rows = {
+        f"{system}, {one}": [dict(zip(of, found, strict=True)).get(name) for name in names]
+        for one, (of, all_found) in by_judge.items()
+        for system, found in all_found
+    }
+    agreed = show(pairs, Wording(columns["metrics"], columns["percent"]))
+    folds = [all_rows(agreed, "agreement")] if agreed.tables else []
+    key = ["document", "system", "condition", "item", "metric", "unit", "text"]
+    wide = verdicts.pivot(index=key, columns="judge", values="value").reindex(columns=judges)
+    splits = wide[wide.nunique(axis=1) > 1]
+    if count := len(splits):
+        words_of = {1.0: "yes", 0.0: "no"}
+        first = splits.head(SPLITS).map(lambda value: words_of.get(value, "failed")).reset_index()
+        shown = first.assign(metric=first["metric"].map(words)).to_dict("records")
+        labels = {name: name for name in ("document", "system", "metric", "text", *judges)}
+        cases = f"{count} case{'' if count == 1 else 's'} on which the judges split"
+        more = f"the first {SPLITS}; all are in tables/verdicts.csv" if count > SPLITS else ""
+        folds.append(Fold(cases, more, tables=[listed(shown, labels, kind="wrap")], filter="filter cases"))
+    said = paragraph("judges", judges=", ".join(judges), first=judges[0])
+    return [Section("judges", "Judges side by side", [said], tables=[means(names, rows)], folds=folds)]

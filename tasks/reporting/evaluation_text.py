@@ -12,12 +12,11 @@ from tasks.measures.described import shown_first
 from tasks.reporting.display import number, percent, probability
 from tasks.reporting.show import Cell, Column, Table, cell, terminal
 from tasks.statistics.misclassification import MIXED
+from tasks.statistics.sign_flips import FEWEST
 
 METRICS: Mapping[str, Mapping[str, Any]] = shown_first()
 """Label, meaning and ``share`` of the metrics that are shown first, in order."""
 SHARES = frozenset(name for name, entry in METRICS.items() if entry.get("share"))
-LEVEL = 0.05
-"""Family-wise level at which differences are beyond chance."""
 OWN = "own"
 """Stage of the rows of metrics of the user's own."""
 RULES = "simulator's rules"
@@ -83,14 +82,13 @@ def summary_text(
     *,
     documents: int,
     models: Mapping[str, str],
-    fewest: int,
     foreign: Mapping[str, str] | None = None,
     width: int | None = None,
 ) -> str:
     """Means over documents with 95% intervals and n, failures, rates of the judge, differences beyond chance.
 
     ``tables``: metrics, comparisons, unscored and, if errors were planted, judge. ``models``: label of each role's
-    model. ``fewest``: differences on fewer documents are not tested. ``foreign``: language of documents not in English.
+    model. ``foreign``: language of documents not in English.
     ``width``: columns of the terminal; systems that do not fit in it have tables of their own below.
     """
     names, rows = main_table(tables["metrics"], systems)
@@ -129,7 +127,7 @@ def summary_text(
             "",
             f"{', '.join(rules)}: the simulator's rules, no language model; confirm the figures with a model",
         ]
-    return "\n".join([*lines, *_rates(tables), *_differences(tables, fewest, dry_run=dry_run)])
+    return "\n".join([*lines, *_rates(tables), *_differences(tables, dry_run=dry_run)])
 
 
 def means(names: Sequence[str], columns: Mapping[str, Sequence[Mapping[str, Any] | None]]) -> Table:
@@ -148,10 +146,11 @@ def what_to_report(
 ) -> str:
     """What a paper would say of it: method, judge and its card, means with interval and n, and what is missing."""
     names, rows = main_table(metrics, systems)
-    made = ", ".join(f"{role} {label}" for role, label in models.items()) or "no model"
+    made = ", ".join(f"{role} {label}" for role, label in models.items())
     cards = metrics.loc[metrics["provenance"].str.startswith("corrected by the card"), "provenance"].unique()
     card = "; ".join(cards) or "no report card corrects the judge's verdicts"
-    said = [f"We evaluated {', '.join(systems)} on {documents} documents ({made}; {card})."] if systems else []
+    by = f" ({made}; {card})" if made else ""
+    said = [f"We evaluated {', '.join(systems)} on {documents} documents{by}."] if systems else []
     for place, name in enumerate(names):
         found = [(system, cell(row, partial(shown, name))) for system, of in rows if (row := of[place]) is not None]
         figures = [
@@ -160,7 +159,8 @@ def what_to_report(
             + (f", {one.unscored} without a score)" if one.unscored else ")")
             for system, one in found
         ]
-        said.append(f"{described(name)['label'].removeprefix('- ').capitalize()}: {'; '.join(figures)}.")
+        label = described(name)["label"].removeprefix("- ")
+        said.append(f"{label[:1].upper()}{label[1:]}: {'; '.join(figures)}.")
     return " ".join([*said, cite]).strip()
 
 
@@ -180,7 +180,7 @@ def listed(names: Sequence[str]) -> str:
 
 def _failures(unscored: pd.DataFrame) -> list[str]:
     """What could not be scored, by method, step, system and reason."""
-    if not len(unscored):
+    if unscored.empty:
         return ["nothing is unscored"]
     lines = ["not scored (tables/unscored.csv):"]
     keys = ["method", "step", "system", "reason"]
@@ -209,7 +209,7 @@ def _rates(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     return lines
 
 
-def _differences(tables: Mapping[str, pd.DataFrame], fewest: int, *, dry_run: bool) -> list[str]:
+def _differences(tables: Mapping[str, pd.DataFrame], *, dry_run: bool) -> list[str]:
     """Differences beyond chance on the documents that both systems have scores of, and what failed documents may do."""
     comparisons = tables["comparisons"]
     if not len(comparisons):
@@ -225,12 +225,13 @@ def _differences(tables: Mapping[str, pd.DataFrame], fewest: int, *, dry_run: bo
         counted += f"; those by the judge are not tested ({DRY_RUN})"
         comparisons = comparisons[~by_rules]
         failing = comparisons["metric"].str.startswith(FAILING)
-    if (comparisons["n"] < fewest).all():
-        return ["", f"{counted}; not tested, as this takes at least {fewest} documents"]
-    untested = int((comparisons.loc[~failing, "n"] < fewest).sum())
-    counted += f"; {untested} not tested, as this takes at least {fewest} documents" if untested else ""
+    if (comparisons["n"] < FEWEST).all():
+        return ["", f"{counted}; not tested, as this takes at least {FEWEST} documents"]
+    untested = int((comparisons.loc[~failing, "n"] < FEWEST).sum())
+    counted += f"; {untested} not tested, as this takes at least {FEWEST} documents" if untested else ""
     beyond = comparisons[(comparisons["p"] < _LEVEL) & (comparisons["item"] == "all")]
-    lines = ["", f"{counted}; beyond chance (5% family-wise) on whole texts: {len(beyond)}"]
+    tested = int(comparisons.loc[~failing, "p"].notna().sum())
+    lines = ["", f"{counted}; tested: {tested}, beyond chance (5% family-wise) on whole texts: {len(beyond)}"]
     for row in beyond.sort_values(["p", "system_a", "system_b", "metric"]).head(_SHOWN).itertuples():
         lines.append(
             f"  {row.system_b} minus {row.system_a}, {row.metric}: {row.difference:+.3f} "
@@ -240,14 +241,11 @@ def _differences(tables: Mapping[str, pd.DataFrame], fewest: int, *, dry_run: bo
     lines += [f"  ... and {rest} more in tables/comparisons.csv"] if rest > 0 else []
     if ((beyond["low"] <= 0) & (beyond["high"] >= 0)).any():
         lines.append("  an interval allows for documents that differ more than those seen, and may contain 0")
-    return [*lines, *(_advice(tables["unscored"]) if (~beyond["changed"].astype(bool)).any() else [])]
-
-
-def _advice(unscored: pd.DataFrame) -> list[str]:
-    """How to get the scores that a comparison lacks: an output that is missing needs other data, no other judge."""
-    missing = int((unscored["reason"] == NO_OUTPUT).sum())
-    failed = len(unscored) - missing
-    lines = []
+    if beyond["changed"].astype(bool).all():
+        return lines
+    # How to get the scores that a comparison lacks: an output that is missing needs other data, no other judge.
+    missing = int((tables["unscored"]["reason"] == NO_OUTPUT).sum())
+    failed = len(tables["unscored"]) - missing
     if missing:
         lines.append(
             f"  outputs that the data lacks: {missing}; add them, or leave out the documents without them, and the "
@@ -257,4 +255,30 @@ def _advice(unscored: pd.DataFrame) -> list[str]:
         lines.append(
             f"  judgements that failed: {failed}; run again, which keeps what was answered, or choose another judge"
         )
+    return lines
+
+
+def figures_and_pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows of the table ``judges`` by judge, and those on two judges."""
+    of_two = table["metric"].isin(["kappa", "yes_difference", "p_value_adjusted", "p_value_scored"])
+    return table[~of_two], table[of_two]
+
+
+def judges_text(tables: Mapping[str, pd.DataFrame], systems: Sequence[str]) -> list[str]:
+    """The judges' figures and the kappa of every two, a line each; none for an evaluation by one judge."""
+    if "judges" not in tables or tables["verdicts"].empty:
+        return []
+    figures, pairs = figures_and_pairs(tables["judges"])
+    chosen = figures[(figures["item"] == "all") & figures["metric"].isin(SHARES) & figures["system"].isin(systems)]
+    lines = ["", "by judge (tables/judges.csv, and each verdict in tables/verdicts.csv):"]
+    for (metric, system), rows in chosen.groupby(["metric", "system"], sort=True):
+        found = ((row["condition"], cell(row, partial(shown, metric))) for row in rows.to_dict("records"))
+        said = [
+            f"{name} {one.value} (n {one.n}{f'/{(one.n or 0) + one.unscored}' if one.unscored else ''})"
+            for name, one in found
+        ]
+        lines.append(f"  {described(str(metric))['label']}, {system}: {'; '.join(said)}")
+    for row in pairs[pairs["metric"] == "kappa"].itertuples():
+        value = "not defined, as both always say the same" if pd.isna(row.value) else f"{row.value:.2f}"
+        lines.append(f"  kappa, {described(row.item)['label']}, {row.system} {row.condition}: {value} (n {row.n})")
     return lines

@@ -33,13 +33,30 @@ EVIDENCE = ("all", "no-sympt", "realistic")
 
 
 def evidence_settings(table: pd.DataFrame) -> Figure | None:
-    """F1 by evidence setting and symptom, one panel per model with tabular features."""
-    rows = _f1(table)
+    """F1 by evidence setting and symptom with intervals, one panel per model with tabular features."""
+    rows = table[(table["metric"] == "f1") & table["value"].notna()]
     rows = rows.assign(key=rows["system"] + "|" + rows["condition"])
     titles = {"BN-tab|": "BN-tab", "XGBoost-tab|": "XGBoost-tab"}
     titles |= {f"{system}|normal/": f"{system}, normal notes" for system in ("neural-text-tab", "BN-text")}
     panels = [(title, [start + setting for setting in EVIDENCE]) for start, title in titles.items()]
-    return _bars(rows, panels)
+    panels = [(title, keys) for title, keys in panels if rows["key"].isin(keys).any()]
+    if not panels:
+        return None
+    symptoms = sorted(set(rows["item"]) - {"all", "mean"})
+    with rc_context(SETTINGS):
+        figure, grid = _panels(len(panels), max(3.0, 4.5 / len(panels)), 2.7)
+        for place, (axes, (title, keys)) in enumerate(zip(grid, panels, strict=True)):
+            for number, (one, label) in enumerate(zip(keys, EVIDENCE, strict=True)):
+                part = rows[rows["key"] == one].set_index("item").reindex(symptoms)
+                x = [s + (number - (len(EVIDENCE) - 1) / 2) * 0.8 / len(EVIDENCE) for s in range(len(symptoms))]
+                spread = [(part["value"] - part["low"]).clip(lower=0), (part["high"] - part["value"]).clip(lower=0)]
+                axes.bar(x, part["value"], 0.76 / len(EVIDENCE), yerr=spread, label=label, color=COLOURS[number],
+                         error_kw={"elinewidth": 0.6, "ecolor": "#1d2733"})  # fmt: skip
+            axes.set_xticks(range(len(symptoms)), symptoms, rotation=25, fontsize=8)
+            axes.set(title=title, ylabel="F1" if place == 0 else "", ylim=(0, 1))
+        figure.axes[-1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
+        figure.tight_layout()
+    return figure
 
 
 def _panels(count: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
@@ -48,33 +65,6 @@ def _panels(count: int, width: float, height: float) -> tuple[Figure, list[Axes]
     columns = math.ceil(count / rows)
     figure = Figure(figsize=(width * columns, height * rows))
     return figure, [figure.add_subplot(rows, columns, place + 1) for place in range(count)]
-
-
-def _f1(table: pd.DataFrame) -> pd.DataFrame:
-    return table[(table["metric"] == "f1") & table["value"].notna()]
-
-
-def _bars(rows: pd.DataFrame, panels: list[tuple[str, list[str]]]) -> Figure | None:
-    """Grouped bars with intervals: symptoms along x, one colour per evidence setting."""
-    key, labels = "key", EVIDENCE
-    panels = [(title, keys) for title, keys in panels if rows[key].isin(keys).any()]
-    if not panels:
-        return None
-    symptoms = sorted(set(rows["item"]) - {"all", "mean"})
-    with rc_context(SETTINGS):
-        figure, grid = _panels(len(panels), max(3.0, 4.5 / len(panels)), 2.7)
-        for place, (axes, (title, keys)) in enumerate(zip(grid, panels, strict=True)):
-            for number, (one, label) in enumerate(zip(keys, labels, strict=True)):
-                part = rows[rows[key] == one].set_index("item").reindex(symptoms)
-                x = [s + (number - (len(labels) - 1) / 2) * 0.8 / len(labels) for s in range(len(symptoms))]
-                spread = [(part["value"] - part["low"]).clip(lower=0), (part["high"] - part["value"]).clip(lower=0)]
-                axes.bar(x, part["value"], 0.76 / len(labels), yerr=spread, label=label, color=COLOURS[number],
-                         error_kw={"elinewidth": 0.6, "ecolor": "#1d2733"})  # fmt: skip
-            axes.set_xticks(range(len(symptoms)), symptoms, rotation=25, fontsize=8)
-            axes.set(title=title, ylabel="F1" if place == 0 else "", ylim=(0, 1))
-        figure.axes[-1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
-        figure.tight_layout()
-    return figure
 
 
 Draw = Callable[[pd.DataFrame], Figure | None]

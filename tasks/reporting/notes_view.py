@@ -5,7 +5,7 @@ claim with the recorded model's verdict and reason.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -48,45 +48,37 @@ def notes_view(
     count: int,
 ) -> list[dict[str, Any]]:
     """Contents of the note browser for each chosen record. Text is not escaped here; the page escapes it."""
-    chosen = choose_records(prompts, count)
     of_record, prompt, note, short = (frame.set_index("record") for frame in (records, prompts, notes, compact))
-    spans = spans[spans["record"].isin(chosen)]
-    attempts = attempts[attempts["record"].isin(chosen)]
-    return [
-        {
-            "record": record,
-            "kind": prompt.at[record, "kind"],
-            "facts": {name: str(value) for name, value in of_record.loc[record].items()},
-            "prompt": prompt.at[record, "single_prompt"],
-            "descriptors": json.loads(str(prompt.at[record, "descriptors"])),
-            "normal": _version(note["note"], spans, record, "normal"),
-            "compact": _version(short["compact"], spans, record, "compact"),
-            "attempts": _earlier_attempts(attempts, record, int(note.at[record, "attempt"])),
-        }
-        for record in chosen
-        if record in note.index
-    ]
 
+    def version(texts: pd.Series, record: int, name: str) -> list[Segment]:
+        own = spans[(spans["record"] == record) & (spans["version"] == name)]
+        return segments(str(texts.at[record]), own) if record in texts.index else []
 
-def _version(texts: pd.Series, spans: pd.DataFrame, record: int, version: str) -> list[Segment]:
-    if record not in texts.index:
-        return []
-    own = spans[(spans["record"] == record) & (spans["version"] == version)]
-    return segments(str(texts.at[record]), own)
-
-
-def _earlier_attempts(attempts: pd.DataFrame, record: int, kept: int) -> list[dict[str, str]]:
-    earlier = attempts[(attempts["record"] == record) & (attempts["attempt"] < kept)].sort_values("attempt")
-    explained = earlier["explanation"].fillna("")
-    return [{"note": note, "explanation": str(said)} for note, said in zip(earlier["note"], explained, strict=True)]
+    found = []
+    for record in (one for one in choose_records(prompts, count) if one in note.index):
+        kept = int(note.at[record, "attempt"])
+        earlier = attempts[(attempts["record"] == record) & (attempts["attempt"] < kept)].sort_values("attempt")
+        tried = earlier[["note", "explanation"]].fillna({"explanation": ""}).to_dict("records")
+        found.append(
+            {
+                "record": record,
+                "kind": prompt.at[record, "kind"],
+                "facts": {name: str(value) for name, value in of_record.loc[record].items()},
+                "prompt": prompt.at[record, "single_prompt"],
+                "descriptors": json.loads(str(prompt.at[record, "descriptors"])),
+                "normal": version(note["note"], record, "normal"),
+                "compact": version(short["compact"], record, "compact"),
+                "attempts": tried,
+            }
+        )
+    return found
 
 
 FATES = {"whole": "kept", "part": "part", "none": "lost"}
 """What became of a fact of the record, by the judge's word; none where the judgement failed."""
 VERDICTS = {"supported": "right", "contradicted": "wrong", "absent": "unfounded"}
 """What a statement of a summary is, by its verdict against the record."""
-UNSCORED = {"unscored": "unscored"}
-SAID = {"right": "right", "wrong": "wrong", "unfounded": "not found"} | UNSCORED
+SAID = {"right": "right", "wrong": "wrong", "unfounded": "not found", "unscored": "unscored"}
 """The same in words."""
 
 
@@ -116,16 +108,14 @@ def history_view(
         shown.append(
             {
                 "patient": patient,
-                "visits": [_visit(text) for text in own["text"]],
+                "visits": [
+                    {"title": title, "text": body.replace("**", "")}
+                    for title, _, body in (text.partition("\n\n") for text in own["text"])
+                ],
                 "summaries": [_summary(row, document, claims, recall, checked) for row in texts.to_dict("records")],
             }
         )
     return shown
-
-
-def _visit(text: str) -> dict[str, str]:
-    title, _, body = text.partition("\n\n")
-    return {"title": title, "text": body.replace("**", "")}
 
 
 def _summary(
@@ -140,6 +130,7 @@ def _summary(
         for text, verdict in zip(said["text"], said["verdict"], strict=True)
         if text
     ]
+    kinds = [kind for _, kind in verdicts]
     return {
         "name": name,
         "length": row["length"],
@@ -147,21 +138,16 @@ def _summary(
         "facts": list(zip(claims, fates, strict=True)),
         "statements": verdicts,
         "counts": {
-            "facts": _counts(fates, {fate: fate for fate in FATES.values()} | UNSCORED),
-            "statements": _counts([kind for _, kind in verdicts], SAID),
+            "facts": {fate: fates.count(fate) for fate in (*FATES.values(), "unscored")},
+            "statements": {name: kinds.count(kind) for kind, name in SAID.items()},
         },
     }
 
 
-def _counts(found: Sequence[str], names: Mapping[str, str]) -> dict[str, int]:
-    """How many there are of each, by name, with those that are none; the counts add up to all."""
-    return {name: found.count(kind) for kind, name in names.items()}
-
-
 def untrusted_metrics(table: pd.DataFrame) -> list[str]:
-    """Metrics of the table that do not follow the truth of damaged summaries, each with the damage."""
+    """Metrics not shown to follow the truth of damaged summaries, each with the damage and the number of patients."""
     failing = table[(table["metric"] == "follows_truth") & (table["value"] == 0)]
-    return [f"{words(row.item)} (facts {row.condition})" for row in failing.itertuples()]
+    return [f"{words(row.item)} (facts {row.condition}, n = {row.n})" for row in failing.itertuples()]
 
 
 def claims_view(claims: pd.DataFrame) -> dict[str, dict[str, list[dict[str, Any]]]]:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from tasks.measures import described
 from tasks.measures.report import report
-from tasks.papers.wording import ABSENT_TABLES, CLASSES, class_counts
+from tasks.papers.reproduction import ABSENT_TABLES, CLASSES, class_counts
 from tasks.reporting.display import number, paragraph, percent, script_json, settings, words
 from tasks.reporting.figures import figure_of
 from tasks.reporting.sections import Section, all_rows, render_sections
@@ -41,11 +41,6 @@ def meanings(stem: str) -> dict[str, str]:
     return common | described.meanings(stem) | captions().get(stem, {}).get("metrics", {})
 
 
-def percent_metrics(stem: str) -> set[str]:
-    """Metrics of a table that are stored in 0-1 and shown as percent."""
-    return {*settings("columns.yaml")["percent"], *described.percent(), *captions().get(stem, {}).get("percent", ())}
-
-
 def in_order(stems: Collection[str]) -> list[str]:
     """Stems of tables in the order of `captions`; those without a caption come last, by name."""
     order = {stem: place for place, stem in enumerate(captions())}
@@ -63,7 +58,8 @@ def metric_section(
     measured = table[table["value"].notna()]
     made_by = sorted((measured if len(measured) else table)["provenance"].unique())
     alone = caption.get("without_people", "") if set(table["system"]) == {MODEL_RATER} else ""
-    wording = Wording(meanings(stem), percent_metrics(stem), own_systems=False)
+    shares = {*settings("columns.yaml")["percent"], *described.percent(), *caption.get("percent", ())}
+    wording = Wording(meanings(stem), shares, own_systems=False)
     title = caption.get("title", words(stem).capitalize()) + (", paper scale" if repeated else "")
     main = show(main_rows(table, caption.get("shown", ())), wording, n_once=True)
     same = [f"{name} {value}" for name, value in main.constant.items()] + ([f"n = {main.n}"] if main.n else [])
@@ -88,27 +84,6 @@ def grouped(tables: Mapping[str, pd.DataFrame], files: Mapping[str, str]) -> lis
         group = captions().get(stem, {}).get("group", OTHER_TABLES)
         groups.setdefault(group, []).append(metric_section(stem, files[stem], tables[stem]))
     return [Section(group.lower().replace(" ", "-") + "-tables", group, parts=parts) for group, parts in groups.items()]
-
-
-def provenance_section(fingerprints: Sequence[str], params: Mapping[str, Any], notes: Sequence[str] = ()) -> Section:
-    """Who answered as each role (JSON texts of fingerprint files), all params, and room for the lineage."""
-    rows = []
-    for loaded in map(json.loads, fingerprints):
-        identity = loaded["identity"]
-        model = identity.get("answered") or identity["asked"]
-        rest = {key: value for key, value in identity.items() if key not in ("endpoint", "answered")}
-        said = "; ".join(f"{key} {value}" for key, value in sorted(rest.items()))
-        rows.append({"role": loaded["role"], "endpoint": identity["endpoint"], "model": model, "identity": said})
-    text = json.dumps(public_params(params), indent=1)
-    models = Section(
-        "models",
-        "Models",
-        [paragraph("models")],
-        tables=[listed(rows, _IDENTITY, kind="wrap")],
-        widget="code",
-        data={"title": "Params of this run (params.yaml)", "text": text},
-    )  # fmt: skip
-    return Section("provenance", "Provenance", widget="place", notes=notes, parts=[models])
 
 
 def tiles(records: pd.DataFrame, notes: pd.DataFrame, spans: pd.DataFrame) -> list[dict[str, str]]:
@@ -143,28 +118,27 @@ def key_figures(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, str]]:
         rows = table[
             (table[keys] == pd.Series({key: wanted[key] for key in keys})).all(axis=1) & table["value"].notna()
         ]
-        if len(rows):
-            found.append(_key_figure(rows.iloc[0], wanted))
+        if rows.empty:
+            continue
+        row, write = rows.iloc[0], percent if wanted.get("percent") else number
+        interval = "" if pd.isna(row["low"]) else f"95% interval {write(row['low'])} to {write(row['high'])}"
+        outcome = row["item"].rpartition(" on ")[2] if row["metric"] == "effect" else ""
+        unit = next((f" {word}" for word in _UNITS if outcome.startswith(word)), "")
+        n = f"n\u00a0=\u00a0{row['n']:,}" if row["n"] else "exact"
+        found.append(
+            {
+                "value": write(row["value"]) + unit,
+                "label": wanted["label"].format(item=words(row["item"])),
+                "interval": ", ".join(filter(None, (interval, n))),
+                "target": f"table-{wanted['table']}",
+            }
+        )
     return found
 
 
 def key_rows() -> list[dict[str, Any]]:
     """The rows that are key figures: those of key_figures.yaml, then those of measures."""
     return settings("key_figures.yaml") + [row for rows in report("key_figures").values() for row in rows]
-
-
-def _key_figure(row: Any, wanted: Mapping[str, Any]) -> dict[str, str]:
-    write = percent if wanted.get("percent") else number
-    interval = "" if pd.isna(row["low"]) else f"95% interval {write(row['low'])} to {write(row['high'])}"
-    outcome = row["item"].rpartition(" on ")[2] if row["metric"] == "effect" else ""
-    unit = next((word for word in _UNITS if outcome.startswith(word)), "")
-    n = f"n\u00a0=\u00a0{row['n']:,}" if row["n"] else "exact"
-    return {
-        "value": write(row["value"]) + (f" {unit}" if unit else ""),
-        "label": wanted["label"].format(item=words(row["item"])),
-        "interval": ", ".join(part for part in (interval, n) if part),
-        "target": f"table-{wanted['table']}",
-    }
 
 
 def render_page(
@@ -186,6 +160,7 @@ def render_page(
 
     ``variables``: names of the record's variables by type, in display order; symptoms are highlighted in the notes.
     ``histories``: patients over time (`tasks.reporting.notes_view`). ``untrusted``: metrics that do not follow truth.
+    ``fingerprints``: JSON texts of the files of the roles.
     """
     symptoms = list(variables.get("symptom", ()))
     record = {"symptoms": symptoms, "variables": {kind: list(names) for kind, names in variables.items()}}
@@ -208,8 +183,25 @@ def render_page(
         widget="patients",
         data={"histories": histories},
     )
+    rows = []
+    for loaded in map(json.loads, fingerprints):
+        identity = loaded["identity"]
+        model = identity.get("answered") or identity["asked"]
+        rest = {key: value for key, value in identity.items() if key not in ("endpoint", "answered")}
+        said = "; ".join(f"{key} {value}" for key, value in sorted(rest.items()))
+        rows.append({"role": loaded["role"], "endpoint": identity["endpoint"], "model": model, "identity": said})
+    text = json.dumps(public_params(params), indent=1)
+    models = Section(
+        "models",
+        "Models",
+        [paragraph("models")],
+        tables=[listed(rows, _IDENTITY, kind="wrap")],
+        widget="code",
+        data={"title": "Params of this run (params.yaml)", "text": text},
+    )
     other = [f"Not shown, not in the layout of metric tables: {', '.join(not_shown)}."] if not_shown else []
-    sections = [browser, *([patients] if histories else []), *tables, provenance_section(fingerprints, params, other)]
+    origin = Section("provenance", "Provenance", widget="place", notes=other, parts=[models])
+    sections = [browser, *([patients] if histories else []), *tables, origin]
     links = {f"#{one.id}": one.title for one in sections}
     return render_sections(
         "vignette report",

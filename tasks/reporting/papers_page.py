@@ -7,9 +7,8 @@ from typing import Any
 import pandas as pd
 
 from schemas.tables.metrics import basis_kind
-from tasks.papers.conclusions import FAILS, HOLDS, undecided
-from tasks.papers.printed import items
-from tasks.papers.wording import counts_line, short_titles, shown, tested
+from tasks.papers.conclusions import FAILS, HOLDS, counts_line, shown, tested, undecided
+from tasks.papers.printed import items, short_titles
 from tasks.reporting.display import decimals, fixed, paragraph, settings, words
 from tasks.reporting.figures import agreement, svg
 from tasks.reporting.sections import Fold, Section
@@ -17,18 +16,19 @@ from tasks.reporting.show import Cell, Column, Table, listed
 
 _MARKS = {HOLDS: ("pass", "✓"), FAILS: ("fail", "✗")}
 _VERDICTS = {"pass": " ✓", "fail": " ✗", "uninformative": " ○"}
+_COUNTED = {"pass": "✓ {} met", "fail": "✗ {} missed", "absent": "– {} absent"}
 _WIDEST = 6
 
 
 def reproduction_section(identifier: str, title: str, rows: pd.DataFrame, remark: str = "") -> Section:
     """Judged figures (REPRODUCTION): counts by basis, a chart, and each printed table to be opened."""
-    figure, kinds = agreement(rows), basis_kind(rows["basis"])
-    bases = [
-        {"basis": basis, "figures": _counts(rows[rows["basis"] == basis]), "meaning": said}
-        for kind, said in settings("words.yaml")["bases"].items()
-        for basis in sorted(rows.loc[kinds == kind, "basis"].unique())
-    ]
-    groups = sorted(rows.groupby(["source", "table"]), key=lambda group: [_natural(part) for part in group[0]])
+    figure, kinds, bases = agreement(rows), basis_kind(rows["basis"]), []
+    for kind, meaning in settings("words.yaml")["bases"].items():
+        for basis in sorted(rows.loc[kinds == kind, "basis"].unique()):
+            counts = rows.loc[rows["basis"] == basis, "verdict"].value_counts()
+            figures = " ".join(text.format(counts[one]) for one, text in _COUNTED.items() if one in counts)
+            bases.append({"basis": basis, "figures": figures, "meaning": meaning})
+    groups = sorted(rows.groupby(["source", "table"]), key=lambda group: [*map(_natural, group[0])])
     return Section(
         identifier,
         title,
@@ -37,12 +37,6 @@ def reproduction_section(identifier: str, title: str, rows: pd.DataFrame, remark
         tables=[listed(bases, {"basis": "basis", "figures": "figures", "meaning": "meaning"}, kind="wrap")],
         folds=[_printed_table(str(key[0]), str(key[1]), group) for key, group in groups],
     )
-
-
-def _counts(rows: pd.DataFrame) -> str:
-    counts = rows["verdict"].value_counts()
-    said = {"pass": "✓ {} met", "fail": "✗ {} missed", "absent": "– {} absent"}
-    return " ".join(text.format(counts[verdict]) for verdict, text in said.items() if verdict in counts)
 
 
 def _printed_table(source: str, name: str, group: pd.DataFrame) -> Fold:
@@ -55,11 +49,14 @@ def _printed_table(source: str, name: str, group: pd.DataFrame) -> Fold:
         columns, lines = lines, columns
     rows = [[Cell(words(line)), *(cells.get((line, column)) for column in columns)] for line in lines]
     item = items().get((source, name))
+    notes: dict[str, list[str]] = {}  # one of a single cell begins with its row and column
+    for row in group.dropna(subset=["note"]).itertuples():
+        notes.setdefault(row.note, []).append(words(f"{row.row}, {row.column}"))
     return Fold(
         f"{short_titles().get(source, source)}, {name}",
         f"{item.contents if item else ''} {', '.join(sorted(group['basis'].unique()))}".strip(),
         tables=[Table([Column(""), *(Column(words(column)) for column in columns)], rows)],
-        notes=_notes(group),
+        notes=[f"{places[0]}: {note}" if len(places) == 1 else note for note, places in sorted(notes.items())],
         counts=group["verdict"].value_counts().to_dict(),
     )
 
@@ -84,14 +81,6 @@ def _printed_cell(row: Mapping[Any, Any], places: int) -> Cell:
     )
 
 
-def _notes(group: pd.DataFrame) -> list[str]:
-    """Distinct notes; a note of a single cell is prefixed with its row and column."""
-    found: dict[str, list[str]] = {}
-    for row in group.dropna(subset=["note"]).itertuples():
-        found.setdefault(row.note, []).append(words(f"{row.row}, {row.column}"))
-    return [f"{places[0]}: {note}" if len(places) == 1 else note for note, places in sorted(found.items())]
-
-
 _CONCLUDED = ("conclusion", "verdict", "difference here (95% interval)", "n", "test", "basis", "interval")
 
 
@@ -99,7 +88,12 @@ def conclusions_section(table: pd.DataFrame) -> Section:
     """CONCLUSIONS by paper, and what nothing here decides."""
     parts = []
     for source, title in short_titles().items():
-        rows = [_conclusion(row) for row in table[table["source"] == source].to_dict("records")]
+        rows = []
+        for row in table[table["source"] == source].to_dict("records"):
+            css, mark = _MARKS.get(row["verdict"], ("", "○"))
+            found = [Cell(row["conclusion"]), Cell(f"{mark} {row['verdict']}", kind=css), Cell(shown(row), kind="wrap")]
+            found += [Cell(f"{row['n']:,}" if row["n"] else ""), Cell(tested(row))]
+            rows.append([*found, Cell(row["basis"], kind="wrap"), Cell(row["interval"], kind="wrap")])
         absent = [one for one in undecided(table) if one["source"] == source]
         missing = listed(absent, {"conclusion": "conclusion", "needs": "what is missing"}, kind="wrap")
         folds = [Fold("Not decided here", str(len(absent)), tables=[missing])] if absent else []
@@ -109,14 +103,6 @@ def conclusions_section(table: pd.DataFrame) -> Section:
     return Section(
         "conclusions", "What the papers conclude", [paragraph("conclusions", counts=counts_line(table))], parts=parts
     )
-
-
-def _conclusion(row: Mapping[Any, Any]) -> list[Cell]:
-    css, mark = _MARKS.get(row["verdict"], ("", "○"))
-    counted = f"{row['n']:,}" if row["n"] else ""
-    rest = [Cell(shown(row), kind="wrap"), Cell(counted), Cell(tested(row))]
-    rest += [Cell(one, kind="wrap") for one in (row["basis"], row["interval"])]
-    return [Cell(row["conclusion"]), Cell(f"{mark} {row['verdict']}", kind=css), *rest]
 
 
 def judged_section(rows: Sequence[Any]) -> list[Section]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tasks.reporting.display import read_template, render
-from tasks.reporting.show import Shown, Table, named
+from tasks.reporting.show import Cell, Shown, Table
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,9 @@ def render_sections(
 def all_rows(shown: Shown, title: str, *, notes: Sequence[str] = (), small: str = "") -> Fold:
     """All rows of METRICS, with what holds of them and what is not measured, to be opened."""
     unscored = f"up to {shown.unscored} unscored in a row" if shown.unscored else "none unscored"
-    said = (
-        [f"All rows: {'; '.join(f'{name} {value}' for name, value in shown.constant.items())}."]
-        if shown.constant
-        else []
-    )
+    constant = "; ".join(f"{name} {value}" for name, value in shown.constant.items())
     absent = "; ".join(f"{metric} ({need})" for metric, need in shown.absent)
+    said = [f"All rows: {constant}."] if constant else []
     said += [f"Not measured here: {absent}."] if absent else []
     said += [f"n = {shown.n} in all rows."] if shown.n else []
     return Fold(
@@ -98,5 +95,6 @@ def all_rows(shown: Shown, title: str, *, notes: Sequence[str] = (), small: str 
 
 def origin_section(rows: Mapping[str, object], citation: str = "") -> Section:
     """What a page was made from, by name, and how to cite it."""
+    table = Table([], [[Cell(str(name)), Cell(str(value), kind="wrap")] for name, value in rows.items()])
     cite = [Section("cite", "How to cite", [citation])] if citation else []
-    return Section("provenance", "Provenance", tables=[named(rows)], parts=cite)
+    return Section("provenance", "Provenance", tables=[table], parts=cite)

@@ -13,7 +13,7 @@ from typing import Any
 import networkx as nx
 import pandas as pd
 
-from tasks.reporting.display import number, percent, probability, words
+from tasks.reporting.display import number, percent, probability, signed, words
 
 _KEY = ("system", "condition", "item")
 _ABSENT = "absent: "
@@ -86,10 +86,6 @@ class Wording:
     own_systems: bool = True
     keys: Mapping[str, str] = field(default_factory=dict)
 
-    def write(self, metric: str) -> Callable[[float], str]:
-        """How values of a metric are written."""
-        return percent if metric in self.shares else number
-
 
 @dataclass(frozen=True)
 class Shown:
@@ -121,8 +117,13 @@ def show(table: pd.DataFrame, wording: Wording | None = None, *, n_once: bool = 
     if keys == ["system"]:
         constant.pop("system", None)
     n = f"{shown['n'].iloc[0]:,}" if n_once and shown["n"].nunique() == 1 else ""
+    metrics, together = list(dict.fromkeys(shown["metric"])), nx.Graph()
+    together.add_nodes_from(metrics)
+    for _, group in shown.groupby(list(_KEY), sort=False):
+        nx.add_path(together, group["metric"])
+    groups = [sorted(group, key=metrics.index) for group in nx.connected_components(together)]
     return Shown(
-        tables=[_table(shown, group, keys, written, wording, n=not n) for group in _measured_together(shown)],
+        tables=[_table(shown, group, {name: written[name] for name in keys}, wording, n=not n) for group in groups],
         constant={name: written[name](value) for name, value in constant.items() if value != "all"},
         absent=sorted({(row.metric, row.provenance.removeprefix(_ABSENT)) for row in table[missing].itertuples()}),
         rows=len(shown[list(_KEY)].drop_duplicates()),
@@ -143,32 +144,22 @@ def main_rows(table: pd.DataFrame, chosen: Collection[str] = ()) -> pd.DataFrame
     return rows if len(rows[list(_KEY)].drop_duplicates()) <= _MOST else rows.iloc[:0]
 
 
-def _measured_together(table: pd.DataFrame) -> list[list[str]]:
-    """Connected components of metrics that share a row, in order of first appearance."""
-    metrics, together = list(dict.fromkeys(table["metric"])), nx.Graph()
-    together.add_nodes_from(metrics)
-    for _, group in table.groupby(list(_KEY), sort=False):
-        nx.add_path(together, group["metric"])
-    return [sorted(group, key=metrics.index) for group in nx.connected_components(together)]
-
-
 def _table(
-    table: pd.DataFrame,
-    metrics: list[str],
-    keys: list[str],
-    written: Mapping[str, Callable[[str], str]],
-    wording: Wording,
-    *,
-    n: bool,
+    table: pd.DataFrame, metrics: list[str], keys: Mapping[str, Callable[[str], str]], wording: Wording, *, n: bool
 ) -> Table:
+    """The rows of some metrics, named by ``keys`` in words."""
     by_key: dict[tuple[str, ...], dict[str, Cell]] = {}
     for row in table[table["metric"].isin(metrics)].to_dict("records"):
-        key = tuple(row[name] for name in _KEY)
-        by_key.setdefault(key, {})[row["metric"]] = cell(row, wording.write(row["metric"]))
-    named = [[Cell(written[name](part)) for name, part in zip(_KEY, key, strict=True) if name in keys]
-             for key in by_key]  # fmt: skip
+        write = percent if row["metric"] in wording.shares else number
+        by_key.setdefault(tuple(row[name] for name in _KEY), {})[row["metric"]] = cell(row, write)
+    named = [[Cell(write(key[_KEY.index(name)])) for name, write in keys.items()] for key in by_key]
     columns = [Column(wording.labels.get(name, words(name)), wording.meanings.get(name, "")) for name in metrics]
-    values = [_barred([cells.get(metric) for cells in by_key.values()]) for metric in metrics]
+    values = []
+    for metric in metrics:
+        found = [cells.get(metric) for cells in by_key.values()]
+        if any(one and one.interval and not one.bar for one in found):  # bars only where the whole column has them
+            found = [one and replace(one, bar=None) for one in found]
+        values.append(found)
     if len(metrics) > max(_WIDEST, len(by_key)):
         heads = [Column(", ".join(part.value for part in key)) for key in named]
         rows = [[Cell(one.label, small=(one.meaning,) if one.meaning else ()), *found]
@@ -179,29 +170,27 @@ def _table(
     return Table([*heads, *columns], rows, len(keys), n)
 
 
-def _barred(column: list[Cell | None]) -> list[Cell | None]:
-    """The cells with bars only where the whole column has them."""
-    if not any(one and one.interval and not one.bar for one in column):
-        return column
-    return [one and replace(one, bar=None) for one in column]
-
-
 def cell(row: Mapping[str, Any], write: Callable[[float], str] = number) -> Cell:
     """A row of METRICS as it is shown."""
     value, low, high = row["value"], row["low"], row["high"]
     has_interval = not (math.isnan(low) or math.isnan(high))
     on_bar = has_interval and 0 <= low <= high <= 1
-    return Cell(
-        value=write(value),
+    return _sorted(
+        value,
+        write(value),
         interval=f"{write(low)} to {write(high)}" if has_interval else "",
         bar=(100 * low, max(100 * (high - low), 1)) if on_bar else None,
         n=int(row["n"]),
         unscored=int(row["unscored"]),
         partial=int(row.get("partial", 0)),
-        sort="" if math.isnan(value) else f"{value:.6g}",
         kind="value",
         small=tuple(row.get("small", ())),
     )
+
+
+def _sorted(value: float, text: str, **more: Any) -> Cell:
+    """A place that is sorted by its value."""
+    return Cell(text, sort=f"{value:.6g}" if value == value else "", **more)
 
 
 def differences(
@@ -218,55 +207,32 @@ def differences(
     a range (low and high) that of its ends up to ``_low``. A difference without p is not tested.
     """
 
-    def plus(value: float) -> str:
-        return f"+{write(value)}" if value >= 0.0005 else write(value)
+    def ends(row: Mapping[str, Any], name: str = "") -> str:
+        low, high = row[f"{name}low"], row[f"{name}high"]
+        return f"{signed(low, write)} to {signed(high, write)}" if low == low else ""
 
     found = []
     for row in rows:
-        named = [one if isinstance(one, Cell) else Cell(one) for one in (of(row) for of in heads.values())]
-        tested = probability(row["p"]) if row["p"] == row["p"] else "not tested"
-        changed = bool(row["changed"])
-        lines = [_range(row, "", plus)] if row["low"] == row["low"] else []
-        lines += (
-            [f"found from {write(least)}"] if not changed and (least := row.get("detectable", math.nan)) > 0 else []
-        )
-        kind = "beyond" if changed else ""
+        changed, note, unpaired = bool(row["changed"]), row["note"], row.get("unpaired")
+        spread = [one] if (one := ends(row)) else []
+        if not changed and (least := row.get("detectable", math.nan)) > 0:
+            spread.append(f"found from {write(least)}")
+        beyond, p = "beyond" if changed else "", row["p"]
+        tested = probability(p) if p == p else "not tested"
+        kinds = f"value range {beyond}", f"range {beyond}" if note else beyond
+        named = (of(row) for of in heads.values())
         found.append(
             [
-                *named,
-                Cell(write(row["a"]), sort=_sort(row["a"])),
-                Cell(write(row["b"]), sort=_sort(row["b"])),
-                Cell(
-                    plus(row["difference"]),
-                    small=tuple(lines),
-                    sort=_sort(row["difference"]),
-                    kind=f"value range {kind}",
-                ),
-                Cell(
-                    tested + (" ●" if changed else ""),
-                    small=(row["note"],) if row["note"] else (),
-                    sort=_sort(row["p"]),
-                    kind=f"range {kind}" if row["note"] else kind,
-                ),
-                Cell(
-                    str(row["n"]),
-                    small=(f"{row['unpaired']} unpaired",) if row.get("unpaired") else (),
-                    sort=str(row["n"]),
-                ),
-                *(Cell(str(row[name]) if name in row else _range(row, f"{name}_", plus)) for name in more or {}),
+                *(one if isinstance(one, Cell) else Cell(one) for one in named),
+                *(_sorted(row[side], write(row[side])) for side in "ab"),
+                _sorted(row["difference"], signed(row["difference"], write), small=tuple(spread), kind=kinds[0]),
+                _sorted(p, tested + (" ●" if changed else ""), small=(note,) if note else (), kind=kinds[1]),
+                Cell(str(row["n"]), small=(f"{unpaired} unpaired",) if unpaired else (), sort=str(row["n"])),
+                *(Cell(str(row[name]) if name in row else ends(row, f"{name}_")) for name in more or {}),
             ]
         )
     labels = [*heads, *sides, "difference", "p, adjusted", "n", *(more or {}).values()]
     return Table([Column(label) for label in labels], found, len(heads))
-
-
-def _range(row: Mapping[str, Any], name: str, write: Callable[[float], str]) -> str:
-    low, high = row[f"{name}low"], row[f"{name}high"]
-    return f"{write(low)} to {write(high)}" if low == low else ""
-
-
-def _sort(value: float) -> str:
-    return f"{value:.6g}" if value == value else ""
 
 
 def listed(rows: Sequence[Mapping[Any, Any]], columns: Mapping[str, str], *, heads: int = 1, kind: str = "") -> Table:
@@ -276,11 +242,6 @@ def listed(rows: Sequence[Mapping[Any, Any]], columns: Mapping[str, str], *, hea
         for row in rows
     ]
     return Table([Column(label) for label in columns.values()], cells, heads)
-
-
-def named(values: Mapping[str, object]) -> Table:
-    """Values by name, without a head."""
-    return Table([], [[Cell(str(name)), Cell(str(value), kind="wrap")] for name, value in values.items()])
 
 
 def terminal(table: Table, width: int | None = None) -> str:
@@ -295,7 +256,6 @@ def terminal(table: Table, width: int | None = None) -> str:
         heads, rest = row[: table.heads], row[table.heads :]
         grid.add_row(*(one.value if one else "" for one in heads), *(one.line() if one else "–" for one in rest))
     written = io.StringIO()
-    Console(file=written, width=width or 10_000, color_system=None, markup=False, highlight=False, emoji=False).print(
-        grid
-    )
+    plain = Console(file=written, width=width or 10_000, color_system=None, markup=False, highlight=False, emoji=False)
+    plain.print(grid)
     return "\n".join(line.rstrip() for line in written.getvalue().rstrip("\n").split("\n"))

@@ -1,7 +1,7 @@
 """The simulator: an OpenAI-compatible application that ships with the project and answers by rule.
 
-Belongs here: the application, its port and fault injection for tests, and its rules: the `writer`, and the `reader`,
-which are the models annotator, judge and answerer. They read prompts as any model would, as text. The reader never
+Belongs here: the application, its port, and its rules: the `writer`, and the `reader`, which are the models annotator,
+judge and answerer. They read prompts as any model would, as text. The reader never
 imports the writer or `truth`.
 
 May import `tasks.text`, `tasks.domains` and, for the differential diagnosis, `tasks.network`. May be imported by the

@@ -2,13 +2,9 @@
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import yaml
-from pydantic import BeforeValidator
-
-Words = Annotated[frozenset[str], BeforeValidator(lambda text: frozenset(text.split()))]
-"""A set of words, in the file one text."""
 
 
 @lru_cache(maxsize=32)
@@ -23,6 +19,6 @@ def any_of(expressions: str) -> str:
     return f"(?:{'|'.join(expressions.split(' | '))})"
 
 
-def vocabulary(package: str) -> dict[str, str]:
-    """Return the regular expressions of ``data/vocabulary.yaml`` of a package by name."""
-    return {name: any_of(expressions) for name, expressions in load(package, "vocabulary").items()}
+def vocabulary() -> dict[str, str]:
+    """Return the reader's regular expressions by name."""
+    return {name: any_of(expressions) for name, expressions in load("reader", "vocabulary").items()}

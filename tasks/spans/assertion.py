@@ -17,7 +17,7 @@ from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Reply, unscored_row
 from tasks.llm.prompts import render
 from tasks.spans.statistics import ASSERTION_STEP
-from tasks.statistics.metric_rows import Row, metric_table, ratio_row
+from tasks.statistics.metric_rows import metric_table, ratio_row
 from tasks.text.sentences import sentence_spans
 
 _SHOWN = {"normal": "full", "compact": "compact"}
@@ -105,14 +105,11 @@ def assertion_statistics(
         lacks = part["record_value"] == part["symptom"].map(dict(absent_value))
         agrees = named == lacks.map({True: "absent", False: "present"})
         shares = {f"share_{name}": named == name for name in ("present", "absent", "other")}
-        rows = [_share(metric, flags, part["record"]) for metric, flags in {**shares, "agrees": agrees}.items()]
+        rows = []
+        for metric, flags in {**shares, "agrees": agrees}.items():  # ratios of sums over notes
+            by_note = flags.groupby(part["record"], sort=True).agg(["sum", "size"]).astype(float)
+            rows.append(ratio_row(metric, by_note["sum"].to_numpy(), by_note["size"].to_numpy()))
         about = {"stage": "span", "system": "assertions", "condition": version, "item": "all"}
         unscored = len(every) - len(part)
         tables.append(metric_table(rows, **about, unscored=unscored, seed=seed, provenance=provenance))
     return pd.concat(tables, ignore_index=True) if tables else metric_table([])
-
-
-def _share(metric: str, flags: pd.Series, records: pd.Series) -> Row:
-    """Row of a share of spans, as a ratio of sums over notes."""
-    by_note = flags.groupby(records, sort=True).agg(["sum", "size"])
-    return ratio_row(metric, by_note["sum"].to_numpy(dtype=float), by_note["size"].to_numpy(dtype=float))

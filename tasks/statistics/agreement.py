@@ -2,10 +2,11 @@
 
 from typing import Literal
 
+import krippendorff
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
-from sklearn.metrics import cohen_kappa_score
+from sklearn.metrics import cohen_kappa_score, roc_auc_score
 
 from tasks.statistics.intervals import Interval, mean_interval, statistic_interval
 
@@ -15,36 +16,21 @@ FEWEST_PAIRS = 4
 """Three pairs have six orders, so that their correlation is seldom other than 1, 0.5, -0.5 or -1."""
 
 
-def krippendorff_alpha(ratings: npt.ArrayLike) -> float:
-    """Krippendorff's alpha of ``ratings`` (raters, units) on an ordinal scale; nan marks what a rater left out.
+def krippendorff_interval(ratings: npt.ArrayLike) -> Interval:
+    """Krippendorff's alpha of ``ratings`` (raters, units) on an ordinal scale, with its jackknife interval over units.
 
-    nan where alpha is undefined: no unit with two raters, or a single value throughout, so that no disagreement is
-    expected by chance (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability"). Memory grows with the ratings,
-    not with the number of values: the disagreement of n values with each other is 2 n times the sum of squares of their
-    midranks.
+    nan marks what a rater left out. Alpha is nan where it is undefined: no unit with two raters, or a single value
+    throughout, so that no disagreement is expected by chance.
     """
     array = np.atleast_2d(np.asarray(ratings, dtype=float))
-    rated = ~np.isnan(array)
-    rated &= rated.sum(axis=0) >= 2
-    units, values = np.broadcast_to(np.arange(array.shape[1]), array.shape)[rated], array[rated]
-    kinds, codes = np.unique(values, return_inverse=True)
-    if kinds.size < 2:
-        return np.nan
-    frequency = np.bincount(codes)
-    ranks = (np.cumsum(frequency) - frequency / 2)[codes]
-    ranks = ranks - ranks.mean()
-    sizes, totals, squares = (np.bincount(units, w, array.shape[1]) for w in (None, ranks, ranks**2))
-    within = 2 * (sizes * squares - totals**2)
-    among = 2 * ranks.size * float((ranks**2).sum())
-    several = sizes > 0
-    return float(1 - (within[several] / (sizes[several] - 1)).sum() * (ranks.size - 1) / among)
-
-
-def krippendorff_interval(ratings: npt.ArrayLike) -> Interval:
-    """Alpha of ``ratings`` (raters, units) with its jackknife interval over units."""
-    array = np.atleast_2d(np.asarray(ratings, dtype=float))
     rated = array[:, (~np.isnan(array)).sum(axis=0) >= 2]
-    return statistic_interval(lambda at: krippendorff_alpha(rated[:, at]), rated.shape[1], bounds=SIGNED)
+
+    def alpha(at: npt.NDArray[np.int64]) -> float:
+        chosen = rated[:, at]
+        several = np.unique(chosen[~np.isnan(chosen)]).size > 1
+        return float(krippendorff.alpha(chosen, level_of_measurement="ordinal")) if several else np.nan
+
+    return statistic_interval(alpha, rated.shape[1], bounds=SIGNED)
 
 
 def cohen_kappa(first: npt.ArrayLike, second: npt.ArrayLike, weights: Literal["linear"] | None = None) -> float:
@@ -110,3 +96,9 @@ def correlation_interval(
     return statistic_interval(
         lambda at: correlation(one[at], two[at], kind), one.size, bounds=SIGNED, clusters=clusters
     )
+
+
+def area(positive: npt.ArrayLike, value: npt.ArrayLike, at: npt.NDArray[np.int64]) -> float:
+    """Area under the curve of the units ``at``: how values (units,) part the ``positive`` ones; nan of one kind."""
+    truth = np.asarray(positive, dtype=bool)[at]
+    return float(roc_auc_score(truth, np.asarray(value)[at])) if 0 < truth.sum() < len(truth) else np.nan

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy import stats
 
 from schemas.tables.columns import typed
 from schemas.tables.metrics import METRICS, SCORES
@@ -119,6 +120,31 @@ def statistic_row(
     """Row of a ``statistic`` of row numbers with its interval (`tasks.statistics.intervals.statistic_interval`)."""
     found = statistic_interval(statistic, rows, bounds=bounds, clusters=clusters)
     return metric_row(metric, *found, n=rows, **columns)
+
+
+FEWEST_OF_DEVIATION = 8
+"""Fewest values with an interval of their standard deviation."""
+
+
+def deviation_row(metric: str, values: npt.ArrayLike, **columns: Any) -> Row:
+    """Row of the standard deviation of ``values``; its interval is the jackknife's on the log scale (Miller 1968).
+
+    It reaches at least as far as that of normal values, whose logarithm has the variance 1 / 2 (n - 1). None for fewer
+    than `FEWEST_OF_DEVIATION`: counts that are all but alike have too short ones.
+    """
+    array = np.asarray(values, dtype=float)
+
+    def logarithm(rows: npt.NDArray[np.int64]) -> float:
+        spread = float(np.std(array[rows], ddof=1)) if len(rows) > 1 else 0.0
+        return float(np.log(spread)) if spread > 0 else NAN
+
+    low, high = NAN, NAN
+    if len(array) >= FEWEST_OF_DEVIATION:
+        _, low, high = statistic_interval(logarithm, len(array), bounds=None)
+        centre, normal = (low + high) / 2, float(stats.t.isf(0.025, len(array) - 1)) / np.sqrt(2 * (len(array) - 1))
+        low, high = min(low, centre - normal), max(high, centre + normal)
+    value = float(np.std(array)) if len(array) else NAN
+    return metric_row(metric, value, float(np.exp(low)), float(np.exp(high)), n=len(array), **columns)
 
 
 def detection_rows(

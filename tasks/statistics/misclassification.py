@@ -4,14 +4,13 @@ Point estimate: Rogan and Gladen 1978. Interval: Jeffreys posteriors of the erro
 the judged mean are drawn together (Lang and Reiczigel 2014 compare it with analytic intervals).
 """
 
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tasks.statistics.intervals import LEVEL, Floats, cluster_sums, effective_size
+from tasks.statistics.intervals import LEVEL, Floats, Interval, cluster_sums, effective_size
 from tasks.statistics.prediction_powered import drawn_share
 
 DRAWS = 2000
@@ -20,26 +19,6 @@ MIN_INFORMEDNESS = 0.05
 
 MIXED = ", any mix of kinds"
 """Ends the item of a corrected mean with its range over all mixes of the kinds of known cases."""
-
-
-@dataclass(frozen=True)
-class Corrected:
-    """A corrected mean with its 95% interval; nan where the judge is uninformative or all cases have one truth.
-
-    The interval always contains the value: where neither judge nor texts had an error, all draws lie on one side of it,
-    since the posterior of a rate allows for errors that were not seen.
-
-    ``inside`` is whether the value lies between 0 and the ceiling. A value outside is never clipped: it shows that the
-    cases with known truth differ from the judged ones. A value inside does not show that they are alike.
-    """
-
-    value: float
-    low: float
-    high: float
-    inside: bool
-
-
-NOT_DEFINED = Corrected(float("nan"), float("nan"), float("nan"), False)
 
 
 def corrected_share(share: float, sensitivity: float, specificity: float) -> float:
@@ -61,8 +40,12 @@ def corrected_mean(
     seed: int,
     ceilings: npt.ArrayLike | None = None,
     shift: float = 0.0,
-) -> Corrected:
-    """Correct the mean of ``scores`` (n,), one per note, and compute its interval.
+) -> Interval:
+    """The corrected mean of ``scores`` (n,), one per note; nan for an uninformative judge, or cases of one truth.
+
+    The interval always contains the value: where neither judge nor texts had an error, all draws lie on one side of it,
+    since the posterior of a rate allows for errors that were not seen. A value below 0 or above the ceiling is never
+    clipped: it shows that the cases with known truth differ from the judged ones.
 
     The error rates are those on cases with a known ``truth`` (m,); ``judged`` (m,) are the judge's answers, and
     ``clusters`` (m,) the note of each case. ``ceilings`` (n,) are the scores if every answer were yes: 1 for a share
@@ -76,12 +59,12 @@ def corrected_mean(
     ceiling = np.ones_like(score) if ceilings is None else np.asarray(ceilings, dtype=float)
     true, said, of = np.asarray(truth, dtype=bool), np.asarray(judged, dtype=bool).astype(float), np.asarray(clusters)
     if score.size < 2 or not ceiling.sum() > 0 or not true.any() or true.all():
-        return NOT_DEFINED
+        return np.nan, np.nan, np.nan
     top = float(ceiling.mean())
     share = float(score.mean()) / top
     value = corrected_share(share, float(said[true].mean()), 1 - float(said[~true].mean()))
     if np.isnan(value):
-        return NOT_DEFINED
+        return np.nan, np.nan, np.nan
     random = np.random.default_rng(seed)
     shares = drawn_share(share, effective_size(score, ceiling), random, DRAWS)
     sensitivities, false_rates = (_drawn_rate(said[kind], of[kind], random) for kind in (true, ~true))
@@ -90,7 +73,7 @@ def corrected_mean(
         yes, no = np.clip(sensitivities + more, 0, 1), np.clip(false_rates + less, 0, 1)
         drawn = (shares - no) / np.maximum(yes - no, MIN_INFORMEDNESS)
         ends += [float(end) for end in np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])]
-    return Corrected(value * top, min(ends) * top, max(ends) * top, 0 <= value <= 1)
+    return value * top, min(ends) * top, max(ends) * top
 
 
 def _drawn_rate(answers: Floats, clusters: npt.NDArray[Any], random: np.random.Generator) -> Floats:

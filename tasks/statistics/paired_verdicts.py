@@ -61,46 +61,44 @@ def right(rows: pd.DataFrame, column: str = "judged") -> pd.Series:
     return rows[column].astype("boolean").eq(rows["truth"].astype("boolean")).astype("Float64")
 
 
-@dataclass(frozen=True)
-class Board:
-    """Verdicts of several judges on the same cases: ``votes`` (cases, judges), nullable booleans.
+UNIT = ["document", "system", "condition", "item", "metric", "unit"]
+"""What identifies a unit of VERDICTS, whoever judges it."""
 
-    ``clusters``: the text of each case. ``truth``: the right answers, None where nobody knows them.
+
+def agreement(verdicts: pd.DataFrame, judges: Sequence[str], together: str | None = None) -> list[Row]:
+    """Rows on every two ``judges`` in yes-or-no VERDICTS, by metric, or of all metrics ``together``, the item.
+
+    The difference of their answers with its p-values, and Cohen's kappa. System: the first judge; condition: "against"
+    the other. Differences are first less other, of right answers where the truth is known of all units, else of yes
+    answers; their intervals and p-values hold for all items together. Units that one of them failed on count as in
+    `compared`, documents are clusters. Kappa depends on how frequent yes is, so that there is none for cases with a
+    known truth, whose mix was chosen.
     """
-
-    item: str
-    votes: pd.DataFrame
-    clusters: pd.Series
-    truth: pd.Series | None = None
-
-
-def agreement_rows(boards: Sequence[Board]) -> list[Row]:
-    """Rows on every pair of judges: the difference of their answers with its p-values, and Cohen's kappa.
-
-    System: the first judge; condition: "against" the other; item: the board's. Differences are first less other, of
-    right answers, or of yes answers where the truth is not known; their intervals and p-values hold for all boards
-    together. Cases that one of them failed on count as in `compared`. Kappa depends on how frequent yes is, so that
-    there is none for cases with a known truth, whose mix was chosen.
-    """
-    pairs = [(board, str(a), str(b)) for board in boards for a, b in combinations(board.votes.columns, 2)]
-    level = family_level(len(pairs))
-    found = []
-    for board, first, second in pairs:
-        one, other = (_answers(board, name) for name in (first, second))
-        found.append(compared(other, one, board.clusters, level=level))
+    named = verdicts["metric"] if together is None else pd.Series(together, index=verdicts.index)
+    about: list[tuple[str, str, str, bool, pd.DataFrame, pd.Series]] = []
+    for item, rows in verdicts.groupby(named, sort=True):
+        votes = rows.pivot(index=UNIT, columns="judge", values="value").astype("boolean").reindex(columns=list(judges))
+        truth = rows.drop_duplicates(UNIT).set_index(UNIT)["truth"].reindex(votes.index)
+        documents, known = pd.Series(votes.index.get_level_values("document"), votes.index), bool(truth.notna().all())
+        said = votes.eq(truth.astype("boolean"), axis=0) if known else votes
+        pairs = combinations(judges, 2)
+        about += [
+            (str(item), one, other, known, said[[one, other]].astype("Float64"), documents) for one, other in pairs
+        ]
+    level = family_level(len(about))
+    found = [compared(said[b], said[a], documents, level=level) for _, a, b, _, said, documents in about]
     adjusted, scored = (holm([getattr(one, name) for one in found]) for name in ("p", "p_scored"))
-    rows = []
-    for (board, first, second), one, p, p_scored in zip(pairs, found, adjusted, scored, strict=True):
-        keys: Row = {"system": first, "condition": f"against {second}", "item": board.item, "unscored": one.unscored}
-        keys["provenance"] = f"judges: {first}, {second}"
-        if board.truth is None:
-            known = board.votes[[first, second]].dropna()
-            one_says, other_says = (known[name].to_numpy(bool) for name in (first, second))
-            kappa = kappa_interval(one_says, other_says, clusters=board.clusters.loc[known.index].to_numpy())
-            rows.append(metric_row("kappa", *kappa, n=len(known), **keys))
-        metric = "yes_difference" if board.truth is None else "accuracy_difference"
-        rows += tested_rows(metric, one, p, p_scored, **keys)
-    return rows
+    made = list[Row]()
+    for (item, a, b, known, said, documents), one, p, p_scored in zip(about, found, adjusted, scored, strict=True):
+        keys: Row = {"system": a, "condition": f"against {b}", "item": item, "unscored": one.unscored}
+        keys["provenance"] = f"judges: {a}, {b}"
+        if not known:
+            both = said.dropna()
+            texts = documents.loc[both.index].to_numpy()
+            kappa = kappa_interval(both[a].to_numpy(bool), both[b].to_numpy(bool), clusters=texts)
+            made.append(metric_row("kappa", *kappa, n=len(both), **keys))
+        made += tested_rows("accuracy_difference" if known else "yes_difference", one, p, p_scored, **keys)
+    return made
 
 
 def tested_rows(metric: str, one: Compared, p: float, p_scored: float, **keys: Any) -> list[Row]:
@@ -110,9 +108,3 @@ def tested_rows(metric: str, one: Compared, p: float, p_scored: float, **keys: A
         metric_row("p_value_adjusted", float(p), n=one.n, **keys),
         metric_row("p_value_scored", float(p_scored), n=one.n, **keys),
     ]
-
-
-def _answers(board: Board, judge: str) -> pd.Series:
-    """Right answers of a judge as 0 and 1, or yes answers where the truth is not known."""
-    given = board.votes[judge].astype("boolean")
-    return (given if board.truth is None else given.eq(board.truth.astype("boolean"))).astype("Float64")

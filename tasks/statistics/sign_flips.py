@@ -13,7 +13,7 @@ studentise the means, and a p value is the larger of the two. A measure with sev
 noise of its seeds.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -159,51 +159,35 @@ def adjusted_p(family: Sequence[Differences], rng: np.random.Generator, draws: i
 
     Differences of one size, such as those of yes or no, are symmetric where their mean is 0, and are only flipped.
     """
-    p = _step_down(_Stacked.of(family), _flipped, rng, draws)
-    skewed = [place for place, d in enumerate(family) if _have_sizes(d.values)]
+    p, skewed = _step_down(_Stacked.of(family), rng, draws), []
+    for place, d in enumerate(family):
+        sizes = np.abs(d.values[np.abs(d.values) > _TINY])
+        if sizes.size and np.ptp(sizes) > _TIE * sizes.max():
+            skewed.append(place)
     if skewed:
         stacked = _Stacked.of([family[place] for place in skewed])
-        p[skewed] = np.maximum(p[skewed], _step_down(stacked, _resampled(stacked), rng, draws))
+        p[skewed] = np.maximum(p[skewed], _step_down(stacked, rng, draws, resampled=True))
     return p
 
 
-def _have_sizes(values: Floats) -> bool:
-    """Whether differences other than 0 have more than one size."""
-    sizes = np.abs(values[np.abs(values) > _TINY])
-    return bool(sizes.size and np.ptp(sizes) > _TIE * sizes.max())
-
-
-def _step_down(stacked: "_Stacked", moments: "Drawn", rng: np.random.Generator, draws: int) -> Floats:
-    means = _scaled_means(stacked)
+def _step_down(stacked: _Stacked, rng: np.random.Generator, draws: int, *, resampled: bool = False) -> Floats:
+    means, size = _scaled_means(stacked), len(stacked.scaled)
     observed = _deviate(means * stacked.rms, *_variance(means, stacked, stacked.added_variance))
-    block = int(np.clip(_CELLS // len(stacked.scaled), 1, _BLOCK))
-    counts = (min(block, draws - start) for start in range(0, draws, block))
-    return step_down(observed, (_draw(stacked, rng, *moments(stacked, rng, count)) for count in counts))
+    centred = stacked.scaled - means * stacked.present
+    squared = stacked.squared - 2 * means * stacked.scaled + means**2 * stacked.present
 
-
-Moments = tuple[Floats, Floats]
-"""Means and mean squares of drawn differences, (draws, m)."""
-Drawn = Callable[["_Stacked", np.random.Generator, int], Moments]
-
-
-def _flipped(stacked: _Stacked, rng: np.random.Generator, count: int) -> Moments:
-    signs = rng.integers(0, 2, size=(count, len(stacked.scaled)), dtype=np.int8) * 2.0 - 1.0
-    means = signs @ stacked.scaled / stacked.n
-    return means, np.ones_like(means)
-
-
-def _resampled(stacked: _Stacked) -> Drawn:
-    """The moments of resamples of records, or of blocks of them."""
-    means, present = _scaled_means(stacked), stacked.present
-    centred = stacked.scaled - means * present
-    squared, size = stacked.squared - 2 * means * stacked.scaled + means**2 * present, len(centred)
-
-    def moments(_: _Stacked, rng: np.random.Generator, count: int) -> Moments:
+    def moments(count: int) -> tuple[Floats, Floats]:
+        """Means and mean squares of drawn differences, (count, m): of flips, or of resamples of records or blocks."""
+        if not resampled:
+            flipped = (rng.integers(0, 2, size=(count, size), dtype=np.int8) * 2.0 - 1.0) @ stacked.scaled / stacked.n
+            return flipped, np.ones_like(flipped)
         times = rng.multinomial(size, np.full(size, 1 / size), count).astype(float)
-        drawn = np.maximum(times @ present, 1)
+        drawn = np.maximum(times @ stacked.present, 1)
         return times @ centred / drawn, times @ squared / drawn
 
-    return moments
+    block = int(np.clip(_CELLS // size, 1, _BLOCK))
+    counts = (min(block, draws - start) for start in range(0, draws, block))
+    return step_down(observed, (_draw(stacked, rng, *moments(count)) for count in counts))
 
 
 def _scaled_means(stacked: _Stacked) -> Floats:

@@ -1,9 +1,6 @@
-"""Headings of any text, in the forms that models and physicians write.
+"""Headings of any text, and the sections of a clinical note, in the forms that models and physicians write.
 
-A heading is marked up (``## Plan``, ``**Plan**``, ``**Plan:** rest``), in capitals, or ends in a colon and is alone
-on its line.
-
-The sections of a clinical note, found by the headings that models and physicians use.
+A heading is marked up (``## Plan``, ``**Plan**``, ``**Plan:** rest``), in capitals, or alone on its line with a colon.
 """
 
 import re

@@ -4,7 +4,6 @@ The rule by which prompts compare two wordings, so that entailment, omissions an
 """
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
@@ -37,26 +36,20 @@ def sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in sentence_spans(text)]
 
 
-def _line_spans(line: str) -> Iterator[tuple[int, int]]:
+@lru_cache(maxsize=10_000)  # a line takes half a millisecond, and the sentences of a note are asked for many times
+def _line_spans(line: str) -> tuple[tuple[int, int], ...]:
     """Sentences of one line; a part that begins in lower case or has no letter or digit continues the previous one."""
-    pending: tuple[int, int] | None = None
+    spans: list[tuple[int, int]] = []
     for start, end in _tokenizer().span_tokenize(line):
         part = line[start:end]
         if not part.strip():
             continue
         first, last = start + len(part) - len(part.lstrip()), start + len(part.rstrip())
-        if pending and _continues(line[first:last]):
-            pending = (pending[0], last)
-            continue
-        if pending:
-            yield pending
-        pending = (first, last)
-    if pending:
-        yield pending
-
-
-def _continues(part: str) -> bool:
-    return part[0].islower() or not any(c.isalnum() for c in part)
+        if spans and (line[first].islower() or not any(c.isalnum() for c in line[first:last])):
+            spans[-1] = (spans[-1][0], last)
+        else:
+            spans.append((first, last))
+    return tuple(spans)
 
 
 COMPARISON = (

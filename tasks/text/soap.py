@@ -38,13 +38,6 @@ _PATTERNS = {part: _pattern(part) for part in PARTS}
 _IMPRESSION = re.compile(rf"{_MARK}IMPRESSION")  # in capitals only: "Impression:" is part of the results in ACI-BENCH
 
 
-def _part_of_line(line: str) -> str | None:
-    for part, pattern in _PATTERNS.items():
-        if pattern.match(line):
-            return part
-    return "assessment_and_plan" if _IMPRESSION.match(line) else None
-
-
 def is_heading(line: str) -> bool:
     """Whether ``line`` is the heading of a part and nothing else."""
     found = next((match for pattern in _PATTERNS.values() if (match := pattern.match(line))), None)
@@ -60,7 +53,8 @@ def split_soap(note: str) -> dict[str, str]:
     starts: dict[str, int] = {}
     offset = 0
     for number, line in enumerate(note.split("\n")):
-        part = _part_of_line(line) or ("subjective" if number == 0 else None)
+        part = next((name for name, pattern in _PATTERNS.items() if pattern.match(line)), None)
+        part = part or ("assessment_and_plan" if _IMPRESSION.match(line) else "subjective" if number == 0 else None)
         if part is not None and part not in starts:
             starts[part] = offset
         offset += len(line) + 1

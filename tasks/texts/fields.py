@@ -198,7 +198,11 @@ def documents_from(
 
 def _document(row: Row, defects: Defects, allow_empty: bool) -> Document | None:
     row, before = _without_absent(row), len(defects)
-    name = _id(row, defects)
+    name = id_text(row.values.get("id"))
+    if not isinstance(name, str) or not name:
+        defects.of(row, "id", f"is {_shown(name)}; expected a text or a whole number")
+    elif "\n" in name or _SURROGATE.search(name):
+        defects.of(row, "id", f"{_shown(name)} holds a line break or half of a character; replace it")
     source = _source(row, defects)
     reference, heading = (_text(row, field, defects) for field in ("reference", "heading"))
     sections = _sections(row, defects)
@@ -207,17 +211,15 @@ def _document(row: Row, defects: Defects, allow_empty: bool) -> Document | None:
     questions = _questions(row, defects)
     if len(defects) > before:
         return None
-    return Document(name, source, reference, sections, claims, outputs, questions, heading=heading)
+    return Document(str(name), source, reference, sections, claims, outputs, questions, heading=heading)
 
 
 def is_absent(value: object) -> bool:
-    """Whether a cell is empty."""
+    """Whether a cell is empty: null, or the nan of a column of numbers."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def _without_absent(row: Row) -> Row:
-    """The row without empty cells: null, or the nan of a column of numbers."""
-
     return replace(row, values={name: value for name, value in row.values.items() if not is_absent(value)})
 
 
@@ -226,15 +228,6 @@ def id_text(given: object) -> object:
     if isinstance(given, float) and given.is_integer():
         given = int(given)
     return str(given).strip() if isinstance(given, str | int) and not isinstance(given, bool) else given
-
-
-def _id(row: Row, defects: Defects) -> str:
-    given = id_text(row.values.get("id"))
-    if not isinstance(given, str) or not given:
-        defects.of(row, "id", f"is {_shown(given)}; expected a text or a whole number")
-    elif "\n" in str(given) or _SURROGATE.search(str(given)):
-        defects.of(row, "id", f"{_shown(given)} holds a line break or half of a character; replace it")
-    return str(given).strip()
 
 
 def _source(row: Row, defects: Defects) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ PUBLISHED: Mapping[Layout, Mapping[str, str]] = {
 TEXT_KINDS = (".txt", ".md", ".docx")
 """Endings of files that hold one text."""
 SEPARATORS = (",", ";", "\t", "|")
+"""Of columns: the one that the header has most often outside of quotes."""
 _NAMED = 5
 """Most files that an error names."""
 ROW = 5
@@ -129,29 +130,25 @@ def _decode(path: Path, encoding: str | None = None) -> str:
 
 
 def _json_lines(path: Path, encoding: str | None) -> list[Row]:
-    text = _decode(path, encoding)
+    text, found = _decode(path, encoding), []
     _limit(path, text.count(",") + text.count("{") + text.count("[") + ROW * text.count("\n"))
-    return [
-        Row(f"{path}: line {number}", _object(f"{path}: line {number}", line))
-        for number, line in enumerate(text.split("\n"), 1)
-        if line.strip()
-    ]
+    for place, line in ((f"{path}: line {number}", line) for number, line in enumerate(text.split("\n"), 1)):
+        if not line.strip():
+            continue
+        try:
+            entry = parse_json(line)
+        except ValueError as error:
+            raise SourceError(f"{place}: not JSON ({error}); expected one object on each line") from error
+        if not isinstance(entry, dict):
+            raise SourceError(f"{place}: found {type(entry).__name__}; expected an object with id and source")
+        found.append(Row(place, entry))
+    return found
 
 
 def _limit(path: Path, values: int) -> None:
     """Raises SourceError where a file has more values than the memory is for."""
     if values > MOST_VALUES:
         raise SourceError(f"{path}: holds more than {MOST_VALUES:,} values; divide the file")
-
-
-def _object(place: str, text: str) -> dict[str, Any]:
-    try:
-        entry = parse_json(text)
-    except ValueError as error:
-        raise SourceError(f"{place}: not JSON ({error}); expected one object on each line") from error
-    if not isinstance(entry, dict):
-        raise SourceError(f"{place}: found {type(entry).__name__}; expected an object with id and source")
-    return entry
 
 
 def _json(path: Path, encoding: str | None) -> list[Row]:
@@ -175,12 +172,13 @@ def _csv(path: Path, encoding: str | None) -> list[Row]:
     text = _decode(path, encoding)
     said = _SAID.match(text)
     text = text[said.end() :] if said else text
-    separator = said["separator"] if said else _separator(text)
+    header = _HEADER.match(text)[0]  # type: ignore[index]
+    separator = said["separator"] if said else max(SEPARATORS, key=re.sub('"[^"]*"', "", header).count)
     if re.search(_MISSING, text):
         ends = re.escape(separator) + "\r\n"
         bare, cell = rf"(?<![^{ends}])(?:{_MISSING})(?![^{ends}])", rf'(?<![^{ends}]) *+"(?:[^"]|"")*+"'
         text = re.sub(rf"{cell}|({bare})", lambda found: "" if found[1] else found[0], text)
-    blanks = re.search(rf'{re.escape(separator)} +"', _HEADER.match(text)[0]) is not None  # type: ignore[index]
+    blanks = re.search(rf'{re.escape(separator)} +"', header) is not None
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=blanks)
     found: list[tuple[str, list[str | None]]] = []
     try:
@@ -190,7 +188,7 @@ def _csv(path: Path, encoding: str | None) -> list[Row]:
     except csv.Error as error:
         named = f"row {len(found)}" if found else "header"
         raise SourceError(f"{path}: {named}: not CSV ({error}); is a quote not doubled?") from error
-    return _belowrequire_different(path, found)
+    return _below_header(path, found)
 
 
 _SAID = re.compile(r"sep=(?P<separator>[,;|\t])[ \t]*\r?\n", re.IGNORECASE)
@@ -201,13 +199,7 @@ _HEADER = re.compile(r'(?:"[^"]*+"|[^"\n])*+')
 """The header, whose quoted names may hold line breaks."""
 
 
-def _separator(text: str) -> str:
-    """The separator of columns: the one that the header has most often outside of quotes."""
-    header = re.sub('"[^"]*"', "", _HEADER.match(text)[0])  # type: ignore[index]
-    return max(SEPARATORS, key=header.count)
-
-
-def _belowrequire_different(path: Path, found: Sequence[tuple[str, Sequence[Any]]]) -> list[Row]:
+def _below_header(path: Path, found: Sequence[tuple[str, Sequence[Any]]]) -> list[Row]:
     """The rows below the first, by its names; ``found``: place and cells of each row.
 
     Empty rows are left out. A column without a name that holds a value is called by its number; one that holds none, at
@@ -253,7 +245,7 @@ def _excel(path: Path, _: str | None) -> list[Row]:
         cells += len(row)
         _limit(path, cells)
         filled.append((f"{path}: row {number}", row))
-    return _belowrequire_different(path, filled)
+    return _below_header(path, filled)
 
 
 def _text(path: Path, encoding: str | None) -> list[Row]:
@@ -370,7 +362,12 @@ _READERS: dict[str, Callable[[Path, str | None], list[Row]]] = {
 def _dataset(folder: Path, split: str | None, encoding: str | None = None) -> tuple[list[Row], tuple[Path, ...]]:
     """Rows of a Hugging Face dataset folder: saved with ``save_to_disk``, or in the layout of the hub."""
     if (folder / "dataset_dict.json").exists():
-        return _dataset(_split_folder(folder, split), None, encoding)
+        names = _listed(folder / "dataset_dict.json", "splits")
+        if split is None and len(names) > 1:
+            raise SourceError(f"{folder}: has the splits {', '.join(names)}; choose one with --split")
+        if split not in (None, *names):
+            raise SourceError(f"{folder}: no split {split}; it has {', '.join(names)}")
+        return _dataset(folder / (split or names[0]), None, encoding)
     if (folder / "state.json").exists():
         files = [folder / name for name in _listed(folder / "state.json", "_data_files", "filename")]
         missing = [file for file in files if not file.exists()]
@@ -418,13 +415,3 @@ def _listed(file: Path, key: str, inner: str | None = None) -> list[str]:
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise SourceError(f"{file}: names {name}, which is not in its folder")
     return names
-
-
-def _split_folder(folder: Path, split: str | None) -> Path:
-    names = _listed(folder / "dataset_dict.json", "splits")
-    if split is None and len(names) > 1:
-        raise SourceError(f"{folder}: has the splits {', '.join(names)}; choose one with --split")
-    chosen = split or names[0]
-    if chosen not in names:
-        raise SourceError(f"{folder}: no split {chosen}; it has {', '.join(names)}")
-    return folder / chosen

@@ -33,8 +33,13 @@ def inspect_rows(log: Mapping[str, Any], file: str) -> list[Row]:
             raise SourceError(f"{place}: expected an object with id and input")
         with of_form(place, "expected input, target and output as Inspect writes them"):
             name, epoch = str(sample["id"]), sample.get("epoch", 1)
-            row = rows.setdefault(name, {"id": name, "source": _input(sample["input"]), "outputs": {}})
-            if target := _target(sample.get("target")):
+            given, target = sample["input"], sample.get("target")
+            if not isinstance(given, str):  # then the texts of the user's messages
+                messages = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+                user = (_content(one.get("content")) for one in messages if one.get("role") == "user")
+                given = "\n\n".join(user) or None
+            row = rows.setdefault(name, {"id": name, "source": given, "outputs": {}})
+            if target := "\n".join(map(str, target)) if isinstance(target, list) else target:
                 row["reference"] = target
             system = model if epoch == 1 else f"{model}, epoch {epoch}"
             if system in row["outputs"]:
@@ -42,18 +47,6 @@ def inspect_rows(log: Mapping[str, Any], file: str) -> list[Row]:
             if not sample.get("error"):
                 row["outputs"][system] = _completion(sample, place)
     return [Row(f"{file}: sample {name} (Inspect)", row) for name, row in rows.items()]
-
-
-def _input(given: Any) -> str | None:
-    """The input, or the text of the user's messages."""
-    if isinstance(given, str):
-        return given
-    messages = [message for message in given if isinstance(message, dict)] if isinstance(given, list) else []
-    return "\n\n".join(_content(one.get("content")) for one in messages if one.get("role") == "user") or None
-
-
-def _target(given: Any) -> str | None:
-    return "\n".join(map(str, given)) if isinstance(given, list) else given
 
 
 def _completion(sample: Mapping[str, Any], place: str) -> str:

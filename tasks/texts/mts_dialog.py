@@ -3,7 +3,6 @@
 100 dialogues of the validation set with a reference summary, the summaries of four models, and people's scores of each.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +10,7 @@ import pandas as pd
 from schemas.errors import SourceError
 from schemas.tables.verdicts import verdict_table
 from tasks.texts.document import WHOLE, Document
-from tasks.texts.files import read_rows
+from tasks.texts.judged_units import read_columns
 
 SUMMARIES, SCORES = "mts_dialog/automatic_summaries.csv", "mts_dialog/manual_scores.csv"
 SECTIONS = "mts_dialog/validation_set.csv"
@@ -49,17 +48,20 @@ def read_study(folder: Path) -> tuple[list[Document], pd.DataFrame]:
 
     Both files list the models one after the other. Raises SourceError where they do not fit together.
     """
-    texts, scores = _rows(folder / SUMMARIES, _TEXTS), _rows(folder / SCORES, HUMAN)
+    texts, scores = read_columns(folder / SUMMARIES, *_TEXTS), read_columns(folder / SCORES, *HUMAN)
     if len(texts) != len(scores):
         raise SourceError(
             f"{folder / SCORES}: {len(scores)} rows, but {SUMMARIES} has {len(texts)}; expected one for each"
         )
     number = texts.groupby("ID").cumcount() + 1
-    keys = pd.DataFrame({"document": texts["ID"].astype(str), "system": "model " + number.astype(str)})
+    keys = pd.DataFrame({"document": texts["ID"], "system": "model " + number.astype(str)})
     for _, model in texts.groupby(number):
         if model["ID"].tolist() != texts["ID"][number == 1].tolist():
             raise SourceError(f"{folder / SUMMARIES}: expected the summaries of the same documents for each model")
-    headings = _headings(folder / SECTIONS)
+    headings: dict[str, str] = {}  # under which the summaries stand, if the file is there
+    if (folder / SECTIONS).is_file():
+        listed = read_columns(folder / SECTIONS, "ID", "section_header")
+        headings = dict(zip(listed["ID"], listed["section_header"].replace(HEADINGS), strict=True))
     documents = [
         Document(
             str(name),
@@ -78,20 +80,3 @@ def read_study(folder: Path) -> tuple[list[Document], pd.DataFrame]:
         for name, score in own.items()
     ]
     return documents, verdict_table(rows, judge="annotators")
-
-
-def _headings(file: Path) -> dict[str, str]:
-    """The heading that each summary stands under, by document; empty without the file."""
-    if not file.is_file():
-        return {}
-    rows = _rows(file, ("ID", "section_header"))
-    return {
-        str(name): HEADINGS.get(header, header) for name, header in zip(rows["ID"], rows["section_header"], strict=True)
-    }
-
-
-def _rows(file: Path, columns: Sequence[str]) -> pd.DataFrame:
-    rows = pd.DataFrame([dict(row.values) for row in read_rows(file).rows])
-    if missing := [name for name in columns if name not in rows]:
-        raise SourceError(f"{file}: no column {', '.join(missing)}; found {', '.join(rows)}")
-    return rows

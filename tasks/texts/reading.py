@@ -1,6 +1,5 @@
 """Reads documents: one data file, and further files of outputs and of claims of the references."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -102,8 +101,10 @@ def documents_in(
     if columns:
         named = ", ".join(f"{field}={column}" for field, column in columns.items())
         said.append(f"{data}: columns read as {named}; others with --map FIELD=COLUMN")
-    if unread := [f"{name}{_meant(name)}" for name in unknown_columns(rows)]:
-        said.append(f"{data}: not read: {', '.join(unread)}; outputs of a system with --map output:NAME=COLUMN")
+    meant = {name: did_you_mean(name, FIELDS).removeprefix("; ") for name in unknown_columns(rows)}
+    if meant:
+        unread = ", ".join(name + (f" ({hint})" if hint else "") for name, hint in meant.items())
+        said.append(f"{data}: not read: {unread}; outputs of a system with --map output:NAME=COLUMN")
     if has_sources and not has_ids:
         rows = [replace(row, values={"id": number, **row.values}) for number, row in enumerate(rows, 1)]
         said.append(f"{data}: no column id; documents are numbered in the order of the file")
@@ -113,11 +114,6 @@ def documents_in(
     if without := [name for name in columns_of if name not in system_names(documents)]:
         said.append(f"{data}: no output of {', '.join(without)} in any row, so that it is left out")
     return documents, tuple(said)
-
-
-def _meant(column: str) -> str:
-    """The field that a column without one may be, such as `` (did you mean reference?)``."""
-    return f" ({found.removeprefix('; ')})" if (found := did_you_mean(column, FIELDS)) else ""
 
 
 def add_claims(documents: Sequence[Document], rows: Sequence[Row], file: str) -> list[Document]:
@@ -146,20 +142,15 @@ def _aligned_subclaims(
     In DocLens's released file, the section references and subclaims of an entry belong to a different encounter than
     its id; they are aligned by the text of the subjective part. Raises SourceError for two entries of one encounter.
     """
-    by_text = {_squeezed(split_soap(one.reference or "").get("subjective", "")): one.id for one in documents}
+    by_text = {" ".join(split_soap(one.reference or "").get("subjective", "").split()): one.id for one in documents}
     found: dict[str, Mapping[str, tuple[str, ...]]] = {}
     for entry in entries:
-        name = by_text.get(_squeezed(entry["reference_subjective"]))
+        name = by_text.get(" ".join(entry["reference_subjective"].split()))
         if name in found:
             raise SourceError(f"{file}: entry {entry['example_id']}: its reference fits {name} a second time")
         if name is not None:
             found[name] = {part: tuple(entry[f"subclaims_reference_{part}"]) for part in PARTS}
     return found
-
-
-def _squeezed(text: str) -> str:
-    """``text`` with single spaces."""
-    return re.sub(r"\s+", " ", text).strip()
 
 
 def outputs_by_id(path: Path) -> dict[str, str]:
@@ -181,24 +172,20 @@ def output_files(given: Sequence[str]) -> dict[str, Path]:
             raise MissingSourceError(
                 f"{path}: no such file (--outputs {entry}); expected NAME=FILE, a file or a folder"
             )
-        for file in _files(path):
+        files = [path]  # a folder of texts is one system's outputs
+        if path.is_dir() and not text_files(path):
+            files = sorted(file for file in path.iterdir() if not file.name.startswith("."))
+            others = [file.name for file in files if file.suffix.lower() not in (*KINDS, ".md")]
+            if others or not files:
+                held = f"holds {', '.join(others[:_NAMED])}, which is not read" if others else "is empty"
+                raise SourceError(f"{path}: {held}; expected {', '.join(KINDS)} files in this folder (--outputs)")
+            files = [file for file in files if file.suffix.lower() in KINDS]
+        for file in files:
             system = name if equals and file == path else file.stem
             if system in found:
                 raise SourceError(f"{file}: system {system} is a duplicate of {found[system]}; name one NAME=FILE")
             found[system] = file
     return found
-
-
-def _files(path: Path) -> list[Path]:
-    """The files of a folder, or the file itself; a folder of texts is one system's outputs."""
-    if not path.is_dir() or text_files(path):
-        return [path]
-    files = sorted(file for file in path.iterdir() if not file.name.startswith("."))
-    others = [file.name for file in files if file.suffix.lower() not in (*KINDS, ".md")]
-    if others or not files:
-        found = f"holds {', '.join(others[:_NAMED])}, which is not read" if others else "is empty"
-        raise SourceError(f"{path}: {found}; expected {', '.join(KINDS)} files in this folder (--outputs)")
-    return [file for file in files if file.suffix.lower() in KINDS]
 
 
 def _add(documents: Sequence[Document], system: str, table: Table, path: Path, allow_empty: bool) -> list[Document]:

@@ -21,9 +21,8 @@ from schemas.tables.evaluate import SYSTEM_COMPARISONS
 from tasks.measures import described
 from tasks.statistics.intervals import difference_interval, joined, linearised_interval, mean_interval
 from tasks.statistics.sign_flips import DRAWS, FEWEST, LEVEL, adjusted_p, standard_error
-from tasks.tracking.contributions import differences_of
 from tasks.tracking.measures import Ids, Measure
-from tasks.tracking.pairing import PairedMeasure, failure_rates, pair
+from tasks.tracking.pairing import PairedMeasure, differences_of, failure_rates, pair
 
 POWER = 0.8
 FLIPS = 6
@@ -38,6 +37,13 @@ UNDECIDED = "cannot be told: {} failed records decide"
 """Note on a difference that is beyond chance, and might not be with other scores of the failed records."""
 DIRECTED = "beyond chance without the {} failed records (whatever these scored, it is from {:+.3f} to {:+.3f})"
 """Note on such a difference whose sign the failed records cannot change: its bounds exclude 0."""
+
+BESIDE = "not tested beside ROUGE-Lsum, of which nearly the same is said"
+TOO_FEW = f"not tested, as this takes at least {FEWEST} documents"
+UNVERIFIED = "the content of the records is not in both lineages, so equal ids may be other texts"
+_KEY = ["stage", "condition", "item", "metric"]
+UNTESTED = ("rouge1_f", "rouge2_f", "rougeL_f", "bleu")
+"""Metrics that are compared without a test: they would add tests of nearly the same difference as ROUGE-Lsum's."""
 
 COLUMNS = [*Measure.KEY, "a", "b", "difference", "low", "high", "p", "changed", "n", "unpaired", "failed_a", "failed_b"]
 COLUMNS += ["failed_both", "bound_low", "bound_high", "detectable", "seeds", "note"]
@@ -179,20 +185,16 @@ def _interval(p: PairedMeasure) -> tuple[float, float]:
         half = float(t.ppf(1 - LEVEL / 2, freedom)) * error
         return value - half, value + half
     else:
-        mean, low, high = difference_interval(d.values, reach=_reach(p) if bounded else np.inf)
+        reach = 1.0 if bounded else np.inf  # the largest difference of a record
+        if p.a.is_f1:  # that of a hit and a miss, see `contributions`
+            total = np.mean([(m.parts @ (2.0, 1.0, 1.0)).mean(axis=(0, 1)) for m in (p.a, p.b)], axis=0)
+            reach = float(2 / total[total > 0].min()) if (total > 0).any() else 1.0
+        mean, low, high = difference_interval(d.values, reach=reach)
         low, high = low + value - mean, high + value - mean
     seeded = d.added_variance * float(t.ppf(1 - LEVEL / 2, d.added_freedom)) ** 2 if d.added_variance > 0 else 0.0
     below, above = (float(np.sqrt(d.share * end**2 + seeded)) for end in (value - low, high - value))
     limits = (-1.0, 1.0) if bounded else (-np.inf, np.inf)
     return max(value - below, limits[0]), min(value + above, limits[1])
-
-
-def _reach(p: PairedMeasure) -> float:
-    """The largest difference of a record: 1 for a score; for F1 that of a hit and a miss, see `contributions`."""
-    if not p.a.is_f1:
-        return 1.0
-    total = np.mean([(m.parts @ (2.0, 1.0, 1.0)).mean(axis=(0, 1)) for m in (p.a, p.b)], axis=0)
-    return float(2 / total[total > 0].min()) if (total > 0).any() else 1.0
 
 
 def _detectable(p: PairedMeasure) -> float:
@@ -210,7 +212,7 @@ def _detectable(p: PairedMeasure) -> float:
 
 
 def _note(p: PairedMeasure) -> str:
-    notes = [f"not comparable: other items in {p.unmatched} records"] if p.unmatched else []
+    notes = [f"not comparable: what is scored differs in {p.unmatched} records"] if p.unmatched else []
     if p.independent and not p.verified:
         notes.append(f"compared as independent samples: {UNVERIFIED}")
     elif p.independent:
@@ -218,14 +220,6 @@ def _note(p: PairedMeasure) -> str:
     if p.a.is_f1 and min(p.a.seeds, p.b.seeds) == 1:
         notes.append("one training seed: noise between seeds is not included")
     return "; ".join(notes)
-
-
-BESIDE = "not tested beside ROUGE-L"
-TOO_FEW = f"not tested, as this takes at least {FEWEST} documents"
-UNVERIFIED = "the content of the records is not in both lineages, so equal ids may be other texts"
-_KEY = ["stage", "condition", "item", "metric"]
-UNTESTED = ("rouge1_f", "rouge2_f", "rougeL_f", "bleu")
-"""Metrics that are compared without a test: they would add tests of nearly the same difference as ROUGE-L's."""
 
 
 def compare_systems(
@@ -236,28 +230,31 @@ def compare_systems(
     *,
     seed: int,
     own: Collection[str] = (),
+    shares: Collection[str] = (),
+    left_out: Collection[str] = (),
     draws: int = DRAWS,
 ) -> pd.DataFrame:
     """SYSTEM_COMPARISONS of every two systems in ``order``, with p adjusted for all measures and pairs.
 
     ``scores`` is DOCUMENT_SCORES; ``failed``: numbers of the documents that could not be scored, by system; ``metrics``
-    is METRICS, with the number of documents that each system lacks. ``own``: metrics that are compared beside ours.
+    is METRICS, with the number of documents that each system lacks. ``own``: metrics that are compared beside ours,
+    those among them in ``shares`` with the bounds 0 and 1. ``left_out``: metrics without a test.
     """
     chosen = scores[scores["metric"].isin([*described.COMPARED, *own])]
-    measures = {system: _measures(chosen[chosen["system"] == system], failed.get(system)) for system in order}
+    measures = {system: _measures(chosen[chosen["system"] == system], failed.get(system), shares) for system in order}
     pairs = list(combinations([system for system in order if measures[system]], 2))
     lacking = metrics.set_index(["system", *_KEY])["unscored"].to_dict()
-    families = [
-        [
-            _pair_systems(measures[a][key], measures[b][key], int(lacking.get((a, *key), 0)))
-            for key in sorted(set(measures[a]) & set(measures[b]))
-        ]
-        for a, b in pairs
-    ]
+    families: list[list[PairedMeasure]] = []
+    for a, b in pairs:
+        families.append([])
+        for key in sorted(set(measures[a]) & set(measures[b])):
+            one, other = measures[a][key], measures[b][key]
+            of_b = int(lacking.get((a, *key), 0)) - len(pair(one, other, failed_both=0).failed_a)
+            families[-1].append(pair(one, other, failed_both=max(of_b, 0)))
     if not pairs:
         return typed([], SYSTEM_COMPARISONS)
     untested = set(UNTESTED) - {*own}
-    compared = compare_all(families, seed=seed, draws=draws, untested=untested, once=True)
+    compared = compare_all(families, seed=seed, draws=draws, untested={*untested, *left_out}, once=True)
     tables = [table.assign(system_a=a, system_b=b) for (a, b), table in zip(pairs, compared, strict=True)]
     found = pd.concat(tables, ignore_index=True)
     found["note"] = found["note"].mask(found["n"].lt(FEWEST) & found["note"].eq(""), TOO_FEW)
@@ -265,13 +262,7 @@ def compare_systems(
     return typed(found, SYSTEM_COMPARISONS).sort_values(list(SYSTEM_COMPARISONS.unique or []), ignore_index=True)
 
 
-def _pair_systems(a: Measure, b: Measure, lacking: int) -> PairedMeasure:
-    """Pair two systems' scores; ``lacking``: number of documents that the first one has no score of."""
-    only_a = len(pair(a, b, failed_both=0).failed_a)
-    return pair(a, b, failed_both=max(lacking - only_a, 0))
-
-
-def _measures(scores: pd.DataFrame, failed: Ids | None) -> dict[tuple[str, ...], Measure]:
+def _measures(scores: pd.DataFrame, failed: Ids | None, shares: Collection[str]) -> dict[tuple[str, ...], Measure]:
     """Measures of one system by stage, condition, item and metric."""
     found = {}
     for key, group in scores.sort_values("record").groupby(_KEY, sort=True):
@@ -279,5 +270,6 @@ def _measures(scores: pd.DataFrame, failed: Ids | None) -> dict[tuple[str, ...],
         stage, condition, item, metric = key
         records = group["record"].to_numpy(np.int64)
         missing = np.empty(0, dtype=np.int64) if failed is None else failed
-        found[key] = Measure((stage, "", condition, item, metric), records, parts, failed=missing)
+        about = (stage, "", condition, item, metric)
+        found[key] = Measure(about, records, parts, failed=missing, share=metric in shares)
     return found

@@ -76,15 +76,12 @@ def differing_fields(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, s
     names = [name for name in sorted({*fields_a, *fields_b}) if fields_a.get(name) != fields_b.get(name)]
     if not names:
         return ("same identity", "other canary replies")
-    said = [
-        ", ".join(f"{name} {_brief(fields.get(name, 'absent'))}" for name in names) for fields in (fields_a, fields_b)
-    ]
+    said = []
+    for fields in (fields_a, fields_b):
+        texts = {name: str(fields.get(name, "absent")) for name in names}
+        short = (f"{name} {f'{text[:10]}…' if len(text) == 64 else text}" for name, text in texts.items())  # a SHA-256
+        said.append(", ".join(short))
     return said[0], said[1]
-
-
-def _brief(value: object) -> str:
-    text = str(value)
-    return f"{text[:10]}…" if len(text) == 64 else text  # a SHA-256
 
 
 def changed_stages(a: Lineage, b: Lineage) -> pd.DataFrame:

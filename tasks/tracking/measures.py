@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -36,6 +36,7 @@ class Measure:
     (records, 1, 1, 1) with a score whose mean is the measure. ``records`` (records,) are sorted ids. ``items``
     (records,), if not empty, identifies the items (questions) of each record over which its score is a mean.
     ``failed``: ids of records that were attempted and not scored; None if unknown. ``classes``: those of F1.
+    ``share``: whether the metric is a user's with the bounds 0 and 1.
     """
 
     KEY: ClassVar[tuple[str, ...]] = ("stage", "system", "condition", "item", "metric")
@@ -46,6 +47,7 @@ class Measure:
     items: npt.NDArray[np.str_] = field(default_factory=_no_items)
     failed: Ids | None = None
     classes: tuple[str, ...] = ()
+    share: bool = False
 
     @property
     def is_f1(self) -> bool:
@@ -55,7 +57,7 @@ class Measure:
     @property
     def is_share(self) -> bool:
         """Whether scores lie between 0 and 1, by the metric's name; a user's metric of the same name may not."""
-        named = self.key[-1] in SHARES or self.key[-1].startswith(UNSCORED)
+        named = self.share or self.key[-1] in SHARES or self.key[-1].startswith(UNSCORED)
         return named and bool(((self.parts >= 0) & (self.parts <= 1)).all())
 
     @property
@@ -67,7 +69,7 @@ class Measure:
         """The measure restricted to ``records``, a subset of its records."""
         rows = np.searchsorted(self.records, records)
         items = self.items[rows] if len(self.items) else self.items
-        return Measure(self.key, records, self.parts[rows], items, self.failed, self.classes)
+        return replace(self, records=records, parts=self.parts[rows], items=items)
 
     def value(self) -> float:
         """The measure on its records, averaged over seeds."""

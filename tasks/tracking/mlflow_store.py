@@ -62,25 +62,12 @@ def log_traces(client: MlflowClient, uri: str, experiment_id: str, run_id: str, 
         client.end_trace(span.trace_id, outputs={"note": row.note, "compact": row.compact})
         traces[int(row.record)] = span.trace_id
     mlflow.flush_trace_async_logging()  # feedback needs the traces in the store
-    for record, trace_id in traces.items():
-        _log_feedback(trace_id, reviewed, record)
-
-
-def delete_traces(client: MlflowClient, experiment_id: str, run_id: str) -> None:
-    """Delete the traces of a run."""
-    found = client.search_traces(
-        locations=[experiment_id], filter_string=f"metadata.`mlflow.sourceRun` = '{run_id}'", include_spans=False
-    )
-    if ids := [trace.info.trace_id for trace in found]:
-        client.delete_traces(experiment_id, trace_ids=ids)
-
-
-def _log_feedback(trace_id: str, reviewed: Reviewed, record: int) -> None:
-    for rating in reviewed.ratings[reviewed.ratings["record"] == record].itertuples():
+    for rating in reviewed.ratings[reviewed.ratings["record"].isin(traces)].itertuples():
         is_person = rating.rater_kind == "person"
         kind = AssessmentSourceType.HUMAN if is_person else AssessmentSourceType.LLM_JUDGE
         source = AssessmentSource(source_type=kind, source_id=str(rating.rater) if is_person else reviewed.judge)
-        mlflow.log_feedback(trace_id=trace_id, name=str(rating.aspect), value=int(rating.rating), source=source)
+        of, value = traces[int(rating.record)], int(rating.rating)
+        mlflow.log_feedback(trace_id=of, name=str(rating.aspect), value=value, source=source)
 
 
 _FINGERPRINT = "fingerprint."
@@ -98,12 +85,9 @@ class LineageStore:
         with chdir(folder):  # of a quoted address, MLflow makes a folder in the working directory
             self._client = MlflowClient(tracking_uri=self.uri)
             found = self._client.get_experiment_by_name(experiment)
-        self.experiment_id = found.experiment_id if found else self._create(folder, experiment)
-
-    def _create(self, folder: Path, experiment: str) -> str:
-        # A relative location would depend on the working directory.
-        location = (folder / "mlflow-artifacts").absolute().as_uri()
-        return str(self._client.create_experiment(experiment, artifact_location=location))
+        location = (folder / "mlflow-artifacts").absolute().as_uri()  # a relative one would depend on the directory
+        create = self._client.create_experiment
+        self.experiment_id = found.experiment_id if found else str(create(experiment, artifact_location=location))
 
     def find(self, lineage_id: str) -> Run | None:
         """Parent run of a lineage, finished or not; None if there is none."""
@@ -263,7 +247,11 @@ class LineageStore:
         recorded_mark(self._folder, lineage_id).unlink(missing_ok=True)
         for run in self._search(f"tags.lineage = '{lineage_id}'"):
             if run.data.tags.get("level") == "lineage":
-                delete_traces(self._client, self.experiment_id, run.info.run_id)
+                of_run = f"metadata.`mlflow.sourceRun` = '{run.info.run_id}'"
+                experiments, search = [self.experiment_id], self._client.search_traces
+                traces = search(locations=experiments, filter_string=of_run, include_spans=False)
+                if ids := [trace.info.trace_id for trace in traces]:
+                    self._client.delete_traces(self.experiment_id, trace_ids=ids)
             self._client.delete_run(run.info.run_id)
 
     def rename(self, lineage_id: str, name: str, tags: Mapping[str, str]) -> None:

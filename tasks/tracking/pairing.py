@@ -1,4 +1,7 @@
-"""Pairs a measure of two lineages by record: comparable records, failures, and bounds over failed records."""
+"""Pairs a measure of two lineages by record: comparable records, failures, bounds, and differences for their test.
+
+The test is that of `tasks.statistics.sign_flips`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -6,7 +9,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from tasks.statistics.sign_flips import union
+from tasks.statistics.intervals import Floats
+from tasks.statistics.sign_flips import Differences, union
 from tasks.tracking.measures import UNSCORED, Ids, Measure
 
 Parts = npt.NDArray[np.floating]
@@ -109,7 +113,11 @@ def pair(
     matched = np.full(len(shared), a.classes == b.classes)
     if len(a.items) and len(b.items):
         matched &= a.items[rows_a] == b.items[rows_b]
-    failed_a, failed_b = (_failed(side, other, shared[matched]) for side, other in ((a, b), (b, a)))
+    of_sides = []  # records that a lineage failed to score in part or whole and the other one scored
+    for side, other in ((a, b), (b, a)):
+        attempted = _less(other.records, side.records) if side.failed is None else side.failed
+        of_sides.append(_less(np.intersect1d(attempted, other.records, assume_unique=True), shared[matched]))
+    failed_a, failed_b = of_sides
     failed = union([failed_a, failed_b])
     unmatched = _less(shared[~matched], failed)
     unpaired = _less(_less(union([a.records, b.records]), shared), failed)
@@ -136,12 +144,6 @@ def _redrawn(a: Measure, redraws: Sequence[Measure]) -> tuple[float, ...]:
     return tuple(measure.only(shared).value() for measure in (a, *redraws)) if len(shared) else ()
 
 
-def _failed(lineage: Measure, other: Measure, matched: Ids) -> Ids:
-    """Records that ``lineage`` failed to score in part or whole and ``other`` scored."""
-    attempted = _less(other.records, lineage.records) if lineage.failed is None else lineage.failed
-    return _less(np.intersect1d(attempted, other.records, assume_unique=True), matched)
-
-
 def failure_rates(pairs: Sequence[PairedMeasure], *, once: bool = False) -> list[PairedMeasure]:
     """Failure rate of each measure that only one lineage failed to score on some record, as a measure.
 
@@ -165,17 +167,14 @@ def _failure_rate(p: PairedMeasure, *, of_all: bool = False) -> PairedMeasure:
     stage, system, condition, item, metric = p.a.key
     key = (stage, system, condition, item, f"{UNSCORED}{metric}")
     key = ("all", system, "", "all", f"{UNSCORED}outputs") if of_all else key
-    a, b = (Measure(key, records, _indicator(records, union([failed, both]))) for failed in (p.failed_a, p.failed_b))
+    failing = (np.isin(records, union([failed, both])).astype(np.float32) for failed in (p.failed_a, p.failed_b))
+    a, b = (Measure(key, records, values[:, None, None, None]) for values in failing)
     return PairedMeasure(a, b, unpaired=p.unpaired)
 
 
 def _further(records: Ids, count: int) -> Ids:
     """``count`` ids beyond those of ``records``."""
     return 1 + (int(records.max()) if len(records) else 0) + np.arange(count, dtype=np.int64)
-
-
-def _indicator(records: Ids, chosen: Ids) -> npt.NDArray[np.float32]:
-    return np.isin(records, chosen).astype(np.float32)[:, None, None, None]
 
 
 def _completed(
@@ -223,3 +222,78 @@ def _guesses(labelled: Parts, seeds: int) -> list[Parts]:
     positive = np.repeat(labelled[..., 0] + labelled[..., 2], seeds, axis=1)
     none = np.zeros_like(positive)
     return [np.stack([none, 1 - positive, positive], axis=-1), np.stack([positive, none, none], axis=-1)]
+
+
+_TINY = 1e-12
+
+
+def differences_of(p: PairedMeasure) -> Differences:
+    """Differences of a paired measure; those of F1 are its first-order contributions."""
+    a, b = contributions(p.a, p.b)
+    own = [(x.mean(axis=0).var(ddof=1) / x.shape[1], x.shape[1] - 1) for x in (a, b) if x.shape[1] > 1]
+    of_seeds = (float(sum(v for v, _ in own)), sum(f for _, f in own))
+    of_redraws = (2 * float(np.var(p.redraws, ddof=1)), len(p.redraws) - 1) if p.redraws else (0.0, 0)
+    parts = [part for part in (of_seeds, of_redraws) if part[0] > 0]  # degrees of freedom as Satterthwaite's
+    total, squares = sum(v for v, _ in parts), sum(v**2 / f for v, f in parts)
+    added = (total, total**2 / squares if squares > 0 else 0.0)
+    # Ids of pairs, of records of A and of records of B differ, so that their signs are drawn independently.
+    if p.independent:
+        records = np.concatenate([3 * p.a.records + 1, 3 * p.b.records + 2])
+        share = 1.0
+        if of_seeds[0] > 0:  # as `_share`, for the difference of the means of two independent samples
+            whole = sum(float(x.mean(axis=1).var()) / len(x) for x in (a, b))
+            free = sum(_between_seeds(x) / len(x) for x in (a, b))
+            share = 1.0 if whole <= _TINY**2 else float(np.clip(free / whole, 0, 1))
+        return Differences(records, _signed_deviations(a.mean(axis=1), b.mean(axis=1)), share, *added)
+    share = _share(a, b) if of_seeds[0] > 0 else 1.0
+    return Differences(3 * p.a.records, b.mean(axis=1) - a.mean(axis=1), share, *added)
+
+
+def contributions(a: Measure, b: Measure) -> tuple[Floats, Floats]:
+    """Contribution of each record to the measure, (n, seeds) for each lineage; means over records differ as F1 does.
+
+    With hits h, wrong w and missed m of a record, its contribution to F1 is (2h - F(2h + w + m)) / D. F and the mean
+    denominator D are pooled over lineages, so that exchanging the lineages on a record does not change them. For one
+    seed, the mean difference is exactly proportional to the difference in F1.
+    """
+    if not a.is_f1:
+        return a.parts[:, :, 0, 0].astype(float), b.parts[:, :, 0, 0].astype(float)
+    weights = np.array([2.0, 1.0, 1.0])
+    doubled, totals = zip(*((2.0 * m.parts[..., 0], m.parts @ weights) for m in (a, b)), strict=True)
+    hits, total = (sum(x.mean(axis=(0, 1)) for x in sides) / 2 for sides in (doubled, totals))
+    scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+    one, other = (((h - hits * scale * d) * scale).mean(axis=2) for h, d in zip(doubled, totals, strict=True))
+    return one, other
+
+
+def _signed_deviations(a: Floats, b: Floats) -> Floats:
+    """Values of two independent samples (n,), (m,) whose mean is the difference of their means, b - a.
+
+    Around it, each sample varies as it does around its own mean, scaled so that the variance of the mean is that of the
+    difference (Welch). Random signs of these values are the wild bootstrap of the difference (Wu 1986).
+    """
+    total = len(a) + len(b)
+    centre = (len(a) * b.mean() + len(b) * a.mean()) / total
+    return np.concatenate([(centre - a) * total / len(a), (b - centre) * total / len(b)])
+
+
+def _share(a: Floats, b: Floats) -> float:
+    """Fraction of the variance of mean differences over records that is free of the noise of single seeds.
+
+    A seed's effect on single records appears in the variance over records and again between seeds. It is independent
+    between seeds, so the covariance between different seeds is free of it (two-way random effects).
+    """
+    whole = float(np.var(b.mean(axis=1) - a.mean(axis=1)))
+    if whole <= _TINY**2:
+        return 1.0
+    centred = [x.mean(axis=1) - x.mean() for x in (a, b)]
+    between = 2 * float((centred[0] * centred[1]).mean())
+    return float(np.clip((_between_seeds(a) + _between_seeds(b) - between) / whole, 0, 1))
+
+
+def _between_seeds(x: Floats) -> float:
+    """Mean covariance over records between different seeds; the variance for one seed."""
+    seeds = x.shape[1]
+    if seeds == 1:
+        return float(x.var())
+    return float((x.sum(axis=1).var() - x.var(axis=0).sum()) / (seeds * (seeds - 1)))

@@ -21,7 +21,8 @@ TOTAL = "total/"
 _FORBIDDEN = re.compile(r"[^\w\-. /:]")
 _NAME_LENGTH = 240  # MLflow's limit is 250
 _KEY_COLUMNS = ("system", "condition", "item", "metric")
-_CODE = (".py", ".txt")
+_CODE = ("", ".py", ".txt")
+"""Endings of code: of folders, modules and prompts."""
 
 
 @dataclass(frozen=True)
@@ -123,13 +124,9 @@ def outside_inputs(lineage: Lineage) -> dict[str, str]:
 
 def data_inputs(stage: StageLineage) -> dict[str, str]:
     """Hashes of the data that a stage reads, by path; neither code nor prompts nor fingerprints."""
-    return {path: md5 for path, md5 in stage.deps.items() if _is_data(path) and md5}
-
-
-def _is_data(path: str) -> bool:
-    if path.startswith(("tasks/", "flows/", "schemas/")):
-        return Path(path).suffix not in ("", *_CODE)
-    return not path.startswith("fingerprints")
+    found = {path: md5 for path, md5 in stage.deps.items() if md5 and not path.startswith("fingerprints")}
+    folders = ("tasks/", "flows/", "schemas/")
+    return {path: md5 for path, md5 in found.items() if not path.startswith(folders) or Path(path).suffix not in _CODE}
 
 
 def named(entries: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,6 @@
 - `client`: sends requests through `endpoint`, within `limits`, and books each attempt at its `prices`
 - `store`: replies and `ledger` in `database`; `inspection` checks and copies them, `missing` has them sent as a batch
 - `fingerprint`: a model's identity (of rules: `simulator_code`); `probing` asks for it, `epochs` notices silent changes
-- `rejections`: which setting an endpoint refuses
 
-Of use to all: `processes`, `instructions` (sets), `untrusted` and `json_lines` (files of others), `shown` (no secrets).
+Of use to all: `processes`, `instructions` (sets), `untrusted` (files of others), `shown` (no secrets).
 """

@@ -31,7 +31,7 @@ from tasks.transport.endpoint import (
     missing_key,
 )
 from tasks.transport.fingerprint import Fingerprint
-from tasks.transport.ledger import book_failed, require_room
+from tasks.transport.ledger import book_failed, free, require_room, settle
 from tasks.transport.limits import Rate
 from tasks.transport.prices import can_be, role_prices, upper_tokens, usage_of
 from tasks.transport.shown import printable, public_url, redacted, url_secrets
@@ -67,6 +67,7 @@ class Client:
         self.name, self.role, self.store, self.sending = name, role, store, sending or Sending()
         self._prices = role_prices(name, role, recorded, budget or Budget(), prices or {})
         self._budget = (budget or Budget()) if self._prices.dearest else None  # of the simulator, nothing is booked
+        self._ledger = self._budget.ledger if self._budget else None
         # 1. the endpoint
         url, variable = IN_PROCESS if app else base_url or role.base_url, key_variable(role, self.sending)
         key = os.environ.get(variable) if variable else None
@@ -236,10 +237,14 @@ class Client:
         await self.book(alone, completion)
         return completion
 
+    async def _book(self, operation: Callable[..., Any], *arguments: Any) -> None:
+        """Run an operation on the ledger, where the role has one."""
+        if self._budget is not None:
+            await self.store.do(lambda connection: operation(connection, *arguments))
+
     async def require_room(self, request: Request) -> None:
         """Raise BudgetError when a request would not fit under the cap even if none were under way."""
-        if budget := self._budget:
-            await self.store.do(lambda connection: require_room(connection, budget, *self._prices.most(request)))
+        await self._book(require_room, self._budget, *self._prices.most(request))
 
     async def reserve(self, request: Request) -> bool:
         """Reserve an attempt, see `ResponseStore.reserve`; True for a role that costs nothing."""
@@ -247,8 +252,7 @@ class Client:
 
     async def release(self, request: Request) -> None:
         """Give back the reservation of a request that was not answered."""
-        if self._budget is not None:
-            await self.store.release(request.key)
+        await self._book(free, request.key)
 
     async def keep(self, request: Request, body: str, completion: Completion, *, identity: str, stage: str) -> float:
         """Commit a reply to the store and book it; returns its dollars, 0 where the store had it already."""
@@ -269,24 +273,23 @@ class Client:
             cached_tokens=usage.cached,
             estimated=usage.estimated,
         )
-        fresh = await self.store.keep(paid, self._budget.ledger if self._budget else None)
+        fresh = await self.store.keep(paid, self._ledger)
         return paid.dollars if fresh else 0.0
 
     async def book(self, request: Request, completion: Completion) -> None:
-        """Book a reply that is not kept."""
-        if self._budget is not None:
-            usage = usage_of(request.content, completion)
-            dollars = cost(self._prices.of(completion.model), usage)
-            await self.store.book(request.key, self._budget.ledger, dollars, usage.tokens)
+        """Book a reply that is not kept: a check of identity, a canary, or the reply of another model."""
+        usage = usage_of(request.content, completion)
+        await self._book(
+            settle, request.key, self._ledger, cost(self._prices.of(completion.model), usage), usage.tokens
+        )
 
     async def _book_failed(self, request: Request, failure: SendFailure) -> None:
         """Book an attempt that may be billed."""
-        if self._budget is None or not failure.may_be_billed:
-            return
-        ledger, usage, said = self._budget.ledger, failure.usage, None
+        usage, said = failure.usage, None
         if usage is not None and can_be(usage, request.content):
             said = cost(self._prices.dearest or FREE, usage), usage.tokens
-        await self.store.do(lambda connection: book_failed(connection, request.key, ledger, said))
+        if failure.may_be_billed:
+            await self._book(book_failed, request.key, self._ledger, said)
 
 
 def _refused(address: str, failure: SendFailure) -> EndpointError:

@@ -1,11 +1,15 @@
 """The openai client of an endpoint, and what its errors mean. Imports openai.
 
-It retries nothing: `tasks.transport.client` decides what follows from a failure. It follows no redirect, which would
-hand keys and prompts to another address, and reads no more than a limit.
+A rejection of a request for its content fails one call. One for a setting would repeat for each call, so it stops the
+stage and names the setting.
+
+The client retries nothing: `tasks.transport.client` decides what follows from a failure. It follows no redirect, which
+would hand keys and prompts to another address, and reads no more than a limit.
 """
 
 import email.utils
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
@@ -14,7 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx2 as httpx  # of the client library
 import openai
 
-from schemas.params.llm import Role, RoleName, Sending
+from schemas.params.llm import Role, RoleName, Sending, by_hand
 from tasks.llm.replies import SendFailure
 from tasks.transport.shown import public_url, url_query
 
@@ -39,6 +43,13 @@ LARGEST_REPLY = 16_000_000
 ENCODINGS = ("", "identity", "gzip", "deflate")
 """Those in which a few bytes cannot unpack to more than a thousand times as many."""
 
+REPEATS = 20
+"""Rejections in a row for the same reason, without a success between them, that stop the stage."""
+
+REFUSALS = re.compile(
+    r"unsupported|not supported|n.t support|unknown|unrecognized|not permitted|extra_forbidden|unavailable|invalid"
+)
+
 LONGEST_ERROR = 500
 NOT_SENT_WITHOUT_KEY = "no key"
 """Code of the failure of requests that are not sent, as the key that the params name is not there."""
@@ -60,6 +71,8 @@ def connect(
     ``unsent``: why nothing may be sent. The key is used for nothing but the header of requests, see `key_headers`.
     """
     address = httpx.URL(url)
+    # Keeps the client library from sending OPENAI_ORG_ID and OPENAI_PROJECT_ID to other hosts than OpenAI's.
+    account: Any = {} if role.is_openai else {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
     within = httpx.ASGITransport(app, raise_app_exceptions=False) if app else _Bounded(address, unsent)
     return openai.AsyncOpenAI(
         base_url=address.copy_with(query=None),
@@ -67,7 +80,7 @@ def connect(
         timeout=sending.timeout_s,
         max_retries=0,
         default_query={**url_query(url), **role.query},
-        default_headers={**ACCEPTED, **_account_headers(role), **role.headers},
+        default_headers={**ACCEPTED, **account, **role.headers},
         http_client=httpx.AsyncClient(
             transport=within, timeout=sending.timeout_s, follow_redirects=False, trust_env=False
         ),
@@ -160,11 +173,6 @@ def missing_key(role: RoleName, variable: str | None) -> str:
     return f"no key was sent: name the variable that holds it in runtime.sending.{role}.api_key_env"
 
 
-def _account_headers(role: Role) -> dict[str, Any]:
-    """Keeps the client library from sending OPENAI_ORG_ID and OPENAI_PROJECT_ID to other hosts than OpenAI's."""
-    return {} if role.is_openai else {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
-
-
 def key_headers(role: Role, sending: Sending, key: str | None) -> dict[str, Any]:
     """The headers of each request for the key, where it is not sent as a bearer token or there is none."""
     name = sending.api_key_header or ("api-key" if AZURE_DEPLOYMENT in role.base_url else None)
@@ -206,3 +214,38 @@ def _wait(headers: Mapping[str, str]) -> float | None:
         return max(0.0, email.utils.mktime_tz(date) - time.time() if date else float(value))
     except ValueError:
         return None
+
+
+def of_structure(failure: SendFailure) -> bool:
+    """Whether an endpoint rejects the way in which a structured reply was asked for."""
+    if failure.kind != "rejected" or failure.is_of_one_text:
+        return False
+    return failure.param.startswith("response_format") or bool(
+        re.search(r"response_format|json_schema|json_object|structured output|guided|grammar", failure.reason)
+    )
+
+
+def setting_at_fault(failure: SendFailure, role: Role) -> str | None:
+    """The setting of a role that a rejection names, with the value to try; None where it names none."""
+    said = failure.reason.lower()
+    if of_structure(failure):
+        return f"structured: auto (or json_object, or prompt; {by_hand('structured=prompt')})"
+    settings = _settings(role)
+    if failure.param in settings:
+        return settings[failure.param]
+    if failure.param or not REFUSALS.search(said):
+        return None
+    return next((setting for field, setting in settings.items() if re.search(rf"\b{field}\b", said)), None)
+
+
+def _settings(role: Role) -> dict[str, str]:
+    """The setting to change for each field of a request's body."""
+    other = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}[role.max_tokens_field]
+    limits = f"max_tokens_field: {other} (or a smaller max_tokens; {by_hand(f'max_tokens_field={other}')})"
+    return {
+        "max_tokens": limits,
+        "max_completion_tokens": limits,
+        "temperature": f"temperature: null (or the value that the model accepts; {by_hand('temperature=null')})",
+        "seed": f"send_seed: false ({by_hand('send_seed=false')})",
+        **{name: f"extra_body without {name!r}" for name in role.extra_body},
+    }

@@ -18,19 +18,12 @@ from tasks.llm.replies import SendFailure, read_completion
 from tasks.llm.requests import request_key, to_bytes
 from tasks.transport import database
 from tasks.transport.database import Where, connect, exists, named_errors, responses, transaction
-from tasks.transport.json_lines import json_lines
 from tasks.transport.ledger import Spent, add_to_ledger, read_ledger
 from tasks.transport.store import Paid, Unreadable, unpack
+from tasks.transport.untrusted import json_lines
 
 AT_ONCE = 500
 """Keys in one statement; databases limit the number of its values."""
-
-
-def _sums() -> list[sa.ColumnElement[Any]]:
-    """Number, tokens and dollars of the chosen replies."""
-    columns = responses.c.prompt_tokens, responses.c.completion_tokens
-    counts = [sa.cast(func.coalesce(func.sum(column), 0), BigInteger) for column in columns]
-    return [func.count(), *counts, func.coalesce(func.sum(responses.c.dollars), 0.0)]
 
 
 @contextmanager
@@ -44,11 +37,13 @@ def open_existing(where: Where) -> Iterator[sa.Connection]:
 
 def sum_used(connection: sa.Connection, keys: Collection[bytes]) -> Used:
     """Sums over the kept replies with these keys; a key without a reply counts nothing."""
+    columns = responses.c.prompt_tokens, responses.c.completion_tokens
+    counts = [sa.cast(func.coalesce(func.sum(column), 0), BigInteger) for column in columns]
+    sums = sa.select(func.count(), *counts, func.coalesce(func.sum(responses.c.dollars), 0.0))
     ordered, found = sorted(keys), Used()
     for start in range(0, len(ordered), AT_ONCE):
         some = responses.c.key.in_(ordered[start : start + AT_ONCE])
-        calls, prompt, completion, dollars = connection.execute(sa.select(*_sums()).where(some)).one()
-        found = found.plus(Used(calls, prompt, completion, dollars))
+        found = found.plus(Used(*connection.execute(sums.where(some)).one()))
     return found
 
 

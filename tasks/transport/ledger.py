@@ -66,6 +66,12 @@ def free(connection: sa.Connection, key: bytes) -> None:
     connection.execute(sa.delete(reservations).where(reservations.c.key == key))
 
 
+def settle(connection: sa.Connection, key: bytes, ledger: str, dollars: float, tokens: int) -> None:
+    """Book a reply in place of its reservation."""
+    free(connection, key)
+    add_to_ledger(connection, ledger, dollars, tokens)
+
+
 def reserve(
     connection: sa.Connection, key: bytes, budget: Budget, dollars: float, tokens: int
 ) -> Literal["reserved", "answered", "elsewhere", "full"]:

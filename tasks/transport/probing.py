@@ -9,10 +9,9 @@ from schemas.params.llm import Role, Structured, by_hand
 from tasks.llm.calls import Call, Message, Reply
 from tasks.llm.replies import Completion, SendFailure
 from tasks.llm.requests import make_request
-from tasks.transport.endpoint import NOT_SENT_WITHOUT_KEY
+from tasks.transport.endpoint import NOT_SENT_WITHOUT_KEY, of_structure, setting_at_fault
 from tasks.transport.epochs import PROMPTS, SAMPLES, Replies
 from tasks.transport.fingerprint import served_identity
-from tasks.transport.rejections import of_structure, setting_at_fault
 
 if TYPE_CHECKING:
     from tasks.transport.client import Client

@@ -14,13 +14,11 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
-
-from schemas.errors import OrphanError
 
 SLACK_S = 2.0
 """Start times and file times come from clocks of different resolution."""
@@ -79,7 +77,20 @@ def _runs(pid: int, earliest: float, latest: float) -> bool:
 
 def end_with_parent() -> None:
     """From now on, end this process and what it started when a process that it depends on is gone."""
-    threading.Thread(target=_end_orphan, args=(ParentWatch(),), daemon=True).start()
+    threading.Thread(target=_end_orphan, args=(depended_on(),), daemon=True).start()
+
+
+def _end_orphan(watched: Sequence[Watched]) -> None:
+    while not (gone := [(pid, name) for pid, born, name in watched if not is_alive(pid, born)]):
+        time.sleep(CHECK_EVERY_S)
+    pid, name = gone[0]
+    said = f"{name} (process {pid}), which started this stage, is gone; no further call is sent"
+    print(f"{said}. Every reply so far is kept: run again to go on", file=sys.stderr)
+    with suppress(psutil.NoSuchProcess):
+        for below in psutil.Process().children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                below.kill()
+    os._exit(1)
 
 
 def die_with(parent: int, number: int) -> None:
@@ -88,46 +99,6 @@ def die_with(parent: int, number: int) -> None:
         ctypes.CDLL(None).prctl(_DEATH_SIGNAL, number)
     if os.getppid() != parent:  # it ended before the call
         os._exit(1)
-
-
-def end_tree(process: psutil.Process) -> None:
-    """Kill what a process started, and the process unless it is this one."""
-    own = [] if process.pid == os.getpid() else [process]
-    with suppress(psutil.NoSuchProcess):
-        for each in [*own, *process.children(recursive=True)]:
-            with suppress(psutil.NoSuchProcess):
-                each.kill()
-
-
-def _end_orphan(watch: "ParentWatch") -> None:
-    try:
-        while True:
-            watch.check()
-            time.sleep(CHECK_EVERY_S)
-    except OrphanError as error:
-        print(error, file=sys.stderr)
-        end_tree(psutil.Process())
-        os._exit(1)
-
-
-class ParentWatch:
-    """Watches the processes that this one depends on, as they are when it is made."""
-
-    def __init__(self) -> None:
-        self.watched = _depended_on()
-
-    def check(self) -> None:
-        """Raise OrphanError when one of them is gone."""
-        if gone := first_gone(self.watched):
-            raise OrphanError(
-                f"{gone[2]} (process {gone[0]}), which started this stage, is gone; no further call is sent. "
-                "Every reply so far is kept: run again to go on"
-            )
-
-
-def first_gone(watched: Iterable[Watched]) -> Watched | None:
-    """The first of the processes that does not run any more."""
-    return next((each for each in watched if not is_alive(each[0], each[1])), None)
 
 
 def dvc_process() -> psutil.Process | None:
@@ -147,7 +118,8 @@ def _run() -> Watched | None:
     return (int(pid), float(born), "vignette repro") if born else None
 
 
-def _depended_on() -> list[Watched]:
+def depended_on() -> list[Watched]:
+    """The processes that this one depends on."""
     run = _run()
     watched, above = [run] if run else [], ancestors()
     dvc = next((position for position, process in enumerate(above) if _is_dvc(process)), None)

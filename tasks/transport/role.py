@@ -19,10 +19,10 @@ from tasks.llm.replies import Completion, SendFailure, read_completion
 from tasks.llm.requests import Request, make_request
 from tasks.progress import CALL, Count, progress
 from tasks.transport.client import Client
+from tasks.transport.endpoint import REPEATS, of_structure, setting_at_fault
 from tasks.transport.fingerprint import Fingerprint, require_answered, require_same, simulator_identity
 from tasks.transport.missing import Collector
 from tasks.transport.probing import greet
-from tasks.transport.rejections import REPEATS, of_content, of_structure, setting_at_fault
 from tasks.transport.store import WAIT_S, Unreadable
 
 NO_LIMIT = 100_000
@@ -34,7 +34,6 @@ class RoleAsk:
 
     ``recorded``: the identity of its model, which the endpoint must still have when the first request is sent.
     ``before_first`` is awaited before that. ``collect``: requests without a stored reply are noted and not sent.
-    ``quiet``: no progress is shown.
     """
 
     def __init__(
@@ -45,10 +44,9 @@ class RoleAsk:
         *,
         before_first: Callable[[], Awaitable[None]] | None = None,
         collect: bool = False,
-        quiet: bool = False,
     ) -> None:
         self.client, self.recorded, self.stage, self.label = client, recorded, stage, recorded.label
-        self._before_first, self._quiet = before_first, quiet
+        self._before_first = before_first
         self._collector = Collector(client.store, client.name, recorded, stage) if collect else None
         ways, first = client.role.structured_ways, recorded.structured
         self._ways = ways[ways.index(first) :] if first in ways else ways
@@ -82,10 +80,9 @@ class RoleAsk:
         """Answer ``calls``, in order."""
         if self.client.stopped:
             raise self.client.stopped
-        if self._progress is None and not self._quiet:
+        if self._progress is None:
             self._progress = self._shown.enter_context(progress(self.stage, 0, CALL))
-        if self._progress:
-            self._progress.total += len(calls)
+        self._progress.total += len(calls)
         answers: list[Answer | None] = [None] * len(calls)
         numbered = iter(enumerate(calls))
 
@@ -239,7 +236,7 @@ class RoleAsk:
 
     def _count_rejection(self, failure: SendFailure) -> VignetteError | None:
         """Note a rejected request; where the next one would be rejected too, stop, and return why."""
-        if failure.kind != "rejected" or of_content(failure):
+        if failure.kind != "rejected" or failure.is_of_one_text:
             return None
         client = self.client
         setting, reason = setting_at_fault(failure, client.role), re.sub(r"\d+", "0", failure.reason)

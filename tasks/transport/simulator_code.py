@@ -9,8 +9,8 @@ from tasks.code import Code, Place
 from tasks.domains.in_use import domain_cache, domain_folder
 from tasks.simulator.dispatch import MODELS, family, modules_of
 
-CORE = ("tasks.simulator.dispatch", "tasks.simulator.request", "tasks.simulator.completions")
-"""Modules that every reply passes through; the server and its faults transport replies unchanged."""
+CORE = ("tasks.simulator.dispatch", "tasks.simulator.request")
+"""Modules that every reply passes through; the application and its server transport replies unchanged."""
 BEYOND = ("schemas", "tasks.transport", "tasks.domains.in_use")
 """What finds and checks the data of the rules."""
 

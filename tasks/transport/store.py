@@ -21,7 +21,7 @@ from pydantic import ConfigDict, Field
 from schemas.errors import StoreError
 from schemas.params.llm import Budget
 from tasks.transport.database import Where, beat, connect, is_postgres, named_errors, responses, transaction
-from tasks.transport.ledger import add_to_ledger, forfeit_dead, free, reserve
+from tasks.transport.ledger import forfeit_dead, free, reserve, settle
 from tasks.transport.processes import this_process
 
 GROUP = 500
@@ -167,10 +167,6 @@ class ResponseStore:
         self._swept.add(budget.ledger)  # not before that is on disk
         return bool(state == "reserved")
 
-    async def release(self, key: bytes) -> None:
-        """Give back the reservation of a request that was not answered."""
-        await self.do(lambda connection: free(connection, key))
-
     async def keep(self, paid: "Paid", ledger: str | None) -> bool:
         """Commit a reply, and book it under a ledger's name unless it is free; True once it is on disk.
 
@@ -179,22 +175,13 @@ class ResponseStore:
 
         def write(connection: sa.Connection) -> bool:
             fresh = paid.insert(connection)
-            if ledger is not None:
+            if fresh and ledger is not None:
+                settle(connection, paid.key, ledger, paid.dollars, paid.prompt_tokens + paid.completion_tokens)
+            elif ledger is not None:
                 free(connection, paid.key)
-                if fresh:
-                    add_to_ledger(connection, ledger, paid.dollars, paid.prompt_tokens + paid.completion_tokens)
             return fresh
 
         return bool(await self.do(write))
-
-    async def book(self, key: bytes, ledger: str, dollars: float, tokens: int) -> None:
-        """Book a reply that is not kept: a check of identity, a canary, or the reply of another model."""
-
-        def write(connection: sa.Connection) -> None:
-            free(connection, key)
-            add_to_ledger(connection, ledger, dollars, tokens)
-
-        await self.do(write)
 
     async def delete(self, key: bytes) -> None:
         """Delete a kept reply."""

@@ -1,13 +1,18 @@
 """Reads JSON and YAML of files that others made, within limits: a small file must not fill the memory or end a command.
 
+A file of JSON Lines is read a line at a time: neither a long line nor a packed one fills the memory.
+
 What is refused is the ValueError or YAMLError that a damaged file raises, so that a reader names both in the same way.
 """
 
+import gzip
 import json
 import re
 import stat
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +26,8 @@ MOST_VALUES = 5_000_000
 """Most values of a file: a value takes some 100 bytes of memory, and may take two in the file."""
 DEEPEST = 100
 """Most levels of lists and objects."""
+LONGEST_LINE = 32_000_000
+"""Most bytes of a line of JSON Lines, unpacked: twice those of the longest reply."""
 
 
 def read_bytes(path: Path, most: int = LARGEST) -> bytes:
@@ -54,15 +61,16 @@ def parse_json(text: str) -> Any:
     except RecursionError:
         raise ValueError("nested too deeply") from None
     level, depth = [found], 0
-    while level := [child for node in level if isinstance(node, dict | list) for child in _children(node)]:
+    while level := [
+        child
+        for node in level
+        if isinstance(node, dict | list)
+        for child in (node.values() if isinstance(node, dict) else node)
+    ]:
         depth += 1
         if depth > DEEPEST:
             raise ValueError(f"nested too deeply; expected at most {DEEPEST} levels")
     return found
-
-
-def _children(node: dict[str, Any] | list[Any]) -> Sequence[Any]:
-    return list(node.values()) if isinstance(node, dict) else node
 
 
 def _without_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -72,6 +80,35 @@ def _without_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise ValueError(f"key {twice[:60]} is a duplicate")
     return found
+
+
+def json_lines(file: Path) -> Iterator[tuple[int, Any]]:
+    """The number and the value of each line that is not blank; a file ``.gz`` is unpacked.
+
+    Raises SourceError naming the line for a file that cannot be read or unpacked, and for a line that is not UTF-8, is
+    no JSON, or is longer than `LONGEST_LINE` bytes.
+    """
+    place = str(file)
+    try:
+        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as lines:
+            for number in count(1):
+                place = f"{file}: line {number}"
+                line = lines.readline(LONGEST_LINE + 1)
+                if not line:
+                    return
+                if len(line) > LONGEST_LINE:
+                    raise SourceError(f"{place}: longer than {LONGEST_LINE:,} bytes; expected one object on each line")
+                if not line.isspace():
+                    yield number, parse_json(line.decode("utf-8-sig"))
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise SourceError(f"{place}: cannot be unpacked ({error}); get the file again, or unpack it first") from error
+    except OSError as error:
+        raise SourceError(f"{file}: cannot be read ({error.strerror}); check name and permissions") from error
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise SourceError(f"{place}: byte {byte:#04x} is not UTF-8; save the file in UTF-8") from error
+    except ValueError as error:
+        raise SourceError(f"{place}: not JSON ({error}); expected one object on each line") from error
 
 
 class YamlLoader(yaml.SafeLoader):

@@ -13,8 +13,7 @@ import pandas as pd
 
 from schemas.tables.columns import typed
 from schemas.tables.visits import HISTORY_FACTS
-from tasks.domains.history import HistoryWords
-from tasks.domains.rules import Network, PromptingRules
+from tasks.domains.rules import HistoryWords, Network, PromptingRules
 from tasks.network.visits import date_of
 from tasks.text.language import capitalized
 

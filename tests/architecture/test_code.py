@@ -16,7 +16,7 @@ BY_NAME = {
     "flows.commands.parser": "commands",
     "flows.rebuild.forks": "what stages import, before they do",
     "flows.repository.pipeline": "a stage, whose code begins with its function",
-    "tasks.audit.people_sets": "units that people judge, in modules of measures that it names by a pattern",
+    "tasks.audit.people": "units that people judge, in modules of measures that it names by a pattern",
     "tasks.measures.cases": "cases of measures, likewise",
     "tasks.measures.described": "measures, likewise",
     "tasks.measures.forms": "forms of measures, likewise",

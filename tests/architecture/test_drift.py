@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import get_args
 
 from flows.repository.code import FOLDER
-from flows.repository.pipeline import declared_outputs, is_code, place_of, read_pipeline, with_needed
+from flows.repository.pipeline import CODE as OF_CODE
+from flows.repository.pipeline import declared_outputs, place_of, read_pipeline, with_needed
 from schemas.params.llm import RoleName
 from schemas.tables.records import BY_NETWORK
 from schemas.tables.registry import schema_of
@@ -65,7 +66,7 @@ def test_every_flow_is_a_stage() -> None:
 
 @each("file, name, stage", STAGES)
 def test_a_stage_depends_on_what_its_own_code_means_and_on_no_code_besides(file: Path, name: str, stage: dict) -> None:
-    code = [dep for dep in dependencies(stage) if is_code(Path(dep)) and not dep.startswith(DECLARED)]
+    code = [dep for dep in dependencies(stage) if dep.startswith(OF_CODE) and not dep.startswith(DECLARED)]
     assert code == [f"{FOLDER}/{name}.json"]
 
 

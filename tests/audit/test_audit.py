@@ -274,14 +274,12 @@ def test_answers_have_the_records_truth_and_every_wording_of_a_question_is_one_c
 def test_labels_are_planned_with_the_estimator_that_they_are_evaluated_with() -> None:
     """By the normal formula 42 labels reach 3 points with a judge of 99%; the estimator has 6.5."""
     assert label_half_width((0.99, 0.99), 0.8, 1000, 42, seed=1) == pytest.approx(0.065, abs=0.005)
-    alone, good, coin = (label_half_width(r, 0.8, 1000, 200, seed=1) for r in (None, (0.99, 0.99), (0.5, 0.5)))
-    assert good < alone / 1.5 and coin == pytest.approx(alone, rel=0.1)
     card = card_table(verdicts(*((f"c{n}", "", f"d{n}", n % 2 == 0, n % 2 == 0) for n in range(200))), seed=1)
-    lines = label_plans(card, 300, seed=1)
-    assert "50% yes: 25 labels" in lines[1] and "200 labels" in lines[1] and "400 labels" not in lines[1]
+    lines = label_plans(card, 60, seed=1)
+    assert "50% yes: 25 labels" in lines[1] and "50 labels" in lines[1] and "100 labels" not in lines[1]
     assert any(line.startswith("j, claims (100 and 100 cases), 80% yes: 25 labels") for line in lines)
     silent = card_table(verdicts(*((f"c{n}", "", f"d{n}", n % 2 == 0, None) for n in range(20))), seed=1)
-    assert label_plans(silent, 300, seed=1)[-1].startswith("j, claims: saves no label")
+    assert label_plans(silent, 25, seed=1)[-1].startswith("j, claims: saves no label")
 
 
 def test_p_values_by_hand() -> None:

@@ -5,11 +5,12 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
-from tasks.audit.card import card_table, findings, not_found, rates
+from tasks.audit.card import card_table, findings, not_found
 from tasks.audit.cases import CONFIDENT, HIDDEN
 from tasks.audit.comparisons import ANSWERED, KIND_LEVEL, against, change_lines, fewest_texts
-from tasks.measures.agreement import agreement
-from tasks.statistics.paired_verdicts import compared
+from tasks.audit.page import rate_tables
+from tasks.reporting.show import terminal
+from tasks.statistics.paired_verdicts import agreement, compared
 from tasks.statistics.sign_flips import flip_p
 from tests.support.card_verdicts import card_verdicts
 
@@ -88,19 +89,13 @@ def test_p_values_of_independent_cases_are_those_of_mcnemars_exact_test() -> Non
         flip_p([0.5, 1.0], [0, 1])
 
 
-def test_a_rate_without_an_interval_says_why() -> None:
-    one_text = verdicts([True, False, True]).assign(document="d")
+def test_a_rate_counts_the_texts_of_its_own_cases_and_one_of_one_text_has_no_interval() -> None:
     no = verdicts([False] * 4).assign(truth=False)
-    of_each = rates(
-        card_table(
-            pd.concat([verdicts([True] * 9), no], ignore_index=True).assign(unit=[str(n) for n in range(13)]), seed=1
-        )
-    )
-    assert [line[-7:] for line in of_each] == ["texts 9", "texts 4"], "of the cases of each rate"
-    sensitivity, specificity = rates(card_table(one_text, seed=1))
-    assert "0.667 (no interval: the cases are of one text), n 3, unscored 0" in sensitivity
-    assert "-     (no case is judged), n 0, unscored 0" in specificity
-    assert "(no case is judged), n 0, unscored 2" in rates(card_table(verdicts([None, None]), seed=1))[0]
+    both = pd.concat([verdicts([True] * 9), no], ignore_index=True).assign(unit=[str(n) for n in range(13)])
+    found = card_table(both, seed=1).set_index("metric")["value"]
+    assert (found["sensitivity_texts"], found["specificity_texts"]) == (9, 4)
+    (table,) = rate_tables(card_table(verdicts([True, False, True]).assign(document="d"), seed=1))
+    assert "66.7% (no interval) n 3" in terminal(table)
 
 
 def test_judges_of_two_cards_are_paired_by_name() -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from flows.commands.parser import run
-from tasks.texts.k_qa import FILE
+from tasks.texts.judged_units import K_QA as FILE
 
 CLAIMS = ["A fever is common.", "Rest helps.", "The drug is safe.", "Call a doctor."]
 PHYSICIANS = [("Entailment", "Entailment", "Neutral"), ("Entailment",) * 3, ("Neutral",) * 3, ("Neutral",) * 3]
@@ -42,9 +42,7 @@ def test_the_card_has_the_judge_s_agreement_next_to_that_of_people(
     # Physician 3 says yes to 6 claims, the others to 12: agreement 18/24, by chance 1/2.
     between = found.loc[("physician 3", "people", "K-QA, claim entailed, against physician 1")]
     assert between["value"] == pytest.approx((0.75 - 0.5) / 0.5)
-    line = next(one for one in said.splitlines() if one.startswith("mine: K-QA"))
-    assert "kappa with the majority of people: strict 1.00 (" in line and "clinician " in line
-    assert line.endswith("; people in pairs 0.50 to 1.00")
+    assert "K-QA, claim entailed, against majority" in said and "clinician" in said
     assert "Judged as people judge" in (out / "card.html").read_text()
 
 

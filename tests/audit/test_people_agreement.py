@@ -10,8 +10,7 @@ import pytest
 
 from flows.stages.people import RECORDED
 from schemas.tables.verdicts import verdict_table
-from tasks.audit.people_agreement import agreement_rows
-from tasks.audit.people_sets import OF_PEOPLE, PeopleSet, judge_set, people_sets
+from tasks.audit.people import OF_PEOPLE, PeopleSet, agreement_rows, judge_set, people_sets
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.measures.measure import Metric
 from tasks.statistics.metric_rows import Row

@@ -20,7 +20,7 @@ from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.spans.assertion import AssertionReply
 from tests.support.records import NETWORK
-from tests.support.scripted import DirectAsk, ScriptedAsk
+from tests.support.scripted import ScriptedAsk
 
 RULES = load_rules()
 LABELS = dict(zip(RULES.symptoms, RULES.symptom_labels, strict=True))
@@ -109,15 +109,3 @@ def test_the_phrases_of_one_planted_sentence_are_one_cluster() -> None:
 
     alike = width([f"[{at // 4}]" for at in range(40)])
     assert alike > 1.5 * width([f"[{at}]" for at in range(40)])
-
-
-def test_the_rules_know_what_the_simulator_meant_and_misread_planted_sentences(gold: GoldNotes) -> None:
-    ask = DirectAsk("vignette-annotator")
-    cases, failures = asyncio.run(read_assertions(gold, LABELS, 20, ask, seed=1))
-    assert failures == []
-    table = accuracy_of(cases)
-    for version in ("normal", "compact"):
-        assert table.loc[f"{WRITTEN}, {version}", "value"].min() >= 0.95
-    planted = table.loc[f"{PLANTED}, normal"]
-    assert set(planted.index) == {*ASSERTIONS, "all"} and (planted["unscored"] == 0).all()
-    assert planted.loc["present", "value"] > 0.8 and planted.loc["past", "value"] < 0.5

@@ -12,8 +12,8 @@ from tasks.baselines.comparisons import Swaps, compared_pairs, paired_rows, unfi
 from tasks.baselines.note_vectors import NoteVectors, embed, scale_embeddings
 from tasks.baselines.scoring import reliability_rows
 from tasks.baselines.targets import Parts, lacking, ordinal_features, prediction_table, split_records, tabular_features
-from tasks.network.evidence import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
 from tasks.network.fitting import fit
+from tasks.network.graph import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
 from tasks.network.inference import posterior
 from tests.baselines.samples import TARGETS, records
 from tests.support.cases import each

@@ -1,5 +1,7 @@
 """The fast grid search chooses what GridSearchCV chooses, from the same scores."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 import xgboost as xgb
@@ -7,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from tasks.baselines.xgboost_lockstep import Lockstep, TrainingSet, TreeSettings, row_draws
 from tasks.baselines.xgboost_tab import GRIDS, combinations, fast_scores, fit_plain, plain_scores, search, training_set
-from tasks.network.evidence import EvidenceSetting, evidence_columns
+from tasks.network.graph import EvidenceSetting, evidence_columns
 from tests.baselines.samples import TARGETS, records
 from tests.support.grid_search import grid_search
 from tests.support.records import NETWORK
@@ -66,8 +68,8 @@ def test_search_chooses_as_grid_search_does(
     assert len(grid) == 2**4
     peer = grid_search(data, {name: list(values) for name, values in small.items()}, grid[0], folds=3, seed=SEED)
     ours = search(data, grid, folds=3, seed=SEED, verify=5)
-    assert [c.as_dict() for c in grid] == peer.cv_results_["params"]
-    assert ours.best.as_dict() == peer.best_params_
+    assert [asdict(c) for c in grid] == peer.cv_results_["params"]
+    assert asdict(ours.best) == peer.best_params_
     theirs = np.stack([peer.cv_results_[f"split{fold}_test_score"] for fold in range(3)], axis=1)
     assert np.mean(np.abs(ours.scores - theirs) < 1e-12) > 0.99
     for place, scores in ours.checked.items():

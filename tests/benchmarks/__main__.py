@@ -15,16 +15,15 @@ from flows.lineage.recording import cpu
 from flows.repository.workspace import be_quiet
 from flows.runtime.tables import write_table
 from schemas.tables.columns import number, table, text
-from tests.benchmarks import learning, running, scale
+from tests.benchmarks import running, scale
 
 TABLE = Path(__file__).parents[2] / "reports" / "benchmarks" / "benchmarks.csv"
-BENCHES = {name: bench for module in (learning, running, scale) for name, bench in sorted(module.BENCHES.items())}
+BENCHES = {name: bench for module in (running, scale) for name, bench in sorted(module.BENCHES.items())}
 _MEASURED = {name: number(nullable=True) for name in ("peer", "ratio")}
 BENCHMARKS = table(
     {"name": text(), "ours": number(), **_MEASURED, "peer_name": text(nullable=True)}
     | {"unit": text(), "n": number(), "machine": text()},
     key=["name"],
-    name="benchmarks",
 )
 
 

@@ -1,7 +1,5 @@
 """Rows of the benchmark table: ours against a peer measured in the same run."""
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 Row = dict[str, Any]
@@ -13,13 +11,3 @@ def row(name: str, ours: float, peer: float | None, peer_name: str, unit: str, n
     ratio = None if peer is None else ours / peer if more else peer / ours
     of_peer = {"peer": peer, "peer_name": peer_name or None, "ratio": ratio}
     return {"name": name, "ours": ours, **of_peer, "unit": unit, "n": n}
-
-
-def seconds(work: Callable[[], object], times: int = 1) -> float:
-    """The best of ``times`` runs."""
-    taken = []
-    for _ in range(times):
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return min(taken)

@@ -25,12 +25,6 @@ def test_help_lists_each_command_on_one_whole_line(capsys: pytest.CaptureFixture
         assert any(line.split() == [name, *text.split()] for line in lines), name
 
 
-@pytest.mark.parametrize("name", parser.COMMANDS)
-def test_each_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert parser.run([name, "--help"]) == 0
-    assert f"Usage: vignette {name}" in capsys.readouterr().out
-
-
 def test_a_command_with_subcommands_alone_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert parser.run(["exchange"]) == 2
     said = capsys.readouterr()

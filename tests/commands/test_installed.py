@@ -65,22 +65,8 @@ def test_the_wheel_holds_every_file_of_the_packages_and_what_they_read_beside(wh
     assert "vignette.py" in names and not any(name.startswith("tests/") for name in names)
 
 
-@pytest.fixture(scope="module")
-def resolved(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A clean environment with the wheel and its dependencies, as an installer resolves them."""
-    folder = tmp_path_factory.mktemp("resolved") / "venv"
-    uv, python = str(Path(sys.executable).with_name("uv")), str(folder / "bin" / "python")
-    subprocess.run([uv, "venv", "-q", "--python", sys.executable, str(folder)], check=True)
-    subprocess.run([uv, "pip", "install", "-q", "--python", python, str(wheel)], check=True)
-    return folder
-
-
 def test_it_works_from_an_empty_folder(installed: Path, tmp_path: Path) -> None:
     try_from_empty_folder(installed, tmp_path)
-
-
-def test_it_works_with_the_dependencies_that_an_installer_resolves(resolved: Path, tmp_path: Path) -> None:
-    try_from_empty_folder(resolved, tmp_path)
 
 
 def try_from_empty_folder(environment: Path, tmp_path: Path) -> None:

@@ -61,8 +61,7 @@ def test_a_run_replaces_the_tables_of_stages_that_ended(
     monkeypatch.setattr(
         "flows.rebuild.flow.rebuild", lambda *_, **__: Unfinished(but[:1], dict.fromkeys(but[1:], but[:1]))
     )
-    for name in ("use_server", "require_as_locked"):
-        monkeypatch.setattr(repro, name, lambda *_: None)
+    monkeypatch.setattr(repro, "use_server", lambda: None)
     monkeypatch.setattr(repro, "stages_forked", nullcontext)
     assert repro._rebuild(load_params(ROOT / "params.yaml"), repro.PUBLISHED, targets, ["x"], 0.0) == bool(but)
     expected = dict.fromkeys(TRACKED, "earlier") | dict.fromkeys(replaced, "new")

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from flows.commands.demo import main as demo
-from flows.commands.trial import _left_out, small
+from flows.commands.trial import _left_out
 from flows.commands.trial import main as trial
 from flows.lineage.recorded import CASSETTES, Cassette, OwnClone, RecordedClone
 from flows.repository.params import STARTED_BY
@@ -18,20 +18,6 @@ from tests.support.imports import ROOT
 from tests.support.repository import commit, git, write_files
 
 CASSETTE = Cassette("respiratory")
-
-SHIPPED = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-
-
-def test_every_section_shrinks_to_the_records_and_nothing_grows() -> None:
-    params = Params.model_validate(small(SHIPPED, 10))
-    assert (params.sample.records, params.doclens.notes, params.calibrate.notes, params.planted_errors.each) == (
-        10,
-    ) * 4
-    assert params.note_qa.patients_by_notes == [1, 1, 1] and params.baselines.seeds == [0]
-    assert (params.review.with_symptoms, params.review.without_symptoms) == (10, 10)
-    assert params.roles == Params.model_validate(SHIPPED).roles
-    assert small(SHIPPED, 100_000) == SHIPPED
-    assert SHIPPED["sample"] == {"records": 1000}
 
 
 def test_a_whole_trial_is_rebuilt_in_a_clone_that_shares_the_store(
@@ -51,7 +37,8 @@ def test_a_whole_trial_is_rebuilt_in_a_clone_that_shares_the_store(
     trial(records=3, whole=True, yes=True)
     few = asked.pop(("repro", "--yes"))
     assert few["runtime"]["store"] == str((workspace() / STORE).resolve())
-    assert few["sample"] == {"records": 3} and not asked
+    assert Params.model_validate(few).sample.records == 3 and not asked
+    assert few["visits"]["long_visits"] == [] and few["baselines"]["seeds"] == [0]
     assert (Path("params.yaml").read_bytes(), Path("dvc.lock").read_bytes()) == before
     assert f"report of the trial: {folder}/reports/index.html" in capsys.readouterr().out
 
@@ -119,15 +106,6 @@ def test_changes_that_the_clone_lacks_are_named(project: Path, monkeypatch: pyte
     for number in range(4):
         (project / f"a{number}.txt").touch()
     assert ", evaluations/metrics.py and 2 more; commit" in _left_out()
-
-
-def test_an_earlier_clone_is_replaced(project: Path, tmp_path: Path) -> None:
-    write_files(project, {"dvc.yaml": "stages: {a: {cmd: x, outs: [data/a]}}\n", ".gitignore": "data/\n.vignette/\n"})
-    commit(project)
-    earlier = RecordedClone(tmp_path / "demo", CASSETTE).folder / "data/a/result.csv"
-    write_files(earlier.parent, {earlier.name: "of the earlier clone"})
-    RecordedClone(tmp_path / "demo", CASSETTE)
-    assert (tmp_path / "demo" / ".git").is_dir() and not earlier.exists()
 
 
 def test_replies_of_an_earlier_clone_that_stopped_are_kept(project: Path, tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from tasks.confounding.coverage import (
     TABLES,
     UNADJUSTED,
     WITHOUT_SYMPTOMS,
-    Pool,
     adjustment_designs,
     confounding_table,
     estimates,
@@ -55,30 +54,6 @@ def test_no_other_random_numbers_move_the_estimate():
         np.random.seed(state)  # the state that scikit-learn uses where it is given none
         found.add(doubly_robust(columns, treated, outcome, folds=3, seed=0))
     assert len(found) == 1
-
-
-def test_an_interval_is_as_wide_as_estimates_vary():
-    found = [
-        doubly_robust(one[:, None], t, y, folds=2, seed=0) for one, t, y in (population(800, s) for s in range(24))
-    ]
-    spread = np.std([estimate.effect for estimate in found], ddof=1)
-    assert np.mean([estimate.error for estimate in found]) == pytest.approx(spread, rel=0.35)
-    assert sum(low < EFFECT < high for low, high in (estimate.interval for estimate in found)) >= 20
-
-
-def test_sixty_columns_of_noise_cost_neither_bias_nor_width():
-    """With ridge penalties alone, 60 columns made the intervals twice as wide, and a tuned ridge moved the estimate."""
-    plain, noisy = [], []
-    for seed in range(4):
-        symptom, treated, outcome = population(1000, seed)
-        noise = np.random.default_rng(seed).normal(size=(1000, 60))
-        settings = {"folds": 3, "seed": seed}
-        plain.append(doubly_robust(symptom[:, None].astype(float), treated, outcome, **settings))
-        noisy.append(doubly_robust(np.column_stack([symptom, noise]), treated, outcome, **settings))
-    shifts = np.array([other.effect - one.effect for one, other in zip(plain, noisy, strict=True)])
-    assert np.abs(shifts).max() < 0.1 and abs(shifts.mean()) < 0.03
-    widths = [np.mean([one.error for one in found]) for found in (plain, noisy)]
-    assert widths[1] == pytest.approx(widths[0], rel=0.1)
 
 
 @pytest.mark.parametrize("constant", ["outcome", "propensity"])
@@ -137,7 +112,7 @@ def test_text_that_shows_the_symptom_adjusts_as_well_as_the_table():
     notes = spans + np.random.default_rng(4).normal(scale=0.1, size=(2000, 8)).astype(np.float32)
     designs = adjustment_designs(records, ["season"], ["cough"], {"cough": spans}, notes, 5, seed=1)
     assert [designs[name].shape[1] for name in (WITHOUT_SYMPTOMS, SPANS, EMBEDDINGS, TABLES, NOISE)] == [1, 7, 6, 2, 7]
-    found = estimates(Pool(designs, treated, outcome), draws=5, size=1000, folds=2, repeats=1, seed=1)
+    found = estimates(designs, treated, outcome, draws=3, size=1000, folds=2, repeats=1, seed=1)
     table = check(
         confounding_table(found, EFFECT, pool=2000, size=1000, seed=1, item="drug on days", provenance="test"),
         METRICS,
@@ -151,8 +126,6 @@ def test_text_that_shows_the_symptom_adjusts_as_well_as_the_table():
     support = table.pivot(index="system", columns="metric", values="value")
     assert support.loc[TABLES, "overlap"] == 1 and 200 < support.loc[TABLES, "effective_size"] < 400
     assert set(MISSPECIFIED) < set(support.index) and 0 < support.loc[TABLES, "robustness"] < 1
-    again = estimates(Pool(designs, treated, outcome), draws=1, size=1000, folds=2, repeats=1, seed=1)
-    assert again[SPANS] == found[SPANS][:1]
 
 
 def test_coverage_counts_the_draws_whose_interval_holds_the_exact_effect():

@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 from flows.repository.pipeline import read_pipeline, with_dependents
-from flows.stages.report import tables_in
 from tests.measures.test_own_metrics import SHOWN
 from tests.support.clone import Clone
 from tests.support.hosted import completion, hosted
@@ -100,113 +99,6 @@ def test_dvc_runs_the_metric_of_the_docs_in_place_of_the_one_that_ships(lived: C
     assert found["ships"]["metric"] == "numbers kept"
     assert found["docs"]["metric"] == "kept words" and found["docs"]["n"] == 12 and 0 < found["docs"]["value"] <= 1
     lived.commit("the metric of the docs")
-
-
-FORMULA = '''"""Length of the notes."""
-
-import pandas as pd
-
-from tasks.statistics.intervals import COUNT
-from tasks.statistics.metric_rows import COMPUTED, mean_row, metric_table
-
-
-def note_length(notes: pd.DataFrame, *, seed: int) -> pd.DataFrame:
-    """Metric rows of the mean length of NOTES in characters."""
-    lengths = notes["note"].str.len().to_numpy()
-    rows = [mean_row("characters", lengths, bounds=COUNT, seed=seed)]
-    return metric_table(rows, stage="note_length", system="notes", condition="normal", item="all", provenance=COMPUTED)
-'''
-FLOW = '''"""Stage `note_length`: the length of the notes."""
-
-from flows.runtime.stage import Stage
-from tasks.measures.note_length import note_length
-
-
-async def run(stage: Stage) -> None:
-    """Measure the notes that were kept."""
-    stage.save_metrics("note_length", note_length(stage.load("notes"), seed=stage.params.seed))
-'''
-ENTRY = """  note_length:
-    desc: Measure the length of the notes
-    cmd: vignette stage note_length
-    deps: [fingerprints/code/note_length.json, data/filter/notes.parquet]
-    params: [seed]
-    outs:
-      - reports/tables/note_length.csv: {cache: false}
-
-  report:
-"""
-CODE = "{fingerprints/code/report.json: *written}"
-CAPTION = """note_length:
-  group: Notes, checks and spans
-  title: Length of the notes
-  caption: Mean length of the notes.
-  metrics:
-    characters: mean number of characters
-"""
-TOUCHED = [
-    "dvc.yaml",
-    "flows/stages/note_length.py",
-    "tasks/measures/note_length.py",
-    "tasks/reporting/templates/captions.yaml",
-]
-TABLE = "reports/tables/note_length.csv"
-
-
-def change(file: Path, old: str, new: str) -> None:
-    text = file.read_text()
-    assert text.count(old) == 1
-    file.write_text(text.replace(old, new))
-
-
-def changed_files(clone: Clone) -> list[str]:
-    """Files of the user's that differ from the last commit."""
-    lines = clone.git("status", "--porcelain", "--untracked-files=all").splitlines()
-    written = (TABLE, "fingerprints/code/", "dvc.lock")
-    return sorted(line[3:] for line in lines if not line[3:].startswith(written))
-
-
-def rebuilt(clone: Clone) -> dict[str, float]:
-    """The metrics of the new stage, after a rebuild."""
-    clone.vignette("repro", "--no-probe", "note_length")
-    tables, not_shown = tables_in(clone.folder / "reports" / "tables")
-    assert not_shown == []
-    return dict(tables[clone.folder / TABLE].set_index("metric")["value"])
-
-
-@pytest.mark.soak
-def test_a_new_stage_takes_four_files_and_its_table_is_shown(lived: Clone) -> None:
-    for name, text in zip(TOUCHED[1:3], (FLOW, FORMULA), strict=True):
-        (lived.folder / name).write_text(text)
-    change(lived.folder / "dvc.yaml", "  report:\n", ENTRY)
-    change(lived.folder / "dvc.yaml", CODE, f"{CODE}, {CODE.replace('report', 'note_length')}")
-    captions = lived.folder / TOUCHED[3]
-    captions.write_text(captions.read_text() + CAPTION)
-    notes = pd.read_parquet(lived.folder / "data" / "filter" / "notes.parquet")["note"]
-    assert rebuilt(lived) == {"characters": pytest.approx(notes.str.len().mean(), rel=1e-5)}
-    assert changed_files(lived) == TOUCHED
-    stages = read_pipeline(lived.folder / "dvc.yaml")
-    assert "note_length" in with_dependents(stages, ["filter"]) and "report" in with_dependents(stages, ["note_length"])
-
-
-@pytest.mark.soak
-def test_the_checks_of_the_repository_accept_it(lived: Clone) -> None:
-    tests = ["tests/architecture/test_drift.py", "tests/architecture/test_params.py"]
-    lived.run("pytest", "-q", "-n0", "-k", "not a_default_is_the_value", *tests)  # its params are smaller
-    lived.run("ruff", "check", "-q", *TOUCHED[1:3])
-
-
-@pytest.mark.soak
-def test_a_new_metric_takes_two_files(lived: Clone) -> None:
-    lived.commit("stage")
-    row = 'mean_row("characters", lengths, bounds=COUNT, seed=seed)'
-    more = f'{row}, mean_row("lines", notes["note"].str.count("\\n") + 1, bounds=COUNT, seed=seed)'
-    change(lived.folder / TOUCHED[2], row, more)
-    described = "    characters: mean number of characters\n"
-    change(lived.folder / TOUCHED[3], described, f"{described}    lines: mean number of lines\n")
-    assert list(rebuilt(lived)) == ["characters", "lines"]
-    assert changed_files(lived) == TOUCHED[2:]
-    lived.commit("metric")
 
 
 def missing_requests(clone: Clone) -> list[dict[str, Any]]:

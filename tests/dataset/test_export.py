@@ -12,9 +12,8 @@ import yaml
 from schemas.params.records import Export
 from schemas.tables.columns import typed
 from schemas.tables.records import ASSERTIONS, SPANS
-from tasks.dataset.export import CHECKSUMS, dataset_files
+from tasks.dataset.export import CHECKSUMS, SPLITS, checksums, dataset_files
 from tasks.dataset.fields import columns_of
-from tasks.dataset.splits import SPLITS
 from tests.dataset.test_simsum import COMPACTS, NOTES, RECORDS, spans_of
 from tests.notes.test_writing import prompts_of
 from tests.support.repository import write_files
@@ -29,7 +28,8 @@ def exported(kept: pd.DataFrame = KEPT, by: str = SIMULATOR) -> dict[str, bytes]
     compact = COMPACTS.head(5).assign(provenance=by)
     annotators = (by.replace("writer", "annotator"),)
     tables = (RECORDS, prompts_of(RECORDS), kept, compact, spans_of([0, 2]), SPLIT)
-    return dataset_files(*tables, EXPORT, annotated_by=annotators, seed=7, domain="respiratory")
+    files = dataset_files(*tables, EXPORT, annotated_by=annotators, seed=7, domain="respiratory")
+    return {**files, CHECKSUMS: checksums(files).encode()}
 
 
 @cache

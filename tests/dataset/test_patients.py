@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from tasks.dataset.patients import SPLITS, VisitSplits, split_path, split_patients, visit_splits, with_visits
+from tasks.dataset.export import SPLITS, VISITS, split_patients, visit_splits, with_visits
 from tasks.network.visits import visit_dates
 from tests.dataset.test_export import export_files
 from tests.support.histories import random_visits
@@ -20,7 +20,7 @@ def notes_of(visits: pd.DataFrame) -> pd.DataFrame:
 
 
 @cache
-def made(patients: int = 20) -> VisitSplits:
+def made(patients: int = 20) -> tuple[dict[str, pd.DataFrame], int]:
     visits = random_visits("respiratory", patients)
     notes = notes_of(visits)[lambda table: table["record"] != 302]
     shares = {"test_share": 0.2, "validation_share": 0.1}
@@ -29,12 +29,12 @@ def made(patients: int = 20) -> VisitSplits:
 
 @cache
 def dataset() -> dict[str, bytes]:
-    return with_visits(export_files(), made())
+    return with_visits(export_files(), *made())
 
 
 def test_all_visits_of_a_patient_are_in_one_split() -> None:
     visits = random_visits("respiratory", 20)
-    tables = {split: pq.read_table(BytesIO(dataset()[split_path(split)])).to_pandas() for split in SPLITS}
+    tables = {split: pq.read_table(BytesIO(dataset()[VISITS.format(split)])).to_pandas() for split in SPLITS}
     patients = {split: set(table["patient"]) for split, table in tables.items()}
     assert {split: len(own) for split, own in patients.items()} == {"train": 13, "validation": 2, "test": 4}
     assert sum(map(len, patients.values())) == len(set().union(*patients.values())) == 19
@@ -43,7 +43,7 @@ def test_all_visits_of_a_patient_are_in_one_split() -> None:
     assert sorted(rows["record"]) == sorted(expected["record"]), "patient 3 lacks the note of a visit"
     assert (rows["record"] == rows["patient"] * 100 + rows["visit"]).all() and rows["record"].is_unique
     assert max(table.groupby("patient").size().max() for table in tables.values()) > 1
-    assert made().left_out == 1
+    assert made()[1] == 1
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 40])
@@ -59,15 +59,10 @@ def test_the_card_describes_the_visits() -> None:
     front = yaml.safe_load(card.split("---\n")[1])
     assert [entry["config_name"] for entry in front["configs"]] == ["default", "visits"]
     paths = {entry["path"] for entry in front["configs"][1]["data_files"]}
-    assert paths == {split_path(split) for split in SPLITS} <= set(dataset())
-    held = made().tables["train"]
+    assert paths == {VISITS.format(split) for split in SPLITS} <= set(dataset())
+    held = made()[0]["train"]
     assert f"| train | 13 | {len(held)} | `visits/train.parquet` |" in card and "could not be written: 1." in card
     assert card.index("## Patients over time") < card.index("## Use and limits")
     assert {
         name: export_files()[name] for name in export_files() if name.startswith("data/")
     }.items() <= dataset().items()
-
-
-def test_a_dataset_without_visits_is_as_before_but_for_its_checksums() -> None:
-    found = with_visits(export_files(), VisitSplits({}, 0))
-    assert found == {name: contents for name, contents in export_files().items() if name != "SHA256SUMS"}

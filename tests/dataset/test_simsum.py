@@ -45,9 +45,9 @@ def written(folder: Path, text: str | None = None) -> Path:
 
 def test_records_and_notes_round_trip(tmp_path: Path):
     texts = read_simsum(written(tmp_path))
-    pd.testing.assert_frame_equal(texts.records[RECORDS.columns], RECORDS, check_dtype=False)
-    assert texts.notes["note"].tolist() == NOTES["note"].tolist()
-    assert texts.notes["compact"].tolist() == COMPACTS["compact"].tolist()
+    pd.testing.assert_frame_equal(texts[RECORDS.columns], RECORDS, check_dtype=False)
+    assert texts["note"].tolist() == NOTES["note"].tolist()
+    assert texts["compact"].tolist() == COMPACTS["compact"].tolist()
 
 
 def test_the_published_column_names_are_used(tmp_path: Path):
@@ -60,14 +60,12 @@ def test_names_and_delimiters_of_other_releases(tmp_path: Path, delimiter: str):
     frame = pd.read_csv(written(tmp_path), keep_default_na=False).rename(columns={"cold": "inf", "record": ""})
     frame["season"] = frame["season"].map({"summer": "no", "winter": "yes"})
     text = frame.rename(columns={"season": "winter"}).to_csv(index=False, sep=delimiter)
-    pd.testing.assert_frame_equal(
-        read_simsum(written(tmp_path, text)).records[RECORDS.columns], RECORDS, check_dtype=False
-    )
+    pd.testing.assert_frame_equal(read_simsum(written(tmp_path, text))[RECORDS.columns], RECORDS, check_dtype=False)
 
 
 def test_without_ids_the_rows_are_numbered(tmp_path: Path):
     frame = pd.read_csv(written(tmp_path), keep_default_na=False).drop(columns="record")
-    assert read_simsum(written(tmp_path, frame.to_csv(index=False))).records["record"].tolist() == list(range(6))
+    assert read_simsum(written(tmp_path, frame.to_csv(index=False)))["record"].tolist() == list(range(6))
 
 
 @from_table
@@ -86,7 +84,7 @@ def test_a_malformed_file_is_named(tmp_path: Path, text: str, message: str):
 
 def test_records_without_a_compact_note_are_left_out(tmp_path: Path):
     text = simsum_csv(RECORDS, NOTES, COMPACTS.head(4))
-    assert read_simsum(written(tmp_path, text)).records["record"].tolist() == [0, 1, 2, 3]
+    assert read_simsum(written(tmp_path, text))["record"].tolist() == [0, 1, 2, 3]
 
 
 def test_spans_come_back_with_their_sections(tmp_path: Path):
@@ -153,7 +151,7 @@ def test_published_files_are_pinned_by_their_digest(tmp_path: Path):
     digest = str(error.value).split("digest is ")[1][:64]
     published = Published(**given, sha256=digest)
     texts = read_texts(published)
-    pd.testing.assert_frame_equal(read_spans(published, texts.notes, texts.notes), spans_of([1]), check_dtype=False)
+    pd.testing.assert_frame_equal(read_spans(published, texts, texts), spans_of([1]), check_dtype=False)
     files["notes"].write_text("changed", encoding="utf-8")
     with pytest.raises(SourceError, match=r"set it in params\.yaml if these are the files you mean"):
         read_texts(published)

@@ -5,7 +5,7 @@ import pytest
 
 from schemas.errors import TableError
 from tasks.baselines.targets import split_records
-from tasks.dataset.splits import split_dataset, strata_columns
+from tasks.dataset.export import split_dataset, strata_columns
 from tests.support.records import random_records
 
 RECORDS = random_records(600, seed=5)

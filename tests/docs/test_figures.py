@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pandas as pd
-from scipy.stats import norm
 
 from tests.statistics.coverage import STUDIES
 from tests.statistics.coverage_table import MEASURED, PAGE, with_table
@@ -11,24 +10,17 @@ from tests.support.cases import each
 from tests.support.imports import ROOT
 
 PUBLISHED = ROOT / "reports" / "published" / "tables"
-SIZE = 2000
-"""Test records of the comparison of predictors at 10,000 records."""
 
 
 def quoted(page: str) -> str:
     return " ".join((ROOT / page).read_text(encoding="utf-8").split())
 
 
-def rows(folder: Path, table: str, **where: str) -> pd.DataFrame:
-    found = pd.read_csv(folder / f"{table}.csv")
-    for column, value in where.items():
-        found = found[found[column] == value]
-    return found
-
-
 def row(folder: Path, table: str, **where: str) -> pd.Series:
-    (found,) = (one for _, one in rows(folder, table, **where).iterrows())
-    return found
+    """The row of a table with these values."""
+    found = pd.read_csv(folder / f"{table}.csv")
+    (one,) = found[(found[list(where)] == pd.Series(where)).all(axis=1)].to_dict("records")
+    return pd.Series(one)
 
 
 def correlation(system: str, score: str, summaries: str, item: str) -> str:
@@ -73,42 +65,6 @@ def test_text_as_confounder(name: str, system: str) -> None:
     bias, coverage = (row(PUBLISHED, "text_confounding", system=system, metric=m) for m in ("bias", "coverage"))
     interval = f"{bias['value']:.2f} ({bias['low']:.2f} to {bias['high']:.2f})"
     assert f"| {name} | {interval} | {coverage['value']:.2g} |" in quoted("docs/confounding.md")
-
-
-NAMES = {"nasal": "nasal symptoms", "pain": "respiratory pain"}
-
-
-def compared() -> pd.DataFrame:
-    """The differences in F1 of BN-text, with half width and the probability that an equal model meets the limit."""
-    found = rows(PUBLISHED, "baselines_text_paired", system="BN-text", metric="f1_difference")
-    half = (found["high"] - found["low"]) / 2
-    return found.assign(half=half, expected=norm.cdf(1.96 * (0.01 / half - 1)), met=found["low"] >= -0.01)
-
-
-@each("symptom", ["cough", "dyspnea", "fever", "nasal", "pain"])
-def test_widths_of_the_comparison_of_predictors(symptom: str) -> None:
-    own = compared().query("item == @symptom")
-    widths = f"{own['half'].min():.3f}-{own['half'].max():.3f} | {(own['half'] > 0.01).sum()} of {len(own)}"
-    rest = f"{own['met'].sum()} | {own['expected'].sum():.1f} | {1.43 * own['half'].max() - 0.01:.3f}"
-    assert f"| {NAMES.get(symptom, symptom)} | {widths} | {rest} |" in quoted("docs/baselines.md")
-
-
-def test_the_comparison_of_predictors_in_words() -> None:
-    cells = compared()
-    pain, means = cells[cells["item"] == "pain"], cells.groupby("condition")["value"].mean()
-    equal = cells.groupby("condition")["expected"].prod()
-    needed = round(SIZE * (1.43 * cells["half"].max() / 0.01) ** 2, -2)
-    page = quoted("docs/baselines.md")
-    for words in (
-        f"{cells['met'].sum()} cells meet the limit. {(cells['low'] > 0).sum()} are better with 95% confidence",
-        f"and {(cells['high'] < 0).sum() or 'none'} is worse",
-        f"between {means.min():.3f} and {means.max():.3f}; it is below 0 in {(means < 0).sum()} of {len(means)}",
-        f"in {(cells['half'] > 0.01).sum()} of {len(cells)} cells",
-        f"such a model meets {cells['expected'].sum():.0f} of {len(cells)}",
-        f"with probability {equal.min():.3f} to {equal.max():.2f}",
-        f"where BN-text has {pain['value'].min():.3f} to {pain['value'].max():.3f}, or {needed:,.0f} test records",
-    ):
-        assert words in page
 
 
 def test_the_page_of_coverage_shows_the_measurements_of_every_interval_that_is_simulated() -> None:

@@ -1,8 +1,6 @@
-"""Every command shown in README and docs exists with its options, and a test runs it."""
+"""Every command shown in README and docs exists with its options."""
 
-import importlib.util
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,16 +12,6 @@ from tests.support.imports import ROOT
 from tests.support.shown import PROGRAMS, Shown, shown_commands
 
 SHOWN = shown_commands()
-TESTS = sorted(set((ROOT / "tests").rglob("test_*.py")) - {Path(__file__)})
-
-LONG = {
-    "repro": "tests/dag/test_whole_dag.py",
-    "server": "tests/dag/conftest.py",
-    "stage": "tests/dag/test_bad_input.py",
-    "watch": "tests/soak/test_watch.py",
-}
-"""Commands that take minutes or start servers, and the whole-DAG tests that run them."""
-
 EXAMPLES = {"FORMAT": "brat", "PLACEHOLDER": "value", "...": "value"}
 """Values for the placeholders of shown commands."""
 
@@ -64,52 +52,3 @@ def test_the_example_prints_what_the_page_shows(tmp_path: Path, capsys: pytest.C
     assert command.startswith("vignette evaluate --example ")
     assert parser.run(["evaluate", "--example", "--no-mlflow", "--out", str(tmp_path / "evaluation")]) == 0
     assert capsys.readouterr().out.replace(f"{tmp_path}/", "") == printed
-
-
-@each("shown", of("make"))
-def test_a_shown_make_target_exists_and_its_variables_are_used(shown: Shown) -> None:
-    makefile = (ROOT / "Makefile").read_text()
-    words = shown.words[1:]
-    for target in (word for word in words if "=" not in word):
-        assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"{shown}: no target {target}"
-    for variable in (word.split("=")[0] for word in words if "=" in word):
-        assert f"$({variable})" in makefile, f"{shown}: {variable} is not read"
-
-
-@each("shown", of("dvc"))
-def test_a_shown_dvc_command_is_accepted_by_its_parser(shown: Shown) -> None:
-    from dvc.cli.parser import get_main_parser
-
-    given = [EXAMPLES.get(word, word) for word in shown.words[1:]]
-    if shown.inline and given in (["add"], ["exp", "run", "-S"]):
-        given.append("a=1")
-    get_main_parser().parse_args(given)
-
-
-@each("shown", of("python"))
-def test_a_shown_module_exists(shown: Shown) -> None:
-    assert shown.words[1] == "-m"
-    assert importlib.util.find_spec(shown.words[2]) is not None, shown
-
-
-@each("name", COMMANDS)
-def test_a_test_runs_each_command_of_vignette(name: str) -> None:
-    module, _, function = COMMANDS[name][0].rpartition(".")[2].partition(":")
-    imported = rf"\.{module} import [\w, ]*{function}" if function else rf"(\.| import [\w, ]*){module}\b"
-    ran = re.compile(rf'flows\.commands{imported}|(run|vignette|start)\(\[?"{name}"|"{name} \w')
-    files = [ROOT / LONG[name]] if name in LONG else [file for file in TESTS if ran.search(file.read_text("utf-8"))]
-    assert files and all(f'"{name}"' in file.read_text("utf-8") for file in files if name in LONG), (
-        f"no test runs {name}"
-    )
-
-
-def test_the_targets_that_run_the_pipelines_are_the_commands_that_tests_run() -> None:
-    def recipe(target: str, *variables: str) -> str:
-        run = ["make", "--dry-run", "--always-make", target, *variables]
-        return subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-
-    assert ".venv/bin/vignette repro\n" in recipe("repro")
-    assert ".venv/bin/vignette trial --whole --records 50\n" in recipe("quick")
-    assert "repro --pipeline reports/published/dvc.yaml\n" in recipe("published", "SOURCES=folder")
-    index = f"file://{Path('/srv/wheels')}"
-    assert recipe("setup", f"TORCH_INDEX={index}").count(f'--extra-index-url "{index}"') == 2  # uv, and pip if it fails

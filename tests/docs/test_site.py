@@ -111,15 +111,6 @@ def _linked(site: Path, page: str) -> set[str]:
     return {page, *((folder / link).resolve().relative_to(site.resolve()).as_posix() for link in links)}
 
 
-def test_the_glossary_is_sorted_and_its_terms_are_used() -> None:
-    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
-    terms = re.findall(r"^\*\*(.+)\*\*$", page, re.MULTILINE)
-    assert terms == sorted(terms, key=str.lower) and 15 < len(terms) <= 20
-    files = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "tasks").rglob("*.py")]
-    used = "\n".join(file.read_text(encoding="utf-8").lower() for file in files if file.name != "glossary.md")
-    assert [term for term in terms if term.lower() not in used] == []
-
-
 def test_the_page_shows_the_measurements() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert with_table(page, pd.read_csv(MEASURED)) == page

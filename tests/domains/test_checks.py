@@ -31,14 +31,6 @@ def test_a_defect_is_one_line_with_file_and_key(copied: Path, name: str, change:
     assert message in str(caught.value) and str(copied) in str(caught.value)
 
 
-def test_a_symptom_without_mention_probabilities_is_one_line(copied: Path) -> None:
-    edit_file(copied, "wording", lambda w: w["mention_probability"].pop("cough"))
-    with pytest.raises(DomainError) as caught:
-        load_domain("mine")
-    assert str(caught.value).endswith("key mention_probability: nothing for the symptom cough of network.yaml")
-    assert len(str(caught.value).splitlines()) == 1
-
-
 def test_two_defects_are_two_lines(copied: Path) -> None:
     edit_file(copied, "wording", lambda w: (w["labels"].pop("fever"), w["conditions"].remove("asthma")))
     with pytest.raises(DomainError) as caught:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tasks.dataset.splits import SPLITS
+from tasks.dataset.export import SPLITS
 from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
 from tasks.exchange.label_studio import labelling_config, write_tasks
 from tests.dataset.test_export import export_files

@@ -26,7 +26,7 @@ from tasks.reporting.evaluation_text import summary_text
 from tasks.statistics.metric_rows import metric_table
 from tasks.tracking.comparison import UNTESTED, compare_systems
 from tasks.transport import role as roles
-from tasks.transport.rejections import setting_at_fault
+from tasks.transport.endpoint import setting_at_fault
 from tests.support.cases import each, from_table
 from tests.support.imports import ROOT
 from tests.support.params import shipped
@@ -180,7 +180,7 @@ def test_the_terminal_says_which_is_subtracted_and_what_the_data_lacks() -> None
     none = pd.DataFrame(columns=["system", "stage", "condition", "item", "metric", "unscored"])
     found = compare_systems(frame, {"b": pd.Series([0]).to_numpy()}, none, ["a", "b"], seed=1)
     tables = {"metrics": metric_table([]), "comparisons": found, "unscored": unscored}
-    said = summary_text(tables, ["a", "b"], documents=9, models={}, fewest=5)
+    said = summary_text(tables, ["a", "b"], documents=9, models={})
     assert "  b minus a, claim_recall: +0." in said
     assert "  b: d1: the data has no output" in said and "writing" not in said
     assert ", and 1 of how often a score is missing" in said

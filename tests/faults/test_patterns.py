@@ -11,7 +11,7 @@ from importlib import import_module
 import pytest
 
 from tasks.code import Code
-from tasks.simulator.app import _shortened
+from tasks.simulator.app import shortened
 from tests.support.cases import each
 
 RUNS = (
@@ -107,7 +107,7 @@ def test_time_grows_with_the_text_and_no_faster(module: str, name: str, method: 
 
 def test_the_simulator_reads_long_runs_of_blanks_by_their_beginning() -> None:
     for blanks in (" ", "\n", "\t", "\r\n", " \n"):
-        read = json.loads(_shortened(json.dumps({"text": f"Dry{blanks * 100_000}cough."}).encode()))
+        read = json.loads(shortened(json.dumps({"text": f"Dry{blanks * 100_000}cough."}).encode()))
         assert read == {"text": f"Dry{blanks * 200}cough."}
     short = json.dumps({"text": "Dry" + " " * 200 + r"\n" * 300}).encode()
-    assert _shortened(short) == short
+    assert shortened(short) == short

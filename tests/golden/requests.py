@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from schemas.params.history import Summarise
-from schemas.params.measures import MedOmit, NoteQa
+from schemas.params.measures import DocLens, MedOmit, NoteQa
 from tasks.audit.errors import ErrorText, judge_errors
 from tasks.domains.rules import load_rules
 from tasks.judges.consistency_checks import check_cases
@@ -27,18 +27,15 @@ from tasks.measures.grounding.grounding import ground
 from tasks.measures.history.summarising import summarise
 from tasks.measures.med_omit.judging import Plan, corrupt_summaries, judge
 from tasks.measures.note_qa.answering import answer_questions, judge_call
-from tasks.measures.note_qa.protocol import paper_questions
-from tasks.measures.note_qa.questions import generated_questions
+from tasks.measures.note_qa.questions import generated_questions, paper_questions
 from tasks.notes.consistency import consistency_call
 from tasks.notes.prompting import build_prompts, symptom_values
 from tasks.notes.writing import compact_notes, note_messages, write_first_notes
-from tasks.people.model_rater import rating_call
-from tasks.people.rating_form import read_rubric
+from tasks.people.rating_form import rating_call, read_rubric
 from tasks.spans.annotation import annotate_spans, spans_table
 from tasks.spans.assertion import state_assertions
 from tasks.texts.document import Document
-from tasks.visits.prompting import visit_prompts
-from tasks.visits.writing import CHECK, heading
+from tasks.visits.prompting import CHECK, heading, visit_prompts
 from tests.support.fact_verdicts import facts_judged
 from tests.support.histories import worder_of
 from tests.support.records import NETWORK, records_of, span_row
@@ -203,7 +200,7 @@ def _doclens() -> dict[str, Call]:
     ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
     statement = Statement("Dry cough x 3d, no fever.", (0, 1))
     found |= _asked(judge_citations_in_one_call(ask, {"0": [statement]}, {"0": source}), ask, room)
-    found |= _asked(list_subclaims(ask, {"0": " ".join(source)}), ask, room)
+    found |= _asked(list_subclaims(ask, {"0": " ".join(source)}, DocLens()), ask, room)
     ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
     for clinician in (False, True):
         asked = ground(ask, [Question("0/x", " ".join(source), claims, heading="History")], clinician=clinician)
@@ -214,7 +211,7 @@ def _doclens() -> dict[str, Call]:
 def _med_omit() -> dict[str, Call]:
     ask = ScriptedAsk(script)
     document = Document("e", (DIALOGUE,), outputs={"a": "Cough for three days."})
-    plan = Plan("history", summarised=True)
+    plan = Plan("history")
     work = judge(ask, [document], plan, MedOmit(), lambda names: np.eye(len(names)), ask)
     found = _asked(work, ask, "tasks/measures/med_omit")
     work = judge(ask, [document], plan, MedOmit(importance="note"), lambda names: np.eye(len(names)), ask)

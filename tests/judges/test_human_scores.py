@@ -14,18 +14,15 @@ from flows.stages.human_labels import RECORDED, judge_recorded
 from tasks.judges.human_scores import (
     ALL,
     adjusted_rows,
-    agreement_rows,
     correlation_rows,
     detection_rows,
     difference_rows,
     nothing_to_judge,
-    rank_rows,
     wide_scores,
     within_rows,
 )
 from tasks.llm.recorded import RecordedAsk, read_recorded
-from tasks.statistics.metric_rows import metric_table
-from tasks.texts.mts_dialog import HUMAN, read_study
+from tasks.texts.mts_dialog import read_study
 from tests.support.cases import from_table
 from tests.support.imports import ROOT
 from tests.support.sources import needs_sources, sources_folder
@@ -141,14 +138,6 @@ def test_hallucinations_are_found_by_values_below_1() -> None:
     assert by["auc"]["value"] == pytest.approx((0.5 + 0 + 0.5 + 1 + 1 + 1) / 6)  # ties count half
 
 
-def test_systems_are_ranked_by_their_means() -> None:
-    frame = table(systems=3)
-    frame["good"] = frame["system"].map({"s0": 1.0, "s1": 2.0, "s2": 3.0})
-    frame["human"] = frame["system"].map({"s0": 1.0, "s1": 3.0, "s2": 2.0})
-    (row,) = rank_rows(frame, ["good"], ["human"], system="judge")
-    assert row["value"] == pytest.approx(1 / 3) and row["n"] == 3
-
-
 def test_a_text_without_claims_has_the_value_of_the_rule_and_a_failure_has_none() -> None:
     human = pd.DataFrame({"document": ["a", "a", "b"], "system": ["x", "y", "x"], "value": [1.0, 0.0, 0.5]})
     human["metric"] = "FactualRecall"
@@ -176,33 +165,6 @@ def test_a_contradicted_claim_finds_a_hallucination_as_an_unsupported_one_does()
     for measure in ("auc", "sensitivity", "specificity"):
         assert by["claims_supported", measure] == by["claims_contradicted with rule", measure]
     assert by["claims_supported", "auc"] == pytest.approx((0.5 + 0 + 1 + 0) / 4)  # the two with one against the others
-
-
-def test_rows_of_a_judge_account_for_every_summary() -> None:
-    frame = table(30, 4).rename(columns={"good": "claim_recall", "noise": "rouge1_r", "human": "FactualRecall"})
-    for name in ("rouge1_p", "rouge1_f", "rouge2_f", "rougeL_f", "bleu"):
-        frame[name] = frame["rouge1_r"]
-    frame.loc[:5, "claim_recall"] = np.nan
-    empty = {"claim_recall": frame.index.to_numpy() < 4}
-    claims = pd.Series({f"d{n}": n % 5 for n in range(30)})
-    rows = agreement_rows(frame, claims, ["claim_recall"], nothing=empty, human=["FactualRecall"], system="rules")
-    found = metric_table(rows, stage="human_agreement", provenance="judge: rules")
-    whole = found[(found["condition"] == f"FactualRecall, {ALL}") & (found["metric"] != "kendall_of_systems")]
-    assert (whole["n"] + whole["unscored"] == 120).all()
-    by = whole[whole["metric"] == "pearson"].set_index("item")["unscored"]
-    assert by["claim_recall"] == 6 and by["claim_recall with rule"] == 2 and by["rouge1_r"] == 0
-    sizes = found[(found["item"] == "rouge1_r") & (found["metric"] == "pearson")].set_index("condition")["n"]
-    assert sizes["FactualRecall, 3 claims or more"] == 48 and sizes["FactualRecall, 1 claim"] == 24
-
-
-@needs_sources
-def test_the_study_has_four_summaries_of_each_dialogue() -> None:
-    sources = sources_folder()
-    documents, human = read_study(sources)
-    assert len(documents) == 100 and {len(one.outputs) for one in documents} == {4}
-    assert human.groupby("metric").size().to_dict() == dict.fromkeys(HUMAN, 400)
-    assert human.loc[human["metric"] == "FactualRecall", "value"].between(0, 1).all()
-    assert all(one.heading for one in documents) and {one.heading for one in documents} >= {"Allergies", "Medications"}
 
 
 @needs_sources

@@ -19,7 +19,7 @@ from tasks.llm.requests import Request
 from tasks.progress import Count
 from tasks.transport import role
 from tasks.transport.inspection import ledgers
-from tasks.transport.ledger import read_ledger
+from tasks.transport.ledger import free, read_ledger
 from tasks.transport.prices import Prices
 from tasks.transport.processes import this_process
 from tasks.transport.store import ResponseStore
@@ -87,7 +87,7 @@ def test_progress_shows_what_was_booked_so_far(tmp_path: Path, monkeypatch: pyte
     with hosted(echo) as endpoint:
         for watched in (shown, again):
             monkeypatch.setattr(role, "progress", lambda *_, watched=watched: nullcontext(watched))
-            ask(endpoint.base_url, tmp_path, [chat(n) for n in range(3)], quiet=False, **how)
+            ask(endpoint.base_url, tmp_path, [chat(n) for n in range(3)], **how)
     assert shown.total == 3 and shown.shown == sorted(shown.shown)
     assert shown.shown[-1] == 0.06 and spent(tmp_path)[0] == 0.08, "the check of identity is no call"
     assert again.shown == [0, 0, 0], "replies from the store cost nothing"
@@ -112,7 +112,7 @@ def test_requests_in_flight_of_a_killed_process_count_as_spent(tmp_path: Path) -
         budget = Budget(dollars=5.0)
         assert asyncio.run(store.reserve(b"m" * 32, budget, 0.03, 21)) is True
         assert store.do_now(lambda c: read_ledger(c, "default")).dollars == 4.0
-        asyncio.run(store.release(b"m" * 32))
+        store.do_now(lambda c: free(c, b"m" * 32))
         with pytest.raises(BudgetError, match=r"holds 4\.0000 dollars"):
             asyncio.run(store.reserve(b"n" * 32, budget, 1.01, 1010))
 

@@ -60,7 +60,7 @@ def test_the_identity_of_the_simulator_is_the_hash_of_its_rules() -> None:
     assert any(name.startswith("respiratory/writer/") for name in writer)
     assert any(".simulator.writer." in name for name in writer)
     assert not any(".simulator.writer." in name or "/writer/" in name for name in annotator)
-    assert not {"tasks.simulator.server", "tasks.simulator.faults"} & {*annotator, *writer}
+    assert not {"tasks.simulator.server", "tasks.simulator.app"} & {*annotator, *writer}
     hashed = simulator_identity(Role(base_url="simulator", model="vignette-annotator"))["content"]
     assert hashed == content_hash("vignette-annotator")
 
@@ -80,7 +80,7 @@ def test_a_changed_rule_changes_the_identity(tmp_path: Path) -> None:
     assert all(one != other for one, other in combinations(seen, 2))
     assert after(simulator / "writer" / "notes.py", "# A comment.\n") == seen[-1]
     assert after(simulator / "server.py", "\nFURTHER = 1\n") == seen[-1], "how replies are carried does not count"
-    assert after(simulator / "reader" / "rating.py", "\nFURTHER = 1\n") == seen[-1], "nor do the rules of another model"
+    assert after(simulator / "reader" / "checks.py", "\nFURTHER = 1\n") == seen[-1], "nor do the rules of another model"
 
 
 def found(replies: list[str], **identity: str) -> Fingerprint:

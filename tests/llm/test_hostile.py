@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from flows.commands import parser
 from flows.repository.workspace import be_quiet
 from schemas.errors import EndpointError
-from tasks.transport.shown import escaped_output, printable
+from tasks.transport.shown import printable
 from tests.support.cases import from_table
 from tests.support.endpoints import chat
 from tests.support.hosted import Hosted, hosted
@@ -196,17 +196,6 @@ def test_a_certificate_of_an_unknown_authority_is_named(tmp_path: Path) -> None:
             ask(f"https://localhost:{server.server_address[1]}/v1", tmp_path, [chat(1)], sending=QUICK)
     finally:
         server.shutdown()
-
-
-def test_what_is_printed_is_escaped_and_tables_keep_their_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    with escaped_output():
-        print(f"a\tb\n{ESC}")
-        print(ESC, file=sys.stderr)
-        assert not sys.stdout.isatty() and sys.stdout.writable()
-    print("\x07", end="")
-    shown = "\\x1b]0;owned\\x07\\x1b[2J\\r\n\\u202egnp.exe\n"
-    printed = capsys.readouterr()
-    assert (printed.out, printed.err) == (f"a\tb\n{shown}\x07", shown)
 
 
 @pytest.mark.parametrize("wait", ["nan", "-1e9", "1e400", "9" * 5000, "Fri, 31 Dec 99999 23:59:59 GMT", "\xb2"])

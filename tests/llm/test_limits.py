@@ -4,24 +4,21 @@ import asyncio
 import email.utils
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from schemas.params.llm import Role, Sending
 from tasks.llm.replies import SendFailure
 from tasks.transport import endpoint, limits
+from tasks.transport.endpoint import of_structure, setting_at_fault
 from tasks.transport.limits import Rate
-from tasks.transport.rejections import of_structure, setting_at_fault
 from tasks.transport.store import ResponseStore
 from tests.support.cases import each, from_table
 from tests.support.children import start
 from tests.support.endpoints import chat
 from tests.support.hosted import completion, hosted
-from tests.support.rates import send_taken, take
 from tests.support.scenarios import ask
 
 
@@ -133,30 +130,32 @@ def most_in(window: float, times: list[float]) -> int:
     return max(sum(start <= later < start + window for later in times) for start in times)
 
 
-@contextmanager
-def dask_workers(count: int) -> Iterator[Any]:
-    """A client of a Dask cluster with so many worker processes, started as `runtime.dask: local` starts them."""
-    from distributed import Client, LocalCluster  # not in the processes that the soak test starts from here
+def send_taken(said: Connection, folder: Path, name: str) -> None:
+    """Take units of a limit for two seconds, and send the times at which they may be used."""
 
-    cluster = LocalCluster(
-        n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
-    )
-    with cluster, Client(cluster) as client:
-        yield client
+    async def run() -> list[float]:
+        with ResponseStore(folder / "responses.sqlite") as store:
+            rate = Rate(store, "endpoint requests", 6000)
+            (folder / name).touch()
+            while not (folder / "go").exists():
+                await asyncio.sleep(0.01)
+            until, starts = time.time() + 2.0, list[float]()
+            while time.time() < until:
+                starts.append(await rate.take(1))
+            return starts
+
+    said.send(asyncio.run(run()))
 
 
-def test_four_processes_and_two_dask_workers_keep_to_the_limit_together(tmp_path: Path) -> None:
-    names = [f"process {n}" for n in range(4)] + [f"worker {n}" for n in range(2)]
-    with dask_workers(2) as client:
-        processes = [start(send_taken, tmp_path, name, 6000, 3.0) for name in names[:4]]
-        futures = [client.submit(take, tmp_path, name, 6000, 3.0) for name in names[4:]]
-        while not all((tmp_path / name).exists() for name in names):
-            time.sleep(0.05)
-        (tmp_path / "go").touch()
-        taken = [said.recv() for _, said in processes]
-        taken += client.gather(futures)
+def test_four_processes_keep_to_the_limit_together(tmp_path: Path) -> None:
+    names = [f"process {n}" for n in range(4)]
+    processes = [start(send_taken, tmp_path, name) for name in names]
+    while not all((tmp_path / name).exists() for name in names):
+        time.sleep(0.05)
+    (tmp_path / "go").touch()
+    taken = [said.recv() for _, said in processes]
     starts = [start for each in taken for start in each]
-    assert len(starts) > 200 and all(taken), "all of them took part"
+    assert len(starts) > 130 and all(taken), "all of them took part"
     assert most_in(2.0, starts) <= 210, "6,000 a minute are 200 in two seconds, and 5% more at most"
 
 

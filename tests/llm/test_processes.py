@@ -13,10 +13,9 @@ import psutil
 import pytest
 
 from flows.repository.workspace import WORKSPACE
-from schemas.errors import OrphanError
 from tasks.transport import processes
 from tasks.transport.probing import PROBE_CALLS
-from tasks.transport.processes import RUN, ParentWatch
+from tasks.transport.processes import RUN, depended_on
 from tests.support.cases import from_table
 from tests.support.endpoints import journal_lines, simulator
 from tests.support.hosted import hosted
@@ -39,22 +38,6 @@ Path("pid").write_text(str(os.getpid()))
 end_with_parent()
 asyncio.run(run())
 """
-
-
-def test_the_watch_reports_the_exit_of_what_it_depends_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    monkeypatch.setenv(RUN, f"{child.pid}:{psutil.Process(child.pid).create_time()}")
-    watch = ParentWatch()
-    watch.check()
-    child.kill()
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # leaves it unreaped: such a process has ended too
-    with pytest.raises(
-        OrphanError, match=r"vignette repro \(process \d+\), which started this stage, is gone.*run again"
-    ):
-        watch.check()
-    with pytest.raises(OrphanError):  # it is also noticed when it was gone before
-        ParentWatch().check()
-    child.wait()
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.soak)])
@@ -141,10 +124,17 @@ def test_dvc_is_found_by_its_command_line(line: tuple[str, ...], is_dvc: bool, m
     ancestors = [ancestor("sh"), ancestor(*line), ancestor("bash"), ancestor("init")]
     monkeypatch.setattr(processes.psutil, "Process", lambda: SimpleNamespace(parents=lambda: ancestors))
     assert processes.dvc_process() is (ancestors[1] if is_dvc else None)
+
+
+def test_the_run_of_a_stage_and_all_up_to_dvc_are_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    above = [ancestor("sh"), ancestor("python", "-m", "dvc"), ancestor("bash")]
+    monkeypatch.setattr(processes, "ancestors", lambda: above)
+    monkeypatch.setattr(processes.signal, "getsignal", lambda _: processes.signal.SIG_DFL)  # under nohup too
     monkeypatch.setattr(processes.os, "getppid", lambda: 2)
-    # the tests may run under nohup
-    monkeypatch.setattr(processes.signal, "getsignal", lambda _: processes.signal.SIG_DFL)
-    watched = [name for *_, name in ParentWatch().watched]
-    assert watched == (["sh", "dvc"] if is_dvc else ["sh"]), "all up to dvc, or the parent alone"
+    monkeypatch.setenv(RUN, "7:17.5")
+    assert [name for *_, name in depended_on()] == ["vignette repro", "sh", "dvc"]
+    monkeypatch.delenv(RUN)
+    del above[1]
+    assert [name for *_, name in depended_on()] == ["sh"], "the parent alone"
     monkeypatch.setattr(processes.os, "getppid", lambda: 1)
-    assert len(ParentWatch().watched) == (2 if is_dvc else 0), "a stage without a terminal outlives its parent"
+    assert depended_on() == [], "a stage without a terminal outlives its parent"

@@ -4,7 +4,6 @@ import asyncio
 import json
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +17,6 @@ from flows.runtime.clients import Clients
 from schemas.params.llm import Sending
 from tasks.llm.calls import Answer, Call, Message
 from tasks.simulator import dispatch
-from tasks.simulator.faults import Faults
 from tasks.transport.fingerprint import Fingerprint, simulator_identity
 from tasks.transport.store import ResponseStore, unpack
 from tests.support.endpoints import WRITER, answers, chat, simulator
@@ -115,16 +113,6 @@ def test_a_model_does_only_its_own_tasks(server: str, model: str, status: int) -
     reply = CLIENT.post(f"{server}/chat/completions", json=asked)
     assert reply.status_code == status, reply.text
     assert ("send it to the writer" in reply.text) == (status == 404)
-
-
-def test_faults_occur_at_the_set_rate_which_is_checked() -> None:
-    faults = Faults({"429": 0.1, "empty": 0.2}, seed=1)
-    drawn = Counter(faults.draw() for _ in range(20_000))
-    assert drawn["429"] / 20_000 == pytest.approx(0.1, abs=0.01)
-    assert drawn["empty"] / 20_000 == pytest.approx(0.2, abs=0.01)
-    for rates, problem in (({"flood": 0.1}, "expected kinds"), ({"429": 0.6, "500": 0.6}, "at most 1")):
-        with pytest.raises(ValueError, match=problem):
-            Faults(rates)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,9 @@ import pytest
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
 from schemas.tables.verdicts import verdict_table
-from tasks.measures.doclens.experts import preference_rows
 from tasks.measures.doclens.form import METRICS as DISPUTED
-from tasks.measures.doclens.form import disputed_pairs, preference_form, shown_pairs
-from tasks.measures.note_qa.grading import free_answers, grading_form, grading_rows
+from tasks.measures.doclens.form import disputed_pairs, preference_form, preference_rows, shown_pairs
+from tasks.measures.note_qa.form import free_answers, grading_form, grading_rows
 from tasks.statistics.metric_rows import metric_table
 from tasks.texts.document import Document
 from tests.support.qa import questions_by_hand
@@ -68,7 +67,7 @@ def test_metrics_and_experts_are_compared_on_the_pairs() -> None:
         f"{rater}.json": file_of(form, rater, answers=[said(better, {a: 2, b: 1})])
         for rater, better in (("x", a), ("y", b))
     }
-    rows = preference_rows(table, form.chosen(files), DISPUTED, system="metrics", provenance="p")
+    rows = preference_rows(table, form.chosen(files), system="metrics", provenance="p")
     found = METRICS.validate(metric_table(rows, stage="doclens", seed=1)).set_index(["item", "metric"])["value"]
     assert found["claim_recall", "spearman"] == pytest.approx(1) and found["rougeL_r", "kendall"] == pytest.approx(-1)
     assert found["claim_recall", "preference_agreement"] == found["rougeL_r", "preference_agreement"] == 0.5

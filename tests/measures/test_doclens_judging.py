@@ -26,12 +26,12 @@ from tasks.measures.doclens.citations import (
     Statement,
     judge_citations,
     judge_citations_in_one_call,
-    necessary_citations,
     number_sentences,
     without_citations,
 )
 from tasks.measures.doclens.documents import Task, judge_notes, read_tasks, sample
 from tasks.measures.doclens.evaluators import (
+    UNKNOWN,
     InstructionEvaluator,
     NliEvaluator,
     Question,
@@ -40,7 +40,7 @@ from tasks.measures.doclens.evaluators import (
 )
 from tasks.measures.doclens.judging import GRADED, NAME, Plan, judge, write_and_judge
 from tasks.measures.doclens.judging import METRICS as SHARES
-from tasks.measures.doclens.subclaims import Limits, list_subclaims
+from tasks.measures.doclens.subclaims import list_subclaims
 from tasks.measures.doclens.writing import write_outputs, writer
 from tasks.measures.measure import Metrics, figures
 from tasks.measures.measure import scores as verdict_scores
@@ -138,7 +138,7 @@ def test_every_style_reaches_the_judgements_of_the_rules_in_calls_of_so_many_cla
     )
     assert len({call.key for call in ask.calls}) == len(held)
     assert found.judgements == (True, False, True, False) == run(SimulatorEvaluator()([QUESTION]))[0].judgements
-    assert len(found.reasons) == 4 and found.failure is None
+    assert found.failure is None
 
 
 def test_a_failed_call_leaves_the_other_claims_of_its_text_judged() -> None:
@@ -146,7 +146,7 @@ def test_a_failed_call_leaves_the_other_claims_of_its_text_judged() -> None:
         "explanation: a.\nentailment prediction: 1", None, "explanation: so.\nentailment prediction: 0", None
     )
     (found,) = run(InstructionEvaluator(some, "cot")([QUESTION]))
-    assert found.judgements == (True, None, False, None) and found.reasons == ("a.", None, "so.", None)
+    assert found.units == ((True, "a.", None), UNKNOWN, (False, "so.", None), UNKNOWN)
     assert found.failure == "refused"
 
 
@@ -168,17 +168,19 @@ def test_nli_evaluator_asks_every_pair_of_every_question() -> None:
 
 
 def test_subclaims_are_listed_and_empty_texts_have_none() -> None:
-    found = run(list_subclaims(DirectAsk(), {"a": "He coughs, but he has no fever.\nLungs: clear.", "b": " "}))
+    found = run(
+        list_subclaims(DirectAsk(), {"a": "He coughs, but he has no fever.\nLungs: clear.", "b": " "}, DocLens())
+    )
     assert found["a"].claims == ("He coughs", "he has no fever.", "Lungs: clear.")
     assert found["b"].claims == () and found["b"].failure is None
-    assert run(list_subclaims(replies(None), {"a": "He coughs."}))["a"].failure == "refused"
+    assert run(list_subclaims(replies(None), {"a": "He coughs."}, DocLens()))["a"].failure == "refused"
 
 
 def test_subclaims_are_asked_for_until_the_text_is_covered() -> None:
-    whole = run(list_subclaims(DirectAsk(), {"a": PAINS}))["a"]
-    found = run(list_subclaims(DirectAsk(), {"a": PAINS}, Limits(claims=3, rounds=4)))["a"]
+    whole = run(list_subclaims(DirectAsk(), {"a": PAINS}, DocLens()))["a"]
+    found = run(list_subclaims(DirectAsk(), {"a": PAINS}, DocLens(claims_a_reply=3, claim_rounds=4)))["a"]
     assert found.claims == whole.claims and len(found.claims) == 7 and not found.more
-    cut = run(list_subclaims(DirectAsk(), {"a": PAINS}, Limits(claims=3, rounds=2)))["a"]
+    cut = run(list_subclaims(DirectAsk(), {"a": PAINS}, DocLens(claims_a_reply=3, claim_rounds=2)))["a"]
     assert cut.claims == whole.claims[:6] and cut.more and cut.failure is None
 
 
@@ -232,7 +234,7 @@ def test_statements_with_the_same_citations_are_judged_in_one_call_each_by_itsel
     ask = replies("1: 1\n2: 0")
     statements = [Statement("He has a cough.", (1,)), Statement("He has a fever.", (1,))]
     outputs, _ = run(judge_citations(InstructionEvaluator(ask, "plain"), {"a": statements}, {"a": SOURCE}))
-    assert len(ask.calls) == 1 and [one.supported for one in outputs["a"]] == [True, False]
+    assert len(ask.calls) == 1 and [supported for supported, _ in outputs["a"]] == [True, False]
 
 
 def test_citations_are_judged_by_the_definition() -> None:
@@ -245,8 +247,8 @@ def test_citations_are_judged_by_the_definition() -> None:
         Statement("Both lungs are clear.", (len(SOURCE),)),  # just behind the last one
     ]
     judged, failures = run(judge_citations(SimulatorEvaluator(), {"a": statements}, {"a": SOURCE}))
-    assert failures == [] and [one.supported for one in judged["a"]] == [True, True, False, True, False, False]
-    necessary = [one for statement in judged["a"] for one in necessary_citations(statement)]
+    assert failures == [] and [supported for supported, _ in judged["a"]] == [True, True, False, True, False, False]
+    necessary = [one for _, of_statement in judged["a"] for one in of_statement]
     assert necessary == [True, True, False, False, True, True, False, False]
 
 
@@ -255,8 +257,8 @@ def test_a_text_of_which_the_judge_answers_nothing_has_no_score() -> None:
     outputs = {"both": [copied, own, Statement("Uncited.", ())], "copies": [copied]}
     ask = InstructionEvaluator(replies("banana"), "plain")
     judged, failures = run(judge_citations(ask, outputs, dict.fromkeys(outputs, SOURCE)))
-    assert [one.supported for one in judged["both"]] == [None, None, None]
-    assert [one.supported for one in judged["copies"]] == [True] and [key for key, *_ in failures] == ["both"]
+    assert [supported for supported, _ in judged["both"]] == [None, None, None]
+    assert [supported for supported, _ in judged["copies"]] == [True] and [key for key, *_ in failures] == ["both"]
 
 
 def test_one_call_names_the_supporting_citations() -> None:

@@ -14,7 +14,7 @@ from tasks.llm.calls import Call
 from tasks.measures.doclens.evaluators import Question
 from tasks.measures.doclens.judging import Plan
 from tasks.measures.evaluation import evaluate_chunk, evaluation_tables, plan_of
-from tasks.measures.grounding.grounding import METRICS, Grounding, ground
+from tasks.measures.grounding.grounding import METRICS, ground, judge_by_source
 from tasks.measures.measure import figures, scores
 from tasks.texts.document import Document, documents_table
 from tasks.texts.reading import DataSet
@@ -43,19 +43,20 @@ def scripted(*, claims: list[str], reply: str | None) -> ScriptedAsk:
 
 
 def grounded(ask: Any, document: Document, plan: Plan | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
-    made = asyncio.run(Grounding(plan or Plan(), DocLens()).judge(lambda _: ask, [document]))
+    made = asyncio.run(judge_by_source(ask, [document], plan or Plan(), DocLens()))
     return VERDICTS_TABLE.validate(made["verdicts"]), made["unscored"]
 
 
 def test_the_rules_tell_a_contradiction_from_an_addition() -> None:
     (found,) = asyncio.run(ground(DirectAsk(), [Question("1", SOURCE, CLAIMS)]))
-    assert found.verdicts == VERDICTS and found.failure is None and all(found.reasons)
+    assert [word for *_, word in found.units] == [*VERDICTS] and found.failure is None
+    assert all(reason for _, reason, _ in found.units)
 
 
 def test_claims_in_calls_of_two_have_the_same_verdicts() -> None:
     ask = DirectAsk()
     (found,) = asyncio.run(ground(ask, [Question("1", SOURCE, CLAIMS)], 2))
-    assert found.verdicts == VERDICTS and [call.key for call in ask.calls] == ["1", "1/1"]
+    assert [word for *_, word in found.units] == [*VERDICTS] and [call.key for call in ask.calls] == ["1", "1/1"]
     assert [sum(claim in call.messages[-1].content for claim in CLAIMS) for call in ask.calls] == [2, 1]
 
 

@@ -14,34 +14,33 @@ from schemas.errors import SourceError
 from schemas.params.history import Summarise, VisitNotes
 from schemas.tables.visits import HISTORY_SUMMARIES, SUMMARY_TRUTH
 from tasks.domains.in_use import in_domain
-from tasks.measures.doclens.citations import read_statements, without_citations
+from tasks.measures.doclens.citations import without_citations
 from tasks.measures.doclens.evaluators import Question
 from tasks.measures.doclens.judging import Plan
 from tasks.measures.grounding.grounding import ground
 from tasks.measures.history import metrics
 from tasks.measures.history.doses import DAMAGES, UNDAMAGED, dosed_summaries, invented_facts
-from tasks.measures.history.judging import judge_summaries, summary_documents, with_truth
-from tasks.measures.history.questions import summary_questions
+from tasks.measures.history.judging import judge_summaries, summary_documents, summary_questions, with_truth
 from tasks.measures.history.summarising import names_of, not_citing, outside_summaries, summarise
-from tasks.measures.med_omit import summaries as of_omissions
+from tasks.measures.med_omit import figures as of_omissions
 from tasks.network.visits import date_of
 from tasks.texts.document import WHOLE, documents_table, system_names
 from tasks.texts.reading import Row
 from tasks.visits.facts import facts_of, history_facts
-from tasks.visits.prompting import visit_prompts
-from tasks.visits.writing import write_visit_notes
+from tasks.visits.prompting import visit_prompts, write_visit_notes
 from tests.support.fact_verdicts import facts_judged
 from tests.support.histories import random_visits, worder_of
 from tests.support.scripted import DirectAsk, ScriptedAsk
 
 PARAMS = Summarise(visits=[1, 8])
 WORDER = worder_of("respiratory")
+VISITS = random_visits("respiratory", 30)
 
 
 @cache
-def histories(patients: int = 30) -> dict[str, pd.DataFrame]:
-    """Visits, notes, facts and summaries of patients, made by the simulator."""
-    visits = random_visits("respiratory", patients)
+def histories() -> dict[str, pd.DataFrame]:
+    """Visits, notes, facts and summaries of the first patients, made by the simulator."""
+    visits = VISITS[VISITS["patient"] < 4]
     prompts = visit_prompts(visits, WORDER, 7)
     writer, annotator = DirectAsk("vignette-writer"), DirectAsk("vignette-annotator")
     notes, _ = asyncio.run(write_visit_notes(prompts, writer, annotator, VisitNotes()))
@@ -49,18 +48,6 @@ def histories(patients: int = 30) -> dict[str, pd.DataFrame]:
     assert unscored.empty
     tables = {"visits": visits, "visit_notes": notes, "history_facts": history_facts(visits, WORDER)}
     return {**tables, "history_summaries": summaries, "questions": summary_questions(visits, WORDER)}
-
-
-def test_a_summary_keeps_to_its_limit_cites_lines_of_the_notes_and_states_more_with_a_longer_limit() -> None:
-    summaries = histories()["history_summaries"]
-    HISTORY_SUMMARIES.validate(summaries)
-    counts: dict[int, int] = {}
-    for row in summaries.itertuples():
-        assert row.length == len(without_citations(row.text).split()) <= row.words
-        statements = read_statements(row.text)
-        assert all(one.citations for one in statements) or row.text.startswith("No symptom")
-        counts[row.words] = counts.get(row.words, 0) + len(statements)
-    assert counts[60] < 0.9 * counts[240]
 
 
 def test_a_summary_above_its_limit_is_kept_whole_and_counted() -> None:
@@ -90,7 +77,7 @@ def test_outside_summaries_are_read_and_what_a_file_lacks_is_named() -> None:
 
 
 def test_a_patient_with_a_visit_that_has_no_note_is_unscored_and_one_without_facts_or_summaries_left_out() -> None:
-    frames = {name: frame[frame["patient"] < 4] for name, frame in histories().items()}
+    frames = histories().copy()
     frames["visit_notes"] = frames["visit_notes"].query("record != 301")
     frames["history_facts"] = frames["history_facts"].query("patient != 1")
     frames["history_summaries"] = frames["history_summaries"].query("patient != 2")
@@ -100,8 +87,7 @@ def test_a_patient_with_a_visit_that_has_no_note_is_unscored_and_one_without_fac
 
 
 def patient_visits(patient: int = 0) -> list[dict]:
-    visits = histories()["visits"]
-    return visits[visits["patient"] == patient].to_dict("records")
+    return VISITS[VISITS["patient"] == patient].to_dict("records")
 
 
 def test_damage_is_nested_and_its_truth_follows_from_construction() -> None:
@@ -189,7 +175,7 @@ def test_a_summary_that_failed_is_unscored_in_each_mean() -> None:
     scores, truth = scores_of(lambda recall, precision: recall, ("removed",))
     written = scores[scores["system"] == UNDAMAGED].assign(system="writer, referral, 60 words")
     lost = pd.concat([scores, written])[lambda table: table["document"] != "0"]
-    rows = pd.DataFrame(metrics._means(lost, truth, 12)).set_index("system")
+    rows = pd.DataFrame(metrics._means(lost, truth, 12)).query("metric == 'claim_recall'").set_index("system")
     assert rows["unscored"][["writer, referral, 60 words", UNDAMAGED]].tolist() == [1, 1]
     assert rows["n"][["writer, referral, 60 words", UNDAMAGED]].tolist() == [11, 11]
 
@@ -224,24 +210,6 @@ def test_a_weight_that_depends_on_a_failure_is_unscored() -> None:
     assert of_omissions.graded_weights(omissions(third=None), 0.5)["value"].isna().tolist() == [True, False]
 
 
-def test_metrics_of_written_summaries_are_correlated_with_their_true_recall_but_not_recall_with_itself() -> None:
-    values = {metrics.RECALL: (0.2, 0.4, 0.6), "omission_weight": (5, 3, 1), "claim_precision": (0.1, 0.1, 0.9)}
-    written = pd.DataFrame(
-        [
-            {"document": "1", "system": system, "metric": metric, "value": value}
-            for metric, own in values.items()
-            for system, value in zip("abc", own, strict=True)
-        ]
-    )
-    rows = {(row["metric"], row["item"]): row for row in metrics._agreement(written)}
-    assert {item for _, item in rows} == {"omission_weight", "claim_precision"}
-    assert rows["spearman", "omission_weight"]["value"] == pytest.approx(1), "a small weight is a good one"
-    assert rows["kendall_of_systems", "omission_weight"]["value"] == pytest.approx(1)
-    assert rows["spearman", "claim_precision"]["value"] == pytest.approx(np.sqrt(0.75))
-    assert {row["n"] for row in rows.values()} == {3}
-    assert metrics._agreement(written[written["metric"] != metrics.RECALL]) == []
-
-
 def test_ranks_under_other_weights_agree_or_turn() -> None:
     rows = of_omissions.rank_rows(omissions(), [[1.0, 0.2, 0.05], [0.5, 0.5, 0.5]])
     assert [row["value"] for row in rows] == [1.0, -1.0]
@@ -250,7 +218,7 @@ def test_ranks_under_other_weights_agree_or_turn() -> None:
 @pytest.fixture(scope="module")
 def judged() -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
     """Judgements of the first patients' summaries, and their tables; system "plain" does not cite."""
-    frames = {name: frame[frame["patient"] < 4] for name, frame in histories().items()}
+    frames = histories().copy()
     written = frames["history_summaries"]
     short = written.query("purpose == 'referral' and words == 60")
     plain = short.assign(system="plain", text=short["text"].map(without_citations))
@@ -271,15 +239,6 @@ def judged() -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
 def summary_metrics(made: dict[str, pd.DataFrame], frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
     about: dict[str, Any] = {"patients": 4, "seed": 7, "provenance": "test"}
     return metrics.metric_rows(made, frames["truth"], frames["history_summaries"], load_params(), **about)
-
-
-def test_the_judge_of_stated_facts_is_measured_where_their_truth_is_known(judged) -> None:
-    recalled = judged[0]["recalled"]
-    undamaged = recalled[recalled["system"] == UNDAMAGED]
-    assert undamaged["truth"].eq(1).all() and set(recalled["truth"].dropna()) == {0, 1}
-    assert recalled.loc[recalled["system"].str.startswith("writer"), "truth"].isna().all()
-    rows = summary_metrics(*judged).query("condition.str.startswith('judge')").set_index("metric")
-    assert rows.loc["sensitivity", "n"] + rows.loc["specificity", "n"] == recalled["truth"].notna().sum()
 
 
 def test_a_system_that_never_cites_is_named_and_has_no_citation_scores(judged) -> None:
@@ -320,4 +279,4 @@ def test_a_false_denial_contradicts_the_record_and_a_lasting_one_is_supported() 
         (document,), _, _ = summary_documents(frames, WORDER, [0], 7)
         asked = Question("q", str(document.reference), tuple(denials))
         (found,) = asyncio.run(ground(DirectAsk("vignette-judge"), [asked]))
-    assert dict(zip(denials, found.verdicts, strict=True)) == denials
+    assert dict(zip(denials, (word for *_, word in found.units), strict=True)) == denials

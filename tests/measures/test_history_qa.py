@@ -1,27 +1,19 @@
 """Questions about time: their answers are those of a second reading of the table of visits, and the rules find them."""
 
-import asyncio
 import json
 import re
 from datetime import date
 from functools import cache
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from flows.runtime.tables import check
-from schemas.params.history import HistoryQa, VisitNotes
-from schemas.tables.metrics import METRICS
+from schemas.params.history import HistoryQa
 from schemas.tables.note_qa import LETTERS, PATIENT_NOTES
 from schemas.tables.visits import HISTORY_QUESTIONS, PLACES
-from tasks.domains.history import history_words
-from tasks.domains.in_use import in_domain
-from tasks.domains.rules import rules_of
-from tasks.measures.note_qa.answering import answer_questions, judge_outputs
-from tasks.measures.note_qa.metrics import question_metrics
+from tasks.domains.rules import history_words, rules_of
 from tasks.measures.note_qa.time_questions import (
-    Words,
     history_questions,
     notes_of_visits,
     patient_name,
@@ -32,10 +24,7 @@ from tasks.network.time import sample_histories
 from tasks.network.visits import first_date
 from tasks.simulator.reader.timeline import over_time
 from tasks.simulator.request import ChartedNote
-from tasks.visits.prompting import visit_prompts
-from tasks.visits.writing import write_visit_notes
 from tests.support.histories import worder_of
-from tests.support.scripted import DirectAsk, ScriptedAsk
 from tests.support.unrolled import timed_network
 
 SEED = 5
@@ -45,22 +34,17 @@ KINDS = {"first", "last", "often", "long", "since", "changed", "order"}
 
 
 @cache
-def visits_of(domain: str, patients: int = 60) -> pd.DataFrame:
+def visits_of(domain: str, patients: int = 30) -> pd.DataFrame:
     network, transitions = timed_network(domain)
     sizes = [1 + i % 8 for i in range(patients)] + [24, 48]
     return sample_histories(network, transitions, len(sizes), sizes, SEED)
-
-
-def words_of(domain: str) -> Words:
-    worder = worder_of(domain)
-    return Words.of(worder.rules, worder.words, worder.network)
 
 
 @cache
 def questions_of(domain: str) -> pd.DataFrame:
     visits = visits_of(domain)
     notes, _ = notes_of_visits(visits, visits[["record"]].assign(text="word " * 290), PARAMS)
-    return history_questions(visits, notes, words_of(domain), PARAMS, seed=SEED)[0]
+    return history_questions(visits, notes, worder_of(domain), PARAMS, seed=SEED)[0]
 
 
 def second_reading(wording: str, own: pd.DataFrame, columns: dict[str, str], treatments: dict[str, str]) -> str | None:
@@ -117,7 +101,7 @@ def test_answers_are_those_of_a_second_reading_of_the_table(domain: str) -> None
         assert choices[LETTERS.index(row.answer)] == (expected or UNKNOWN), row.wording
         assert len(set(choices)) == 5 and UNKNOWN in choices
     assert set(questions["kind"]) == KINDS
-    assert len(questions) > 300
+    assert len(questions) > 150
     assert set(questions.loc[~questions["answerable"], "kind"]) == KINDS
 
 
@@ -139,7 +123,7 @@ def is_possible(choice: str, wording: str) -> bool:
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_no_choice_is_ruled_out_by_the_wording_of_its_question(domain: str) -> None:
     asked = [(row.wording, choice) for row in questions_of(domain).itertuples() for choice in json.loads(row.choices)]
-    assert len(asked) > 1500
+    assert len(asked) > 750
     assert [(wording, choice) for wording, choice in asked if not is_possible(choice, wording)] == []
 
 
@@ -173,56 +157,6 @@ def test_a_patient_who_lacks_a_note_is_left_out_and_named() -> None:
     assert unscored["record"].tolist() == ["h0001"]
     assert set(notes["patient"]) == set(map(patient_name, visits["patient"])) - {"h0001"}
     check(notes, PATIENT_NOTES, "a test")
-
-
-@pytest.mark.parametrize("domain", ["respiratory", pytest.param("urinary", marks=pytest.mark.soak)])
-def test_the_simulators_answerer_is_right_on_the_simulators_notes(domain: str) -> None:
-    visits = visits_of(domain)
-    visits = visits[visits["patient"] % 5 == 0]
-    with in_domain(domain):
-        worder = worder_of(domain)
-        prompts = visit_prompts(visits, worder, SEED)
-        writer, annotator = DirectAsk("vignette-writer"), DirectAsk("vignette-annotator")
-        written, _ = asyncio.run(write_visit_notes(prompts, writer, annotator, VisitNotes()))
-        notes, _ = notes_of_visits(visits, written, PARAMS)
-        questions, _ = history_questions(visits, notes, words_of(domain), PARAMS, seed=SEED)
-        settings, ask = PARAMS.answering, DirectAsk("vignette-answerer")
-        answers, _ = asyncio.run(answer_questions(questions, notes, settings, ask))
-        outputs = answers[answers["version"] == "normal"]
-        verdicts, _ = asyncio.run(judge_outputs(outputs, questions, 1, DirectAsk("vignette-judge")))
-    metrics = question_metrics(questions, notes, verdicts, stage="history_qa", seed=SEED, provenance="rules")
-    check(metrics, METRICS, "a test")
-    chosen = verdicts[verdicts["metric"] == "accuracy"].merge(questions, left_on="document", right_on="question")
-    right = chosen["value"] == 1
-    assert len(right) > 80
-    assert right.mean() >= 0.9, "a sentence that escapes the rules can decide several questions"
-    assert right[~chosen["answerable"]].mean() >= 0.9
-    free = verdicts[verdicts["condition"].eq("free_text/normal")]
-    assert free["value"].mean() >= 0.9
-    assert {"place middle", "level 1"} <= set(metrics["item"])
-
-
-def test_accuracy_is_by_level_and_place_and_an_answer_without_a_letter_is_unscored() -> None:
-    questions = questions_of("respiratory")
-    random = np.random.default_rng(1)
-    right = random.random(len(questions)) < 0.7
-    letters = questions["answer"].where(right, "wrong").where(random.random(len(questions)) < 0.9)
-    outputs = questions[["patient", "question"]].assign(
-        version="normal", form="multiple_choice", output="x", letter=letters.to_numpy()
-    )
-    verdicts, _ = asyncio.run(judge_outputs(outputs, questions, 1, ScriptedAsk(lambda _: "no")))
-    notes, _ = notes_of_visits(visits_of("respiratory"), visits_of("respiratory")[["record"]].assign(text="x"), PARAMS)
-    found = question_metrics(questions, notes, verdicts, stage="history_qa", seed=1, provenance="rules")
-    found = found[found["metric"] == "accuracy"].query("system == 'answerer'").set_index("item")
-    scored = pd.Series(right, index=questions.index)[letters.notna()]
-    level = scored[questions["level"] == 2]
-    assert 0 < level.mean() < 1 and len(level) < (questions["level"] == 2).sum()
-    assert (found.at["level 2", "value"], found.at["level 2", "n"]) == (pytest.approx(level.mean()), len(level))
-    assert found.at["level 2", "unscored"] == (questions["level"] == 2).sum() - len(level)
-    both = (questions["level"] == 3) & (questions["place"] == "end")
-    assert found.at["level 3, place end", "value"] == pytest.approx(scored[both].mean())
-    assert found.at["all", "unscored"] == letters.isna().sum()
-    assert "place nowhere" not in found.index
 
 
 def charted(day: str, number: int, findings: str, plan: str, course: str = "") -> ChartedNote:

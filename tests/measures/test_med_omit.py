@@ -29,9 +29,6 @@ from tasks.measures.med_omit.judging import METRICS as OMITTED_METRICS
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
 from tasks.measures.med_omit.replies import IncludedFact, Omissions
 from tasks.network.inference import posterior
-from tasks.papers.printed import items
-from tasks.papers.reproduction import PUBLISHED, compared, verdict_of
-from tasks.statistics.metric_rows import metric_row, metric_table
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document, Tables
 from tests.support.fact_verdicts import facts_judged
@@ -384,15 +381,6 @@ def test_importance_by_the_network_is_the_move_of_the_posterior() -> None:
     assert max(moves) > 0.01
 
 
-def test_agreement_of_the_judges_grades_with_the_network() -> None:
-    rows = agreement_rows(graded((0.0, 0.1, 0.3)), stage="med_omit", **SHARED)
-    found = METRICS.validate(rows).set_index(["item", "metric"])["value"]
-    assert found["all", "importance_kendall"] == pytest.approx(1)
-    assert found["critical", "posterior_shift"] == pytest.approx(0.3)
-    rows = agreement_rows(graded((0.3, 0.1, 0.0)), stage="med_omit", **SHARED)
-    assert rows.set_index(["item", "metric"])["value"]["all", "importance_kendall"] == pytest.approx(-1)
-
-
 def test_agreement_without_graded_facts_is_missing_and_ungraded_facts_are_counted() -> None:
     ungraded = graded((0.0, 0.1, None))
     ungraded["verdict"] = ungraded["verdict"].where(ungraded["unit"] == "F2")
@@ -442,33 +430,3 @@ def test_splits_of_aci_bench_are_read_together(tmp_path: Path) -> None:
         read_encounters(tmp_path, {}, ["test1", "test3"])
     with pytest.raises(MissingSourceError):
         read_encounters(tmp_path, {}, ["test3"])
-
-
-def test_printed_omissions_are_compared_with_those_of_the_same_models_even_where_they_differ() -> None:
-    gpt4, chatgpt = (f"{name} (zero-shot, ACI-BENCH)" for name in ("GPT-4", "ChatGPT"))
-    values = {(gpt4, "count"): (6.65, 3.6), (chatgpt, "count"): (5.5, 3.9), ("another", "count"): (3.72, 3.07)}
-    found = metric_table(
-        [
-            metric_row(f"omission_{measure}{suffix}", value, n=40, system=system)
-            for (system, measure), pair in values.items()
-            for suffix, value in zip(("", "_std"), pair, strict=True)
-        ],
-        stage="med_omit",
-        item="all",
-        condition="paper",
-        provenance="writer: w, judge: gpt-4o",
-    )
-    table_3 = items()["medomit", "Table 3"]
-    judged_rows = compared(table_3, {"published/med_omit_aci": found}, PUBLISHED)
-    rows = pd.DataFrame(judged_rows).assign(verdict=list(map(verdict_of, judged_rows))).set_index(["row", "column"])
-    assert set(rows["basis"]) == {"stand-in: gpt-4o"} and set(rows["table"]) == {"Table 3"}
-    printed = rows[["published", "reproduced"]].to_dict("index")
-    assert printed["gpt-4", "count_mean"] == {"published": 3.72, "reproduced": 6.65}
-    assert printed["gpt-3.5-turbo", "count_std"] == {"published": 3.56, "reproduced": 3.9}
-    assert len(rows) == 4
-    assert rows.loc[("gpt-4", "count_mean"), "tolerance"] == pytest.approx(1.96 * np.sqrt(3.07**2 / 118 + 3.6**2 / 40))
-    assert rows.loc[("gpt-3.5-turbo", "count_std"), "tolerance"] == pytest.approx(
-        1.96 * np.sqrt(3.56**2 / 234 + 3.9**2 / 78)
-    )
-    assert rows.loc[("gpt-4", "count_mean"), "verdict"] == "fail"
-    assert not compared(table_3, {"published/med_omit_aci": metric_table([])}, PUBLISHED)

@@ -107,18 +107,6 @@ def test_clinicians_with_copies_of_one_form_are_two_raters() -> None:
         FORM.validations({name: _file("clinician", "yes", signature="X") for name in files})
 
 
-def test_counts_of_diagnoses_differ_by_their_spread_over_clinicians() -> None:
-    files = {name: _file(name, "yes", "no", "no") for name in ("a", "b", "c")}
-    given = FORM.validations(files)
-    given.loc[(given["rater"] == "b") & (given["fact"] == "F0"), "supports"] = 3  # 1, 3, 1: a spread of 2
-    rows = METRICS.validate(agreement_between(given, seed=1, provenance="p"))
-    found = rows.set_index(["item", "metric"])["value"]
-    assert found["supports", "exact_match"] == pytest.approx(2 / 3)
-    assert found["supports", "largest_difference"] == pytest.approx(2 / 3)
-    assert found["supports", "largest_difference_std"] == pytest.approx((8 / 9) ** 0.5)  # of 2, 0, 0
-    assert found["refutes", "largest_difference"] == 0
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

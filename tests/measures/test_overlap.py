@@ -4,27 +4,23 @@ import asyncio
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pandas as pd
 import pytest
 from rouge_score import rouge_scorer
 
 from schemas.params.measures import Overlap
 from schemas.tables.metrics import METRICS
-from tasks.measures.overlap import scoring
-from tasks.measures.overlap.measure import OverlapMeasure
+from tasks.measures.declared import Plan
+from tasks.measures.overlap.measure import judge
 from tasks.measures.overlap.scoring import (
     EMPTY_PART,
     Words,
-    agreement_rows,
     bert_score,
     beside_claims,
     has_words,
     overlap_rows,
-    overlap_scores,
     part_texts,
     rouge,
-    score_correlations,
     score_outputs,
     score_texts,
     section_rouge,
@@ -33,10 +29,10 @@ from tasks.measures.overlap.scoring import (
 from tasks.text.soap import split_soap
 from tasks.texts.document import Document
 from tests.support.nli import save_classifier
+from tests.support.params import shipped
 from tests.support.scripted import DirectAsk
 
 PIECES = ("cough ", "no ", "fever. ", "Pain\n", "the ", "38.5 °C ", "pain, ", "\n", "Über ")
-SHARED = {"stage": "s", "condition": "c", "seed": 1, "provenance": "p"}
 NOTE = "CHIEF COMPLAINT\nCough.\n\nPHYSICAL EXAM\nLungs: clear.\n\nRESULTS\nX-ray normal.\n\nASSESSMENT AND PLAN\nRest."
 
 
@@ -67,8 +63,8 @@ def test_an_english_reference_has_the_tokens_of_the_papers_whatever_the_output_s
 
 def test_an_empty_output_overlaps_nothing_and_has_no_words() -> None:
     assert (rouge(["a cough"], [""]).iloc[0] == 0).all()
-    assert overlap_scores(["a cough"], [""])["bleu"].tolist() == [0]
-    assert overlap_scores(["a", "a"], ["", "dry cough"])["words"].tolist() == [0, 2]
+    found, _ = score_texts(["a cough", "a"], ["", "dry cough"], Overlap())
+    assert found["bleu"].tolist()[0] == 0 and found["words"].tolist() == [0, 2]
 
 
 def test_soap_parts_run_to_the_next_heading_and_missing_ones_are_marked() -> None:
@@ -118,7 +114,7 @@ def test_a_missing_output_and_a_reference_without_words_have_no_value() -> None:
         Document("1", (), "a cough", outputs={"a": "cough"}),
         Document("2", (), ".", outputs={"a": "x", "b": ""}),
     ]
-    found = asyncio.run(OverlapMeasure(["a", "b"], "whole", Overlap()).judge(DirectAsk, documents))
+    found = asyncio.run(judge(Plan((), ("a", "b")), shipped(), DirectAsk, documents))
     rows = overlap_rows(found["verdicts"], {}, stage="s", seed=1).set_index(["system", "metric"])
     assert rows.loc[("a", "rouge1_r"), ["value", "n", "unscored"]].tolist() == [0.5, 1, 1]
     assert rows.loc[("b", "words"), ["value", "n", "unscored"]].tolist() == [0, 1, 1]
@@ -134,36 +130,6 @@ def test_sections_are_scored_where_the_reference_has_them_and_soap_parts_always(
     soap = section_rouge(texts, [document], "soap").set_index(["item", "metric"])["value"]
     assert soap["objective_results", "rouge1_f"] == 1, "both lack the part"
     assert section_rouge(texts, [document], "whole").empty
-
-
-def test_kendalls_tau_over_notes_and_over_systems(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scoring, "RECALL", ("one", "two", "absent"))
-    monkeypatch.setattr(scoring, "PRECISION", ("one",))
-    scores = pd.DataFrame(
-        {
-            "document": ["1", "2", "1", "2"],
-            "system": ["a", "a", "b", "b"],
-            "one": [1.0, 2.0, 3.0, 4.0],
-            "two": [1.0, 3.0, 2.0, 4.0],  # one of six pairs of notes is discordant: tau (5 - 1) / 6
-        }
-    )
-    found = METRICS.validate(agreement_rows(scores, **SHARED)).set_index(["system", "metric"])
-    assert found.loc[("notes", "kendall"), "value"] == pytest.approx(4 / 6)
-    assert found.loc[("systems", "kendall"), "value"] == 1
-    assert found.loc[("systems", "kendall"), "n"] == 2
-
-
-def test_correlations_with_other_scores_have_p_values() -> None:
-    scores = pd.DataFrame(
-        {"system": "s", "weight": [1.0, 2.0, 3.0, 4.0], "count": [1, 1, 1, 1], "rouge1_f": [4.0, 3.0, 2.0, 1.0]}
-    )
-    named = {"weight": "weight", "count": "count", "other": "absent"}
-    rows = score_correlations(scores, named, ["rouge1_f", "absent"], **SHARED)
-    found = METRICS.validate(rows).set_index(["item", "metric"])["value"]
-    assert found["weight and rouge1_f", "spearman"] == pytest.approx(-1)
-    assert found["weight and rouge1_f", "pearson"] == pytest.approx(-1)
-    assert found["weight and rouge1_f", "pearson_p"] == pytest.approx(0, abs=1e-6)
-    assert np.isnan(found["count and rouge1_f", "spearman"])  # a constant correlates with nothing
 
 
 def texts(seed: int, n: int) -> list[str]:

@@ -13,22 +13,19 @@ import pandas as pd
 import pytest
 
 from flows.runtime.chunks import Frames
-from flows.stages.doclens import judge_summaries
-from flows.stages.med_omit import judge_compact
 from flows.stages.span import span_chunk
 from schemas.errors import ParamsError
 from schemas.params import Params
-from tasks.llm.calls import Asks, Call, Message, Reply
+from tasks.llm.calls import Ask, Asks, Call, Message, Reply
 from tasks.llm.printed import in_users_form
 from tasks.llm.prompt_set import use_folder
 from tasks.llm.replies import Completion, Unusable, read_reply
-from tasks.measures.doclens.evaluators import ClaimVerdicts, ExplainedVerdicts
-from tasks.measures.doclens.judging import Plan
+from tasks.measures.doclens.evaluators import ClaimVerdicts, ExplainedVerdicts, InstructionEvaluator, Question
+from tasks.measures.med_omit.cases import Case, add_importance, find_omissions
 from tasks.measures.med_omit.fact_score import DiagnosisNames
-from tasks.measures.med_omit.judging import SOURCE, EndOfHistory
+from tasks.measures.med_omit.judging import EndOfHistory, truncate_dialogues
 from tasks.measures.med_omit.replies import EvidenceClusters, Importances, Omissions
 from tasks.spans.annotation import CorrectReply, MapReply
-from tasks.texts.document import WHOLE, Document, documents_table
 from tasks.transport.store import ResponseStore
 from tests.support.cases import each
 from tests.support.endpoints import asker
@@ -36,6 +33,7 @@ from tests.support.hosted import Hosted, completion, hosted
 from tests.support.params import shipped
 from tests.support.records import records_of
 from tests.support.scenarios import ROLE, fingerprint
+from tests.support.scripted import ScriptedAsk
 
 FACTS = {"F0": "Dry cough.", "F1": "Fever for 3 days.", "F2": "Owns a dog."}
 CLAIMS = ("He coughs.", "Temperature < 38.", "Temperature > 38.")
@@ -209,65 +207,36 @@ def test_simsum_matches_phrases_by_dictionaries(folder: Path) -> None:
     assert "response_format" in sent(endpoint, "extract symptom")
 
 
-SUPPORTS = '{"influenza": {"F0": "typical", "F1": "typical"}}'
+CASE = Case("1", "Text.", {name: ("medical", text) for name, text in FACTS.items()})
+QUESTION = Question("1", "Text.", CLAIMS)
 
 
-@each("comment", [COMMENT, ""])
-def test_med_omit_lists_omissions_categories_and_evidence(folder: Path, comment: str) -> None:
-    lists = "{% for fact in facts %}{{ fact }}\n{% endfor %}"
-    diagnoses = "{% for name, likelihood in differential %}{{ name }}: {{ likelihood }}\n{% endfor %}"
-    put(
-        folder,
-        med_omit__omissions=f"[user]\n{comment}OMITTED {{{{ summary }}}}\n{lists}",
-        med_omit__importance=f"[user]\n{comment}RANKED {diagnoses}{lists}",
-        med_omit__supports=f"[user]\n{comment}EVIDENCE {diagnoses}{lists}",
-    )
-    facts = {"medical": list(FACTS.values())[:2], "access_and_social": [FACTS["F2"]], "other": []}
-    mechanisms = [{"kind": "symptom", "mechanism": "infection", "facts": ["F0", "F1"]}]
-    replies = {
-        "list medical facts": as_json(**facts),
-        "OMITTED All": "{}",
-        "OMITTED": '{"F2": ["Owns a dog.", "not said"]}',
-        "RANKED": "Category|critical\n1|F1|Fever for 3 days.\n2|F0|Dry cough.\nCategory|other\n3|F2|Owns a dog.",
-        "EVIDENCE": SUPPORTS,
-        "find refuting": as_json(clusters=[{"diagnosis": "influenza", "facts": []}]),
-        "differential": as_json(diagnoses=[{"diagnosis": "Influenza", "explanation": "", "likelihood": "probable"}]),
-        "facts": as_json(**facts),
-    }
-    replies["mechanism"] = as_json(groups=mechanisms)
-    order = ["OMITTED All", "OMITTED", "RANKED", "EVIDENCE", "find refuting", "mechanism", "differential", "facts"]
-    documents = [Document("a", ("Source.",), outputs={"short": "Cough, fever.", "long": "All of it."})]
-    frames = {"documents": documents_table(documents)}
-    chosen = {name: replies[name] for name in order}
-    made, endpoint = scored(judge_compact, frames, shipped(), chosen, folder)
-    values = made["verdicts"].set_index(["metric", "system", "unit"]).sort_index()
-    assert values.loc[("omitted", "short"), "value"].to_dict() == {"F0": 0, "F1": 0, "F2": 1}
-    assert values.loc[("omitted", "long"), "value"].to_dict() == {"F0": 0, "F1": 0, "F2": 0}
-    grades = values.loc[("importance", SOURCE)]
-    assert grades["verdict"].to_dict() == {"F0": "critical", "F1": "critical", "F2": "other"}
-    assert grades["weight"].notna().all(), "supporting and refuting clusters are read"
-    assert ("response_format" in sent(endpoint, "RANKED")) is not bool(comment)
+@each(
+    "name, fields, work",
+    [
+        (
+            "doclens__entail_json",
+            "{{ premise }} {{ claims }}",
+            lambda ask: InstructionEvaluator(ask, "json")([QUESTION]),
+        ),
+        ("doclens__entail_json_cot", "{{ premise }} {{ claims }}", lambda ask: InstructionEvaluator(ask)([QUESTION])),
+        ("med_omit__omissions", "{{ summary }} {{ facts }}", lambda ask: find_omissions(ask, [CASE], {"1": "Cough."})),
+        ("med_omit__importance", "{{ differential }} {{ facts }}", lambda ask: add_importance(ask, [CASE])),
+        ("med_omit__truncate", "{{ lines }}", lambda ask: truncate_dialogues(ask, {"1": "[doctor] hi"}, 1)),
+    ],
+)
+def test_a_step_with_a_printed_prompt_is_asked_for_its_form(
+    folder: Path, name: str, fields: str, work: Callable[[Ask], Awaitable[object]]
+) -> None:
+    put(folder, **{name: f"[user]\n{COMMENT}{fields}"})
+    use_folder(folder)
+    ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
 
+    async def run() -> None:
+        await work(ask)
 
-@each("style", ["json", "json_cot"])
-def test_doclens_judges_claims_by_their_text(folder: Path, style: str) -> None:
-    prompt = f"[user]\n{COMMENT}ENTAILED {{{{ premise | json }}}} {{{{ claims | json }}}}"
-    put(folder, **{f"doclens__entail_{style}": prompt})
-    verdicts = [{"claim": claim, "entailment prediction": int(claim != CLAIMS[2])} for claim in CLAIMS]
-    if style == "json_cot":
-        verdicts = [{**one, "explanation": "as it says"} for one in verdicts]
-    params = shipped(doclens={"style": style})
-    documents = [Document("a", ("Source.",), reference="Ref.", outputs={"m": "Out."}, claims={WHOLE: CLAIMS})]
-
-    async def work(frames: Frames, asks: Asks, params: Params) -> Frames:
-        return await judge_summaries([], Plan(precision=False), frames, asks, params)
-
-    replies = {"ENTAILED": json.dumps(verdicts)}
-    made, endpoint = scored(work, {"documents": documents_table(documents)}, params, replies, folder)
-    judged = made["verdicts"].sort_values("unit")
-    assert judged["value"].tolist() == [1, 1, 0]
-    assert judged["reason"].notna().all() == (style == "json_cot")
-    assert "response_format" not in sent(endpoint, "ENTAILED")
+    asyncio.run(run())
+    assert {call.form for call in ask.calls} == {"printed"}
 
 
 def test_a_comment_that_names_another_form_is_an_error_and_prompts_of_ours_are_left_alone(folder: Path) -> None:

@@ -20,14 +20,12 @@ from schemas.errors import ParamsError
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import table_schema
 from tasks.llm.calls import Answer, Ask, Call
-from tasks.measures.agreement import UNIT
 from tasks.measures.doclens.evaluators import ExplainedVerdicts
 from tasks.measures.grounding.grounding import GroundedClaims
 from tasks.measures.med_omit.replies import Omissions
-from tasks.reporting.evaluation_text import reading_line
-from tasks.reporting.judges_view import figures_and_pairs, judges_text
+from tasks.reporting.evaluation_text import figures_and_pairs, judges_text, reading_line
 from tasks.statistics.agreement import cohen_kappa
-from tests.support.imports import ROOT
+from tasks.statistics.paired_verdicts import UNIT
 from tests.support.memory_stage import MemoryStage
 from tests.support.params import shipped
 from tests.support.scripted import DirectAsk
@@ -224,16 +222,3 @@ def test_names_that_collide_are_refused_in_one_line(
     assert run(["evaluate", _data(tmp_path), *options, "--out", str(tmp_path / "out")]) == 1
     error = capsys.readouterr().err.strip()
     assert said in error and len(error.splitlines()) == 1 and not (tmp_path / "out").exists()
-
-
-def test_the_estimate_counts_the_calls_of_all_judges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["evaluate", _data(tmp_path), "--metrics", "doclens", "--dry-run", "--params", str(ROOT / "params.yaml")]
-
-    def calls(*judges: str) -> dict[str, int]:
-        assert run([*given, *judges]) == 0
-        lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-        return {line[2]: int(line[3]) for line in lines if line[:2] == ["evaluate", "judge"]}
-
-    alone = calls("--judge", f"one{NOWHERE}")["one"]
-    both = calls("--judge", f"one{NOWHERE}", "--judge", f"two{NOWHERE}")
-    assert both["one"] == alone and 0 < both["two"] < alone  # the first one lists for both

@@ -9,9 +9,9 @@ from scipy.optimize import minimize
 
 from schemas.errors import NetworkError, TableError
 from schemas.params.records import Fit, Network
-from tasks.network.coding import combine, design_of, encode, parameters
+from tasks.network.coding import combine, design_of, encode
 from tasks.network.fitting import LOGISTIC, NOISY_OR, POISSON, Likelihood, fit, maximise, noisy_or_terms, totals
-from tasks.network.graph import Floats, NetworkDefinition, Table, in_categories
+from tasks.network.graph import Floats, NetworkDefinition, in_categories
 from tasks.network.inference import log_likelihood
 from tasks.network.recovery import FEWEST, FEWEST_IN_ALL, recovery_table
 from tasks.network.sampling import sample
@@ -32,10 +32,6 @@ def fitted(records: pd.DataFrame) -> NetworkDefinition:
 
 def unbounded(network: NetworkDefinition) -> NetworkDefinition:
     return in_categories(network, {name: None for name in network.variables if network.is_count(name)})
-
-
-def parametric(network: NetworkDefinition) -> list[str]:
-    return [n for n in network.variables if not isinstance(network.variable(n).distribution, Table)]
 
 
 def test_tables_are_counts_with_one_added_to_each(records: pd.DataFrame, fitted: NetworkDefinition) -> None:
@@ -120,20 +116,6 @@ def test_a_cause_always_followed_by_the_value_spoils_no_other_estimate() -> None
     assert all(0.999 < one < 1 for one in always) and first == 0
     assert leak == pytest.approx(2 / 45, rel=1e-3)
     assert 1 - (1 - leak) * (1 - second) == pytest.approx(2 / 15, rel=1e-3)
-
-
-def test_newton_beats_the_published_adam_settings(records: pd.DataFrame, fitted: NetworkDefinition) -> None:
-    adam = fit(RESPIRATORY, records, Fit(optimiser="adam"), seed=1)
-    fresh = sample(RESPIRATORY, 20_000, 5)
-    for frame in (records, fresh):
-        better = log_likelihood(unbounded(fitted), frame).mean()
-        assert better > log_likelihood(unbounded(adam), frame).mean() > better - 0.02
-    distance = {id(net): np.abs(_parameters(net) - _parameters(RESPIRATORY)).mean() for net in (fitted, adam)}
-    assert distance[id(fitted)] < distance[id(adam)]
-
-
-def _parameters(network: NetworkDefinition) -> Floats:
-    return np.concatenate([parameters(network.variable(n), design_of(network, n).columns) for n in parametric(network)])
 
 
 def test_bad_records_are_named(records: pd.DataFrame) -> None:

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from schemas.errors import NetworkError, TableError
-from tasks.network.evidence import evidence_columns
-from tasks.network.graph import NetworkDefinition, Table, Variable, in_categories
+from tasks.network.graph import NetworkDefinition, Table, Variable, evidence_columns, in_categories
 from tasks.network.inference import (
     joint,
     joint_posterior,

@@ -10,18 +10,9 @@ import pandas as pd
 
 from flows.runtime.tables import read_table
 from schemas.tables.metrics import BASES, REPRODUCTION
-from tasks.papers.conclusions import conclusions, tables_needed, undecided
-from tasks.papers.printed import Item, items, papers
-from tasks.papers.wording import (
-    ABSENT_TABLES,
-    CLASSES,
-    class_counts,
-    counts_line,
-    known_rows,
-    short_titles,
-    shown,
-    tested,
-)
+from tasks.papers.conclusions import conclusions, counts_line, shown, tables_needed, tested, undecided
+from tasks.papers.printed import Item, items, papers, short_titles
+from tasks.papers.reproduction import ABSENT_TABLES, CLASSES, class_counts, known_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = Path(__file__).with_name("head.md")
@@ -68,25 +59,28 @@ def counts_table(rows: pd.DataFrame) -> str:
 
 def conclusions_text(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """The table as Markdown, by paper, and the conclusions that nothing here decides."""
-    names = ["paper", "conclusion", "test", "difference here", "n", "verdict", "basis", "interval"]
-    lines = [f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
-    for source in titles:
+    names, lines = ["conclusion", "test", "difference here", "n", "verdict", "basis; interval"], list[str]()
+    for source, title in titles.items():
+        lines += [f"### {title}", "", f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
         for row in table[table["source"] == source].to_dict("records"):
-            cells = [titles[source], row["conclusion"], tested(row), shown(row), f"{row['n']:,}"]
-            lines.append(f"| {' | '.join([*cells, row['verdict'], row['basis'], row['interval']])} |")
-    lines += ["", "Nothing here decides:", "", "| paper | conclusion | what is missing |", "|---|---|---|"]
-    for source in titles:
-        found = [one for one in undecided(table) if one["source"] == source]
-        lines += [f"| {titles[source]} | {one['conclusion']} | {one['needs']} |" for one in found]
-    return "\n".join(lines)
+            basis = f"{row['basis']}; {row['interval']}"
+            cells = [row["conclusion"], tested(row), shown(row), f"{row['n']:,}", row["verdict"], basis]
+            lines.append(f"| {' | '.join(cells)} |")
+        if found := [one for one in undecided(table) if one["source"] == source]:
+            missing: dict[str, list[str]] = {}
+            for one in found:
+                missing.setdefault(one["needs"], []).append(one["conclusion"])
+            lines += ["", "Nothing here decides:", ""]
+            lines += [f"- {'; '.join(of)}. Missing: {needs}." for needs, of in missing.items()]
+        lines.append("")
+    return "\n".join(lines).rstrip()
 
 
 _ABOUT = """\
 A figure may be met where a conclusion is not. Each line is what a paper concludes, and the difference of the two values
-that decides it, with a 95% interval: it holds, does not hold, or cannot be told. Values are those of our tables or,
-where the line says `printed`, figures of the paper with their printed spread: whether they hold says nothing about our
-data, and the README does not count them. Values of basis `stand-in` say nothing about the paper's models; those that
-the simulator's rules made have no interval and decide nothing.
+that decides it, with a 95% interval. Values are those of our tables or, where the line says `printed`, figures of the
+paper with their printed spread, which say nothing about our data and are not counted in the README. Values of basis
+`stand-in` say nothing about the paper's models; those that the simulator's rules made decide nothing.
 
 - `more`: the first value is larger; `as much`: not smaller by more than the margin; `same`: within the margin. Margins
   are ours, as the papers name none. `not significant`: the interval includes 0, as in a paper that tests at a level of
@@ -99,7 +93,10 @@ the simulator's rules made have no interval and decide nothing.
 - Each conclusion stands for itself: with as many, one or two hold by chance."""
 
 
-_COLUMNS = "| item | contents | reproduced | command | requirement, counterpart, remark |"
+_COLUMNS = "| item | contents | reproduced | requirement, counterpart, remark |"
+_LONG = 5
+"""Words of a remark that is said once for each paper."""
+_COMMANDS = {"make repro": "R", "make published": "P", "make published SOURCES=folder": "S"}
 
 
 def papers_page(rows: pd.DataFrame, concluded: str) -> str:
@@ -108,16 +105,20 @@ def papers_page(rows: pd.DataFrame, concluded: str) -> str:
     parts = [HEAD.read_text(encoding="utf-8"), counts_table(rows)]
     parts.append(f"\n## Conclusions\n\n{_ABOUT}\n\n{concluded}")
     for source, paper in papers().items():
-        parts += [f"\n## {paper['title']}\n", _COLUMNS, "|---|---|---|---|---|"]
-        parts += [_line(item, groups.get((source, item.name))) for item in items().values() if item.source == source]
+        parts += [f"\n## {paper['title']}\n", _COLUMNS, "|---|---|---|---|"]
+        said: dict[str, str] = {}  # where a remark is made first
+        for item in (one for one in items().values() if one.source == source):
+            parts.append(_line(item, groups.get((source, item.name)), said))
     return "\n".join(parts) + "\n"
 
 
-def _line(item: Item, rows: pd.DataFrame | None) -> str:
+def _line(item: Item, rows: pd.DataFrame | None, said: dict[str, str]) -> str:
     needs = f"needs {item.needs}" if rows is not None and (rows["basis"] == "absent").any() and item.needs else ""
-    notes = "; ".join(note for note in (needs, item.instead, item.remark) if note)
-    command = f"`{item.command}`" if item.command else ""
-    texts = [item.name, item.contents, _status(rows), command, notes]
+    given = [note for note in (needs, item.instead, item.remark) if note]
+    notes = "; ".join(dict.fromkeys(f"as {said[note]}" if note in said else note for note in given))
+    said.update((note, item.name) for note in given if note not in said and len(note.split()) > _LONG)
+    command = f" ({_COMMANDS[item.command]})" if item.command else ""
+    texts = [item.name, item.contents, _status(rows) + command, notes]
     return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
 
 

@@ -13,13 +13,14 @@ from tasks.papers.conclusions import (
     HOLDS,
     UNTOLD,
     conclusions,
+    counts_line,
     larger,
+    shown,
     side,
     stated,
     verdict_of,
 )
 from tasks.papers.printed import items, papers
-from tasks.papers.wording import counts_line, shown
 from tasks.reporting.papers_page import conclusions_section
 from tasks.statistics.printed import share_of_pairs
 from tests.papers.page import concluded, conclusions_text
@@ -201,6 +202,6 @@ def test_the_section_and_the_page_have_each_conclusion_with_its_verdict() -> Non
     counted = pd.concat([table, table, table.assign(verdict=FAILS), table.assign(basis="arithmetic")])
     said = "by the basis that decides it: sampled, 2 hold, 1 fail, 0 cannot be told. 1 more conclusions compare"
     assert said in counts_line(counted)
-    cells = "+0.100 (+0.050 to +0.200) | 1,200 | holds | sampled | of one value"
-    line = f"| SimSUM | A beats B (Table 5) | more | {cells} |"
+    cells = "+0.100 (+0.050 to +0.200) | 1,200 | holds | sampled; of one value"
+    line = f"| A beats B (Table 5) | more | {cells} |"
     assert line in conclusions_text(table, {"simsum": "SimSUM"}).splitlines()

@@ -7,8 +7,7 @@ from pydantic import ValidationError
 
 from schemas.tables.people import SCALES
 from tasks.llm.calls import Call, Reply
-from tasks.people.model_rater import Rating, rate_notes, rating_call
-from tasks.people.rating_form import FOLLOWED
+from tasks.people.rating_form import FOLLOWED, Rating, rate_notes, rating_call
 from tests.support.review import RUBRIC, drawn
 from tests.support.scripted import ScriptedAsk
 

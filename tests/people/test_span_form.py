@@ -1,7 +1,5 @@
 """The manual evaluation of spans: form, returned files, precision and recall."""
 
-import re
-
 import pandas as pd
 import pytest
 
@@ -10,7 +8,6 @@ from schemas.tables.metrics import METRICS
 from schemas.tables.people import SPAN_REVIEW_NOTES
 from tasks.people.span_form import SpanForm, assertion_rows, counts_by_note, symptom_rows
 from tasks.spans.statistics import span_quality
-from tests.support.imports import ROOT
 from tests.support.span_review import FORM, SPAN_TABLE, SYMPTOMS, checked, drawn, returned
 
 
@@ -82,13 +79,3 @@ def test_corrected_assertions_are_a_share_of_the_phrases_that_are_right() -> Non
 def test_a_file_that_does_not_fit_is_refused(text: str, message: str) -> None:
     with pytest.raises(SourceError, match=message):
         read(a=text)
-
-
-def test_symptoms_have_the_colours_and_frames_of_the_report() -> None:
-    form, report = (
-        (ROOT / file).read_text(encoding="utf-8")
-        for file in ("tasks/people/form.css", "tasks/reporting/templates/style.css")
-    )
-    rule = r"((?:\.hollow)?\.s[0-7]) { ((?:background|outline-color): #\w+); }"
-    colours = re.findall(rule, report)
-    assert len(colours) == 15 and re.findall(rule, form) == colours

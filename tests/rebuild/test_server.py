@@ -3,16 +3,11 @@
 import asyncio
 import base64
 import json
-import os
 import re
 import socket
-import subprocess
-import sys
-import time
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import httpx
 import pytest
@@ -61,37 +56,12 @@ def composed(name: str, **given: str) -> dict[str, Any]:
     return dict(yaml.safe_load(text)["services"][name])
 
 
-SECRETS = {"PREFECT_AUTH": "vignette:of-compose", "PGPASSWORD": "p", "AWS_ACCESS_KEY_ID": "i"}
-SECRETS["AWS_SECRET_ACCESS_KEY"] = "k"
+SECRETS = {"PREFECT_AUTH": "vignette:of-compose", "PGPASSWORD": "p"}
 
 
-@pytest.fixture(scope="module")
-def of_compose(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacker]:
-    """The server of compose.yaml on another port, with its command and its environment."""
-    service = composed("prefect", **SECRETS)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
-    command = [sys.executable, "-m", "flows.commands.cli", *service["command"].replace("4200", port).split()[1:]]
-    home = {"PREFECT_HOME": str(tmp_path_factory.mktemp("home")), "PATH": os.environ["PATH"], "HOME": "/nowhere"}
-    process = subprocess.Popen(command, env={**home, **service["environment"]}, cwd=ROOT, start_new_session=True)
-    url = f"http://127.0.0.1:{port}/api"
-    try:
-        while not server._answers(url):
-            assert process.poll() is None
-            time.sleep(0.2)
-        yield Attacker(url, SECRETS["PREFECT_AUTH"])
-    finally:
-        process.terminate()
-        process.wait()
-
-
-@pytest.fixture(params=["clone", pytest.param("compose", marks=pytest.mark.soak)])
-def attacker(request: pytest.FixtureRequest) -> Attacker:
-    """An attacker of the server of a clone, and of that of compose.yaml."""
-    if request.param == "compose":
-        return cast("Attacker", request.getfixturevalue("of_compose"))
-    request.getfixturevalue("workplace")
+@pytest.fixture
+def attacker(workplace: Path) -> Attacker:
+    """An attacker of the server of a clone."""
     return Attacker(server.ensure_server(), server.access())
 
 
@@ -110,12 +80,6 @@ def test_a_server_without_a_token_does_not_start(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv("PREFECT_SERVER_API_AUTH_STRING", token)
         with pytest.raises(VignetteError, match="PREFECT_SERVER_API_AUTH_STRING is not set; set it to USER:TOKEN"):
             server.serve(4200, "0.0.0.0", stay=True)
-
-
-@pytest.mark.soak
-def test_the_server_of_compose_answers_under_the_name_of_its_service(of_compose: Attacker) -> None:
-    assert of_compose.send("GET", "/health", Host="prefect:4200").json() is True
-    assert of_compose.send("GET", "/health", Host="database:4200").status_code == 400
 
 
 @pytest.mark.soak

@@ -18,7 +18,7 @@ from tasks.measures.med_omit.judging import EndOfHistory
 from tasks.measures.med_omit.replies import Differential, EvidenceClusters, Facts, Importances, Mechanisms, Omissions
 from tasks.measures.note_qa.questions import AnswerChoices, AskedQuestion
 from tasks.notes.consistency import ConsistencyReply
-from tasks.people.model_rater import Rating
+from tasks.people.rating_form import Rating
 from tasks.spans.annotation import CorrectReply, ExtractReply, MapReply
 from tasks.spans.assertion import AssertionReply
 

@@ -174,7 +174,8 @@ def test_lines_with_verdicts(reply: str, verdicts: list[bool | None]) -> None:
 def test_prediction_on_one_claim(reply: str, verdict: bool | None, reason: str | None) -> None:
     evaluator = InstructionEvaluator(ScriptedAsk(lambda _: reply), "cot")
     (found,) = asyncio.run(evaluator([Question("1/x", "He coughs.", ("He has a cough.",))]))
-    assert (found.judgements, found.reasons) == ((verdict,), (reason,))
+    ((judged, given, _),) = found.units
+    assert (judged, given) == (verdict, reason)
     assert (found.failure is None) == (verdict is not None)
 
 

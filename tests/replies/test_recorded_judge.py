@@ -11,7 +11,7 @@ from flows.stages.recorded_judge import FILE, STRONG, recorded
 from schemas.tables.verdicts import VERDICTS
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.measures.doclens.published import ACI_BENCH, OPEN_SYSTEMS, RULES_JUDGE, judged_by_rules
-from tasks.measures.med_omit.correlations import SYSTEMS
+from tasks.measures.med_omit.figures import SYSTEMS
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import SOURCE, Document
 from tests.support.sources import needs_sources, sources_folder

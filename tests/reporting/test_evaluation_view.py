@@ -1,14 +1,13 @@
 """The documents of an evaluation as the page shows them: claims at their sentence, facts by importance, answers."""
 
 import re
-from functools import partial
 
 import pandas as pd
 import pytest
 
-from tasks.measures.declared import Unit
 from tasks.measures.described import OF_OUTPUTS
-from tasks.reporting.evaluation_page import ShownDocument, document_data, render_evaluation
+from tasks.reporting.evaluation_page import document_data, render_evaluation
+from tasks.texts.document import Document
 from tests.support.fact_verdicts import facts_judged
 from tests.support.report_page import metric_table
 
@@ -63,7 +62,7 @@ OUTPUT = "Dry cough. No fever."
 
 
 def shown(reference: str | None = "Fever denied. Well.", citing: tuple[str, ...] = ("b",)) -> dict:
-    document = ShownDocument("d", ["unit"], reference, {"b": OUTPUT})
+    document = Document("d", ("unit",), reference, outputs={"b": OUTPUT})
     return document_data(document, ["a", "b"], citing, CLAIMS, GROUNDED)
 
 
@@ -93,12 +92,6 @@ def test_claims_against_the_source_have_verdicts_of_their_own() -> None:
     assert alone["grounded"] == output["grounded"], "no reference is needed"
 
 
-def test_a_system_without_text_is_absent_and_one_that_does_not_cite_has_no_citations() -> None:
-    data = shown(reference=None, citing=())
-    assert list(data["outputs"]) == [1] and "marks" not in data["outputs"][1]
-    assert data["reference"] is None and data["source"] == ["unit"]
-
-
 def units(table: str, tables: dict[str, pd.DataFrame]) -> list[tuple]:
     (panel,) = [one.panel for one in OF_OUTPUTS if one.table == table and one.panel is not None]
     return [(one.system, one.text, one.verdict, one.section, one.note, one.weight) for one in panel.units(tables)]
@@ -122,13 +115,6 @@ def test_an_answer_accepted_by_most_takes_is_right() -> None:
     refused = ANSWERS.assign(value=ANSWERS["value"].mask(ANSWERS["system"] == "(source)", 0.0))
     note = units("answers", {"answers": refused, "questions": QUESTIONS})[0][4]
     assert note.endswith("(free text, wrong from the source as well)")
-
-
-def test_units_of_a_document_are_in_its_data_by_panel_and_system() -> None:
-    document = ShownDocument("d", ["unit"], None, {"b": OUTPUT})
-    (fact,) = [Unit("d", "b", "Coughs.", 0, "other", "said", 0.5)]
-    found = document_data(document, ["a", "b"], [], CLAIMS, GROUNDED, units=[[fact], []])
-    assert found["units"] == [[[1, "Coughs.", 0, "other", "said", 0.5]], []]
 
 
 COMPARISON = {
@@ -158,9 +144,9 @@ def page() -> str:
         "comparisons": pd.DataFrame([COMPARISON, COMPARISON | {"metric": "words", "changed": False}]),
         "unscored": pd.DataFrame([UNSCORED]),
     }
-    documents = [ShownDocument("d1", ["Cough."], "Coughs.", {"a": "He coughs. </script>", "b": "Well."})]
+    documents = [Document("d1", ("Cough.",), "Coughs.", outputs={"a": "He coughs. </script>", "b": "Well."})]
     models = {"judge": "rules (simulator's rules)", "answerer": "gpt"}
-    return render_evaluation("<i>Mine</i>", documents, [], tables, systems=["a", "b"], models=models, fewest=8)
+    return render_evaluation("<i>Mine</i>", documents, [], tables, systems=["a", "b"], models=models)
 
 
 def test_texts_are_escaped(page: str) -> None:
@@ -168,24 +154,8 @@ def test_texts_are_escaped(page: str) -> None:
     assert "&lt;b&gt;no reply" in page and "He coughs. </script>" not in page
 
 
-def test_claims_that_are_judged_as_a_clinician_reads_are_named() -> None:
-    tables = {
-        "metrics": metric_table({"metric": "claim_recall", "system": "a", "value": 0.5, "condition": "clinician"}),
-        "comparisons": pd.DataFrame([COMPARISON]),
-        "unscored": pd.DataFrame([UNSCORED]),
-    }
-    shown = partial(render_evaluation, "Mine", [], [], systems=["a"], models={}, fewest=8)
-    assert "as a clinician reads" in shown(tables)
-    strict = tables["metrics"].assign(condition="json_cot")
-    assert "as a clinician reads" not in shown({**tables, "metrics": strict})
-
-
 def test_intervals_of_shares_are_bars_at_least_one_percent_wide(page: str) -> None:
     bars = [(float(left), float(width)) for left, width in re.findall(r"left:\s*([\d.]+)%;\s*width:\s*([\d.]+)%", page)]
     assert {(25.0, 50.0), (87.5, 1.0)} <= set(bars)
     assert all(left + width <= 101 for left, width in bars), "a weight from 0.5 to 4 has no bar"
     assert "50.0%" in page and "25.0% to 75.0%" in page
-
-
-def test_the_styles_and_scripts_of_both_pages_are_included(page: str) -> None:
-    assert page.count("<style") == 1 and page.count("</script>") == page.count("<script")

@@ -1,6 +1,5 @@
 """Figures show the values of their tables: positions, intervals, labels and colours of what is drawn."""
 
-import pandas as pd
 import pytest
 
 from tasks.reporting.figures import (
@@ -43,24 +42,6 @@ def test_bars_have_the_height_and_the_place_of_their_symptom() -> None:
     assert (low, high) == pytest.approx((0.7, 0.82))
 
 
-def test_each_model_with_tabular_features_has_a_panel() -> None:
-    more = metric_table(
-        f1("neural-text-tab", "normal/all", "cough", 0.7, 0.6, 0.8),
-        f1("BN-text", "normal/realistic", "cough", 0.5, 0.4, 0.6),
-        f1("BN-text", "compact/realistic", "cough", 0.3, 0.2, 0.4),
-    )
-    figure = evidence_settings(pd.concat([TEXT, more], ignore_index=True))
-    assert [axes.get_title() for axes in figure.axes] == [
-        "BN-tab",
-        "neural-text-tab, normal notes",
-        "BN-text, normal notes",
-    ]
-    assert [axes.get_ylabel() for axes in figure.axes] == ["F1", "", ""]
-    legend = figure.axes[-1].get_legend()
-    assert legend is not None and [text.get_text() for text in legend.get_texts()] == ["all", "no-sympt", "realistic"]
-    assert evidence_settings(TEXT[TEXT["system"] == "neural-text"]) is None
-
-
 def test_a_forest_has_a_row_per_value_from_top_to_bottom_and_a_line_at_zero_if_an_interval_holds_it() -> None:
     table = metric_table(
         {"metric": "effect", "system": "exact", "value": -0.2, "low": float("nan"), "high": float("nan")},
@@ -77,14 +58,6 @@ def test_a_forest_has_a_row_per_value_from_top_to_bottom_and_a_line_at_zero_if_a
     assert [[-0.1, 0.0], [0.3, 0.0]] in drawn and [[0.1, 0.0]] in drawn and [[-0.2, 1.0]] in drawn
     assert len(drawn) == 4, "one interval, two values, and the line at zero"
     assert axes.get_xlabel() == "effect, 95% interval"
-
-
-def test_a_forest_needs_two_to_thirty_rows() -> None:
-    def drawn(rows: int) -> bool:
-        table = metric_table(*({"metric": "m", "item": str(n), "low": 0.1} for n in range(rows)))
-        return forest("m")(table) is not None
-
-    assert [drawn(rows) for rows in (1, 2, 30, 31)] == [False, True, True, False]
 
 
 def test_printed_and_reproduced_values_are_drawn_by_basis_and_verdict() -> None:
@@ -109,12 +82,3 @@ def test_equal_tables_give_equal_bytes_and_an_unknown_table_no_figure() -> None:
     first, second = (figure_of("baselines", TEXT) for _ in range(2))
     assert first == second and first is not None and first[0].startswith("<svg") and COLOURS[0] in first[0]
     assert figure_of("unknown", TEXT) is None
-
-
-def test_an_interval_that_ends_at_zero_has_no_line_at_zero() -> None:
-    def lines(low: float, high: float) -> int:
-        rows = ({"metric": "m", "item": item, "low": low, "high": high} for item in "ab")
-        figure = forest("m")(metric_table(*rows))
-        return len(figure.axes[0].get_lines())
-
-    assert [lines(*interval) for interval in ((-0.1, 0.1), (0.0, 0.1), (-0.1, 0.0))] == [5, 4, 4]

@@ -22,11 +22,6 @@ def test_segments_join_to_the_note() -> None:
     ]
 
 
-def test_spans_that_touch_or_repeat_stay_apart_and_count_once() -> None:
-    cut = segments("ab", spans((0, 1, "cough"), (1, 2, "pain"), (0, 1, "cough")))
-    assert cut == [("a", [("cough", "")]), ("b", [("pain", "")])]
-
-
 def test_chosen_records_hold_every_kind_in_its_share() -> None:
     prompts = pd.DataFrame({"record": range(100), "kind": ["symptoms"] * 60 + ["unrelated"] * 30 + ["conditions"] * 10})
     chosen = choose_records(prompts, 10)

@@ -4,15 +4,14 @@ import json
 import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from flows.stages.report import tables_in
 from tasks.reporting.display import script_json
-from tasks.reporting.page import captions, grouped, key_figures, metric_section, printed_tiles, tiles
+from tasks.reporting.page import captions, grouped, key_figures, metric_section
 from tasks.reporting.show import Wording, show
 from tests.support.imports import ROOT
-from tests.support.report_page import metric_table, page_of, reproduction_rows, shown_note
+from tests.support.report_page import metric_table, page_of, shown_note
 
 HOSTILE = "</script><script>run()</script><img src=x onerror=run()>&amp;\u2028"
 
@@ -23,14 +22,6 @@ def test_every_committed_metric_table_is_shown_with_a_caption_and_a_group(folder
     assert not_shown == []
     missing = {path.stem for path in tables} - set(captions())
     assert not missing, f"add to the report.yaml of the measure or to captions.yaml: {sorted(missing)}"
-
-
-def test_no_two_tables_have_the_same_title() -> None:
-    titles = [entry["title"] for entry in captions().values()]
-    assert sorted(titles) == sorted(set(titles))
-    table = metric_table({"metric": "x"})
-    shown = [metric_section("xgboost_tuned", "x.csv", table, repeated=one).title for one in (False, True)]
-    assert shown == ["XGBoost, tuned values", "XGBoost, tuned values, paper scale"]
 
 
 def test_no_name_of_a_committed_table_is_shown_with_underscores() -> None:
@@ -94,21 +85,6 @@ def test_a_table_shows_what_a_paper_would_print_and_all_rows_to_be_opened() -> N
     assert (fold.title, len(fold.tables[0].rows)) == ("all 2 rows", 2) and section.notes[0].endswith("n = 10.")
 
 
-def test_the_overview_counts_rewritten_notes_and_reproduced_values_by_basis() -> None:
-    rows = reproduction_rows(
-        {}, {"row": "b", "verdict": "fail"}, {"row": "c", "basis": "stand-in: m", "verdict": "fail"}
-    )
-    notes = pd.DataFrame({"attempt": [0, 1, 2, 0], "consistent": [True, True, True, False]})
-    listed = tiles(pd.DataFrame(index=range(1234)), notes, notes) + printed_tiles(rows)
-    shown = {tile["label"]: tile["value"] for tile in listed}
-    assert shown["simulated patient records"] == "1,234"
-    assert shown["printed figures recomputed from released data"] == "1 of 2"
-    assert shown["met by another model in place of the paper's"] == "0 of 1"
-    assert shown["of them rewritten after a check"] == "2", "those after the first attempt"
-    assert shown["kept that did not pass the check"] == "1"
-    assert printed_tiles(rows.iloc[:0]) == []
-
-
 def test_a_key_figure_without_interval_or_records_is_exact() -> None:
     row = {"metric": "claim_recall", "value": 0.5, "low": float("nan"), "high": float("nan")}
     (exact,) = key_figures({"doclens": metric_table(row | {"n": 0})})
@@ -127,8 +103,3 @@ def test_the_key_figure_of_the_effect_names_treatment_outcome_and_unit() -> None
         ("−0.250 days", "exact effect of antibiotics on days at home"),
         ("−0.250", "exact effect of statin on stroke"),
     ]
-
-
-def test_a_table_without_rows_has_no_section(tmp_path: Path) -> None:
-    metric_table({"metric": "x"}).iloc[:0].to_csv(tmp_path / "empty.csv", index=False)
-    assert tables_in(tmp_path) == ({}, [])

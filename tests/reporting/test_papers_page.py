@@ -46,11 +46,6 @@ def test_an_absent_figure_is_a_dash_and_places_follow_the_print() -> None:
     assert places(fold)[0][2][1] == "printed 0.1234 ±0.0005"
 
 
-def test_a_note_of_several_cells_is_shown_once_without_their_names() -> None:
-    (fold,) = folds(*({"column": c, "note": n} for c, n in (("a_b", "own"), ("c", "shared"), ("d", "shared"))))
-    assert fold.notes == ["BN-tab, a b: own", "shared"]
-
-
 def test_wide_tables_are_turned_and_all_are_in_the_order_of_their_numbers() -> None:
     (fold,) = folds(*({"row": row, "column": f"c_{n}"} for row in "ab" for n in range(7)))
     assert [column.label for column in fold.tables[0].columns] == ["", "a", "b"] and len(places(fold)) == 7

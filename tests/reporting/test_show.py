@@ -1,7 +1,5 @@
 """Metric tables are pivoted for pages and terminals without loss, and a paper's rows are chosen from them."""
 
-import pytest
-
 from tasks.reporting.show import Cell, Column, Table, Wording, differences, main_rows, show, terminal
 from tests.support.cases import each
 from tests.support.report_page import metric_table
@@ -115,9 +113,3 @@ def test_a_terminal_has_a_line_for_a_row_and_breaks_places_that_do_not_fit() -> 
     narrow = terminal(table, 24).split("\n")
     assert len(narrow) > 2 and max(map(len, narrow)) <= 24
     assert Cell("–", n=0, unscored=3).line() == "– n 0/3" and Cell("1", n=3).line() == "1 (no interval) n 3"
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_n_is_said_once_where_all_rows_have_the_same(count: int) -> None:
-    rows = [{"metric": "x", "item": item, "n": 1200} for item in "ab"] + [{"metric": "y", "n": 3}]
-    assert show(metric_table(*rows[: count + 1]), n_once=True).n == ("1,200" if count == 1 else "")

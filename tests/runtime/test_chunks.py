@@ -1,7 +1,6 @@
 """All tables are split into chunks by the same values, and results come back in order."""
 
 import asyncio
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,9 @@ from flows.repository.params import COLLECT
 from flows.repository.pipeline import StageFiles
 from flows.runtime import stage as stage_module
 from flows.runtime.chunks import CHUNKS_AT_ONCE, Frames, cut
-from flows.runtime.dask_chunks import read_frames, remove_folder, write_frames
+from flows.runtime.dask_chunks import Job, remote_chunk
 from flows.runtime.stage import Stage
-from schemas.errors import StoreError
+from schemas.errors import IdentityError
 from tests.support.params import shipped
 
 
@@ -49,21 +48,7 @@ def test_a_stage_that_collects_requests_works_on_its_whole_table_at_once_in_one_
     assert at_work[-1] == 4 and _task_runner(params) is None
 
 
-def test_tables_come_back_and_nothing_is_left() -> None:
-    url = "memory://exchange/write/0"
-    notes = pd.DataFrame({"record": [1, 2], "note": ["a", "b"]})
-    keys = pd.DataFrame({"key": [b"k" * 32, b"\0" * 32]})
-    write_frames(f"{url}/in", {"notes": notes, "empty": notes.iloc[:0], "keys": keys})
-    read = read_frames(f"{url}/in")
-    pd.testing.assert_frame_equal(read["notes"], notes)
-    assert list(read["empty"].columns) == ["record", "note"]
-    assert read["keys"]["key"].tolist() == [b"k" * 32, b"\0" * 32]
-    remove_folder(url)
-    assert read_frames(f"{url}/in") == {}
-
-
-@pytest.mark.parametrize("url", ["nowhere://bucket/chunks", f"file://{os.devnull}/chunks"])
-def test_an_unusable_folder_is_named(url: str) -> None:
-    with pytest.raises(StoreError, match=r"runtime\.chunks_url") as raised:
-        write_frames(url, {"notes": pd.DataFrame({"record": [1]})})
-    assert url in str(raised.value)
+def test_a_worker_with_other_code_is_refused() -> None:
+    job = Job(None, "write", shipped(), {}, "other code", None)  # type: ignore[arg-type]
+    with pytest.raises(IdentityError, match="has other code than stage write; check out the same commit there"):
+        remote_chunk.fn({}, job)

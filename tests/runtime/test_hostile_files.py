@@ -176,12 +176,7 @@ FILES = {
     "a form with a key twice": Case(
         "f.json", form().replace('"rater"', '"rater": "x", "rater"'), "key rater is a duplicate"
     ),
-    "a form with an answer twice": Case(
-        "f.json", form().replace('"comment"', '"comment": "x", "comment"', 1), "key comment is a duplicate"
-    ),
     "a deep form": Case("f.json", DEEP, "nested too deeply"),
-    "a form with a deep answer": Case("f.json", form(notes=json.loads("[" * 200 + "]" * 200)), "at most 100 levels"),
-    "a form of nulls": Case("f.json", "\x00" * 100, "not a file of the"),
     "a form of half characters": Case("f.json", form(signature="\ud800"), "not a file of the"),
     "a form of many values": Case("f.json", "[" + "0," * 5_000_001 + "0]", "more than 5,000,000 values"),
     "a form with a long number": Case(
@@ -193,11 +188,8 @@ FILES = {
         "f.json", form(rater=["../../x"], format="x"), "not a returned file of a form", take_in
     ),
     "a form without a format": Case("f.json", "{}", "not a returned file of a form", take_in),
-    "a deep form to be imported": Case("f.json", DEEP, "nested too deeply", take_in),
     "a form in UTF-16": Case("f.json", form().encode("utf-16"), "not in UTF-8", take_in),
     "a form of 21 MB": Case("f.json", " " * 21_000_000, "has 21,000,000 bytes", take_in),
-    "a form in UTF-16 put in by hand": Case("f.json", form().encode("utf-16"), r"f\.json: not in UTF-8", read_in_stage),
-    "a form of 21 MB put in by hand": Case("f.json", " " * 21_000_000, "has 21,000,000 bytes", read_in_stage),
     "labels in UTF-16": Case("l.csv", "item,judged,label\n".encode("utf-16"), r"l\.csv: not in UTF-8"),
     # tables
     "JSON with a key twice": Case("d.json", '[{"id": 1, "id": 2}]', "key id is a duplicate"),
@@ -212,7 +204,6 @@ FILES = {
     ),
     "CSV of many columns": Case("d.csv", ",".join(f"c{n}" for n in range(300_000)) + "\n1" + "," * 9, "found 10 cells"),
     "CSV with a quote that does not end": Case("d.csv", 'id,source\na,"' + "x" * 1_000_000, "not CSV"),
-    "CSV with a column twice": Case("d.csv", f"id,{ESC},{ESC}\n", r"column \\x1b"),
     "a null character": Case("d.jsonl", row(source="a\x00b"), "holds a null character"),
     "half of a character": Case("d.jsonl", row(source="a\ud800b"), "half of a character"),
     "a long text": Case("d.jsonl", row(source="x" * 1_000_000), "has 1,000,000 characters"),
@@ -247,7 +238,6 @@ FILES = {
     "a workbook that unpacks to 200 MB": Case(
         "d.xlsx", lambda to: packed(to, **{"xl/worksheets/sheet1.xml": 201_000_000}), "unpacks to 201,000,000 bytes"
     ),
-    "a workbook of styles": Case("d.xlsx", lambda to: packed(to, **{"xl/styles.xml": 21_000_000}), "unpacks to 21,000"),
     "a sheet of the widest rows": Case(
         "d.xlsx",
         lambda to: sheet(to, "".join(f'<row r="{n}"><c r="XFD{n}"><v>1</v></c></row>' for n in range(1, 310))),
@@ -258,7 +248,6 @@ FILES = {
     ),
     "no document": Case("d.docx", lambda to: packed(to, **{"word/document.xml": b"<"}), "not a readable .docx file"),
     "an export of Label Studio without end": Case("export.json", DEEP, "nested too deeply"),
-    "an export with a key twice": Case("export.json", '[{"data": {}, "data": {}}]', "key data is a duplicate"),
     # names
     "an id of control characters": Case("d.jsonl", f"{row(id=ESC)}\n{row(id=ESC)}", r"id \\x1b\]0;owned.* is a dupl"),
     "an id with a line break": Case("d.jsonl", row(id="a\nb: fine"), "holds a line break"),
@@ -275,7 +264,6 @@ FILES = {
     ),
     "a network of laughs": Case("n.yaml", LAUGHS, "with its aliases, it holds more than 5,000,000 values"),
     "a network that names itself": Case("n.yaml", "variables: &a {b: *a}", "an alias names what it is part of"),
-    "a network of control characters": Case("n.yaml", json.dumps({ESC: 1}), r"found \['\\x1b\]0"),
     # replies of another store
     "replies that are not UTF-8": Case("r.jsonl", b"\n\xff\xfe", r"r\.jsonl: line 2: byte 0xff is not UTF-8"),
     "replies in one line without end": Case(
@@ -285,9 +273,6 @@ FILES = {
     "replies of which the end is missing": Case(
         "r.jsonl.gz", gzip.compress(reply_of())[:-9], r"r\.jsonl\.gz: line 1: cannot be unpacked"
     ),
-    "replies whose packing is damaged": Case(
-        "r.jsonl.gz", gzip.compress(reply_of())[:20] + b"\xff" * 99, r"r\.jsonl\.gz: line 1: cannot be unpacked"
-    ),
     "replies of a device": Case("r.jsonl", device, "line 1: longer than 32,000,000 bytes"),
     "a deep reply": Case("r.jsonl", DEEP.encode(), r"r\.jsonl: line 1: not JSON .nested too deeply"),
     "a file without replies": Case("r.jsonl", b"\n \n", r"r\.jsonl: holds no reply"),
@@ -295,7 +280,6 @@ FILES = {
     "a reply with a list as its model": Case("r.jsonl", reply_of(model=["m"]), "line 1: not a line of .*model"),
     "a reply that cost no number": Case("r.jsonl", reply_of(dollars=float("nan")), "line 1: not a line of .*dollars"),
     "a reply of many tokens": Case("r.jsonl", reply_of(prompt_tokens=10**30), "line 1: not a line of .*prompt_tok"),
-    "a reply with a key of text": Case("r.jsonl", reply_of(key=ESC), r"line 1: not a line of"),
     # paths
     "a pipe": Case("d.csv", os.mkfifo, "a folder or a device"),
     "a link to itself": Case("d.csv", lambda to: to.symlink_to("d.csv"), r"d\.csv: "),
@@ -304,10 +288,8 @@ FILES = {
     "a null in a path": Case("\x00.csv", nothing, r"\\x00\.csv: "),
     "a folder below a file": Case("d/e.csv", lambda to: to.parent.touch(), r"d/e\.csv: no such file"),
     "outputs in an empty folder": Case("", nothing, "files in this folder", lambda path: output_files([str(path)])),
-    "a form that is a folder": Case("f.json", Path.mkdir, "a folder or a dev", take_in),
     "a form that is a device": Case("f.json", device, "a folder or a device", take_in),
     "a form that is a device put in by hand": Case("f.json", device, "a folder or a device", read_in_stage),
-    "labels that are a device": Case("l.csv", device, "a folder or a device"),
     "params that are a folder": Case("params.yaml", Path.mkdir, "Is a directory"),
     "a dataset without names": Case("state.json", "{}", "state.json", lambda path: read_documents(path.parent)),
 }

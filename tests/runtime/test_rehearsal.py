@@ -22,6 +22,7 @@ stages:
   trained: {cmd: vignette stage trained, deps: [data/drawn.txt], params: [seed], outs: [data/trained.txt]}
   asked: {cmd: vignette stage asked, deps: [fingerprints/writer.json, data/drawn.txt], params: [seed], outs: [data/a]}
   broken: {cmd: vignette stage broken, deps: [fingerprints/writer.json, data/a], params: [calibrate], outs: [b.txt]}
+  repeats: {cmd: vignette stage repeats, deps: [fingerprints/writer.json, data/a], params: [seed], outs: [d.txt]}
   hopeless: {cmd: vignette stage hopeless, deps: [fingerprints/judge.json], params: [seed], outs: [c.txt]}
 """
 BIG = Role(base_url="https://api.example.com/v1", model="big")
@@ -30,7 +31,7 @@ ran: list[str] = []
 
 @pytest.fixture
 def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Stages that draw records, train, ask twelve calls in chunks, ask once and fail, and fail at once."""
+    """Stages that draw records, train, ask, ask further calls and fail, ask nothing new and fail, and fail at once."""
 
     async def drawn(stage: Stage) -> None:
         stage.save_text("drawn", "x" * stage.params.sample.records)
@@ -48,11 +49,15 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         await stage.ask("writer")(calls_of_rules(4)[6:])  # not asked before
         raise UnscoredError("too few documents")
 
+    async def repeats(stage: Stage) -> None:
+        await stage.ask("writer")(calls_of_rules(3))
+        raise UnscoredError("too few documents")
+
     async def hopeless(stage: Stage) -> None:
         raise ValueError("no\nreason")
 
     functions: dict[str, Callable[[Stage], Awaitable[None]]] = {
-        one.__name__: one for one in (drawn, trained, asked, broken, hopeless)
+        one.__name__: one for one in (drawn, trained, asked, broken, repeats, hopeless)
     }
     monkeypatch.setattr(rehearsal, "stage_function", functions.__getitem__)
     monkeypatch.chdir(tmp_path)

@@ -141,7 +141,7 @@ def test_a_full_disk_leaves_the_old_table(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_column_of_numbers_that_are_all_whole_is_read_back(tmp_path: Path) -> None:
-    schema = table({"value": number()}, name="whole")
+    schema = table({"value": number()})
     write_table(pd.DataFrame({"value": [3.0, 239.0]}), tmp_path / "whole.csv", schema)
     assert read_table(tmp_path / "whole.csv", schema)["value"].tolist() == [3.0, 239.0]
 

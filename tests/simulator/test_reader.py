@@ -7,13 +7,13 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from tasks.simulator.dispatch import complete
-from tasks.simulator.reader.diagnoses import diagnoses, evidence
 from tasks.simulator.reader.entailment import align, entails
 from tasks.simulator.reader.findings import find
 from tasks.simulator.reader.lexicon import is_held_out
 from tasks.simulator.reader.spans import find_spans
+from tasks.simulator.reader.verdicts import diagnoses, evidence
 from tasks.simulator.request import ChatRequest
-from tasks.texts.k_qa import read_k_qa
+from tasks.texts.judged_units import read_k_qa
 from tests.simulator.test_writer import written
 from tests.support.sources import needs_sources, sources_folder
 

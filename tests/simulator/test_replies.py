@@ -38,7 +38,7 @@ FIXED = {
     "absence": "The fever is absent.",
 }
 TASKS = """
-annotator | check a clinical note for consistency | note instructions=prompt
+annotator | check a clinical note for consistency | note instructions
 annotator | check a clinical note for consistency | note instructions=other
 annotator | compare a compact note with the note | note compact
 annotator | map phrases to the compact note | note compact phrases
@@ -112,7 +112,8 @@ def digests() -> dict[str, str]:
         numbered = "\n".join(f"{number}. {claim}" for number, claim in enumerate(claims))
         days = zip(("2024-01-02", "2024-03-04"), (note, before[1]), strict=True)
         notes = "\n".join(f"<note>\nPatient: 1\nNote: 1\nDate: {day}\n\n{text}\n</note>" for day, text in days)
-        texts = FIXED | {"note": note, "compact": compact, "prompt": prompt, "other": before[0], "notes": notes}
+        texts = FIXED | {"note": note, "compact": compact, "prompt": prompt, "notes": notes}
+        texts |= {"instructions": prompt.replace(RULES, ""), "other": before[0].replace(RULES, "")}
         texts |= {
             "claim": claims[-1],
             "numbered": numbered,

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -16,18 +14,16 @@ from tasks.judges.simulated_notes import GoldNotes, write_gold
 from tasks.notes.prompting import build_prompts
 from tasks.notes.writing import read_note, read_notes
 from tasks.simulator import dispatch
+from tasks.simulator.prompts import Mention
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.truth import ERROR_KINDS, Truth, compact_truth, truth
 from tasks.simulator.writer.compact_version import write_compact
-from tasks.simulator.writer.instructions import Mention, read_instructions
-from tasks.simulator.writer.rules import ErrorRates, grammar, writer_rates
-from tasks.simulator.writer.sentences import contradicts
-from tasks.simulator.writer.unrelated import complaints
+from tasks.simulator.writer.notes import instructions_of
+from tasks.simulator.writer.rules import grammar
 from tests.support.cases import each
-from tests.support.imports import ROOT
 from tests.support.records import NETWORK, random_records
 
-NO_ERRORS = ErrorRates({})
+NO_ERRORS: dict[str, float] = {}
 DEFECTS = yaml.safe_load(Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8"))
 
 
@@ -68,13 +64,13 @@ def parts(note: str) -> tuple[str, str]:
 def test_order_is_read_from_the_prompt_as_text(prompts: pd.DataFrame) -> None:
     labels = {v: k for k, v in load_rules().labels.items()}
     for row in prompts[prompts["kind"] == "symptoms"].to_dict("records"):
-        order = read_instructions("write a clinical note", row["prompt"])
+        order = instructions_of(row["prompt"])
         values, descriptors = json.loads(row["values"]), json.loads(row["descriptors"])
         assert [m.symptom for m in order.mentions] == json.loads(row["mention"])
         assert list(order.avoid) == json.loads(row["avoid"])
         assert [labels[name] for name in order.conditions] == json.loads(row["conditions"])
         for mention in order.mentions:
-            assert mention == Mention(mention.symptom, values[mention.symptom], descriptors[mention.symptom])
+            assert mention == Mention(mention.symptom, values[mention.symptom], descriptors[mention.symptom] or "")
 
 
 def test_every_reply_is_a_note_with_both_sections(prompts: pd.DataFrame, notes: GoldNotes) -> None:
@@ -97,13 +93,6 @@ def test_texts_are_free_of_known_defects(notes: GoldNotes, version: str) -> None
 
 def sentences(text: str) -> list[str]:
     return [part for part in re.split(r"(?<=[.!?])\s+|\n", text) if part]
-
-
-def test_no_sentence_is_written_twice_in_a_note(notes: GoldNotes) -> None:
-    for known in notes["normal"].values():
-        listed = [sentence.lower() for sentence in sentences(known.text)]
-        assert len(set(listed)) == len(listed), known.text
-        assert len(re.findall(r"\bu?p?on (?:physical )?examination,", known.text.lower())) <= 2, known.text
 
 
 def test_gold_spans_lie_in_the_text_and_have_the_polarity_asked_for(prompts: pd.DataFrame, notes: GoldNotes) -> None:
@@ -139,25 +128,6 @@ def celsius(known: Truth) -> list[float]:
 def test_temperatures_agree_with_the_fever(level: str, low: float, high: float) -> None:
     found = [value for known in written(f"fever: {level}", "cough: yes") for value in celsius(known)]
     assert found and all(low <= value <= high for value in found), sorted(found)[:: len(found) - 1]
-
-
-def test_same_request_same_note_and_another_seed_another_note(prompts: pd.DataFrame) -> None:
-    prompt = prompts["prompt"].iloc[0]
-    assert dispatch.complete(request(prompt, 3)) == dispatch.complete(request(prompt, 3))
-    assert len({dispatch.complete(request(prompt, seed)) for seed in range(50)}) == 50
-
-
-def test_notes_do_not_depend_on_the_hash_seed_of_the_process(prompts: pd.DataFrame) -> None:
-    code = (
-        "import json,sys;from tasks.simulator import dispatch;from tasks.simulator.request import ChatRequest;"
-        "print(dispatch.complete(ChatRequest('vignette-writer',(('user',json.load(sys.stdin)),),seed=4)))"
-    )
-    asked = {"input": json.dumps(prompts["prompt"].iloc[1]), "cwd": ROOT, "text": True, "capture_output": True}
-    environments = [{"PYTHONHASHSEED": seed, "PATH": ""} for seed in ("1", "2")]
-    outputs = {
-        subprocess.run([sys.executable, "-c", code], env=env, check=True, **asked).stdout for env in environments
-    }
-    assert len(outputs) == 1
 
 
 def test_truth_belongs_to_the_reply_of_the_handler(prompts: pd.DataFrame) -> None:
@@ -202,40 +172,11 @@ def test_a_side_is_drawn_once_a_note(unrelated_notes: list[tuple[str, str]]) -> 
     assert any(side for side, _ in sided) and not wrong
 
 
-def test_an_acute_complaint_does_not_last_for_months(unrelated_notes: list[tuple[str, str]]) -> None:
-    openings = [history.split(".")[0] for history, _ in unrelated_notes]
-    acute = [text for text in openings if re.search("insect bite|wasp sting|sunburn|scald|ankle pain", text)]
-    assert acute and not [text for text in acute if re.search(r"\b(?:month|year)s?\b", text)]
-
-
-@each(
-    "new, said, apart",
-    [
-        ("with considerable impact on work", "a mild cough", True),
-        ("especially during exertion", "dyspnea at night", True),
-        ("The symptoms have remained stable", "The cough has slowly increased", True),
-        ("The throat feels dry", "a mild cough", False),
-    ],
-)
-def test_statements_that_exclude_each_other_are_known(new: str, said: str, apart: bool) -> None:
-    assert contradicts(new, said, "history") is contradicts(said, new, "history") is apart
-
-
-def test_there_are_at_least_sixty_kinds_of_other_complaints_each_with_several_findings() -> None:
-    kinds, _ = complaints()
-    assert len(kinds) >= 60
-    lists = grammar().lists
-    for kind in kinds:
-        for part, least in (("detail", 5), ("exam", 2)):
-            own, shared = f"complaint.{kind.name}.{part}", f"family.{kind.family}.{part}"
-            assert len(lists[own]) + len(lists.get(shared, [])) >= least
-
-
 PROMPT = symptom_prompt("cough: yes, dry", "dyspnea: no", "fever: high", avoid=("nasal symptoms", "respiratory pain"))
 
 
 def planted(kind: str, prompt: str = PROMPT) -> list[Truth]:
-    return [truth(request(prompt, seed), ErrorRates({kind: 1.0}))[0] for seed in range(40)]
+    return [truth(request(prompt, seed), {kind: 1.0})[0] for seed in range(40)]
 
 
 def test_a_condition_is_planted_only_where_the_prompt_lists_conditions() -> None:
@@ -249,7 +190,7 @@ def compact_request(note: str, seed: int) -> ChatRequest:
 
 def planted_compact(kind: str) -> list[tuple[Truth, Truth]]:
     notes = [truth(request(PROMPT, seed), NO_ERRORS)[0] for seed in range(40)]
-    rates = ErrorRates({kind: 1.0})
+    rates = {kind: 1.0}
     return [(note, compact_truth(compact_request(note.text, seed), note, rates)) for seed, note in enumerate(notes)]
 
 
@@ -259,12 +200,6 @@ def symptoms(known: Truth) -> dict[str, set[bool]]:
         if span.section == "history":
             found.setdefault(span.symptom, set()).add(span.present)
     return found
-
-
-def test_default_rates_add_up_to_two_percent_besides_examined_forbidden_symptoms() -> None:
-    rates = writer_rates().planted
-    assert sum(rate for kind, rate in rates.items() if kind != "forbidden_examined") == pytest.approx(0.02)
-    assert set(rates) == {*ERROR_KINDS["normal"], *ERROR_KINDS["compact"]}
 
 
 def test_calibration_model_reaches_every_kind(prompts: pd.DataFrame) -> None:
@@ -334,8 +269,8 @@ def test_a_detail_changed_in_the_compact_version_is_at_the_place_given_by_the_tr
 def test_a_detail_that_is_changed_is_a_side_and_no_verb() -> None:
     note = "**History**\nHe left the room. The left knee hurts."
     asked = (request(f"Task: write the compact version\n\n<note>\n{note}\n</note>", seed) for seed in range(20))
-    versions = [write_compact(one, ErrorRates({"detail_changed": 1.0})) for one in asked]
-    changed = [version.compact.text for version in versions if version.error is not None]
+    versions = [write_compact(one, {"detail_changed": 1.0}) for one in asked]
+    changed = [compact.text for compact, error in versions if error is not None]
     assert len(changed) > 10  # others omit the sentence
     assert all("left" in text.partition("room")[0] for text in changed)
     assert all(re.search(r"\b(?:right|R) knee", text, re.IGNORECASE) for text in changed)

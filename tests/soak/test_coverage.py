@@ -1,7 +1,4 @@
-"""Simulated coverage of every kind of interval that is printed; writes docs/coverage.csv and its page.
-
-tests/statistics/test_coverage.py has a short version.
-"""
+"""Simulated coverage of every kind of interval that is printed; writes docs/coverage.csv and its page."""
 
 import numpy as np
 import pytest

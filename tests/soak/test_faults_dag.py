@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tasks.simulator.faults import KINDS
 from tests.support.clone import SMALL, Clone
 from tests.support.endpoints import journal_lines, simulator
+from tests.support.faulty import KINDS
 from tests.support.outcome import Outcome
 
 pytestmark = pytest.mark.soak

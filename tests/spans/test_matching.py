@@ -7,8 +7,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.spans.matching import ELISION, Match, match_phrases
-from tasks.spans.search import forms, tokenize
+from tasks.spans.matching import ELISION, Match, forms, match_phrases, tokenize
 from tests.support.cases import each, read_cases
 from tests.support.records import match_phrase
 

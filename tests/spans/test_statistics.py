@@ -7,19 +7,15 @@ import pytest
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
 from tasks.domains.rules import load_rules
-from tasks.papers.printed import items
-from tasks.papers.reproduction import PUBLISHED, compared, verdict_of
 from tasks.spans.annotation import spans_table
 from tasks.spans.statistics import (
     all_statistics,
     precision,
-    read_counts,
     recall,
     span_quality,
     span_statistics,
 )
 from tests.support.records import records_of, span_row
-from tests.support.sources import needs_sources, sources_folder
 
 SYMPTOMS = list(load_rules().symptoms)
 
@@ -82,46 +78,9 @@ def test_each_version_is_counted_over_the_records_that_have_it():
     assert set(rows.loc[rows["condition"] == "normal", "unscored"]) == {1}
 
 
-BOTH = pd.concat([METRIC_ROWS, METRIC_ROWS.assign(condition="compact")])
-
-
-def test_table_3_is_compared_for_released_spans_in_percent_and_to_half_of_the_last_printed_digit():
-    tables = {"published/simsum_spans": BOTH.assign(provenance="published")}
-    names = ("Table 3a", "Table 3b", "Section 2.3, notes without spans")
-    rows = pd.DataFrame([row for name in names for row in compared(items()["simsum", name], tables, PUBLISHED)])
-    assert set(rows["basis"]) == {"recomputed"}
-    rows = rows.set_index(["row", "column"])
-    shown = rows[["published", "reproduced", "tolerance"]]
-    expected = {
-        ("Total % of spans", "cough, normal"): (24.9, 60, 0.05),
-        ("% of spans in hist", "cough, normal"): (92.5, 200 / 3, 0.05),
-        ("Avg. # words / span", "cough, compact"): (5.22, 8 / 3, 0.005),
-        ("percent_of_notes_mentioning", "cough=no, compact"): (59.4, 0, 0.05),
-        ("% of notes without spans", "normal"): (16.3, 25, 0.05),
-        ("% of notes without spans", "compact"): (16.4, 25, 0.05),
-    }
-    for key, figures in expected.items():
-        assert shown.loc[key].tolist() == pytest.approx(figures), key
-    assert rows.index[rows["note"].notna()].tolist() == [("% of spans in hist", "cough, normal")]
-
-
 def test_precision_and_recall_count_an_empty_note_as_one():
     assert precision([8, 0, 2], [2, 0, 2]).tolist() == [0.75, 1, 0]
     assert recall([8, 0, 2, 0], [2, 0, 2, 0], [2, 0, 0, 4]).tolist() == [0.75, 1, 1, 0]
-
-
-@needs_sources
-def test_published_span_quality_to_the_printed_digit():
-    metrics = span_quality(read_counts(sources_folder()), seed=7, system="SimSUM", provenance="published")
-    METRICS.validate(metrics)
-    rows = compared(items()["simsum", "Section 2.3, span quality"], {"published/span_quality": metrics}, PUBLISHED)
-    assert [(row["basis"], verdict_of(row)) for row in rows] == [("recomputed", "pass")] * 4
-    assert metrics["n"].tolist() == [100] * 4
-
-
-def test_without_the_manual_counts_there_are_no_rows():
-    metrics = span_quality(read_counts(None), seed=7, system="SimSUM", provenance="published")
-    assert metrics.empty
 
 
 def test_manual_counts_that_do_not_fit_are_named():

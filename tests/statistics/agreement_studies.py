@@ -12,9 +12,8 @@ from scipy import stats
 from tasks.judges import human_scores
 from tasks.measures.note_qa.metrics import effect_rows
 from tasks.statistics.agreement import Correlation, correlation_interval, kappa_interval
-from tasks.statistics.deviation import deviation_row
 from tasks.statistics.intervals import Interval, difference_interval, mean_interval
-from tasks.statistics.metric_rows import Row, balanced_accuracy, detection_rows
+from tasks.statistics.metric_rows import Row, balanced_accuracy, detection_rows, deviation_row
 from tasks.statistics.misclassification import corrected_mean
 from tasks.statistics.printed import rank_correlation_halves
 from tasks.tracking import comparison
@@ -196,8 +195,7 @@ def corrected_by_clusters(draw: Draw, n: int, p: float) -> tuple[float, Interval
         rates = draw.beta(9 * rate, 9 * (1 - rate), n)
         said.append(draw.random(at.size) < rates[at])
     cases = np.repeat([1, 0], at.size), np.concatenate(said), np.tile(at, 2)
-    found = corrected_mean(scores, *cases, seed=int(draw.integers(1e9)))
-    return p, (found.value, found.low, found.high)
+    return p, corrected_mean(scores, *cases, seed=int(draw.integers(1e9)))
 
 
 def precision_of_clusters(draw: Draw, n: int, p: float) -> tuple[float, Interval]:

@@ -125,8 +125,7 @@ def corrected(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     truth, notes = clustered(draw, n, p, 0.3, np.full(n, 10))
     scores = np.bincount(notes, weights=judged(draw, truth)) / 10
     cases = np.repeat([1, 0], 20 * n)
-    found = corrected_mean(scores, cases, judged(draw, cases), np.arange(cases.size), seed=int(draw.integers(1e9)))
-    return p, (found.value, found.low, found.high)
+    return p, corrected_mean(scores, cases, judged(draw, cases), np.arange(cases.size), seed=int(draw.integers(1e9)))
 
 
 def predictor(draw: Draw, labels: np.ndarray, values: int, p: float) -> Scored:
@@ -153,8 +152,7 @@ def predictor_macro_f1(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
 def difference_of_f1(draw: Draw, n: int, p: float) -> tuple[float, Interval]:
     """Two models on the same n records with three values; the second is right with probability 0.6."""
     labels = draw.permutation(np.arange(n) % 3)
-    found = compare(predictor(draw, labels, 3, p), predictor(draw, labels, 3, 0.6), Swaps(1, 2))
-    return p - 0.6, (found.difference, found.low, found.high)
+    return p - 0.6, compare(predictor(draw, labels, 3, p), predictor(draw, labels, 3, 0.6), Swaps(1, 2))[0]
 
 
 def calibration(draw: Draw, n: int, p: float) -> tuple[float, Interval]:

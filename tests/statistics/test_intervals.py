@@ -175,3 +175,13 @@ def test_a_sample_holds_distinct_records_in_ascending_order() -> None:
 def test_a_small_set_is_taken_whole() -> None:
     assert sample_records(pd.Series([2, 1, 2]), 2, seed=1) == [1, 2]
     assert sample_records(pd.Series([2, 1]), 5, seed=1) == [1, 2]
+
+
+@pytest.mark.parametrize("n", [5, 8, 20, 50, 200])
+def test_the_exact_coverage_of_a_share(n: int) -> None:
+    covered = []
+    for p in (0.5, 0.8, 0.95, 0.99):
+        ends = [mean_interval([1] * hits + [0] * (n - hits))[1:] for hits in range(n + 1)]
+        held = np.array([low <= p <= high for low, high in ends])
+        covered.append(float(stats.binom.pmf(np.arange(n + 1), n, p) @ held))
+    assert min(covered) >= 0.92 and np.mean(covered) >= 0.95

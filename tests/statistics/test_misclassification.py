@@ -12,20 +12,7 @@ from tasks.statistics.misclassification import (
 )
 from tasks.statistics.prediction_powered import correlated_draws, drawn_limit, powered_share
 
-NOTES, CLAIMS, CASES = 200, 12, 5000  # notes that are scored, claims of each, known cases of each truth
-RUNS = 200
-KINDS = (0.6, 0.4)  # shares of two kinds among the judged items: paraphrased and compacted claims
-
-
 Cases = tuple[np.ndarray, np.ndarray, np.ndarray]  # truth, verdict, and note of each
-
-
-def answers(random: np.random.Generator, rates: Sequence[float], notes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Verdicts of cases of both kinds that are yes at ``rates``, by a judge whose error rate varies between notes."""
-    of, rate = random.integers(0, notes, CASES), np.array(rates)[random.choice(2, CASES, p=KINDS)]
-    error = np.where(rate > 0.5, 1 - rate, rate)
-    wrong = random.random(CASES) < np.minimum(error * random.choice([0.5, 1.5], notes)[of], 1)
-    return np.where(rate > 0.5, ~wrong, wrong), of
 
 
 def cases(yes: Sequence[int], no: Sequence[int]) -> Cases:
@@ -33,88 +20,45 @@ def cases(yes: Sequence[int], no: Sequence[int]) -> Cases:
     return np.repeat([1, 0], [len(yes), len(no)]), np.array([*yes, *no]), np.arange(len(yes) + len(no))
 
 
-def run(seed: int, truth: float, yes: Sequence[float], no: Sequence[float]) -> tuple[float, float, float, float]:
-    """Interval of one simulated study, and the width of an estimator with known error rates."""
-    random = np.random.default_rng(seed)
-    share = random.beta(8 * truth, 8 * (1 - truth), NOTES) if truth < 1 else np.ones(NOTES)
-    kind = random.choice(2, (NOTES, CLAIMS), p=KINDS)
-    true = random.random((NOTES, CLAIMS)) < share[:, None]
-    rate = np.where(true, np.array(yes)[kind], np.array(no)[kind])
-    scores = (random.random((NOTES, CLAIMS)) < rate).mean(axis=1)
-    known_yes, known_no = answers(random, yes, NOTES), answers(random, no, NOTES)
-    judged, of = (np.concatenate(both) for both in zip(known_yes, known_no, strict=True))
-    found = corrected_mean(scores, np.repeat([1, 0], CASES), judged, of, seed=seed)
-    informedness = float(np.dot(KINDS, yes) - np.dot(KINDS, no))
-    known = 2 * 1.96 * scores.std(ddof=1) / np.sqrt(NOTES) / informedness
-    return found.value, found.low, found.high, known
-
-
-@pytest.mark.parametrize(
-    ("truth", "yes", "no", "most"),
-    [
-        (0.80, (0.95, 0.80), (0.03, 0.10), 0.99),
-        (0.30, (0.90, 0.85), (0.10, 0.05), 0.99),
-        (0.92, (0.90, 0.75), (0.15, 0.08), 0.99),
-        (0.80, (1.00, 0.80), (0.00, 0.10), 1.0),  # perfect strata
-        (0.80, (1.00, 1.00), (0.00, 0.00), 1.0),
-    ],
-)
-def test_intervals_cover_the_truth_and_are_not_wide(
-    truth: float, yes: Sequence[float], no: Sequence[float], most: float
-) -> None:
-    runs = np.array([run(seed, truth, yes, no) for seed in range(RUNS)])
-    covered = ((runs[:, 1] <= truth) & (truth <= runs[:, 2])).mean()
-    assert 0.91 <= covered <= most
-    assert (runs[:, 2] - runs[:, 1]).mean() <= 1.3 * runs[:, 3].mean()
-    assert runs[:, 0].mean() == pytest.approx(truth, abs=0.01)
-
-
 @pytest.mark.parametrize("all_answers", [0.0, 0.5, 1.0])
 def test_a_judge_that_never_erred_is_still_uncertain_and_the_interval_contains_its_estimate(all_answers: float) -> None:
-    found = corrected_mean(np.full(6, all_answers), *cases([1] * 18, [0] * 18), seed=7)
-    assert found.low <= found.value == all_answers <= found.high
-    assert found.high - found.low > 0.05
+    value, low, high = corrected_mean(np.full(6, all_answers), *cases([1] * 18, [0] * 18), seed=7)
+    assert low <= value == all_answers <= high and high - low > 0.05
 
 
-def test_a_value_outside_its_range_is_flagged_and_not_cut() -> None:
+def test_a_value_outside_its_range_is_not_cut() -> None:
     found = corrected_mean([0.9, 0.92, 0.88], *cases([1, 1, 1, 0], [0, 0, 0, 0]), seed=1)
-    assert found.value == pytest.approx(1.2)
-    assert not found.inside
+    assert found[0] == pytest.approx(1.2)
 
 
 def test_a_single_known_case_gives_a_value_and_none_does_not() -> None:
-    assert corrected_mean([0.5, 0.7], *cases([1], [0]), seed=1).value == pytest.approx(0.6)
-    assert np.isnan(corrected_mean([0.5, 0.7], *cases([1], []), seed=1).value)
-    assert np.isnan(corrected_mean([0.5, 0.7], *cases([], [0]), seed=1).value)
-    assert np.isnan(corrected_mean([0.5], *cases([1], [0]), seed=1).value)
+    assert corrected_mean([0.5, 0.7], *cases([1], [0]), seed=1)[0] == pytest.approx(0.6)
+    assert np.isnan(corrected_mean([0.5, 0.7], *cases([1], []), seed=1)[0])
+    assert np.isnan(corrected_mean([0.5, 0.7], *cases([], [0]), seed=1)[0])
+    assert np.isnan(corrected_mean([0.5], *cases([1], [0]), seed=1)[0])
 
 
 def test_an_uninformative_judge_gives_no_value() -> None:
     assert np.isnan(corrected_share(0.5, 0.5, 0.5))
-    assert np.isnan(corrected_mean([0.5, 0.6], *cases([1, 0], [1, 0]), seed=1).value)
+    assert np.isnan(corrected_mean([0.5, 0.6], *cases([1, 0], [1, 0]), seed=1)[0])
 
 
 def test_a_shift_of_the_rates_widens_the_interval_to_the_worst_case_and_keeps_the_value() -> None:
     known = cases([1] * 900 + [0] * 100, [1] * 100 + [0] * 900)
     scores = np.full(400, 0.5)
     found = {shift: corrected_mean(scores, *known, seed=1, shift=shift) for shift in (0.0, 0.05)}
-    assert found[0.0].value == found[0.05].value == pytest.approx(0.5)
+    assert found[0.0][0] == found[0.05][0] == pytest.approx(0.5)
     # sensitivity and specificity of .85 and .95, and of .95 and .85: (.5 - .05) / .8 and (.5 - .15) / .8
-    assert found[0.05].high - found[0.0].high == pytest.approx((0.5 - 0.05) / 0.8 - 0.5, abs=0.01)
-    assert found[0.0].low - found[0.05].low == pytest.approx(0.5 - (0.5 - 0.15) / 0.8, abs=0.01)
+    assert found[0.05][2] - found[0.0][2] == pytest.approx((0.5 - 0.05) / 0.8 - 0.5, abs=0.01)
+    assert found[0.0][1] - found[0.05][1] == pytest.approx(0.5 - (0.5 - 0.15) / 0.8, abs=0.01)
 
 
 def test_the_interval_of_a_count_is_that_of_the_share_times_the_mean_ceiling() -> None:
     known = cases([1] * 9 + [0], [1] + [0] * 9)
     share = corrected_mean([0.3, 0.5], *known, seed=1)
-    assert share.value == pytest.approx((0.4 - 0.1) / 0.8)
+    assert share[0] == pytest.approx((0.4 - 0.1) / 0.8)
     count = corrected_mean([3, 5], *known, ceilings=[10, 10], seed=1)
-    assert (count.value, count.low, count.high) == pytest.approx((10 * share.value, 10 * share.low, 10 * share.high))
-
-
-@pytest.mark.parametrize(("value", "inside"), [(0.0, True), (0.5, True), (1.0, True), (1.01, False), (-0.01, False)])
-def test_the_ends_of_the_range_are_inside(value: float, inside: bool) -> None:
-    assert corrected_mean([value - 0.1, value + 0.1], *cases([1, 1], [0, 0]), seed=1).inside is inside
+    assert count == pytest.approx([10 * end for end in share])
 
 
 def width(interval: Interval) -> float:

@@ -6,23 +6,28 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
+from schemas.tables.verdicts import verdict_table
 from tasks.statistics.intervals import ratio_interval
-from tasks.statistics.paired_verdicts import Board, agreement_rows, compared
+from tasks.statistics.paired_verdicts import agreement, compared
 from tasks.statistics.power import clustered_size, exact_power, paired_pairs
 from tasks.statistics.sign_flips import family_level
 
 
-def votes(**by_judge: list[bool | None]) -> pd.DataFrame:
-    return pd.DataFrame({name: pd.array(given, dtype="boolean") for name, given in by_judge.items()})
+def board(truth: list[bool] | None = None, item: str = "all", **by_judge: list[bool | None]) -> pd.DataFrame:
+    """VERDICTS of judges on units of one text each."""
+    about = {"system": "s", "condition": "c", "item": "all", "metric": item, "unit": "0", "text": ""}
+    rows = [
+        {**about, "judge": judge, "document": str(at), "value": one, "truth": truth and float(truth[at])}
+        for judge, given in by_judge.items()
+        for at, one in enumerate(given)
+    ]
+    return verdict_table(
+        [{**row, "value": row["value"] if row["value"] is None else float(row["value"])} for row in rows], judge=""
+    )
 
 
-def board(truth: list[bool] | None = None, item: str = "all", **by_judge: list[bool | None]) -> Board:
-    table = votes(**by_judge)
-    return Board(item, table, pd.Series(table.index.astype(str)), None if truth is None else pd.Series(truth))
-
-
-def rows_of(*boards: Board) -> pd.DataFrame:
-    return pd.DataFrame(agreement_rows(boards)).set_index(["system", "condition", "item", "metric"])
+def rows_of(*boards: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(agreement(pd.concat(boards), ["a", "b"])).set_index(["system", "condition", "item", "metric"])
 
 
 def test_a_failed_verdict_never_makes_a_judge_better() -> None:

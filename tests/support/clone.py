@@ -72,11 +72,6 @@ class Clone:
         clone.folder = folder
         return clone
 
-    def cloned(self, folder: Path) -> "Clone":
-        """Return a fresh clone of the last commit in ``folder``, without artefacts and state."""
-        git(self.folder, "clone", "-q", str(self.folder), str(folder))
-        return Clone.at(folder)
-
     def git(self, *arguments: str) -> str:
         return git(self.folder, *arguments)
 

@@ -24,10 +24,11 @@ QUICK = Sending(timeout_s=2.0, backoff_s=0.01, breaker_failures=10_000, concurre
 
 
 class SimulatorServer:
-    """The simulator as a process on a port, with further arguments (faults, journal)."""
+    """The simulator as a process on a port; with arguments, that of `tests.support.faulty`."""
 
     def __init__(self, *arguments: str) -> None:
-        command, parent = [sys.executable, "-m", "tasks.simulator.server", *arguments], os.getpid()
+        module, parent = "tests.support.faulty" if arguments else "tasks.simulator.server", os.getpid()
+        command = [sys.executable, "-m", module, *arguments]
         self.process = subprocess.Popen(
             command, cwd=ROOT, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: die_with(parent, signal.SIGKILL)
         )
@@ -55,10 +56,9 @@ def asker(
     store: ResponseStore, base_url: str, *, role: Role = WRITER, sending: Sending = QUICK, **more: Any
 ) -> RoleAsk:
     """The writer's client for ``base_url``."""
-    recorded, quiet = more.pop("fingerprint", None), more.pop("quiet", True)
-    recorded = recorded or Fingerprint("writer", simulator_identity(role))
+    recorded = more.pop("fingerprint", None) or Fingerprint("writer", simulator_identity(role))
     client = Client("writer", role, store, recorded=recorded, sending=sending, base_url=base_url, **more)
-    return RoleAsk(client, recorded, "test", quiet=quiet)
+    return RoleAsk(client, recorded, "test")
 
 
 def answers(base_url: str, folder: Path, calls: Sequence[Call], **settings: Any) -> list[Answer]:

@@ -17,18 +17,10 @@ def plain_f1(classifier: Any, evidence: Any, labels: Any) -> float:
 
 
 def grid_search(
-    data: TrainingSet,
-    grid: dict[str, list[Any]] | list[dict[str, list[Any]]],
-    first: Combination,
-    *,
-    folds: int,
-    seed: int,
-    processes: int = 1,
+    data: TrainingSet, grid: dict[str, list[Any]], first: Combination, *, folds: int, seed: int
 ) -> GridSearchCV:
     """GridSearchCV over ``grid``, fitted; labels of more than two values are balanced by weights."""
-    search = GridSearchCV(
-        plain_classifier(data, first, seed), grid, scoring=plain_f1, cv=folds, n_jobs=processes, refit=False
-    )
+    search = GridSearchCV(plain_classifier(data, first, seed), grid, scoring=plain_f1, cv=folds, refit=False)
     weights = {} if data.values == 2 else {"sample_weight": data.label_weights[data.labels]}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*does not support sample_weight")

@@ -3,9 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from tasks.domains.history import history_words
 from tasks.domains.in_use import FOLDER
-from tasks.domains.rules import rules_of
+from tasks.domains.rules import history_words, rules_of
 from tasks.network.definition import load_definition
 from tasks.network.sampling import sample
 from tasks.visits.facts import Fact, Worder

@@ -13,8 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from tasks.simulator.faults import Faults
-from tasks.simulator.server import Protocol
+from tests.support.faulty import Protocol
 
 Body = dict[str, Any]
 
@@ -101,10 +100,3 @@ def serving(app: Starlette) -> Iterator[str]:
     finally:
         server.should_exit = server.force_exit = True
         thread.join(5)
-
-
-def all_faults(rate: float) -> Faults:
-    """Every kind of fault at ``rate``."""
-    from tasks.simulator.faults import KINDS
-
-    return Faults(dict.fromkeys(KINDS, rate), seed=5, retry_after_s=0.05)

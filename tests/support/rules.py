@@ -9,10 +9,9 @@ import pytest
 
 from tasks.llm.calls import Answer, Call, Message, Reply
 from tasks.simulator import dispatch
-from tasks.simulator.app import Journal, make_app
-from tasks.simulator.faults import Faults
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.writer import notes
+from tests.support.faulty import Faults, faulty_app
 from tests.support.hosted import serving
 
 
@@ -45,7 +44,7 @@ def rules(patch: pytest.MonkeyPatch, folder: Path, faults: Faults | None = None)
     for function in (add, tell):  # in a module of the writer, whose code its identity is made of
         patch.setattr(notes, function.__name__, function, raising=False)
         patch.setitem(dispatch._HANDLERS, function.__name__, ("writer", f"writer.notes:{function.__name__}"))
-    with serving(make_app(faults or Faults(), Journal(folder / "journal"))) as base_url:
+    with serving(faulty_app(faults or Faults(), folder / "journal")) as base_url:
         yield base_url
 
 

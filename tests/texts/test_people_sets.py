@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from schemas.errors import SourceError
-from tasks.texts.k_qa import FILE, read_k_qa
-from tasks.texts.primock57 import CHECKLISTS, CONSULTATIONS, STATEMENTS, read_primock57
-from tests.support.sources import needs_sources, sources_folder
+from tasks.texts.judged_units import CHECKLISTS, CONSULTATIONS, STATEMENTS, read_k_qa, read_primock57
+from tasks.texts.judged_units import K_QA as FILE
 
 K_QA = "question,system,answer,claim,category,physician_1,physician_2,physician_3\n"
 
@@ -55,14 +54,3 @@ def test_statements_and_lists_of_a_consultation(tmp_path: Path) -> None:
         ("clinician 1/2", "job", None, None),
         ("clinician 2/0", "cough", "irrelevant", 0.0),
     ]  # the repeated list of clinician 1 is left out
-
-
-@needs_sources
-def test_the_shared_halves_are_read_whole() -> None:
-    folder = sources_folder()
-    assert folder is not None
-    answers, claims = read_k_qa(folder)
-    consultations, statements, facts = read_primock57(folder)
-    assert (len(claims), len(statements), len(facts)) == (3 * 211, 210, 628 + sum(r["value"] is None for r in facts))
-    assert {row["document"] for row in claims} == {one.id for one in answers}
-    assert {row["document"] for row in [*statements, *facts]} <= {one.id for one in consultations}

@@ -16,12 +16,11 @@ from docx.oxml import parse_xml
 
 from schemas.errors import EncodingError, SourceError
 from tasks.text.soap import PARTS
-from tasks.texts.document import Document, documents_of, documents_table
+from tasks.texts.document import Document
 from tasks.texts.fields import Row, documents_from, guessed, renamed
 from tasks.texts.files import read_rows
 from tasks.texts.reading import add_claims, output_files, read_documents
 from tests.support.cases import each, from_table
-from tests.support.sources import needs_sources, sources_folder
 
 GOOD = {"id": "a", "source": "Dry cough. No fever.", "reference": "Cough.", "output": "Cough [0]."}
 
@@ -35,27 +34,14 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
     "one row without id": ("d.jsonl", lines(GOOD, {"source": "x"}), "line 2: id is missing; expected a text"),
     "duplicate id": ("d.jsonl", lines(GOOD, GOOD), "line 2: id a is a duplicate of .*line 1"),
     "empty source": ("d.jsonl", lines({**GOOD, "source": " "}), "source is ' '; expected a text"),
-    "source is a number": ("d.jsonl", lines({**GOOD, "source": 7}), "source is 7; expected a text"),
-    "one note empty": ("d.jsonl", lines({**GOOD, "source": ["x", ""]}), "none of them empty"),
     "empty reference": ("d.jsonl", lines({**GOOD, "reference": ""}), "reference is ''; expected a text"),
-    "nested reference": ("d.jsonl", lines({**GOOD, "reference": {"text": "x"}}), "reference is {'text': 'x'}"),
     "empty output": ("d.jsonl", lines({**GOOD, "output": ""}), "output of output is empty; .*--allow-empty"),
-    "nested output": ("d.jsonl", lines({**GOOD, "output": {"x": "y"}}), "expected a text"),
-    "a list in a line": ("d.jsonl", b"[1, 2]", "line 1: found list; expected an object"),
-    "entries are texts": ("d.json", b'["a"]', "entry 0: found str"),
     "outputs is a list": ("d.jsonl", lines({"id": 1, "source": "x", "outputs": ["y"]}), "expected an object of texts"),
     "output is null": ("d.jsonl", lines({"id": 1, "source": "x", "outputs": {"s": 5}}), "output of s is 5"),
-    "sections is a text": ("d.jsonl", lines({**GOOD, "sections": "History"}), "expected a list of different headings"),
-    "claims are numbers": ("d.jsonl", lines({**GOOD, "claims": [1]}), "claims is .*expected a list of texts"),
     "claims of no section": (
         "d.jsonl", lines({**GOOD, "sections": ["A"], "claims": {"B": ["x"]}}), "claims name section B; sections are A"
     ),
     "half a character": ("d.jsonl", b'{"id": 1, "source": "a \\ud800 cough"}', "half of a character"),
-    "questions is a text": ("d.jsonl", lines({**GOOD, "questions": "Why?"}), "expected a list of objects"),
-    "question without answer": ("d.jsonl", lines({**GOOD, "questions": [{"question": "Why?"}]}), "expected a list"),
-    "question twice": (
-        "d.jsonl", lines({**GOOD, "questions": [{"question": "Why?", "answer": "x"}] * 2}), "different questions"
-    ),
     "a second output": (
         "d.jsonl", lines({**GOOD, "system": "s"}, {**GOOD, "system": "s", "output": "x"}), "line 2: output:s differs"
     ),
@@ -316,30 +302,6 @@ def test_units_are_numbered_parts_turns_or_sentences() -> None:
     assert Document("1", ("a", "b")).text == "a\n\nb"
 
 
-def test_documents_survive_their_table() -> None:
-    full = Document("1", ("x", "y"), "r", ("A",), {"A": ("c",)}, {"s": "é"})
-    bare = Document("2", ("x",), outputs={"s": ""})
-    assert documents_of(documents_table([full, bare])) == [full, bare]
-
-
-@needs_sources
-def test_published_files_are_read_as_they_are() -> None:
-    folder = sources_folder()
-    aci = read_documents(
-        folder / "aci_bench" / "test1.csv",
-        output_files([str(folder / "aci_bench" / "predictions")]),
-        claims=folder / "doclens" / "aci_test1_subclaims.json",
-    )
-    assert (aci.layout, len(aci.documents)) == ("aci_bench", 40)
-    assert all(len(document.outputs) == 6 and document.claims for document in aci.documents)
-    turns = [[line.strip() for line in document.text.split("\n") if line.strip()] for document in aci.documents]
-    assert [list(document.units) for document in aci.documents] == turns
-    meqsum = read_documents(folder / "doclens" / "meqsum_test.json")
-    assert (meqsum.layout, len(meqsum.documents)) == ("meqsum", 100)
-    assert all(document.units and document.reference for document in meqsum.documents)
-    assert read_rows(folder / "aci_bench" / "predictions" / "test1GPT-4.csv").layout == "own"
-
-
 def test_claims_are_added_to_the_documents_that_they_name() -> None:
     documents = [Document("a", ("x",)), Document("b", ("y",))]
     with pytest.raises(SourceError, match=r"none.jsonl: no document"):
@@ -490,15 +452,6 @@ def test_folders_of_splits_are_not_read_together(tmp_path: Path, kind: str) -> N
     for split in ("train", "test"):
         ids = [row.values["id"] for row in read_rows(tmp_path, split=split).rows]
         assert ids == sorted(name for name in SPLIT_FOLDERS[kind] if split in name)
-
-
-def test_a_split_that_two_configurations_have_is_named_in_full(tmp_path: Path) -> None:
-    for name in ("a/train/0.csv", "b/train/0.csv"):
-        (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).write_text(f"id,source\n{name},x\n")
-    with pytest.raises(SourceError, match=r"several splits or files \(a/train, b/train\)"):
-        read_rows(tmp_path, split="train")
-    assert [row.values["id"] for row in read_rows(tmp_path, split="b/train").rows] == ["b/train/0.csv"]
 
 
 def test_a_column_that_is_not_read_is_said(tmp_path: Path) -> None:

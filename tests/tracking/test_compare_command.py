@@ -71,15 +71,6 @@ def test_failed_records_are_found_in_the_unscored_tables(clone: Path) -> None:
     assert table.loc["claim_recall", ["n", "failed_a", "failed_b", "unpaired"]].tolist() == [50, 0, 10, 0]
 
 
-def test_three_lineages_are_compared_with_the_first(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    draw = np.random.default_rng(2)
-    scores = draw.random(RECORDS)
-    names = [record(clone, scores + shift).name for shift in (0.0, 0.3, 0.001 * draw.normal(size=RECORDS))]
-    compare(names, out=clone)
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("measures compared")]
-    assert [line.rsplit(": ", 1)[1] for line in lines] == ["1", "0"]
-
-
 def test_redraws_are_recorded_lineages_with_another_redraw_number(clone: Path) -> None:
     draw = np.random.default_rng(3)
     scores = draw.random(RECORDS)

@@ -1,16 +1,17 @@
-"""Comparisons of lineages: arithmetic by hand, pairing, failed records, false alarms and power."""
+"""Comparisons of lineages: arithmetic by hand and by textbooks, pairing, failed records, false alarms and power."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import ttest_ind
 
-from tasks.tracking.comparison import DIRECTED, UNDECIDED, compare_all
-from tasks.tracking.contributions import contributions
+from tasks.statistics.sign_flips import Differences, adjusted_p
+from tasks.tracking.comparison import DIRECTED, UNDECIDED, compare_all, compare_systems
 from tasks.tracking.measures import Measure, prediction_measures, question_contents, score_measures, unscored_records
-from tasks.tracking.pairing import PairedMeasure, pair, pair_or_split
+from tasks.tracking.pairing import PairedMeasure, contributions, differences_of, pair, pair_or_split
 from tests.support.cases import each
 from tests.support.null_pairs import compare, failing_pairs, null_pairs
 
@@ -76,19 +77,13 @@ def test_equal_lineages_do_not_differ_and_one_training_seed_gives_a_warning() ->
     assert compare([pair(scored({1: 0.5}), scored({1: 0.5}))], seed=0)["note"].item() == ""
 
 
-def test_questions_of_a_record_are_averaged() -> None:
-    measure = answered({1: ["p1/1", "p1/2"], 2: ["p2/1"]}, values=[1.0, 0.0, 1.0])
-    assert measure.key[3] == "all" and measure.records.tolist() == [1, 2]
-    assert measure.value() == pytest.approx(0.75)
-
-
 def test_three_questions_against_four_are_not_comparable() -> None:
     records = range(20)
     three = answered({r: [f"{r}/1", f"{r}/2", f"{r}/3"] for r in records})
     four = answered({r: [f"{r}/1", f"{r}/2", f"{r}/3", f"{r}/4"] for r in records})
     row = compare([pair(three, four)], seed=0).iloc[0]
     assert (row["n"], row["changed"]) == (0, False)
-    assert row["note"] == "not comparable: other items in 20 records"
+    assert row["note"] == "not comparable: what is scored differs in 20 records"
 
 
 def test_questions_match_by_content_and_not_by_position() -> None:
@@ -150,15 +145,6 @@ def test_several_lineages_are_corrected_jointly() -> None:
     assert 0 < jointly[0]["changed"].sum() < alone["changed"].sum()
 
 
-def test_a_shift_within_the_noise_of_redraws_is_not_a_change() -> None:
-    draw = np.random.default_rng(2)
-    a = draw.normal(size=100)
-    shifted = [scored(dict(enumerate(a + 0.1 * draw.normal(size=100) + shift))) for shift in (0.3, -0.4, 0.5, -0.2)]
-    first, b, *redraws = scored(dict(enumerate(a))), *shifted
-    assert compare([pair(first, b)], seed=0)["changed"].item()
-    assert not compare([pair(first, b, redraws)], seed=0)["changed"].item()
-
-
 def test_fewer_than_eight_records_are_shown_not_tested_and_two_have_an_interval_where_scores_have_bounds() -> None:
     def row(count: int, metric: str = "claim_recall") -> pd.Series:
         a, b = ({n: base + 0.01 * n * base for n in range(count)} for base in (0.5, 0.9))
@@ -204,13 +190,6 @@ def test_a_failure_rate_counts_the_records_that_neither_lineage_scored_in_both()
     table = compare([pair(scored(a, neither), scored(b, [78, 79, *neither]))], seed=0)
     row = table[table["metric"] == "unscored m"].iloc[0]
     assert (row["n"], row["a"], row["b"]) == (90, 10 / 90, pytest.approx(12 / 90))
-
-
-def test_items_are_compared_only_if_both_lineages_name_them() -> None:
-    named, other = answered({1: ["q1"], 2: ["q2"]}), answered({1: ["q1"], 2: ["q3"]})
-    assert pair(named, other).a.records.tolist() == [1] and pair(named, other).unmatched == 1
-    unnamed = Measure(named.key, named.records, named.parts)
-    assert pair(named, unnamed).a.records.tolist() == [1, 2] == pair(unnamed, named).a.records.tolist()
 
 
 def split(a: np.ndarray, b: np.ndarray, item: str = "all") -> PairedMeasure:
@@ -276,3 +255,116 @@ def test_the_detectable_difference_has_the_power_that_it_says() -> None:
     values = np.random.default_rng(4).random(20)
     found = compare([pair(scored(dict(enumerate(np.zeros(20)))), scored(dict(enumerate(values))))], seed=1).iloc[0]
     assert found["detectable"] == pytest.approx((2.093 + 0.861) * values.std(ddof=1) / np.sqrt(20), rel=1e-3)
+
+
+def scores(values: np.ndarray) -> Measure:
+    """A mean of scores (n, seeds)."""
+    return Measure(("s", "a", "c", "all", "m"), np.arange(len(values)), values.astype(np.float32)[:, :, None, None])
+
+
+def paired(a: np.ndarray, b: np.ndarray) -> PairedMeasure:
+    return pair(scores(a), scores(b))
+
+
+DRAW = np.random.default_rng(4)
+VALUES = DRAW.normal(0.3, 1, size=12).round(2)
+
+
+def differences(values: np.ndarray) -> Differences:
+    return differences_of(paired(np.zeros((len(values), 1)), values[:, None]))
+
+
+def test_seeds_of_both_lineages_add_the_variance_of_their_means() -> None:
+    a, b = np.zeros((4, 2)), np.tile([0.0, 1.0, 2.0], (4, 1))
+    found = differences_of(paired(a, b))
+    assert found.values.tolist() == [1.0] * 4
+    assert (found.added_variance, found.added_freedom) == pytest.approx(
+        (1 / 3, 1 + 2)
+    )  # of three seeds; a's do not vary
+    both = differences_of(paired(b[:, :2], b))
+    assert (both.added_variance, both.added_freedom) == pytest.approx((0.5 / 2 + 1 / 3, 1 + 2))
+
+
+def test_redraws_add_twice_their_variance_with_satterthwaites_degrees_of_freedom() -> None:
+    a = np.arange(8.0)[:, None]
+    redraws = [scores(a + shift) for shift in (0.1, 0.3, 0.5)]
+    found = differences_of(pair(scores(a), scores(a + 1), redraws))
+    of_redraws = 2 * np.var([0.0, 0.1, 0.3, 0.5], ddof=1)  # the lineage itself is one of the draws
+    assert (found.added_variance, found.added_freedom) == pytest.approx((of_redraws, 3), rel=1e-4)
+    seeds = np.arange(8.0)[:, None] + [0.0, 1.0]
+    both = differences_of(pair(scores(seeds), scores(seeds), redraws))
+    of_seeds = 2 * 0.5 / 2
+    assert both.added_variance == pytest.approx(of_redraws + of_seeds, rel=1e-4)
+    expected = (of_redraws + of_seeds) ** 2 / (of_redraws**2 / 3 + of_seeds**2 / 2)
+    assert both.added_freedom == pytest.approx(expected, rel=1e-4)
+
+
+def test_noise_of_single_seeds_is_left_out_of_independent_samples_too() -> None:
+    def share(a: np.ndarray, b: np.ndarray) -> float:
+        return differences_of(PairedMeasure(scores(a), scores(b), independent=True)).share
+
+    noise = np.random.default_rng(1).normal(size=(2, 40, 4))
+    records = np.tile(np.arange(40.0)[:, None], 4)
+    assert share(*noise) < 0.2
+    assert share(records + noise[0] / 100, records + noise[1] / 100) == pytest.approx(1, abs=1e-3)
+    assert share(np.ones((5, 2)), np.zeros((6, 2))) == 1, "where nothing varies"
+
+
+def student(values: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """|t| of each row of signs."""
+    flipped = signs * values
+    return np.abs(flipped.mean(axis=1)) / (flipped.std(axis=1, ddof=1) / np.sqrt(len(values)))
+
+
+def test_p_values_are_those_of_the_step_down_maximum_over_all_flips() -> None:
+    other = DRAW.normal(0.9, 1, size=12).round(2)
+    signs = np.array(list(product([-1, 1], repeat=12)))
+    flips = np.stack([student(values, signs) for values in (VALUES, other)])
+    observed = flips[:, -1]
+    larger, smaller = np.argsort(-observed)
+    first = (flips.max(axis=0) >= observed[larger] - 1e-9).mean()
+    second = max(first, (flips[smaller] >= observed[smaller] - 1e-9).mean())
+    found = adjusted_p([differences(VALUES), differences(other)], np.random.default_rng(1), 20_000)
+    assert (found[larger], found[smaller]) == pytest.approx((first, second), abs=0.01)
+
+
+def test_every_two_systems_with_scores_are_compared_on_the_documents_of_both() -> None:
+    draw = np.random.default_rng(3)
+    base = draw.random(20)
+    rows = [
+        (n, system, "claim_recall", value)
+        for system, shift in (("a", 0.0), ("b", 0.4), ("c", 0.0))
+        for n, value in enumerate(base + shift)
+        if not (system == "b" and n < 2)
+    ]
+    rows += [(n, "d", "rouge1_p", 0.5) for n in range(20)]  # not among the compared metrics
+    frame = pd.DataFrame(rows, columns=["record", "system", "metric", "value"])
+    frame = frame.assign(document=frame["record"].astype("str"), stage="doclens", condition="c", item="all")
+    lacking = frame.drop_duplicates(["system", "stage", "condition", "item", "metric"]).assign(unscored=0)
+    lacking.loc[lacking["system"] == "b", "unscored"] = 2
+    found = compare_systems(frame, {"b": np.array([0, 1])}, lacking, ["a", "b", "c", "d"], seed=1)
+    table = found[found["metric"] == "claim_recall"].set_index(["system_a", "system_b"])
+    assert set(table.index) == {("a", "b"), ("a", "c"), ("b", "c")}
+    assert table.loc[("a", "b"), ["n", "failed_a", "failed_b", "changed"]].tolist() == [18, 0, 2, True]
+    assert table.loc[("a", "b"), "difference"] == pytest.approx(0.4, abs=1e-6)
+    assert table.loc[("a", "c"), ["n", "difference", "changed"]].tolist() == [20, 0, False]
+    assert len(compare_systems(frame[frame["system"] == "d"], {}, lacking, ["d", "a"], seed=1)) == 0
+
+
+def test_the_share_free_of_the_noise_of_seeds_by_hand() -> None:
+    """Seeds (1, 2, 3, 4) and (3, 2, 3, 6) have covariance 1.25 over records; the mean of both has variance 1.5."""
+    of_b = np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 3.0], [4.0, 6.0]])
+    assert differences_of(paired(np.zeros((4, 1)), of_b)).share == pytest.approx(1.25 / 1.5)
+    assert differences_of(paired(np.zeros((4, 1)), of_b[:, :1])).share == 1
+
+
+def test_the_interval_of_a_share_that_a_user_defines_ends_at_one() -> None:
+    rows = [(n, system, value) for n in range(8) for system, value in (("a", 1.0), ("b", 0.0 if n else 1.0))]
+    frame = pd.DataFrame(rows, columns=["record", "system", "value"]).assign(stage="own", condition="own", item="all")
+    frame = frame.assign(metric="kept", document=frame["record"].astype("str"))
+    lacking = frame.drop_duplicates("system").assign(unscored=0)
+    ends = [
+        compare_systems(frame, {}, lacking, ["a", "b"], seed=1, own=["kept"], shares=shares)["low"].item()
+        for shares in ([], ["kept"])
+    ]
+    assert ends[0] < -1 <= ends[1]

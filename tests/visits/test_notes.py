@@ -8,20 +8,18 @@ import pandas as pd
 import pytest
 
 from schemas.params.history import VisitNotes
-from schemas.tables.visits import HISTORY_FACTS, VISIT_NOTES
+from schemas.tables.visits import VISIT_NOTES
 from tasks.domains.in_use import domain_names, in_domain
 from tasks.network.visits import date_of
 from tasks.notes.consistency import ConsistencyReply, consistency_call
-from tasks.simulator.writer.rules import ErrorRates
 from tasks.simulator.writer.visits import WrittenVisit, visit_note
 from tasks.visits.facts import Fact, facts_of, history_facts
-from tasks.visits.prompting import visit_prompts
-from tasks.visits.writing import CHECK, write_visit_notes
+from tasks.visits.prompting import CHECK, visit_prompts, write_visit_notes
 from tests.simulator.test_writer import request
 from tests.support.histories import facts_by_patient, random_visits, worder_of
 from tests.support.scripted import DirectAsk, ScriptedAsk
 
-NONE = ErrorRates({})
+NONE: dict[str, float] = {}
 PARAMS = VisitNotes()
 
 
@@ -121,51 +119,6 @@ def test_a_reply_without_sections_is_unscored_and_named() -> None:
     notes, unscored = asyncio.run(write_visit_notes(prompts, nothing, nothing, PARAMS))
     assert notes.empty and len(unscored) == len(prompts)
     assert set(unscored["step"]) == {"visit_note"} and json.loads(f"[{unscored['record'].iloc[0]}]")
-
-
-def second_reading(visits: pd.DataFrame, domain: str) -> set[tuple]:
-    """Facts as (patient, kind, item, value, start, end), by columns of the whole table, not by patient."""
-    worder = worder_of(domain)
-    rules, found = worder.rules, set()
-    first = visits[visits["visit"] == 1]
-    for name in rules.conditions:
-        having = first[first[name] == worder.network.values(name)[1]]
-        found |= {(patient, "trait", name, "", 0, None) for patient in having["patient"]}
-    for name in rules.symptoms:
-        present = (visits[name] != rules.absent_value[name]).rename("present")
-        runs = (present != present.groupby(visits["patient"]).shift()).cumsum()
-        for _, run in visits[present].groupby([visits["patient"], runs]):
-            patient, last = run["patient"].iloc[0], run["visit"].iloc[-1]
-            after = visits[(visits["patient"] == patient) & (visits["visit"] == last + 1)]["day"]
-            end = int(after.iloc[0]) if len(after) else None
-            found.add((patient, "episode", name, "", int(run["day"].iloc[0]), end))
-        if len(worder.network.values(name)) > 2:
-            shown = visits[present]
-            levels = zip(shown["patient"], shown[name], shown["day"], strict=True)
-            found |= {(p, "level", name, v, d, None) for p, v, d in levels}
-    for name in worder.words.treatments:
-        given = visits[visits[name] == "yes"]
-        found |= {(p, "treatment", name, "yes", d, None) for p, d in zip(given["patient"], given["day"], strict=True)}
-    for name in worder.words.outcomes:
-        some = visits[visits[name] > 0]
-        found |= {
-            (p, "decision", name, str(v), d, None)
-            for p, v, d in zip(some["patient"], some[name], some["day"], strict=True)
-        }
-    return found
-
-
-@pytest.mark.parametrize("domain", domain_names())
-def test_a_second_reading_of_the_raw_table_finds_the_same_facts(domain: str) -> None:
-    visits, worder = random_visits(domain, 120), worder_of(domain)
-    table = history_facts(visits, worder)
-    HISTORY_FACTS.validate(table)
-    mine = {
-        (row.patient, row.kind, row.item, row.value, row.start, None if pd.isna(row.end) else row.end)
-        for row in table.itertuples()
-    }
-    assert mine == second_reading(visits, domain)
-    assert set(table["kind"]) == {"trait", "episode", "level", "treatment", "decision"}
 
 
 def test_facts_do_not_depend_on_the_order_of_rows_or_on_other_patients() -> None:

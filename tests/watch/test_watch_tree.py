@@ -189,20 +189,6 @@ def test_a_damaged_tree_is_made_again(clone: Path, tree: WatchTree, damage: str)
     assert git(tree.folder, "rev-parse", "--show-toplevel") == str(tree.folder)
 
 
-def test_a_deleted_branch_of_lineages_is_restored(
-    clone: Path, tree: WatchTree, capsys: pytest.CaptureFixture[str]
-) -> None:
-    made = rebuilt(tree, "0.2\n", "lineage/a")
-    git(clone, "update-ref", "-d", "refs/heads/lineages")
-    assert not tree.reset()
-    assert git(clone, "rev-parse", "lineages") == made
-    assert f"refs/heads/lineages was deleted and is restored at {made[:10]}" in capsys.readouterr().err
-    git(clone, "update-ref", "-d", "refs/heads/lineages")
-    write_files(clone, {".vignette/watch-tip": "0" * 40})
-    with pytest.raises(VignetteError, match=r"its last commit 0+ is gone; restore .*git fetch .*or start anew: rm "):
-        tree.reset()
-
-
 def test_a_missing_branch_is_named(clone: Path) -> None:
     with pytest.raises(VignetteError, match=r"watch.branch absent is no branch.*git branch absent COMMIT"):
         WatchTree(Watch(branch="absent")).reset()

@@ -4,9 +4,8 @@ Statements are judged by the definition, or with one call for all citations of a
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeVar
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -146,31 +145,12 @@ def _is_heading(statement: Statement) -> bool:
     return text.isupper() or text.endswith(":") or is_marked or sections.is_heading(text) or soap.is_heading(text)
 
 
-@dataclass(frozen=True)
-class CitedStatement:
-    """The judgements of one output statement s with citations C (Section 3.3).
-
-    ``supported``: C => s. ``alone`` and ``without``: for each citation c, whether {c} => s, and whether the rest => s.
-    A statement without citations is unsupported and has no citation to judge.
-    """
-
-    supported: Judgement
-    alone: tuple[Judgement, ...] = ()
-    without: tuple[Judgement, ...] = ()
+Judged = tuple[Judgement, list[Judgement]]
+"""Whether the citations of a statement support it, and whether each citation is necessary."""
 
 
-def necessary_citations(statement: CitedStatement) -> list[Judgement]:
-    """For each citation c of a statement: C => s, and c => s or C without c does not entail s (Section 3.3 (i), (ii)).
-
-    None if a judgement needed for the decision is missing.
-    """
-    return [
-        _necessary(statement.supported, alone, without)
-        for alone, without in zip(statement.alone, statement.without, strict=True)
-    ]
-
-
-def _necessary(supported: Judgement, alone: Judgement, without: Judgement) -> Judgement:
+def necessary(supported: Judgement, alone: Judgement, without: Judgement) -> Judgement:
+    """Whether C => s, and c => s or C without c does not entail s (Section 3.3 (i), (ii)); None if undecided."""
     if not supported:
         return supported
     if alone is True or without is False:
@@ -180,17 +160,17 @@ def _necessary(supported: Judgement, alone: Judgement, without: Judgement) -> Ju
 
 async def judge_citations(
     evaluator: Evaluator, outputs: Mapping[K, Sequence[Statement]], sources: Mapping[K, Sequence[str]]
-) -> tuple[dict[K, list[CitedStatement]], Failures]:
+) -> tuple[dict[K, list[Judged]], Failures]:
     """Judge citations by the definition: C => s, {c} => s and C without c => s, for each statement and citation.
 
-    Statements of a text with the same cited sentences are judged in one call, each by itself. Returns statements by
-    text key, and the failed judgements. A citation of a sentence that does not exist supports nothing. A text of which
-    the judge answered nothing has no judgement: what is certain without it, such as copies, is no score by itself.
+    Statements of a text with the same cited sentences are judged in one call, each by itself. Returns judgements by
+    text key, and the failed ones. A citation of a sentence that does not exist supports nothing. A text of which the
+    judge answered nothing has no judgement: what is certain without it, such as copies, is no score by itself.
     """
     asked: dict[tuple[K, str], dict[tuple[int, str], str]] = {}  # statements of each text and premise, by place
     for key, statements in outputs.items():
         for at, statement in enumerate(statements):
-            for part, numbers in _premises(statement).items():
+            for part, numbers in _premises(statement.citations).items():
                 premise = "\n".join(sources[key][number] for number in numbers if number < len(sources[key]))
                 if premise:
                     asked.setdefault((key, premise), {})[at, part] = statement.text
@@ -208,44 +188,25 @@ async def judge_citations(
         if verdict.failure is not None:
             failures.append((key, verdict.failure, verdict.raw))
 
-    def verdict_on(key: K, at: int, part: str) -> Judgement:
-        return by_place.get((key, at, part), False)
+    def judged(key: K, at: int, citations: Sequence[int]) -> Judged:
+        if not answered.get(key, True):
+            return None, [None] * len(citations)
+        said = {part: by_place.get((key, at, part), False) for part in ("all", *_premises(citations))}
+        if len(citations) < 2:  # {c} is C, and the rest is empty
+            return said["all"], [said["all"]] * len(citations)
+        return said["all"], [necessary(said["all"], said[f"alone{c}"], said[f"without{c}"]) for c in citations]
 
-    found = {
-        key: [
-            _cited(one, partial(verdict_on, key, at)) if answered.get(key, True) else _unjudged(one)
-            for at, one in enumerate(given)
-        ]
-        for key, given in outputs.items()
-    }
-    return found, failures
-
-
-def _unjudged(statement: Statement) -> CitedStatement:
-    none = (None,) * len(statement.citations)
-    return CitedStatement(None, none, none)
+    return {
+        key: [judged(key, at, one.citations) for at, one in enumerate(own)] for key, own in outputs.items()
+    }, failures
 
 
-def _premises(statement: Statement) -> dict[str, tuple[int, ...]]:
-    every = statement.citations
-    if not every:
-        return {}
-    parts = {"all": every}
+def _premises(every: Sequence[int]) -> dict[str, Sequence[int]]:
+    parts = {"all": every} if every else {}
     if len(every) > 1:
         parts |= {f"alone{number}": (number,) for number in every}
         parts |= {f"without{number}": tuple(other for other in every if other != number) for number in every}
     return parts
-
-
-def _cited(statement: Statement, judged: Callable[[str], Judgement]) -> CitedStatement:
-    if not statement.citations:
-        return CitedStatement(False)
-    supported = judged("all")
-    if len(statement.citations) == 1:  # {c} is C, and the rest is empty
-        return CitedStatement(supported, (supported,), (False,))
-    alone = tuple(judged(f"alone{number}") for number in statement.citations)
-    without = tuple(judged(f"without{number}") for number in statement.citations)
-    return CitedStatement(supported, alone, without)
 
 
 class CitationVerdict(Reply):
@@ -264,17 +225,10 @@ class CitationVerdict(Reply):
         return given
 
 
-Judged = tuple[Judgement, list[Judgement]]
-"""Whether the citations of a statement support it, and whether each citation is necessary."""
-
-
 async def judge_citations_in_one_call(
     ask: Ask, outputs: Mapping[K, Sequence[Statement]], sources: Mapping[K, Sequence[str]]
 ) -> tuple[dict[K, list[Judged]], Failures]:
-    """Judge each statement in one call (Section 3.5): whether C => s, and which citations support it.
-
-    The citations that the evaluator does not name are redundant. Returns judgements by text key, and failed calls.
-    """
+    """Judge each statement in one call (Section 3.5): whether C => s, and which citations support it."""
     calls = {}
     for key, statements in outputs.items():
         for at, statement in enumerate(statements):

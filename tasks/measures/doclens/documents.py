@@ -85,34 +85,24 @@ async def judge_notes(
     """Tables verdicts, unscored, and cited (CITED_OUTPUTS): compact notes that cite the notes' sentences."""
     citing = writer("cited_compact", params.writer_examples, name=CITED)
     documents, unwritten = await write_outputs(write, note_documents(notes, compact), [citing])
-    made = await judge_written(ask, documents, prompted_documents(notes, prompts, rules), rules, params)
+    own = await judge(ask, documents, Plan(citing=[CITED], claimed=[COMPACT], expected=[CITED]), params)
+    prompted = prompted_documents(notes, prompts, rules)
+    asked = await judge(ask, prompted, Plan(precision=False, glossary=rules.glossary), params)
     cited = [
         {"record": int(one.id), "cited": one.outputs[CITED], "provenance": write.label}
         for one in documents
         if CITED in one.outputs
     ]
+    failed = [unscored_table(unwritten), own["unscored"], asked["unscored"]]
     return {
-        "verdicts": made["verdicts"],
+        "verdicts": pd.concat([own["verdicts"], asked["verdicts"]], ignore_index=True),
         "cited": typed(cited, CITED_OUTPUTS),
-        "unscored": pd.concat([unscored_table(unwritten), made["unscored"]], ignore_index=True),
+        "unscored": pd.concat(failed, ignore_index=True),
     }
-
-
-async def judge_written(
-    ask: Ask, documents: Sequence[Document], prompted: Sequence[Document], rules: PromptingRules, params: DocLens
-) -> Tables:
-    """Tables verdicts and unscored of compact notes, some of which cite, and of notes against their prompts."""
-    own = await judge(ask, documents, Plan(citing=[CITED], claimed=[COMPACT], expected=[CITED]), params)
-    asked = await judge(ask, prompted, Plan(precision=False, glossary=rules.glossary), params)
-    return {name: pd.concat([own[name], asked[name]], ignore_index=True) for name in ("verdicts", "unscored")}
 
 
 MEQSUM = "doclens/meqsum_test.json"
 """MeQSum's test questions in sources.folder."""
-CITED_PROMPTS = {"questions": "cited_question", "impressions": "cited_impression"}
-"""The writer's prompt of each task."""
-UNCITED_PROMPTS = {"questions": "uncited_question", "impressions": "uncited_impression"}
-"""The same without citations (Table 36)."""
 DOCUMENT_STREAM = 89
 Pool = Mapping[str, Sequence[Example]]
 """In-context examples by category."""
@@ -148,12 +138,23 @@ def read_tasks(folder: Path | None, params: Summaries, *, seed: int) -> list[Tas
             continue
         outputs = {system: outputs_by_id(folder / path) for system, path in systems.items()}
         random = np.random.default_rng([seed, DOCUMENT_STREAM, at])
-        chosen = [documents[place] for place in sample(pd.Series(categories), limit, random)]
+        complete = []
+        for place in sample(pd.Series(categories), limit, random):
+            one = documents[place]
+            own = {system: texts[one.id] for system, texts in outputs.items() if one.id in texts}
+            complete.append(replace(one, id=f"{name}-{one.id}", outputs=own))
         pool = read_pool(folder / params.radiology_examples) if name == "impressions" else {}
         writers = task_writers(name, pool, params)
+        citing = [*citing_systems(complete), *(one.name for one in writers if one.prompt == _prompt(name))]
         one_claim = name == "questions" and params.question_claims == "one"
-        found.append(_task(name, chosen, outputs, writers, one_claim=one_claim))
+        plan = Plan(citing=citing, expected=[one.name for one in writers], one_claim=one_claim)
+        found.append(Task(name, complete, writers, plan))
     return sorted(found, key=lambda task: task.name)
+
+
+def _prompt(task: str, cited: str = "cited") -> str:
+    """The writer's prompt of a task; ``uncited``: the same without citations (Table 36)."""
+    return f"{cited}_{task.removesuffix('s')}"
 
 
 def _read(file: Path) -> tuple[list[Document], list[str]]:
@@ -161,20 +162,6 @@ def _read(file: Path) -> tuple[list[Document], list[str]]:
     table, documents = read_table(file)
     categories = [str(row.values.get("category") or "") for row in table.rows]
     return [replace(document, dialogue=False) for document in documents], categories
-
-
-def _task(
-    name: str,
-    documents: Sequence[Document],
-    outputs: Mapping[str, Mapping[str, str]],
-    writers: list[Writer],
-    *,
-    one_claim: bool,
-) -> Task:
-    given = [{system: texts[one.id] for system, texts in outputs.items() if one.id in texts} for one in documents]
-    complete = [replace(one, id=f"{name}-{one.id}", outputs=own) for one, own in zip(documents, given, strict=True)]
-    citing = [*citing_systems(complete), *(system.name for system in writers if system.prompt == CITED_PROMPTS[name])]
-    return Task(name, complete, writers, Plan(citing=citing, expected=[w.name for w in writers], one_claim=one_claim))
 
 
 def sample(categories: pd.Series, size: int, random: np.random.Generator) -> np.ndarray:
@@ -192,10 +179,7 @@ def sample(categories: pd.Series, size: int, random: np.random.Generator) -> np.
 
 
 def read_pool(file: Path) -> dict[str, list[Example]]:
-    """The user's examples by category: reports whose impressions cite as outputs do; empty without the file.
-
-    Raises SourceError for an impression without a citation.
-    """
+    """The user's examples by category; none without the file. Raises SourceError where an impression cites nothing."""
     if not file.exists():
         return {}
     pool: dict[str, list[Example]] = {}
@@ -215,12 +199,12 @@ def task_writers(task: str, pool: Pool, params: Summaries) -> list[Writer]:
     """
     found = []
     for count in params.examples:
-        cited = writer(CITED_PROMPTS[task], count)
+        cited = writer(_prompt(task), count)
         if task == "impressions" and pool:
             shown = tuple(example for name in sorted(pool) for example in pool[name][:count])
-            cited = Writer(writer_name(len(shown)), CITED_PROMPTS[task], shown)
+            cited = Writer(writer_name(len(shown)), _prompt(task), shown)
         found.append(cited)
         if params.without_citations:
             plain = tuple(Example(one.source, without_citations(one.output)) for one in cited.examples)
-            found.append(Writer(f"{cited.name}, without citations", UNCITED_PROMPTS[task], plain))
+            found.append(Writer(f"{cited.name}, without citations", _prompt(task, "uncited"), plain))
     return found

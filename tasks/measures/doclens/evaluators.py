@@ -7,11 +7,10 @@ claim; a failed judgement is None and has a reason.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import lru_cache
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
@@ -27,10 +26,8 @@ from tasks.simulator.reader.entailment import entails
 from tasks.text.sentences import COMPARISON
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+    from tasks.encoder.nli import NliModel
 
-VERDICT_TOKENS = 60
-"""Tokens to allow for one verdict with its explanation."""
 Definitions = tuple[tuple[str, str], ...]
 """Names of symptoms, and what each covers."""
 Style = Literal["plain", "json", "cot", "json_cot", "graded", "clinician"]
@@ -60,8 +57,27 @@ class Question:
         ]
 
 
-T = TypeVar("T", bound="DataclassInstance")
-"""What is read of a reply: tuples with one entry a claim, ``failure`` and ``raw``."""
+Unit = tuple[Judgement, str | None, str | None]
+"""Of a claim: whether it is entailed, the judge's reason, and its word where that says more than yes or no."""
+UNKNOWN: Unit = (None, None, None)
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """The units of a question's claims in their order, and the failure if some are not judged.
+
+    ``asked``: whether the judge was asked; a copy of the premise needs no judge.
+    """
+
+    units: tuple[Unit, ...]
+    failure: str | None = None
+    raw: str | None = None
+    asked: bool = True
+
+    @property
+    def judgements(self) -> tuple[Judgement, ...]:
+        """Whether each claim is entailed."""
+        return tuple(judged for judged, *_ in self.units)
 
 
 async def ask_in_parts(
@@ -69,44 +85,18 @@ async def ask_in_parts(
     questions: Sequence[Question],
     size: int,
     call: Callable[[Question], Call],
-    read: Callable[[Question, Answer], T],
-) -> list[T]:
-    """Ask questions, each with a claim or more, in calls of at most ``size`` claims; one result a question, in order.
-
-    The failures of a question's calls are named once each.
-    """
+    read: Callable[[Question, Answer], Verdicts],
+) -> list[Verdicts]:
+    """Ask questions in calls of at most ``size`` claims: one result a question, which names each failure once."""
     parts = [question.parts(size) for question in questions]
     answers = iter(await ask([call(part) for own in parts for part in own]))
-    return [_joined([read(part, next(answers)) for part in own]) for own in parts]
-
-
-def _joined(parts: Sequence[T]) -> T:
-    values: dict[str, object] = {}
-    for one in fields(parts[0]):
-        found = [getattr(part, one.name) for part in parts]
-        if isinstance(found[0], tuple):
-            values[one.name] = tuple(chain.from_iterable(found))
-        elif one.name in ("failure", "raw"):
-            values[one.name] = "; ".join(dict.fromkeys(filter(None, found))) or None
-    return replace(parts[0], **values)
-
-
-@dataclass(frozen=True)
-class Verdicts:
-    """Judgements in the order of the question's claims, and the failure if some are None.
-
-    ``reasons``: the judge's explanation of each judgement, None where it gives none.
-    ``degrees``: how much of each claim is found (`DEGREES`), if the style grades.
-    ``asked``: whether the judge was asked; a copy of the premise needs no judge.
-    """
-
-    key: str
-    judgements: tuple[Judgement, ...]
-    failure: str | None = None
-    raw: str | None = None
-    reasons: tuple[str | None, ...] = ()
-    degrees: tuple[float | None, ...] = ()
-    asked: bool = True
+    found = []
+    for own in parts:
+        made = [read(part, next(answers)) for part in own]
+        said = [dict.fromkeys(filter(None, given)) for given in ([m.failure for m in made], [m.raw for m in made])]
+        failure, raw = ("; ".join(one) or None for one in said)
+        found.append(Verdicts(tuple(unit for one in made for unit in one.units), failure, raw))
+    return found
 
 
 class Evaluator(Protocol):
@@ -117,8 +107,10 @@ class Evaluator(Protocol):
     async def __call__(self, questions: Sequence[Question]) -> list[Verdicts]: ...
 
 
-class _NumberedVerdicts(Reply):
+class NumberedVerdicts(Reply):
     """Base of verdicts on numbered claims; the context's ``claims`` is their number, ``texts`` has the claims."""
+
+    verdicts: list[Any]
 
     @classmethod
     def from_printed(cls, printed: Any, context: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -140,7 +132,7 @@ class _NumberedVerdicts(Reply):
 
     @model_validator(mode="after")
     def _are_on_the_claims(self, info: ValidationInfo) -> Self:
-        given = [(verdict.claim, _degree(verdict)) for verdict in getattr(self, "verdicts", [])]
+        given = [(verdict.claim, _judged(verdict)) for verdict in self.verdicts]
         if info.context and (problem := _problem(given, info.context["claims"])):
             raise ValueError(problem)
         return self
@@ -154,7 +146,7 @@ def _words(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-def _problem(given: Sequence[tuple[int, float]], claims: int) -> str | None:
+def _problem(given: Sequence[tuple[int, Any]], claims: int) -> str | None:
     """Why verdicts (claim number, verdict) cannot be used; claims without a verdict are no reason."""
     for number, _ in given:
         if not 1 <= number <= claims:
@@ -171,7 +163,7 @@ class ClaimVerdict(Reply):
     entailed: int = Field(ge=0, le=1)
 
 
-class ClaimVerdicts(_NumberedVerdicts):
+class ClaimVerdicts(NumberedVerdicts):
     """A verdict for every claim, in order."""
 
     verdicts: list[ClaimVerdict]
@@ -185,7 +177,7 @@ class ExplainedVerdict(Reply):
     entailed: int = Field(ge=0, le=1)
 
 
-class ExplainedVerdicts(_NumberedVerdicts):
+class ExplainedVerdicts(NumberedVerdicts):
     """A verdict with its reason for every claim, in order."""
 
     verdicts: list[ExplainedVerdict]
@@ -199,14 +191,16 @@ class GradedVerdict(Reply):
     extent: Literal["whole", "part", "none"]
 
 
-class GradedVerdicts(_NumberedVerdicts):
+class GradedVerdicts(NumberedVerdicts):
     """A verdict with its reason for every claim, in order."""
 
     verdicts: list[GradedVerdict]
 
 
-def _degree(verdict: ClaimVerdict | ExplainedVerdict | GradedVerdict) -> float:
-    return DEGREES[verdict.extent] if isinstance(verdict, GradedVerdict) else float(verdict.entailed)
+def _judged(verdict: Any) -> tuple[bool, str | None]:
+    """Whether a claim is entailed by a verdict on it, and the word of one that says more: its extent or verdict."""
+    word = getattr(verdict, "extent", None) or getattr(verdict, "verdict", None)
+    return (verdict.entailed == 1 if word is None else word in ("whole", "supported")), word
 
 
 _REPLIES: dict[str, type[Reply] | None] = {
@@ -223,7 +217,7 @@ _LINE_END = r"(?=\W*+\Z|[^\w\n]*+\n)"
 """Marks around a line's words. Each run of marks is read once, from the word before it, so that time stays linear."""
 _LINE = re.compile(rf"{_LINE_START}(?:claim\W*+)?(\d++)\W++{_LABEL}{{0,9}}([01]){_LINE_END}", re.IGNORECASE)
 """A verdict on a line of its own: ``1: 1``, ``Claim 1: 0``, ``1. entailment prediction: 1``."""
-_PREDICTION = re.compile(rf"{_LINE_START}(?:(?:claim\W*+)?1\W++)?{_LABEL}{{1,9}}([01]){_LINE_END}", re.IGNORECASE)
+_PREDICTION = re.compile(rf"{_LINE_START}(?:(?:claim\W*+)?(1)\W++)?{_LABEL}{{1,9}}([01]){_LINE_END}", re.IGNORECASE)
 """The verdict on the only claim of a call: ``entailment prediction: 1``."""
 _EXPLANATION = re.compile(rf"{_LINE_START}(?:1\W++)?explanation(?=\W+(\S.*))", re.IGNORECASE)
 
@@ -231,6 +225,26 @@ _EXPLANATION = re.compile(rf"{_LINE_START}(?:1\W++)?explanation(?=\W+(\S.*))", r
 def most_claims(style: Style, claims_a_call: int) -> int:
     """Claims that a call may hold: style ``cot`` judges one, as in Table 14."""
     return 1 if style == "cot" else claims_a_call
+
+
+def read_verdicts(question: Question, answer: Answer, in_text: re.Pattern[str] = _LINE) -> Verdicts:
+    """The verdicts of a reply; ``in_text`` finds the claim's number and the verdict in one of plain text."""
+    size, text = len(question.claims), answer.text or ""
+    if isinstance(answer.value, NumberedVerdicts):
+        listed = answer.value.verdicts
+        given = [(one.claim, _judged(one)) for one in listed]
+        reasons = {one.claim: getattr(one, "explanation", "").strip() for one in listed}
+    else:
+        given = [(int(number or 1), (value == "1", None)) for number, value in in_text.findall(text)]
+        reasons = dict(enumerate(map(str.rstrip, _EXPLANATION.findall(text)), 1))
+    if failure := answer.failure or _problem(given, size):
+        return Verdicts((UNKNOWN,) * size, failure, answer.raw if answer.failure else answer.text)
+    known = dict(given)
+    if missing := size - len(known):
+        failure = f"{missing} of {size} claims without a verdict"
+    numbered = [(number, *known.get(number, (None, None))) for number in range(1, size + 1)]
+    units = tuple((judged, reasons.get(number) or None, word) for number, judged, word in numbered)
+    return Verdicts(units, failure, answer.text if missing else None)
 
 
 class InstructionEvaluator:
@@ -249,24 +263,23 @@ class InstructionEvaluator:
         distinct = [replace(question, claims=tuple(dict.fromkeys(question.claims))) for question in questions]
         found = {at: verdicts for at, question in enumerate(distinct) if (verdicts := self._without_call(question))}
         asked = [at for at in range(len(distinct)) if at not in found]
-        chosen = [distinct[at] for at in asked]
-        read = await ask_in_parts(self._ask, chosen, self.claims_a_call, self._call, self._read)
-        found |= dict(zip(asked, read, strict=True))
-        return [_repeated(found[at], question) for at, question in enumerate(questions)]
+        read = partial(read_verdicts, in_text=_PREDICTION if self.style == "cot" else _LINE)
+        given = await ask_in_parts(self._ask, [distinct[at] for at in asked], self.claims_a_call, self._call, read)
+        found |= dict(zip(asked, given, strict=True))
+        known = [dict(zip(one.claims, found[at].units, strict=True)) for at, one in enumerate(distinct)]
+        return [
+            replace(found[at], units=tuple(known[at][claim] for claim in one.claims))
+            for at, one in enumerate(questions)
+        ]
 
     def _without_call(self, question: Question) -> Verdicts | None:
         """The verdicts on a question that needs no judge."""
         copied = all(_plain(claim) == _plain(question.premise) for claim in question.claims)
         if question.claims and question.premise.strip() and not copied:
             return None
-        judgements = (copied and bool(question.premise.strip()),) * len(question.claims)
-        degrees = tuple(map(float, judgements)) if self.grades else ()
-        return Verdicts(question.key, judgements, degrees=degrees, asked=False)
-
-    @property
-    def grades(self) -> bool:
-        """Whether a claim may be found in part."""
-        return self.style == "graded"
+        entailed = copied and bool(question.premise.strip())
+        word = ("whole" if entailed else "none") if self.style == "graded" else None
+        return Verdicts(((entailed, None, word),) * len(question.claims), asked=False)
 
     def _call(self, question: Question) -> Call:
         prompt = f"entail_{self.style}"
@@ -281,79 +294,35 @@ class InstructionEvaluator:
             comparison=COMPARISON,
         )
         context = {"claims": len(question.claims), "texts": question.claims}
-        least = tokens_needed("".join(question.claims), times=2) + VERDICT_TOKENS * len(question.claims)
+        least = tokens_for_verdicts(question.claims)
         call = Call(question.key, messages, reply=_REPLIES[self.style], context=context, least_tokens=least)
         return in_users_form(call, __package__, prompt)
 
-    def _read(self, question: Question, answer: Answer) -> Verdicts:
-        nothing: tuple[Judgement, ...] = (None,) * len(question.claims)
-        unread = Verdicts(question.key, nothing, reasons=(None,) * len(nothing), degrees=nothing if self.grades else ())
-        if answer.failure is not None:
-            return replace(unread, failure=answer.failure, raw=answer.raw)
-        given = self._given(answer)
-        if problem := _problem(given, len(question.claims)):
-            return replace(unread, failure=problem, raw=answer.text)
-        verdicts = dict(given)
-        degrees = tuple(verdicts.get(number) for number in range(1, len(question.claims) + 1))
-        judgements = tuple(None if degree is None else degree == 1 for degree in degrees)
-        missing = sum(one is None for one in judgements)
-        failure = f"{missing} of {len(judgements)} claims without a verdict" if missing else None
-        raw = answer.text if missing else None
-        reasons = _reasons(answer, len(judgements))
-        return Verdicts(question.key, judgements, failure, raw, reasons, degrees if self.grades else ())
 
-    def _given(self, answer: Answer) -> list[tuple[int, float]]:
-        """The verdicts of a reply: (claim number, degree)."""
-        if isinstance(answer.value, ClaimVerdicts | ExplainedVerdicts | GradedVerdicts):
-            return [(verdict.claim, _degree(verdict)) for verdict in answer.value.verdicts]
-        if self.style == "cot":
-            return [(1, float(value)) for value in _PREDICTION.findall(answer.text or "")]
-        return [(int(number), float(value)) for number, value in _LINE.findall(answer.text or "")]
-
-
-def _repeated(verdicts: Verdicts, question: Question) -> Verdicts:
-    """Verdicts on distinct claims, given to each claim of the question."""
-    place = {claim: at for at, claim in enumerate(dict.fromkeys(question.claims))}
-    judgements = tuple(verdicts.judgements[place[claim]] for claim in question.claims)
-    reasons = tuple(verdicts.reasons[place[claim]] for claim in question.claims) if verdicts.reasons else ()
-    degrees = tuple(verdicts.degrees[place[claim]] for claim in question.claims) if verdicts.degrees else ()
-    return replace(verdicts, judgements=judgements, reasons=reasons, degrees=degrees)
+def tokens_for_verdicts(claims: Sequence[str]) -> int:
+    """Tokens to allow for verdicts on claims with explanations."""
+    return tokens_needed("".join(claims), times=2) + 60 * len(claims)
 
 
 def _plain(text: str) -> str:
     return " ".join(text.split()).rstrip(".").casefold()
 
 
-def _reasons(answer: Answer, claims: int) -> tuple[str | None, ...]:
-    """The explanation of each claim's verdict, None where the reply has none."""
-    if isinstance(answer.value, ExplainedVerdicts | GradedVerdicts):
-        said = {verdict.claim: verdict.explanation.strip() for verdict in answer.value.verdicts}
-    else:
-        said = dict(enumerate(map(str.rstrip, _EXPLANATION.findall(answer.text or "")), 1))
-    return tuple(said.get(number) or None for number in range(1, claims + 1))
-
-
-class PairModel(Protocol):
-    """A natural language inference model, which judges premise-hypothesis pairs (`tasks.encoder.nli`)."""
-
-    label: str
-
-    def entail(self, pairs: Sequence[tuple[str, str]]) -> list[bool]: ...
+def _simple(judgements: Iterable[bool]) -> Verdicts:
+    return Verdicts(tuple((one, None, None) for one in judgements))
 
 
 class NliEvaluator:
     """A natural language inference model applied to single premise-hypothesis pairs: phi(p, h) of Section 3.5."""
 
-    def __init__(self, model: PairModel) -> None:
+    def __init__(self, model: "NliModel") -> None:
         self._model, self.label = model, model.label
 
     async def __call__(self, questions: Sequence[Question]) -> list[Verdicts]:
         """Judge all pairs of all questions in the model's batches."""
         pairs = [(q.premise, claim) for q in questions if q.premise.strip() for claim in q.claims]
         values = iter(self._model.entail(pairs))
-        return [
-            Verdicts(q.key, tuple(next(values) if q.premise.strip() else False for _ in q.claims)) for q in questions
-        ]
+        return [_simple([next(values) if q.premise.strip() else False for _ in q.claims]) for q in questions]
 
 
 class SimulatorEvaluator:
@@ -363,14 +332,11 @@ class SimulatorEvaluator:
 
     async def __call__(self, questions: Sequence[Question]) -> list[Verdicts]:
         """Judge each claim separately against its premise."""
-        return [Verdicts(q.key, tuple(entails(q.premise, claim) for claim in q.claims)) for q in questions]
+        return [_simple([entails(q.premise, claim) for claim in q.claims]) for q in questions]
 
 
 def make_evaluator(params: DocLens, ask: Ask) -> Evaluator:
-    """Build the evaluator named by ``params``; ``ask`` is the judge's client.
-
-    Raises ParamsError for an NLI evaluator without a model.
-    """
+    """Build the evaluator named by ``params``. Raises ParamsError for an NLI evaluator without a model."""
     if params.evaluator == "instruction":
         return InstructionEvaluator(ask, params.style, params.examples, params.claims_a_call)
     if params.evaluator == "simulator":
@@ -388,7 +354,7 @@ def other_evaluators(params: DocLens, nli_models: Sequence[str], *, rules: bool)
 
 
 @lru_cache(maxsize=4)
-def _nli(name: str, batch: int, device: Device):  # type: ignore[no-untyped-def]
+def _nli(name: str, batch: int, device: Device) -> "NliModel":
     from tasks.encoder.nli import load_nli  # torch and transformers are imported only if needed
 
     return load_nli(name, batch=batch, device=device)
@@ -399,8 +365,3 @@ def condition(params: DocLens) -> str:
     if params.evaluator == "instruction":
         return params.style
     return params.nli_model or "nli" if params.evaluator == "nli" else "simulator's rules"
-
-
-def citation_condition(params: DocLens) -> str:
-    """The citation evaluator's name in the condition column."""
-    return f"{condition(params)}, one call" if params.citations == "one_call" else condition(params)

@@ -1,9 +1,10 @@
-"""The form in which experts compare two outputs of a section whose metrics disagree (DocLens, Section 4.3)."""
+"""The form in which experts compare two outputs whose metrics disagree, and what it tells (DocLens, Section 4.3)."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,13 +13,14 @@ from schemas.tables.columns import typed
 from schemas.tables.people import PREFERENCE_PAIRS
 from tasks.people.choice_form import ChoiceForm, Question, Shown
 from tasks.people.forms import Returned
+from tasks.statistics.agreement import Correlation, correlation, correlation_interval
+from tasks.statistics.metric_rows import Row, mean_row, metric_row
 from tasks.texts.document import Document, compared_sections
 
 STREAM, EACH = 88, 20
 SIDES = ("first", "second")
-
-
 METRICS = ("claim_recall", "rougeL_r")
+RANKED: tuple[Correlation, ...] = ("spearman", "kendall")
 
 
 def disputed_pairs(recalls: pd.DataFrame, *, seed: int) -> pd.DataFrame:
@@ -36,10 +38,10 @@ def disputed_pairs(recalls: pd.DataFrame, *, seed: int) -> pd.DataFrame:
                 values = {f"{name}_{side}": sides[side][name] for side in SIDES for name in ("system", *METRICS)}
                 found.append({"document": pair[0]["document"], "item": pair[0]["item"], **values})
     pairs = pd.DataFrame(found)
-    drawn = (
-        [part.iloc[np.sort(rng.permutation(len(part))[:EACH])] for _, part in pairs.groupby("item")] if found else []
-    )
-    return pd.concat(drawn, ignore_index=True) if drawn else pairs
+    if not found:
+        return pairs
+    drawn = [part.iloc[np.sort(rng.permutation(len(part))[:EACH])] for _, part in pairs.groupby("item")]
+    return pd.concat(drawn, ignore_index=True)
 
 
 def shown_pairs(pairs: pd.DataFrame, judged: pd.DataFrame, documents: Sequence[Document]) -> pd.DataFrame:
@@ -80,13 +82,38 @@ def _shown(row: Mapping[str, object]) -> Shown:
         for at, claim in enumerate(json.loads(str(row["claims"])))
         for side in SIDES
     ]
-    texts = (
-        ("Reference", row["reference"]),
-        ("First output", row["text_first"]),
-        ("Second output", row["text_second"]),
-    )
-    sheets = tuple((head, str(text)) for head, text in texts)
+    heads = {"Reference": "reference", "First output": "text_first", "Second output": "text_second"}
+    sheets = tuple((head, str(row[name])) for head, name in heads.items())
     return Shown(str(row["pair"]), sheets, (*claims, Question("preferred", "Which is more complete?", SIDES)))
+
+
+def preference_rows(pairs: pd.DataFrame, chosen: pd.DataFrame, **shared: Any) -> list[Row]:
+    """Agreement of `METRICS` with experts on the pairs, and of one expert with the mean of the others, by section.
+
+    Spearman and Kendall with the share of claims that the experts find in an output (Table 2), the share of their
+    preferences that a metric has (Figure 7), and the experts among themselves (Table 12).
+    """
+    rows, values = list[Row](), pairs.set_index("pair")
+    told = chosen.merge(pairs, left_on="record", right_on="pair")
+    claims = told[told["question"] != "preferred"]
+    claims = claims.assign(side=claims["question"].str.split().str[0], found=claims["answer"].eq("yes").astype(float))
+    for section, part in claims.groupby("item"):
+        about: dict[str, Any] = {"condition": f"preferences of experts, {section}", **shared}
+        by_rater = part.groupby(["record", "side", "rater"])["found"].mean().unstack()
+        people, records = by_rater.mean(axis=1), by_rater.index.get_level_values("record")
+        preferred = told[(told["item"] == section) & (told["question"] == "preferred")]
+        for name in METRICS:
+            scores = [values.loc[record, f"{name}_{side}"] for record, side in people.index]
+            for kind in RANKED:
+                found = correlation_interval(scores, people, kind, clusters=records)
+                rows.append(metric_row(kind, *found, n=len(people), item=name, **about))
+            same = preferred["answer"].eq(np.where(preferred[f"{name}_first"] > preferred[f"{name}_second"], *SIDES))
+            rows.append(mean_row("preference_agreement", same, clusters=preferred["record"], item=name, **about))
+        for kind in RANKED if by_rater.shape[1] > 1 else ():
+            of = [(by_rater[one], by_rater.drop(columns=one).mean(axis=1)) for one in by_rater]
+            mean = float(np.mean([correlation(one.to_numpy(), rest.to_numpy(), kind) for one, rest in of]))
+            rows.append(metric_row(f"{kind}_among_people", mean, n=len(by_rater), item="experts", **about))
+    return rows
 
 
 RETURNED = (

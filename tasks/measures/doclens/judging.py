@@ -1,35 +1,34 @@
 """Judges the claims and citations of every system's outputs of documents: one table of judgements."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, product
 from typing import Any
 
 import pandas as pd
 
 from schemas.params.measures import DocLens
-from schemas.tables.verdicts import LOST, Judgement, verdict_table
+from schemas.tables.verdicts import LOST, verdict_table
 from tasks.llm.ask_all import Unscored
-from tasks.llm.calls import Ask, Asks, unscored_row, unscored_table
+from tasks.llm.calls import Ask, unscored_row, unscored_table
 from tasks.measures.doclens.citations import (
     MOST_UNITS,
-    Statement,
     judge_citations,
     judge_citations_in_one_call,
-    necessary_citations,
     read_statements,
     without_citations,
 )
 from tasks.measures.doclens.evaluators import (
     DEGREES,
+    UNKNOWN,
     Definitions,
     Evaluator,
     Question,
-    citation_condition,
+    Verdicts,
     condition,
     make_evaluator,
 )
-from tasks.measures.doclens.subclaims import Claims, Limits, incomplete, list_subclaims
+from tasks.measures.doclens.subclaims import Claims, incomplete, list_subclaims
 from tasks.measures.doclens.writing import Writer, write_outputs
 from tasks.measures.measure import Metric, Metrics
 from tasks.texts.document import (
@@ -88,7 +87,6 @@ GRADED: Metrics = {
 }
 # --8<-- [end:metrics]
 """The claim metrics in which a claim that is found in part counts half (evaluator style ``graded``)."""
-_WORDS = {degree: word for word, degree in DEGREES.items()}
 Row = dict[str, Any]
 
 
@@ -123,33 +121,18 @@ async def judge(ask: Ask, documents: Sequence[Document], plan: Plan, params: Doc
     A text whose claims could not be listed, or has more of them than ``params`` allow, leaves one failed verdict and an
     unscored row; an output or section that could not be written leaves a failed verdict for each metric.
     """
-    evaluator, limits = make_evaluator(params, ask), Limits.of(params)
-    claims, unscored = await _judge_claims(ask, evaluator, documents, plan, limits)
-    citations, failed = await _judge_citations(ask, evaluator, documents, plan, params.citations == "one_call")
-    named = {metric: condition(params) for metric in CLAIM_METRICS}
-    named |= {metric: citation_condition(params) for metric in CITATION_METRICS}
-    rows = [*claims, *citations, *_lost_rows(documents, plan)]
-    verdicts = verdict_table([{**row, "condition": named[row["metric"]]} for row in rows], judge=evaluator.label)
-    return {"verdicts": verdicts, "unscored": unscored_table([*unscored, *failed])}
-
-
-@dataclass(frozen=True)
-class DocLensMeasure:
-    """The measure: claims of outputs and references against each other, and citations against the source."""
-
-    plan: Plan
-    params: DocLens
-    name: str = NAME
-
-    @property
-    def metrics(self) -> Metrics:
-        """Its metrics, and those in degrees where the judge grades."""
-        graded = self.params.evaluator == "instruction" and self.params.style == "graded"
-        return {**METRICS, **(GRADED if graded else {})}
-
-    async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
-        """As `judge`."""
-        return await judge(ask("judge"), documents, self.plan, self.params)
+    evaluator, one_call = make_evaluator(params, ask), params.citations == "one_call"
+    sides = [side for document in documents for side in _sides(document, plan)]
+    claims, unscored = await judge_sides(ask, sides, evaluator, params)
+    citations, failed = await _judge_citations(ask, evaluator, documents, plan, one_call)
+    lost = lost_rows(documents, plan, plan.metrics)
+    cited = f"{condition(params)}, one call" if one_call else condition(params)
+    named = dict.fromkeys(CLAIM_METRICS, condition(params)) | dict.fromkeys(CITATION_METRICS, cited)
+    rows = [{**row, "condition": named[row["metric"]]} for row in (*claims, *citations, *lost)]
+    return {
+        "verdicts": verdict_table(rows, judge=evaluator.label),
+        "unscored": unscored_table([*unscored, *failed]),
+    }
 
 
 async def write_and_judge(
@@ -162,38 +145,23 @@ async def write_and_judge(
     return {**tables, "documents": documents_table(complete), "unscored": unscored}
 
 
-def _row(
-    document: str,
-    system: str,
-    item: str,
-    metric: str,
-    at: int | str,
-    text: str,
-    judged: Judgement,
-    reason: str | None = None,
-    degree: float | None = None,
-) -> Row:
-    named = {"document": document, "system": system, "item": item, "metric": metric}
-    said = {"value": None if judged is None else float(judged), "verdict": None if degree is None else _WORDS[degree]}
-    return {**named, "unit": str(at), "text": text, **said, "reason": reason}
-
-
 @dataclass(frozen=True)
 class Side:
     """A text whose claims are judged against a premise; ``claims`` are those given, None if they have to be listed."""
 
-    document: str
+    document: Document
     system: str
     item: str
     metric: str
     text: str
     premise: str
     claims: tuple[str, ...] | None = None
-    heading: str | None = None
+    glossary: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def key(self) -> str:
-        return f"{self.document}/{self.system}/{self.item}/{self.metric}"
+    def about(self) -> Row:
+        """What identifies it in VERDICTS."""
+        return {"document": self.document.id, "system": self.system, "item": self.item, "metric": self.metric}
 
 
 def _sides(document: Document, plan: Plan) -> Iterator[Side]:
@@ -202,61 +170,49 @@ def _sides(document: Document, plan: Plan) -> Iterator[Side]:
     If the output lacks a section, no claim of it is recalled. If the reference lacks it, there is nothing to recall and
     no claim of the output's section is entailed.
     """
-    texts = plain_outputs(document, plan.citing)
-    for system, plain in texts.items():
+    for system, plain in plain_outputs(document, plan.citing).items():
         metrics = plan.metrics(document, system)
         for item, (reference, output) in compared_sections(document, plain, plan.sections).items():
             if item in document.lost.get(system, ()):
                 continue
             given = None if document.claims is None else document.claims.get(item)
+            one, other = (((text,) if text.strip() else ()) if plan.one_claim else None for text in (reference, output))
             if "claim_recall" in metrics:
-                claims = _one(reference) if plan.one_claim else given
-                yield Side(document.id, system, item, "claim_recall", reference, output, claims, document.heading)
+                claims = one if plan.one_claim else given
+                yield Side(document, system, item, "claim_recall", reference, output, claims, plan.glossary)
             if "claim_precision" in metrics:
-                claims = _one(output) if plan.one_claim else None
-                yield Side(document.id, system, item, "claim_precision", output, reference, claims, document.heading)
+                yield Side(document, system, item, "claim_precision", output, reference, other)
 
 
-def _one(text: str) -> tuple[str, ...]:
-    return (text,) if text.strip() else ()
+Judging = Callable[[Sequence[Question]], Awaitable[list[Verdicts]]]
 
 
-async def _judge_claims(
-    ask: Ask, evaluator: Evaluator, documents: Sequence[Document], plan: Plan, limits: Limits
+async def judge_sides(
+    ask: Ask, sides: Sequence[Side], judge: Judging, params: DocLens, step: str = ""
 ) -> tuple[list[Row], Unscored]:
-    sides = [side for document in documents for side in _sides(document, plan)]
-    known = await claims_of(ask, sides, limits)
+    """Verdicts on the claims of each side, which the judge lists where not given; ``step``: in unscored rows."""
+    keys = ["/".join(side.about.values()) for side in sides]
+    named = list(zip(keys, sides, strict=True))
+    texts = {key: side.text for key, side in named if side.claims is None}
+    headings = {key: side.document.heading for key, side in named if side.document.heading is not None}
+    listed = await list_subclaims(ask, texts, params, headings)
+    known = [listed[key] if side.claims is None else Claims(side.claims) for key, side in named]
     questions = []
-    for side, claims in zip(sides, known, strict=True):
-        named = named_symptoms(claims.claims, plan.glossary) if side.metric == "claim_recall" else ()
-        questions.append(Question(side.key, side.premise, claims.claims, named, side.heading))
-    rows: list[Row] = []
-    unscored: Unscored = []
-    for side, claims, verdict in zip(sides, known, await evaluator(questions), strict=True):
-        lacking = incomplete(claims, limits)
-        unscored += failed_rows(side, side.metric, (lacking, claims.raw), (verdict.failure, verdict.raw))
-        texts, judgements = claims.claims, verdict.judgements
-        none = (None,) * len(texts)
-        reasons, degrees = verdict.reasons or none, verdict.degrees or none
-        if lacking is not None:
-            texts, judgements, reasons, degrees = (*texts, ""), (*judgements, None), (*reasons, None), (*degrees, None)
-        for at, found in enumerate(zip(texts, judgements, reasons, degrees, strict=True)):
-            rows.append(_row(side.document, side.system, side.item, side.metric, at, *found))
+    for (key, side), own in zip(named, known, strict=True):
+        covered = named_symptoms(own.claims, side.glossary)
+        questions.append(Question(key, side.premise, own.claims, covered, side.document.heading))
+    rows, unscored = list[Row](), list[dict[str, str | None]]()
+    for side, own, verdicts in zip(sides, known, await judge(questions), strict=True):
+        lacking, section = incomplete(own, params), "" if side.item == WHOLE else f", section {side.item}"
+        for reason, raw in ((lacking, own.raw), (verdicts.failure, verdicts.raw)):
+            if reason is not None:
+                place = f"{step or side.metric}{section} of {side.system}"
+                unscored.append(unscored_row(side.document.id, place, reason, raw))
+        units = list(zip(own.claims, verdicts.units, strict=True))
+        for at, (text, (judged, why, word)) in enumerate([*units, *([("", UNKNOWN)] if lacking is not None else [])]):
+            said = {"value": None if judged is None else float(judged), "verdict": word, "reason": why}
+            rows.append({**side.about, "unit": str(at), "text": text, **said})
     return rows, unscored
-
-
-async def claims_of(ask: Ask, sides: Sequence[Side], limits: Limits) -> list[Claims]:
-    """The claims of each side: those that are given, otherwise as the judge lists them."""
-    headings = {side.key: side.heading for side in sides if side.heading is not None}
-    listed = await list_subclaims(ask, {side.key: side.text for side in sides if side.claims is None}, limits, headings)
-    return [listed[side.key] if side.claims is None else Claims(side.claims) for side in sides]
-
-
-def failed_rows(side: Side, what: str, *failures: tuple[str | None, str | None]) -> Unscored:
-    """A row of UNSCORED for each failure (reason and raw reply; no reason where nothing failed) to judge a side."""
-    step = what if side.item == WHOLE else f"{what}, section {side.item}"
-    found = [(reason, raw) for reason, raw in failures if reason is not None]
-    return [unscored_row(side.document, f"{step} of {side.system}", reason, raw) for reason, raw in found]
 
 
 def named_symptoms(claims: Sequence[str], glossary: Mapping[str, str]) -> Definitions:
@@ -269,56 +225,49 @@ async def _judge_citations(
     ask: Ask, evaluator: Evaluator, documents: Sequence[Document], plan: Plan, one_call: bool
 ) -> tuple[list[Row], Unscored]:
     """Citation recall and precision of citing systems' outputs, by the definition or with one call a statement."""
+    units_of = {document.id: document.units for document in documents} if plan.citing else {}
     texts = {
-        (document.id, system): _cited(document, system, plan.sections)
+        (document.id, system): [
+            (section, statement)
+            for section, text in split(document.outputs[system], document, plan.sections).items()
+            for statement in read_statements(text, len(units_of[document.id]))
+        ]
         for system in plan.citing
         for document in documents
         if system in document.outputs
     }
     statements = {key: [statement for _, statement in found] for key, found in texts.items()}
-    units = {document.id: document.units for document in documents} if texts else {}
-    sources = {key: units[key[0]] for key in texts}
+    sources = {key: units_of[key[0]] for key in texts}
     if one_call:
         judged, failures = await judge_citations_in_one_call(ask, statements, sources)
     else:
-        defined, failures = await judge_citations(evaluator, statements, sources)
-        judged = {key: [(one.supported, necessary_citations(one)) for one in found] for key, found in defined.items()}
+        judged, failures = await judge_citations(evaluator, statements, sources)
     rows: list[Row] = []
     for (document, system), found in texts.items():
-        marks = count()
+        marks, about = count(), {"document": document, "system": system}
         for at, ((item, statement), judgement) in enumerate(zip(found, judged[document, system], strict=True)):
-            supported, necessary = judgement
-            rows.append(_row(document, system, item, "citation_recall", at, statement.text, supported))
-            for number, one in zip(statement.citations, necessary, strict=True):
-                text = f"{statement.text} [{number}]"
-                rows.append(_row(document, system, item, "citation_precision", next(marks), text, one))
+            units = [("citation_recall", at, statement.text, judgement[0])]
+            for number, one in zip(statement.citations, judgement[1], strict=True):
+                units.append(("citation_precision", next(marks), f"{statement.text} [{number}]", one))
+            for metric, unit, text, said in units:
+                value = None if said is None else float(said)
+                rows.append({**about, "item": item, "metric": metric, "unit": str(unit), "text": text, "value": value})
     return rows, [unscored_row(key[0], f"citations of {key[1]}", reason, raw) for key, reason, raw in failures]
 
 
-def _cited(document: Document, system: str, how: Sectioning) -> list[tuple[str, Statement]]:
-    """The statements of a system's output, each with its section."""
-    parts, units = split(document.outputs[system], document, how), len(document.units)
-    return [(section, statement) for section, text in parts.items() for statement in read_statements(text, units)]
-
-
-def _lost_rows(documents: Sequence[Document], plan: Plan) -> Iterator[Row]:
-    """Failed verdicts on outputs and sections that could not be written."""
-    by_id = {document.id: document for document in documents}
-    for document, system, item in lost_sections(documents, plan):
-        for metric in plan.metrics(by_id[document], system):
-            yield _row(document, system, item, metric, LOST, "", None)
-
-
-def lost_sections(documents: Sequence[Document], plan: Plan) -> Iterator[tuple[str, str, str]]:
-    """Document, system and section of all outputs and sections that could not be written."""
+def lost_rows(
+    documents: Sequence[Document], plan: Plan, metrics: Callable[[Document, str], Sequence[str]]
+) -> Iterator[Row]:
+    """Failed verdicts by each metric on outputs and sections that could not be written."""
     for document in documents:
         lost = {system: document.lost.get(system, ()) for system in document.outputs}
         for system in plan.expected:
             if system not in document.outputs:
                 lost[system] = tuple(compared_sections(document, "", plan.sections))
-        for system, sections in lost.items():
-            for item in sections:
-                yield document.id, system, item
+        for system, items in lost.items():
+            for item, metric in product(items, metrics(document, system)):
+                about = {"document": document.id, "system": system, "item": item, "metric": metric}
+                yield {**about, "unit": LOST, "text": "", "value": None}
 
 
 def output_texts(documents: Sequence[Document], citing: Collection[str]) -> dict[str, dict[str, str]]:

@@ -1,7 +1,26 @@
 """The measure of claims of outputs and references against each other, and of citations against the source."""
 
+from collections.abc import Sequence
+
+from schemas.params import Params
+from tasks.llm.calls import Asks
 from tasks.measures.declared import Declared
-from tasks.measures.doclens.judging import GRADED, METRICS, NAME, DocLensMeasure, Plan
+from tasks.measures.declared import Plan as Evaluated
+from tasks.measures.doclens.judging import GRADED, METRICS, NAME, Plan, judge
+from tasks.measures.measure import Metrics
+from tasks.texts.document import Document, Tables
+
+
+async def _judge(plan: Evaluated, params: Params, ask: Asks, documents: Sequence[Document]) -> Tables:
+    own = Plan(plan.sections, plan.citing, expected=plan.systems)
+    return await judge(ask("judge"), documents, own, params.doclens)
+
+
+def _metrics(params: Params) -> Metrics:
+    """Those in degrees only where the judge grades."""
+    graded = params.doclens.evaluator == "instruction" and params.doclens.style == "graded"
+    return METRICS | (GRADED if graded else {})
+
 
 ORDER = (
     *("claim_recall", "claim_recall_graded", "claim_precision", "claim_precision_graded"),
@@ -11,8 +30,9 @@ ORDER = (
 MEASURE = Declared(
     NAME,
     {name: {**METRICS, **GRADED}[name] for name in ORDER},
-    lambda plan, params: DocLensMeasure(Plan(plan.sections, plan.citing, expected=plan.systems), params.doclens),
+    _judge,
     "doclens",
+    _metrics,
     table="claims",
     referenced=True,
     or_cited=True,

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,12 +24,12 @@ from tasks.judges.shortening import (
 )
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask, unscored_row
-from tasks.measures.doclens.citations import Statement, judge_citations, necessary_citations
+from tasks.measures.doclens.citations import Statement, judge_citations
 from tasks.measures.doclens.evaluators import Evaluator, Question, make_evaluator
 from tasks.measures.doclens.judging import METRICS
 from tasks.measures.doclens.planted_claims import PlantedClaim, plant_claims
 from tasks.measures.doclens.reworded import joined, reworded_claims
-from tasks.measures.doclens.subclaims import Limits, list_subclaims
+from tasks.measures.doclens.subclaims import list_subclaims
 from tasks.measures.doclens.written_claims import CHANGED, OF_PROMPTS, SHORTENED, plant_compacted, plant_written
 from tasks.text.sentences import sentences
 from tasks.text.shorthand import shorten
@@ -73,8 +74,7 @@ async def judge_planted_claims(evaluator: Evaluator, planted: Sequence[PlantedCl
         definitions = tuple(sorted({definition for case in cases for definition in case.definitions}))
         claims = tuple(case.claim for case in cases)
         questions.append(Question(f"{document}/planted/{at}", premise, claims, definitions))
-    rows: list[Row] = []
-    unscored: Unscored = []
+    rows, unscored = list[Row](), list[dict[str, str | None]]()
     for cases, verdict in zip(ordered, await evaluator(questions), strict=True):
         for case, judged in zip(cases, verdict.judgements, strict=True):
             rows.append(case_verdict(case.document, "entailment", case.kind, case.claim, case.truth, judged))
@@ -85,17 +85,16 @@ async def judge_planted_claims(evaluator: Evaluator, planted: Sequence[PlantedCl
 
 def _ordered(cases: Sequence[PlantedClaim]) -> list[PlantedClaim]:
     """Hash order, in rounds of one claim a source sentence, so that a sentence is not next to its changed twin."""
-    seen: dict[str, int] = {}
-    rounds = []
-    for case in sorted(cases, key=lambda case: _digest(case.claim)):
+
+    def digest(text: str) -> str:
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    seen, rounds = Counter[str](), []
+    for case in sorted(cases, key=lambda case: digest(case.claim)):
         source = case.source or case.claim
-        rounds.append((seen.setdefault(source, 0), _digest(source), case))
+        rounds.append((seen[source], digest(source), case))
         seen[source] += 1
     return [case for _, _, case in sorted(rounds, key=lambda row: row[:2])]
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 async def entailed(ask: Ask, questions: Sequence[Question], params: Params) -> list[tuple[Judgement, ...]]:
@@ -103,23 +102,13 @@ async def entailed(ask: Ask, questions: Sequence[Question], params: Params) -> l
     return [found.judgements for found in await make_evaluator(params.doclens, ask)(questions)]
 
 
-def make_citations(given: Given) -> list[PlantedCitation]:
-    """Citations of single sentences, and on a card also those of two."""
-    planted = plant_citations(given.texts, seed=given.params.seed)
-    return [*planted, *joint_citations(given.texts, seed=given.params.seed)] if given.card else planted
-
-
 def plant_citations(notes: Mapping[str, str], *, seed: int) -> list[PlantedCitation]:
     """For each note one right, one redundant and one wrong citation of a sentence that is unlike the others."""
     random = np.random.default_rng([seed, PLANT_STREAM, 2])
     found = []
     for name in sorted(notes):
-        source = tuple(sentences(notes[name]))
-        alone = [
-            at
-            for at, one in enumerate(source)
-            if one in statements(notes[name]) and is_gone(one, " ".join(source[:at] + source[at + 1 :]))
-        ]
+        source, worth = tuple(sentences(notes[name])), statements(notes[name])
+        alone = [at for at, one in enumerate(source) if one in worth and is_gone(one, _rest(source, at))]
         if not alone or len(source) < 2:
             continue
         at = alone[int(random.integers(len(alone)))]
@@ -140,7 +129,8 @@ def joint_citations(notes: Mapping[str, str], *, seed: int) -> list[PlantedCitat
     found = []
     for name in sorted(notes):
         source = tuple(sentences(notes[name]))
-        alone = [at for at, one in enumerate(source) if _stands_alone(source, at)]
+        prose = [at for at, one in enumerate(source) if one.endswith(".") and one[0].isupper()]
+        alone = [at for at in prose if len(source[at].split()) >= MIN_WORDS and is_gone(source[at], _rest(source, at))]
         if len(alone) < 2 or len(source) < 4:
             continue
         first, second = sorted(int(at) for at in random.choice(alone, size=2, replace=False))
@@ -150,24 +140,19 @@ def joint_citations(notes: Mapping[str, str], *, seed: int) -> list[PlantedCitat
         third, one = int(random.choice(others)), source[first]
         near = max((at for at in range(len(source)) if at != first), key=lambda at: _alike(one, source[at]))
         both = joined(one, source[second])
-        cases: list[tuple[str, str, tuple[int, ...], bool, tuple[bool, ...]]] = [
+        for kind, said, cited, supported, needed in (
             ("both needed citations", both, (first, second), True, (True, True)),
             ("one of two needed citations", both, (second,), False, (False,)),
             ("needed and superfluous citations", both, (first, third, second), True, (True, False, True)),
             ("citation of a near sentence", one, (near,), False, (False,)),
-        ]
-        found += [
-            PlantedCitation(name, kind, said, cited, source, supported, necessary)
-            for kind, said, cited, supported, necessary in cases
-        ]
+        ):
+            found.append(PlantedCitation(name, kind, said, cited, source, supported, needed))
     return found
 
 
-def _stands_alone(source: Sequence[str], at: int) -> bool:
-    """Whether a sentence of prose says what the others do not."""
-    rest = " ".join([*source[:at], *source[at + 1 :]])
-    one = source[at]
-    return one.endswith(".") and one[0].isupper() and len(one.split()) >= MIN_WORDS and is_gone(one, rest)
+def _rest(source: Sequence[str], at: int) -> str:
+    """The other sentences."""
+    return " ".join([*source[:at], *source[at + 1 :]])
 
 
 def _alike(one: str, other: str) -> float:
@@ -185,36 +170,24 @@ async def judge_planted_citations(
     judged, failures = await judge_citations(evaluator, outputs, {key: one.source for key, one in cases.items()})
     rows: list[Row] = []
     for key, one in cases.items():
-        statement = judged[key][0]
+        supported, necessary = judged[key][0]
         shown = "\n".join(f"[{at}] {one.source[at]}" for at in one.citations)
         asked = {"premise": shown, "call": f"{one.document}/{one.kind}"}
-        text, found = one.statement, statement.supported
-        rows.append(case_verdict(one.document, "citation recall", one.kind, text, one.supported, found, **asked))
-        for number, truth, found in zip(one.citations, one.necessary, necessary_citations(statement), strict=True):
+        text = one.statement
+        rows.append(case_verdict(one.document, "citation recall", one.kind, text, one.supported, supported, **asked))
+        for number, truth, found in zip(one.citations, one.necessary, necessary, strict=True):
             text = f"{one.statement} [{number}]"
             rows.append(case_verdict(one.document, "citation precision", one.kind, text, truth, found, **asked))
     of = "planted citations"
     return rows, [unscored_row(cases[key].document, of, reason, raw) for key, reason, raw in failures]
 
 
-async def judge_list(ask: Ask, planted: Sequence[Shortened], limits: Limits) -> tuple[list[Row], Unscored]:
+async def judge_list(ask: Ask, planted: Sequence[Shortened], params: Params) -> tuple[list[Row], Unscored]:
     """Does the list of subclaims cover every sentence of the text, and none that was taken out of it?"""
-    subclaims = await list_subclaims(ask, {one.document: one.summary for one in planted}, limits)
+    subclaims = await list_subclaims(ask, {one.document: one.summary for one in planted}, params.doclens)
     lists = {key: None if found.failure else found.claims for key, found in subclaims.items()}
     unscored = [unscored_row(k, "planted subclaims", c.failure, c.raw) for k, c in subclaims.items() if c.failure]
     return listed_rows(planted, lists, "subclaims"), unscored
-
-
-async def _judge_claims(ask: Ask, cases: Sequence[PlantedClaim], params: Params) -> tuple[list[Row], Unscored]:
-    return await judge_planted_claims(make_evaluator(params.doclens, ask), cases)
-
-
-async def _judge_citations(ask: Ask, cases: Sequence[PlantedCitation], params: Params) -> tuple[list[Row], Unscored]:
-    return await judge_planted_citations(make_evaluator(params.doclens, ask), cases)
-
-
-async def _judge_list(ask: Ask, cases: Sequence[Shortened], params: Params) -> tuple[list[Row], Unscored]:
-    return await judge_list(ask, cases, Limits.of(params.doclens))
 
 
 _OF_COMPACT, _CITED = "compact notes", ("citation_recall", "citation_precision")
@@ -231,7 +204,7 @@ CASES = (
     Cases(
         "claims",
         make_claims,
-        _judge_claims,
+        lambda ask, cases, params: judge_planted_claims(make_evaluator(params.doclens, ask), cases),
         {"claims": Asked("Does the text entail the claim?", "true claims", "false claims")},
         place=1,
         of_claims=entailed,
@@ -239,8 +212,11 @@ CASES = (
     ),
     Cases(
         "citations",
-        make_citations,
-        _judge_citations,
+        lambda given: [
+            *plant_citations(given.texts, seed=given.params.seed),
+            *(joint_citations(given.texts, seed=given.params.seed) if given.card else ()),
+        ],
+        lambda ask, cases, params: judge_planted_citations(make_evaluator(params.doclens, ask), cases),
         {
             "citation recall": Asked(
                 "Do the cited sentences entail the statement?", "supported statements", "unsupported statements", True
@@ -256,5 +232,5 @@ CASES = (
         place=4,
         letter="r",
     ),
-    Cases("subclaims", make_shortened, _judge_list),
+    Cases("subclaims", make_shortened, judge_list),
 )

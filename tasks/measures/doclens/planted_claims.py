@@ -63,7 +63,12 @@ def plant_claims(notes: Mapping[str, str], symptoms: Sequence[str], *, seed: int
         note, own, made = notes[name], statements(notes[name]), list[Made]()
         for sentence in own:
             made.append(("own sentence", note, sentence, True, sentence))
-            made += _changed(note, sentence, symptoms, random)
+            once = is_gone(
+                sentence, without(note, [sentence])
+            )  # a hedge takes nothing from what is stated elsewhere too
+            for kind, premise, claim in edits(note, sentence, symptoms, random):
+                if once or kind != HEDGED:
+                    made.append((kind, premise, claim, False, sentence))
         made += _long_claims(note, own, random)
         made += _medication(note, random)
         made += [("plausible, not in the note", note, claim, False, "") for claim in _plausible(note, seed, at)]
@@ -99,14 +104,6 @@ def _plausible(note: str, seed: int, at: int) -> list[str]:
     random = np.random.default_rng([seed, PLANT_STREAM, 3, at])
     absent = [claim for claim in words("terms")["plausible"] if is_gone(claim, note)]
     return [absent[int(one)] for one in sorted(random.choice(len(absent), size=min(2, len(absent)), replace=False))]
-
-
-def _changed(note: str, sentence: str, symptoms: Sequence[str], random: np.random.Generator) -> Iterator[Made]:
-    """Edits of one sentence by script."""
-    once = is_gone(sentence, without(note, [sentence]))  # a hedge takes nothing from what is stated elsewhere too
-    for kind, premise, claim in edits(note, sentence, symptoms, random):
-        if once or kind != HEDGED:
-            yield kind, premise, claim, False, sentence
 
 
 def _long_claims(note: str, own: Sequence[str], random: np.random.Generator) -> Iterator[Made]:

@@ -1,11 +1,18 @@
-"""Published outputs on ACI-BENCH without a judge's help: ROUGE by section, and evaluators' distances from GPT-4.
+"""Figures of outputs of several systems, above all of those that are published on ACI-BENCH (DocLens, Section 4).
 
-The systems are the open ones, whose outputs DocLens judges, and GPT-4 and ChatGPT, of which ACI-BENCH publishes other
+Judged scores beside overlap; ROUGE by section and evaluators' distances from GPT-4 without a judge's help, where the
+systems are the open ones, whose outputs DocLens judges, and GPT-4 and ChatGPT, of which ACI-BENCH publishes other
 outputs. Printed percentages are converted to shares.
+
+Metrics agree (Section 4.4, Exp-III) by Kendall's tau over texts and systems, and by how often claim recall and ROUGE
+recall prefer different outputs of a document (Section 4.3, Table 11). Evaluators, the paper's three and the judge,
+agree on the scores of systems: the paper's Figure 8 compares scores of single outputs, which are not released; here the
+unit is a system's mean, which Tables 21 to 23 (whole notes) and 25 to 27 (sections) print.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,12 +20,32 @@ import pandas as pd
 from schemas.params.measures import Overlap
 from schemas.tables.verdicts import in_order
 from tasks.measures.doclens.evaluators import Question, SimulatorEvaluator
-from tasks.measures.doclens.judging import CLAIM_METRICS, METRICS
+from tasks.measures.doclens.judging import CITATION_METRICS, CLAIM_METRICS, METRICS, NAME, output_texts
+from tasks.measures.measure import differences, figures
 from tasks.measures.measure import scores as scores_of
-from tasks.measures.overlap.scoring import bert_score, part_texts, section_rouge
-from tasks.statistics.metric_rows import COMPUTED, Row, metric_row, metric_table
+from tasks.measures.overlap.scoring import METRICS as OVERLAP
+from tasks.measures.overlap.scoring import (
+    agreement_rows,
+    bert_score,
+    beside_claims,
+    overlap_rows,
+    part_texts,
+    score_outputs,
+    section_rouge,
+    verdicts_of,
+)
+from tasks.statistics.agreement import correlation, correlation_interval, kappa_interval
+from tasks.statistics.intervals import mean_interval
+from tasks.statistics.metric_rows import (
+    COMPUTED,
+    Row,
+    mean_row,
+    metric_row,
+    metric_table,
+    system_difference_rows,
+)
 from tasks.text.soap import PARTS, split_soap
-from tasks.texts.document import Document, compared_sections
+from tasks.texts.document import WHOLE, Document, compared_sections
 
 OPEN_SYSTEMS = ("BART + SAMSum FT (full)", "BART + SAMSum FT (section)", "BioBART (full)", "BioBART (section)")
 ACI_BENCH = {
@@ -47,36 +74,34 @@ def output_table(
     names = [*OPEN_SYSTEMS, *ACI_BENCH.values()]
     texts = {name: {one.id: one.outputs[name] for one in documents if name in one.outputs} for name in names}
     complete = {name: by_id for name, by_id in texts.items() if by_id and len(by_id) == len(documents)}
-    rows = [*_rouge_rows(complete, documents), *_bert_rows(complete, documents, params)] if complete else []
-    predicted = _presence_baseline(recalls, printed_recalls(table25))
+    rows = list[Row]()
+    if complete:
+        rouge = section_rouge(complete, documents, "soap")
+        scored = pd.concat([rouge[rouge["metric"].isin(_ROUGE)], _bert_scores(complete, documents, params)])
+        for (system, item, metric), own in scored.groupby(["system", "item", "metric"])["value"]:
+            about: Row = {"system": system, "item": item, "condition": "overlap"}
+            rows.append(metric_row(metric, own.mean(), n=int(own.count()), **about))
     parts = {section: part for part, section in SECTIONS.items()}
-    for row, value in predicted.items():
+    for row, value in _presence_baseline(recalls, printed_recalls(table25)).items():
         section, _, system = row.partition(" / ")
-        n, part = len(documents), parts[section]
-        rows.append(metric_row("claim_recall", value, n=n, system=BASELINE, condition=system, item=part))
-    return metric_table(rows, stage="doclens", seed=seed, provenance=COMPUTED)
+        about = {"system": BASELINE, "condition": system, "item": parts[section]}
+        rows.append(metric_row("claim_recall", value, n=len(documents), **about))
+    return metric_table(rows, stage=NAME, seed=seed, provenance=COMPUTED)
 
 
-def _rouge_rows(texts: Mapping[str, Mapping[str, str]], documents: Sequence[Document]) -> Iterator[Row]:
-    found = section_rouge(texts, documents, "soap")
-    chosen = found[found["metric"].isin(_ROUGE)].groupby(["system", "item", "metric"])["value"]
-    for row in chosen.agg(value="mean", n="count").reset_index().itertuples():
-        yield metric_row(row.metric, row.value, n=row.n, system=row.system, item=row.item, condition="overlap")
-
-
-def _bert_rows(texts: Mapping[str, Mapping[str, str]], documents: Sequence[Document], params: Overlap) -> Iterator[Row]:
+def _bert_scores(
+    texts: Mapping[str, Mapping[str, str]], documents: Sequence[Document], params: Overlap
+) -> pd.DataFrame | None:
+    """BERTScore F1 of each section with the reference's: system, item, metric and value; None without a model."""
     if params.bert_score_model is None:
-        return
+        return None
     keys = pd.DataFrame(product(texts, PARTS, range(len(documents))), columns=["system", "item", "document"])
     references, outputs = [], list[str]()
     for system, part in product(texts, PARTS):
         references += part_texts([str(one.reference) for one in documents], part)
         outputs += part_texts([texts[system][one.id] for one in documents], part)
     scored, _ = bert_score(references, outputs, model=params.bert_score_model, layer=params.bert_score_layer)
-    if scored is not None:
-        for (system, part), value in scored["bertscore_f1"].groupby([keys["system"], keys["item"]]).mean().items():
-            about: Row = {"system": system, "item": part, "condition": "overlap"}
-            yield metric_row("bertscore_f1", value, n=len(documents), **about)
+    return None if scored is None else keys.assign(metric="bertscore_f1", value=scored["bertscore_f1"])
 
 
 def distance_metrics(
@@ -91,15 +116,17 @@ def distance_metrics(
     compared = {name: _by_cell(recalls, "value") for name, recalls in judges.items()}
     compared |= {name: printed_recalls(table) for name, table in others.items()}
     compared[BASELINE] = _presence_baseline(next(iter(judges.values())), printed)
-    rows = [
-        metric_row(
-            metric, value, n=len(printed), system=name, provenance="stand-in" if name in judges else "printed tables"
-        )
-        for name, values in compared.items()
-        if set(printed) <= set(values)
-        for metric, value in _distance(values, printed)
-    ]
-    return metric_table(rows, stage="doclens", condition="against GPT-4", item="16 cells of Table 25", seed=seed)
+    rows, target = [], np.array(list(printed.values()))
+    for name, by_cell in compared.items():
+        if set(printed) <= set(by_cell):
+            values = np.array([by_cell[cell] for cell in printed])
+            distances = {
+                "mean absolute difference": float(np.abs(values - target).mean()),
+                "correlation": float(np.corrcoef(values, target)[0, 1]),
+            }
+            about: Row = {"system": name, "provenance": "stand-in" if name in judges else "printed tables"}
+            rows += [metric_row(metric, value, n=len(printed), **about) for metric, value in distances.items()]
+    return metric_table(rows, stage=NAME, condition="against GPT-4", item="16 cells of Table 25", seed=seed)
 
 
 def printed_recalls(table25: pd.DataFrame) -> dict[str, float]:
@@ -126,20 +153,8 @@ def _presence_baseline(recalls: pd.DataFrame, printed: Mapping[str, float]) -> d
     return predicted
 
 
-def _distance(values: Mapping[str, float], target: Mapping[str, float]) -> list[tuple[str, float]]:
-    """The mean absolute difference and the correlation, by name."""
-    one, other = np.array([values[row] for row in target]), np.array(list(target.values()))
-    return [
-        ("mean absolute difference", float(np.abs(one - other).mean())),
-        ("correlation", float(np.corrcoef(one, other)[0, 1])),
-    ]
-
-
 async def judged_by_rules(judged: pd.DataFrame, documents: Sequence[Document]) -> pd.DataFrame:
-    """``judged``, claims of VERDICTS by section, with the verdicts of the simulator's rules in place of the judge's.
-
-    Claims of the reference are judged against the output's section, claims of the output against the reference's.
-    """
+    """Claims of VERDICTS by section, with the verdicts of the simulator's rules in place of the judge's."""
     by_id = {one.id: one for one in documents}
     claims = judged[judged["metric"].isin(CLAIM_METRICS) & judged["text"].ne("")]
     claims = in_order(claims)
@@ -161,14 +176,159 @@ def section_recalls(judged: pd.DataFrame, documents: Sequence[Document]) -> pd.D
     """
     scores = scores_of(judged[judged["system"].isin([*OPEN_SYSTEMS, *ACI_BENCH.values()])], METRICS)
     means = scores[scores["metric"] == "claim_recall"].groupby(["system", "item"])["value"].mean()
-    rows = [
-        (system, item, share, SECTIONS[item], _presence(documents, system, item))
-        for (system, item), share in means.items()
-        if item in SECTIONS
-    ]
+    rows = []
+    for (system, item), share in means.items():
+        if item in SECTIONS:
+            asked = [one for one in documents if (one.claims or {}).get(item)]
+            presence = sum(item in split_soap(one.outputs[system]) for one in asked) / len(asked)
+            rows.append((system, item, share, SECTIONS[item], presence))
     return pd.DataFrame(rows, columns=["system", "item", "value", "section", "presence"])
 
 
-def _presence(documents: Sequence[Document], system: str, part: str) -> float:
-    asked = [one for one in documents if (one.claims or {}).get(part)]
-    return sum(part in split_soap(one.outputs[system]) for one in asked) / len(asked)
+PREFERENCE_SECTIONS = ("objective_exam", "assessment_and_plan")
+"""The sections of Table 11."""
+OTHERS = ("rouge1_r", "rouge2_r", "rougeL_r")
+WORDS = {"words": OVERLAP["words"]}
+
+
+def system_rows(
+    judged: pd.DataFrame,
+    documents: Sequence[Document],
+    citing: Sequence[str],
+    params: Overlap,
+    *,
+    stage: str,
+    seed: int,
+    provenance: str,
+) -> pd.DataFrame:
+    """METRICS of several systems' outputs: judged scores, overlap with references, and Kendall's tau between both."""
+    made_by: dict[str, Any] = {"stage": stage, "seed": seed, "provenance": provenance}
+    scored, absent = score_outputs(output_texts(documents, citing), documents, params)
+    parts = [
+        figures(judged, METRICS, **made_by),
+        overlap_rows(verdicts_of(scored), absent, stage=stage, seed=seed),
+        agreement_rows(beside_claims(scored, scores_of(judged, METRICS)), condition="agreement of metrics", **made_by),
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def recorded_rows(
+    judged: pd.DataFrame, documents: Sequence[Document], params: Overlap, judge: str, *, seed: int
+) -> pd.DataFrame:
+    """METRICS of a recorded ``judge``, whose name is in each condition: scores, paired differences of systems, and
+    agreement with overlap metrics. ``judged`` is VERDICTS by section.
+    """
+    made_by: dict[str, Any] = {"stage": NAME, "seed": seed, "provenance": judge}
+    claims = judged[judged["metric"].isin(CLAIM_METRICS)]
+    means = scores_of(claims.assign(condition=judge), METRICS)
+    scored, _ = score_outputs(output_texts(documents, ()), documents, params)
+    parts = [
+        figures(judged.assign(condition=judge), METRICS, **made_by),
+        metric_table(system_difference_rows(means[means["item"] == WHOLE]), condition=judge, item=WHOLE, **made_by),
+        differences(verdicts_of(scored[["document", "system", *WORDS]]), WORDS, **{**made_by, "provenance": COMPUTED}),
+        agreement_rows(beside_claims(scored, means), condition=f"agreement of metrics, {judge}", **made_by),
+        section_preferences(claims, documents, (), seed=seed, provenance=judge).assign(
+            condition=f"preferences of metrics, {judge}"
+        ),
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def section_preferences(
+    judged: pd.DataFrame, documents: Sequence[Document], citing: Sequence[str], *, seed: int, provenance: str
+) -> pd.DataFrame:
+    """METRICS of condition "preferences of metrics": `disagreements` of claim recall with ROUGE recall by section."""
+    both, rows = recalls_by_section(judged, documents, citing), []
+    for section, other in product(PREFERENCE_SECTIONS, OTHERS):
+        groups = both[both["item"] == section].groupby("document", sort=True)
+        found = [disagreements(group["claim_recall"], group[other]) for _, group in groups]
+        shares = mean_interval([wrong / pairs for wrong, pairs in found if pairs])
+        about: Row = {"n": sum(pairs for _, pairs in found), "item": section}
+        rows.append(metric_row("disagreement", *shares, system=f"claim_recall and {other}", **about))
+    shared = {"stage": NAME, "condition": "preferences of metrics", "seed": seed, "provenance": provenance}
+    return metric_table(rows, **shared)
+
+
+def recalls_by_section(judged: pd.DataFrame, documents: Sequence[Document], citing: Sequence[str]) -> pd.DataFrame:
+    """Claim recall and `OTHERS` of each output by section: document, system, item and a column for each."""
+    keys = ["document", "system", "item"]
+    scores = scores_of(judged[judged["metric"] == "claim_recall"], METRICS)
+    rouge = section_rouge(output_texts(documents, citing), documents, "soap")
+    wide = rouge[rouge["metric"].isin(OTHERS)].pivot_table(index=keys, columns="metric", values="value").reset_index()
+    return scores.rename(columns={"value": "claim_recall"}).merge(wide, on=keys)
+
+
+def disagreements(one: Sequence[float] | pd.Series, other: Sequence[float] | pd.Series) -> tuple[int, int]:
+    """Pairs of outputs that two metrics rank in opposite order, and all pairs; a tie agrees with both orders."""
+    first, second = np.triu_indices(len(one), k=1)
+    left, right = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
+    opposite = np.sign(left[first] - left[second]) * np.sign(right[first] - right[second]) < 0
+    return int(opposite.sum()), len(first)
+
+
+CONDITION = "agreement of evaluators"
+SCORES = (*CLAIM_METRICS, *CITATION_METRICS)
+JUDGE = "judge"
+_KEYS = ["item", "system"]
+
+
+def evaluator_agreement(
+    whole: Mapping[str, pd.DataFrame],
+    sections: Mapping[str, pd.DataFrame],
+    judges: Mapping[str, pd.DataFrame],
+    *,
+    seed: int,
+) -> pd.DataFrame:
+    """METRICS of `CONDITION`: Kendall's tau-b and the share of pairs of systems with the same order.
+
+    ``whole`` and ``sections`` are printed tables by evaluator; ``judges`` VERDICTS by judge, each compared on the
+    systems that the paper has, too. Item: the score of whole notes or of sections; systems are compared within a
+    section, and tau is the mean over the sections, without an interval.
+    """
+    parts, scores = {section: part for part, section in SECTIONS.items()}, dict[str, pd.DataFrame]()
+    for name, table in whole.items():
+        own = sections[name].assign(item=sections[name]["section"].map(parts))
+        scores[name] = pd.concat([table.assign(item=WHOLE), own]).set_index(_KEYS)[list(SCORES)]
+    printed = {own: name for name, own in ACI_BENCH.items()}  # their outputs stand for those of the same models
+    for name, judged in judges.items():
+        claims = judged[judged["metric"].isin(CLAIM_METRICS)].assign(system=judged["system"].replace(printed))
+        wide = scores_of(claims, METRICS).pivot_table(index=_KEYS, columns="metric", values="value")
+        scores[name] = 100 * wide.reindex(columns=list(SCORES))
+    rows = list[Row]()
+    for one, other in combinations(scores, 2):
+        made_by = " and ".join(dict.fromkeys(name if name in judges else "printed tables" for name in (one, other)))
+        for name in SCORES:
+            rows += _rows(
+                scores[one][name], scores[other][name], name, {"system": f"{one} and {other}", "provenance": made_by}
+            )
+    return metric_table(rows, stage=NAME, condition=CONDITION, seed=seed)
+
+
+def _rows(one: pd.Series, other: pd.Series, name: str, about: Row) -> Iterator[Row]:
+    both = pd.concat([one, other], axis=1, keys=["one", "other"], join="inner").dropna()
+    is_whole = both.index.get_level_values("item") == WHOLE
+    for over, table in (("whole notes", both[is_whole]), ("sections", both[~is_whole])):
+        parts = [part for _, part in table.groupby(level="item") if len(part) > 1]
+        if not parts:
+            continue
+        shared: Row = {**about, "item": f"{name}, {over}"}
+        tau = np.nanmean([correlation(part["one"], part["other"], "kendall") for part in parts])
+        ends = correlation_interval(table["one"], table["other"], "kendall")[1:] if over == "whole notes" else ()
+        yield metric_row("kendall", float(tau), *ends, n=sum(map(len, parts)), **shared)
+        wrong, pairs = np.sum([disagreements(part["one"], part["other"]) for part in parts], axis=0)
+        yield metric_row("same_preference", 1 - wrong / pairs, n=int(pairs), **shared)
+
+
+def rules_agreement(judged: pd.DataFrame, rules: pd.DataFrame, judge: str, *, seed: int) -> pd.DataFrame:
+    """METRICS of the simulator's rules against ``judge`` on the same claims, with intervals over documents.
+
+    ``judged`` and ``rules`` are VERDICTS; ``rules`` as of `judged_by_rules`. Share of equal verdicts, and Cohen's
+    kappa.
+    """
+    both = judged.merge(rules[[*KEYS, "value"]], on=KEYS, suffixes=("", "_rules")).dropna(subset="value")
+    rows, pair = [], f"simulator's rules and {judge}"
+    for metric, part in both.groupby("metric", sort=True):
+        model, own, texts = part["value"].astype(bool), part["value_rules"].astype(bool), part["document"]
+        rows.append(mean_row("agreement", model == own, clusters=texts, item=str(metric)))
+        rows.append(metric_row("kappa", *kappa_interval(model, own, clusters=texts), n=len(part), item=str(metric)))
+    return metric_table(rows, stage=NAME, system=pair, condition="same claims", seed=seed, provenance=pair)

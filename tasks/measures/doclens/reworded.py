@@ -37,7 +37,7 @@ def _find(name: str, text: str) -> re.Match[str] | None:
 
 
 def reworded_claims(notes: Mapping[str, str], *, seed: int) -> list[PlantedClaim]:
-    """Claims of all `KINDS` about each note."""
+    """Claims of all kinds about each note."""
     random = np.random.default_rng([seed, STREAM])
     found: list[PlantedClaim] = []
     for name in sorted(notes):
@@ -219,12 +219,6 @@ def _exchanged(own: Sequence[str], random: np.random.Generator) -> Iterator[Made
         yield from ((kind, claim, False, sentence) for kind, claim in made.items() if claim is not None)
 
 
-EXCHANGED = ("values exchanged", "roles exchanged", "one of two sentences denied",
-             "negation moved to another sentence", "cause between two sentences")  # fmt: skip
-KINDS = (*REWORDED, JOINED, JOINED_REWORDED, *EXCHANGED)
-"""All kinds; those before `EXCHANGED` are true."""
-
-
 def _two_in_one(first: str, later: Sequence[str], random: np.random.Generator) -> dict[str, str]:
     """Two sentences in one, of which one is denied, both are turned round, or one is the cause of the other."""
     found: dict[str, str] = {}
@@ -236,15 +230,12 @@ def _two_in_one(first: str, later: Sequence[str], random: np.random.Generator) -
         one, other = change(first, "negation", random), change(second, "negation", random)
         if other is not None:
             found.setdefault("one of two sentences denied", joined(first, other))
-        if one is not None and other is not None and _is_denial(first) != _is_denial(second):
+        denied = [_find("denial", sentence) is not None for sentence in (first, second)]
+        if one is not None and other is not None and any(denied) and not all(denied):
             found.setdefault("negation moved to another sentence", joined(one, other))
-        if not any(map(_is_denial, (first, second))) and not _find("causal", f"{first} {second}"):
+        if not any(denied) and not _find("causal", f"{first} {second}"):
             found.setdefault("cause between two sentences", joined(first, second, ", because "))
     return found
-
-
-def _is_denial(sentence: str) -> bool:
-    return _find("denial", sentence) is not None
 
 
 def _vitals_exchanged(sentence: str) -> str | None:
@@ -264,7 +255,7 @@ def _lasting(sentence: str) -> re.Match[str] | None:
 def _longer_time(sentence: str, others: Sequence[str]) -> str | None:
     """A finding with the time of another, which is longer: a shorter one would follow from its own."""
     time = _lasting(sentence)
-    if time is None or _is_denial(sentence):
+    if time is None or _find("denial", sentence):
         return None
     for other in others:
         found = _lasting(other)

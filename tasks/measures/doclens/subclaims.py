@@ -31,22 +31,6 @@ class Subclaims(Reply):
 
 
 @dataclass(frozen=True)
-class Limits:
-    """``claims``: the most claims of one reply. ``rounds``: the most replies for one text."""
-
-    claims: int = 30
-    rounds: int = 4
-
-    @classmethod
-    def of(cls, params: DocLens) -> "Limits":
-        """The limits that ``params`` set."""
-        return cls(params.claims_a_reply, params.claim_rounds)
-
-
-LIMITS = Limits()
-
-
-@dataclass(frozen=True)
 class Claims:
     """The claims of one text, or the reason why they are missing.
 
@@ -60,39 +44,37 @@ class Claims:
 
 
 async def list_subclaims(
-    ask: Ask, texts: Mapping[str, str], limits: Limits = LIMITS, headings: Mapping[str, str] | None = None
+    ask: Ask, texts: Mapping[str, str], params: DocLens, headings: Mapping[str, str] | None = None
 ) -> dict[str, Claims]:
     """List the claims of each text, by key. Empty texts have none and need no call; duplicates are dropped.
 
-    ``headings``: the heading of a record that the text stands under, by key, where it is known.
-
-    A text whose later round fails has the failure and no claims, because its list is incomplete.
+    ``headings``: the heading of a record that the text stands under, by key, where it is known. A text whose later
+    round fails has the failure and no claims, because its list is incomplete.
     """
-    found = {key: Claims(()) for key in texts}
+    found, limit = {key: Claims(()) for key in texts}, params.claims_a_reply
     waiting = [key for key, text in texts.items() if text.strip()]
-    for number in range(limits.rounds):
+    for number in range(params.claim_rounds if waiting else 0):
+        calls = []
+        for key in waiting:
+            listed, step = found[key].claims, f"{key}/subclaims" + (f"/{number}" if number else "")
+            about = {"text": texts[key], "heading": (headings or {}).get(key), "listed": listed, "limit": limit}
+            least = tokens_needed(texts[key], times=3)
+            messages, context = render(__package__, "subclaims", **about), {"listed": bool(listed)}
+            calls.append(Call(step, messages, reply=Subclaims, context=context, least_tokens=least))
+        for key, answer in zip(waiting, await ask(calls), strict=True):
+            found[key] = _extended(found[key], answer, limit)
+        waiting = [key for key in waiting if found[key].more]
         if not waiting:
             break
-        about = {key: (texts[key], (headings or {}).get(key)) for key in waiting}
-        calls = [_call(key, *about[key], found[key].claims, number, limits.claims) for key in waiting]
-        for key, answer in zip(waiting, await ask(calls), strict=True):
-            found[key] = _extended(found[key], answer, limits.claims)
-        waiting = [key for key in waiting if found[key].more]
     return found
 
 
-def incomplete(claims: Claims, limits: Limits) -> str | None:
+def incomplete(claims: Claims, params: DocLens) -> str | None:
     """Why some claims of the text are not known."""
     if claims.more:
-        return f"more claims than {limits.rounds} replies of {limits.claims} (doclens.claim_rounds, claims_a_reply)"
+        limits = f"{params.claim_rounds} replies of {params.claims_a_reply}"
+        return f"more claims than {limits} (doclens.claim_rounds, claims_a_reply)"
     return claims.failure
-
-
-def _call(key: str, text: str, heading: str | None, listed: tuple[str, ...], number: int, limit: int) -> Call:
-    messages = render(__package__, "subclaims", text=text, heading=heading, listed=listed, limit=limit)
-    step = f"{key}/subclaims" + (f"/{number}" if number else "")
-    least = tokens_needed(text, times=3)
-    return Call(step, messages, reply=Subclaims, context={"listed": bool(listed)}, least_tokens=least)
 
 
 def _extended(before: Claims, answer: Answer, limit: int) -> Claims:

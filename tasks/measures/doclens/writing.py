@@ -7,7 +7,6 @@ have 0, 1 or 2 in-context examples.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib.resources import files
 
 import yaml
@@ -74,7 +73,11 @@ async def write_outputs(
     for system in writers:
         parts = SECTIONS if system.by_section else {WHOLE: "full"}
         calls = {(one.id, part): _call(system, one, heading) for part, heading in parts.items() for one in documents}
-        texts, failed = await ask_texts(ask, calls, partial(_step, system), str.strip)
+
+        def step(key: tuple[str, str], system: Writer = system) -> str:
+            return f"{system.prompt}{f'/{key[1]}' if system.by_section else ''} of {system.name}"
+
+        texts, failed = await ask_texts(ask, calls, step, str.strip)
         unscored += failed
         done = [_with_output(one, system, {p: texts.get((one.id, p)) for p in parts}) for one in done]
     return done, unscored
@@ -90,22 +93,17 @@ def _call(system: Writer, document: Document, section: str) -> Call:
     return Call(key, messages, least_tokens=tokens_needed(" ".join(source), times=1.5))
 
 
-def _step(system: Writer, key: tuple[str, str]) -> str:
-    return f"{system.prompt}{f'/{key[1]}' if system.by_section else ''} of {system.name}"
-
-
 def _with_output(document: Document, system: Writer, parts: dict[str, str | None]) -> Document:
-    """The document with an output made of its written parts."""
+    """The document with an output made of its written parts; of sections, those with text below their heading."""
     lost = tuple(part for part, text in parts.items() if text is None)
-    texts = [text for text in parts.values() if text is not None and not (system.by_section and _is_empty(text))]
+    texts = [text for text in parts.values() if text is not None]
+    if system.by_section:
+        texts = [
+            text for text in texts if any(line.strip() and not is_heading(line.strip()) for line in text.split("\n"))
+        ]
     if not texts:
         return document
     return replace(
         document.with_outputs({system.name: "\n\n".join(texts)}),
         lost=document.lost if not lost else {**document.lost, system.name: lost},
     )
-
-
-def _is_empty(section: str) -> bool:
-    """Whether a section has no text below its heading."""
-    return all(not line.strip() or is_heading(line.strip()) for line in section.split("\n"))

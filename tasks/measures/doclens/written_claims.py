@@ -89,13 +89,8 @@ def plant_compacted(notes: Mapping[str, str], prompts: pd.DataFrame, *, rounds: 
             ]
         for at in range(rounds):
             erring = compacted(str(asked[int(record)]), Truth(note, (), None), ERRING, number + (at + 1) * STRIDE)
-            claims += _changed_fact(f"{record}-changed-{at}", note, erring)
+            if (error := erring.error) is not None and error.kind == "detail_changed" and error.start is not None:
+                spans = [one for one in prose_spans(erring.text) if one[0] <= error.start < one[1]]
+                told = [erring.text[start:end] for start, end in spans]
+                claims += [PlantedClaim(f"{record}-changed-{at}", CHANGED, note, claim, False) for claim in told]
     return claims
-
-
-def _changed_fact(document: str, note: str, compact: Truth) -> list[PlantedClaim]:
-    error = compact.error
-    if error is None or error.kind != "detail_changed" or error.start is None:
-        return []
-    held = [compact.text[start:end] for start, end in prose_spans(compact.text) if start <= error.start < end]
-    return [PlantedClaim(document, CHANGED, note, claim, False) for claim in held]

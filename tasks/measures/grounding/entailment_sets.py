@@ -39,10 +39,7 @@ def set_file(name: str) -> str:
 
 
 def read_sets(folder: Path) -> pd.DataFrame:
-    """The pairs of the sets that are there: document, item (the set), text, claim and the verdict that is right.
-
-    Raises SourceError naming the file and the line for a field that is missing or another label.
-    """
+    """Pairs of the sets at hand: document, item, text, claim, right. Raises SourceError naming a defective line."""
     rows = [
         {"document": f"{name}-{at}", "item": name, **_pair(file, at, row.values)}
         for name in SETS
@@ -70,14 +67,14 @@ async def judge_pairs(ask: Ask, pairs: pd.DataFrame, params: DocLens) -> Tables:
     questions = [Question(row.document, row.text, (row.claim,)) for row in pairs.itertuples()]
     evaluator = make_evaluator(params, ask)
     judge = ask.label if params.evaluator == "instruction" else evaluator.label
-    two = [(one.judgements[0], one.failure, one.raw) for one in await evaluator(questions)]
-    found = {f"{TWO}, {condition(params)}": [(None if said is None else _two(said), *why) for said, *why in two]}
+    found = {f"{TWO}, {condition(params)}": await evaluator(questions)}
     if params.evaluator == "instruction":
-        three = await ground(ask, questions, params.claims_a_call)
-        found[THREE] = [(one.verdicts[0], one.failure, one.raw) for one in three]
+        found[THREE] = await ground(ask, questions, params.claims_a_call)
     rows, unscored = [], []
     for classes, verdicts in found.items():
-        for row, (said, failure, raw) in zip(pairs.itertuples(), verdicts, strict=True):
+        for row, one in zip(pairs.itertuples(), verdicts, strict=True):
+            judged, _, word = one.units[0]
+            said = word if classes == THREE or judged is None else _two(judged)
             right = row.right if classes == THREE else _two(row.right == LABELS["e"])
             about = {"document": row.document, "system": judge, "condition": classes, "item": row.item}
             value = None if said is None else float(said == right)
@@ -85,7 +82,7 @@ async def judge_pairs(ask: Ask, pairs: pd.DataFrame, params: DocLens) -> Tables:
                 {**about, "metric": "accuracy", "unit": "0", "text": row.claim, "value": value, "verdict": said}
             )
             if said is None:
-                unscored.append(unscored_row(row.document, classes, failure or "no verdict", raw))
+                unscored.append(unscored_row(row.document, classes, one.failure or "no verdict", one.raw))
     return {"verdicts": verdict_table(rows, judge=judge), "unscored": unscored_table(unscored)}
 
 

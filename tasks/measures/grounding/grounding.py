@@ -6,20 +6,22 @@ reference is needed. Telling a contradiction from an addition is ours: people fo
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal, Self
-
-from pydantic import ValidationInfo, model_validator
+from typing import Literal
 
 from schemas.params.measures import DocLens
-from schemas.tables.verdicts import LOST, verdict_table
-from tasks.llm.calls import Answer, Ask, Asks, Call, Reply, unscored_table
+from schemas.tables.verdicts import verdict_table
+from tasks.llm.calls import Ask, Call, Reply, unscored_table
 from tasks.llm.prompts import render
-from tasks.llm.requests import tokens_needed
-from tasks.measures.doclens.evaluators import VERDICT_TOKENS, Question, ask_in_parts
-from tasks.measures.doclens.judging import Plan, Side, claims_of, failed_rows, lost_sections, plain_outputs
-from tasks.measures.doclens.subclaims import Limits, incomplete
+from tasks.measures.doclens.evaluators import (
+    NumberedVerdicts,
+    Question,
+    Verdicts,
+    ask_in_parts,
+    read_verdicts,
+    tokens_for_verdicts,
+)
+from tasks.measures.doclens.judging import Plan, Side, judge_sides, lost_rows, plain_outputs
 from tasks.measures.measure import Metric, Metrics
 from tasks.text.sentences import COMPARISON
 from tasks.texts.document import Document, Tables, split
@@ -43,7 +45,6 @@ METRICS: Metrics = {
 }
 # --8<-- [end:metrics]
 """The rest of the claims are absent from the source."""
-Verdict = Literal["supported", "contradicted", "absent"]
 
 
 class GroundedClaim(Reply):
@@ -51,88 +52,47 @@ class GroundedClaim(Reply):
 
     claim: int
     explanation: str
-    verdict: Verdict
+    verdict: Literal["supported", "contradicted", "absent"]
 
 
-class GroundedClaims(Reply):
+class GroundedClaims(NumberedVerdicts):
     """A verdict with its reason for every claim, in order."""
 
     verdicts: list[GroundedClaim]
 
-    @model_validator(mode="after")
-    def _are_on_the_claims(self, info: ValidationInfo) -> Self:
-        claims = (info.context or {}).get("claims", len(self.verdicts))
-        numbers = [one.claim for one in self.verdicts]
-        if wrong := next((number for number in numbers if not 1 <= number <= claims), None):
-            raise ValueError(f"claim {wrong} is not one of 1 to {claims}")
-        if twice := next((number for number in numbers if numbers.count(number) > 1), None):
-            raise ValueError(f"claim {twice} has two verdicts")
-        return self
-
-
-@dataclass(frozen=True)
-class Grounded:
-    """The verdicts on one question's claims, in their order, and the failure if some are None."""
-
-    verdicts: tuple[Verdict | None, ...]
-    reasons: tuple[str | None, ...]
-    failure: str | None = None
-    raw: str | None = None
-
 
 async def ground(
     ask: Ask, questions: Sequence[Question], claims_a_call: int = 20, *, clinician: bool = False
-) -> list[Grounded]:
+) -> list[Verdicts]:
     """Judge the claims of each question against its source, the premise, at most ``claims_a_call`` in a call.
 
     ``clinician``: as a clinician reads the claims, who lets stand what the source comes to.
     """
-    asked, call = [question for question in questions if question.claims], partial(_call, clinician=clinician)
-    found = iter(await ask_in_parts(ask, asked, claims_a_call, call, _read))
-    return [next(found) if question.claims else Grounded((), ()) for question in questions]
+    prompt = "ground_clinician" if clinician else "ground"
+
+    def call(question: Question) -> Call:
+        about = {"source": question.premise, "claims": question.claims, "heading": question.heading}
+        messages = render(__package__, prompt, **about, comparison=COMPARISON)
+        context, least = {"claims": len(question.claims)}, tokens_for_verdicts(question.claims)
+        return Call(question.key, messages, reply=GroundedClaims, context=context, least_tokens=least)
+
+    return await ask_in_parts(ask, questions, claims_a_call, call, read_verdicts)
 
 
-@dataclass(frozen=True)
-class Grounding:
-    """The measure: claims of outputs by section, without citation marks, against the whole source.
+async def judge_by_source(ask: Ask, documents: Sequence[Document], plan: Plan, params: DocLens) -> Tables:
+    """Judge claims of outputs by section, without citation marks, against the whole source: verdicts and unscored.
 
     Claims are listed by the request that lists them for claim precision. A text whose claims could not all be listed
     has, in addition to those that are known, one failed verdict and an unscored row, as has a lost output or section.
     """
-
-    plan: Plan
-    params: DocLens
-    name: str = NAME
-    metrics: Metrics = field(default_factory=lambda: METRICS)
-
-    async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
-        """Judge the claims of all outputs: the tables verdicts and unscored."""
-        judge, limits = ask("judge"), Limits.of(self.params)
-        sides = [side for document in documents for side in _sides(document, self.plan)]
-        known = await claims_of(judge, sides, limits)
-        keys = [f"{side.document}/{side.system}/{side.item}/grounding" for side in sides]
-        questions = [
-            Question(key, side.premise, one.claims, heading=side.heading)
-            for key, side, one in zip(keys, sides, known, strict=True)
-        ]
-        rows, unscored = [], list[dict[str, str | None]]()
-        clinician = self.params.style == "clinician"
-        grounded = await ground(judge, questions, self.params.claims_a_call, clinician=clinician)
-        asked = {"condition": "source, clinician" if clinician else "source", "metric": "claims_supported"}
-        for side, claims, found in zip(sides, known, grounded, strict=True):
-            about = {"document": side.document, "system": side.system, "item": side.item, **asked}
-            judged = list(zip(claims.claims, found.verdicts, found.reasons, strict=True))
-            lacking = incomplete(claims, limits)
-            judged += [("", None, None)] if lacking is not None else []
-            for at, (text, verdict, reason) in enumerate(judged):
-                value = None if verdict is None else float(verdict == "supported")
-                said = {"unit": str(at), "text": text, "value": value, "verdict": verdict, "reason": reason}
-                rows.append({**about, **said})
-            unscored += failed_rows(side, "claims", (lacking, claims.raw), (found.failure, found.raw))
-        for document, system, item in lost_sections(documents, self.plan):
-            lost = {"document": document, "system": system, "item": item, "unit": LOST, "text": "", "value": None}
-            rows.append({**lost, **asked})
-        return {"verdicts": verdict_table(rows, judge=judge.label), "unscored": unscored_table(unscored)}
+    clinician = params.style == "clinician"
+    sides = [side for document in documents for side in _sides(document, plan)]
+    by_source = partial(ground, ask, claims_a_call=params.claims_a_call, clinician=clinician)
+    rows, unscored = await judge_sides(ask, sides, by_source, params, "claims")
+    rows += lost_rows(documents, plan, lambda *_: ("claims_supported",))
+    condition = "source, clinician" if clinician else "source"
+    verdicts = verdict_table([{**row, "condition": condition} for row in rows], judge=ask.label)
+    return {"verdicts": verdicts, "unscored": unscored_table(unscored)}
 
 
 def _sides(document: Document, plan: Plan) -> Iterator[Side]:
@@ -140,28 +100,4 @@ def _sides(document: Document, plan: Plan) -> Iterator[Side]:
     for system, plain in plain_outputs(document, plan.citing).items():
         for item, text in split(plain, document, plan.sections).items():
             if item not in document.lost.get(system, ()):
-                yield Side(document.id, system, item, "claim_precision", text, document.text, heading=document.heading)
-
-
-def _call(question: Question, clinician: bool) -> Call:
-    claims, prompt = question.claims, "ground_clinician" if clinician else "ground"
-    messages = render(
-        __package__, prompt, source=question.premise, claims=claims, heading=question.heading, comparison=COMPARISON
-    )
-    least = tokens_needed("".join(claims), times=2) + VERDICT_TOKENS * len(claims)
-    return Call(question.key, messages, reply=GroundedClaims, context={"claims": len(claims)}, least_tokens=least)
-
-
-def _read(question: Question, answer: Answer) -> Grounded:
-    size = len(question.claims)
-    if not isinstance(answer.value, GroundedClaims):
-        return Grounded((None,) * size, (None,) * size, answer.failure or "no verdicts in the reply", answer.raw)
-    given = {one.claim: one for one in answer.value.verdicts}
-    found = [given.get(number) for number in range(1, size + 1)]
-    missing = sum(one is None for one in found)
-    return Grounded(
-        tuple(None if one is None else one.verdict for one in found),
-        tuple(None if one is None else one.explanation.strip() or None for one in found),
-        f"{missing} of {size} claims without a verdict" if missing else None,
-        answer.text if missing else None,
-    )
+                yield Side(document, system, item, "claims_supported", text, document.text)

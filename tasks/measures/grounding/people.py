@@ -3,18 +3,17 @@
 from collections.abc import Sequence
 
 from tasks.llm.calls import Ask
-from tasks.measures.declared import CLINICIAN, STRICT, OfPeople, Read
-from tasks.measures.doclens.evaluators import Question
+from tasks.measures.declared import CLINICIAN, STRICT, OfPeople
+from tasks.measures.doclens.evaluators import Question, Verdicts
 from tasks.measures.grounding.grounding import ground
 from tasks.measures.measure import Metric
 
 _WRONG = Metric(of="claims_supported", words={"incorrect": 1.0})
 
 
-async def read(ask: Ask, reading: str, questions: Sequence[Question], claims_a_call: int) -> list[Read]:
+async def read(ask: Ask, reading: str, questions: Sequence[Question], claims_a_call: int) -> list[Verdicts]:
     """What the source says of each statement, strictly or as a clinician would say."""
-    grounded = await ground(ask, questions, claims_a_call, clinician=reading == CLINICIAN)
-    return [Read(one.verdicts, one.reasons, one.failure, one.raw) for one in grounded]
+    return await ground(ask, questions, claims_a_call, clinician=reading == CLINICIAN)
 
 
 PEOPLE = OfPeople(

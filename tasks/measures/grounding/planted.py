@@ -10,10 +10,9 @@ from tasks.measures.doclens.evaluators import Question
 from tasks.measures.grounding.grounding import ground
 
 
-async def supported(ask: Ask, questions: Sequence[Question], params: Params) -> list[list[Judgement]]:
+async def supported(ask: Ask, questions: Sequence[Question], params: Params) -> list[tuple[Judgement, ...]]:
     """Whether the premise supports each claim."""
-    found = await ground(ask, questions, params.doclens.claims_a_call)
-    return [[None if one is None else one == "supported" for one in own.verdicts] for own in found]
+    return [found.judgements for found in await ground(ask, questions, params.doclens.claims_a_call)]
 
 
 CASES = (

@@ -41,10 +41,7 @@ class Dose:
 
 
 def dosed_summaries(visits: Visits, worder: Worder, doses: Sequence[int], seed: int) -> list[Dose]:
-    """All damages of one patient's summary at ``doses``; those for which there is too little to damage are left out.
-
-    A dose has to leave a fact.
-    """
+    """All damages of one patient's summary at ``doses``, but those that leave no fact or lack statements to add."""
     patient = int(visits[0]["patient"])
     facts = facts_of(visits, worder.network, worder.rules, worder.words)
     random = np.random.default_rng([seed, _STREAM, patient])
@@ -56,20 +53,16 @@ def dosed_summaries(visits: Visits, worder: Worder, doses: Sequence[int], seed: 
     }
     for texts in false.values():
         random.shuffle(texts)
-    return [
-        _damaged(damage, dose, statements, order, false.get(damage, []))
-        for damage, dose in product(DAMAGES, doses)
-        if dose < len(facts) and (damage == "removed" or 0 < dose <= len(false[damage]))
-    ]
-
-
-def _damaged(damage: Damage, dose: int, statements: dict[str, str], order: list[str], false: list[str]) -> Dose:
-    gone = set(order[:dose]) if damage == "removed" else set()
-    kept = frozenset(statements) - gone
-    added = false[:dose] if damage != "removed" else []
-    text = " ".join([*(text for key, text in statements.items() if key in kept), *added])
-    recall, precision = len(kept) / len(statements), len(kept) / (len(kept) + len(added))
-    return Dose(damage, dose, text, kept, recall, precision)
+    found = []
+    for damage, dose in product(DAMAGES, doses):
+        of = false.get(damage, [])
+        if dose < len(facts) and (damage == "removed" or 0 < dose <= len(of)):
+            kept = frozenset(statements) - set(order[:dose] if damage == "removed" else ())
+            added = of[:dose]
+            text = " ".join([*(text for key, text in statements.items() if key in kept), *added])
+            recall, precision = len(kept) / len(statements), len(kept) / (len(kept) + len(added))
+            found.append(Dose(damage, dose, text, kept, recall, precision))
+    return found
 
 
 def invented_facts(visits: Visits, facts: Sequence[Fact], worder: Worder) -> Iterator[Fact]:

@@ -1,10 +1,11 @@
 """Judges summaries of patients' notes against the record (truth) and against the notes (metrics).
 
 Every judgement is one of the methods on documents: a patient is a document, whose outputs are the summaries by system,
-purpose and limit, and the damaged summaries of known truth (`tasks.measures.history.doses`).
+purpose and limit, and the damaged summaries of known truth (`tasks.measures.history.doses`). Questions follow from the
+facts of the record, and are answered from a summary alone, so that what was left out cannot be answered.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -16,13 +17,39 @@ from schemas.tables.visits import SUMMARY_TRUTH
 from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures.described import OF_OUTPUTS
 from tasks.measures.doclens import judging as doclens
-from tasks.measures.grounding.grounding import Grounding
+from tasks.measures.grounding.grounding import judge_by_source
 from tasks.measures.history.doses import dosed_summaries
-from tasks.measures.history.summarising import notes_by_patient, system_name
+from tasks.measures.history.summarising import names_of, notes_by_patient
+from tasks.network.visits import date_of
+from tasks.text.language import capitalized
 from tasks.texts.document import WHOLE, Document, Tables, documents_of, system_names
-from tasks.visits.facts import Worder, visits_in_sentences
+from tasks.visits.facts import Fact, Worder, facts_of, visits_in_sentences
 
 Frames = Mapping[str, pd.DataFrame]
+
+
+def summary_questions(visits: pd.DataFrame, worder: Worder) -> pd.DataFrame:
+    """Questions of all patients of the table of visits, with patient, kind, wording and the right answer."""
+    rows = []
+    for patient, own in visits.sort_values("visit").groupby("patient", sort=True):
+        facts = facts_of(own.to_dict("records"), worder.network, worder.rules, worder.words)
+        rows += [(int(str(patient)), *asked) for asked in _questions(facts, int(str(patient)), worder)]
+    return pd.DataFrame(rows, columns=["patient", "kind", "wording", "right"])
+
+
+def _questions(facts: Sequence[Fact], patient: int, worder: Worder) -> Iterator[tuple[str, str, str]]:
+    """Kind, wording and right answer of each question on one patient."""
+    labels = worder.rules.labels
+    if traits := [labels[fact.item] for fact in facts if fact.kind == "trait"]:
+        yield "condition", "Which health conditions does the patient have?", f"{capitalized(', '.join(traits))}."
+    for symptom in dict.fromkeys(fact.item for fact in facts if fact.kind == "episode"):
+        yield "symptom", f"Did the patient have {labels[symptom]} at any time?", f"Yes, {labels[symptom]}."
+    for treatment in dict.fromkeys(fact.item for fact in facts if fact.kind == "treatment"):
+        days = [date_of(patient, fact.start) for fact in facts if fact.item == treatment]
+        phrase = worder.words.decided({treatment: next(f.value for f in facts if f.item == treatment)})[treatment]
+        name, _, rest = phrase.partition(" were ")
+        wording = f"On which dates were {name} {rest}?" if rest else f"On which dates did it hold that {phrase}?"
+        yield "treatment", wording, f"On {' and '.join(days)}."
 
 
 def summary_documents(
@@ -46,7 +73,7 @@ def summary_documents(
             lacking.append(unscored_row(str(patient), "notes", "a visit has no note"))
             continue
         own = by_patient["history_summaries"][patient].sort_values(["system", "purpose", "words"])
-        outputs = {system_name(row.system, row.purpose, row.words): row.text for row in own.itertuples()}
+        outputs = dict(zip(names_of(own), own["text"], strict=True))
         damaged = dosed_summaries(visits, worder, doses, seed)
         outputs |= {dose.system: dose.text for dose in damaged}
         truths += [{"document": str(patient), "system": dose.system, **vars(dose)} for dose in damaged]
@@ -82,18 +109,14 @@ async def judge_summaries(plan: doclens.Plan, frames: Frames, ask: Asks, params:
     graded = rounds.model_copy(update={"style": "graded"})
     recalled = await doclens.judge(judge, plain, doclens.Plan(precision=False, glossary=plan.glossary), graded)
     record = [replace(one, source=(str(one.reference),)) for one in plain]
-    errors = await Grounding(doclens.Plan(), rounds).judge(ask, record)
+    errors = await judge_by_source(judge, record, doclens.Plan(), rounds)
     against = [replace(one, reference=one.text, claims=None) for one in documents]
     notes = await doclens.judge(judge, against, doclens.Plan(citing=plan.citing), rounds)
     parts = {"truth": recalled, "errors": errors, "notes": notes}
     for one in OF_OUTPUTS:
         if one.of_summaries is not None:
-            parts[one.name] = await one.of_summaries(system_names(documents), params).judge(ask, plain)
+            parts[one.name] = await one.of_summaries(system_names(documents), params, ask, plain)
     unscored = [part["unscored"].assign(step=name + ": " + part["unscored"]["step"]) for name, part in parts.items()]
-    return {
-        "recalled": recalled["verdicts"],
-        "errors": errors["verdicts"],
-        "judged": notes["verdicts"],
-        **{one.name: parts[one.name]["verdicts"] for one in OF_OUTPUTS if one.name in parts},
-        "unscored": pd.concat(unscored, ignore_index=True),
-    }
+    tables = {"truth": "recalled", "notes": "judged"}
+    found = {tables.get(name, name): part["verdicts"] for name, part in parts.items()}
+    return {**found, "unscored": pd.concat(unscored, ignore_index=True)}

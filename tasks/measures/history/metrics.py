@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from schemas.params import Params
-from tasks.measures.declared import Declared
 from tasks.measures.described import METRICS as ALL
 from tasks.measures.described import OF_OUTPUTS
 from tasks.measures.doclens.judging import GRADED, METRICS
@@ -70,19 +69,20 @@ def metric_rows(
     written = scores[~scores["system"].isin(damaged)]
     rows = [
         *_means(scores, truth, patients),
-        *_known(truth),
         *_lengths(summaries),
         *_gains(written, summaries),
         *dose_rows(scores, truth),
         *_agreement(written),
-        *(row for one in TESTED for row in _further(one, made[one.name], damaged, params)),
         *_judge_rows(made["recalled"], seed),
     ]
+    for one in TESTED:  # what a measure computes beyond means
+        verdicts = made[one.name][~made[one.name]["system"].isin(damaged)]
+        rows += [{"system": WRITTEN, **row} for row in (one.summary_rows(verdicts, params) if one.summary_rows else [])]
     return metric_table(rows, stage=STAGE, item=WHOLE, seed=seed, provenance=provenance)
 
 
 def _means(scores: pd.DataFrame, truth: pd.DataFrame, patients: int) -> list[Row]:
-    """Mean over patients of each metric, and the number of patients without a score.
+    """Mean over patients of each metric, the number of patients without a score, and means of what is so by design.
 
     A written summary is expected of all ``patients``, a damaged one of those in ``truth`` (SUMMARY_TRUTH).
     """
@@ -91,17 +91,10 @@ def _means(scores: pd.DataFrame, truth: pd.DataFrame, patients: int) -> list[Row
         keys: Row = {"system": system, "condition": DAMAGED if system in damaged else WRITTEN}
         unscored = int(damaged.get(system, patients)) - len(group)
         rows.append(mean_row(metric, group["value"], bounds=ALL[metric].bounds, unscored=unscored, **keys))
+    for system, group in truth.groupby("system", sort=True):
+        known = {"system": system, "condition": DAMAGED}
+        rows += [mean_row(f"known_{name}", group[name], **known) for name in ("recall", "precision")]
     return rows
-
-
-def _known(truth: pd.DataFrame) -> list[Row]:
-    """Mean recall and precision of damaged summaries, by construction."""
-    keys: Row = {"condition": DAMAGED}
-    return [
-        mean_row(f"known_{name}", group[name], system=system, **keys)
-        for system, group in truth.groupby("system", sort=True)
-        for name in ("recall", "precision")
-    ]
 
 
 def _lengths(summaries: pd.DataFrame) -> list[Row]:
@@ -163,10 +156,7 @@ def dose_rows(scores: pd.DataFrame, truth: pd.DataFrame) -> list[Row]:
 
 
 def _agreement(written: pd.DataFrame) -> list[Row]:
-    """Correlation of each metric with true recall over summaries, and Kendall's tau of the systems' means.
-
-    The sign is that of `dose_rows`.
-    """
+    """Correlation of each metric, signed as in `dose_rows`, with true recall, over summaries and over systems."""
     truth = written[written["metric"] == RECALL].set_index(["document", "system"])["value"]
     rows = []
     for metric, group in written.groupby("metric", sort=True):
@@ -182,13 +172,6 @@ def _agreement(written: pd.DataFrame) -> list[Row]:
         tau = correlation(means["value"], means["truth"], "kendall")
         rows.append(metric_row("kendall_of_systems", tau, n=len(means), item=metric, **keys))
     return rows
-
-
-def _further(one: Declared, verdicts: pd.DataFrame, damaged: set[str], params: Params) -> list[Row]:
-    """What a measure computes of its verdicts on written summaries beyond means."""
-    if one.summary_rows is None:
-        return []
-    return [{"system": WRITTEN, **row} for row in one.summary_rows(verdicts[~verdicts["system"].isin(damaged)], params)]
 
 
 def _judge_rows(recalled: pd.DataFrame, seed: int) -> list[Row]:

@@ -42,33 +42,26 @@ def notes_by_patient(notes: pd.DataFrame) -> dict[int, tuple[str, ...]]:
     return {int(patient): tuple(own) for patient, own in ordered.groupby("patient", sort=True)["text"]}
 
 
-def system_name(system: str, purpose: str, words: int) -> str:
-    """Name of a system's summaries for a purpose and limit."""
-    return f"{system}, {purpose}, {words} words"
-
-
 def names_of(summaries: pd.DataFrame) -> pd.Series:
-    """The `system_name` of each of HISTORY_SUMMARIES."""
-    names = [system_name(row.system, row.purpose, row.words) for row in summaries.itertuples()]
-    return pd.Series(names, index=summaries.index, dtype=object)
+    """The name of each of HISTORY_SUMMARIES among systems, by its own system, purpose and limit."""
+    return summaries["system"] + ", " + summaries["purpose"] + ", " + summaries["words"].astype(str) + " words"
 
 
 def not_citing(summaries: pd.DataFrame) -> pd.Series:
-    """Whether each of HISTORY_SUMMARIES is of a system that cites in none, and so has no citation scores.
-
-    The writer is asked for citations: those that it leaves out count against it.
-    """
+    """Whether each summary is of a system that never cites, other than the writer, who is asked to cite."""
     citing = {system for system, text in zip(summaries["system"], summaries["text"], strict=True) if cites(text)}
     return ~summaries["system"].isin({*citing, WRITER})
 
 
 async def summarise(notes: pd.DataFrame, ask: Ask, params: Summarise) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Summaries of each patient's notes (VISIT_NOTES): (HISTORY_SUMMARIES, UNSCORED)."""
-    calls: dict[tuple[int, str, int], Call] = {
-        (patient, purpose, words): _call(patient, texts, purpose, words)
-        for patient, texts in notes_by_patient(notes).items()
-        for purpose, words in product(params.purposes, params.words)
-    }
+    calls: dict[tuple[int, str, int], Call] = {}
+    for patient, own in notes_by_patient(notes).items():
+        numbered = number_sentences(Document(str(patient), own, dialogue=False).units)
+        for purpose, words in product(params.purposes, params.words):
+            messages = render(__package__, "summary", notes=numbered, purpose=purpose, words=words)
+            key, least = f"{patient}/summary/{purpose}/{words}", tokens_needed("x" * words * _WORD, times=2)
+            calls[patient, purpose, words] = Call(key, messages, sample=patient, least_tokens=least)
     texts: dict[tuple[int, str, int], str]
     texts, unscored = await ask_texts(ask, calls, _step)
     rows = [_row(*key, WRITER, text, ask.label) for key, text in texts.items()]
@@ -77,13 +70,6 @@ async def summarise(notes: pd.DataFrame, ask: Ask, params: Summarise) -> tuple[p
 
 def _step(key: tuple[int, str, int]) -> str:
     return f"summary/{key[1]}/{key[2]}"
-
-
-def _call(patient: int, notes: tuple[str, ...], purpose: str, words: int) -> Call:
-    numbered = number_sentences(Document(str(patient), notes, dialogue=False).units)
-    messages = render(__package__, "summary", notes=numbered, purpose=purpose, words=words)
-    key = f"{patient}/summary/{purpose}/{words}"
-    return Call(key, messages, sample=patient, least_tokens=tokens_needed("x" * words * _WORD, times=2))
 
 
 def _row(patient: int, purpose: str, words: int, system: str, text: str, provenance: str) -> dict[str, object]:

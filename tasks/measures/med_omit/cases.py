@@ -6,7 +6,7 @@ grouped by pathophysiological mechanism into sub-clusters.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -37,7 +37,6 @@ from tasks.measures.med_omit.replies import (
 )
 from tasks.text.sentences import COMPARISON
 
-R = TypeVar("R", bound=Reply)
 Naming = Callable[[Sequence[str]], DiagnosisNames]
 """Makes the names of a differential recognisable."""
 Importance = Literal["differential", "note"]
@@ -54,8 +53,9 @@ _EXTENTS: Mapping[str, Extent | None] = {"yes": None, "partly": "part", "no": "w
 class Case:
     """A source with the judge's findings that depend on no summary.
 
-    ``failure``: the unscored row of the step that failed; a case with facts is then scored without grades.
-    ``lost_clusters``: those of the sub-clusters that could not be found, which the case does without.
+    ``evidence``: the facts that a diagnosis has for or against it. ``failure``: the unscored row of the step that
+    failed; a case with facts is then scored without grades. ``lost_clusters``: those of the sub-clusters that could not
+    be found, which the case does without.
     """
 
     key: str
@@ -63,6 +63,7 @@ class Case:
     facts: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # id -> (kind, fact)
     differential: Mapping[str, Likelihood] = field(default_factory=dict)
     categories: Mapping[str, Category] = field(default_factory=dict)
+    evidence: Mapping[tuple[Stance, str], tuple[str, ...]] = field(default_factory=dict)
     clusters: tuple[Cluster, ...] = ()
     failure: Mapping[str, str | None] | None = None
     lost_clusters: tuple[Mapping[str, str | None], ...] = ()
@@ -71,11 +72,6 @@ class Case:
     def texts(self) -> dict[str, str]:
         """Each fact's text by its id."""
         return {name: text for name, (_, text) in self.facts.items()}
-
-    @property
-    def is_listed(self) -> bool:
-        """Whether the facts are known; a step after their listing may have failed."""
-        return self.failure is None or bool(self.facts)
 
     @property
     def ranked(self) -> list[tuple[str, Likelihood]]:
@@ -99,28 +95,33 @@ async def build_cases(ask: Ask, sources: Mapping[str, str], naming: Naming, impo
     return await add_clusters(ask, await add_importance(ask, cases, importance), naming)
 
 
-async def _ask_about(
+async def _with_step(
     ask: Ask,
     cases: Sequence[Case],
-    reply: type[R],
+    reply: type[Reply],
     prompt: str,
-    fields: Callable[[Case], dict[str, Any]],
-    context: Callable[[Case], dict[str, Any]] = lambda case: {},
+    read: Callable[[Case, Any], dict[str, Any]],
+    fields: Callable[[Case], dict[str, Any]] = lambda case: {"text": case.source},
+    context: Callable[[Case], dict[str, Any]] = lambda case: {"facts": case.texts},
     *,
+    asked: Callable[[Case], object] = lambda case: True,
     times: float = 2,
-) -> tuple[dict[str, R], dict[str, Mapping[str, str | None]]]:
-    """Ask one question about every case without a failure: replies and unscored rows by key.
+) -> list[Case]:
+    """The cases with what ``read`` makes of the replies to one question, or its failure.
 
-    ``fields`` fill the prompt file ``prompt``, which also names the step; replies are checked against ``context``, and
-    may be ``times`` as long as the request.
+    The question is asked about each case without a failure for which ``asked`` is true. ``fields`` fill the prompt file
+    ``prompt``, which also names the step; replies are checked against ``context``, and may be ``times`` as long as the
+    request.
     """
     calls = {
         case.key: _call(f"{case.key}/{prompt}", prompt, reply, fields(case), context(case), times)
         for case in cases
-        if case.failure is None
+        if case.failure is None and asked(case)
     }
     values, unscored = await ask_all(ask, calls, reply, prompt)
-    return values, {str(row["record"]): row for row in unscored}
+    failures = {str(row["record"]): row for row in unscored}
+    read_of = {case.key: read(case, values[case.key]) for case in cases if case.key in values}
+    return [replace(one, **read_of.get(one.key, {}), failure=failures.get(one.key, one.failure)) for one in cases]
 
 
 def _call(
@@ -132,27 +133,19 @@ def _call(
     return in_users_form(call, __package__, prompt)
 
 
-def _with_failures(cases: Sequence[Case], failures: Mapping[str, Mapping[str, str | None]]) -> list[Case]:
-    return [replace(case, failure=failures.get(case.key, case.failure)) for case in cases]
-
-
 async def add_facts(ask: Ask, cases: Sequence[Case]) -> list[Case]:
     """Add the numbered facts of each source to its case."""
-    found, failures = await _ask_about(ask, cases, Facts, "facts", lambda case: {"text": case.source})
-    listed = {key: number_facts(value.model_dump()) for key, value in found.items()}
-    return [replace(case, facts=listed.get(case.key, {})) for case in _with_failures(cases, failures)]
+    return await _with_step(ask, cases, Facts, "facts", lambda _, found: {"facts": number_facts(found.model_dump())})
 
 
 async def add_differential(ask: Ask, cases: Sequence[Case], *, times: float = 2) -> list[Case]:
     """Add the differential of each source, with names in lower case and synonyms merged, to its case."""
-    found, failures = await _ask_about(
-        ask, cases, Differential, "differential", lambda case: {"text": case.source}, times=times
-    )
-    named = {
-        key: merged((one.diagnosis, one.likelihood) for one in value.diagnoses[:MAX_DIAGNOSES])
-        for key, value in found.items()
-    }
-    return [replace(case, differential=named.get(case.key, {})) for case in _with_failures(cases, failures)]
+
+    def read(_: Case, found: Differential) -> dict[str, Any]:
+        listed = found.diagnoses[:MAX_DIAGNOSES]
+        return {"differential": merged((one.diagnosis, one.likelihood) for one in listed)}
+
+    return await _with_step(ask, cases, Differential, "differential", read, times=times)
 
 
 def _shown(case: Case) -> dict[str, Any]:
@@ -160,74 +153,59 @@ def _shown(case: Case) -> dict[str, Any]:
     return {"facts": fact_lines(case.texts), "differential": case.ranked}
 
 
-def _facts_context(case: Case) -> dict[str, Any]:
-    """The context of replies that name facts."""
-    return {"facts": case.texts}
-
-
 async def add_importance(ask: Ask, cases: Sequence[Case], importance: Importance = "differential") -> list[Case]:
     """Add a category for every fact to each case; a case without facts is not asked about.
 
     ``importance``: by what a fact contributes to the differential, as in the paper, or by how much a note needs it.
     """
-    asked = [case for case in cases if case.facts]
+
+    def read(_: Case, found: Importances) -> dict[str, Any]:
+        return {"categories": {one.fact: one.category for one in found.facts}}
+
     prompt = "importance_note" if importance == "note" else "importance"
-    found, failures = await _ask_about(ask, asked, Importances, prompt, _shown, _facts_context)
-    graded = {key: {entry.fact: entry.category for entry in value.facts} for key, value in found.items()}
-    return [replace(case, categories=graded.get(case.key, {})) for case in _with_failures(cases, failures)]
+    return await _with_step(ask, cases, Importances, prompt, read, _shown, asked=lambda case: case.facts)
 
 
 async def add_clusters(ask: Ask, cases: Sequence[Case], naming: Naming) -> list[Case]:
     """Add sub-clusters to each case. A failed call for the mechanisms loses its cluster, not the case."""
 
     def context(case: Case) -> dict[str, object]:
-        return _facts_context(case) | {"diagnoses": naming(tuple(case.differential))}
+        return {"facts": case.texts, "diagnoses": naming(tuple(case.differential))}
+
+    def has_both(case: Case) -> bool:
+        return bool(case.facts and case.differential)
 
     stances: tuple[Stance, ...] = ("supports", "refutes")
-    found: dict[Stance, dict[str, EvidenceClusters]] = {}
     for stance in stances:  # asked apart, as in the paper
-        asked = [case for case in cases if case.facts and case.differential]
-        found[stance], failures = await _ask_about(ask, asked, EvidenceClusters, stance, _shown, context)
-        cases = _with_failures(cases, failures)
-    clusters = {
-        (case.key, stance, cluster.diagnosis): tuple(dict.fromkeys(one.fact for one in cluster.facts))
-        for case in cases
-        if case.failure is None
-        for stance in stances
-        if case.key in found[stance]
-        for cluster in found[stance][case.key].clusters
-        if cluster.facts
-    }
-    split, unscored = await _split_by_mechanism(ask, {case.key: case for case in cases}, clusters)
-    return [
-        replace(
-            case,
-            clusters=tuple(one for key, ones in split.items() if key[0] == case.key for one in ones),
-            lost_clusters=tuple(row for row in unscored if row["record"] == case.key),
-        )
-        for case in cases
-    ]
+
+        def read(case: Case, found: EvidenceClusters, stance: Stance = stance) -> dict[str, Any]:
+            of = {(stance, one.diagnosis): [fact.fact for fact in one.facts] for one in found.clusters if one.facts}
+            return {"evidence": {**case.evidence, **{place: tuple(dict.fromkeys(own)) for place, own in of.items()}}}
+
+        cases = await _with_step(ask, cases, EvidenceClusters, stance, read, _shown, context, asked=has_both)
+    return await _split_by_mechanism(ask, cases)
 
 
-async def _split_by_mechanism(
-    ask: Ask, cases: Mapping[str, Case], clusters: Mapping[tuple[str, Stance, str], tuple[str, ...]]
-) -> tuple[dict[tuple[str, Stance, str], list[Cluster]], Unscored]:
-    """Sub-clusters of the facts by case, stance and diagnosis. A single fact is a sub-cluster without a call."""
-    calls = {}
-    for (key, stance, diagnosis), listed in clusters.items():
-        if len(listed) > 1:
-            facts = {fact: cases[key].texts[fact] for fact in listed}
+async def _split_by_mechanism(ask: Ask, cases: Sequence[Case]) -> list[Case]:
+    """Add the sub-clusters of the evidence to each case. A single fact is a sub-cluster without a call."""
+    evidence, calls = {}, {}
+    for case in cases:
+        for (stance, diagnosis), listed in case.evidence.items() if case.failure is None else ():
+            evidence[case.key, stance, diagnosis] = listed
+            facts = {fact: case.texts[fact] for fact in listed}
             fields = {"diagnosis": diagnosis, "stance": stance, "facts": fact_lines(facts)}
-            place = f"{key}/mechanisms/{diagnosis}/{stance}"
-            calls[key, stance, diagnosis] = _call(place, "mechanisms", Mechanisms, fields, {"facts": facts})
+            if len(listed) > 1:
+                key = f"{case.key}/mechanisms/{diagnosis}/{stance}"
+                calls[case.key, stance, diagnosis] = _call(key, "mechanisms", Mechanisms, fields, {"facts": facts})
     found, unscored = await ask_all(ask, calls, Mechanisms, lambda place: f"mechanisms/{place[2]}/{place[1]}")
-    split = {}
-    for (key, stance, diagnosis), listed in clusters.items():
-        groups: list[tuple[str, tuple[str, ...]]] = [("single fact", listed)] if len(listed) == 1 else []
+    clusters: dict[str, list[Cluster]] = {case.key: [] for case in cases}
+    for (key, stance, diagnosis), listed in evidence.items():
+        groups: list[tuple[str, Sequence[str]]] = [("single fact", listed)] if len(listed) == 1 else []
         if (key, stance, diagnosis) in found:
-            groups = [(one.mechanism, tuple(one.facts)) for one in found[key, stance, diagnosis].groups if one.facts]
-        split[key, stance, diagnosis] = [Cluster(diagnosis, stance, name, frozenset(facts)) for name, facts in groups]
-    return split, unscored
+            groups = [(one.mechanism, one.facts) for one in found[key, stance, diagnosis].groups if one.facts]
+        clusters[key] += [Cluster(diagnosis, stance, name, frozenset(facts)) for name, facts in groups]
+    lost = {case.key: tuple(row for row in unscored if row["record"] == case.key) for case in cases}
+    return [replace(one, clusters=tuple(clusters[one.key]), lost_clusters=lost[one.key]) for one in cases]
 
 
 async def find_omissions(
@@ -238,19 +216,20 @@ async def find_omissions(
     A fact of which a part is missing is omitted (Section 3, "Fact Omission Detection"). An empty summary omits every
     fact; no call is made for it. Cases whose facts could not be listed are skipped; failed grades are no obstacle.
     """
-    scored = [replace(case, failure=None) for case in cases if case.is_listed]
-    empty = [case for case in scored if not summaries[case.key].strip() or not case.facts]
-    found: dict[str, Extents] = {case.key: dict.fromkeys(case.facts, "whole") for case in empty}
-
-    def fields(case: Case) -> dict[str, Any]:
-        return {"facts": fact_lines(case.texts), "summary": summaries[case.key], "comparison": COMPARISON}
-
-    asked = [case for case in scored if case.key not in found]
-    replies, failures = await _ask_about(ask, asked, Omissions, "omissions", fields, _facts_context, times=3)
-    found |= {key: {one.fact: _EXTENTS[one.included] for one in value.facts} for key, value in replies.items()}
-    unscored = [dict(row) for row in failures.values()]
-    for case in asked:
-        if case.key in found and (skipped := [fact for fact in case.facts if fact not in found[case.key]]):
+    found: dict[str, Extents] = {}
+    calls = {}
+    for case in (one for one in cases if one.facts or one.failure is None):
+        summary = summaries[case.key]
+        if summary.strip() and case.facts:
+            fields = {"facts": fact_lines(case.texts), "summary": summary, "comparison": COMPARISON}
+            context = {"facts": case.texts}
+            calls[case.key] = _call(f"{case.key}/omissions", "omissions", Omissions, fields, context, times=3)
+        else:
+            found[case.key] = dict.fromkeys(case.facts, "whole")
+    replies, unscored = await ask_all(ask, calls, Omissions, "omissions")
+    for case in (one for one in cases if one.key in replies):
+        own = found[case.key] = {one.fact: _EXTENTS[one.included] for one in replies[case.key].facts}
+        if skipped := [fact for fact in case.facts if fact not in own]:
             reason = f"{len(skipped)} of {len(case.facts)} facts without a verdict"
             unscored.append(unscored_row(case.key, "omissions", reason, ", ".join(skipped)))
     return found, unscored

@@ -1,6 +1,5 @@
 """Agreement of clinicians with the judge and with each other (MED-OMIT, Tables 1 and 4, Figures 5 to 9)."""
 
-from functools import partial
 from itertools import combinations
 from typing import Literal
 
@@ -40,18 +39,14 @@ def agreement_with_judge(shown: pd.DataFrame, validations: pd.DataFrame, *, seed
     for stance in ("supports", "refutes"):
         distance = (merged[stance] - merged[f"{stance}_judge"]).abs()
         rows.append(mean_row("mean_absolute_difference", distance, bounds=COUNT, item=stance))
-        deviation = partial(_deviation, distance.to_numpy(dtype=float))
-        rows.append(statistic_row("absolute_difference_std", deviation, len(distance), bounds=None, item=stance))
+        rows.append(_deviation_row("absolute_difference_std", distance.to_numpy(dtype=float), stance))
         rows += [
             metric_row("share_of_facts", share, n=len(distance), item=f"{stance}, difference {apart}")
             for apart, share in distance.value_counts(normalize=True).sort_index().items()
         ]
+    same = {"omission": omitted == missing, "importance": merged["category"] == merged["category_judge"]}
     for rater, own in merged.groupby("rater") if merged["rater"].nunique() > 1 else ():
-        for item, same in (
-            ("omission", omitted == missing),
-            ("importance", merged["category"] == merged["category_judge"]),
-        ):
-            rows.append(mean_row("agreement", same[own.index], item=f"{item}, {rater}"))
+        rows += [mean_row("agreement", one[own.index], item=f"{item}, {rater}") for item, one in same.items()]
     found = omitted.map({True: "omitted", False: "present"})
     for judged, given in ((found, merged["included"]), (merged["category_judge"], merged["category"])):
         table = pd.crosstab(judged, given)
@@ -69,46 +64,31 @@ def agreement_between(validations: pd.DataFrame, *, seed: int, provenance: str) 
     Over the facts that all clinicians answered: the share with equal answers and, for the counts of diagnoses, mean and
     standard deviation of the largest difference.
     """
-    rows = _count_rows(validations)
+    rows = list[Row]()
     raters = sorted(validations["rater"].unique())
+    for question in ("included", "category", "supports", "refutes") if len(raters) > 1 else ():
+        wide = validations.pivot(index=["document", "fact"], columns="rater", values=question).dropna()
+        rows.append(mean_row("exact_match", wide.nunique(axis=1) == 1, item=question))
+        if question in ("supports", "refutes"):
+            counts = wide.to_numpy(dtype=float).reshape(len(wide), -1)
+            spread = np.ptp(counts, axis=1) if len(counts) else np.array([])
+            rows.append(mean_row("largest_difference", spread, bounds=COUNT, item=question))
+            rows.append(_deviation_row("largest_difference_std", spread, question))
     for one, other in combinations(raters, 2):
-        pair = validations[validations["rater"] == one].merge(
-            validations[validations["rater"] == other], on=["document", "fact"], suffixes=("", "_other")
-        )
+        both = [validations[validations["rater"] == name] for name in (one, other)]
+        pair = both[0].merge(both[1], on=["document", "fact"], suffixes=("", "_other"))
         for question in ("included", "category"):
-            first = pair[question].map(_RANKS).to_numpy(dtype=int)
-            second = pair[f"{question}_other"].map(_RANKS).to_numpy(dtype=int)
-            rows += _kappas(f"{question}: {one} and {other}", first, second)
+            item, columns = f"{question}: {one} and {other}", (question, f"{question}_other")
+            first, second = (pair[name].map(_RANKS).to_numpy(dtype=int) for name in columns)
+            rows.append(mean_row("exact_match", first == second, item=item))
+            for metric, weights in _KAPPAS.items():
+                rows.append(metric_row(metric, *kappa_interval(first, second, weights), n=len(first), item=item))
     return _table(rows, "clinicians", seed, provenance)
 
 
-def _count_rows(validations: pd.DataFrame) -> list[Row]:
-    rows: list[Row] = []
-    if validations["rater"].nunique() < 2:
-        return rows
-    for question in ("included", "category"):
-        wide = validations.pivot(index=["document", "fact"], columns="rater", values=question).dropna()
-        rows.append(mean_row("exact_match", wide.nunique(axis=1) == 1, item=question))
-    for question in ("supports", "refutes"):
-        wide = validations.pivot(index=["document", "fact"], columns="rater", values=question).dropna()
-        counts = wide.to_numpy(dtype=float).reshape(len(wide), -1)
-        spread = counts.max(axis=1) - counts.min(axis=1) if len(counts) else np.array([])
-        rows.append(mean_row("exact_match", spread == 0, item=question))
-        rows.append(mean_row("largest_difference", spread, bounds=COUNT, item=question))
-        deviation = partial(_deviation, spread)
-        rows.append(statistic_row("largest_difference_std", deviation, len(spread), bounds=None, item=question))
-    return rows
-
-
-def _deviation(values: np.ndarray, drawn: np.ndarray) -> float:
-    return float(np.std(values[drawn]))
-
-
-def _kappas(item: str, first: np.ndarray, second: np.ndarray) -> list[Row]:
-    rows = [mean_row("exact_match", first == second, item=item)]
-    for metric, weights in _KAPPAS.items():
-        rows.append(metric_row(metric, *kappa_interval(first, second, weights), n=len(first), item=item))
-    return rows
+def _deviation_row(metric: str, values: np.ndarray, item: str) -> Row:
+    """Row of the standard deviation of the values."""
+    return statistic_row(metric, lambda drawn: float(np.std(values[drawn])), len(values), bounds=None, item=item)
 
 
 def _table(rows: list[Row], system: str, seed: int, provenance: str) -> pd.DataFrame:

@@ -42,10 +42,7 @@ class Cluster:
 
 
 def uniqueness(fact: str, clusters: Iterable[Cluster], *, variant: Variant = "paper") -> list[float]:
-    """1/|S| for each sub-cluster S that contains the fact; empty if no sub-cluster does.
-
-    ``variant`` "released" appends 1/(number of diagnoses that list the fact), as the released code does.
-    """
+    """1/|S| for each sub-cluster S with the fact; as released, also 1/(number of diagnoses that list the fact)."""
     holding = [cluster for cluster in clusters if fact in cluster.facts]
     scores = [1 / len(cluster.facts) for cluster in holding]
     if variant == "released" and holding:

@@ -110,13 +110,12 @@ class Plan:
     """What is judged.
 
     ``scope``: whole texts, or the history of dialogues (the paper's setting). Dialogues with fewer than ``least_lines``
-    lines up to the end of the history are excluded (Section 4). ``summarised``: the writer summarises the history too,
-    as one more system. ``expected``: systems of which every document should have an output.
+    lines up to the end of the history are excluded (Section 4). ``expected``: systems of which every document should
+    have an output.
     """
 
     scope: Literal["whole", "history"] = "whole"
     least_lines: int = 1
-    summarised: bool = False
     expected: Collection[str] = ()
 
 
@@ -125,9 +124,9 @@ async def judge(
 ) -> Tables:
     """Tables verdicts (VERDICTS, of outputs and of the source), unscored, and summaries (document, system, summary).
 
-    ``encode`` embeds diagnoses, to recognise renamed ones; ``write`` is the writer of a plan that has it summarise.
-    Outputs are judged as they are: citation marks have to be taken out before. An output without a known fact or
-    differential leaves a failed verdict.
+    ``encode`` embeds diagnoses, to recognise renamed ones; ``write``: the writer, who then summarises too, as one more
+    system. Outputs are judged as they are: citation marks have to be taken out before. An output without a known fact
+    or differential leaves a failed verdict.
     """
     sources, unscored = {one.id: one.text for one in documents}, list[dict[str, str | None]]()
     summaries = output_parts(documents, plan.scope)
@@ -135,8 +134,9 @@ async def judge(
     if plan.scope == "history":
         sources, unscored = await truncate_dialogues(ask, sources, plan.least_lines)
         summaries = {name: {key: texts[key] for key in sources if key in texts} for name, texts in summaries.items()}
-    if plan.summarised and write is not None:
-        written, failed = await _summarise(write, sources)
+    if write is not None:
+        calls = {key: _written(key, "subjective", text, dialogue=text) for key, text in sources.items()}
+        written, failed = await ask_texts(write, calls, "subjective", str.strip)
         summaries, unscored = {WRITER: written} | summaries, [*unscored, *failed]
         due = {WRITER: tuple(one.id for one in documents)} | due
 
@@ -160,10 +160,14 @@ async def judge(
         unscored += [{**row, "step": f"{row['step']} of {system}"} for row in failed]
         compared = {one.key: one.differential for one in of_outputs if one.failure is None}
         for key in expected:
-            own = _omitted_rows(judged[key], found.get(key, {}), params.variant) if key in judged else []
+            own = [*_omitted_rows(judged[key], found.get(key, {}), params.variant)] if key in judged else []
             own = own or [_row(OMITTED, LOST, "", None)]
-            if params.compare_differentials:
-                own += _differences(judged[key], compared[key], naming) if key in compared else _LOST_DIFFERENCES
+            if key in compared:
+                source = judged[key].differential
+                apart = differential_difference(source, renamed(compared[key], naming(source)))
+                own += [_row(f"{DIAGNOSES}_{name}", DIAGNOSES, "", value) for name, value in apart.items()]
+            elif params.compare_differentials:
+                own += _LOST_DIFFERENCES
             rows += [{**row, "document": key, "system": system} for row in own]
     shown = [(key, system, text) for system, texts in summaries.items() for key, text in texts.items()]
     return {
@@ -175,11 +179,6 @@ async def judge(
 
 def _row(metric: str, unit: str, text: str, value: float | None, **said: Any) -> Row:
     return {"item": WHOLE, "metric": metric, "unit": unit, "text": text, "value": value, **said}
-
-
-def _differences(case: Case, differential: Mapping[str, Any], naming: Any) -> list[Row]:
-    found = differential_difference(case.differential, renamed(differential, naming(case.differential)))
-    return [_row(f"{DIAGNOSES}_{name}", DIAGNOSES, "", value) for name, value in found.items()]
 
 
 _LOST_DIFFERENCES = [_row(name, LOST, "", None) for name in METRICS if name.startswith(DIAGNOSES)]
@@ -232,10 +231,7 @@ class EndOfHistory(Reply):
 
 
 async def truncate_dialogues(ask: Ask, dialogues: Mapping[str, str], least: int) -> tuple[dict[str, str], Unscored]:
-    """Cut each dialogue after the last line of the history, which the judge names (Appendix A).
-
-    A dialogue with fewer than ``least`` lines left is unscored.
-    """
+    """Cut each dialogue after the history, as the judge has it (Appendix A); those of too few lines are unscored."""
     lines = {key: [line for line in dialogue.split("\n") if line.strip()] for key, dialogue in dialogues.items()}
     calls = {}
     for key, listed in lines.items():
@@ -243,25 +239,21 @@ async def truncate_dialogues(ask: Ask, dialogues: Mapping[str, str], least: int)
         call = Call(f"{key}/truncate", messages, EndOfHistory, context={"lines": len(listed)})
         calls[key] = in_users_form(call, __package__, "truncate")
     found, unscored = await ask_all(ask, calls, EndOfHistory, "truncate")
-    cut = {key: lines[key][: value.last_line + 1] for key, value in found.items()}
-    reason = f"fewer lines up to the end of the history than med_omit.least_lines, {least}"
-    unscored += [
-        unscored_row(key, "truncate", f"{len(kept)}: {reason}") for key, kept in cut.items() if len(kept) < least
-    ]
-    return {key: "\n".join(kept) for key, kept in cut.items() if len(kept) >= least}, unscored
+    kept = {}
+    for key, value in found.items():
+        cut = lines[key][: value.last_line + 1]
+        if len(cut) >= least:
+            kept[key] = "\n".join(cut)
+        else:
+            reason = f"fewer lines up to the end of the history than med_omit.least_lines, {least}"
+            unscored.append(unscored_row(key, "truncate", f"{len(cut)}: {reason}"))
+    return kept, unscored
 
 
-async def _summarise(write: Ask, dialogues: Mapping[str, str]) -> tuple[dict[str, str], Unscored]:
-    """Ask the writer for a subjective summary of each truncated dialogue."""
-    calls = {
-        key: Call(
-            f"{key}/subjective",
-            render(__package__, "subjective", dialogue=dialogue),
-            least_tokens=tokens_needed(dialogue, times=1),
-        )
-        for key, dialogue in dialogues.items()
-    }
-    return await ask_texts(write, calls, "subjective", str.strip)
+def _written(key: str, prompt: str, source: str, **fields: Any) -> Call:
+    """A request for a text that is no longer than its source."""
+    messages = render(__package__, prompt, **fields)
+    return Call(f"{key}/{prompt}", messages, least_tokens=tokens_needed(source, times=1))
 
 
 def _source_rows(case: Case, variant: Variant) -> Iterator[Row]:
@@ -280,10 +272,9 @@ def _source_rows(case: Case, variant: Variant) -> Iterator[Row]:
         yield _row(GRADED, fact, text, grade, reason=json.dumps(evidence), **said)
         if unique:
             yield _row(UNIQUE, fact, text, max(unique), kind=kind)
-    if case.failure is None:
-        for rank, (diagnosis, likelihood) in enumerate(case.ranked):
-            share = LIKELIHOODS.index(likelihood) / (len(LIKELIHOODS) - 1)
-            yield _row(DIAGNOSES, str(rank), diagnosis, share, verdict=likelihood)
+    for rank, (diagnosis, likelihood) in enumerate(case.ranked if case.failure is None else ()):
+        share = LIKELIHOODS.index(likelihood) / (len(LIKELIHOODS) - 1)
+        yield _row(DIAGNOSES, str(rank), diagnosis, share, verdict=likelihood)
 
 
 def _weight(case: Case, fact: str, variant: Variant) -> float | None:
@@ -293,20 +284,12 @@ def _weight(case: Case, fact: str, variant: Variant) -> float | None:
     return fact_score(category, uniqueness(fact, case.clusters, variant=variant))
 
 
-def _omitted_rows(case: Case, found: Extents, variant: Variant) -> list[Row]:
+def _omitted_rows(case: Case, found: Extents, variant: Variant) -> Iterator[Row]:
     """Rows of one output: each fact of its source with what is omitted of it, without a value where no verdict is."""
-    return [
-        _row(
-            OMITTED,
-            fact,
-            text,
-            float(found[fact] is not None) if fact in found else None,
-            verdict=found.get(fact),
-            kind=kind,
-            weight=_weight(case, fact, variant),
-        )
-        for fact, (kind, text) in case.facts.items()
-    ]
+    for fact, (kind, text) in case.facts.items():
+        extent, weight = found.get(fact), _weight(case, fact, variant)
+        value = float(extent is not None) if fact in found else None
+        yield _row(OMITTED, fact, text, value, verdict=extent, kind=kind, weight=weight)
 
 
 REMOVAL_STREAM = 97
@@ -325,34 +308,25 @@ async def corrupt_summaries(
     ``verdicts`` are those of `judge` on the ``summaries`` as they were, and on their sources.
     """
     kept = verdicts[(verdicts["metric"] == OMITTED) & verdicts["value"].eq(0)]
-    condition = ", ".join(verdicts["condition"].unique())
     stated = {str(key): group.tolist() for key, group in kept.groupby("document")["unit"]}
     cases = [case for case in cases_of(verdicts) if len(stated.get(case.key, [])) > 1 and case.key in summaries]
-    removed = {case.key: _draw(stated[case.key], remove, seed, case.key) for case in cases}
-    calls = {case.key: _call(case, removed[case.key], summaries[case.key]) for case in cases}
+    removed, calls = dict[str, set[str]](), {}
+    for case in cases:
+        own, random = stated[case.key], np.random.default_rng([seed, REMOVAL_STREAM, crc32(case.key.encode())])
+        removed[case.key] = set(random.choice(own, size=min(remove, len(own) - 1), replace=False).tolist())
+        facts = fact_lines({fact: text for fact, text in case.texts.items() if fact in removed[case.key]})
+        summary = summaries[case.key]
+        calls[case.key] = _written(case.key, "without_facts", summary, facts=facts, summary=summary)
     rewritten: dict[str, str]
     rewritten, unscored = await ask_texts(writer, calls, "without_facts")
     found, failures = await find_omissions(judge, [case for case in cases if case.key in rewritten], rewritten)
-    texts, about = {case.key: case.texts for case in cases}, {"system": "rewritten summaries", "condition": condition}
-    removed_found, kept_not_found = REMOVED
-    rows = [
-        {"document": key, **about, **_row(metric, fact, texts[key][fact], float((now[fact] is not None) == gone))}
-        for key, now in sorted(found.items())
-        for fact in stated[key]
-        if fact in now
-        for gone in [fact in removed[key]]
-        for metric in [removed_found if gone else kept_not_found]
-    ]
+    texts, rows = {case.key: case.texts for case in cases}, []
+    about = {"system": "rewritten summaries", "condition": ", ".join(verdicts["condition"].unique())}
+    for key, now in sorted(found.items()):
+        for fact in (one for one in stated[key] if one in now):
+            gone, (removed_found, kept_not_found) = fact in removed[key], REMOVED
+            said = float((now[fact] is not None) == gone)
+            row = _row(removed_found if gone else kept_not_found, fact, texts[key][fact], said)
+            rows.append({"document": key, **about, **row})
     failed = [{**row, "step": f"{row['step']} of the rewritten summary"} for row in failures]
     return verdict_table(rows, judge=judge.label), [*unscored, *failed]
-
-
-def _draw(stated: Sequence[str], remove: int, seed: int, document: str) -> set[str]:
-    random = np.random.default_rng([seed, REMOVAL_STREAM, crc32(document.encode())])
-    return set(random.choice(stated, size=min(remove, len(stated) - 1), replace=False).tolist())
-
-
-def _call(case: Case, removed: set[str], summary: str) -> Call:
-    facts = fact_lines({fact: text for fact, text in case.texts.items() if fact in removed})
-    messages = render(__package__, "without_facts", facts=facts, summary=summary)
-    return Call(f"{case.key}/without_facts", messages, least_tokens=tokens_needed(summary, times=1))

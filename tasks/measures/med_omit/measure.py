@@ -2,19 +2,19 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import pandas as pd
 
 from schemas.params import Params
-from schemas.params.measures import MedOmit, Overlap
+from schemas.params.measures import MedOmit
 from tasks.llm.calls import Asks
-from tasks.measures.declared import Declared, Panel, Unit
+from tasks.measures.declared import Declared, Made, Panel, Unit
 from tasks.measures.declared import Plan as Evaluated
-from tasks.measures.measure import Metrics, figures
-from tasks.measures.med_omit.correlations import overlap_correlations
-from tasks.measures.med_omit.fact_score import IMPORTANCE, Encode
+from tasks.measures.measure import figures
+from tasks.measures.med_omit.fact_score import IMPORTANCE
+from tasks.measures.med_omit.figures import METRICS as OF_SUMMARIES
+from tasks.measures.med_omit.figures import graded_weights, overlap_correlations, rank_rows
 from tasks.measures.med_omit.judging import (
     GRADED,
     METRICS,
@@ -27,9 +27,7 @@ from tasks.measures.med_omit.judging import (
     name_encoder,
 )
 from tasks.measures.med_omit.network_importance import MEANINGS
-from tasks.measures.med_omit.summaries import METRICS as OF_SUMMARIES
-from tasks.measures.med_omit.summaries import graded_weights, rank_rows
-from tasks.statistics.deviation import FEWEST_OF_DEVIATION
+from tasks.statistics.metric_rows import FEWEST_OF_DEVIATION
 from tasks.texts.document import Document, Tables
 
 
@@ -40,50 +38,31 @@ def scope_of(params: MedOmit, plan: Evaluated) -> Literal["whole", "history"]:
     return params.scope
 
 
-@dataclass(frozen=True)
-class MedOmitMeasure:
-    """Omissions of outputs without citation marks; with ``overlap``, also their correlation with it."""
-
-    plan: Plan
-    params: MedOmit
-    encode: Encode
-    overlap: Overlap | None = None
-    name: str = NAME
-
-    @property
-    def metrics(self) -> Metrics:
-        """`METRICS`."""
-        return METRICS
-
-    async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
-        """As `judge`."""
-        return await judge(ask("judge"), documents, self.plan, self.params, self.encode)
-
-    def figures(
-        self, documents: Sequence[Document], made: Tables, _: pd.DataFrame, *, seed: int, provenance: str
-    ) -> pd.DataFrame:
-        """METRICS, and the correlation of omissions with overlap, where p values of few documents are left out."""
-        verdicts, scope = made[NAME], self.plan.scope
-        found = figures(verdicts, METRICS, stage=NAME, seed=seed, provenance=provenance)
-        if self.overlap is None:
-            return found
-        references = {one.id: judged_part(one.reference, scope) for one in documents if one.reference is not None}
-        about = {"seed": seed, "provenance": provenance, "condition": self.params.variant}
-        rows = overlap_correlations(verdicts, made["summaries"], references, self.overlap, **about)
-        untested = rows["metric"].str.endswith("_p") & (rows["n"] < FEWEST_OF_DEVIATION)
-        rows = rows.assign(unscored=len(references) - rows["n"], value=rows["value"].mask(untested))
-        return pd.concat([found, rows], ignore_index=True)
-
-
-def _made(plan: Evaluated, params: Params) -> MedOmitMeasure:
+async def _judge(plan: Evaluated, params: Params, ask: Asks, documents: Sequence[Document]) -> Tables:
+    """Omissions of outputs without citation marks."""
     own = Plan(scope_of(params.med_omit, plan), expected=plan.systems)
-    overlap = params.overlap if "overlap" in plan.metrics else None
-    return MedOmitMeasure(own, params.med_omit, name_encoder(params.embed), overlap)
+    return await judge(ask("judge"), documents, own, params.med_omit, name_encoder(params.embed))
 
 
-def _of_summaries(_: Sequence[str], params: Params) -> MedOmitMeasure:
-    compared = params.med_omit.model_copy(update={"compare_differentials": False})
-    return MedOmitMeasure(Plan(), compared, name_encoder(params.embed))
+def _figures(
+    plan: Evaluated, params: Params, documents: Sequence[Document], tables: Tables, _: pd.DataFrame, made: Made
+) -> pd.DataFrame:
+    """METRICS; with overlap, also the correlation with it, where p values of few documents are left out."""
+    verdicts, scope = tables[NAME], scope_of(params.med_omit, plan)
+    found = figures(verdicts, METRICS, stage=NAME, **made)
+    if "overlap" not in plan.metrics:
+        return found
+    references = {one.id: judged_part(one.reference, scope) for one in documents if one.reference is not None}
+    about = {**made, "condition": params.med_omit.variant}
+    rows = overlap_correlations(verdicts, tables["summaries"], references, params.overlap, **about)
+    untested = rows["metric"].str.endswith("_p") & (rows["n"] < FEWEST_OF_DEVIATION)
+    rows = rows.assign(unscored=len(references) - rows["n"], value=rows["value"].mask(untested))
+    return pd.concat([found, rows], ignore_index=True)
+
+
+async def _of_summaries(_: Sequence[str], params: Params, ask: Asks, documents: Sequence[Document]) -> Tables:
+    own = params.med_omit.model_copy(update={"compare_differentials": False})
+    return await judge(ask("judge"), documents, Plan(), own, name_encoder(params.embed))
 
 
 def _units(tables: Tables) -> Iterator[Unit]:
@@ -105,8 +84,9 @@ TABLE = "facts"
 MEASURE = Declared(
     NAME,
     {**METRICS, **REMOVED, **OF_SUMMARIES},
-    _made,
+    _judge,
     "med_omit",
+    figures=_figures,
     meanings=MEANINGS,
     table=TABLE,
     of_summaries=_of_summaries,

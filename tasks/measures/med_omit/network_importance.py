@@ -27,19 +27,15 @@ MEANINGS = {
 
 
 def symptoms_of_facts(facts: pd.DataFrame, spans: pd.DataFrame) -> dict[tuple[str, str], frozenset[str]]:
-    """Map each (document, fact) to the symptoms it states: those with a span of the note whose text occurs in the fact.
-
-    ``facts`` are VERDICTS on the facts of our notes, ``spans`` the SPANS table.
-    """
+    """The symptoms that each (document, fact) states: those with a span of the note whose text occurs in the fact."""
     normal = spans[spans["version"] == "normal"]
     by_record: dict[str, list[tuple[str, str]]] = {}
     for record, symptom, text in zip(normal["record"], normal["symptom"], normal["text"], strict=True):
-        by_record.setdefault(str(record), []).append((symptom, text))
+        by_record.setdefault(str(record), []).append((symptom, _normalised(text)))
     stated: dict[tuple[str, str], frozenset[str]] = {}
     for row in facts.itertuples():
-        fact = _normalised(row.text)
-        spans_of_note = by_record.get(row.document, [])
-        stated[row.document, row.unit] = frozenset(name for name, text in spans_of_note if _normalised(text) in fact)
+        fact, of_note = _normalised(row.text), by_record.get(row.document, [])
+        stated[row.document, row.unit] = frozenset(name for name, text in of_note if text in fact)
     return stated
 
 
@@ -57,55 +53,44 @@ def add_posterior_shift(
     """VERDICTS with the shift (0-1) as truth of the grades of facts that state a symptom."""
     facts = verdicts[verdicts["metric"] == GRADED]
     values = {str(record): json.loads(text) for record, text in zip(prompts["record"], prompts["values"], strict=True)}
-    queries = _queries(facts, stated, values)
-    if not queries:
+    pairs = _evidence(facts, stated, values)
+    if not pairs:
         return verdicts
-    full = {name: _posteriors(network, [query[2] for query in queries], name) for name in diagnoses}
-    without = {name: _posteriors(network, [query[3] for query in queries], name) for name in diagnoses}
-    shifts = np.max([np.abs(full[name] - without[name]).sum(axis=1) / 2 for name in diagnoses], axis=0)
-    by_fact = {(document, fact): float(shift) for (document, fact, _, _), shift in zip(queries, shifts, strict=True)}
-    keys = zip(facts["document"], facts["unit"], strict=True)
-    truth = pd.Series([by_fact.get(key, float("nan")) for key in keys], facts.index, dtype=float)
+    every, without = ([pair[at] for pair in pairs.values()] for at in (0, 1))
+    apart = [np.abs(_posteriors(network, every, d) - _posteriors(network, without, d)).sum(axis=1) for d in diagnoses]
+    truth = pd.Series(np.max(apart, axis=0) / 2, list(pairs))
     return verdicts.assign(truth=truth.reindex(verdicts.index))
 
 
 Evidence = dict[str, str]
 
 
-def _queries(
+def _evidence(
     facts: pd.DataFrame, stated: Mapping[tuple[str, str], frozenset[str]], values: Mapping[str, Evidence]
-) -> list[tuple[str, str, Evidence, Evidence]]:
-    """(document, fact, evidence of all facts, evidence of all other facts) of each fact that states a symptom."""
-    found = []
+) -> dict[Any, tuple[Evidence, Evidence]]:
+    """Evidence of all facts of a document, and of all but one, by the row of that one, if it states a symptom."""
+    found = {}
     for document, group in facts.groupby("document", sort=True):
         known = values.get(str(document), {})
-        listed = {fact: stated[str(document), fact] & known.keys() for fact in group["unit"]}
-        every = frozenset().union(*listed.values())
-        for fact, symptoms in listed.items():
-            if not symptoms:
-                continue
-            rest = frozenset().union(*(other for name, other in listed.items() if name != fact))
-            with_fact, without = {s: known[s] for s in every}, {s: known[s] for s in rest}
-            found.append((str(document), str(fact), with_fact, without))
+        listed = {at: stated[str(document), fact] & known.keys() for at, fact in group["unit"].items()}
+        for at in (at for at, symptoms in listed.items() if symptoms):
+            rest = frozenset[str]().union(*(other for name, other in listed.items() if name != at))
+            found[at] = {s: known[s] for s in rest | listed[at]}, {s: known[s] for s in rest}
     return found
 
 
 def _posteriors(network: NetworkDefinition, evidence: Sequence[Evidence], target: str) -> np.ndarray:
     """P(target | evidence), shape (evidence sets, values of target); sets with the same variables share one query."""
-    result: list[np.ndarray | None] = [None] * len(evidence)
+    result: list[np.ndarray] = [np.empty(0)] * len(evidence)
     groups: dict[tuple[str, ...], list[int]] = {}
     for at, known in enumerate(evidence):
         groups.setdefault(tuple(sorted(known)), []).append(at)
     for names, rows in groups.items():
         frame = pd.DataFrame([[evidence[at][name] for name in names] for at in rows], columns=list(names))
-        found = posterior(network, frame, target) if names else _prior(network, target, len(rows))
-        for at, probabilities in zip(rows, found, strict=True):
-            result[at] = probabilities
+        found = np.asarray(posterior(network, frame if names else pd.DataFrame(index=range(1)), target))
+        for place, at in enumerate(rows):
+            result[at] = found[place if names else 0]
     return np.array(result, dtype=float)
-
-
-def _prior(network: NetworkDefinition, target: str, rows: int) -> np.ndarray:
-    return np.tile(np.asarray(posterior(network, pd.DataFrame(index=range(1)), target)), (rows, 1))
 
 
 def agreement_rows(verdicts: pd.DataFrame, **about: Any) -> pd.DataFrame:

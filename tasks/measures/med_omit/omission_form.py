@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,8 @@ from tasks.people.forms import Form, Item, holding, labelled
 from tasks.statistics.power import clustered_size, paired_pairs
 
 FORM_STREAM = 87
+_GRADES = ("supports", "refutes", "category")
+"""The judge's answers in a row of `judged_facts`."""
 
 
 class ValidatedFact(Item):
@@ -67,13 +69,9 @@ class OmissionForm(Form):
         return pd.DataFrame(rows, columns=["rater", "document", "fact", "included", "supports", "refutes", "category"])
 
     def filled(self, verdicts: pd.DataFrame, summaries: Mapping[str, str], rater: str) -> str:
-        """HTML of the form: each fact with the summary, the differential and all facts of its document.
-
-        ``verdicts``: VERDICTS, in the order in which facts and diagnoses are shown.
-        """
-        said = verdicts["text"].mask(
-            verdicts["metric"] == DIAGNOSES, verdicts["text"] + " (" + verdicts["verdict"] + ")"
-        )
+        """HTML of the form: each fact with the summary, the differential and all facts of its document."""
+        likely = verdicts["text"] + " (" + verdicts["verdict"] + ")"
+        said = verdicts["text"].mask(verdicts["metric"] == DIAGNOSES, likely)
         of = {key: rows.tolist() for key, rows in said.groupby([verdicts["metric"], verdicts["document"]])}
         items = [
             {
@@ -82,7 +80,7 @@ class OmissionForm(Form):
                 "summary": summaries[row.document],
                 "diagnoses": of.get((DIAGNOSES, row.document), []),
                 "facts": of[GRADED, row.document],
-                **({"judge": _grades(row)} if self.size.show_judge else {}),
+                **({"judge": {name: getattr(row, name) for name in _GRADES}} if self.size.show_judge else {}),
             }
             for row in self.shown.itertuples()
         ]
@@ -109,11 +107,6 @@ class OmissionForm(Form):
         )
 
 
-def _grades(row: Any) -> dict[str, object]:
-    """The judge's answers about a row of `judged_facts`."""
-    return {"supports": row.supports, "refutes": row.refutes, "category": row.category}
-
-
 def omission_form(verdicts: pd.DataFrame, system: str, size: FormSample, *, seed: int) -> OmissionForm:
     """The form of a simple random sample of the judged and graded facts, as large as ``size`` asks for.
 
@@ -130,10 +123,7 @@ def omission_form(verdicts: pd.DataFrame, system: str, size: FormSample, *, seed
 
 
 def judged_facts(verdicts: pd.DataFrame, system: str) -> pd.DataFrame:
-    """Facts with a grade and a verdict on the system's summary: document, fact, text, category, and ``omitted``.
-
-    ``supports``, ``refutes``: of how many diagnoses the judge finds the fact evidence.
-    """
+    """Facts with a grade and a verdict on the system's summary, and of how many diagnoses each is evidence."""
     of = {name: verdicts[verdicts["metric"] == name].rename(columns={"unit": "fact"}) for name in (OMITTED, GRADED)}
     mine = of[OMITTED][(of[OMITTED]["system"] == system) & of[OMITTED]["value"].notna()]
     mine = mine[["document", "fact"]].assign(omitted=mine["value"].astype(bool))
@@ -144,10 +134,7 @@ def judged_facts(verdicts: pd.DataFrame, system: str) -> pd.DataFrame:
 
 
 def omission_labels(verdicts: pd.DataFrame, system: str, validations: pd.DataFrame, judge: str) -> pd.DataFrame:
-    """VERDICTS of "the summary contains the fact" on all judged and graded facts, labelled; "partially" does not.
-
-    ``validations``: the clinicians' answers (`OmissionForm.validations`) on a random sample of the facts.
-    """
+    """VERDICTS of "the summary contains the fact", labelled by clinicians, whose "partially" is a no."""
     judged = judged_facts(verdicts, system)
     made = ((one.document, one.fact, judge, not one.omitted) for one in judged.itertuples())
     people = ((one.document, one.fact, one.rater, one.included == "yes") for one in validations.itertuples())

@@ -9,9 +9,9 @@ import pandas as pd
 from schemas.tables.verdicts import verdict_table
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask, unscored_row
-from tasks.measures.declared import CLINICIAN, OfPeople, Read
+from tasks.measures.declared import CLINICIAN, OfPeople
 from tasks.measures.doclens import people as claims
-from tasks.measures.doclens.evaluators import Question
+from tasks.measures.doclens.evaluators import Question, Verdicts
 from tasks.measures.measure import Metric
 from tasks.measures.med_omit.cases import Case, add_differential, add_importance
 from tasks.measures.med_omit.fact_score import IMPORTANCE
@@ -21,16 +21,17 @@ _CRITICAL = Metric(of="importance", words={"critical": 1.0})
 _UNIT = ["document", "system", "item", "metric", "unit", "text"]
 
 
-async def read(ask: Ask, reading: str, questions: Sequence[Question], _: int) -> list[Read]:
+async def read(ask: Ask, reading: str, questions: Sequence[Question], _: int) -> list[Verdicts]:
     """The grade of each fact, for the differential or for a note."""
     facts = [{f"F{at}": ("", text) for at, text in enumerate(one.claims)} for one in questions]
     cases = [Case(one.key, one.premise, own) for one, own in zip(questions, facts, strict=True)]
     if reading == DIFFERENTIAL:
         cases = await add_differential(ask, cases)
-    graded = await add_importance(ask, cases, "note" if reading == NOTE else "differential")
-    failed = [(case.failure or {}).get for case in graded]
-    grades = [[case.categories.get(fact) for fact in case.facts] for case in graded]
-    return [Read(own, (), of("reason"), of("detail")) for own, of in zip(grades, failed, strict=True)]
+    found = []
+    for case in await add_importance(ask, cases, "note" if reading == NOTE else "differential"):
+        units, failed = [(None, None, case.categories.get(fact)) for fact in case.facts], case.failure or {}
+        found.append(Verdicts(tuple(units), failed.get("reason"), failed.get("detail")))
+    return found
 
 
 async def judge_lists(ask: Ask, people: pd.DataFrame, claims_a_call: int = 20) -> tuple[pd.DataFrame, Unscored]:
@@ -49,7 +50,7 @@ async def judge_lists(ask: Ask, people: pd.DataFrame, claims_a_call: int = 20) -
     for (one, by), judged in zip(pairs, found, strict=True):
         if judged.failure is not None:
             unscored.append(unscored_row(one[0], f"facts wanted by {by[1]}", judged.failure, judged.raw))
-        for unit, word in zip(lists[one][_UNIT].to_dict("records"), judged.words, strict=True):
+        for unit, (*_, word) in zip(lists[one][_UNIT].to_dict("records"), judged.units, strict=True):
             graded = {"entailed": "critical", "not entailed": "other"}.get(word or "")
             named = {"judge": by[1], "condition": "list", "verdict": graded}
             rows.append({**unit, **named, "value": word and claims.PEOPLE.values[word]})

@@ -59,7 +59,8 @@ def fact_id(given: str, facts: Mapping[str, str]) -> str:
         name, text = f"F{int(found['number'])}", _plain(found["rest"])
         if name in facts and not _OTHER_ID.search(found["rest"]) and (not text or by_text.get(text, name) == name):
             return name
-    raise ValueError(f"{given[:80]!r} is not the id of a fact; ids are {_range(facts)}")
+    ids = ", ".join(facts) if len(facts) <= 12 else f"{next(iter(facts))} to {list(facts)[-1]}"
+    raise ValueError(f"{given[:80]!r} is not the id of a fact; ids are {ids}")
 
 
 @lru_cache(maxsize=64)
@@ -84,11 +85,11 @@ def _plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
-def _range(facts: Mapping[str, str]) -> str:
-    return ", ".join(facts) if len(facts) <= 12 else f"{next(iter(facts))} to {list(facts)[-1]}"
-
-
 MAX_DIAGNOSES = 10
+
+
+def _facts(info: ValidationInfo) -> Mapping[str, str] | None:
+    return (info.context or {}).get("facts")
 
 
 def _known_id(given: str, info: ValidationInfo) -> str:
@@ -96,23 +97,12 @@ def _known_id(given: str, info: ValidationInfo) -> str:
     return given if facts is None else fact_id(given, facts)
 
 
-def _lower(given: Any) -> Any:
-    return given.strip().lower() if isinstance(given, str) else given
-
-
-def _facts(info: ValidationInfo) -> Mapping[str, str] | None:
-    return (info.context or {}).get("facts")
-
-
-def _with_name(given: Any) -> Any:
-    """A fact that is given as a bare id, as an object."""
-    return {"fact": str(given)} if isinstance(given, str | int) else given
-
-
 Kind = Literal["symptom", "test", "treatment", "social"]
 """What a sub-cluster is about (Section 5.3). It only directs the grouping: a fact that is alone is not asked for it."""
 FactId = Annotated[str, AfterValidator(_known_id)]
-AnyCase = BeforeValidator(_lower)
+AnyCase = BeforeValidator(lambda given: given.strip().lower() if isinstance(given, str) else given)
+Bare = BeforeValidator(lambda given: {"fact": str(given)} if isinstance(given, str | int) else given)
+"""Reads a fact that is given as a bare id."""
 
 
 class Facts(Reply):
@@ -227,7 +217,7 @@ class Evidence(Reply):
     """A diagnosis with the facts that are evidence for it, or against it, as asked."""
 
     diagnosis: str
-    facts: list[Annotated[EvidenceFact, BeforeValidator(_with_name)]]
+    facts: list[Annotated[EvidenceFact, Bare]]
 
     @field_validator("diagnosis")
     @classmethod

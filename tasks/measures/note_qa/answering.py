@@ -8,21 +8,23 @@ known, measure the judge alone.
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from schemas.params import Params
 from schemas.params.measures import ANSWERER, NoteQa
 from schemas.tables.note_qa import LETTERS
 from schemas.tables.verdicts import LOST, verdict_table
 from tasks.llm.ask_all import Unscored, ask_texts
-from tasks.llm.calls import Ask, Call, unscored_row
+from tasks.llm.calls import Ask, Asks, Call, unscored_row, unscored_table
 from tasks.llm.prompts import render
-from tasks.measures.note_qa.patients import NO_NOTES, texts_by_patient
+from tasks.measures.note_qa.patients import NO_NOTES, notes_text
 from tasks.measures.note_qa.truth_questions import Wording
 from tasks.text.final_answer import final_letter
-from tasks.texts.document import WHOLE
+from tasks.texts.document import WHOLE, Tables
 
 SCORE, ACCURACY = "score", "accuracy"
 """Metrics of verdicts on answers: by the judge, and by the letter that a multiple-choice answer names."""
@@ -33,7 +35,7 @@ ANSWERS = ["patient", "question", "version", "form", "output", "letter"]
 CASES = ["patient", "question", "form", "variant", "output", "right"]
 """Columns of planted answers."""
 Protocol = Literal["vignette", "paper"]
-"""Whose judging: that of the project, or of the paper (`tasks.measures.note_qa.protocol`)."""
+"""Whose judging: that of the project, or of the paper (`note_qa.protocol`)."""
 _STREAM = 803
 
 
@@ -50,7 +52,9 @@ async def answer_questions(
     A multiple-choice answer whose letter cannot be read is unscored by its letter, neither right nor wrong. The judge
     may understand it.
     """
-    answers, failed = await answer_from(questions, texts_by_patient(notes), params.versions, forms(params), ask)
+    texts = {key: notes_text(group) for key, group in notes.groupby(["patient", "version"])}
+    texts |= {(patient, "none"): NO_NOTES for patient in notes["patient"].unique()}
+    answers, failed = await answer_from(questions, texts, params.versions, forms(params), ask)
     chosen = answers[answers["form"].eq("multiple_choice") & answers["output"].notna()]
     unread = [
         unscored_row(row.question, f"note_qa/letter/{row.form}/{row.version}", "no last line with a letter", row.output)
@@ -71,13 +75,14 @@ async def answer_from(
     ``texts``: notes by patient and version, as `notes_text` gives them.
     """
     rows = {row["question"]: row for row in questions.sort_values("question").to_dict("records")}
-    calls = {
-        (name, version, form): _call(row, version, form, texts[row["patient"], version])
-        for name, row in rows.items()
-        for version in versions
-        if (row["patient"], version) in texts
-        for form in forms
-    }
+    calls = {}
+    for (name, row), version, form in product(rows.items(), versions, forms):
+        if (notes := texts.get((row["patient"], version))) is not None:
+            fields = {"notes": notes, "given": notes != NO_NOTES, "question": row["wording"]}
+            if form == "multiple_choice":
+                fields["choices"] = list(zip(LETTERS, json.loads(row["choices"]), strict=True))
+            messages = render(__package__, "answer_free" if form == "free_text" else "answer_choice", **fields)
+            calls[name, version, form] = Call(f"{name}/{form}/{version}", messages)
     found, unscored = await ask_texts(
         ask, calls, lambda key: f"note_qa/answer/{key[2]}/{key[1]}", lambda text: text if text.strip() else None
     )
@@ -87,15 +92,6 @@ async def answer_from(
         letter = final_letter(text) if text is not None and form == "multiple_choice" else None
         answers.append((rows[name]["patient"], name, version, form, text, letter))
     return pd.DataFrame(answers, columns=ANSWERS), unscored
-
-
-def _call(row: Mapping, version: str, form: str, notes: str) -> Call:
-    key = f"{row['question']}/{form}/{version}"
-    fields = {"notes": notes, "given": notes != NO_NOTES, "question": row["wording"]}
-    if form == "free_text":
-        return Call(key, render(__package__, "answer_free", **fields))
-    choices = list(zip(LETTERS, json.loads(row["choices"]), strict=True))
-    return Call(key, render(__package__, "answer_choice", **fields, choices=choices))
 
 
 _VERDICT = re.compile(
@@ -126,7 +122,9 @@ async def judge_outputs(
     keys = ["question", "form", "version", "variant"]
     wanted = {(*(row[name] for name in keys), take): row for row in given if row["output"] for take in range(takes)}
     calls = {key: judge_call(row, by_id[row["question"]], key[-1], protocol) for key, row in wanted.items()}
-    found, unscored = await ask_texts(ask, calls, _judge_step, verdict_of, "neither yes nor no")
+    found, unscored = await ask_texts(
+        ask, calls, lambda key: f"note_qa/judge/{'/'.join(map(str, key[1:]))}", verdict_of, "neither yes nor no"
+    )
     rows: list[dict[str, Any]] = []
     for row in given:
         about = {"document": row["document"], "system": row["system"], "item": WHOLE, "text": row["output"] or ""}
@@ -153,10 +151,6 @@ def _with_truth(row: dict[Any, Any], question: Mapping, answerer: str) -> dict[A
     right = None if row["letter"] is None else row["letter"] == question["answer"]
     known = {"right": right, "truth": right if question["origin"] == "truth" else None, "kind": None}
     return {**row, **known, "document": name, "system": answerer, "variant": "answer"}
-
-
-def _judge_step(key: tuple[object, ...]) -> str:
-    return "/".join(map(str, ("note_qa", "judge", *key[1:])))
 
 
 def verdict_of(reply: str) -> bool | None:
@@ -229,3 +223,26 @@ def _variants(
             ]
     refusals = ["multiple_choice", *(["free_text"] if free_text else [])] if answerable else []
     return found + [(form, "refusal", REFUSAL, False) for form in refusals]
+
+
+async def answer(frames: Tables, ask: Asks, params: Params) -> Tables:
+    """Answers to the questions of a chunk of patients."""
+    answers, unscored = await answer_questions(frames["questions"], frames["patients"], params.note_qa, ask("answerer"))
+    return {"answers": answers, "unscored": unscored_table(unscored)}
+
+
+async def judge(frames: Tables, ask: Asks, params: Params, answerer: str = ANSWERER) -> Tables:
+    """Verdicts on the outputs of an answerer for the questions of a chunk of patients."""
+    takes, protocol = params.note_qa.judge_takes, params.note_qa.protocol
+    verdicts, unscored = await judge_outputs(
+        frames["outputs"], frames["questions"], takes, ask("judge"), protocol, answerer
+    )
+    return {"verdicts": verdicts, "unscored": unscored_table(unscored)}
+
+
+async def answer_and_judge(frames: Tables, ask: Asks, params: Params) -> Tables:
+    """Verdicts on answers to the questions of a chunk of patients, and on planted answers."""
+    answered = await answer(frames, ask, params)
+    outputs = pd.concat([answered["answers"], frames["planted"]], ignore_index=True)
+    judged = await judge({"questions": frames["questions"], "outputs": outputs}, ask, params)
+    return {**judged, "unscored": pd.concat([answered["unscored"], judged["unscored"]], ignore_index=True)}

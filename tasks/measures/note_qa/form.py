@@ -1,6 +1,6 @@
-"""The form in which clinicians remove and revise questions (EHRNoteQA, Section 3.3), its counts and its labels.
+"""Forms in which clinicians revise questions (EHRNoteQA, Section 3.3) and grade free answers (Section 4.3).
 
-A label says whether the choice that the question writer marked is right.
+With the counts and labels of revisions: a label says whether the choice that the question writer marked is right.
 """
 
 import json
@@ -8,15 +8,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any, Literal, get_args
 
+import numpy as np
 import pandas as pd
 from pydantic import Field
 
 from schemas.tables.note_qa import LETTERS
-from tasks.measures.note_qa.grading import GradingForm, current_grading
+from tasks.measures.note_qa.answering import SCORE
+from tasks.people.choice_form import ChoiceForm, Question, Shown
 from tasks.people.forms import Form, Item, Returned, ReturnedFile, holding, labelled
-from tasks.statistics.metric_rows import mean_row, metric_row, metric_table
+from tasks.statistics.agreement import Correlation, correlation_interval
+from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table
 
 Category = Literal["treatment", "assessment", "problem", "etiology", "sign or symptom", "vitals", "others"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
@@ -166,17 +170,72 @@ def question_labels(questions: pd.DataFrame, reviews: Reviews, judge: str) -> pd
     """
     rows = questions.to_dict("records")
     made = ((row["patient"], row["question"], judge, True) for row in rows)
-    people = (
-        (row["patient"], row["question"], "clinicians", _holds(reviews[row["question"]], row))
-        for row in rows
-        if row["question"] in reviews
-    )
+    people = []
+    for row in (one for one in rows if one["question"] in reviews):
+        review, right = reviews[row["question"]], _right_first(json.loads(row["choices"]), row["answer"])[0]
+        holds = review.decision == "keep" and _right_first(review.choices, review.answer)[0] == right
+        people.append((row["patient"], row["question"], "clinicians", holds))
     return labelled(holding("questions", made), holding("questions", people))
 
 
-def _holds(review: RevisedQuestion, question: Mapping[Any, Any]) -> bool:
-    right = _right_first(json.loads(question["choices"]), question["answer"])[0]
-    return review.decision == "keep" and _right_first(review.choices, review.answer)[0] == right
+STREAM, QUESTIONS = 89, 100
+HELP = ("Say of each answer whether it is right by the notes.", "The answers to a question are by different models.")
+
+
+@dataclass(frozen=True, eq=False)
+class GradingForm(ChoiceForm):
+    """The form of drawn questions with every model's answer, in a drawn order; the models are not named."""
+
+    format, kind, noun, title = "vignette-grades", "grading", "answer", "Grading answers"
+
+    @property
+    def content(self) -> str:
+        """The questions and answers, without the notes."""
+        return str([(one.record, one.sheets[:2]) for one in self.items])
+
+
+def free_answers(verdicts: pd.DataFrame, *, seed: int) -> pd.DataFrame:
+    """The free answers of every system to up to `QUESTIONS` drawn questions: record, question, system, text."""
+    free = verdicts["metric"].eq(SCORE) & verdicts["condition"].eq("free_text/normal")
+    own = verdicts[free & verdicts["text"].ne("")]
+    answers = own.drop_duplicates(["document", "system"])[["document", "system", "text"]]
+    rng = np.random.default_rng([seed, STREAM])
+    chosen = rng.permutation(np.sort(answers["document"].unique()))[:QUESTIONS]
+    answers = answers[answers["document"].isin(chosen)].sort_values(["document", "system"], ignore_index=True)
+    answers = answers.iloc[rng.permutation(len(answers))].sort_values("document", kind="stable", ignore_index=True)
+    number = answers.groupby("document").cumcount().add(1).astype(str)
+    return answers.assign(record=answers["document"] + "/" + number).rename(columns={"document": "question"})
+
+
+def grading_form(answers: pd.DataFrame, questions: pd.DataFrame, notes: Mapping[str, str] | None = None) -> GradingForm:
+    """The form of `free_answers` to QUESTIONS; ``notes`` by patient are shown where it is filled in."""
+    asked, right = questions.set_index("question"), Question("right", "Is the answer right?", ("yes", "no"))
+    items = []
+    for row in answers.itertuples():
+        one = asked.loc[row.question]
+        texts = {"Question": one["wording"], "Answer": row.text}
+        texts |= {"Notes": notes[one["patient"]]} if notes else {}
+        items.append(Shown(row.record, tuple((head, str(text)) for head, text in texts.items()), (right,)))
+    return GradingForm(HELP, items)
+
+
+def grading_rows(answers: pd.DataFrame, chosen: pd.DataFrame, verdicts: pd.DataFrame, **shared: Any) -> list[Row]:
+    """Each system's share of right answers by each clinician, and its correlation with the judge's scores."""
+    told = chosen[["rater", "record", "answer"]].merge(answers, on="record")
+    told["right"] = told["answer"].eq("yes").astype(float)
+    judged = verdicts[verdicts["metric"] == SCORE].groupby(["condition", "system"])["value"].mean().unstack(0)
+    rows: list[Row] = []
+    for rater, own in told.groupby("rater"):
+        shares = own.groupby("system")["right"].mean()
+        for system, part in own.groupby("system"):
+            about: dict[str, Any] = {"system": str(system), "condition": f"graded by {rater}", "item": "all", **shared}
+            rows.append(mean_row("clinician_score", part["right"], clusters=part["question"], **about))
+        kinds: tuple[Correlation, ...] = ("spearman", "kendall")
+        for condition, kind in product(judged if len(shares) > 2 else (), kinds):
+            found = correlation_interval(judged[condition].reindex(shares.index), shares, kind)
+            about = {"system": "all systems", "condition": f"graded by {rater}", "item": str(condition), **shared}
+            rows.append(metric_row(f"{kind}_with_clinician", *found, n=len(shares), **about))
+    return rows
 
 
 RETURNED = (
@@ -193,5 +252,13 @@ RETURNED = (
         lambda load, _: OutsideQuestionForm(load("written_questions")),
         outside=True,
     ),
-    Returned(GradingForm.format, "note_qa_outside", "grades_returned", current_grading, outside=True),
+    Returned(
+        GradingForm.format,
+        "note_qa_outside",
+        "grades_returned",
+        lambda load, params: grading_form(
+            free_answers(load("note_qa_outside_judged"), seed=params.seed), load("questions")
+        ),
+        outside=True,
+    ),
 )

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -43,66 +42,46 @@ METRICS: Metrics = {
 Row = dict[str, str | None]
 
 
-@dataclass(frozen=True)
-class Questions:
-    """The measure: answers from the outputs of ``systems``, which every document should have, and from the sources.
+async def judge_questions(
+    ask: Asks, documents: Sequence[Document], systems: Sequence[str], params: NoteQa, seed: int
+) -> Tables:
+    """Answers from the outputs of ``systems``, which every document should have, and from the sources.
 
-    The annotator generates questions from the sources of documents that have none of their own. The answerer sees an
-    output as it is (citation marks have to be taken out before), or the source, whose score is what a complete output
-    can reach. The judge compares its answers with the right ones, ``judge_takes`` times: the value of a verdict is the
-    share of takes that accept the answer. Questions without choices are asked in free text. A document whose questions
-    could not be generated has failed verdicts of all systems.
+    The tables verdicts (unit: the question's id), questions (QUESTIONS) and unscored. The annotator generates questions
+    from the sources of documents that have none of their own. The answerer sees an output as it is (citation marks have
+    to be taken out before), or the source, whose score is what a complete output can reach. The judge compares its
+    answers with the right ones, ``judge_takes`` times: the value of a verdict is the share of takes that accept the
+    answer. Questions without choices are asked in free text. A document whose questions could not be generated has
+    failed verdicts of all systems.
     """
-
-    systems: Sequence[str]
-    params: NoteQa
-    seed: int
-    name: str = NAME
-    metrics: Metrics = field(default_factory=lambda: METRICS)
-
-    async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
-        """Ask, answer and judge: the tables verdicts (unit: the question's id), questions (QUESTIONS) and unscored."""
-        params, notes = self.params, source_notes(documents, self.params)
-        lacking = {document.id for document in documents if document.questions is None}
-        own = own_questions(documents, notes, params)
-        generated, unasked = question_table([]), list[Row]()
-        if lacking:
-            own_notes = notes[notes["patient"].isin(lacking)]
-            generated, unasked = await generated_questions(own_notes, params, ask("annotator"), seed=self.seed)
-        texts = _answered_texts(documents, notes)
-        versions = list(dict.fromkeys([SOURCE, *(version for _, version in texts)]))
-        chosen, failed = await answer_from(generated, texts, versions, forms(params), ask("answerer"))
-        free, more = await answer_from(own, texts, versions, ["free_text"], ask("answerer"))
-        answers = pd.concat([chosen, free], ignore_index=True)
-        questions, judge = pd.concat([generated, own], ignore_index=True), ask("judge")
-        judged, unjudged = await judge_outputs(answers, questions, params.judge_takes, judge)
-        rows = self._rows(questions, answers, judged)
-        for document in dict.fromkeys(_of_document(row)["record"] for row in unasked):
-            rows += [self._row(document, system, form, LOST) for system in self._answered for form in forms(params)]
-        unscored = unscored_table([*map(_of_system, [*failed, *more, *unjudged]), *map(_of_document, unasked)])
-        return {"verdicts": verdict_table(rows, judge=judge.label), "questions": questions, "unscored": unscored}
-
-    @property
-    def _answered(self) -> list[str]:
-        return [SOURCE, *self.systems]
-
-    def _rows(self, questions: pd.DataFrame, answers: pd.DataFrame, judged: pd.DataFrame) -> list[dict[str, Any]]:
-        """Verdicts on the answers to all questions, in each form and from each system."""
-        shares = judged[judged["metric"] == SCORE].groupby(["document", "condition"])["value"].mean().to_dict()
-        given = answers.set_index(["question", "version", "form"])["output"].dropna().to_dict()
-        rows = []
-        for name, patient, choices in questions[["question", "patient", "choices"]].itertuples(index=False):
-            for form in forms(self.params) if len(json.loads(choices)) > 1 else ["free_text"]:
-                for system in self._answered:
-                    found = given.get((name, system, form), ""), shares.get((name, f"{form}/{system}"))
-                    rows.append(self._row(patient, system, form, name, *found))
-        return rows
-
-    def _row(
-        self, document: str | None, system: str, form: str, unit: str, text: str = "", value: float | None = None
-    ) -> dict[str, Any]:
-        about = {"document": document, "system": system, "condition": "questions", "item": WHOLE}
-        return {**about, "metric": QA[form], "unit": unit, "text": text, "value": value}
+    notes = source_notes(documents, params)
+    lacking = {document.id for document in documents if document.questions is None}
+    own = own_questions(documents, notes, params)
+    generated, unasked = question_table([]), list[Row]()
+    if lacking:
+        own_notes = notes[notes["patient"].isin(lacking)]
+        generated, unasked = await generated_questions(own_notes, params, ask("annotator"), seed=seed)
+    texts = _answered_texts(documents, notes)
+    versions = list(dict.fromkeys([SOURCE, *(version for _, version in texts)]))
+    chosen, failed = await answer_from(generated, texts, versions, forms(params), ask("answerer"))
+    free, more = await answer_from(own, texts, versions, ["free_text"], ask("answerer"))
+    answers = pd.concat([chosen, free], ignore_index=True)
+    questions, judge = pd.concat([generated, own], ignore_index=True), ask("judge")
+    judged, unjudged = await judge_outputs(answers, questions, params.judge_takes, judge)
+    shares = judged[judged["metric"] == SCORE].groupby(["document", "condition"])["value"].mean().to_dict()
+    given = answers.set_index(["question", "version", "form"])["output"].dropna().to_dict()
+    rows, answered = [], [SOURCE, *systems]
+    for name, patient, choices in questions[["question", "patient", "choices"]].itertuples(index=False):
+        for form in forms(params) if len(json.loads(choices)) > 1 else ["free_text"]:
+            for system in answered:
+                said = given.get((name, system, form), ""), shares.get((name, f"{form}/{system}"))
+                rows.append((patient, system, QA[form], name, *said))
+    for document in dict.fromkeys(_of_document(row)["record"] for row in unasked):
+        rows += [(document, system, QA[form], LOST, "", None) for system in answered for form in forms(params)]
+    named = [dict(zip(("document", "system", "metric", "unit", "text", "value"), row, strict=True)) for row in rows]
+    verdicts = verdict_table([{**row, "condition": "questions", "item": WHOLE} for row in named], judge=judge.label)
+    unscored = unscored_table([*map(_of_system, [*failed, *more, *unjudged]), *map(_of_document, unasked)])
+    return {"verdicts": verdicts, "questions": questions, "unscored": unscored}
 
 
 def source_notes(documents: Iterable[Document], params: NoteQa) -> pd.DataFrame:

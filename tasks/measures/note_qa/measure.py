@@ -8,7 +8,7 @@ import pandas as pd
 from schemas.params.llm import RoleName
 from schemas.tables.note_qa import LETTERS
 from tasks.measures.declared import Declared, Panel, Unit
-from tasks.measures.note_qa.judging import METRICS, NAME, Questions
+from tasks.measures.note_qa.judging import METRICS, NAME, judge_questions
 from tasks.texts.document import SOURCE, Document, Tables
 
 
@@ -38,13 +38,13 @@ TABLE = "answers"
 MEASURE = Declared(
     NAME,
     METRICS,
-    lambda plan, params: Questions(plan.systems, params.note_qa, params.seed),
+    lambda plan, params, ask, texts: judge_questions(ask, texts, plan.systems, params.note_qa, params.seed),
     "note_qa",
-    "qa",
+    chosen_as="qa",
     by_default=False,
     table=TABLE,
     roles=_roles,
-    of_summaries=lambda systems, params: Questions(systems, params.note_qa, params.seed),
+    of_summaries=lambda systems, params, ask, texts: judge_questions(ask, texts, systems, params.note_qa, params.seed),
     panel=Panel(
         _units,
         title="Questions about the source",

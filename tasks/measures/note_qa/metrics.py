@@ -5,11 +5,10 @@ EHRNoteQA, Section 4: Table 4 prints scores of repeated judging, Table 6 the sta
 
 import json
 from collections.abc import Iterator
-from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from schemas.tables.note_qa import LETTERS
@@ -17,7 +16,7 @@ from tasks.measures.measure import Metric, Metrics, figures, scores
 from tasks.measures.note_qa.answering import ACCURACY, PLANTED, SCORE
 from tasks.measures.note_qa.questions import patient_of, question_rows
 from tasks.measures.note_qa.truth_questions import UNKNOWN
-from tasks.statistics.agreement import correlation_interval
+from tasks.statistics.agreement import Correlation, correlation_interval
 from tasks.statistics.metric_rows import Row, detection_rows, metric_row, metric_table, score_table, statistic_row
 
 METRICS: Metrics = {SCORE: Metric(pooled=False), ACCURACY: Metric(pooled=False)}
@@ -94,27 +93,18 @@ def _groups(questions: pd.DataFrame) -> Iterator[tuple[str, str, pd.Series]]:
 
 
 def _take_rows(judged: pd.DataFrame, questions: pd.DataFrame) -> list[Row]:
-    """Scores by take and their deviation (Table 4), and the effect of the notes, by answerer and condition."""
+    """Scores by take, their sample deviation (Table 4), and the effect of the notes, by answerer and condition."""
     rows: list[Row] = []
     for (system, condition), own in judged.groupby(["system", "condition"]):
         keys: Row = {"system": system, "condition": condition}
         takes = own.groupby("unit")["value"].agg(["mean", "size"])
-        _, deviation = mean_and_deviation(takes["mean"])
+        deviation = float(np.std(takes["mean"].to_numpy(), ddof=1)) if len(takes) > 1 else np.nan
         rows.append(metric_row("score_std_over_takes", deviation, n=len(takes), item="all", **keys))
         rows += [metric_row(SCORE, mean, n=n, item=f"take {take}", **keys) for take, mean, n in takes.itertuples()]
         by_question = own.groupby("document")["value"].mean().rename("score").rename_axis("question")
         scored = by_question.reset_index().merge(questions, on="question")
         rows += [{**row, **keys} for row in effect_rows(scored)]
     return rows
-
-
-def mean_and_deviation(takes: npt.ArrayLike) -> tuple[float, float]:
-    """Mean over takes and their sample standard deviation (divisor: takes - 1), as Table 4 prints them.
-
-    The deviation of a single take is nan.
-    """
-    array = np.asarray(takes, dtype=float)
-    return float(array.mean()), float(array.std(ddof=1)) if array.size > 1 else np.nan
 
 
 def effect_rows(scored: pd.DataFrame) -> list[Row]:
@@ -127,20 +117,18 @@ def effect_rows(scored: pd.DataFrame) -> list[Row]:
     score, notes, tokens = (scored[name].to_numpy(float) for name in ("score", "notes", "tokens"))
     n = len(scored)
     if np.unique(notes).size > 1:
-        slope = partial(_slope, notes, score)
-        rows.append(
-            statistic_row("score_change_a_note", slope, n, bounds=(-1, 1), clusters=scored["patient"], item="notes")
-        )
+
+        def slope(at: np.ndarray) -> float:
+            apart = notes[at] - notes[at].mean()
+            spread = float((apart**2).sum())
+            return float((apart * (score[at] - score[at].mean())).sum() / spread) if spread else np.nan
+
+        about: Row = {"clusters": scored["patient"], "item": "notes"}
+        rows.append(statistic_row("score_change_a_note", slope, n, bounds=(-1, 1), **about))
     if np.unique(tokens).size > 1 and np.unique(score).size > 1:
         spearman = correlation_interval(tokens, score, "spearman", clusters=scored["patient"])
         rows.append(metric_row("spearman_with_score", *spearman, n=n, item="tokens"))
     return rows
-
-
-def _slope(notes: np.ndarray, score: np.ndarray, at: np.ndarray) -> float:
-    x, y = notes[at], score[at]
-    spread = float(((x - x.mean()) ** 2).sum())
-    return float(((x - x.mean()) * (y - y.mean())).sum() / spread) if spread else np.nan
 
 
 def _rank_rows(judged: pd.DataFrame) -> list[Row]:
@@ -150,32 +138,26 @@ def _rank_rows(judged: pd.DataFrame) -> list[Row]:
     by, ranked = ("system", judged["condition"].to_list()) if several else ("condition", forms)
     rows: list[Row] = []
     for condition, own in judged.groupby(np.array(ranked, dtype=object)):
-        ranks = take_ranks(own.pivot_table(index=by, columns="unit", values="value", aggfunc="mean"))
-        if len(ranks) < 2:
+        scores = own.pivot_table(index=by, columns="unit", values="value", aggfunc="mean")
+        if len(scores) < 2:
             continue
         keys: Row = {"item": "all", "condition": condition}
-        modes = mode_ranks(ranks)
-        rows.append(
-            metric_row("rank_changes", rank_changes(ranks, modes), n=int(ranks.size), system="all systems", **keys)
-        )
+        modes, changes = mode_ranks(scores)
+        rows.append(metric_row("rank_changes", changes, n=int(scores.size), system="all systems", **keys))
         for system, rank in modes.items() if several else ():
-            rows.append(metric_row("mode_rank", rank, n=ranks.shape[1], system=str(system), **keys))
+            rows.append(metric_row("mode_rank", rank, n=scores.shape[1], system=str(system), **keys))
     return rows
 
 
-def take_ranks(scores: pd.DataFrame) -> pd.DataFrame:
-    """Rank of each system (row) in each take (column): 1 is best, tied systems share the smallest rank."""
-    return scores.rank(ascending=False, method="min").astype(int)
+def mode_ranks(scores: pd.DataFrame, gold: pd.Series | None = None) -> tuple[pd.Series, int]:
+    """Each system's (row's) most frequent rank over takes (columns), and the changes of rank (Section 4.1).
 
-
-def mode_ranks(ranks: pd.DataFrame) -> pd.Series:
-    """Each system's most frequent rank over takes; of equally frequent ranks, the best."""
-    return ranks.mode(axis=1)[0].astype(int).rename("mode_rank")
-
-
-def rank_changes(ranks: pd.DataFrame, gold: pd.Series) -> int:
-    """Sum over systems and takes of the absolute difference between rank and gold rank (Section 4.1)."""
-    return int(ranks.sub(gold, axis=0).abs().to_numpy().sum())
+    Rank 1 is best, tied systems share the smallest rank; of equally frequent ranks, the best. The changes are the sum
+    over systems and takes of the absolute difference between rank and ``gold``, by default the most frequent rank.
+    """
+    ranks = scores.rank(ascending=False, method="min").astype(int)
+    modes = ranks.mode(axis=1)[0].astype(int)
+    return modes, int(ranks.sub(modes if gold is None else gold, axis=0).abs().to_numpy().sum())
 
 
 def refusal_rows(answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int) -> list[Row]:
@@ -183,7 +165,8 @@ def refusal_rows(answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int) -
     known = questions[questions["origin"] == "truth"]
     if known["answerable"].all():
         return []
-    known = known.assign(unknown=[_unknown_letter(choices) for choices in known["choices"]])
+    at = [choices.index(UNKNOWN) if UNKNOWN in choices else None for choices in map(json.loads, known["choices"])]
+    known = known.assign(unknown=[None if place is None else LETTERS[place] for place in at])
     chosen = answers[answers["metric"] == ACCURACY].merge(known, left_on="document", right_on="question")
     rows: list[Row] = []
     for (system, condition), own in chosen.groupby(["system", "condition"]):
@@ -191,12 +174,6 @@ def refusal_rows(answers: pd.DataFrame, questions: pd.DataFrame, *, seed: int) -
         keys: Row = {"item": "unanswerable", "system": system, "condition": condition}
         rows += detection_rows(~own["answerable"], refused, own["patient"], seed=seed, **keys)
     return rows
-
-
-def _unknown_letter(choices: str) -> str | None:
-    """The letter of the choice that the notes do not answer the question, if there is such a choice."""
-    texts = json.loads(choices)
-    return LETTERS[texts.index(UNKNOWN)] if UNKNOWN in texts else None
 
 
 def agreements(cases: pd.DataFrame) -> pd.DataFrame:
@@ -220,3 +197,17 @@ def detected_rows(cases: pd.DataFrame, *, seed: int) -> list[Row]:
         keys: Row = {"item": "planted", "system": "judge", "condition": condition}
         rows += detection_rows(found["truth"] == 1, judged, found.index.map(patient_of), seed=seed, **keys)
     return rows
+
+
+CLINICIANS = ("clinician_a", "clinician_b", "clinician_c")
+
+
+def correlation_metrics(table7: pd.DataFrame, *, seed: int) -> pd.DataFrame:
+    """METRICS of each benchmark of Table 7 with each clinician over models (Table 5); the intervals are ours."""
+    scores, rows = table7.set_index("model"), []
+    kinds: tuple[Correlation, ...] = ("spearman", "kendall")
+    for clinician, kind in product(CLINICIANS, kinds):
+        for name in scores.columns.difference(CLINICIANS, sort=False):
+            found = correlation_interval(scores[name], scores[clinician], kind)
+            rows.append(metric_row(kind, *found, n=len(scores), system=name, condition=clinician))
+    return metric_table(rows, stage="ehrnoteqa_published", item="19 models", seed=seed, provenance="EHRNoteQA, Table 7")

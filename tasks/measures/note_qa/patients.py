@@ -17,7 +17,6 @@ from schemas.params.measures import NoteQa
 from schemas.tables.columns import typed
 from schemas.tables.note_qa import PATIENT_NOTES
 
-_ISO_DATE = r"\d{4}-\d{2}-\d{2}"
 NO_NOTES = "(no notes are given)"
 
 
@@ -28,17 +27,6 @@ def notes_text(notes: pd.DataFrame) -> str:
         for row in notes.sort_values("position").itertuples()
     ]
     return "\n".join(blocks) or NO_NOTES
-
-
-def are_dated(notes: pd.DataFrame) -> bool:
-    """Whether notes have ISO dates, and not only numbers of visits."""
-    return bool(notes["date"].str.fullmatch(_ISO_DATE).any())
-
-
-def texts_by_patient(notes: pd.DataFrame) -> dict[tuple[str, str], str]:
-    """`notes_text` of every (patient, version), and `NO_NOTES` for (patient, "none")."""
-    texts = {key: notes_text(group) for key, group in notes.groupby(["patient", "version"])}
-    return {**texts, **{(patient, "none"): NO_NOTES for patient in notes["patient"].unique()}}
 
 
 _PIECE = re.compile(r"[A-Za-z]+|\d{1,3}|[^\sA-Za-z\d]+")
@@ -138,7 +126,7 @@ def simulated_patients(
 
     The encounters of a patient are records with the same underlying conditions. Given these, the network draws all
     other variables independently, so such records are repeated draws for one patient. Their notes do not contradict
-    each other in a constant trait (`constant_traits`). Record numbers, the ids of the notes, ascend with the dates.
+    each other in a constant trait (`stated_traits`). Record numbers, the ids of the notes, ascend with the dates.
     Only notes about symptoms of the domain that the consistency filter passed are used. If there are too few records,
     patients with the most notes are drawn first.
     """
@@ -158,7 +146,10 @@ def simulated_patients(
             if chosen is None:
                 break
             found += _encounters(rows.loc[chosen].sort_values("record"), f"p{len(found):05d}", rng, count)
-    return _renumbered(typed(found, PATIENT_NOTES))
+    frame = typed(found, PATIENT_NOTES)
+    codes = {name: f"p{i:03d}" for i, name in enumerate(sorted(frame["patient"].unique()), 1)}
+    frame = frame.assign(patient=frame["patient"].map(codes).astype(str))
+    return frame.sort_values(["patient", "version", "position"], ignore_index=True)
 
 
 def _pick(groups: dict[str, list], size: int, rng: np.random.Generator) -> str | None:
@@ -173,10 +164,7 @@ def _pick(groups: dict[str, list], size: int, rng: np.random.Generator) -> str |
 def _draw(
     groups: dict[str, list], size: int, traits: Mapping[Hashable, Traits], rng: np.random.Generator
 ) -> list | None:
-    """Take the next record out of a drawn group, with following ones whose notes fit it; None if none has enough.
-
-    A record that too few others fit is left out for good.
-    """
+    """Take the next record of a drawn group that enough others fit, with those; None if none has enough."""
     while (name := _pick(groups, size, rng)) is not None:
         left = groups[name]
         chosen = [left.pop()]
@@ -202,9 +190,3 @@ def _encounters(
             text = reduce_whitespace(row[column])
             found.append({**who, "version": version, "note": text, "tokens": count(text)})
     return found
-
-
-def _renumbered(frame: pd.DataFrame) -> pd.DataFrame:
-    codes = {name: f"p{i + 1:03d}" for i, name in enumerate(sorted(frame["patient"].unique()))}
-    frame = frame.assign(patient=frame["patient"].map(codes).astype(str))
-    return frame.sort_values(["patient", "version", "position"], ignore_index=True)

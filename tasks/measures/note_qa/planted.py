@@ -31,11 +31,10 @@ ASKED = 30
 
 
 Made = tuple[pd.DataFrame, pd.DataFrame]
-"""Planted answers (`COLUMNS`), and the QUESTIONS that they answer."""
 
 
 def make_answers(given: Given) -> Made | None:
-    """Answers to questions about simulated patients, whose truth is the records'; none but for a card."""
+    """Answers (`COLUMNS`) to QUESTIONS about simulated patients, whose truth is the records'; none but for a card."""
     if given.prompts is None or not given.card:
         return None
     prompts, params, seed = given.prompts, given.params.note_qa, given.params.seed
@@ -64,10 +63,7 @@ async def judge_answers(ask: Ask, made: Made, _: Params) -> tuple[list[Row], Uns
 
 
 def further_answers(planted: pd.DataFrame, questions: pd.DataFrame, *, seed: int) -> pd.DataFrame:
-    """Wrong answers (`COLUMNS`) in free text: two choices, the right one with another number, or a part of it.
-
-    ``planted``: answers whose questions are asked; ``questions``: QUESTIONS. Those in part follow all others.
-    """
+    """Wrong answers in free text: two choices, the right one with another number, and last those in part."""
     numbers, parts = (np.random.default_rng([seed, STREAM, stream]) for stream in (1, 2))
     rows, in_part = [], []
     asked = questions.set_index("question")

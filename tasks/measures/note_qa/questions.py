@@ -1,7 +1,8 @@
 """Questions with five answer choices about a patient's notes: their quality, those of a model, and those of EHRNoteQA.
 
-A model generates them in two steps, question then choices (EHRNoteQA, Sections 3 and 3.2, Appendix A). The user's
-MIMIC-IV discharge summaries and EHRNoteQA.jsonl are credentialed: they are read in place, without copies.
+A model generates them in two steps, question then choices (EHRNoteQA, Sections 3 and 3.2, Appendix A), by the
+project's own protocol or the paper's, whose requests show what the printed ones show, in our words. The user's MIMIC-IV
+discharge summaries and EHRNoteQA.jsonl are credentialed: they are read in place, without copies.
 """
 
 import json
@@ -17,15 +18,17 @@ import pandas as pd
 from pydantic import field_validator
 
 from schemas.errors import SourceError
+from schemas.params import Params
 from schemas.params.measures import NoteQa
 from schemas.tables.columns import typed
 from schemas.tables.note_qa import LETTERS, PATIENT_NOTES, QUESTIONS
-from tasks.llm.ask_all import Unscored, ask_all
-from tasks.llm.calls import Ask, Call, Reply, unscored_row
+from tasks.llm.ask_all import Unscored, ask_all, ask_texts
+from tasks.llm.calls import Ask, Asks, Call, Reply, unscored_row, unscored_table
 from tasks.llm.prompts import render
-from tasks.measures.note_qa.patients import are_dated, level, notes_text, reduce_whitespace, token_counter
+from tasks.measures.note_qa.patients import level, notes_text, reduce_whitespace, token_counter
 from tasks.statistics.metric_rows import Row, mean_row, metric_row
-from tasks.transport.json_lines import json_lines
+from tasks.texts.document import Tables
+from tasks.transport.untrusted import json_lines
 
 _WORD = re.compile(r"[a-z0-9][a-z0-9.'-]*[a-z0-9]|[a-z0-9]")
 _STOP_WORDS = frozenset(
@@ -75,19 +78,6 @@ def unfit(choices: Sequence[str], right: str) -> str | None:
     return "the right choice is far the longest" if much_longer else None
 
 
-def right_is_longest(choices: Sequence[str], right: str) -> bool:
-    """Whether the right choice is longer than every other; expected in a fifth of fair questions."""
-    lengths = [len(choice) for choice in choices]
-    own = lengths.pop(LETTERS.index(right))
-    return own > max(lengths)
-
-
-def length_ratio(choices: Sequence[str]) -> float:
-    """Length of the shortest choice over the longest, in characters: 0-1, 1 when all have the same length."""
-    lengths = [len(choice) for choice in choices]
-    return min(lengths) / max(lengths)
-
-
 def grounded_share(choice: str, notes: str) -> float:
     """Share (0-1) of a choice's content words that occur in the notes; 1 for a choice without content words."""
     words = {word for word in _WORD.findall(choice.lower()) if len(word) > 2 and word not in _STOP_WORDS}
@@ -101,20 +91,22 @@ def _words_of(notes: str) -> frozenset[str]:
 
 
 def question_rows(questions: pd.DataFrame, notes: pd.DataFrame) -> list[Row]:
-    """Fairness of the choices by origin: right one longest, similar lengths, distractors grounded in the notes.
+    """Fairness of the choices by origin.
 
-    ``right_choices`` is the number of right answers at each letter.
+    Whether the right one is longer than every other, expected in a fifth of fair questions; length of the shortest over
+    the longest, in characters; distractors grounded in the notes; the number of right answers at each letter.
     """
     texts = notes[notes["version"] == "normal"].groupby("patient")["note"].agg("\n".join)
     rows: list[Row] = []
     for origin, group in questions.groupby("origin"):
         measures: dict[str, list[float]] = {"right_is_longest": [], "length_ratio": [], "distractors_in_notes": []}
         for question in group.itertuples():
-            choices = json.loads(question.choices)
-            distractors = [choice for letter, choice in zip(LETTERS, choices, strict=True) if letter != question.answer]
+            distractors = json.loads(question.choices)
+            right = len(distractors.pop(LETTERS.index(question.answer)))
             grounded = [grounded_share(choice, texts[question.patient]) for choice in distractors]
-            measures["right_is_longest"].append(right_is_longest(choices, question.answer))
-            measures["length_ratio"].append(length_ratio(choices))
+            lengths = list(map(len, distractors))
+            measures["right_is_longest"].append(right > max(lengths))
+            measures["length_ratio"].append(min(right, *lengths) / max(right, *lengths))
             measures["distractors_in_notes"].append(float(np.mean(grounded)))
         keys = {"system": "questions", "condition": origin}
         for metric, values in measures.items():
@@ -126,6 +118,7 @@ def question_rows(questions: pd.DataFrame, notes: pd.DataFrame) -> list[Row]:
 
 STEP = "note_qa/generate"
 _ORDER = 806
+_ISO_DATE = r"\d{4}-\d{2}-\d{2}"
 _LETTER = re.compile(r"\W*(?:(?:answer|choice|option)\W+)?([A-E])(?:\W|$)", re.IGNORECASE)
 """The letter of ``B``, ``b.``, ``(B) Dry skin``, ``Option B``."""
 
@@ -166,9 +159,8 @@ def generated_row(
 ) -> dict:
     """Row of QUESTIONS of a generated question; ``notes`` are the patient's."""
     known = {"origin": "generated", "wording": wording, "answer": choices.correct.strip().upper()}
-    patient = str(notes["patient"].iloc[0])
     about = {"choices": choices.texts, "reason": choices.reason, "provenance": label}
-    return question_row(name, patient, notes, params, **known, **about)
+    return question_row(name, str(notes["patient"].iloc[0]), notes, params, **known, **about)
 
 
 def normal_notes(notes: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -198,9 +190,13 @@ async def generated_questions(
     rows, unscored = [], list[dict[str, str | None]]()
     for number in range(1, params.generated_questions + 1):
         patients = {f"{patient}/generated/{number}": patient for patient in groups}
-        calls = {
-            name: _question_call(name, groups[patient], asked[patient], params) for name, patient in patients.items()
-        }
+        calls = {}
+        for name, patient in patients.items():
+            own = groups[patient]
+            dated = bool(own["date"].str.fullmatch(_ISO_DATE).any())  # and not by numbers of visits
+            about = {"asked": list(asked[patient]), "several": len(own) > 1, "dated": dated}
+            messages = render(__package__, "question", notes=notes_text(own), **about)
+            calls[name] = Call(f"{name}/question", messages, AskedQuestion, temperature=params.generation_temperature)
         found, failed = await ask_all(ask, calls, AskedQuestion, STEP)
         again = [name for name, one in found.items() if one.question in asked[patients[name]]]
         failed += [unscored_row(name, STEP, "the same question again", found.pop(name).question) for name in again]
@@ -215,12 +211,6 @@ async def generated_questions(
     return question_table(rows), unscored
 
 
-def _question_call(name: str, notes: pd.DataFrame, asked: list[str], params: NoteQa) -> Call:
-    fields = {"notes": notes_text(notes), "asked": list(asked), "several": len(notes) > 1, "dated": are_dated(notes)}
-    messages = render(__package__, "question", **fields)
-    return Call(f"{name}/question", messages, AskedQuestion, temperature=params.generation_temperature)
-
-
 async def _ask_choices(
     questions: Mapping[str, tuple[str, str]], params: NoteQa, ask: Ask
 ) -> tuple[dict[str, AnswerChoices], Unscored]:
@@ -228,17 +218,12 @@ async def _ask_choices(
     done: dict[str, AnswerChoices] = {}
     problems: dict[str, dict[str, str | None]] = {}
     for attempt in range(params.generation_attempts):
-        calls = {
-            name: Call(
-                f"{name}/choices",
-                render(__package__, "choices", notes=notes, question=wording),
-                AnswerChoices,
-                sample=attempt,
-                temperature=params.generation_temperature,
-            )
-            for name, (notes, wording) in questions.items()
-            if name not in done
-        }
+        sampled: dict[str, Any] = {"sample": attempt, "temperature": params.generation_temperature}
+        calls = {}
+        for name, (notes, wording) in questions.items():
+            if name not in done:
+                messages = render(__package__, "choices", notes=notes, question=wording)
+                calls[name] = Call(f"{name}/choices", messages, AnswerChoices, **sampled)
         found, failed = await ask_all(ask, calls, AnswerChoices, STEP)
         problems |= {str(row["record"]): row for row in failed}
         for name, choices in found.items():
@@ -247,6 +232,91 @@ async def _ask_choices(
             else:
                 done[name] = choices
     return done, [row for name, row in problems.items() if name not in done]
+
+
+GENERATION_TEMPERATURE = 1.0
+_HEAD = r"^[ \t>*#•–-]*(?:\d\.[ \t]*)?(?:\*\*)?{name}(?:\*\*)?[ \t]*:(?:\*\*)?[ \t]*"
+_NAMES = ("Question", "Answer", "Reason", "Answer Choices", "Correct Answer", *LETTERS)
+_HEADS = re.compile(
+    "|".join(f"(?:{_HEAD.format(name=f'(?P<h{i}>{name})')})" for i, name in enumerate(_NAMES)),
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+def labelled_notes(notes: pd.DataFrame) -> str:
+    """Notes of one patient (rows of PATIENT_NOTES) in numbered labels, oldest first (Appendix A.1, notes 1 and 2)."""
+    blocks = [
+        f"[note {number} start]\nAdmission ID: {row.note_id}\nChart date: {row.date}\n{row.note}\n[note {number} end]"
+        for number, row in enumerate(notes.sort_values("position").itertuples(), 1)
+    ]
+    return "\n".join(blocks)
+
+
+def fields_of(reply: str) -> dict[str, str]:
+    """Texts of a reply by the headings of the printed layout; the first text of a heading counts.
+
+    Bullets and bold type around headings are dropped. The reason, which comes last, may itself have headed lines.
+    """
+    heads = list(_HEADS.finditer(reply))
+    names = [str(head[head.lastgroup or 0]).title() for head in heads]
+    ends = [head.start() for head in heads[1:]] + [len(reply)]
+    fields: dict[str, str] = {}
+    for name, head, end in zip(names, heads, ends, strict=False):
+        text = reply[head.end() :] if name == "Reason" else reply[head.end() : end]
+        fields.setdefault(name, text.strip().strip("*").strip())
+    return fields
+
+
+def read_question(reply: str) -> AskedQuestion | None:
+    """The question, answer and reason of a reply to step 1; None if one of the first two is missing."""
+    fields = fields_of(reply)
+    if not (fields.get("Question") and fields.get("Answer")):
+        return None
+    return AskedQuestion(question=fields["Question"], answer=fields["Answer"], reason=fields.get("Reason", ""))
+
+
+def read_choices(reply: str) -> AnswerChoices | None:
+    """The choices of a reply to step 2; None without five texts and the letter of the right one."""
+    fields = fields_of(reply)
+    if not all(fields.get(letter) for letter in LETTERS) or not fields.get("Correct Answer"):
+        return None
+    texts = {letter: fields[letter] for letter in LETTERS}
+    choices = AnswerChoices(**texts, reason=fields.get("Reason", ""), correct=fields["Correct Answer"])
+    return choices if choices.correct in LETTERS else None
+
+
+async def paper_questions(notes: pd.DataFrame, params: NoteQa, ask: Ask, *, seed: int) -> tuple[pd.DataFrame, Unscored]:
+    """One question per patient with its choices, by the paper's protocol: QUESTIONS, and what failed.
+
+    Notes are enclosed in numbered labels and begin with admission and date; the patient's id is not shown. Both steps
+    reply in a text layout, at temperature 1; choices are requested once, and only their number and the letter are
+    checked (Section 3.2, Appendix A.1 and A.2).
+    """
+    groups = {f"{patient}/generated/1": own for patient, own in normal_notes(notes).items()}
+    texts = {name: labelled_notes(own) for name, own in groups.items()}
+
+    def call(key: str, prompt: str, **fields: str) -> Call:
+        return Call(key, render(__package__, prompt, **fields), temperature=GENERATION_TEMPERATURE)
+
+    first = {name: call(f"{name}/question", "paper_question", notes=text) for name, text in texts.items()}
+    asked, failed = await ask_texts(ask, first, STEP, read_question, "no question in the printed layout")
+    second = {
+        name: call(f"{name}/choices", "paper_choices", notes=texts[name], question=one.question)
+        for name, one in asked.items()
+    }
+    choices, more = await ask_texts(ask, second, STEP, read_choices, "no choices in the printed layout")
+    rows = [
+        generated_row(name, groups[name], asked[name].question, in_random_order(one, name, seed), params, ask.label)
+        for name, one in choices.items()
+    ]
+    return question_table(rows), [*failed, *more]
+
+
+async def write_questions(frames: Tables, ask: Asks, params: Params) -> Tables:
+    """Questions written by the annotator on a chunk of patients."""
+    write = paper_questions if params.note_qa.protocol == "paper" else generated_questions
+    questions, unscored = await write(frames["patients"], params.note_qa, ask("annotator"), seed=params.seed)
+    return {"questions": questions, "unscored": unscored_table(unscored)}
 
 
 _SAMPLE = 804
@@ -313,18 +383,10 @@ def sample_patients(notes: pd.DataFrame, params: NoteQa, *, seed: int) -> pd.Dat
 
 
 def read_questions(file: Path, notes: pd.DataFrame, params: NoteQa) -> pd.DataFrame:
-    """EHRNoteQA's questions (QUESTIONS) about the patients in ``notes``.
-
-    Raises SourceError that names the line of a malformed question.
-    """
+    """EHRNoteQA's questions (QUESTIONS) on these patients. Raises SourceError naming a malformed line."""
     groups = {str(patient): own for patient, own in notes.groupby("patient")}
-    return question_table(
-        [
-            question_row(name, patient, groups[patient], params, **read)
-            for name, patient, read in _questions(file)
-            if patient in groups
-        ]
-    )
+    known = [(name, groups[patient], patient, read) for name, patient, read in _questions(file) if patient in groups]
+    return question_table([question_row(name, patient, own, params, **read) for name, own, patient, read in known])
 
 
 def read_subjects(file: Path) -> set[str]:
@@ -335,18 +397,15 @@ def read_subjects(file: Path) -> set[str]:
 def _questions(file: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Name, patient and further columns of each question."""
     for number, read in json_lines(file):
-        yield _question(f"{file}: line {number}", read, number)
-
-
-def _question(where: str, read: Any, number: int) -> tuple[str, str, dict[str, Any]]:
-    try:
-        choices = [str(read[f"choice_{letter}"]) for letter in LETTERS]
-        answer = str(read["answer"]).strip().upper()[:1]
-        patient, wording = str(read["patient_id"]), str(read["question"])
-    except (KeyError, TypeError) as error:
-        raise SourceError(f"{where}: not a question of EHRNoteQA ({error!r})") from error
-    if answer not in LETTERS:
-        raise SourceError(f"{where}: answer is {read['answer']!r}, expected a letter A to E")
-    known = {"origin": "outside", "kind": str(read.get("category", "outside")), "provenance": "EHRNoteQA"}
-    name = f"{patient}/ehrnoteqa/{number:04d}"
-    return name, patient, {**known, "wording": wording, "choices": choices, "answer": answer}
+        where = f"{file}: line {number}"
+        try:
+            choices = [str(read[f"choice_{letter}"]) for letter in LETTERS]
+            answer = str(read["answer"]).strip().upper()[:1]
+            patient, wording = str(read["patient_id"]), str(read["question"])
+        except (KeyError, TypeError) as error:
+            raise SourceError(f"{where}: not a question of EHRNoteQA ({error!r})") from error
+        if answer not in LETTERS:
+            raise SourceError(f"{where}: answer is {read['answer']!r}, expected a letter A to E")
+        known = {"origin": "outside", "kind": str(read.get("category", "outside")), "provenance": "EHRNoteQA"}
+        asked = {"wording": wording, "choices": choices, "answer": answer}
+        yield f"{patient}/ehrnoteqa/{number:04d}", patient, known | asked

@@ -18,38 +18,18 @@ from schemas.params.history import HistoryQa
 from schemas.tables.columns import typed
 from schemas.tables.note_qa import PATIENT_NOTES
 from schemas.tables.visits import HISTORY_QUESTIONS, PLACES
-from tasks.domains.history import HistoryWords
-from tasks.domains.rules import PromptingRules
 from tasks.llm.calls import unscored_row, unscored_table
 from tasks.measures.note_qa.patients import reduce_whitespace, token_counter
-from tasks.measures.note_qa.truth_questions import Draft, Wording, closed, listed, shuffled
-from tasks.network.graph import NetworkDefinition
+from tasks.measures.note_qa.truth_questions import Draft, Drawing, Wording, listed, shuffled
 from tasks.network.visits import visit_dates
 from tasks.text.language import capitalized
+from tasks.visits.facts import Worder
 
 _STREAM = 1111
 _DRAWS = 60
 """Draws until a question fits."""
 _BEYOND = (20, 200)
 """Days outside a patient's visits at which an unanswerable question asks."""
-
-
-@dataclass(frozen=True)
-class Words:
-    """Labels of the symptoms, the value that means absent, and what is said of each treatment that is given."""
-
-    labels: Mapping[str, str]
-    absent: Mapping[str, str]
-    treatments: Mapping[str, Mapping[str, str]]
-
-    @classmethod
-    def of(cls, rules: PromptingRules, words: HistoryWords, network: NetworkDefinition) -> "Words":
-        """Read a domain's words; the first value of a treatment means that it is not given."""
-        given = {
-            name: {value: phrase for value, phrase in phrases.items() if value != network.values(name)[0]}
-            for name, phrases in words.treatments.items()
-        }
-        return cls(rules.labels, rules.absent_value, given)
 
 
 @dataclass(frozen=True)
@@ -61,73 +41,58 @@ class Course:
     given: Mapping[str, Sequence[bool]]
 
     @classmethod
-    def of(cls, visits: pd.DataFrame, words: Words) -> "Course":
-        """Read one patient's rows of the table of visits."""
-        own = visits.sort_values("visit")
-        present = {words.labels[name]: (own[name] != none).tolist() for name, none in words.absent.items()}
+    def of(cls, visits: pd.DataFrame, worder: Worder) -> "Course":
+        """Read one patient's rows of the table of visits; the first value of a treatment means that it is not given."""
+        own, rules = visits.sort_values("visit"), worder.rules
+        present = {rules.labels[name]: (own[name] != none).tolist() for name, none in rules.absent_value.items()}
         given = {
             phrase: (own[name] == value).tolist()
-            for name, phrases in words.treatments.items()
+            for name, phrases in worder.words.treatments.items()
             for value, phrase in phrases.items()
+            if value != worder.network.values(name)[0]
         }
         return cls(tuple(map(date.fromisoformat, visit_dates(own))), present, given)
 
 
-@dataclass(frozen=True)
-class TimedDraft:
-    """A draft and the visits, counted from 0, that its answer depends on; none of an unanswerable question."""
-
-    draft: Draft
-    evidence: tuple[int, ...]
-
-
 @dataclass
-class TimeQuestions:
-    """Draws questions on one patient, each method of one kind; None where a draw allows no question."""
+class TimeQuestions(Drawing):
+    """Draws questions on one patient's course."""
 
     course: Course
-    random: np.random.Generator
-    offer_unknown: bool
 
-    def drafts(self, n: int, unanswerable_share: float, places: Sequence[str]) -> list[TimedDraft]:
-        """Up to ``n`` different questions whose evidence is, as far as possible, evenly placed.
-
-        ``places``: of each visit, one of PLACES.
-        """
-        found: dict[str, TimedDraft] = {}
+    def drafts(self, n: int, unanswerable_share: float, places: Sequence[str]) -> list[Draft]:
+        """Up to ``n`` different questions whose evidence is, as far as possible, evenly placed (PLACES by visit)."""
+        found: dict[str, Draft] = {}
         counts = dict.fromkeys(PLACES, 0)
+        kinds = [self.first, self.last, self.often, self.long, self.since, self.changed, self.order]
         for _ in range(n):
             answerable = not self.offer_unknown or self.random.random() >= unanswerable_share
             for _ in range(_DRAWS):
-                drawn = self._draw(answerable)
-                if drawn is None or drawn.draft.wording in found:
+                drawn = self.any_of(kinds)(answerable)
+                if drawn is None or drawn.wording in found:
                     continue
                 place = place_of(drawn, places)
                 if place not in places or counts[place] <= min(counts[one] for one in places) + 1:
                     counts[place] += 1
-                    found[drawn.draft.wording] = drawn
+                    found[drawn.wording] = drawn
                     break
         return list(found.values())
 
-    def _draw(self, answerable: bool) -> TimedDraft | None:
-        kinds = [self.first, self.last, self.often, self.long, self.since, self.changed, self.order]
-        return kinds[int(self.random.integers(len(kinds)))](answerable)
-
-    def first(self, answerable: bool) -> TimedDraft | None:
+    def first(self, answerable: bool) -> Draft | None:
         """The first visit from a day on at which the patient has a symptom."""
         start, label = self._start(answerable), self._symptom()
         at = self._visits(label, start)
         wording = f"From {start} on, at which visit did the patient first have {label}?"
         return self._dated("first", wording, at[:1], answerable, start=start)
 
-    def last(self, answerable: bool) -> TimedDraft | None:
+    def last(self, answerable: bool) -> Draft | None:
         """The last visit up to a day at which the patient has a symptom."""
         end, label = self._end(answerable), self._symptom()
         at = [i for i in self._visits(label) if self.course.dates[i] <= end]
         wording = f"Up to {end}, at which visit did the patient last have {label}?"
         return self._dated("last", wording, at[-1:], answerable, end=end)
 
-    def often(self, answerable: bool) -> TimedDraft | None:
+    def often(self, answerable: bool) -> Draft | None:
         """The number of visits between two days at which the patient has a symptom."""
         start = self._start(answerable)
         label, later = self._symptom(), [day for day in self.course.dates if day >= start]
@@ -138,9 +103,9 @@ class TimeQuestions:
         most = min(max(5, len(at) + 2), (end - start).days + 1)  # more visits than days cannot be right
         wrong = [_number(k) for k in range(1, most + 1) if k != len(at) or not answerable]
         wording = f"From {start} to {end}, at how many visits did the patient have {label}?"
-        return self._closed("often", wording, _number(len(at)) if answerable else None, wrong, at)
+        return self.closed("often", wording, _number(len(at)) if answerable else None, wrong, at)
 
-    def long(self, answerable: bool) -> TimedDraft | None:
+    def long(self, answerable: bool) -> Draft | None:
         """Days from the first visit with a symptom to the next visit without; unanswerable while it goes on."""
         start, label = self._start(True), self._symptom()
         begun = self._visits(label, start)[:1]
@@ -157,13 +122,13 @@ class TimeQuestions:
         wording = (
             f"From {start} on, how many days lay between the first visit with {label} and the next visit without it?"
         )
-        return self._closed("long", wording, _lasting(days) if answerable else None, wrong, evidence)
+        return self.closed("long", wording, _lasting(days) if answerable else None, wrong, evidence)
 
-    def since(self, answerable: bool) -> TimedDraft | None:
+    def since(self, answerable: bool) -> Draft | None:
         """The first visit with a symptom and a treatment that is followed by a visit without the symptom."""
         if not self.course.given:
             return None
-        start, label, phrase = self._start(answerable), self._symptom(), self._any(list(self.course.given))
+        start, label, phrase = self._start(answerable), self._symptom(), self.any_of(list(self.course.given))
         present, given = self.course.present[label], self.course.given[phrase]
         at = [i for i in self._visits(label, start) if given[i] and i + 1 < len(present) and not present[i + 1]]
         wording = (
@@ -172,7 +137,7 @@ class TimeQuestions:
         )
         return self._dated("since", wording, at[:1], answerable, start=start)
 
-    def changed(self, answerable: bool) -> TimedDraft | None:
+    def changed(self, answerable: bool) -> Draft | None:
         """The symptom that is present at one of two visits in a row but not at the other."""
         size = len(self.course.dates)
         if size < 2:
@@ -189,9 +154,9 @@ class TimeQuestions:
         wording = (
             f"Which of {symptoms} did the patient have at one of the visits of {one} and {other}, but not at the other?"
         )
-        return self._closed("changed", wording, _named(changed[0]) if answerable else None, others, [i, i + 1])
+        return self.closed("changed", wording, _named(changed[0]) if answerable else None, others, [i, i + 1])
 
-    def order(self, answerable: bool) -> TimedDraft | None:
+    def order(self, answerable: bool) -> Draft | None:
         """Which of three symptoms the patient had first from a day on."""
         start, labels = self._start(answerable), list(self.course.present)
         if len(labels) < 3:
@@ -205,7 +170,7 @@ class TimeQuestions:
         choices[""] = Wording("Two or more of them at the same visit", "More than one, at one and the same visit")
         right = choices.pop(earliest[0] if len(earliest) == 1 else "") if answerable else None
         wording = f"From {start} on, which did the patient have first: {asked[0]}, {asked[1]} or {asked[2]}?"
-        return self._closed("order", wording, right, list(choices.values()), sorted(set(firsts.values()))[:1])
+        return self.closed("order", wording, right, list(choices.values()), sorted(set(firsts.values()))[:1])
 
     def _dated(
         self,
@@ -216,7 +181,7 @@ class TimeQuestions:
         *,
         start: date = date.min,
         end: date = date.max,
-    ) -> TimedDraft | None:
+    ) -> Draft | None:
         """A question whose answer is the date of a visit from ``start`` on or, without one, up to ``end``.
 
         Distractors are dates in the same period, so that none is ruled out by the question: the given day, other
@@ -230,16 +195,10 @@ class TimeQuestions:
             days = [day for day in days if day != self.course.dates[at[0]]]
         days = [days[i] for i in self.random.permutation(len(days))]
         while len(days) < 4:
-            near = self._any([given, *days]) + step * timedelta(days=int(self.random.integers(2, 60)))
+            near = self.any_of([given, *days]) + step * timedelta(days=int(self.random.integers(2, 60)))
             days += [near] if near not in (*days, *self.course.dates) else []
         right = _at(self.course.dates[at[0]]) if answerable else None
-        return self._closed(kind, wording, right, [_at(day) for day in days[:4]], at)
-
-    def _closed(
-        self, kind: str, wording: str, right: Wording | None, wrong: Sequence[Wording], evidence: Sequence[int]
-    ) -> TimedDraft | None:
-        draft = closed(kind, wording, right, wrong, self.random, offer_unknown=self.offer_unknown)
-        return None if draft is None else TimedDraft(draft, tuple(evidence) if right else ())
+        return self.closed(kind, wording, right, [_at(day) for day in days[:4]], at)
 
     def _visits(self, label: str, start: date | None = None) -> list[int]:
         """The visits with a symptom, from ``start`` on."""
@@ -248,19 +207,16 @@ class TimeQuestions:
 
     def _start(self, answerable: bool) -> date:
         """The day of a visit or, of an unanswerable question, a day after the last one."""
-        return self._any(self.course.dates) if answerable else self.course.dates[-1] + self._days_beyond()
+        return self.any_of(self.course.dates) if answerable else self.course.dates[-1] + self._days_beyond()
 
     def _end(self, answerable: bool) -> date:
-        return self._any(self.course.dates) if answerable else self.course.dates[0] - self._days_beyond()
+        return self.any_of(self.course.dates) if answerable else self.course.dates[0] - self._days_beyond()
 
     def _days_beyond(self) -> timedelta:
         return timedelta(days=int(self.random.integers(*_BEYOND)))
 
     def _symptom(self) -> str:
-        return self._any(list(self.course.present))
-
-    def _any(self, options: Sequence[Any]) -> Any:
-        return options[int(self.random.integers(len(options)))]
+        return self.any_of(list(self.course.present))
 
 
 def _at(day: date) -> Wording:
@@ -279,7 +235,7 @@ def _named(label: str) -> Wording:
     return Wording(capitalized(label), f"That is {label}")
 
 
-def place_of(drawn: TimedDraft, places: Sequence[str]) -> str:
+def place_of(drawn: Draft, places: Sequence[str]) -> str:
     """Where the evidence of a question is: in one part of the notes, throughout, or nowhere."""
     found = {places[i] for i in drawn.evidence}
     if not found:
@@ -294,7 +250,7 @@ def places_of(tokens: Sequence[int]) -> list[str]:
 
 
 def history_questions(
-    visits: pd.DataFrame, notes: pd.DataFrame, words: Words, params: HistoryQa, *, seed: int
+    visits: pd.DataFrame, notes: pd.DataFrame, worder: Worder, params: HistoryQa, *, seed: int
 ) -> tuple[pd.DataFrame, dict[str, tuple[Wording, ...]]]:
     """HISTORY_QUESTIONS on the patients of ``notes`` (PATIENT_NOTES), and both wordings of each question's choices.
 
@@ -309,10 +265,10 @@ def history_questions(
         random = np.random.default_rng([seed, _STREAM, int(own_visits["patient"].iloc[0])])
         places = places_of(own["tokens"].tolist())
         n = params.questions if own["tokens"].sum() <= params.level_tokens[0] else params.long_questions
-        maker = TimeQuestions(Course.of(own_visits, words), random, params.unanswerable_share > 0)
+        maker = TimeQuestions(random, params.unanswerable_share > 0, Course.of(own_visits, worder))
         for number, drawn in enumerate(maker.drafts(n, params.unanswerable_share, places), 1):
             name = f"{patient}/truth/{number:03d}"
-            row, wordings[name] = shuffled(drawn.draft, name, own, params.answering, random)
+            row, wordings[name] = shuffled(drawn, name, own, params.answering, random)
             evidence = json.dumps([i + 1 for i in drawn.evidence])
             rows.append({**row, "place": place_of(drawn, places), "visits": evidence})
     return typed(rows, HISTORY_QUESTIONS).sort_values("question", ignore_index=True), wordings
@@ -324,10 +280,7 @@ def patient_name(number: Any) -> str:
 
 
 def notes_of_visits(visits: pd.DataFrame, notes: pd.DataFrame, params: HistoryQa) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """PATIENT_NOTES of all patients whose visits all have a note, and UNSCORED for the others.
-
-    A patient that lacks a note is left out, as the answers follow from all visits.
-    """
+    """PATIENT_NOTES of the patients whose visits all have a note, from which answers follow; UNSCORED of others."""
     count = token_counter(params.tokenizer)
     merged = visits[["record", "patient", "visit", "day"]].merge(notes[["record", "text"]], on="record", how="left")
     lacking = merged.loc[merged["text"].isna(), "patient"].unique().tolist()

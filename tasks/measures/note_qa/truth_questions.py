@@ -69,31 +69,44 @@ class Encounter:
 
 @dataclass(frozen=True)
 class Draft:
-    """A question before its choices are shuffled: the right choice is the first."""
+    """A question before its choices are shuffled: the right choice is the first.
+
+    ``evidence``: of a question about time, the visits, counted from 0, that its answer depends on; none of an
+    unanswerable one.
+    """
 
     kind: str
     wording: str
     choices: tuple[Wording, ...]
     answerable: bool = True
+    evidence: tuple[int, ...] = ()
 
 
-def closed(
-    kind: str,
-    wording: str,
-    right: Wording | None,
-    wrong: Sequence[Wording],
-    random: np.random.Generator,
-    *,
-    offer_unknown: bool,
-) -> Draft | None:
-    """Compose five choices of the right one (None: unanswerable) and distractors; None if there are too few."""
-    unknown = [Wording(UNKNOWN, "This cannot be learned from what was charted")] if offer_unknown else []
-    fixed = [right, *unknown] if right else unknown
-    need = len(LETTERS) - len(fixed)
-    if len(wrong) < need:
-        return None
-    drawn = [wrong[i] for i in random.permutation(len(wrong))[:need]]
-    return Draft(kind, wording, (*fixed, *drawn), answerable=right is not None)
+@dataclass
+class Drawing:
+    """Base of what draws questions on one patient, each method of one kind; None where a draw allows no question.
+
+    ``offer_unknown``: every question offers the choice that the notes do not answer it.
+    """
+
+    random: np.random.Generator
+    offer_unknown: bool
+
+    def any_of(self, options: Sequence[Any]) -> Any:
+        """One of the options."""
+        return options[int(self.random.integers(len(options)))]
+
+    def closed(
+        self, kind: str, wording: str, right: Wording | None, wrong: Sequence[Wording], evidence: Sequence[int] = ()
+    ) -> Draft | None:
+        """Compose five choices of the right one (None: unanswerable) and distractors; None if there are too few."""
+        unknown = [Wording(UNKNOWN, "This cannot be learned from what was charted")] if self.offer_unknown else []
+        fixed = [right, *unknown] if right else unknown
+        need = len(LETTERS) - len(fixed)
+        if len(wrong) < need:
+            return None
+        drawn = [wrong[i] for i in self.random.permutation(len(wrong))[:need]]
+        return Draft(kind, wording, (*fixed, *drawn), right is not None, tuple(evidence) if right else ())
 
 
 @dataclass(frozen=True)
@@ -121,15 +134,12 @@ class Vocabulary:
         for group in near_synonyms:
             synonyms |= {descriptor: synonyms.get(descriptor, frozenset()) | set(group) for descriptor in group}
         named = {name: labels.get(name, name.replace("_", " ")) for name in values}
-        return cls(named, _sorted(values), _sorted(descriptors), synonyms)
+        of = [{name: tuple(sorted(found)) for name, found in sorted(sets.items())} for sets in (values, descriptors)]
+        return cls(named, *of, synonyms)
 
     def are_alike(self, descriptor: str, other: str) -> bool:
         """Whether two descriptors are the same or near synonyms."""
         return descriptor in self.synonyms.get(other, {other})
-
-
-def _sorted(sets: dict[str, set[str]]) -> dict[str, tuple[str, ...]]:
-    return {name: tuple(sorted(found)) for name, found in sorted(sets.items())}
 
 
 def truth_questions(
@@ -157,8 +167,9 @@ def truth_questions(
         random = np.random.default_rng([seed, _TRUTH, number])
         own = own.sort_values("position")
         visits = [_encounter(by_record.loc[row.note_id], row.date, row.note, mentioned) for row in own.itertuples()]
-        offer_unknown = params.unanswerable_share > 0
-        for i, draft in enumerate(QuestionMaker(visits, vocabulary, random, offer_unknown).drafts(params)):
+        for i, draft in enumerate(
+            QuestionMaker(random, params.unanswerable_share > 0, visits, vocabulary).drafts(params)
+        ):
             name = f"{patient}/truth/{i + 1}"
             row, wordings[name] = shuffled(draft, name, own, params, random)
             rows.append(row)
@@ -185,16 +196,11 @@ def _encounter(prompt: pd.Series, date: str, note: str, mentioned: set[tuple[str
 
 
 @dataclass
-class QuestionMaker:
-    """Draws questions on one patient's ``visits``, each method of one kind; None where a draw allows no question.
-
-    ``offer_unknown``: every question offers the choice that the notes do not answer it.
-    """
+class QuestionMaker(Drawing):
+    """Draws questions on one patient's ``visits``."""
 
     visits: Sequence[Encounter]
     vocabulary: Vocabulary
-    random: np.random.Generator
-    offer_unknown: bool
 
     def drafts(self, params: NoteQa) -> list[Draft]:
         """Up to ``params.truth_questions`` different questions."""
@@ -211,7 +217,7 @@ class QuestionMaker:
 
     def findings(self, answerable: bool) -> Draft | None:
         """Which combination of values does the note of one visit state for two or three symptoms?"""
-        visit = self._any_visit()
+        visit = self.any_of(self.visits)
         pool = visit.mention if answerable else visit.avoid
         for size in (2, 3):
             if len(pool) < size:
@@ -223,17 +229,17 @@ class QuestionMaker:
             right = self._combination(names, stated) if answerable else None
             asked = " and ".join(self.vocabulary.labels[name] for name in names)
             wording = f"What does the note charted on {visit.date} say about the patient's {asked}?"
-            if draft := self._closed("findings", wording, right, wrong):
+            if draft := self.closed("findings", wording, right, wrong):
                 return draft
         return None
 
     def descriptor(self, answerable: bool) -> Draft | None:
         """How is a symptom described? Distractors come from the patient's notes first, then from other patients."""
-        visit = self._any_visit()
+        visit = self.any_of(self.visits)
         pool = [n for n in visit.mention if visit.descriptors.get(n)] if answerable else list(visit.avoid)
         if not pool:
             return None
-        name = pool[self.random.integers(len(pool))]
+        name = self.any_of(pool)
         right = visit.descriptors.get(name) if answerable else None
         own = {d for one in self.visits for d in one.descriptors.values() if d}
         here = {d for other, d in visit.descriptors.items() if d and other != name}  # of other symptoms
@@ -249,7 +255,7 @@ class QuestionMaker:
         need = len(LETTERS) - (2 if right and self.offer_unknown else 1)
         wordings = [_described(d) for d in self._unlike(wrong)[:need]]
         wording = f"How is the patient's {self.vocabulary.labels[name]} described in the note charted on {visit.date}?"
-        return self._closed("descriptor", wording, _described(right) if right else None, wordings)
+        return self.closed("descriptor", wording, _described(right) if right else None, wordings)
 
     def visit(self, answerable: bool) -> Draft | None:
         """At which of the patient's visits was a symptom present?"""
@@ -262,7 +268,7 @@ class QuestionMaker:
         right = _at(present, dates) if answerable else None
         wrong = [_at(option, dates) for option in options if not answerable or option != present]
         wording = f"At which of the visits does the patient have {self.vocabulary.labels[name]}?"
-        return self._closed("visit", wording, right, wrong)
+        return self.closed("visit", wording, right, wrong)
 
     def change(self, answerable: bool) -> Draft | None:
         """How did a symptom change between two consecutive visits?"""
@@ -278,19 +284,13 @@ class QuestionMaker:
         right = _course(label, stated) if answerable else None
         wrong = [_course(label, option) for option in options if not answerable or option != stated]
         dates = f"from the visit of {pair[0].date} to the visit of {pair[1].date}"
-        return self._closed("change", f"How did the patient's {label} change {dates}?", right, wrong)
-
-    def _closed(self, kind: str, wording: str, right: Wording | None, wrong: Sequence[Wording]) -> Draft | None:
-        return closed(kind, wording, right, wrong, self.random, offer_unknown=self.offer_unknown)
-
-    def _any_visit(self) -> Encounter:
-        return self.visits[int(self.random.integers(len(self.visits)))]
+        return self.closed("change", f"How did the patient's {label} change {dates}?", right, wrong)
 
     def _shared(self, visits: Sequence[Encounter], answerable: bool) -> str | None:
         """Draw a symptom that all these notes must mention or, for unanswerable questions, that none may mention."""
         sets = [set(visit.mention if answerable else visit.avoid) for visit in visits]
         names = sorted(set.intersection(*sets))
-        return names[self.random.integers(len(names))] if names else None
+        return self.any_of(names) if names else None
 
     def _combination(self, names: Sequence[str], values: Sequence[str]) -> Wording:
         """One statement of all values, present symptoms first: "no chills and thirst" could be read as neither."""

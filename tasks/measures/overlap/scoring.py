@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 from unicodedata import category, normalize
 
@@ -34,25 +34,13 @@ from tasks.texts.document import WHOLE, Document, Sectioning, compared_sections
 Tokens = Sequence[str]
 Score = tuple[float, float, float]
 """F, precision and recall."""
-EMPTY: Score = (0.0, 0.0, 0.0)
-
-
-def rouge_l(reference: Tokens, output: Tokens) -> Score:
-    """Length of the longest common subsequence over that of the output (precision) and the reference (recall)."""
-    if not reference or not output:
-        return EMPTY
-    *_, last = _rows(reference, output)
-    return _score(_length(last, len(output)), len(output), len(reference))
 
 
 def rouge_lsum(reference: Sequence[Tokens], output: Sequence[Tokens]) -> Score:
-    """The same by line: tokens of each reference line that are in its common subsequence with any output line.
+    """By line: tokens of each reference line that are in its common subsequence with any output line.
 
     A token counts as often as both texts have it at most, as in ROUGE 1.5.5 and `rouge_score`.
     """
-    sizes = sum(map(len, output)), sum(map(len, reference))
-    if not all(sizes):
-        return EMPTY
     left = Counter(token for line in output for token in line) & Counter(token for line in reference for token in line)
     hits = 0
     for line in reference:
@@ -60,7 +48,7 @@ def rouge_lsum(reference: Sequence[Tokens], output: Sequence[Tokens]) -> Score:
             if left[line[at]] > 0:
                 hits += 1
                 left[line[at]] -= 1
-    return _score(hits, *sizes)
+    return _score(hits, sum(map(len, output)), sum(map(len, reference)))
 
 
 def common_places(reference: Tokens, output: Tokens) -> list[int]:
@@ -98,8 +86,10 @@ def _length(row: int, tokens: int) -> int:
 
 
 def _score(hits: int, of_output: int, of_reference: int) -> Score:
+    if not hits:
+        return 0.0, 0.0, 0.0
     precision, recall = hits / of_output, hits / of_reference
-    return (2 * precision * recall / (precision + recall) if hits else 0.0), precision, recall
+    return 2 * precision * recall / (precision + recall), precision, recall
 
 
 ROUGE = ("rouge1", "rouge2", "rougeL", "rougeLsum")
@@ -150,10 +140,7 @@ def has_words(reference: str) -> bool:
 
 
 def rouge(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
-    """ROUGE of each output against its reference (Lin 2004): columns ``rouge1_f`` (F), ``rouge1_p``, ``rouge1_r``.
-
-    Null for a reference without words.
-    """
+    """ROUGE of each output (Lin 2004): ``rouge1_f``, ``_p``, ``_r``, ...; null for a reference without words."""
     rows = []
     for reference, output in zip(references, outputs, strict=True):
         if not has_words(reference):
@@ -164,15 +151,11 @@ def rouge(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
         whole = [tokenizer.tokenize(text) for text in (reference, output)]
         lines = [[tokenizer.tokenize(line) for line in text.split("\n") if line] for text in (reference, output)]
         ngrams = [(one.fmeasure, one.precision, one.recall) for one in (found["rouge1"], found["rouge2"])]
-        scores = [*ngrams, rouge_l(*whole), rouge_lsum(*lines)]
+        longest = _score(len(common_places(*whole)), len(whole[1]), len(whole[0]))
+        scores = [*ngrams, longest, rouge_lsum(*lines)]
         rows.append([value for score in scores for value in score])
     columns = [f"{name}_{part}" for name in ROUGE for part in "fpr"]
     return pd.DataFrame(rows, columns=columns, dtype=float)
-
-
-def corpus_bleu(references: Sequence[str], outputs: Sequence[str]) -> float:
-    """BLEU of all outputs together, 0 to 1 (sacrebleu's defaults)."""
-    return float(sacrebleu.corpus_bleu(list(outputs), [list(references)]).score) / 100
 
 
 def bert_score(
@@ -194,14 +177,6 @@ def bert_score(
     except (OSError, KeyError, ValueError, AssertionError) as error:
         return None, f"BERTScore model {model}: {' '.join(str(error).split())[:200]}"
     return pd.DataFrame(dict(zip(("bertscore_p", "bertscore_r", "bertscore_f1"), values, strict=True))), None
-
-
-def overlap_scores(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
-    """ROUGE, sentence BLEU (0 to 1; sacrebleu's defaults, effective order) and words of each output, one row each."""
-    scorer = sacrebleu.BLEU(effective_order=True)
-    bleu = [scorer.sentence_score(o, [r]).score / 100 for r, o in zip(references, outputs, strict=True)]
-    words = [len(output.split()) for output in outputs]
-    return rouge(references, outputs).assign(bleu=np.array(bleu, dtype=float), words=np.array(words, dtype=float))
 
 
 def part_texts(notes: Sequence[str], part: str) -> list[str]:
@@ -251,8 +226,15 @@ Texts = Mapping[str, Mapping[str, str]]
 
 
 def score_texts(references: Sequence[str], outputs: Sequence[str], params: Overlap) -> tuple[pd.DataFrame, Absent]:
-    """Every overlap metric of each output (one row per output, in order), and the absent metrics with reasons."""
-    wide, absent = overlap_scores(references, outputs), dict(ABSENT)
+    """Every overlap metric of each output (one row per output, in order), and the absent metrics with reasons.
+
+    ROUGE, sentence BLEU (0 to 1; sacrebleu's defaults, effective order), words, and BERTScore where a model is named.
+    """
+    scorer = sacrebleu.BLEU(effective_order=True)
+    bleu = [scorer.sentence_score(o, [r]).score / 100 for r, o in zip(references, outputs, strict=True)]
+    counts = {"bleu": bleu, "words": [len(output.split()) for output in outputs]}
+    wide = rouge(references, outputs).assign(**{name: np.array(values, dtype=float) for name, values in counts.items()})
+    absent = dict(ABSENT)
     if params.bert_score_model is None:
         absent["bertscore"] = "needs overlap.bert_score_model, a model's name or folder"
         return wide, absent
@@ -266,9 +248,8 @@ def score_outputs(texts: Texts, documents: Sequence[Document], params: Overlap) 
     """Every overlap metric of each output with its reference: columns document, system and one a metric, sorted."""
     references = {one.id: str(one.reference) for one in documents}
     keys = sorted((document, system) for system, outputs in texts.items() for document in outputs)
-    found, absent = score_texts(
-        [references[document] for document, _ in keys], [texts[system][document] for document, system in keys], params
-    )
+    outputs = [texts[system][document] for document, system in keys]
+    found, absent = score_texts([references[document] for document, _ in keys], outputs, params)
     return pd.concat([pd.DataFrame(keys, columns=["document", "system"], dtype="str"), found], axis=1), absent
 
 
@@ -319,10 +300,7 @@ def section_rouge(texts: Texts, documents: Sequence[Document], how: Sectioning) 
 
 
 def beside_claims(scored: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
-    """``scored`` of `score_outputs` with a column for each judged score of the same text as a whole.
-
-    ``judged`` has the columns document, system, item, metric and value.
-    """
+    """``scored`` of `score_outputs` with a column for each judged score of the same text as a whole."""
     whole = judged[judged["item"] == WHOLE]
     claims = whole.pivot_table(index=["document", "system"], columns="metric", values="value").reset_index()
     return scored.merge(claims, on=["document", "system"], how="left")
@@ -354,25 +332,15 @@ def agreement_rows(scores: pd.DataFrame, **about: Any) -> pd.DataFrame:
 def score_correlations(
     scores: pd.DataFrame, named: Mapping[str, str], overlap: Sequence[str], **about: Any
 ) -> pd.DataFrame:
-    """Spearman and Pearson of other scores with overlap metrics, with two-sided p values.
-
-    ``scores`` has one row per document and system, and a column per metric; ``named``: the other ones by their names.
-    """
-    rows = []
-    for system, group in scores.groupby("system", sort=True):
-        for other, column in ((other, column) for other, column in named.items() if column in scores):
-            for name in (name for name in overlap if name in scores):
-                pair = group[[column, name]].dropna()
-                rows.extend(_correlated(pair[column], pair[name], f"{other} and {name}", str(system)))
+    """Spearman and Pearson of columns ``named`` with overlap metrics, by system, with two-sided p values."""
+    rows, kinds = list[Row](), (("spearman", stats.spearmanr), ("pearson", stats.pearsonr))
+    for (system, group), (other, column), name in product(scores.groupby("system", sort=True), named.items(), overlap):
+        if column in scores and name in scores:
+            pair = group[[column, name]].dropna()
+            one, two = pair[column].to_numpy(dtype=float), pair[name].to_numpy(dtype=float)
+            defined = len(one) > 2 and np.unique(one).size > 1 and np.unique(two).size > 1
+            about_pair: Row = {"n": len(one), "system": str(system), "item": f"{other} and {name}"}
+            for kind, measure in kinds:
+                value, p = (float(number) for number in measure(one, two)) if defined else (NAN, NAN)
+                rows += [metric_row(kind, value, **about_pair), metric_row(f"{kind}_p", p, **about_pair)]
     return metric_table(rows, **about)
-
-
-def _correlated(first: pd.Series, second: pd.Series, item: str, system: str) -> list[Row]:
-    one, other = first.to_numpy(dtype=float), second.to_numpy(dtype=float)
-    defined = len(one) > 2 and np.unique(one).size > 1 and np.unique(other).size > 1
-    rows = []
-    for kind, measure in (("spearman", stats.spearmanr), ("pearson", stats.pearsonr)):
-        value, p = (float(number) for number in measure(one, other)) if defined else (np.nan, np.nan)
-        rows.append(metric_row(kind, value, n=len(one), system=system, item=item))
-        rows.append(metric_row(f"{kind}_p", p, n=len(one), system=system, item=item))
-    return rows

@@ -14,7 +14,7 @@ from tasks.simulator.reader.entailment import entails
 from tasks.simulator.reader.findings import Finding, find, mentions, symptoms_in
 from tasks.simulator.reader.lexicon import reading, says, symptoms
 from tasks.simulator.reader.spans import find_spans
-from tasks.simulator.reader.timeline import choice_over_time, over_time, status
+from tasks.simulator.reader.timeline import DATE, choice_over_time, over_time, status
 from tasks.simulator.reader.words import stems
 from tasks.simulator.request import ChartedNote, ChatRequest, read_choices, read_notes
 from tasks.simulator.resources import vocabulary
@@ -22,14 +22,13 @@ from tasks.text.final_answer import final_letter
 from tasks.text.language import capitalized
 from tasks.text.sentences import sentences
 
-_WORDS = vocabulary("reader")
+_WORDS = vocabulary()
 _NOT_STATED = re.compile(rf"\b{_WORDS['not_stated']}\b", re.IGNORECASE)
 _REFUSED = re.compile(r"\b(?:unable to|cannot|can't|could not|won't) (?:answer|say|tell|help|determine)\b", re.I)
 _LETTER = re.compile(
     r"^\W*(?:(?i:the\s+)?(?i:correct\s+|right\s+|best\s+)?(?i:answer|choice|option)(?:\s+is)?\s*:?\s*)?\W*"
     r"([A-E])(?![\w'’]|\s[a-z])"
 )
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _BOTH = re.compile(r"\b(?:both|either|unchanged|each|throughout|all|every)\b", re.IGNORECASE)
 _NONE = re.compile(r"\b(?:none|never|neither|no visit|not (?:at|on) any)\b", re.IGNORECASE)
 _TURN = re.compile(r",?\s*\bthen\b|\bfrom\b(?P<before>.+?)\bto\b", re.IGNORECASE)
@@ -65,19 +64,12 @@ def states(text: str) -> States:
 
 def _in_time(text: str) -> list[States]:
     """The states that a statement claims: one, or those of an earlier and a later time."""
-    days = list(_DATE.finditer(text))
+    days = list(DATE.finditer(text))
     if len(days) == 2 and text[days[0].end() : days[1].start()].strip(" :,;.and"):
         return [states(text[days[0].end() : days[1].start()]), states(text[days[1].end() :])]
     if turn := _TURN.search(text):
         return [states(turn["before"] or text[: turn.start()]), states(text[turn.end() :])]
     return [states(text)] * (2 if _BOTH.search(text) else 1)
-
-
-def _days(text: str, dates: Sequence[str]) -> set[str] | None:
-    """Those of ``dates`` that a statement names; None if it names none."""
-    if named := set(_DATE.findall(text)):
-        return named
-    return set() if _NONE.search(text) else set(dates) if _BOTH.search(text) else None
 
 
 def answer(request: ChatRequest) -> str:
@@ -103,7 +95,7 @@ def choose(question: str, choices: dict[str, str], notes: list[ChartedNote]) -> 
 
 
 def _asked_about(question: str, notes: list[ChartedNote]) -> list[ChartedNote]:
-    dates = set(_DATE.findall(question))
+    dates = set(DATE.findall(question))
     return [note for note in notes if note.date in dates] or notes
 
 
@@ -112,7 +104,8 @@ def _score(question: str, choice: str, notes: list[ChartedNote]) -> float:
     asked, about = symptoms_in(question), _asked_about(question, notes)
     if asked and _VISITS.search(question):
         known = {note.date: status(note.text, asked[0]) for note in about}
-        named = _days(choice, list(known))
+        all_or_none: set[str] | None = set() if _NONE.search(choice) else set(known) if _BOTH.search(choice) else None
+        named = set(DATE.findall(choice)) or all_or_none
         if named is None or not any(known.values()):
             return 0.0
         return sum(1 if (day in named) == (one not in (None, "absent")) else -1 for day, one in known.items()) + 0.5
@@ -128,7 +121,10 @@ def _score(question: str, choice: str, notes: list[ChartedNote]) -> float:
     wanted = "absent" if "absent" in question else "present"
     if any(f.concept in concepts and f.polarity == wanted for note in about for f in find(note.text)):
         return 2.0
-    return max((_covered(question, choice, one) for note in about for one in sentences(note.text)), default=0.0)
+    best, stated, related = 0.0, stems(choice), stems(question)
+    for here in (stems(one) for note in about for one in sentences(note.text) if stated):
+        best = max(best, len(stated & here) / len(stated) * (1 + len(related & here)))
+    return best
 
 
 def _describes(note: str, symptom: str, words: str) -> float:
@@ -150,11 +146,6 @@ def _agreement(note: str, claimed: States, asked: Sequence[str]) -> float:
     return total
 
 
-def _covered(question: str, choice: str, sentence: str) -> float:
-    wanted, here = stems(choice), stems(sentence)
-    return len(wanted & here) / len(wanted) * (1 + len(stems(question) & here)) if wanted else 0.0
-
-
 def _in_words(question: str, notes: list[ChartedNote]) -> str:
     """The answer to a question in a sentence."""
     if timed := over_time(question, notes) if notes else None:
@@ -165,7 +156,11 @@ def _in_words(question: str, notes: list[ChartedNote]) -> str:
         at = [day for day, one in known.items() if one[asked[0]] not in (None, "absent")]
         return f"At the visit of {' and '.join(at)}." if at else "At none of the visits."
     if asked and not _DESCRIBED.search(question):
-        said = {day: " and ".join(_phrase(s, v) for s, v in one.items() if v) for day, one in known.items()}
+        worded = {"absent": "no ", "present": ""}
+        said = {
+            day: " and ".join(f"{worded.get(value, f'{value} ')}{symptom}" for symptom, value in one.items() if value)
+            for day, one in known.items()
+        }
         return " ".join(f"{day}: {text}." for day, text in said.items() if text) or NOT_STATED
     pool = [one for note in about for one in sentences(note.text) if len(one.split()) > 2]
     if asked:
@@ -173,10 +168,6 @@ def _in_words(question: str, notes: list[ChartedNote]) -> str:
         return " ".join(dict.fromkeys(own)) or NOT_STATED
     best = max(pool, key=lambda one: len(stems(question) & stems(one)), default="")
     return best if stems(question) & stems(best) else NOT_STATED
-
-
-def _phrase(symptom: str, value: str) -> str:
-    return {"absent": f"no {symptom}", "present": symptom}.get(value, f"{value} {symptom}")
 
 
 def judge_answer(request: ChatRequest) -> str:
@@ -194,7 +185,7 @@ def judge_answer(request: ChatRequest) -> str:
 
 def _same(output: str, right: str) -> bool:
     """Whether a free-text answer entails a part of the right one: a judge that accepts half an answer."""
-    silent = [bool(_NOT_STATED.search(one)) and not _DATE.search(one) for one in (output, right)]
+    silent = [bool(_NOT_STATED.search(one)) and not DATE.search(one) for one in (output, right)]
     refused = bool(_REFUSED.search(output))
     if any(silent) or refused:
         return silent[1] and (silent[0] or refused)

@@ -1,24 +1,25 @@
-"""Checks a note against its writer's instructions (SimSUM, Section 2.2), and a compact version against its note."""
+"""Checks a note against its writer's instructions (SimSUM, Section 2.2), and a compact version against its note.
+
+Rates both under the physicians' instructions: penalties and ratings by counted faults.
+"""
 
 import json
 import re
 from collections.abc import Iterator
 
-from tasks.simulator.reader.findings import Finding, find, fits_level, mentions
-from tasks.simulator.reader.instructions import Asked, Instructions, read_instructions, symptom_of
-from tasks.simulator.reader.lexicon import conditions, is_absent, level_pattern, reading, says, symptoms
-from tasks.simulator.reader.words import NUMBERS, UNITS
+from tasks.domains.rules import load_rules
+from tasks.simulator import prompts
+from tasks.simulator.reader.findings import Finding, condition_of, find, fits_level, mentions, symptom_of
+from tasks.simulator.reader.lexicon import conditions, level_pattern, reading, says, symptoms
+from tasks.simulator.reader.timeline import DATE
+from tasks.simulator.reader.words import NUMBERS, UNITS, expansion, stems
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.resources import vocabulary
-from tasks.simulator.visits import COURSE, PLAN, VisitInstructions, read_visit
 from tasks.text.sections import split_sections
 from tasks.text.sentences import sentence_spans, sentences
 
-_WORDS = vocabulary("reader")
-_PAST = re.compile(rf"{_WORDS['past']}\W+(?:\w+\W+){{0,3}}$", re.IGNORECASE)
+_WORDS = vocabulary()
 SUSPECTS = re.compile(rf"\b{_WORDS['suspects']}\b", re.IGNORECASE)
-_NAMES_DIAGNOSIS = re.compile(_WORDS["names_diagnosis"], re.IGNORECASE)
-_ASSESSMENT = re.compile(rf"^[\s*#_]*{_WORDS['assessment']}\b[^\n]{{0,30}}[:*]", re.IGNORECASE | re.MULTILINE)
 _VAGUE = re.compile(_WORDS["vague"])
 _AGE = re.compile(
     r"\b(?:aged?\s+\d{1,3}\b(?!\s*\w+\s+ago)|\d{1,3}[\s‐–-]*(?:years?|yrs?)[\s‐–-]*(?:old|of\s+age)\b|\d{1,3}\s*-?\s*y/?\.?o\b\.?"
@@ -28,7 +29,6 @@ _AGE = re.compile(
 )
 _SEX = re.compile(rf"\b{_WORDS['sexes']}\b|[♂♀]|\b\d{{2}}\s?(?:y/?o)?\s?[MF]\b(?![°\w])", re.IGNORECASE)
 _NOT_PATIENT = re.compile(rf"{_WORDS['others']}\W+(?:\w+\W+){{0,6}}$", re.IGNORECASE)
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _AMOUNT = re.compile(
     rf"(?<![\w./-])(?:(?P<figure>\d{{1,3}})|(?P<word>{'|'.join(sorted(NUMBERS, key=len, reverse=True))}))[\s-]*"
     rf"(?P<unit>{'|'.join(sorted(UNITS, key=len, reverse=True))})\b(?![/.]\w)",
@@ -45,18 +45,19 @@ def check(request: ChatRequest) -> str:
         return json.dumps({"same": not found, "differences": listed}, ensure_ascii=False)
     note, asked = request.tag("note"), request.tag("instructions")
     if request.task == "check the note of a visit":
-        said = list(_visit_departures(note, read_visit(asked)))
+        said = list(_visit_departures(note, prompts.read_visit(asked)))
     else:
-        said = list(departures(note, read_instructions(asked)))
+        said = list(departures(note, asked))
     text = "; ".join(said)
     explanation = f"{text[:1].upper()}{text[1:]}." if text else ""
     return json.dumps({"consistent": not said, "explanation": explanation}, ensure_ascii=False)
 
 
-def departures(note: str, asked: Instructions) -> Iterator[str]:
+def departures(note: str, instructions: str) -> Iterator[str]:
     """What a note says otherwise than its instructions; nothing for a consistent note."""
-    for wanted in asked.mention:
-        yield from _absent(note, wanted.symptom) if is_absent(wanted.value) else _present(note, wanted)
+    asked = prompts.read_instructions(instructions, symptom_of, condition_of)
+    for wanted in asked.mentions:
+        yield from _present(note, wanted) if wanted.present else _absent(note, wanted.symptom)
     for symptom in asked.absent:
         if any(f.polarity == "present" and f.kind not in ("weak", "feature") for f in mentions(note, symptom)):
             yield f"the note says that the patient has {symptom}, which should be absent"
@@ -64,10 +65,6 @@ def departures(note: str, asked: Instructions) -> Iterator[str]:
         if not all(_is_incidental(f) for f in mentions(note, symptom)):
             yield f"the note mentions {symptom}, which it should not touch on"
     yield from _conditions(note, asked)
-    if asked.no_diagnosis:
-        yield from _diagnoses(note, asked)
-    if asked.no_demographics and (named := age_or_sex(note)):
-        yield f"the note states the patient's age or sex: {named}"
 
 
 def _absent(note: str, symptom: str) -> Iterator[str]:
@@ -79,7 +76,7 @@ def _absent(note: str, symptom: str) -> Iterator[str]:
         yield f"the note does not mention the absence of {symptom}"
 
 
-def _present(note: str, wanted: Asked) -> Iterator[str]:
+def _present(note: str, wanted: prompts.Mention) -> Iterator[str]:
     symptom, stated = wanted.symptom, mentions(note, wanted.symptom)
     present = [f for f in stated if f.polarity == "present"]
     direct = [f for f in stated if not f.in_examination and f.celsius is None and f.kind in ("direct", "lay")]
@@ -88,8 +85,8 @@ def _present(note: str, wanted: Asked) -> Iterator[str]:
         yield f"the note does not mention {symptom}"
     elif not present or denied or (symptom == reading().temperature and not _level_fits(note, wanted.value, stated)):
         yield f"what the note says of {symptom} does not agree with: {wanted.value}"
-    elif wanted.descriptor and not says(about(note, symptom), wanted.descriptor):
-        yield f"the note does not say that the {symptom} is: {wanted.descriptor}"
+    elif (descriptor := wanted.descriptor.strip("()").lower()) and not says(about(note, symptom), descriptor):
+        yield f"the note does not say that the {symptom} is: {descriptor}"
 
 
 def _level_fits(note: str, value: str, stated: list[Finding]) -> bool:
@@ -137,7 +134,7 @@ def _is_incidental(finding: Finding) -> bool:
     return finding.kind in ("measured", "calm") or (finding.kind == "exam" and finding.cue is None)
 
 
-def _conditions(note: str, asked: Instructions) -> Iterator[str]:
+def _conditions(note: str, asked: prompts.Instructions) -> Iterator[str]:
     """Conditions that the instructions do not list; a medicine alone tells a condition of the domain."""
     if not (asked.conditions or asked.forbidden):
         return
@@ -150,27 +147,10 @@ def _conditions(note: str, asked: Instructions) -> Iterator[str]:
         alike = bool(set(asked.conditions) & set(reading().treated_alike))
         if implicit and (finding.polarity == "absent" or not network or alike):
             continue
-        known = network or not (asked.unrelated or _VAGUE.fullmatch(name))
+        known = network or not (asked.absent or not asked.mentions or _VAGUE.fullmatch(name))
         if (name in asked.forbidden and not implicit) or (finding.polarity == "present" and known):
             seen.add(name)
             yield f"the note mentions {name}, which is no condition of this patient"
-
-
-def _diagnoses(note: str, asked: Instructions) -> Iterator[str]:
-    if _ASSESSMENT.search(note):
-        yield "the note holds an assessment"
-    if named := _NAMES_DIAGNOSIS.search(note):
-        yield f"the note voices a suspected diagnosis: {named.group()}"
-    known = {name for line in reading().diagnoses for name in line}
-    for finding in find(note):
-        if finding.other or finding.polarity == "absent" or finding.category not in ("diagnosis", "condition"):
-            continue
-        if _PAST.search(note, finding.sentence[0], finding.start) or finding.kind in ("weak", "implicit"):
-            continue
-        plain = finding.polarity == "present" and finding.kind == "direct" and finding.concept in known
-        if SUSPECTS.search(note, *finding.sentence) or (plain and not asked.unrelated):
-            yield f"the note names a diagnosis: {note[finding.start : finding.end]}"
-            return
 
 
 def age_or_sex(note: str) -> str | None:
@@ -182,16 +162,16 @@ def age_or_sex(note: str) -> str | None:
     return None
 
 
-def _visit_departures(note: str, asked: VisitInstructions) -> Iterator[str]:
+def _visit_departures(note: str, asked: prompts.VisitInstructions) -> Iterator[str]:
     """Today's part as any note, the course against what was known of the last visit, the plan against the decisions."""
-    body, _, plan = note.partition(PLAN)
-    today, _, course = body.partition(COURSE)
-    yield from departures(today.strip(), read_instructions(asked.symptoms))
+    body, _, plan = note.partition(prompts.PLAN)
+    today, _, course = body.partition(prompts.COURSE)
+    yield from departures(today.strip(), asked.symptoms)
     for was in asked.was:
-        dated = [text for text in sentences(course) if was.day in _DATE.findall(text)[:1]]
-        for finding in (f for text in dated for f in mentions(text, symptom_of(was.name))):
+        dated = [text for text in sentences(course) if was.day in DATE.findall(text)[:1]]
+        for finding in (f for text in dated for f in mentions(text, symptom_of(was.symptom))):
             if (finding.polarity == "present") != was.present:
-                yield f"what the note says of {was.name} on {was.day} contradicts that visit: {was.value}"
+                yield f"what the note says of {was.symptom} on {was.day} contradicts that visit: {was.value}"
     yield from (f"the plan does not state: {phrase}" for phrase in asked.decided if phrase.lower() not in plan.lower())
 
 
@@ -212,13 +192,10 @@ def differences(note: str, compact: str) -> Iterator[tuple[str, str]]:
     before, after = _amounts(note), _amounts(compact)
     units = {unit for _, unit in before}
     yield from (("changed", f"{number} {unit}s") for number, unit in sorted(after - before) if unit in units)
-    sides = [{_side(match.group()) for match in _LATERALITY.finditer(text)} for text in (note, compact)]
+    letters = [{word[0].lower() for word in _LATERALITY.findall(text)} for text in (note, compact)]
+    sides = [{"right" if letter == "r" else "left" for letter in found} for found in letters]
     if sides[0] and sides[1] - sides[0]:
         yield "changed", f"side: {'/'.join(sorted(sides[0]))}"
-
-
-def _side(word: str) -> str:
-    return "right" if word.lower().startswith("r") else "left"
 
 
 def _amounts(text: str) -> set[tuple[str, str]]:
@@ -240,3 +217,85 @@ def parts(note: str) -> tuple[str, str]:
     for section in split_sections(note):
         found[section.name == "physical_examination"].append(note[section.start : section.end])
     return "\n".join(found[False]) or note, "\n".join(found[True])
+
+
+_ITEM = re.compile(r"^- \[(?P<code>(?P<part>\d[A-D])/(?P<item>[^\]]+))\] (?P<label>.*)$", re.MULTILINE)
+_SHORT = re.compile(r"\b(?:[A-Z][A-Za-z]*\.|[A-Z]{2,}[a-z]?|[A-Za-z]/[A-Za-z]+|[b-df-hj-np-tv-z]{2,5})\b")
+_PLAUSIBLE = (
+    (re.compile(r"\b(\d{2,3})\s?/\s?\d{2,3}\b"), 70, 230),
+    (re.compile(r"(?:heart rate|pulse|HR)\D{0,12}(\d{2,3})", re.IGNORECASE), 35, 200),
+    (re.compile(r"(?:respiratory rate|resp\.? rate|RR)\D{0,12}(\d{1,3})", re.IGNORECASE), 8, 45),
+    (re.compile(r"(?:saturation|SpO2|sats?|O2)\D{0,20}(\d{2,3})\s?%", re.IGNORECASE), 75, 100),
+)
+_KEPT = ((5, 0.62), (4, 0.5), (3, 0.38), (2, 0.25))
+"""Rating and least share of the note's content that the compact version keeps."""
+_DENSITY = ((5, 0.10), (4, 0.28), (3, 0.45), (2, 0.65))
+"""Rating and greatest share of abbreviated words."""
+
+
+def rate_note(request: ChatRequest) -> str:
+    """Reply to ``rate a clinical note``."""
+    note, compact, prompt = request.tag("note"), request.tag("compact"), request.tag("prompt")
+    items = [match.groupdict() for match in _ITEM.finditer(request.tag("penalties"))]
+    penalties = [one["code"] for one in items if _violated(one["part"], one["item"], one["label"], note, prompt)]
+    history, examination = parts(note)
+    complaints = {f.concept for f in find(history) if f.concept in symptoms() and f.polarity == "present"}
+    needed = {check for complaint in complaints for check in reading().needed.get(complaint, ())}
+    missing = sum(re.search(reading().checks[check], examination, re.IGNORECASE) is None for check in needed)
+    measured = [(int(value), low, high) for pattern, low, high in _PLAUSIBLE for value in pattern.findall(note)]
+    strange = [value for value, low, high in measured if not low <= value <= high]
+    kept = len(stems(note) & stems(compact)) / max(len(stems(note)), 1)
+    short = _SHORT.findall(compact)
+    unknown = sum(expansion(word) is None for word in short)
+    density = (len(short) + 2 * unknown) / max(len(compact.split()), 1)
+    return json.dumps(
+        {
+            "reason": f"Penalties for: {', '.join(penalties) or 'nothing'}.",
+            "penalties": penalties,
+            "realism_history": 5,
+            "realism_physical_examination": max(5 - missing, 2),
+            "clinical_accuracy": max(5 - len(strange), 3),
+            "compact_content": next((rating for rating, least in _KEPT if kept >= least), 1),
+            "compact_readability": next((rating for rating, most in _DENSITY if density <= most), 1),
+        }
+    )
+
+
+def _violated(part: str, item: str, label: str, note: str, prompt: str) -> bool:
+    """Whether a note has the fault of an item of the rating instructions, part 1A (history) to 2B (examination)."""
+    text = parts(note)[0] if part in ("1A", "1B", "1C") else note
+    name = label.split(":")[0].strip()
+    found = mentions(text, load_rules().labels.get(name, name))
+    present = [f for f in found if f.polarity == "present" and f.kind not in ("weak", "measured")]
+    if part == "1A":
+        value, _, descriptor = label.partition(": ")[2].partition(", ")
+        if found and prompts.is_absent(value):
+            return bool(present)
+        return not present or bool(descriptor and not says(about(text, present[0].concept), descriptor))
+    if part in ("1B", "2A"):
+        return bool(present) if part == "2A" else any(f.kind != "weak" for f in found)
+    if part in ("1C", "2B"):
+        return _condition(item, text, prompt)
+    if item == "sex_or_age":
+        return age_or_sex(note) is not None
+    others = [f for f in find(note) if f.polarity != "absent" and not f.other]
+    if item == "diagnosis":
+        near = [note[max(0, f.start - 60) : f.end + 20] for f in others if f.category == "diagnosis"]
+        return any(SUSPECTS.search(text) for text in near)
+    own = [f for f in others if f.category == "symptom"]
+    return item == "further_symptom" and any(
+        (f.category, f.kind, f.polarity) == ("other_symptom", "direct", "present")
+        and not f.in_examination
+        and not any(one.start < f.end and f.start < one.end for one in own)  # no part of a symptom of the domain
+        for f in others
+    )
+
+
+def _condition(item: str, text: str, prompt: str) -> bool:
+    """Whether the text gives the patient a condition that the prompt does not list: a named one, or the n-th other."""
+    found = [f for f in find(text) if f.category == "condition" and f.polarity == "present" and not f.other]
+    named = {f.concept.lower() for f in found}
+    if not item.startswith("other_"):
+        return item.replace("_", " ").lower() in named
+    known = {name.lower() for name in conditions()} | {"alcohol use", "allergies"}
+    return sum(name not in prompt.lower() for name in named - known) >= int(item.removeprefix("other_"))

@@ -12,14 +12,13 @@ from importlib.resources import files
 from itertools import pairwise, zip_longest
 
 from tasks.domains.in_use import domain_cache
-from tasks.simulator.reader.findings import find
+from tasks.simulator.reader.findings import Scope, find, polarity, scopes
 from tasks.simulator.reader.lexicon import described, is_held_out
-from tasks.simulator.reader.negation import Scope, polarity, scopes
 from tasks.simulator.reader.words import SIDES, UNITS, content, expand, stem, stems
 from tasks.simulator.resources import load, vocabulary
 from tasks.text.sentences import sentences
 
-_WORDS = vocabulary("reader")
+_WORDS = vocabulary()
 THRESHOLD, FREELY, SAME_MATTER, IN_PART = 0.62, 0.35, 0.4, 0.5
 """Least coverage of an entailed claim, of one that is read freely, of one that is about the same matter, and of one
 that is found in part."""
@@ -184,24 +183,19 @@ def _conflict(wanted: Said, place: Said, known: frozenset[str], *, freely: bool)
             continue
         if word[:1].isdigit():
             if word not in known or not freely:
-                return "number" if word not in known and _has_another(place, word) else "place of a number"
+                # another date, another number with a unit of time, or another one without
+                kind = word.count("-"), " " in word
+                others = any(one[:1].isdigit() and (one.count("-"), " " in one) == kind for one in place)
+                return "number" if word not in known and others else "place of a number"
         elif word in _SIDES and (place.keys() & _SIDES or (word not in known and not freely)):
             return "side"
         elif _OPPOSITES.get(word) in place:
             return "degree"
-        elif not freely and _is_rare(word) and word not in known:
+        elif (
+            not freely and word.isalpha() and len(word) > 4 and word not in known and word not in _general_vocabulary()
+        ):
             return "rare word"
     return None
-
-
-def _has_another(place: Said, number: str) -> bool:
-    """Whether a place has another date, another number with a unit of time, or another one without."""
-    dates, unit = number.count("-"), " " in number
-    return any(word[:1].isdigit() and word.count("-") == dates and (" " in word) == unit for word in place)
-
-
-def _is_rare(word: str) -> bool:
-    return word.isalpha() and len(word) > 4 and word not in _general_vocabulary()
 
 
 def entails(premise: str, claim: str, *, given: str | None = None) -> bool:

@@ -1,16 +1,87 @@
-"""The clinical content of a text: mentions of symptoms, conditions, diagnoses, signs and drugs, with their polarity."""
+"""The clinical content of a text: mentions of symptoms, conditions, diagnoses, signs and drugs, with their polarity.
+
+Negation, uncertainty and other persons are as in ConText (Harkema et al. 2009; NegEx: Chapman et al. 2001): a trigger
+governs the text after it, or before it, up to a termination term or the end of the sentence. Pseudo-triggers hide the
+triggers within them.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from tasks.domains.in_use import domain_cache
-from tasks.simulator.reader.lexicon import Entry, is_held_out, matcher, reading, symptoms
-from tasks.simulator.reader.negation import Polarity, polarity, scopes
+from tasks.simulator.reader.lexicon import Entry, concepts, is_held_out, matches, reading, symptoms
 from tasks.simulator.reader.words import Token, tokenize
-from tasks.simulator.resources import load
+from tasks.simulator.resources import any_of, load
 from tasks.text.sections import section_at
 from tasks.text.sentences import sentence_spans
+
+Polarity = Literal["present", "absent", "uncertain"]
+Kind = Literal["before", "after", "possible", "supposed", "other"]
+_CUES = load("reader", "cues")
+_KINDS: tuple[Kind, ...] = ("before", "after", "possible", "supposed", "other")
+_TRIGGERS = {kind: re.compile(rf"(?<![\w-]){any_of(_CUES[kind])}(?![\w-])", re.IGNORECASE) for kind in _KINDS}
+_PSEUDO, _END, _ITEM = (re.compile(any_of(_CUES[name]), re.IGNORECASE) for name in ("pseudo", "end", "item"))
+_BARE = frozenset(_CUES["bare"].split())
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A trigger at ``cue`` and the stretch that it governs."""
+
+    kind: Kind
+    cue: tuple[int, int]
+    governed: tuple[int, int]
+
+    def holds(self, start: int, end: int) -> bool:
+        """Whether a mention begins within the governed stretch and does not overlap the trigger."""
+        apart = end <= self.cue[0] or self.cue[1] <= start
+        return apart and self.governed[0] <= start < self.governed[1]
+
+
+@domain_cache(maxsize=20_000)
+def scopes(sentence: str) -> tuple[Scope, ...]:
+    """The scopes of the triggers of a sentence, denials first."""
+    hidden = [match.span() for match in _PSEUDO.finditer(sentence)]
+    ends = [match.span() for match in _END.finditer(sentence)]
+    items = [match.start() for match in _ITEM.finditer(sentence)]
+    found: list[Scope] = []
+    for kind in ("after", "before", "possible", "supposed", "other"):
+        for match in _TRIGGERS[kind].finditer(sentence):
+            start, end = match.span()
+            if kind in ("before", "after") and any(a <= start and end <= b for a, b in hidden):
+                continue
+            if kind == "before" and any(one.kind == "after" and one.cue[0] <= start < one.cue[1] for one in found):
+                continue
+            if kind == "after":
+                governed = max((b for _, b in ends if b <= start), default=0), start
+            else:
+                stops = [a for a, _ in ends if a >= end]
+                joined = re.search(r"\b(?:or|nor)\b", sentence[end : min(stops, default=len(sentence))])
+                if kind == "before" and match.group().lower() in _BARE and joined is None:
+                    stops += [a for a in items if a > end]
+                if kind == "before":
+                    stops += [m.start() for m in _TRIGGERS["before"].finditer(sentence, end + 1)]
+                governed = end, min(stops, default=len(sentence))
+            found.append(Scope(kind, (start, end), governed))
+    return tuple(found)
+
+
+def polarity(found: tuple[Scope, ...], start: int, end: int, *, symptom: bool = False) -> tuple[Polarity, Scope | None]:
+    """The polarity of a mention in the sentence, and the scope that determines it.
+
+    A symptom that is called likely counts as stated.
+    """
+    for scope in found:
+        if scope.kind in ("before", "after") and scope.holds(start, end):
+            return "absent", scope
+    for scope in found:
+        unsure = scope.kind in ("supposed", "other") or (scope.kind == "possible" and not symptom)
+        if unsure and scope.holds(start, end):
+            return "uncertain", scope
+    return "present", None
+
 
 _WORDS = load("reader", "words")
 _ABSENT, _NORMAL = (frozenset(_WORDS[name].split()) for name in ("absent_by_word", "absent_by_end"))
@@ -57,17 +128,17 @@ class Finding:
 def find(text: str) -> tuple[Finding, ...]:
     """All findings of ``text`` by place; of overlapping mentions of one concept the longest is kept."""
     measured = list(_temperatures(text))
-    found = [one for sentence in sentence_spans(text) for one in _in_sentence(text, sentence)]
-    worded = [f for f in found if not any(f.concept == m.concept and _overlap(f, m) for m in measured)]
+    worded = []
+    for sentence in sentence_spans(text):
+        tokens = tokenize(text, *sentence)
+        worded += [_finding(text, tokens, match, sentence) for match in _kept(text, tokens)]
+    for m in measured:
+        worded = [f for f in worded if f.concept != m.concept or f.end <= m.start or m.end <= f.start]
     kept: list[Finding] = []
     for finding in sorted(worded + measured, key=lambda f: (f.start, f.end, f.concept)):
         if _counts(finding, kept, text):
             kept.append(finding)
     return tuple(kept)
-
-
-def _overlap(one: Finding, other: Finding) -> bool:
-    return other.start < one.end and one.start < other.end
 
 
 def _counts(finding: Finding, before: Sequence[Finding], text: str) -> bool:
@@ -84,16 +155,9 @@ def _counts(finding: Finding, before: Sequence[Finding], text: str) -> bool:
     return False
 
 
-def _in_sentence(text: str, sentence: tuple[int, int]) -> list[Finding]:
-    tokens = tokenize(text, *sentence)
-    return [_finding(text, tokens, match, sentence) for match in _kept(matcher().matches(tokens), text, tokens)]
-
-
-def _kept(
-    matches: Iterable[tuple[int, int, Entry]], text: str, tokens: Sequence[Token]
-) -> list[tuple[int, int, Entry]]:
+def _kept(text: str, tokens: Sequence[Token]) -> list[tuple[int, int, Entry]]:
     """The longest match of each concept that no blocker hides and that is not held out."""
-    listed = sorted(matches, key=lambda m: (-(m[1] - m[0]), m[0], m[2].kind))
+    listed = sorted(matches(tokens), key=lambda m: (-(m[1] - m[0]), m[0], m[2].kind))
     blockers = [(a, b) for a, b, entry in listed if entry.category == "none"]
     kept: list[tuple[int, int, Entry]] = []
     for first, last, entry in listed:
@@ -168,3 +232,19 @@ def mentions(text: str, symptom: str) -> list[Finding]:
 def symptoms_in(text: str) -> list[str]:
     """The symptoms of the domain that a text mentions, in order."""
     return list(dict.fromkeys(f.concept for f in find(text) if f.concept in symptoms()))
+
+
+def symptom_of(name: str) -> str:
+    """The lexicon's name of a symptom; the given name if it is unknown."""
+    bare = name.strip().lower()
+    if label := {name.lower(): name for name in symptoms()}.get(bare):
+        return label
+    known = (label for word, label in reading().known_by.items() if word in bare)
+    return next(known, next((f.concept for f in find(bare) if f.category == "symptom"), bare))
+
+
+def condition_of(name: str) -> str:
+    """The lexicon's name of a condition; the given name if it is unknown."""
+    bare = name.strip()
+    known = concepts().get(bare.lower())
+    return known or next((f.concept for f in find(bare) if f.category == "condition"), bare)

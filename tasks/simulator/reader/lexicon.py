@@ -1,11 +1,14 @@
 """The words by which symptoms, conditions, diagnoses and complaints are found.
 
-Symptoms and how they are read come from the domain (``lexicon/*.yaml``), everything else from ``data/concepts.yaml``.
+Symptoms and how they are read come from the domain (``lexicon/*.yaml``), everything else from ``data/concepts.yaml``. A
+pattern is a sequence of words. ``a|b`` are alternatives, ``[a|b]`` is optional, ``~`` matches up to three words,
+``stem*`` any word with that prefix. A word in capitals is case-sensitive.
 """
 
 import re
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal, NamedTuple
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal, NamedTuple
 from zlib import crc32
 
 from pydantic import BeforeValidator, Field, TypeAdapter
@@ -13,11 +16,13 @@ from pydantic import BeforeValidator, Field, TypeAdapter
 from schemas.params.base import Section
 from tasks.domains.in_use import domain_cache, domain_data
 from tasks.domains.rules import load_rules
-from tasks.simulator.reader.words import Matcher, stems
+from tasks.simulator.reader.words import Token, stems
 from tasks.simulator.resources import load
 
 HELD_OUT, SEED = 10, 3
 """One of so many wordings and sentences escapes the reader; the seed says which."""
+_GAP = 3
+_NO_GAP = frozenset([".", ",", ";", "or", "nor", "no", "not", "denies", "denied", "without", "but", "w/o"])
 Pair = Annotated[list[str], Field(min_length=2, max_length=2)]
 
 
@@ -34,7 +39,6 @@ class Reading(Section):
     abnormal_signs: list[str] = Field(default_factory=list)
     signs_state: list[str] = Field(default_factory=list)
     treated_alike: list[str] = Field(default_factory=list)
-    diagnoses: list[list[str]] = Field(default_factory=list)
     opposites: list[Pair] = Field(default_factory=list)
     elsewhere: str
     checks: dict[str, str] = Field(default_factory=dict)
@@ -57,11 +61,6 @@ def conditions() -> tuple[str, ...]:
     return load_rules().condition_labels
 
 
-def is_absent(value: str) -> bool:
-    """Whether the value of a symptom in a prompt means that it is absent."""
-    return value in ("no", "none", "absent", *load_rules().absent_value.values())
-
-
 def level_pattern(level: str) -> re.Pattern[str]:
     """The wordings of a level of the temperature symptom; a pattern that never matches for a level without any."""
     return re.compile(reading().level_words.get(level, r"(?!)"), re.IGNORECASE)
@@ -75,8 +74,7 @@ class Entry(NamedTuple):
     kind: str
 
 
-def _terms(listed: Any) -> Any:
-    return listed.split(", ") if isinstance(listed, str) else listed
+_SPLIT = BeforeValidator(lambda listed: listed.split(", ") if isinstance(listed, str) else listed)
 
 
 class Item(Section):
@@ -85,20 +83,76 @@ class Item(Section):
     concept: str
     category: Literal["symptom", "other_symptom", "sign", "condition", "diagnosis", "drug", "none"]
     kind: Literal["direct", "lay", "implicit", "calm", "feature", "exam", "anaphor", "weak", "blocker"]
-    terms: Annotated[list[str], Field(min_length=1), BeforeValidator(_terms)]
+    terms: Annotated[list[str], Field(min_length=1), _SPLIT]
 
 
 _ITEMS = TypeAdapter(tuple[Item, ...])
 
 
+class _Slot(NamedTuple):
+    words: frozenset[str]
+    capitals: frozenset[str]
+    prefixes: tuple[str, ...]
+    optional: bool
+    gap: bool
+
+    def fits(self, token: Token) -> bool:
+        known = token.low in self.words or token.full in self.words or token.text in self.capitals
+        return known or token.low.startswith(self.prefixes)
+
+
+def _slot(part: str) -> _Slot:
+    options = [] if part == "~" else part.strip("[]").split("|")
+    capitals = frozenset(one for one in options if one.isupper())
+    prefixes = tuple(one[:-1].lower() for one in options if one.endswith("*") and len(one) > 1)
+    words = frozenset(one.lower() for one in options if one not in capitals and not one.endswith("*"))
+    return _Slot(words, capitals, prefixes, part == "~" or part.startswith("["), part == "~")
+
+
 @domain_cache(maxsize=1)
-def matcher() -> Matcher[Entry]:
-    """The compiled lexicon."""
-    compiled: Matcher[Entry] = Matcher()
+def _patterns() -> dict[str, list[tuple[tuple[_Slot, ...], Entry]]]:
+    """The compiled lexicon: patterns by the words with which they may begin, or by ``ab*`` for a beginning of words.
+
+    Raises ValueError for a pattern that does not begin with a word or has no required one.
+    """
+    begun: dict[str, list[tuple[tuple[_Slot, ...], Entry]]] = defaultdict(list)
     for item in _items():
         for pattern in item.terms:
-            compiled.add(pattern, Entry(item.concept, item.category, item.kind))
-    return compiled
+            slots = tuple(map(_slot, pattern.split()))
+            required = next((at for at, slot in enumerate(slots) if not slot.optional), None)
+            if required is None or slots[0].gap:
+                raise ValueError(f"lexicon pattern {pattern!r} must start with a word and have a required word")
+            first = slots[: required + 1]
+            words = {word.lower() for slot in first for word in (*slot.words, *slot.capitals)}
+            for key in words | {f"{one[:2]}*" for slot in first for one in slot.prefixes}:
+                begun[key].append((slots, Entry(item.concept, item.category, item.kind)))
+    return begun
+
+
+def matches(tokens: Sequence[Token]) -> Iterator[tuple[int, int, Entry]]:
+    """Yield (first token, one past the last, entry) of the longest match of each pattern at each token."""
+    begun = _patterns()
+    for start, token in enumerate(tokens):
+        for key in {token.low, token.full, f"{token.low[:2]}*"}:
+            for slots, entry in begun.get(key, ()):
+                if end := _longest(tokens, start, slots, 0):
+                    yield start, end, entry
+
+
+def _longest(tokens: Sequence[Token], at: int, slots: tuple[_Slot, ...], position: int) -> int:
+    """The end of the longest match of the remaining slots; 0 without one."""
+    if position == len(slots):
+        return at
+    slot = slots[position]
+    if slot.gap:
+        best = 0
+        for skipped in range(_GAP + 1):
+            best = max(best, _longest(tokens, at + skipped, slots, position + 1))
+            if at + skipped >= len(tokens) or tokens[at + skipped].low in _NO_GAP:
+                break
+        return best
+    taken = _longest(tokens, at + 1, slots, position + 1) if at < len(tokens) and slot.fits(tokens[at]) else 0
+    return taken or (_longest(tokens, at, slots, position + 1) if slot.optional else 0)
 
 
 def is_held_out(wording: str) -> bool:
@@ -119,20 +173,16 @@ def concepts() -> dict[str, str]:
     return {item.concept.lower(): item.concept for item in _items() if item.kind != "blocker"}
 
 
-def shared_concepts() -> frozenset[str]:
-    """Concepts of the lexicon of all domains."""
-    return frozenset(item.concept for item in _shared("concepts"))
-
-
 def _items() -> Iterator[Item]:
     yield from symptom_items()
     for name in reading().shared:
-        yield from _shared(name)
+        yield from shared_items(name)
     replaced = {*reading().replaces, *(symptom.lower() for symptom in symptoms())}
-    yield from (item for item in _shared("concepts") if item.concept.lower() not in replaced)
+    yield from (item for item in shared_items("concepts") if item.concept.lower() not in replaced)
 
 
-def _shared(name: str) -> tuple[Item, ...]:
+def shared_items(name: str) -> tuple[Item, ...]:
+    """Entries of a file of ``data``."""
     return _ITEMS.validate_python(load("reader", name))
 
 

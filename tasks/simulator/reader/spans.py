@@ -6,12 +6,11 @@ the note that an imprecise phrase quotes.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from tasks.simulator.reader.findings import Finding, find
-from tasks.simulator.reader.instructions import symptom_of
+from tasks.simulator.reader.findings import Finding, find, symptom_of
 from tasks.simulator.reader.lexicon import reading, symptoms
 from tasks.simulator.reader.words import similarity, stems
 from tasks.simulator.request import ChatRequest
@@ -19,7 +18,7 @@ from tasks.simulator.resources import vocabulary
 from tasks.text.sections import section_at
 from tasks.text.sentences import sentence_spans
 
-_WORDS = vocabulary("reader")
+_WORDS = vocabulary()
 _BREAK = re.compile(
     rf";|\.\s+(?=[A-Z])|(?:,\s*)?\b(?:but|however|although|though|while|whereas)\b"
     rf"|,?\s*\b(?:and|&)\s+(?=(?:also\s+)?(?:{_WORDS['clause_verbs']}|there|no|the patient|they)\b)"
@@ -232,37 +231,19 @@ def assertion(note: str, symptom: str, phrase: str, sentence: str) -> str:
 def match_phrases(request: ChatRequest) -> str:
     """Reply to the tasks that map phrases to the compact note, check the pairs, or correct phrases."""
     if request.task == "check that mapped phrases mean the same":
-        pairs = _last_pairs(request)
+        said = next(text for role, text in reversed(request.messages) if role == "assistant")
+        pairs = [(pair["phrase"], pair["match"]) for pair in json.loads(said)["pairs"]]
         return _pairs((phrase, match if match and same_meaning(phrase, match) else "") for phrase, match in pairs)
-    note, wanted = request.tag("note"), _strings(request.tag("phrases"))
+    note, wanted = request.tag("note"), json.loads(request.tag("phrases"))
     if request.task == "correct phrases to the words of the note":
         corrected = [{"phrase": phrase, "correction": correct(note, phrase)} for phrase in wanted]
         return json.dumps({"corrections": corrected}, ensure_ascii=False)
     return _pairs(zip(wanted, map_phrases(note, request.tag("compact"), wanted), strict=True))
 
 
-def _pairs(pairs: object) -> str:
-    listed = [{"phrase": phrase, "match": match} for phrase, match in pairs]  # type: ignore[attr-defined]
+def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
+    listed = [{"phrase": phrase, "match": match} for phrase, match in pairs]
     return json.dumps({"pairs": listed}, ensure_ascii=False)
-
-
-def _strings(text: str) -> list[str]:
-    try:
-        loaded = json.loads(text)
-    except json.JSONDecodeError:
-        return []
-    return [item for item in loaded if isinstance(item, str)] if isinstance(loaded, list) else []
-
-
-def _last_pairs(request: ChatRequest) -> list[tuple[str, str]]:
-    """The pairs in the most recent assistant message that contains any."""
-    for role, text in reversed(request.messages):
-        try:
-            if role == "assistant":
-                return [(str(pair["phrase"]), str(pair["match"])) for pair in json.loads(text)["pairs"]]
-        except (json.JSONDecodeError, KeyError, TypeError):
-            continue
-    return []
 
 
 def map_phrases(note: str, compact: str, wanted: Sequence[str]) -> list[str]:

@@ -56,8 +56,9 @@ class _Visit:
     findings: str
     plan: str
 
-    def has(self, symptom: str) -> bool:
-        return status(self.findings, symptom) not in (None, "absent")
+    def has(self, names: Sequence[str]) -> bool:
+        """Whether the visit has any of these symptoms."""
+        return any(status(self.findings, name) not in (None, "absent") for name in names)
 
     def gives(self, phrase: str) -> bool:
         """Whether the plan has the phrase, and not only denied: "no antibiotics were prescribed"."""
@@ -68,8 +69,13 @@ def over_time(question: str, notes: Sequence[ChartedNote]) -> Answer | None:
     """The answer to a question about time; None for another question, and for notes that are not of dated visits."""
     for pattern, answer in _KINDS:
         if (asked := pattern.search(question)) and notes and all(_HEADING.match(note.text) for note in notes):
+            visits = []
+            for note in notes:
+                *findings, plan = _PLAN.split(_COURSE.sub("", note.text), maxsplit=1)
+                found = "".join(findings) or plan, plan if findings else ""
+                visits.append(_Visit(date.fromisoformat(note.date), *found))
             days = [date.fromisoformat(day) for day in DATE.findall(question)]
-            return answer(asked, days, sorted(map(_visit, notes), key=lambda visit: visit.day))
+            return answer(asked, symptoms_in(asked["symptom"]), days, sorted(visits, key=lambda visit: visit.day))
     return None
 
 
@@ -83,86 +89,67 @@ def choice_over_time(answer: Answer, choices: Mapping[str, str], silent: str | N
     return silent or min(choices)
 
 
-def _visit(note: ChartedNote) -> _Visit:
-    *findings, plan = _PLAN.split(_COURSE.sub("", note.text), maxsplit=1)
-    return _Visit(date.fromisoformat(note.date), "".join(findings) or plan, plan if findings else "")
+Names, Days, Visits = Sequence[str], Sequence[date], Sequence[_Visit]
 
 
-def _first(asked: re.Match[str], days: Sequence[date], visits: Sequence[_Visit]) -> Answer:
-    at = [visit for visit in _within(visits, days[0]) if _has_any(visit, asked["symptom"])]
-    return _dated(at[0]) if at else SILENT
+def _first(asked: re.Match[str], names: Names, days: Days, visits: Visits) -> Answer:
+    return _dated([visit for visit in _within(visits, days[0]) if visit.has(names)])
 
 
-def _last(asked: re.Match[str], days: Sequence[date], visits: Sequence[_Visit]) -> Answer:
-    at = [visit for visit in visits if visit.day <= days[0] and _has_any(visit, asked["symptom"])]
-    return _dated(at[-1]) if at else SILENT
+def _last(asked: re.Match[str], names: Names, days: Days, visits: Visits) -> Answer:
+    return _dated([visit for visit in visits[::-1] if visit.day <= days[0] and visit.has(names)])
 
 
-def _often(asked: re.Match[str], days: Sequence[date], visits: Sequence[_Visit]) -> Answer:
+def _often(asked: re.Match[str], names: Names, days: Days, visits: Visits) -> Answer:
     among = _within(visits, days[0], days[1])
-    count = sum(_has_any(visit, asked["symptom"]) for visit in among)
+    count = sum(visit.has(names) for visit in among)
     return Answer(str(count), f"At {count} visit{'' if count == 1 else 's'}.") if among else SILENT
 
 
-def _long(asked: re.Match[str], days: Sequence[date], visits: Sequence[_Visit]) -> Answer:
-    course = [(visit.day, _has_any(visit, asked["symptom"])) for visit in _within(visits, days[0])]
-    begun = next((day for day, held in course if held), None)
-    ended = next((day for day, held in course if begun and day > begun and not held), None)
+def _long(asked: re.Match[str], names: Names, days: Days, visits: Visits) -> Answer:
+    course = _within(visits, days[0])
+    begun = next((visit.day for visit in course if visit.has(names)), None)
+    ended = next((visit.day for visit in course if begun and visit.day > begun and not visit.has(names)), None)
     if begun is None or ended is None:
         return SILENT
     lasted = (ended - begun).days
     return Answer(f"{lasted} days", f"{lasted} days.")
 
 
-def _since(asked: re.Match[str], days: Sequence[date], visits: Sequence[_Visit]) -> Answer:
-    among = _within(visits, days[0])
-    for visit, following in pairwise(among):
-        held = [_has_any(one, asked["symptom"]) for one in (visit, following)]
-        if visit.gives(asked["phrase"]) and held == [True, False]:
-            return _dated(visit)
-    return SILENT
+def _since(asked: re.Match[str], names: Names, days: Days, visits: Visits) -> Answer:
+    pairs = pairwise(_within(visits, days[0]))
+    return _dated([v for v, after in pairs if v.gives(asked["phrase"]) and v.has(names) and not after.has(names)])
 
 
-def _changed(asked: re.Match[str], days: Sequence[date], visits: Sequence[_Visit]) -> Answer:
+def _changed(asked: re.Match[str], names: Names, days: Days, visits: Visits) -> Answer:
     at = {visit.day: visit for visit in visits}
-    if any(day not in at for day in days):
-        return SILENT
-    names = symptoms_in(asked["symptoms"])
-    changed = [name for name in names if at[days[0]].has(name) != at[days[1]].has(name)]
-    return _named(changed[0]) if changed else SILENT
+    one, other = (at.get(day) for day in days[:2])
+    return _named([name for name in names if one and other and one.has([name]) != other.has([name])])
 
 
-def _order(asked: re.Match[str], days: Sequence[date], visits: Sequence[_Visit]) -> Answer:
-    names = symptoms_in(asked["symptoms"])
+def _order(asked: re.Match[str], names: Names, days: Days, visits: Visits) -> Answer:
     for visit in _within(visits, days[0]):
-        held = [name for name in names if visit.has(name)]
-        if len(held) > 1:
-            return Answer("same visit", "Two or more of them at the same visit.")
+        held = [name for name in names if visit.has([name])]
         if held:
-            return _named(held[0])
+            return Answer("same visit", "Two or more of them at the same visit.") if len(held) > 1 else _named(held)
     return SILENT
 
 
-def _within(visits: Sequence[_Visit], start: date, end: date = date.max) -> list[_Visit]:
+def _within(visits: Visits, start: date, end: date = date.max) -> Visits:
     return [visit for visit in visits if start <= visit.day <= end]
 
 
-def _has_any(visit: _Visit, symptom: str) -> bool:
-    """Whether the visit has a symptom, in the words of a question."""
-    return any(visit.has(name) for name in symptoms_in(symptom))
+def _dated(visits: Visits) -> Answer:
+    return Answer(str(visits[0].day), f"At the visit of {visits[0].day}.") if visits else SILENT
 
 
-def _dated(visit: _Visit) -> Answer:
-    return Answer(str(visit.day), f"At the visit of {visit.day}.")
-
-
-def _named(symptom: str) -> Answer:
-    return Answer(symptom, f"{capitalized(symptom)}.")
+def _named(names: Names) -> Answer:
+    return Answer(names[0], f"{capitalized(names[0])}.") if names else SILENT
 
 
 _DAY = r"\d{4}-\d{2}-\d{2}"
 _FROM = rf"^From {_DAY} on, "
-_KINDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Sequence[date], Sequence[_Visit]], Answer]], ...] = tuple(
+_KINDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Names, Days, Visits], Answer]], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), answer)
     for pattern, answer in (
         (_FROM + r"at which visit did the patient first have (?P<symptom>.+)\?", _first),
@@ -177,7 +164,7 @@ _KINDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Sequence[date], Se
             r"and the next visit was without",
             _since,
         ),
-        (rf"^Which of (?P<symptoms>.+) did the patient have at one of the visits of {_DAY} and {_DAY}", _changed),
-        (_FROM + r"which did the patient have first: (?P<symptoms>.+)\?", _order),
+        (rf"^Which of (?P<symptom>.+) did the patient have at one of the visits of {_DAY} and {_DAY}", _changed),
+        (_FROM + r"which did the patient have first: (?P<symptom>.+)\?", _order),
     )
 )

@@ -1,14 +1,7 @@
-"""Words of a text: tokens with abbreviations written out, stems, numbers, and patterns of words.
-
-A pattern is a sequence of words. ``a|b`` are alternatives, ``[a|b]`` is optional, ``~`` matches up to three words,
-``stem*`` any word with that prefix. A word in capitals is case-sensitive.
-"""
+"""Words of a text: tokens with abbreviations written out, stems and numbers."""
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from nltk.stem.snowball import EnglishStemmer
 
@@ -29,8 +22,6 @@ _TOKEN = re.compile(
 )
 _SKIPPED = frozenset('-‐‑*"“”`_')
 _CONTENT = re.compile(r"\d{4}-\d\d-\d\d|\d+(?:[.,/]\d+)*|[a-z]+(?:'[a-z]+)?", re.IGNORECASE)
-_GAP = 3
-_NO_GAP = frozenset([".", ",", ";", "or", "nor", "no", "not", "denies", "denied", "without", "but", "w/o"])
 
 
 def expansion(word: str) -> str | None:
@@ -115,71 +106,3 @@ def tokenize(text: str, start: int, end: int) -> list[Token]:
         single = long is not None and long.isalpha() and long.islower() and word[1:] == word[1:].lower()
         tokens.append(Token(word, low, *match.span(), str(long) if single else low))
     return tokens
-
-
-class _Slot(NamedTuple):
-    words: frozenset[str]
-    capitals: frozenset[str]
-    prefixes: tuple[str, ...]
-    optional: bool
-    gap: bool
-
-    def fits(self, token: Token) -> bool:
-        known = token.low in self.words or token.full in self.words or token.text in self.capitals
-        return known or token.low.startswith(self.prefixes)
-
-
-def _slot(part: str) -> _Slot:
-    options = [] if part == "~" else part.strip("[]").split("|")
-    capitals = frozenset(one for one in options if one.isupper())
-    prefixes = tuple(one[:-1].lower() for one in options if one.endswith("*") and len(one) > 1)
-    words = frozenset(one.lower() for one in options if one not in capitals and not one.endswith("*"))
-    return _Slot(words, capitals, prefixes, part == "~" or part.startswith("["), part == "~")
-
-
-Label = TypeVar("Label")
-
-
-@dataclass
-class Matcher(Generic[Label]):
-    """Matches many patterns against tokens. A pattern is listed under the first letters of the words it begins with."""
-
-    def __init__(self) -> None:
-        self._begun: dict[str, list[tuple[tuple[_Slot, ...], Label]]] = defaultdict(list)
-
-    def add(self, pattern: str, label: Label) -> None:
-        """Add a pattern. Raises ValueError for one that does not begin with a word or has no required one."""
-        slots = tuple(map(_slot, pattern.split()))
-        if not slots or slots[0].gap or all(slot.optional for slot in slots):
-            raise ValueError(f"lexicon pattern {pattern!r} must start with a word and have a required word")
-        begins = set[str]()
-        for slot in slots:
-            begins |= {word.lower()[:2] for word in (*slot.words, *slot.capitals, *slot.prefixes)}
-            if not slot.optional:
-                break
-        for letters in begins:
-            self._begun[letters].append((slots, label))
-
-    def matches(self, tokens: Sequence[Token]) -> Iterator[tuple[int, int, Label]]:
-        """Yield (first token, one past the last, label) of the longest match of each pattern at each token."""
-        for start, token in enumerate(tokens):
-            for letters in {token.low[:2], token.full[:2]}:
-                for slots, label in self._begun.get(letters, ()):
-                    if end := _longest(tokens, start, slots, 0):
-                        yield start, end, label
-
-
-def _longest(tokens: Sequence[Token], at: int, slots: tuple[_Slot, ...], position: int) -> int:
-    """The end of the longest match of the remaining slots; 0 without one."""
-    if position == len(slots):
-        return at
-    slot = slots[position]
-    if slot.gap:
-        best = 0
-        for skipped in range(_GAP + 1):
-            best = max(best, _longest(tokens, at + skipped, slots, position + 1))
-            if at + skipped >= len(tokens) or tokens[at + skipped].low in _NO_GAP:
-                break
-        return best
-    taken = _longest(tokens, at + 1, slots, position + 1) if at < len(tokens) and slot.fits(tokens[at]) else 0
-    return taken or (_longest(tokens, at, slots, position + 1) if slot.optional else 0)

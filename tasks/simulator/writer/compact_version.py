@@ -1,15 +1,178 @@
-"""Write the compact version of any note in clinical shorthand, aligned with its source, and with planted errors."""
+"""Write the compact version of any note in clinical shorthand, aligned with its source, and with planted errors.
+
+Known terms get their short forms, function words go. The terms are the table ``data/shorthand.yaml`` and the domain's
+own ``writer/shorthand.yaml``.
+"""
 
 import random
 import re
+from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
+from pydantic import Field
+
+from schemas.params.base import Section
+from tasks.domains.in_use import domain_cache, domain_data
 from tasks.simulator.request import ChatRequest
+from tasks.simulator.resources import load
 from tasks.simulator.writer.notes import PlantedError, seeded
-from tasks.simulator.writer.plan import symptom_patterns
-from tasks.simulator.writer.rules import COMPACT_ERRORS, ErrorRates, rates_of, writer_rates
-from tasks.simulator.writer.shorthand import NUMBERS, SIDE, Writer, symptom_words
+from tasks.simulator.writer.rules import COMPACT_ERRORS, ErrorRates, rates_of, symptom_patterns, writer_rates
 from tasks.text.sentences import sentence_spans
+
+_TABLE: dict[str, Any] = load("writer", "shorthand")
+NUMBERS = {word: str(value) for value, word in enumerate(_TABLE["numbers"].split())}
+_UNITS: dict[str, str] = _TABLE["units"]
+SIDE = re.compile(rf"\b(?:left|right)(?=[- ](?:{'|'.join(_TABLE['sided'].split())})\b)", re.IGNORECASE)
+"""A side, in contrast to "left the room" and "right after"."""
+_NUMBER = re.compile(rf"\b(?:\d+(?:[./]\d+)*|{'|'.join(list(NUMBERS)[1:])})\b", re.IGNORECASE)
+_UNIT = re.compile(rf"\b(?:{'|'.join(sorted(_UNITS, key=len, reverse=True))})\b", re.IGNORECASE)
+_SLOTS = {"#": _NUMBER.pattern, "@": _UNIT.pattern}
+_TOKEN = r"\d+(?:[./]\d+)*|°[CF]|[A-Za-z]+\d*(?:['’-][A-Za-z]+)*|[^\sA-Za-z0-9]"
+_NO_TERMS: tuple[re.Pattern[str], list[str]] = (re.compile(_TOKEN, re.IGNORECASE), [])
+_BEFORE = r"(?<![\w-])"
+_DROPPED, _VERBS, _KEEP_VERB, _PER, _SOME = (
+    frozenset(_TABLE[name].split()) for name in ("dropped", "verbs", "keep_verb", "per", "some")
+)
+_ARTICLES = ("a", "an")
+_VERB_ENDS = frozenset(".,;:!?)")
+_NO_SPACE_BEFORE = frozenset(",.;:)%?!/°")
+_NO_SPACE_AFTER = frozenset("/(")
+
+
+class Shorthand(Section):
+    """The content of a domain's ``shorthand.yaml``: words of its symptoms, and short forms of its terms."""
+
+    symptom_words: str
+    terms: dict[str, str] = Field(default_factory=dict)
+
+
+class Written(NamedTuple):
+    """A stretch ``source[start:end]`` in shorthand; ``glued``: without a blank before it."""
+
+    text: str
+    start: int
+    end: int
+    glued: bool
+
+
+@domain_cache(maxsize=1)
+def shorthand_of_domain() -> Shorthand:
+    """Short forms of the domain in use."""
+    return Shorthand.model_validate(domain_data("writer/shorthand"))
+
+
+@domain_cache(maxsize=1)
+def symptom_words() -> frozenset[str]:
+    """Words of symptoms: a sentence that has one is not omitted."""
+    return frozenset([*_TABLE["symptom_words"].split(), *shorthand_of_domain().symptom_words.split()])
+
+
+@domain_cache(maxsize=1)
+def _forms() -> dict[str, list[str]]:
+    """The short forms of each term."""
+    listed = _TABLE["terms"] | shorthand_of_domain().terms
+    return {term: [form.strip() for form in (forms or "").split("|")] for term, forms in listed.items()}
+
+
+@domain_cache(maxsize=1)
+def _terms() -> dict[str, tuple[re.Pattern[str], list[str]]]:
+    """By the character with which terms begin, the terms, longest first, and a pattern with a group for each."""
+    begun: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for term in sorted(_forms(), key=lambda term: (-len(term.split()), -len(term), term)):
+        words = r"\s+".join(_SLOTS.get(word, re.escape(word)) for word in term.split())
+        words = words.replace(r"the\s+patient", r"(?:the\s+)?patient")
+        pattern = rf"{'' if term[0] == ',' else _BEFORE}({words})(?![\w-])"
+        first = {"#": f"0123456789{''.join(NUMBERS)}", "@": "".join(_UNITS)}.get(term[0], term[0])
+        for letter in set(first.lower() + ("p" if term.startswith("the patient") else "")):
+            begun[letter].append((term, pattern))
+    return {
+        letter: (re.compile("|".join([*(one for _, one in own), _TOKEN]), re.IGNORECASE), [term for term, _ in own])
+        for letter, own in begun.items()
+    }
+
+
+class Writer:
+    """Writes the sentences of one note, each term in one short form throughout."""
+
+    def __init__(self, rng: random.Random, abbreviated: float) -> None:
+        """``abbreviated``: the probability that a term of several forms is shortened at all in this note."""
+        self.rng, self.abbreviated = rng, abbreviated
+        self.chosen: dict[str, str] = {}
+
+    def write(self, note: str, start: int, end: int) -> list[Written]:
+        """The sentence ``note[start:end]`` in shorthand."""
+        terms, found, at = _terms(), list[tuple[re.Match[str], str | None]](), start
+        while at < end:
+            pattern, own = terms.get(note[at].lower(), _NO_TERMS)
+            match = pattern.match(note, at, end)
+            at = match.end() if match else at + 1
+            if match:
+                found.append((match, own[match.lastindex - 1] if match.lastindex else None))
+        written: list[Written] = []
+        for at, (match, term) in enumerate(found):
+            word = match[0].lower()
+            following = found[at + 1][0][0].lower() if at + 1 < len(found) else "."
+            if term is not None:
+                text = self._form(term)
+                number, unit = (pattern.search(match[0]) for pattern in (_NUMBER, _UNIT))
+                text = text.replace("#", NUMBERS.get(number[0].lower(), number[0]) if number else "")
+                text = text.replace("@", _UNITS[unit[0].lower()] if unit else "")
+            elif word in _ARTICLES and (article := _article(found[at - 1][0][0].lower() if at else "", following)):
+                text = article
+            elif word in _DROPPED or (word.isalpha() and _needless(word, written, following)):
+                text = ""
+            elif word in NUMBERS and (word != "one" or following in _UNITS):
+                text = NUMBERS[word]
+            elif SIDE.match(note, match.start(), end):
+                text = word[0].upper()
+            else:
+                text = match[0] if match[0][1:] != match[0][1:].lower() else word if written else match[0]
+            if text:
+                _append(written, text, match.start(), match.end())
+        while written and written[-1].text in (",", ";", ":", "and", "&", "but", "with", "w/"):
+            written.pop()
+        return written
+
+    def _form(self, term: str) -> str:
+        if term not in self.chosen:
+            several = _forms()[term]
+            used = len(several) == 1 or self.rng.random() < self.abbreviated
+            self.chosen[term] = self.rng.choice(several) if used else several[-1]
+        return self.chosen[term]
+
+
+def _append(written: list[Written], text: str, start: int, end: int) -> None:
+    """Add ``text``, without punctuation that has nothing before it, or other punctuation."""
+    before = written[-1].text if written else ""
+    if text in (",", ";", ":", ".") and (before in ("", "-", "Also") or before[-1] in ",;:."):
+        return
+    if text[0] in ",;:" and before in (",", ";"):
+        written.pop()
+        before = written[-1].text if written else ""
+    glued = bool(before) and (text[0] in _NO_SPACE_BEFORE or before in _NO_SPACE_AFTER)
+    if before and before[-1] not in ".:" and text.split()[0] in ("Denies", "No", "Not", "Also", "Reports", "Pt"):
+        text = text[0].lower() + text[1:]
+    written.append(Written(text, start, end, glued))
+
+
+def _article(before: str, following: str) -> str:
+    """What an article becomes where it cannot go: "twice/week", "1 wk", "a few"."""
+    if before in _PER:
+        return "/"
+    return "1" if following in _UNITS else "a" if following in _SOME else ""
+
+
+def _needless(word: str, written: list[Written], following: str) -> bool:
+    """Whether ``word`` may go: "no any", "known known", forms of "to be" after a noun: "the chest is clear"."""
+    before = written[-1].text.lower() if written else "it"
+    if word in before.split():
+        return True
+    if word == "any":
+        return before == "no"
+    near = before not in _KEEP_VERB and before[-1] not in _VERB_ENDS
+    return word in _VERBS and near and following not in _VERB_ENDS
+
 
 _HEADING = re.compile(r"^\s*\**(history|physical examination)\**:?\s*$", re.IGNORECASE)
 _CLAUSE = re.compile(  # a trailing clause; "and" before another word continues a list
@@ -107,13 +270,8 @@ _AMOUNT = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class WrittenCompact:
-    """A compact version, its alignment with the source, and the planted error, if any."""
-
-    source: str
-    compact: Compact
-    error: PlantedError | None
+Rewritten = tuple[Compact, PlantedError | None]
+"""A compact version, and the planted error, if any."""
 
 
 def source_note(request: ChatRequest) -> str:
@@ -124,24 +282,24 @@ def source_note(request: ChatRequest) -> str:
 
 def write_compact_version(request: ChatRequest) -> str:
     """Reply to ``write the compact version`` of the note that the assistant wrote earlier in the conversation."""
-    return write_compact(request).compact.text
+    return write_compact(request)[0].text
 
 
-def write_compact(request: ChatRequest, rates: ErrorRates | None = None) -> WrittenCompact:
+def write_compact(request: ChatRequest, rates: ErrorRates | None = None) -> Rewritten:
     """Write the compact version of the conversation's note."""
     note = source_note(request)
     rng = seeded(request, tuple(text for _, text in request.messages))
-    rates = rates or rates_of(request.model)
-    if rng.random() < rates.total(COMPACT_ERRORS):
-        weights = [rates.probabilities.get(kind, 0.0) for kind in COMPACT_ERRORS]
+    rates = rates_of(request.model) if rates is None else rates
+    weights = [rates.get(kind, 0.0) for kind in COMPACT_ERRORS]
+    if rng.random() < sum(weights):
         kind = rng.choices(COMPACT_ERRORS, weights)[0]
         planted = _changed(note, rng) if kind == "detail_changed" else _lost(note, rng)
         if planted is not None:
             return planted
-    return WrittenCompact(note, shorten(note, rng), None)
+    return shorten(note, rng), None
 
 
-def _lost(note: str, rng: random.Random) -> WrittenCompact | None:
+def _lost(note: str, rng: random.Random) -> Rewritten | None:
     """Omit a sentence about a symptom, preferably the only one."""
     spans = sentence_spans(note)
     found = {
@@ -155,10 +313,10 @@ def _lost(note: str, rng: random.Random) -> WrittenCompact | None:
     symptom = rng.choice([name for name, places in stated.items() if len(places) == fewest])
     place = rng.choice(stated[symptom])
     compact = shorten(note, rng, without=frozenset([place[0]]))
-    return WrittenCompact(note, compact, PlantedError("detail_lost", symptom))
+    return compact, PlantedError("detail_lost", symptom)
 
 
-def _changed(note: str, rng: random.Random) -> WrittenCompact | None:
+def _changed(note: str, rng: random.Random) -> Rewritten | None:
     """Change a duration, a temperature or a side."""
     candidates = list(_AMOUNT.finditer(note))
     if not candidates:
@@ -177,8 +335,8 @@ def _changed(note: str, rng: random.Random) -> WrittenCompact | None:
         piece.source_start, piece.source_end = original(piece.source_start), original(piece.source_end)
     compact.left_out = [(original(start), original(end)) for start, end in compact.left_out]
     if place is None:  # the changed detail was omitted
-        return WrittenCompact(note, compact, None)
-    return WrittenCompact(note, compact, PlantedError("detail_changed", match.lastgroup, *place))
+        return compact, None
+    return compact, PlantedError("detail_changed", match.lastgroup, *place)
 
 
 def _another(match: re.Match[str], rng: random.Random) -> str:

@@ -7,10 +7,9 @@ examinations for a complaint (rules ``focus``) mention no symptom of the domain.
 import re
 from collections.abc import Mapping, Sequence
 
+from tasks.simulator.prompts import Mention
 from tasks.simulator.writer.grammar import Draft, Finding, Node, Piece
-from tasks.simulator.writer.instructions import Mention
-from tasks.simulator.writer.plan import Chance, Region, Site, Weight, levels, plan, rule_of
-from tasks.simulator.writer.rules import grammar, writer_rates
+from tasks.simulator.writer.rules import Chance, Region, grammar, levels, plan, rule_of, writer_rates
 from tasks.simulator.writer.sentences import (
     avoiding,
     capitalised,
@@ -42,7 +41,7 @@ def looked_for(draft: Draft, said: Mapping[str, Mention], *, normal: bool) -> li
         if mention is None or not mention.present:
             continue
         place = plan().examination.symptoms.get(symptom)
-        if place and any(text in (mention.descriptor or "") for text in place.by_descriptor):
+        if place and any(text in mention.descriptor for text in place.by_descriptor):
             continue  # the rule's findings are of the usual place of the complaint
         rule = rule_of(f"focus.exam.{symptom}", symptom, mention.value)
         if symptom in focus.by_region:
@@ -65,7 +64,7 @@ def related_findings(
     draft: Draft, mentions: Sequence[Mention], conditions: Sequence[str], examined: str | None
 ) -> list[Finding]:
     """Return the findings of a visit for symptoms of the domain. ``examined``: a forbidden symptom that is examined."""
-    said = {mention.symptom: mention for mention in mentions}
+    rules, said = grammar(), {mention.symptom: mention for mention in mentions}
     findings = [*_general(draft, said), *_vitals(draft, said, examined), *_symptom_findings(draft, said, examined)]
     normal, region = True, plan().examination.region
     if region is not None:
@@ -73,11 +72,17 @@ def related_findings(
         findings.append(finding)
     findings += looked_for(draft, said, normal=normal)
     for site in plan().examination.sites:
-        findings += _site(draft, site, said)
-    findings += _elsewhere(draft, said)
+        if draft.random() < _chance(site.examined, said):
+            found = int(draft.random() < _chance(site.abnormal, said))
+            findings.append(Finding(site.order, rules[site.rules[found]], site.label, rules[site.short[found]]))
+    sick = writer_rates().focus["elsewhere"] ** sum(mention.present for mention in said.values())
+    for one in plan().examination.elsewhere:
+        if draft.random() < one.chance * sick and not any(_is_present(said, name) for name in one.not_with):
+            order = one.order + 0.5 * draft.random()
+            findings.append(Finding(order, rules[one.rule], one.label, rules[one.short] if one.short else None))
     for also in plan().examination.also:
         if _is_present(said, also.symptom) and draft.random() < also.chance:
-            findings.append(Finding(also.order, grammar()[also.rule]))
+            findings.append(Finding(also.order, rules[also.rule]))
     return findings
 
 
@@ -157,7 +162,7 @@ def _symptom_findings(draft: Draft, said: Said, examined: str | None) -> list[Fi
         mention = said.get(symptom)
         if mention is not None and mention.present:
             count = draft.count(rates.exam[symptom])
-            other = (rule for text, rule in place.by_descriptor.items() if text in (mention.descriptor or ""))
+            other = (rule for text, rule in place.by_descriptor.items() if text in mention.descriptor)
             name = next(other, f"{symptom}.exam")
             if count:
                 findings.append(Finding(place.order, rules[name], place.label, rules.get(f"{name}_short")))
@@ -182,9 +187,12 @@ def _region(draft: Draft, region: Region, said: Said, conditions: Sequence[str])
     weights = {"": 1.0, **dict.fromkeys(region.states, 0.0)}
     for rule in region.weights:
         if _is_present(said, rule.symptom) and (rule.along_with is None or _is_present(said, rule.along_with)):
-            weights[rule.state] += _weight(rule, said[rule.symptom], conditions)
-            if rule.sided:
-                draft.variables |= _side(said[rule.symptom])
+            described = said[rule.symptom].descriptor
+            noted = any(word in described for word in rule.descriptors) or set(rule.conditions) & set(conditions)
+            weights[rule.state] += rule.raised if rule.raised and noted else rule.weight
+            side = next((side for side in ("right", "left") if side in described), None)
+            if rule.sided and side:
+                draft.variables |= {"side": side, "side_lobe": f"over the {side} lower lobe"}
     state = draft.rng.choices(list(weights), list(weights.values()))[0]
     if not state:
         return Finding(region.order, rules[region.normal], region.label, rules[region.normal_short]), True
@@ -193,45 +201,14 @@ def _region(draft: Draft, region: Region, said: Said, conditions: Sequence[str])
     return Finding(region.order, rules[region.frame], region.label, found), False
 
 
-def _weight(rule: Weight, mention: Mention, conditions: Sequence[str]) -> float:
-    described = any(word in (mention.descriptor or "") for word in rule.descriptors)
-    return rule.raised if rule.raised and (described or set(rule.conditions) & set(conditions)) else rule.weight
-
-
-def _side(mention: Mention) -> dict[str, str | Node]:
-    side = next((side for side in ("right", "left") if mention.descriptor and side in mention.descriptor), None)
-    return {"side": side, "side_lobe": f"over the {side} lower lobe"} if side else {}
-
-
-def _site(draft: Draft, site: Site, said: Said) -> list[Finding]:
-    if draft.random() >= _chance(site.examined, said):
-        return []
-    found = int(draft.random() < _chance(site.abnormal, said))
-    rules = grammar()
-    return [Finding(site.order, rules[site.rules[found]], site.label, rules[site.short[found]])]
-
-
 def _chance(chances: Sequence[Chance], said: Said) -> float:
-    return next((one.chance for one in chances if _holds(one, said)), 0.0)
-
-
-def _holds(one: Chance, said: Said) -> bool:
-    if one.present is not None:
-        return _is_present(said, one.present)
-    if one.mentioned is not None:
-        return one.mentioned in said
-    return all(name in said and text in (said[name].descriptor or "") for name, text in one.descriptor.items())
-
-
-def _elsewhere(draft: Draft, said: Said) -> list[Finding]:
-    """Findings of other systems, fewer the more symptoms there are."""
-    rules, found = grammar(), []
-    sick = writer_rates().focus["elsewhere"] ** sum(mention.present for mention in said.values())
-    for one in plan().examination.elsewhere:
-        if draft.random() < one.chance * sick and not any(_is_present(said, name) for name in one.not_with):
-            order = one.order + 0.5 * draft.random()
-            found.append(Finding(order, rules[one.rule], one.label, rules[one.short] if one.short else None))
-    return found
+    """The first chance whose condition holds; 0 if none does."""
+    for one in chances:
+        described = all(name in said and text in said[name].descriptor for name, text in one.descriptor.items())
+        known = one.mentioned is None or one.mentioned in said
+        if described and known and (one.present is None or _is_present(said, one.present)):
+            return one.chance
+    return 0.0
 
 
 _EXAMINES = re.compile(r"examin|inspect|auscult|palpat|percuss|otoscop|on (?:inspiration|confrontation)", re.IGNORECASE)
@@ -253,7 +230,8 @@ def write_exam(draft: Draft, findings: list[Finding]) -> None:
             return written_once(draft, start, "examination", lambda: sentence(draft, node, lead=before))
 
         if finding.short is not None and finding.label and draft.random() < labelled_share:
-            write(_labelled(finding.label, finding.short, capital=draft.random() < 0.6))
+            shown = capitalised(finding.short) if draft.random() < 0.6 else finding.short
+            write(in_a_row([grammar()[f"exam.label.{finding.label}"], shown], ": "))
             continue
         follows = bool(waiting) and style in ("prose", "labels") and finding.joins and waiting[0].joins
         if follows and draft.random() < writer_rates().style["joined_exam"]:
@@ -263,24 +241,6 @@ def write_exam(draft: Draft, findings: list[Finding]) -> None:
                 waiting.pop(0)
             continue
         if finding.joins and not fronted and draft.random() < writer_rates().style["adverbial_exam"]:
-            finding.prose, fronted = _examined(finding.prose), True
+            finding.prose = wrapped(finding.prose, "wrap.exam_front", "wrap.exam_back", unless=_EXAMINES)
+            fronted = True
         write(finding.prose)
-
-
-def _examined(node: Node) -> Node:
-    """Return ``node`` with an adverbial such as "on examination", unless it names a method of examination itself."""
-
-    return wrapped(node, "wrap.exam_front", "wrap.exam_back", unless=_EXAMINES)
-
-
-def _labelled(label: str, short: Node, *, capital: bool) -> Node:
-    name = grammar()[f"exam.label.{label}"]
-
-    shown = capitalised(short) if capital else short
-
-    def write(draft: Draft) -> None:
-        name(draft)
-        draft.emit(": ")
-        shown(draft)
-
-    return write

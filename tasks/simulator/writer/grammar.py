@@ -17,7 +17,7 @@ import random
 import re
 from bisect import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -90,11 +90,15 @@ class Draft:
 
     def snapshot(self) -> tuple[object, ...]:
         """Return the state of the text, for `restore`."""
-        return list(self.parts), self.length, [replace(mark) for mark in self.marks], self.first, self.plural
+        marks = [(mark, mark.start, mark.end) for mark in self.marks]
+        return list(self.parts), self.length, marks, self.first, self.plural
 
     def restore(self, state: tuple[Any, ...]) -> None:
         """Discard the text written since the snapshot."""
-        self.parts, self.length, self.marks, self.first, self.plural = state
+        self.parts, self.length, marks, self.first, self.plural = state
+        self.marks = [mark for mark, _, _ in marks]
+        for mark, start, end in marks:
+            mark.start, mark.end = start, end
         self.article = self.skip_space = False
 
     def rendered(self, node: Node) -> str:
@@ -103,13 +107,6 @@ class Draft:
         node(self)
         text = "".join(self.parts[shown:])
         self.restore(before)
-        return text
-
-    def foreseen(self, node: Node) -> str:
-        """Return what ``node`` will write if it is the next to draw: all choices are as if it had not been asked."""
-        restart = self.checkpoint()
-        text = self.rendered(node)
-        restart()
         return text
 
     def checkpoint(self) -> Callable[[], None]:
@@ -176,6 +173,18 @@ def variable_of(name: str) -> Node:
             value(draft)
 
     return variable
+
+
+def marked(symptom: str, present: bool, node: Node) -> Node:
+    """Return ``node`` as a span."""
+
+    def write(draft: Draft) -> None:
+        start = draft.length
+        node(draft)
+        blank = 1 if draft.parts and draft.parts[-1].endswith(" ") else 0
+        draft.marks.append(Mark(symptom, present, start, draft.length - blank))
+
+    return write
 
 
 def set_mark(draft: Draft) -> None:
@@ -327,15 +336,7 @@ class Grammar:
         if inner[0] not in self._letters:
             plan, known = self._folder / "plan.yaml", ", ".join(self._letters)
             raise DomainError(f"{plan}: key letters: no letter {inner[0]} for [{inner}] in {self._scope}; has {known}")
-        symptom, present, body = self._letters[inner[0]], inner[1] == "+", self._sequence(inner[3:])
-
-        def span(draft: Draft) -> None:
-            start = draft.length
-            body(draft)
-            blank = 1 if draft.parts and draft.parts[-1].endswith(" ") else 0
-            draft.marks.append(Mark(symptom, present, start, draft.length - blank))
-
-        return span
+        return marked(self._letters[inner[0]], inner[1] == "+", self._sequence(inner[3:]))
 
     def _reference(self, inner: str) -> Node:
         if inner in SPECIAL:

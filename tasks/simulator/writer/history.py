@@ -2,12 +2,11 @@
 
 import re
 
+from tasks.simulator.prompts import Mention
 from tasks.simulator.resources import any_of, load
 from tasks.simulator.writer.exam import asked_about
-from tasks.simulator.writer.grammar import Draft, Node, Piece, written
-from tasks.simulator.writer.instructions import Mention
-from tasks.simulator.writer.plan import levels, plan, rule_of
-from tasks.simulator.writer.rules import grammar, writer_rates
+from tasks.simulator.writer.grammar import Draft, Node, Piece, marked, written
+from tasks.simulator.writer.rules import grammar, levels, plan, rule_of, writer_rates
 from tasks.simulator.writer.sentences import (
     absent_list,
     absent_names,
@@ -15,7 +14,6 @@ from tasks.simulator.writer.sentences import (
     capitalised,
     in_a_row,
     joined_nodes,
-    marked,
     present_list,
     sentence,
     stretched,
@@ -53,21 +51,16 @@ def denial(group: list[str], *, complaint: bool) -> Node:
         draft.variables["now"] = "are" if first else "is"
         draft.variables["has"] = "have" if first else "has"
         draft.variables["be"] = plural if last else singular
-        _once(draft, frame, complaint=complaint)
+        for _ in range(_DRAWS):  # until it neither repeats nor supposes a complaint
+            before, said = draft.snapshot(), draft.text
+            frame(draft)
+            new = draft.text[len(said) :]
+            if not ((_TIRED.search(new) and _TIRED.search(said)) or (not complaint and _ACCOMPANIES.search(new))):
+                return
+            draft.restore(before)
+        frame(draft)
 
     return write
-
-
-def _once(draft: Draft, frame: Node, *, complaint: bool) -> None:
-    """Write a denial; one that adds a complaint of which the note speaks already, or supposes one, is drawn again."""
-    for _ in range(_DRAWS):
-        before, said = draft.snapshot(), draft.text
-        frame(draft)
-        new = draft.text[len(said) :]
-        if not ((_TIRED.search(new) and _TIRED.search(said)) or (not complaint and _ACCOMPANIES.search(new))):
-            return
-        draft.restore(before)
-    frame(draft)
 
 
 _DRAWS = 8
@@ -181,19 +174,9 @@ def phrase(mention: Mention, with_descriptor: bool) -> Node:
     if levels(mention.symptom):
         return rules[rule_of(f"{mention.symptom}.np", mention.symptom, mention.value)]
     if with_descriptor and mention.descriptor:
-        return rules.get(f"{mention.symptom}.np.{mention.descriptor}") or _free_descriptor(mention)
+        quoted = [rules[f"{mention.symptom}.plain"], written(f" described as {mention.descriptor}")]
+        return rules.get(f"{mention.symptom}.np.{mention.descriptor}") or in_a_row(quoted, "")
     return rules[f"{mention.symptom}.plain"]
-
-
-def _free_descriptor(mention: Mention) -> Node:
-    """Quote a descriptor without a rule as it appears in the prompt."""
-    plain = grammar()[f"{mention.symptom}.plain"]
-
-    def write(draft: Draft) -> None:
-        plain(draft)
-        draft.emit(f" described as {mention.descriptor}")
-
-    return write
 
 
 def _with_names(draft: Draft, rule: str, mentions: list[Mention], in_phrase: dict[str, bool]) -> Node:
@@ -201,7 +184,7 @@ def _with_names(draft: Draft, rule: str, mentions: list[Mention], in_phrase: dic
     inner, symptom = grammar()[rule], mentions[0].symptom
     if len(mentions) == 1 and draft.random() < writer_rates().spans["tail"][symptom]:
         tail = grammar()[rule_of(f"{symptom}.tail", symptom, mentions[0].value)]
-        inner = with_tail(inner, tail, mentions[0].descriptor or "")
+        inner = with_tail(inner, tail, mentions[0].descriptor)
     inner = stretched(inner, writer_rates().spans["present_sentence"][symptom])
 
     def write(draft: Draft) -> None:
@@ -233,18 +216,13 @@ def _elaborations(
     for mention in present:
         symptom, place = mention.symptom, max(start[mention.symptom], 1.0)
         if mention.descriptor and not in_phrase[symptom]:
-            node = rules.get(f"{symptom}.more_of.{mention.descriptor}") or _said_of(mention)
+            said = written(f"The {plan().spoken.get(symptom, symptom)} is described as {mention.descriptor}")
+            node = rules.get(f"{symptom}.more_of.{mention.descriptor}") or marked(symptom, True, said)
             pieces.append(Piece(place + 0.5 * draft.random(), node, symptom))
         for _ in range(draft.count(writer_rates().more[symptom])):
             more = rules[rule_of(f"{symptom}.more", symptom, mention.value)]
             pieces.append(Piece(place + 0.3 + 1.5 * draft.random(), more, symptom, optional=True))
     return pieces
-
-
-def _said_of(mention: Mention) -> Node:
-    name = plan().spoken.get(mention.symptom, mention.symptom)
-
-    return marked(mention.symptom, True, written(f"The {name} is described as {mention.descriptor}"))
 
 
 def _conditions(draft: Draft, conditions: tuple[str, ...]) -> list[Piece]:

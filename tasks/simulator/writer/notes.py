@@ -1,20 +1,30 @@
-"""Write the notes that a prompt requests, with their truth."""
+"""Write the notes that a prompt requests, with their truth, and plant at most one error in each."""
 
 import random
 from collections.abc import Callable, Container
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
+from tasks.domains.rules import load_rules
+from tasks.simulator.prompts import Instructions, Mention, read_instructions
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.resources import load
 from tasks.simulator.writer import history, unrelated
 from tasks.simulator.writer.exam import related_findings, write_exam
-from tasks.simulator.writer.grammar import Draft, Finding, Mark, Node
-from tasks.simulator.writer.instructions import NOTE_TASKS, Instructions, read_instructions
-from tasks.simulator.writer.plan import levels, plan
-from tasks.simulator.writer.planting import Plan, plant
-from tasks.simulator.writer.rules import ErrorRates, rates_of
-from tasks.simulator.writer.sentences import sentence
+from tasks.simulator.writer.grammar import Draft, Finding, Node
+from tasks.simulator.writer.history import phrase
+from tasks.simulator.writer.rules import (
+    NOTE_ERRORS,
+    ErrorRates,
+    absent_value,
+    grammar,
+    levels,
+    plan,
+    present_value,
+    rates_of,
+    writer_rates,
+)
+from tasks.simulator.writer.sentences import present_list, sentence
 
 DURATIONS = ("acute", "long", "chronic")
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -25,20 +35,14 @@ def duration(rng: random.Random, kind: str) -> str | Node:
     known = load("writer", "settings")["durations"][kind]
     drawn = rng.choice(known) if kind == "chronic" else rng.choices(known, [weight for _, _, weight in known])[0]
     number, unit = drawn[:2]
+
+    def single(draft: Draft) -> None:
+        after_past = "".join(draft.parts[-2:]).endswith(("past ", "last "))  # "the past week"
+        draft.emit(unit if after_past else f"a {unit}")
+
     if number == 1:
-        return _single(unit)
-    shown = str(number) if rng.random() < 0.22 else _WORDS[number]
-    return f"{shown} {unit}s"
-
-
-def _single(unit: str) -> Node:
-    """Write "week" after "the past", otherwise "a week"."""
-
-    def write(draft: Draft) -> None:
-        before = "".join(draft.parts[-2:])
-        draft.emit(unit if before.endswith(("past ", "last ")) else f"a {unit}")
-
-    return write
+        return single
+    return f"{number if rng.random() < 0.22 else _WORDS[number]} {unit}s"
 
 
 def _degrees(celsius: float, fahrenheit: bool) -> str:
@@ -85,13 +89,124 @@ class PlantedError:
 
 
 @dataclass(frozen=True)
-class WrittenNote:
-    """A note, its symptom spans, the start of its examination, and the planted error, if any."""
+class GoldSpan:
+    """A phrase about a symptom: ``text == note[start:end]``. ``present`` is false if it denies the symptom.
+
+    ``symptom``: its name in the network. ``section``: history or physical_examination.
+    """
+
+    symptom: str
+    start: int
+    end: int
+    text: str
+    section: str
+    present: bool
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The truth of one written text. ``error`` is the planted error, None in most texts.
+
+    ``left_out``: stretches (start, end) of the normal note that its compact version omits on purpose.
+    """
 
     text: str
-    marks: tuple[Mark, ...]
-    exam_start: int
+    spans: tuple[GoldSpan, ...]
     error: PlantedError | None
+    left_out: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The content of a note after planting, and the planted error."""
+
+    instructions: Instructions
+    kind: str | None = None
+    item: str | None = None  # the symptom or condition
+    extra_history: Node | None = None
+    extra_exam: Node | None = None
+
+    @property
+    def examined(self) -> str | None:
+        """The forbidden symptom with a normal finding in the examination, if any."""
+        return self.item if self.kind == "forbidden_examined" else None
+
+
+def plant(rng: random.Random, instructions: Instructions, rates: ErrorRates) -> Plan:
+    """Draw an error with the sum of all rates; its kind is drawn among those that the instructions allow.
+
+    An examination finding of a forbidden symptom is drawn separately, since it is as frequent as in published notes.
+    """
+    of_kind = {kind: rates.get(kind, 0.0) for kind in NOTE_ERRORS if kind != "forbidden_examined"}
+    if rng.random() < sum(of_kind.values()):
+        possible = {kind: found for kind, rate in of_kind.items() if rate and (found := _targets(instructions, kind))}
+        if possible:
+            kind = rng.choices(list(possible), [of_kind[name] for name in possible])[0]
+            return _planned(rng, instructions, kind, rng.choice(possible[kind]))
+    chance = rates.get("forbidden_examined", 0.0)
+    if instructions.mentions and instructions.avoid and rng.random() < chance:
+        examined = writer_rates().examined
+        if named := [symptom for symptom in instructions.avoid if examined.get(symptom)]:
+            symptom = rng.choices(named, [examined[symptom] for symptom in named])[0]
+            return Plan(instructions, "forbidden_examined", symptom)
+    return Plan(instructions)
+
+
+def _targets(instructions: Instructions, kind: str) -> list[str]:
+    names = [mention.symptom for mention in instructions.mentions]
+    if kind == "symptom_dropped":
+        return names if len(names) > 1 else []
+    if kind == "contradicted":
+        others = [] if instructions.avoid else list(load_rules().symptoms)
+        return names if instructions.mentions else others
+    if kind == "descriptor_lost":
+        return [mention.symptom for mention in instructions.mentions if mention.descriptor]
+    if kind == "forbidden_mentioned":
+        return list(instructions.avoid)
+    if kind == "extra_condition":
+        listed = instructions.conditions and load_rules().condition_labels  # without a list, none contradicts it
+        return [name for name in instructions.forbidden or listed if name not in instructions.conditions]
+    return ["note"]
+
+
+def _planned(rng: random.Random, instructions: Instructions, kind: str, target: str) -> Plan:
+    mentions = instructions.mentions
+    if kind in ("contradicted", "forbidden_mentioned") and not instructions.mentions:
+        return Plan(instructions, kind, target, extra_history=_present_sentence(rng, target))
+    if kind == "symptom_dropped":
+        mentions = tuple(mention for mention in mentions if mention.symptom != target)
+    elif kind == "contradicted":
+        mentions = tuple(
+            Mention(target, absent_value(target) if m.present else present_value(target)) if m.symptom == target else m
+            for m in mentions
+        )
+    elif kind == "descriptor_lost":
+        mentions = tuple(replace(m, descriptor="") if m.symptom == target else m for m in mentions)
+    elif kind == "forbidden_mentioned":
+        mentions = (*mentions, Mention(target, rng.choice((present_value(target), absent_value(target)))))
+        instructions = replace(instructions, avoid=tuple(name for name in instructions.avoid if name != target))
+    elif kind == "extra_condition":
+        return Plan(instructions, kind, target, extra_history=grammar()[f"error.condition.{target}"])
+    elif kind == "diagnosis_named":
+        sentence = grammar()["error.diagnosis" if instructions.mentions else "error.diagnosis_other"]
+        history, exam = (sentence, None) if rng.random() < 0.5 else (None, sentence)
+        return Plan(instructions, kind, extra_history=history, extra_exam=exam)
+    else:
+        return Plan(instructions, kind, extra_history=grammar()["error.who"])
+    return Plan(replace(instructions, mentions=mentions), kind, target)
+
+
+def _present_sentence(rng: random.Random, symptom: str) -> Node:
+    scale = levels(symptom)
+    value = rng.choice(scale[::-1]) if scale else present_value(symptom)
+    named = present_list([(symptom, phrase(Mention(symptom, value), False))])
+    frame = grammar()["frame.later_plain"]
+
+    def write(draft: Draft) -> None:
+        draft.variables["nps"] = named
+        frame(draft)
+
+    return write
 
 
 def seeded(request: ChatRequest, texts: tuple[str, ...], slot: int = 0) -> random.Random:
@@ -105,43 +220,44 @@ def write_note(request: ChatRequest) -> str:
     return BETWEEN_NOTES.join(note.text for note in write_notes(request))
 
 
+def instructions_of(prompt: str) -> Instructions:
+    """Parse a prompt for notes, with symptoms by variable and conditions by label."""
+    symptoms = load_rules().symptom_by_label
+    conditions = {name.lower(): name for name in load_rules().condition_labels}
+    return read_instructions(
+        prompt,
+        lambda name: symptoms.get(name.strip().lower(), name.strip().lower()),
+        lambda name: conditions.get(name.strip().lower(), name.strip()),
+    )
+
+
 def write_notes(
     request: ChatRequest, rates: ErrorRates | None = None, errors: Container[str | None] | None = None
-) -> list[WrittenNote]:
-    """Return the requested notes: one, or three for three visits.
+) -> list[Truth]:
+    """Return the requested notes with their truth: one, or three for three visits.
 
     ``errors``: none is written unless the error that is drawn for the first one is among these, None being no error.
     """
-    instructions = _instructions(request)
-    first = _planted_plan(request, instructions, rates)
-    if errors is not None and first[1].kind not in errors:
-        return []
-    if instructions.related:
-        return [_related(*first)]
+    instructions, count = instructions_of(request.last), 3 if "three" in (request.task or "") else 1
     texts = tuple(text for _, text in request.messages)
-    drawn = unrelated.draw_complaints(Draft(seeded(request, texts, 99)), instructions.count)
-    plans = [first, *(_planted_plan(request, instructions, rates, slot) for slot in range(1, instructions.count))]
+    plans: list[tuple[random.Random, Plan]] = []
+    for slot in range(count):
+        rng = seeded(request, texts, slot)
+        plans.append((rng, plant(rng, instructions, rates_of(request.model) if rates is None else rates)))
+        if errors is not None and plans[0][1].kind not in errors:
+            return []
+    if instructions.mentions:
+        return [_related(*plans[0])]
+    drawn = unrelated.draw_complaints(Draft(seeded(request, texts, 99)), count)
     return [_unrelated(*planned, complaint) for planned, complaint in zip(plans, drawn, strict=True)]
 
 
-def _instructions(request: ChatRequest) -> Instructions:
-    return read_instructions(request.task or NOTE_TASKS[0], request.last)
-
-
-def _planted_plan(
-    request: ChatRequest, instructions: Instructions, rates: ErrorRates | None, slot: int = 0
-) -> tuple[random.Random, Plan]:
-    """The generator of a note's draws, and its plan, drawn from it."""
-    rng = seeded(request, tuple(text for _, text in request.messages), slot)
-    return rng, plant(rng, instructions, rates or rates_of(request.model))
-
-
-def _related(rng: random.Random, planned: Plan) -> WrittenNote:
+def _related(rng: random.Random, planned: Plan) -> Truth:
     instructions = planned.instructions
     draft = Draft(rng)
     values = {mention.symptom: mention for mention in instructions.mentions}
     breathing, temperature = (values.get(name or "") for name in (plan().breathing, plan().temperature))
-    described = " ".join(mention.descriptor or "" for mention in instructions.mentions)
+    described = " ".join(mention.descriptor for mention in instructions.mentions)
     lasting = [kind for words, kind in plan().lasting.items() if words in described]
     kind = max(lasting, key=DURATIONS.index) if lasting else rng.choices(DURATIONS[:2], (74, 26))[0]
     high = temperature is not None and temperature.value == levels(temperature.symptom)[-1]
@@ -156,7 +272,7 @@ def _related(rng: random.Random, planned: Plan) -> WrittenNote:
     )
 
 
-def _unrelated(rng: random.Random, planned: Plan, complaint: unrelated.Complaint) -> WrittenNote:
+def _unrelated(rng: random.Random, planned: Plan, complaint: unrelated.Complaint) -> Truth:
     draft = Draft(rng)
     kind = complaint.lasts or rng.choices(DURATIONS, (3, 5, 2))[0]
     draft.variables |= particulars(rng, breathless=False, feverish=False, kind=kind)
@@ -171,7 +287,7 @@ def _unrelated(rng: random.Random, planned: Plan, complaint: unrelated.Complaint
 
 def _laid_out(
     draft: Draft, planned: Plan, write_history: Callable[[], None], find: Callable[[], list[Finding]]
-) -> WrittenNote:
+) -> Truth:
     """The note with its two sections, and the sentence that plants an error at its place."""
     place = (0, 0)
     _heading(draft, "**History**\n")
@@ -185,8 +301,17 @@ def _laid_out(
     exam_start = draft.length
     write_exam(draft, find())
     place = max(place, _planted(draft, planned.extra_exam))
-    marks = tuple(sorted(draft.marks, key=lambda mark: (mark.start, mark.end, mark.symptom)))
-    return WrittenNote(draft.text, marks, exam_start, _error(planned, place, marks))
+    text, spans = draft.text, []
+    for mark in sorted(draft.marks, key=lambda mark: (mark.start, mark.end, mark.symptom)):
+        section, said = "physical_examination" if mark.start >= exam_start else "history", text[mark.start : mark.end]
+        spans.append(GoldSpan(mark.symptom, mark.start, mark.end, said, section, mark.present))
+    error = None
+    if planned.kind is not None:
+        shown = next((span for span in spans if span.symptom == planned.item), None)
+        if not place[1] and shown is not None and planned.kind != "symptom_dropped":
+            place = shown.start, shown.end
+        error = PlantedError(planned.kind, planned.item, *(place if place[1] else ()))
+    return Truth(text, tuple(spans), error)
 
 
 def _heading(draft: Draft, text: str) -> None:
@@ -201,14 +326,3 @@ def _planted(draft: Draft, node: Node | None) -> tuple[int, int]:
     start = draft.length
     sentence(draft, node)
     return start + (draft.text[start] == " "), draft.length
-
-
-def _error(planned: Plan, place: tuple[int, int], marks: tuple[Mark, ...]) -> PlantedError | None:
-    if planned.kind is None:
-        return None
-    if place[1]:
-        return PlantedError(planned.kind, planned.item, *place)
-    shown = next((mark for mark in marks if mark.symptom == planned.item), None)
-    if planned.kind == "symptom_dropped" or shown is None:
-        return PlantedError(planned.kind, planned.item)
-    return PlantedError(planned.kind, planned.item, shown.start, shown.end)

@@ -1,10 +1,13 @@
 """Sentence realisation: punctuation, capitals, lists of symptoms, extent of spans, and topics that are covered once."""
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 from tasks.simulator.resources import any_of, load
-from tasks.simulator.writer.grammar import Draft, Mark, Node, write_list, written
+from tasks.simulator.writer.grammar import Draft, Mark, Node, marked, write_list, written
 from tasks.simulator.writer.rules import grammar
 
 _SETTINGS = load("writer", "settings")
@@ -69,18 +72,6 @@ def stretched(node: Node, chance: float) -> Node:
         node(draft)
         if len(draft.marks) - marks == 1 and draft.random() < chance:
             draft.marks[-1].start, draft.marks[-1].end = start, draft.length
-
-    return write
-
-
-def marked(symptom: str, present: bool, node: Node) -> Node:
-    """Return ``node`` as a span."""
-
-    def write(draft: Draft) -> None:
-        start = draft.length
-        node(draft)
-        blank = 1 if draft.parts and draft.parts[-1].endswith(" ") else 0
-        draft.marks.append(Mark(symptom, present, start, draft.length - blank))
 
     return write
 
@@ -171,11 +162,12 @@ def wrapped(node: Node, front: str, back: str | None = None, unless: re.Pattern[
     rules = grammar()
 
     def write(draft: Draft) -> None:
-        text = draft.foreseen(node)
+        restart = draft.checkpoint()
+        text = draft.rendered(node)
+        restart()  # all choices are as if it had not been written
         if _OPENS_WITH_ADVERBIAL.match(text) or (unless is not None and unless.search(text)):
             node(draft)
             return
-        restart = draft.checkpoint()
         if back is None or draft.random() < 0.7:
             rules[front](draft)
             draft.emit(" ")
@@ -234,25 +226,53 @@ def _inside(draft: Draft, node: Node) -> None:
             draft.parts[index] = part[0].lower() + part[1:]
 
 
-_TOPICS = {
-    section: [re.compile(pattern, re.IGNORECASE) for pattern in patterns.values()]
-    for section, patterns in _SETTINGS["topics"].items()
-}
-_APART = {
-    section: [(re.compile(one, re.IGNORECASE), re.compile(other, re.IGNORECASE)) for one, other in pairs]
-    for section, pairs in _SETTINGS["apart"].items()
+class _Said(NamedTuple):
+    """A pattern of lower-case text, and words of which a match has one, which are quicker to look for."""
+
+    words: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+    def within(self, text: str) -> bool:
+        """Whether ``text`` matches."""
+        return any(word in text for word in self.words) and self.pattern.search(text) is not None
+
+
+@lru_cache
+def _said(pattern: str) -> _Said:
+    assert not re.search(r"\\[A-Z]", pattern), pattern
+    plain, low = "", pattern.lower()
+    while plain != (plain := re.sub(r"\([^()]*\)[?*]?", "#", plain or low)):
+        pass
+    branches = re.sub(r"(?:\\.|\[[^]]*\])[?*+]*|.[?*]|\+", "#", plain).split("|")
+    return _Said(tuple(max(re.findall(r"[^#]*", branch), key=len) for branch in branches), re.compile(low))
+
+
+def _by_word(pairs: Sequence[Sequence[str]]) -> dict[str, list[tuple[re.Pattern[str], _Said]]]:
+    """What a text must not have besides each pattern, by the words of the pattern."""
+    found = defaultdict(list)
+    for one, other in (*pairs, *(pair[::-1] for pair in pairs)):
+        for word in _said(one).words:
+            found[word].append((_said(one).pattern, _said(other)))
+    return found
+
+
+_APART = {section: _by_word(pairs) for section, pairs in _SETTINGS["apart"].items()}
+_ONCE = {
+    section: _by_word([*_SETTINGS["apart"][section], *((topic, topic) for topic in topics.values())])
+    for section, topics in _SETTINGS["topics"].items()
 }
 
 
-def repeats(new: str, said: str, section: str) -> bool:
-    """Whether ``new`` covers a topic that ``said`` covers."""
-    return any(topic.search(new) and topic.search(said) for topic in _TOPICS[section])
+def _excluded(text: str, known: dict[str, list[tuple[re.Pattern[str], _Said]]]) -> set[_Said]:
+    """What must not be said besides a lower-case ``text``."""
+    pairs = {pair for word, own in known.items() if word in text for pair in own}
+    return {other for one, other in pairs if one.search(text)}
 
 
 def contradicts(new: str, said: str, section: str) -> bool:
     """Whether ``new`` and ``said`` match the two patterns of a pair that excludes each other."""
-    pairs = _APART[section]
-    return any((a.search(new) and b.search(said)) or (b.search(new) and a.search(said)) for a, b in pairs)
+    low = said.lower()
+    return any(one.within(low) for one in _excluded(new.lower(), _APART[section]))
 
 
 def written_once(draft: Draft, start: int, section: str, write: Callable[[], None]) -> bool:
@@ -262,13 +282,14 @@ def written_once(draft: Draft, start: int, section: str, write: Callable[[], Non
     finding with symptom spans is always kept.
     """
     said, marks = draft.text[start:], len(draft.marks)
+    low = said.lower()
     for _ in range(_DRAWS):
         before = draft.snapshot()
         write()
-        new = draft.text[start + len(said) :]
+        new = draft.text[start + len(said) :].lower()
         if section == "examination" and len(draft.marks) > marks:
             return True
-        if not (repeats(new, said, section) or contradicts(new, said, section)):
+        if not any(one.within(low) for one in _excluded(new, _ONCE[section])):
             return True
         draft.restore(before)
     return False

@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tasks.domains.history import load_history_words
-from tasks.domains.rules import load_rules
+from tasks.domains.in_use import domain_name
+from tasks.domains.rules import history_words, load_rules
+from tasks.simulator.prompts import COURSE, PLAN
 from tasks.simulator.reader.findings import find, mentions
 from tasks.simulator.reader.timeline import status
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.resources import load
-from tasks.simulator.visits import COURSE, PLAN
 from tasks.simulator.writer.notes import seeded
 from tasks.text.language import capitalized
 
@@ -50,6 +50,11 @@ class Stated:
     end: str = ""
     lines: tuple[int, ...] = ()
 
+    @property
+    def form(self) -> str:
+        """The kind; of an episode without an end, ongoing."""
+        return "ongoing" if self.kind == "episode" and not self.end else self.kind
+
 
 def summarise(request: ChatRequest) -> str:
     """Reply to ``summarise a patient's notes``."""
@@ -58,7 +63,7 @@ def summarise(request: ChatRequest) -> str:
     room = int(limit[1]) if limit else 10**6
     visits = read_visits(request.tag("notes"))
     order = words["first"][purpose]
-    ranked = sorted(_facts(visits), key=lambda fact: order.index(_rank(fact)))  # stable: by date within a kind
+    ranked = sorted(_facts(visits), key=lambda fact: order.index(fact.form))  # stable: by date within a kind
     stated = list[Stated]()
     for fact in ranked:
         written = _with_errors(fact, visits, words, rng)
@@ -68,8 +73,8 @@ def summarise(request: ChatRequest) -> str:
         stated.append(written)
         room -= length
     stated.sort(key=lambda fact: (fact.kind != "trait", fact.start))
-    sentences = [_cited(_sentence(fact, words), fact.lines) for fact in stated]
-    return " ".join(sentences) or "No symptom or treatment was recorded."
+    cited = [f"{_sentence(fact, words).rstrip('.')} {''.join(f'[{line}]' for line in fact.lines)}." for fact in stated]
+    return " ".join(cited) or "No symptom or treatment was recorded."
 
 
 def read_visits(block: str) -> list[ReadVisit]:
@@ -100,15 +105,14 @@ def _read(lines: list[tuple[int, str]]) -> ReadVisit:
         for one in find(said)
         if one.category == "condition" and one.polarity == "present" and not one.other
     }
-    found = _VISIT.match(lines[0][1])
-    assert found is not None
     conditions = {name: line for name, line in known.items() if name in load_rules().condition_labels}
-    return ReadVisit(found[1], lines[0][0], symptoms, _decided(lines[plan:]), conditions)
+    (date,) = _VISIT.findall(lines[0][1])
+    return ReadVisit(date, lines[0][0], symptoms, _decided(lines[plan:]), conditions)
 
 
 def _decided(lines: list[tuple[int, str]]) -> dict[str, tuple[str, int]]:
     """Value and line of each treatment and outcome that a plan words as the domain does."""
-    words, found = load_history_words(), dict[str, tuple[str, int]]()
+    words, found = history_words(domain_name()), dict[str, tuple[str, int]]()
     for number, text in lines:
         said = text.lower()
         for name, phrases in words.treatments.items():
@@ -135,7 +139,7 @@ def _facts(visits: list[ReadVisit]) -> Iterator[Stated]:
         for symptom, (value, line) in visit.symptoms.items():
             if value in load_rules().claims.get(symptom, {}):
                 yield Stated("level", symptom, visit.date, value, lines=(visit.line, line))
-        words = load_history_words()
+        words = history_words(domain_name())
         for name, (value, line) in visit.decided.items():
             kind = "decision" if name in words.outcomes else "treatment"
             if kind == "decision" or value != next(reversed(words.treatments[name])):
@@ -156,10 +160,6 @@ def _episodes(symptom: str, visits: list[ReadVisit]) -> Iterator[Stated]:
         yield open_
 
 
-def _rank(fact: Stated) -> str:
-    return "ongoing" if fact.kind == "episode" and not fact.end else fact.kind
-
-
 def _with_errors(fact: Stated, visits: list[ReadVisit], words: dict[str, float], rng: random.Random) -> Stated:
     """The fact as the summary states it: perhaps without its end, or with the date of another visit."""
     draw, others = rng.random(), [visit.date for visit in visits if visit.date != fact.start]
@@ -174,11 +174,6 @@ def _sentence(fact: Stated, words: dict[str, str]) -> str:
     label = load_rules().labels.get(fact.item, fact.item)
     fields = {"name": label, "start": fact.start, "end": fact.end, "Value": capitalized(fact.value)}
     if fact.kind in ("treatment", "decision"):
-        phrase = load_history_words().decided({fact.item: fact.value})[fact.item]
+        phrase = history_words(domain_name()).decided({fact.item: fact.value})[fact.item]
         return words["phrase"].format(Phrase=capitalized(phrase), **fields)
-    pattern = "ongoing" if fact.kind == "episode" and not fact.end else fact.kind
-    return words[pattern].format(Name=capitalized(label), **fields)
-
-
-def _cited(sentence: str, lines: tuple[int, ...]) -> str:
-    return f"{sentence.rstrip('.')} {''.join(f'[{line}]' for line in lines)}."
+    return words[fact.form].format(Name=capitalized(label), **fields)

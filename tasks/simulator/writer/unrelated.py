@@ -9,8 +9,7 @@ from tasks.simulator.resources import load
 from tasks.simulator.writer.exam import listed_vitals
 from tasks.simulator.writer.grammar import Draft, Finding, Node, Piece
 from tasks.simulator.writer.history import UNMEDICATED, condition_sentence, denial, write_pieces
-from tasks.simulator.writer.plan import plan
-from tasks.simulator.writer.rules import grammar, writer_rates
+from tasks.simulator.writer.rules import grammar, plan, writer_rates
 from tasks.simulator.writer.sentences import sentence
 
 _SETTINGS = load("writer", "settings")

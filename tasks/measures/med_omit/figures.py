@@ -1,4 +1,7 @@
-"""What is computed of omissions of summaries of patients over time: degrees, and ranks under other weights of facts."""
+"""What is computed of omissions beyond means: their correlation with overlap, degrees, and ranks under other weights.
+
+Correlation with overlap is that of MED-OMIT's Tables 2 and 5.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,12 +9,36 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from schemas.params.measures import Overlap
 from tasks.measures.measure import Metric, Metrics, scores
 from tasks.measures.med_omit.fact_score import CATEGORIES, IMPORTANCE
-from tasks.measures.med_omit.judging import GRADED, OMISSIONS, OMITTED, UNIQUE
+from tasks.measures.med_omit.judging import GRADED, NAME, OMISSIONS, OMITTED, UNIQUE
+from tasks.measures.overlap.scoring import correlated, score_correlations, score_texts
 from tasks.statistics.agreement import correlation
 from tasks.statistics.intervals import COUNT
 from tasks.statistics.metric_rows import Row, metric_row
+
+CORRELATED = {"weight": "omission_weight", "count": "omission_count"}
+"""Scores that are correlated with overlap, by their names in its rows."""
+
+
+def overlap_correlations(
+    verdicts: pd.DataFrame, summaries: pd.DataFrame, references: Mapping[str, str], params: Overlap, **about: Any
+) -> pd.DataFrame:
+    """METRICS of the correlation of omission scores with overlap of the summaries with references (Table 5)."""
+    known = scores(verdicts[verdicts["document"].isin(references)], OMISSIONS)
+    wide = known.pivot(index=["document", "system"], columns="metric", values="value").reset_index()
+    merged = wide.merge(summaries, on=["document", "system"])
+    overlap, _ = score_texts([references[name] for name in merged["document"]], merged["summary"].tolist(), params)
+    joined = pd.concat([merged.drop(columns="summary"), overlap], axis=1)
+    return score_correlations(joined, CORRELATED, correlated(joined), stage=NAME, **about)
+
+
+SYSTEMS = {
+    "gpt-4": "GPT-4 (zero-shot, ACI-BENCH)",
+    "gpt-3.5-turbo": "ChatGPT (zero-shot, ACI-BENCH)",
+}
+"""The outputs of ``doclens.systems`` by each printed name of the model."""
 
 WEIGHT_GRADED = "omission_weight_graded"
 METRICS: Metrics = {

@@ -67,7 +67,7 @@ async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
     planted, unscored = await judge_planted(judge, given, {"claims": found[0]})
     free = dict.fromkeys(("calls", "prompt", "completion"), 0)
     spent = {"calls": counted.calls, "prompt": counted.prompt_tokens, "completion": counted.completion_tokens}
-    claims, usage = [], []
+    claims, usage = list[pd.DataFrame](), list[dict[str, str | int]]()
     for evaluator, (rows, _) in zip(judges, found, strict=True):
         claims.append(planted_table(rows, evaluator.label))
         usage.append({"judge": evaluator.label, "claims": len(rows), **(free if usage else spent)})

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -189,7 +190,8 @@ def jobs_of(parts: Parts, vectors: NoteVectors, params: Baselines, *, tables: bo
     vectors = vectors.as_released(params.neural.as_released)
     records = [part["record"].to_numpy() for part in (parts.train, parts.test)]
     targets = fitted_targets(parts, cannot_fit(parts))
-    for version, name in product(NOTE_VERSIONS, EVIDENCE_SETTINGS if tables else EMBEDDINGS):
+    names: Sequence[Any] = EVIDENCE_SETTINGS if tables else EMBEDDINGS
+    for version, name in product(NOTE_VERSIONS, names):
         kind = MEAN if tables else name
         shared = vectors.inputs(kind, version, *records) if kind != "span" else []
         for target in targets:

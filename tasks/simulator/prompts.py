@@ -66,8 +66,8 @@ def read_instructions(prompt: str, symptom: Callable[[str], str], condition: Cal
         elif item is not None and current is not None:
             lists[current].append(item[1])
     mentions = []
-    for item in lists["mentions"]:
-        name, _, rest = item.partition(":")
+    for mentioned in lists["mentions"]:
+        name, _, rest = mentioned.partition(":")
         value, _, descriptor = rest.partition(",")
         mentions.append(Mention(symptom(name), value.strip().lower() or "yes", descriptor.strip()))
     avoid, absent = ([symptom(item.split(":")[0]) for item in lists[name]] for name in ("avoid", "absent"))

@@ -19,7 +19,7 @@ async def _judge(plan: Evaluated, params: Params, ask: Asks, documents: Sequence
 def _metrics(params: Params) -> Metrics:
     """Those in degrees only where the judge grades."""
     graded = params.doclens.evaluator == "instruction" and params.doclens.style == "graded"
-    return METRICS | (GRADED if graded else {})
+    return {**METRICS, **(GRADED if graded else {})}
 
 
 ORDER = (

@@ -134,8 +134,10 @@ class Vocabulary:
         for group in near_synonyms:
             synonyms |= {descriptor: synonyms.get(descriptor, frozenset()) | set(group) for descriptor in group}
         named = {name: labels.get(name, name.replace("_", " ")) for name in values}
-        of = [{name: tuple(sorted(found)) for name, found in sorted(sets.items())} for sets in (values, descriptors)]
-        return cls(named, *of, synonyms)
+        of, described = (
+            {name: tuple(sorted(found)) for name, found in sorted(sets.items())} for sets in (values, descriptors)
+        )
+        return cls(named, of, described, synonyms)
 
     def are_alike(self, descriptor: str, other: str) -> bool:
         """Whether two descriptors are the same or near synonyms."""

@@ -121,9 +121,9 @@ def _score(question: str, choice: str, notes: list[ChartedNote]) -> float:
     wanted = "absent" if "absent" in question else "present"
     if any(f.concept in concepts and f.polarity == wanted for note in about for f in find(note.text)):
         return 2.0
-    best, stated, related = 0.0, stems(choice), stems(question)
-    for here in (stems(one) for note in about for one in sentences(note.text) if stated):
-        best = max(best, len(stated & here) / len(stated) * (1 + len(related & here)))
+    best, content, related = 0.0, stems(choice), stems(question)
+    for here in (stems(one) for note in about for one in sentences(note.text) if content):
+        best = max(best, len(content & here) / len(content) * (1 + len(related & here)))
     return best
 
 

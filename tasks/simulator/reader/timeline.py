@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
+from typing import TypeAlias
 
 from tasks.domains.in_use import domain_cache
 from tasks.simulator.reader.findings import level_of, mentions, symptoms_in
@@ -89,7 +90,9 @@ def choice_over_time(answer: Answer, choices: Mapping[str, str], silent: str | N
     return silent or min(choices)
 
 
-Names, Days, Visits = Sequence[str], Sequence[date], Sequence[_Visit]
+Names: TypeAlias = Sequence[str]
+Days: TypeAlias = Sequence[date]
+Visits: TypeAlias = Sequence[_Visit]
 
 
 def _first(asked: re.Match[str], names: Names, days: Days, visits: Visits) -> Answer:

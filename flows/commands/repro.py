@@ -32,6 +32,7 @@ from flows.repository.terminal import fitted, terminal_width
 from flows.repository.workspace import root
 from flows.runtime.confirmation import paid_stages, require_confirmation
 from flows.runtime.sources import declared_sources, fingerprint_file, record_sources, sources_folder
+from schemas.errors import ParamsError, did_you_mean
 from schemas.params import Params
 from tasks.tracking.lineage import RECORD_STAGE
 from tasks.transport.instructions import use_instruction_set
@@ -58,6 +59,10 @@ def main(
     begun = time.time()
     try:
         params = load_params()  # before DVC deletes anything
+        known = read_pipeline(pipeline)
+        for name in targets or []:
+            if name not in known and not Path(name).exists():
+                raise ParamsError(f"{name}: no stage of {pipeline}{did_you_mean(name, known)}")
         use_instruction_set(params.runtime.instruction_set)
         with exclusive(), exit_on_sigterm():
             restore_lock(pipeline.with_suffix(".lock"))

@@ -107,8 +107,12 @@ def printed_tiles(reproduction: pd.DataFrame) -> list[dict[str, str]]:
     return listed
 
 
+FEWEST = 20
+"""Fewest records, claims or questions of a key figure: a share of ten says little."""
+
+
 def key_figures(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, str]]:
-    """Rows of ``tables`` (by stem) that `key_rows` selects; rows without a value are skipped."""
+    """Rows of ``tables`` (by stem) that `key_rows` selects, but for those without a value or of fewer than `FEWEST`."""
     found = []
     for wanted in key_rows():
         table = tables.get(wanted["table"])
@@ -116,7 +120,9 @@ def key_figures(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, str]]:
             continue
         keys = [key for key in ("system", "condition", "item", "metric") if key in wanted]
         rows = table[
-            (table[keys] == pd.Series({key: wanted[key] for key in keys})).all(axis=1) & table["value"].notna()
+            (table[keys] == pd.Series({key: wanted[key] for key in keys})).all(axis=1)
+            & table["value"].notna()
+            & ~table["n"].between(1, FEWEST - 1)
         ]
         if rows.empty:
             continue

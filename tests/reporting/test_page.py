@@ -88,8 +88,8 @@ def test_a_table_shows_what_a_paper_would_print_and_all_rows_to_be_opened() -> N
 def test_a_key_figure_without_interval_or_records_is_exact() -> None:
     row = {"metric": "claim_recall", "value": 0.5, "low": float("nan"), "high": float("nan")}
     (exact,) = key_figures({"doclens": metric_table(row | {"n": 0})})
-    (counted,) = key_figures({"doclens": metric_table(row | {"n": 1})})
-    assert (exact["interval"], counted["interval"]) == ("exact", "n\u00a0=\u00a01")
+    (counted,) = key_figures({"doclens": metric_table(row | {"n": 20})})
+    assert (exact["interval"], counted["interval"]) == ("exact", "n\u00a0=\u00a020")
 
 
 def test_the_key_figure_of_the_effect_names_treatment_outcome_and_unit() -> None:

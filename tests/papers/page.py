@@ -79,8 +79,8 @@ def conclusions_text(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
 _ABOUT = """\
 A figure may be met where a conclusion is not. Each line is what a paper concludes, and the difference of the two values
 that decides it, with a 95% interval. Values are those of our tables or, where the line says `printed`, figures of the
-paper with their printed spread, which say nothing about our data and are not counted in the README. Values of basis
-`stand-in` say nothing about the paper's models; those that the simulator's rules made decide nothing.
+paper with their printed spread, which say nothing about our data; the README counts them without a verdict. Values of
+basis `stand-in` say nothing about the paper's models.
 
 - `more`: the first value is larger; `as much`: not smaller by more than the margin; `same`: within the margin. Margins
   are ours, as the papers name none. `not significant`: the interval includes 0, as in a paper that tests at a level of

@@ -100,9 +100,10 @@ def _write(found: pd.DataFrame, named: Sequence[str], out: Path | None, **shown:
     from flows.runtime.tables import table_bytes
 
     columns = [*named, "value", "low", "high", "n", "unscored"]
+    figures = found.assign(**shown)[columns]
+    figures = figures.assign(**(figures[["value", "low", "high"]].round(2) + 0.0))  # a zero without sign
     with pd.option_context("display.width", 160, "display.max_rows", None):
-        digits: Any = lambda value: f"{round(value, 2) + 0.0:.2f}"  # noqa: E731, a zero without sign
-        print(found.assign(**shown)[columns].to_string(index=False, float_format=digits, na_rep="-"))
+        print(figures.to_string(index=False, float_format="%.2f", na_rep="-"))
     if out is not None:
         write_new_file(out, table_bytes(defused(found)), "vignette agreement")
         print(f"written: {out}")

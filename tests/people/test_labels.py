@@ -86,8 +86,8 @@ def test_labels_move_the_estimate_from_the_verdicts_to_the_truth() -> None:
     found = form_rows(labels, "omissions", seed=1).set_index(["item", "metric"])["value"]
     assert found["all", "judged_share"] == pytest.approx(0.6)
     assert found["all", "powered_share"] < 0.5  # of the six validated facts the judge held 2 for included, people 1
-    assert found["all", "sensitivity"] == pytest.approx(4 / 5)
-    assert (found["all", "prevalence"], found["all", "precision"]) == pytest.approx((5 / 6, 1))
+    rates = (found["all", name] for name in ("sensitivity", "specificity", "precision", "labelled_share"))
+    assert tuple(rates) == pytest.approx((1, 4 / 5, 1 / 2, 1 / 6))
 
 
 def test_a_form_without_returned_files_counts_no_label_and_estimates_nothing() -> None:

@@ -62,8 +62,12 @@ def conclusions_text(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
     names, lines = ["conclusion", "test", "difference here", "n", "verdict", "basis; interval"], list[str]()
     for source, title in titles.items():
         lines += [f"### {title}", "", f"| {' | '.join(names)} |", "|---" * len(names) + "|"]
+        before = ""
         for row in table[table["source"] == source].to_dict("records"):
-            basis = f"{row['basis']}; {row['interval']}"
+            kind, _, reason = row["interval"].partition(": ")
+            interval = f"{kind}, same reason" if reason and reason == before else row["interval"]
+            basis = f"{row['basis']}; {interval}"
+            before = reason
             cells = [row["conclusion"], tested(row), shown(row), f"{row['n']:,}", row["verdict"], basis]
             lines.append(f"| {' | '.join(cells)} |")
         if found := [one for one in undecided(table) if one["source"] == source]:
@@ -86,9 +90,9 @@ basis `stand-in` say nothing about the paper's models.
   are ours, as the papers name none. `not significant`: the interval includes 0, as in a paper that tests at a level of
   5%; few items make it hold too. `pairs`: of pairs of printed figures, the first is larger in more than half; pairs
   count as independent, which those of one model are not.
-- The interval is paired where both values are measured on the same items and the tables allow it. Else it is that of
-  independent values, too wide for values of the same items; the last column has the reason, and of values with other
-  intervals than 95%, which.
+- The interval is paired where both values are of the same items and the tables allow it. Else it is that of independent
+  values, too wide for the same items, for the reason in the last column (`same reason`: that of the line above), which
+  also names intervals other than 95%.
 - n is the smallest number of items behind a value, or the number of pairs.
 - Each conclusion stands for itself: with as many, one or two hold by chance."""
 
@@ -102,8 +106,7 @@ _COMMANDS = {"make repro": "R", "make published": "P", "make published SOURCES=f
 def papers_page(rows: pd.DataFrame, concluded: str) -> str:
     """The page as Markdown. ``rows``: REPRODUCTION of all pipelines; ``concluded``: the table of conclusions."""
     groups = dict(list(rows.groupby(["source", "table"])))
-    parts = [HEAD.read_text(encoding="utf-8"), counts_table(rows)]
-    parts.append(f"\n## Conclusions\n\n{_ABOUT}\n\n{concluded}")
+    parts = [HEAD.read_text(encoding="utf-8"), f"## Conclusions\n\n{_ABOUT}\n\n{concluded}"]
     for source, paper in papers().items():
         parts += [f"\n## {paper['title']}\n", _COLUMNS, "|---|---|---|---|"]
         said: dict[str, str] = {}  # where a remark is made first

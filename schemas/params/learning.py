@@ -54,7 +54,7 @@ class Neural(Section):
     weight_decay: float = Field(default=1e-5, ge=0)
     """L2 penalty of Adam."""
     least_rows: int = Field(default=2400, gt=0)
-    """With fewer train rows, more epochs for the same number of steps."""
+    """With fewer train rows, a learning rate that is higher by the ratio, as an epoch has fewer steps."""
     two_values: Schedule = Schedule(epochs=15, learning_rate=1e-3)
     more_values: Schedule = Schedule(epochs=30, learning_rate=5e-4)
     """Symptoms with levels, which collapse more easily."""

@@ -91,7 +91,7 @@ paper's models.
   5%; few items make it hold too. `pairs`: of pairs of printed figures, the first is larger in more than half; pairs
   count as independent, which those of one model are not.
 - The interval is paired where both values are of the same items and the tables allow it. Else it is that of independent
-  values, too wide for the same items and for means of several sets, for the reason in the last column (`same reason`:
+  values, too wide for the same items, for the reason in the last column (`same reason`:
   that of the line above), which also names intervals other than 95%.
 - n is the smallest number of texts, ratings or pairs behind a value; one document may have several.
 - Each conclusion stands for itself: with as many, one or two hold by chance."""

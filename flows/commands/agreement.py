@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flows.commands.plan import evaluation_scores
 from flows.runtime.folders import require_new_file, write_new_file
 from schemas.errors import ParamsError, SourceError, did_you_mean
 
@@ -173,26 +174,13 @@ def _require_columns(data: Path, wanted: Sequence[str], known: Collection[str]) 
 
 def _add_scores(table: pd.DataFrame, evaluation: Path) -> tuple[pd.DataFrame, list[str]]:
     """The table with the scores of an evaluation's documents, and their names."""
-    import pandas as pd
-
-    from flows.runtime.tables import check
-    from schemas.tables.evaluate import DOCUMENT_SCORES
-    from tasks.texts.files import bounded_table
-
-    file = evaluation / "tables" / "scores.parquet"
-    if not file.is_file():
-        raise SourceError(f"{file}: no such file; expected a folder that `vignette evaluate` wrote")
-    try:
-        bounded_table(file)
-        scores = check(pd.read_parquet(file), DOCUMENT_SCORES, str(file))
-    except (OSError, ValueError) as error:
-        raise SourceError(f"{file}: not the scores of an evaluation ({error}); evaluate again") from error
+    scores = evaluation_scores(evaluation)
     wide = scores[scores["item"] == "all"].pivot_table(index=["document", "system"], columns="metric", values="value")
     if table["system"].eq("all").all() and wide.index.get_level_values("system").nunique() == 1:
         table = table.assign(system=wide.index.get_level_values("system")[0])
     joined = table.merge(wide.reset_index(), on=["document", "system"], how="left", suffixes=("", " (evaluated)"))
     if joined[list(wide.columns)].isna().all(axis=None):
         raise SourceError(
-            f"{file}: no document and system in common with the table; name the columns with --id, --system"
+            f"{evaluation}: no document and system in common with the table; name the columns with --id, --system"
         )
     return joined, [str(name) for name in wide.columns]

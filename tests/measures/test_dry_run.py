@@ -55,3 +55,12 @@ def test_an_evaluation_by_the_rules_tells_and_corrects_nothing(
     page = (out / "report.html").read_text()
     assert f"<h1>{DRY_RUN.capitalize()}. data.jsonl" in page and "larger than chance explains" not in page
     assert "What to report: nothing of a dry run" in page
+    people = tmp_path / "people.csv"
+    people.write_text(
+        "\n".join(["id,system,quality", *(f"d{n},{s},{n}" for n in range(12) for s in ("copy", "short"))])
+    )
+    for asked in (
+        ["plan", str(out), "--documents", "12"],
+        ["agreement", str(people), "--human", "quality", "--evaluation", str(out)],
+    ):
+        assert run(asked) == 0 and capsys.readouterr().out.splitlines()[0] == DRY_RUN

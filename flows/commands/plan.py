@@ -35,7 +35,7 @@ def main(
     except ValueError as error:
         raise SourceError(f"{evaluation}: {error}") from error
     count = scores["document"].nunique()
-    print(f"{evaluation}: {count} documents; {STUDIES} studies of each size are drawn from what they may stand for")
+    print(f"{evaluation}: {count} documents; {STUDIES} studies of each size are simulated from them")
     print("\nhalf width of the 95% interval of the mean, by number of documents\n", flush=True)
     _print(half_widths(scores, sizes, seed=seed))
     if scores["system"].nunique() > 1:

@@ -40,6 +40,7 @@ def test_an_evaluation_by_the_rules_tells_and_corrects_nothing(
     assert run([*given, "--no-mlflow"]) == 0
     printed = capsys.readouterr()
     assert printed.out.splitlines()[0] == DRY_RUN
+    assert "\nlower is better: facts omitted, omission weight\n" in printed.out
     said = next(line for line in printed.out.splitlines() if line.startswith("paired comparisons"))
     assert f"those by the judge are not tested ({DRY_RUN})" in said and "beyond chance (5% family-wise)" in said
     assert f"scores are not corrected by {card}: {DRY_RUN}" in printed.err

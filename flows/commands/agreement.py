@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -155,7 +156,10 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
     from tasks.judges.human_labels import TAKE
     from tasks.texts.files import read_rows
 
-    read = read_rows(data).rows
+    found = read_rows(data)
+    read = found.rows
+    for note in found.notes:
+        print(note, file=sys.stderr)
     rows = pd.DataFrame([dict(row.values) for row in read])
     _require_columns(data, (id_, *human), rows.columns)
     named = rows.get(system, "all")

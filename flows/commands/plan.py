@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -96,8 +97,10 @@ def _scores(evaluation: Path) -> pd.DataFrame:
     from schemas.tables.evaluate import DOCUMENT_SCORES
     from tasks.texts.files import read_rows
 
-    found = []
-    for row in read_rows(evaluation).rows:
+    found, read = [], read_rows(evaluation)
+    for note in read.notes:
+        print(note, file=sys.stderr)
+    for row in read.rows:
         document, score = row.values.get("document", row.values.get("id")), row.values.get("score")
         if document is None or "score" not in row.values:
             raise SourceError(f"{row.place}: no document or score, but {', '.join(row.values)}; expected both")

@@ -7,6 +7,7 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 
+import openpyxl
 import pandas as pd
 import pytest
 
@@ -184,6 +185,21 @@ def test_the_terminal_says_which_is_subtracted_and_what_the_data_lacks() -> None
     assert "  b minus a, claim_recall: +0." in said
     assert "  b: d1: the data has no output" in said and "writing" not in said
     assert ", and 1 of how often a score is missing" in said
+
+
+@each("options", [["agreement", "--human", "score"], ["plan"], ["audit", "simulator", "--dry-run", "--texts"]])
+def test_commands_name_the_sheets_that_they_do_not_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    book, source = openpyxl.Workbook(), "She has had a dry cough since Monday. She has no fever."
+    for row in [["id", "source", "score", "words"], *([f"d{n}", f"{source} {n}", n % 5, n % 3] for n in range(12))]:
+        book.active.append(row)
+    book.create_sheet("more")["A1"] = "x"
+    book.save(file := tmp_path / "d.xlsx")
+    place = 1 if options[0] == "agreement" else len(options)
+    assert run([*options[:place], str(file), *options[place:]]) == 0
+    said = capsys.readouterr()
+    assert f"{file}: not read: sheets more; only the first, Sheet, is" in said.out + said.err
 
 
 def test_one_metric_may_be_named_alone() -> None:

@@ -69,19 +69,36 @@ def test_docstrings_comments_and_layout_make_nothing_stale(tree: Path) -> None:
     assert stale(tree, dict.fromkeys(modules, redocumented)) == set()
 
 
-def test_a_formula_makes_the_stages_stale_that_reach_it(tree: Path) -> None:
-    found = stale(tree, {"tasks/measures/med_omit/fact_score.py": lambda text: text + "\nFURTHER = 1\n"})
-    assert "med_omit" in found and not found & {"doclens", "note_qa", "write", "span", "baselines", "sample"}
+def with_more(text: str) -> str:
+    return text + "\nFURTHER = 1\n"
 
 
-def test_a_prompt_makes_the_stages_stale_that_render_it(tree: Path) -> None:
-    found = stale(tree, {"tasks/measures/doclens/prompts/subclaims.txt": lambda text: text + "\n"})
-    assert "doclens" in found
-    assert not found & {"med_omit", "note_qa", "span", "filter", "review"}
+HEAD = "async def run_split(stage: Stage) -> None:\n"
 
 
-def test_a_page_template_makes_the_stages_stale_that_write_pages(tree: Path) -> None:
-    assert stale(tree, {"tasks/reporting/templates/page.html": lambda text: text + "\n"}) == {"evaluate", "report"}
+@pytest.mark.parametrize(
+    ("files", "edit", "found", "others"),
+    [
+        (["tasks/measures/med_omit/fact_score.py"], with_more, {"med_omit"}, {"doclens", "note_qa", "write", "span"}),
+        (
+            ["tasks/measures/doclens/prompts/subclaims.txt"],
+            lambda text: text + "\n",
+            {"doclens"},
+            {"med_omit", "filter"},
+        ),
+        (["tasks/reporting/templates/page.html"], lambda text: text + "\n", {"evaluate", "report"}, None),
+        (["flows/stages/records.py"], replaced(HEAD, f"{HEAD}    1 + 1\n"), {"split"}, None),
+        (["tasks/simulator/reader/timeline.py"], with_more, {"probe"}, {"write"}),  # it follows the role's fingerprint
+        (["flows/runtime/stage.py", "flows/repository/workspace.py"], with_more, set(), None),  # never decide bytes
+        (["tasks/transport/store.py", "flows/commands/cli.py"], with_more, set(), None),
+    ],
+)
+def test_an_edit_makes_the_stages_stale_that_it_reaches(
+    tree: Path, files: list[str], edit: Callable[[str], str], found: set[str], others: set[str] | None
+) -> None:
+    """``others``: of the stages that it does not reach; None: all."""
+    edited = stale(tree, dict.fromkeys(files, edit))
+    assert found <= edited and (edited == found if others is None else not edited & others)
 
 
 def test_a_column_makes_the_stages_stale_whose_tables_have_it(tree: Path) -> None:
@@ -91,29 +108,6 @@ def test_a_column_makes_the_stages_stale_whose_tables_have_it(tree: Path) -> Non
     stages = re.split(r"^  (?=\w)", (tree / MAIN).read_text(encoding="utf-8"), flags=re.MULTILINE)
     with_it = {stage.partition(":")[0] for stage in stages if "/note_sentences.parquet" in stage}
     assert stale(tree, {"schemas/tables/baselines.py": edited}) == with_it
-
-
-def test_of_a_module_with_several_stages_the_edited_one_is_stale(tree: Path) -> None:
-    head = "async def run_split(stage: Stage) -> None:\n"
-    assert stale(tree, {"flows/stages/records.py": replaced(head, f"{head}    1 + 1\n")}) == {"split"}
-
-
-def test_what_never_decides_bytes_makes_nothing_stale(tree: Path) -> None:
-    more = dict.fromkeys(
-        (
-            "flows/runtime/stage.py",
-            "flows/repository/workspace.py",
-            "tasks/transport/store.py",
-            "flows/commands/cli.py",
-        ),
-        lambda text: text + "\nFURTHER = 1\n",
-    )
-    assert stale(tree, more) == set()
-
-
-def test_a_rule_of_the_simulator_makes_the_probe_stale(tree: Path) -> None:
-    more = {"tasks/simulator/reader/timeline.py": lambda text: text + "\nFURTHER = 1\n"}
-    assert {"probe"} <= stale(tree, more) and "write" not in stale(tree, more), "it follows the fingerprint of its role"
 
 
 def code(folder: Path, **modules: str) -> Code:

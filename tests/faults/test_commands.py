@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import openpyxl
 import pandas as pd
 import pytest
 
@@ -150,6 +151,21 @@ def test_an_option_that_cannot_be_meant_says_what_works(
 def test_changes_of_a_card_are_required_by_the_names_that_its_page_has() -> None:
     shown = [f"claims: {factor}" for factor in (*FACTORS, "earlier in the call")] + ["error version: " + FIRST]
     assert {name.partition(": ")[2].replace(" ", "_") for name in shown} <= set(CHANGE_NAMES)
+
+
+@each("options", [["agreement", "--human", "score"], ["plan"], ["audit", "simulator", "--dry-run", "--texts"]])
+def test_commands_name_the_sheets_that_they_do_not_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    book, source = openpyxl.Workbook(), "She has had a dry cough since Monday. She has no fever."
+    for row in [["id", "source", "score", "words"], *([f"d{n}", f"{source} {n}", n % 5, n % 3] for n in range(12))]:
+        book.active.append(row)
+    book.create_sheet("more")["A1"] = "x"
+    book.save(file := tmp_path / "d.xlsx")
+    place = 1 if options[0] == "agreement" else len(options)
+    assert run([*options[:place], str(file), *options[place:]]) == 0
+    said = capsys.readouterr()
+    assert f"{file}: not read: sheets more; only the first, Sheet, is" in said.out + said.err
 
 
 def test_one_metric_may_be_named_alone() -> None:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import docx
 import openpyxl
@@ -183,8 +184,52 @@ def test_a_text_in_a_folder_that_is_not_read_is_named(tmp_path: Path) -> None:
     assert len(read_rows(tmp_path).rows) == 2
 
 
+def test_sheets_formulas_and_parts_that_are_not_read_are_named_or_refused(tmp_path: Path) -> None:
+    book, rows = openpyxl.Workbook(), [["id", "source", "output:A"], [1, "Dry cough.", "Cough."]]
+    for row in rows:
+        book.active.append(row)
+    book.create_sheet("none")
+    book.create_sheet("more")["C9"] = 0
+    book.save(tmp_path / "d.xlsx")
+    (note,) = read_documents(tmp_path / "d.xlsx").notes
+    assert note == f"{tmp_path}/d.xlsx: not read: sheets more; only the first, Sheet, is"
+    book.active["C3"] = '="Cou"&"gh."'
+    book.save(tmp_path / "f.xlsx")
+    with pytest.raises(SourceError, match=r"f\.xlsx: C3: a formula whose result is not in the file"):
+        read_documents(tmp_path / "f.xlsx")
+    document = docx.Document()
+    document.add_paragraph("Dry cough.")
+    document.sections[0].header.paragraphs[0].text = "Ann, 54"
+    document.sections[0].footer.paragraphs[0].text = " "
+    document.add_comment(document.paragraphs[0].runs, "Is this so?")
+    document.save(str(tmp_path / "n.docx"))
+    assert read_rows(tmp_path / "n.docx").notes == (f"{tmp_path}/n.docx: not read: comments, header",)
+    assert (
+        read_documents(tmp_path / "d.xlsx", {"B": tmp_path / "n.docx"})
+        .notes[1]
+        .endswith("n.docx: not read: comments, header")
+    )
+
+
+def test_an_empty_text_that_a_formula_gave_is_an_empty_cell(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in [["id", "source"], [1, "Dry cough."], [2, '=""']]:
+        book.active.append(row)
+    book.save(tmp_path / "made.xlsx")
+    with ZipFile(tmp_path / "made.xlsx") as made, ZipFile(tmp_path / "d.xlsx", "w") as saved:
+        for name in made.namelist():
+            saved.writestr(name, made.read(name).replace(b'<c r="B3">', b'<c r="B3" t="str">'))
+    assert [row.values["source"] for row in read_rows(tmp_path / "d.xlsx").rows] == ["Dry cough.", None]
+
+
 SAMPLE = {"id": "1", "input": "x", "output": {"completion": "y"}}
 LOG = {"eval": {"model": "m"}, "samples": [{**SAMPLE, "epoch": epoch} for epoch in (1, 2)]}
+
+
+@each("status", ["error", "cancelled", "started"])
+def test_an_eval_that_did_not_succeed_is_named(tmp_path: Path, status: str) -> None:
+    (tmp_path / "m.json").write_text(json.dumps({**LOG, "samples": LOG["samples"][:1], "status": status}))
+    assert read_documents(tmp_path / "m.json").notes[0].endswith(f"did not succeed (status {status}); it has 1 samples")
 
 
 @each(

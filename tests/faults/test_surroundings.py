@@ -8,6 +8,7 @@ import sqlite3
 import threading
 import time
 import traceback
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import closing, redirect_stdout
 from functools import partial
@@ -175,9 +176,12 @@ KEY = "sk-abcdef123456"
 
 @each(
     "echoed",
-    [KEY, " ".join(KEY), "sk-abc\n  def123456", "sk-abcdef 123456", KEY.upper(), "\u200b".join(KEY), "-".join(KEY)],
-)
-def test_a_key_is_redacted_however_blanks_divide_it(echoed: str) -> None:
+    [
+        KEY, " ".join(KEY), "sk-abc\n  def123456", "sk-abcdef 123456", KEY.upper(), "\u200b".join(KEY), "-".join(KEY),
+        *(b64encode(f"{user}{KEY}{more}".encode()).decode() for user in ("", "a:", "ab:") for more in ("", ":")),
+    ],
+)  # fmt: skip
+def test_a_key_is_redacted_in_base64_and_however_blanks_divide_it(echoed: str) -> None:
     assert redacted(f"the key {echoed} is wrong", ["sk-abcdef123456"]) == "the key [redacted] is wrong"
     assert redacted("no key", ["sk-abcdef123456", "none"]) == "no key"
 

@@ -8,6 +8,7 @@ import pytest
 
 from flows.stages.report import tables_in
 from tasks.reporting.display import script_json
+from tasks.reporting.notes_view import FLAGGED
 from tasks.reporting.page import captions, grouped, key_figures, metric_section
 from tasks.reporting.show import Wording, show
 from tests.support.imports import ROOT
@@ -97,3 +98,9 @@ def test_the_key_figure_of_the_effect_names_treatment_outcome_and_unit() -> None
         ("−0.250 days", "exact effect of antibiotics on days at home"),
         ("−0.250", "exact effect of statin on stroke"),
     ]
+
+
+def test_a_visit_whose_note_did_not_pass_the_check_is_marked() -> None:
+    visits = [{"title": "Day 0", "mark": "", "text": "Fever."}, {"title": "Day 9", "mark": FLAGGED, "text": "Well."}]
+    page = page_of([shown_note()], histories=[{"patient": 1, "visits": visits, "summaries": []}])
+    assert page.count(FLAGGED) == 1 and f"<h3>Day 9 <small>{FLAGGED}</small></h3>" in page

@@ -1,18 +1,48 @@
 """The fast grid search chooses what GridSearchCV chooses, from the same scores."""
 
+import warnings
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import pytest
 import xgboost as xgb
-from sklearn.model_selection import StratifiedKFold
+from sklearn.metrics import f1_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from tasks.baselines.xgboost_lockstep import Lockstep, TrainingSet, TreeSettings, row_draws
-from tasks.baselines.xgboost_tab import GRIDS, combinations, fast_scores, fit_plain, plain_scores, search, training_set
+from tasks.baselines.xgboost_tab import (
+    GRIDS,
+    Combination,
+    combinations,
+    fast_scores,
+    fit_plain,
+    plain_classifier,
+    plain_scores,
+    search,
+    training_set,
+)
 from tasks.network.graph import EvidenceSetting, evidence_columns
 from tests.baselines.samples import TARGETS, records
-from tests.support.grid_search import grid_search
 from tests.support.records import NETWORK
+
+
+def plain_f1(classifier: Any, evidence: Any, labels: Any) -> float:
+    """Unweighted F1 or macro F1. scikit-learn's named scorers would use the sample weights of the fit."""
+    average = "binary" if len(classifier.classes_) == 2 else "macro"
+    return float(f1_score(labels, classifier.predict(evidence), average=average))
+
+
+def grid_search(
+    data: TrainingSet, grid: dict[str, list[Any]], first: Combination, *, folds: int, seed: int
+) -> GridSearchCV:
+    """GridSearchCV over ``grid``, fitted; labels of more than two values are balanced by weights."""
+    search = GridSearchCV(plain_classifier(data, first, seed), grid, scoring=plain_f1, cv=folds, refit=False)
+    weights = {} if data.values == 2 else {"sample_weight": data.label_weights[data.labels]}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*does not support sample_weight")
+        return search.fit(data.evidence, data.labels, **weights)
+
 
 SEED = 7
 SMALL = {

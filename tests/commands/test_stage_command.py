@@ -8,7 +8,6 @@ import yaml
 
 from flows.commands import stage
 from flows.commands.stage import _report
-from flows.repository.workspace import root, workspace
 from schemas.errors import BudgetError, VignetteError
 from tests.support.imports import ROOT
 
@@ -39,18 +38,3 @@ def test_a_stage_without_its_inputs_names_their_maker_before_prefect_is_loaded(
     monkeypatch.setattr(stage, "use_server", lambda: pytest.fail("Prefect is waited for"))
     with pytest.raises(VignetteError, match=r"records.parquet: no such file; stage sample makes it; run: vignette"):
         asyncio.run(stage._run("count", Path("dvc.yaml"), ROOT / "params.yaml"))
-
-
-def test_the_root_is_found_upward_and_dvc_root_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / ".dvc").mkdir()
-    (tmp_path / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
-    (below := tmp_path / "a" / "b").mkdir(parents=True)
-    monkeypatch.delenv("DVC_ROOT", raising=False)
-    monkeypatch.chdir(below)
-    assert root() == tmp_path and workspace() == tmp_path / ".vignette"
-    monkeypatch.setenv("DVC_ROOT", str(below))
-    assert root() == below
-    monkeypatch.delenv("DVC_ROOT")
-    monkeypatch.chdir("/")
-    with pytest.raises(VignetteError, match="no clone of vignette here or above"):
-        root()

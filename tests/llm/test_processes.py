@@ -11,14 +11,16 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
+from dvc.repo import Repo
 
 from flows.repository.workspace import WORKSPACE
 from tasks.transport import processes
 from tasks.transport.probing import PROBE_CALLS
 from tasks.transport.processes import RUN, depended_on
 from tests.support.cases import from_table
-from tests.support.endpoints import journal_lines, simulator
-from tests.support.hosted import hosted
+from tests.support.endpoints import journal_lines
+from tests.support.faulty import Faults, faulty_app
+from tests.support.hosted import hosted, serving
 from tests.support.imports import ROOT
 from tests.support.scenarios import echo, slowly
 
@@ -44,12 +46,11 @@ asyncio.run(run())
 def test_killing_dvc_stops_the_calls_of_its_stage(tmp_path: Path, how: signal.Signals) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "DVC_NO_ANALYTICS": "1"}
     (tmp_path / "stage.py").write_text(STAGE)
-    subprocess.run([sys.executable, "-m", "dvc", "init", "-q", "--no-scm"], cwd=tmp_path, env=environment, check=True)
+    Repo.init(str(tmp_path), no_scm=True).close()
     journal = tmp_path / "journal"
-    with simulator("--journal", str(journal)) as server:
-        (tmp_path / "dvc.yaml").write_text(
-            f"stages: {{ask: {{cmd: '{sys.executable} stage.py {server.base_url}', outs: [out]}}}}"
-        )
+    with serving(faulty_app(Faults(), journal)) as base_url:
+        command = f"{sys.executable} stage.py {base_url}"
+        (tmp_path / "dvc.yaml").write_text(f"stages: {{ask: {{cmd: '{command}', outs: [out]}}}}")
         run = subprocess.Popen([sys.executable, "-m", "dvc", "repro", "-q"], cwd=tmp_path, env=environment)
         deadline = time.monotonic() + 60
         while len(journal_lines(journal)) < 20 and time.monotonic() < deadline:
@@ -61,7 +62,7 @@ def test_killing_dvc_stops_the_calls_of_its_stage(tmp_path: Path, how: signal.Si
         assert time.monotonic() < killed + 5
         seen = len(journal_lines(journal))
         assert seen >= 20
-        time.sleep(1.0)
+        time.sleep(0.5)
         assert len(journal_lines(journal)) == seen, "no call leaves any more"
         run.wait()
 

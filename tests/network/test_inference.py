@@ -1,9 +1,5 @@
 """Posteriors equal enumeration and pgmpy, with hard and soft evidence, on every processor."""
 
-import os
-import platform
-import subprocess
-import sys
 from itertools import product
 
 import numpy as np
@@ -41,9 +37,8 @@ def enumerate_all(network: NetworkDefinition) -> pd.DataFrame:
     return states.assign(p=np.exp(log_p))
 
 
-@pytest.mark.parametrize("count", [1, 2])
-@settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=24, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), count=st.sampled_from([1, 2]))
 def test_equals_enumeration_on_random_networks(seed: int, count: int) -> None:
     random = np.random.default_rng(seed)
     network = random_network(random)
@@ -85,11 +80,6 @@ def test_unbounded_days_are_evidence_by_their_poisson_likelihood() -> None:
             expected = weights.groupby(states[target]).sum().reindex(RESPIRATORY.values(target)).to_numpy()
             ours = posterior(RESPIRATORY, pd.DataFrame({"days_at_home": [days]}), target)[0]
             assert ours == pytest.approx(expected / expected.sum(), abs=1e-9)
-
-
-def test_a_very_long_stay_does_not_underflow() -> None:
-    ours = posterior(RESPIRATORY, pd.DataFrame({"days_at_home": [5000], "cough": ["no"]}), "dyspnea")
-    assert ours[0, 1] == pytest.approx(1.0) and np.isfinite(ours).all()
 
 
 def test_no_evidence_gives_the_marginal_for_every_row() -> None:
@@ -214,30 +204,3 @@ def test_a_reader_that_infers_symptoms_from_each_other_is_not_counted_twice(sett
     product = report[pain] / marginal(prior, pain) * network
     product /= product.sum(axis=1, keepdims=True)
     assert np.abs(product - marginal(exact, pain)).max() > 0.1
-
-
-FIT = """
-from tasks.network.fitting import fit
-from schemas.params.records import Fit
-from tasks.network.sampling import sample
-from tests.support.records import NETWORK
-fitted = fit(NETWORK, sample(NETWORK, 800, 7), Fit(optimiser="newton"))
-print([repr(fitted.variable(name).distribution) for name in fitted.variables])
-"""
-
-
-@pytest.mark.soak
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="OpenBLAS kernels of x86 processors")
-def test_fit_does_not_depend_on_the_processor() -> None:
-    fits = {
-        kind: subprocess.run(
-            [sys.executable, "-c", FIT],
-            env={**os.environ, "OPENBLAS_CORETYPE": kind},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for kind in ("Nehalem", "Haswell")
-    }
-    assert "Noisy" in fits["Haswell"]
-    assert fits["Nehalem"] == fits["Haswell"]

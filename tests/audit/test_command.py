@@ -11,6 +11,7 @@ from flows.commands.parser import run
 from flows.evaluation.audit import make_audit
 from flows.repository.params import load_params
 from tasks.audit.cases import FACTORS
+from tasks.measures.cases import CASES_OF
 from tests.support.sources import needs_sources, sources_folder
 
 SEED = 3
@@ -58,7 +59,8 @@ def test_all_tasks_are_exported_under_ids_that_say_nothing_and_scored_again(tmp_
     names = {one[name] for one in asked for name in ("id", "call")}
     assert all(re.fullmatch("[0-9a-f]{16}", name) for name in names) and len({one["id"] for one in asked}) == len(asked)
     assert {one["pair"] for one in truth} - {""} <= {one["id"] for one in asked}
-    tasks = {"claims", "grounding", "omissions", "citation recall", "citation precision", "answers", "consistency"}
+    tasks = {"consistency", *(name for own in CASES_OF.values() for one in own for name in one.asked)}
+    assert {"claims", "citation recall", "answers"} <= tasks
     assert {one["task"] for one in asked} == tasks
     file = tmp_path / "mine.jsonl"
     file.write_text("".join(json.dumps({"id": one["id"], "judged": one["truth"]}) + "\n" for one in truth))
@@ -75,18 +77,14 @@ BAD = [
     ("--takes 0", None, "--takes 0: expected 1 or more"),
     ("--seed -1", None, "--seed -1: expected 0 to 4294967295"),
     ("--tasks ,", None, "expected some of claims"),
-    (
-        "--tasks charm",
-        None,
-        "expected some of claims, grounding, omissions, citations, answers, consistency, errors; found charm",
-    ),
+    ("--tasks charm", None, "consistency, errors; found charm"),
     ("--tasks consistency --texts FILE", b"{}", "needs notes whose record is known"),
     ("--require sensitivity", None, "expected NAME=NUMBER"),
     ("--require sensitivity=nan", None, "expected a number from 0 to 1"),
     ("", None, "JUDGE: no default; name a model, MODEL@URL or a role"),
     ("simulater", None, "; did you mean simulator?"),
     ("--require charm=0.1", None, "or a change (injection, length, family, names"),
-    ("--require injection=0 --tasks omissions", None, "add claims to --tasks"),
+    ("--require injection=0 --tasks citations", None, "add claims to --tasks"),
     ("--require first_of_two_versions=0", None, "two versions are shown by task errors; add errors to --tasks"),
     ("--tasks errors --against nowhere", None, "no such file"),
     ("simulator simulator", None, "the same model as simulator; name each judge once"),

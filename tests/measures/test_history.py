@@ -22,13 +22,11 @@ from tasks.measures.history import metrics
 from tasks.measures.history.doses import DAMAGES, UNDAMAGED, dosed_summaries, invented_facts
 from tasks.measures.history.judging import judge_summaries, summary_documents, summary_questions, with_truth
 from tasks.measures.history.summarising import names_of, not_citing, outside_summaries, summarise
-from tasks.measures.med_omit import figures as of_omissions
 from tasks.network.visits import date_of
 from tasks.texts.document import WHOLE, documents_table, system_names
 from tasks.texts.reading import Row
 from tasks.visits.facts import facts_of, history_facts
 from tasks.visits.prompting import visit_prompts, write_visit_notes
-from tests.support.fact_verdicts import facts_judged
 from tests.support.histories import random_visits, worder_of
 from tests.support.scripted import DirectAsk, ScriptedAsk
 
@@ -185,34 +183,6 @@ def test_errors_fall_with_precision_and_are_not_tested_on_removals() -> None:
     assert errors.loc[("contradicted", "slope"), "value"] == pytest.approx(1)
     assert errors.loc[("invented", "follows_truth"), "value"] == 1
     assert ("removed", "follows_truth") not in errors.index
-
-
-def omissions(*weights: float | None, third: object = False) -> pd.DataFrame:
-    """VERDICTS on three facts with weights, by default 1, 0.5 and 0.1, in two summaries."""
-    facts = [
-        {"fact": "F0", "category": "critical", "uniqueness": 0.0, "omitted": {"a": "part", "b": False}},
-        {"fact": "F1", "category": "important", "uniqueness": 0.0, "omitted": {"a": third, "b": True}},
-        {"fact": "F2", "category": "other", "omitted": {"a": False, "b": True}},
-    ]
-    return facts_judged({**one, "weight": w} for one, w in zip(facts, weights or (1.0, 0.5, 0.1), strict=True))
-
-
-def test_an_omission_in_part_counts_by_its_weight() -> None:
-    whole = of_omissions.graded_weights(omissions(), 1.0).set_index("system")["value"]
-    half = of_omissions.graded_weights(omissions(), 0.5).set_index("system")["value"]
-    assert whole.round(9).to_dict() == {"a": 1.0, "b": 0.6}
-    assert half.round(9).to_dict() == {"a": 0.5, "b": 0.6}
-
-
-def test_a_weight_that_depends_on_a_failure_is_unscored() -> None:
-    ungraded = of_omissions.graded_weights(omissions(1.0, None, 0.1), 0.5).set_index("system")["value"]
-    assert ungraded.isna().to_dict() == {"a": False, "b": True}
-    assert of_omissions.graded_weights(omissions(third=None), 0.5)["value"].isna().tolist() == [True, False]
-
-
-def test_ranks_under_other_weights_agree_or_turn() -> None:
-    rows = of_omissions.rank_rows(omissions(), [[1.0, 0.2, 0.05], [0.5, 0.5, 0.5]])
-    assert [row["value"] for row in rows] == [1.0, -1.0]
 
 
 @pytest.fixture(scope="module")

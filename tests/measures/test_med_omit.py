@@ -31,7 +31,7 @@ from tasks.measures.med_omit.replies import IncludedFact, Omissions
 from tasks.network.inference import posterior
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document, Tables
-from tests.support.fact_verdicts import facts_judged
+from tests.measures.med_omit_examples import facts_judged
 from tests.support.records import NETWORK
 from tests.support.scripted import DirectAsk, Said, ScriptedAsk, as_reply
 

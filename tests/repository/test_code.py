@@ -70,14 +70,14 @@ def test_docstrings_comments_and_layout_make_nothing_stale(tree: Path) -> None:
 
 
 def test_a_formula_makes_the_stages_stale_that_reach_it(tree: Path) -> None:
-    found = stale(tree, {"tasks/measures/med_omit/fact_score.py": lambda text: text + "\nFURTHER = 1\n"})
-    assert "med_omit" in found and not found & {"doclens", "note_qa", "write", "span", "baselines", "sample"}
+    found = stale(tree, {"tasks/measures/note_qa/metrics.py": lambda text: text + "\nFURTHER = 1\n"})
+    assert "note_qa" in found and not found & {"doclens", "overlap", "write", "span", "baselines", "sample"}
 
 
 def test_a_prompt_makes_the_stages_stale_that_render_it(tree: Path) -> None:
     found = stale(tree, {"tasks/measures/doclens/prompts/subclaims.txt": lambda text: text + "\n"})
     assert "doclens" in found
-    assert not found & {"med_omit", "note_qa", "span", "filter", "review"}
+    assert not found & {"note_qa", "span", "filter", "review"}
 
 
 def test_a_page_template_makes_the_stages_stale_that_write_pages(tree: Path) -> None:

@@ -123,13 +123,12 @@ def test_the_judge_is_measured_on_errors_planted_into_the_references(made: Evalu
     assert {True, False} == set(planted["truth"])
     rates = made.table("judge").set_index(["condition", "metric", "item"])["value"]
     assert 0.5 < rates["entailment", "sensitivity", "all"] <= 1, "a tenth of the sentences escapes the rules"
-    assert "The judge on your own text" in evaluation_files(made, {"models": {}}, "t")["report.html"].decode()
 
 
 def test_the_page_holds_all_texts_and_none_as_markup(made: Evaluation, tmp_path: Path) -> None:
     files = evaluation_files(made, {"models": {}}, "a <b> title")
     page = files["report.html"].decode()
-    assert "<script>alert" not in page
+    assert "<script>alert" not in page and "The judge on your own text" in page
     assert not re.search(r'(src|href)="(?!#)', page)
     data = json.loads(page.split('id="data">')[1].split("</script>")[0])
     assert [one["id"] for one in data["documents"]] == ["d0", "d1", "d2"]
@@ -137,14 +136,13 @@ def test_the_page_holds_all_texts_and_none_as_markup(made: Evaluation, tmp_path:
     assert "".join(text for text, _ in output["text"]) == _rows()[0]["outputs"]["cites"]
     assert output["marks"] == [[0, 0, 1]]
     assert write_evaluation(tmp_path / "out", files) is None
-    about = {"evaluation": {"data": "a.csv", "metrics": ["qa"]}, "data_sha256": "1", "models": {}}
-    assert write_evaluation(tmp_path / "out", evaluation_files(made, about, "a")) is None
-    other = evaluation_files(
-        made, {**about, "evaluation": {"data": "b.csv", "metrics": ["qa"]}, "data_sha256": "2"}, "b"
+    one, other = (
+        {"manifest.json": json.dumps({"evaluation": {"data": data, "metrics": ["qa"]}, "data_sha256": data}).encode()}
+        for data in ("a.csv", "b.csv")
     )
+    assert write_evaluation(tmp_path / "out", one) is None
     assert write_evaluation(tmp_path / "out", other) == "a.csv by qa", "whose evaluation is replaced is said"
     assert write_evaluation(tmp_path / "out", other) is None
-    assert evaluation_files(made, {"models": {}}, "a <b> title") == files
 
 
 def test_labels_of_some_verdicts_estimate_the_true_share(made: Evaluation, tmp_path: Path) -> None:
@@ -172,13 +170,6 @@ def test_a_spreadsheet_takes_no_text_for_a_formula(made: Evaluation, text: str) 
         io.BytesIO(label_files(replace(made, documents=documents), seed=7)["labels/claim_recall_2.csv"])
     )
     assert set(sheet["text"]) == {f"'{text}"}
-
-
-def test_a_folder_of_other_files_is_not_replaced(made: Evaluation, tmp_path: Path) -> None:
-    (tmp_path / "thesis.txt").write_text("x")
-    with pytest.raises(SourceError, match=r"holds thesis\.txt, which no export of kind vignette-evaluation wrote"):
-        write_evaluation(tmp_path, {"a": b"x"})
-    assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 @pytest.mark.parametrize("sections", ["given", "headings"])

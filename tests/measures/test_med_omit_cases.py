@@ -7,11 +7,8 @@ import pandas as pd
 from flows.repository.params import load_params
 from flows.stages.people import RECORDED
 from tasks.audit.people import judge_set, people_sets
-from tasks.domains.rules import rules_of
-from tasks.judges.cases import Row, planted_table
-from tasks.judges.rates import corrected_rows
-from tasks.judges.shortening import BY_WRITER, Shortened, compactions
-from tasks.judges.simulated_notes import gold_tables, write_gold
+from tasks.judges.cases import Row
+from tasks.judges.shortening import Shortened
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask
 from tasks.llm.recorded import RecordedAsk, read_recorded
@@ -19,15 +16,12 @@ from tasks.measures.measure import scores_and_ceilings
 from tasks.measures.med_omit.figures import graded_weights, rank_rows
 from tasks.measures.med_omit.judging import OMISSIONS
 from tasks.measures.med_omit.measure import MEASURE
-from tasks.measures.med_omit.planted import CASES, judge_omissions
+from tasks.measures.med_omit.planted import judge_omissions
 from tasks.measures.med_omit.replies import IncludedFact, Omissions
-from tasks.network.sampling import sample
-from tasks.notes.prompting import build_prompts
 from tests.audit.test_people_agreement import kappa
 from tests.measures.med_omit_examples import facts_judged
 from tests.support.imports import ROOT
-from tests.support.records import NETWORK
-from tests.support.scripted import DirectAsk, ScriptedAsk
+from tests.support.scripted import ScriptedAsk
 from tests.support.sources import needs_sources, sources_folder
 
 PARAMS = load_params()
@@ -35,29 +29,6 @@ PARAMS = load_params()
 
 def judged(ask: Ask, planted: list[Shortened]) -> tuple[list[Row], Unscored]:
     return asyncio.run(judge_omissions(ask, planted, PARAMS))
-
-
-def test_corrected_omissions_agree_with_what_the_writer_left_out() -> None:
-    prompts = build_prompts(sample(NETWORK, 40, 7), NETWORK, rules_of("respiratory"), 7)
-    written = gold_tables(write_gold(prompts))[0]
-    notes = dict(zip(written["record"].astype(str), written["note"], strict=True))
-
-    def verdicts(seed: int) -> pd.DataFrame:
-        made = [one for *_, one in compactions(notes, prompts, rounds=1, seed=seed) if one is not None]
-        return planted_table(judged(DirectAsk(), made)[0], "rules")
-
-    target, planted = verdicts(1), verdicts(7)
-    by_text = target.groupby("document")[["value", "truth"]].mean()
-    keys = {"system": "compact notes", "condition": "judge", "item": "all", "metric": "omission_share", "ceiling": 1.0}
-    scores, corrected = by_text.reset_index().assign(**keys), CASES[0].corrected
-    assert corrected is not None
-    rows = corrected_rows(scores, planted, pd.Series(dtype="int64"), corrected.matched, seed=1, provenance="p")
-    found = rows[rows["item"] == "all"].set_index("metric")
-    assert found.loc["omission_share_corrected", "low"] < by_text["truth"].mean()
-    assert found.loc["omission_share_corrected", "high"] > by_text["truth"].mean()
-    assert found.loc["omission_share_corrected_possible", "value"] == 1
-    rightly = planted["value"].eq(planted["truth"]).groupby(planted["kind"]).mean()
-    assert (rightly[list(BY_WRITER)] >= [0.6, 0.8]).all()
 
 
 def test_a_fact_that_the_judge_skips_is_neither_kept_nor_left_out() -> None:

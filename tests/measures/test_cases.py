@@ -55,12 +55,6 @@ def flaws(claim: str) -> list[str]:
     return [name for name, pattern in FLAWS.items() if re.search(pattern, claim)]
 
 
-def planted_and_flawed(notes: dict[str, str]) -> tuple[list[PlantedClaim], list[tuple[str, str]]]:
-    """Claims planted by a change of a sentence, and those with a flaw that the sentence has not."""
-    claims = [case for case in plant_claims(notes, SYMPTOMS, seed=7) if case.source and not case.truth]
-    return claims, [(case.kind, case.claim) for case in claims if set(flaws(case.claim)) - set(flaws(case.source))]
-
-
 RULES = rules_of("respiratory")
 SYMPTOMS = RULES.symptom_labels
 NONE = pd.Series(dtype="int64")
@@ -91,7 +85,8 @@ def test_kinds_that_judges_find_at_a_glance_do_not_outweigh_the_others() -> None
 
 
 def test_planted_claims_have_no_flaw_that_their_sentence_has_not() -> None:
-    claims, flawed = planted_and_flawed(first_notes())
+    claims = [case for case in plant_claims(first_notes(), SYMPTOMS, seed=7) if case.source and not case.truth]
+    flawed = [(case.kind, case.claim) for case in claims if set(flaws(case.claim)) - set(flaws(case.source))]
     assert len(claims) > 300
     assert len(flawed) <= len(claims) / 500, flawed
 

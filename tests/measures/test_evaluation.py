@@ -19,7 +19,7 @@ from flows.evaluation.forms import label_files
 from flows.evaluation.judges import choose_role, chosen_models
 from flows.evaluation.work import Evaluation, evaluate_data, read_data
 from flows.repository.params import load_params
-from flows.repository.pipeline import StageFiles, stage_files
+from flows.repository.pipeline import stage_files
 from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
 from schemas.errors import ParamsError, SourceError
@@ -304,28 +304,20 @@ def test_a_wrong_command_is_one_line_and_writes_nothing(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def in_its_pipeline(
-    folder: Path, entry: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> tuple[StageFiles, MemoryStage]:
-    """The files of the stage of an evaluation with the params ``entry``, and the stage after its run."""
-    (folder / "evaluations").mkdir()
-    (folder / "evaluations" / "params.yaml").write_text(json.dumps({"evaluations": {"mine": entry}}))
-    (folder / "evaluations" / "dvc.yaml").write_text((ROOT / "evaluations" / "dvc.yaml").read_text())
-    monkeypatch.chdir(folder)
-    files = stage_files(Path("evaluations/dvc.yaml"), "evaluate@mine")
-    stage = MemoryStage(load_params(ROOT / "params.yaml"), folder, files.name)
-    asyncio.run(stage_evaluate.run(stage))  # type: ignore[arg-type]
-    return files, stage
-
-
 def test_the_third_pipeline_runs_the_evaluations_of_its_params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "cases.jsonl").write_text("\n".join(map(json.dumps, _rows())))
     entry = {"folder": str(tmp_path / "data"), "data": "cases.jsonl", "metrics": ["doclens"]}
-    files, stage = in_its_pipeline(tmp_path, entry, monkeypatch)
+    (tmp_path / "evaluations").mkdir()
+    (tmp_path / "evaluations" / "params.yaml").write_text(json.dumps({"evaluations": {"mine": entry}}))
+    (tmp_path / "evaluations" / "dvc.yaml").write_text((ROOT / "evaluations" / "dvc.yaml").read_text())
+    monkeypatch.chdir(tmp_path)
+    files = stage_files(Path("evaluations/dvc.yaml"), "evaluate@mine")
+    stage = MemoryStage(load_params(ROOT / "params.yaml"), tmp_path, files.name)
+    asyncio.run(stage_evaluate.run(stage))  # type: ignore[arg-type]
     assert files.dep("data") == tmp_path / "data"
     assert set(stage.tables) | {"report"} == set(files.outs)
-    assert stage.tables["facts"].empty
+    assert stage.tables["grounded"].empty
     assert "claims of the reference" in (tmp_path / "report").read_text()
 
 
@@ -354,7 +346,7 @@ def test_the_python_function_works_where_an_event_loop_runs(tmp_path: Path) -> N
         return evaluate_rows(frame, metrics=["doclens"], judge="simulator", map={"reference": "gold"}, params=kept)
 
     result = asyncio.run(notebook())
-    assert result.facts.empty
+    assert result.grounded.empty
     found = result.metrics.set_index(["system", "metric"])["value"]
     assert found["copy", "claim_recall"] == 1
     folder = result.save(tmp_path / "out")

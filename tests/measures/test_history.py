@@ -3,7 +3,6 @@
 import asyncio
 from functools import cache, partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -206,13 +205,10 @@ def judged() -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
     return made, frames | {"truth": truth}
 
 
-def summary_metrics(made: dict[str, pd.DataFrame], frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    about: dict[str, Any] = {"patients": 2, "seed": 7, "provenance": "test"}
-    return metrics.metric_rows(made, frames["truth"], frames["history_summaries"], load_params(), **about)
-
-
 def test_a_system_that_never_cites_is_named_and_has_no_citation_scores(judged) -> None:
-    rows, summaries = summary_metrics(*judged).set_index(["system", "metric"]), judged[1]["history_summaries"]
+    (made, frames), about = judged, {"patients": 2, "seed": 7, "provenance": "test"}
+    summaries: pd.DataFrame = frames["history_summaries"]
+    rows = metrics.metric_rows(made, frames["truth"], summaries, load_params(), **about).set_index(["system", "metric"])
     own = rows.loc["plain, referral, 60 words"]
     assert not {"citation_recall", "citation_precision"} & set(own.index) and own.loc["claim_precision", "n"] == 2
     assert own.loc["summaries_not_citing", ["value", "n"]].tolist() == [2, 2]

@@ -1,4 +1,4 @@
-"""MED-OMIT's cases, scores corrected by the judge's rates on them, its figures of summaries, and its panel."""
+"""MED-OMIT's cases and those of people, its figures of summaries over time, and its panel."""
 
 import asyncio
 
@@ -7,10 +7,7 @@ import pandas as pd
 from flows.repository.params import load_params
 from flows.stages.people import RECORDED
 from tasks.audit.people import judge_set, people_sets
-from tasks.judges.cases import Row
 from tasks.judges.shortening import Shortened
-from tasks.llm.ask_all import Unscored
-from tasks.llm.calls import Ask
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.measures.measure import scores_and_ceilings
 from tasks.measures.med_omit.figures import graded_weights, rank_rows
@@ -24,17 +21,11 @@ from tests.support.imports import ROOT
 from tests.support.scripted import ScriptedAsk
 from tests.support.sources import needs_sources, sources_folder
 
-PARAMS = load_params()
-
-
-def judged(ask: Ask, planted: list[Shortened]) -> tuple[list[Row], Unscored]:
-    return asyncio.run(judge_omissions(ask, planted, PARAMS))
-
 
 def test_a_fact_that_the_judge_skips_is_neither_kept_nor_left_out() -> None:
     planted = [Shortened("1", ("He coughs.", "He smokes.", "He sneezes."), frozenset({1}), "He coughs.")]
     verdicts = Omissions(facts=[IncludedFact(fact=name, included="no") for name in ("F1", "F2")])
-    rows, unscored = judged(ScriptedAsk(lambda _: verdicts), planted)
+    rows, unscored = asyncio.run(judge_omissions(ScriptedAsk(lambda _: verdicts), planted, load_params()))
     assert [row["value"] for row in rows] == [None, 1, 1]
     (row,) = unscored
     assert (row["step"], row["reason"]) == ("planted omissions", "1 of 3 facts without a verdict")

@@ -380,3 +380,10 @@ def test_a_frame_and_rows_are_read_as_a_file_is(tmp_path: Path, form: str) -> No
         ("1", ("Dry cough.", "No fever."), {"m": "Cough."}), ("2", ("No fever.",), {}),
     ]  # fmt: skip
     assert "columns read as id=visit_id, source=dialogue" in found.notes[0]
+
+
+@each("column", ["visit_id", "note_id", "encounter_id", "Visit ID"])
+def test_ids_by_other_names_are_ids_so_that_a_duplicate_is_refused(tmp_path: Path, column: str) -> None:
+    (tmp_path / "d.csv").write_text(f"{column},source\nv1,Dry cough.\nv1,No fever.\n")
+    with pytest.raises(SourceError, match=rf"{column} v1 is a duplicate"):
+        read_documents(tmp_path / "d.csv")

@@ -287,3 +287,23 @@ def test_a_dataset_opens_nothing_outside_its_folder(tmp_path: Path, name: str) -
     (tmp_path / "data" / "state.json").write_text(json.dumps({"_data_files": [{"filename": name}]}))
     with pytest.raises(SourceError, match="which is not in its folder"):
         read_rows(tmp_path / "data")
+
+
+def test_git_changes_no_line_end(tmp_path: Path) -> None:
+    content = {".gitattributes": (ROOT / ".gitattributes").read_text(), "a.py": "x = 1\n", "b.csv": "a\r\n1\r\n"}
+    repository.write_files(tmp_path / "origin", {})
+    for name, text in content.items():
+        (tmp_path / "origin").mkdir(exist_ok=True)
+        (tmp_path / "origin" / name).write_bytes(text.encode())
+    repository.git(tmp_path / "origin", "init", "--quiet")
+    repository.commit(tmp_path / "origin")
+    repository.git(tmp_path, "clone", "--quiet", "-c", "core.autocrlf=true", "origin", "copy")
+    assert {name: (tmp_path / "copy" / name).read_bytes().decode() for name in content} == content
+
+
+def test_a_column_that_is_a_formula_is_none_in_a_table_of_agreement(tmp_path: Path) -> None:
+    rows = [f"d{n},{n % 3},{n % 5}" for n in range(12)]
+    (tmp_path / "s.csv").write_text("\n".join(["id,quality,=1+1", *rows]))
+    out = tmp_path / "out.csv"
+    assert run(["agreement", str(tmp_path / "s.csv"), "--human", "quality", "--out", str(out)]) == 0
+    assert ",=1+1" not in out.read_text() and "'=1+1" in out.read_text()

@@ -162,10 +162,10 @@ def call_up_to_a_cap(said: Connection, where: Where, url: str, first: int) -> No
         said.send(str(error))
 
 
-def test_four_processes_together_spend_up_to_the_cap_and_no_more(tmp_path: Path) -> None:
+def test_eight_processes_together_spend_up_to_the_cap_and_no_more(tmp_path: Path) -> None:
     where = tmp_path / "responses.sqlite"
     with hosted(echo) as endpoint:
-        started = [start(call_up_to_a_cap, where, endpoint.base_url, 100 * n) for n in range(4)]
+        started = [start(call_up_to_a_cap, where, endpoint.base_url, 100 * n) for n in range(8)]
         said = [messages(connection) for _, connection in started]
         assert finished(started)
     spent = within(where, ledgers)["default"]

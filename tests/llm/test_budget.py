@@ -275,3 +275,11 @@ def test_the_ledger_shows_what_is_estimated_and_can_be_set_to_the_providers_figu
     assert "3 calls, of which 2 of unknown outcome" in capsys.readouterr().out
     assert parser.run(["store", "ledger", "default", "--dollars", "0.03", *store]) == 0
     assert "ledger default: 0.0300 dollars, 0 tokens, 0 calls" in capsys.readouterr().out
+
+
+def test_room_that_dead_processes_held_is_used(tmp_path: Path) -> None:
+    budget, host = Budget(dollars=1.0), this_process()[0]
+    with ResponseStore(tmp_path / "responses.sqlite") as store:
+        assert asyncio.run(store.reserve(b"m" * 32, budget, 0.4, 100))
+        sql(store, "UPDATE reservations SET host = :host, pid = 4194305", host=host)
+        assert asyncio.run(store.reserve(b"n" * 32, budget, 0.6, 100))

@@ -15,6 +15,7 @@ from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.measures.measure import Metric
 from tasks.statistics.metric_rows import Row
 from tests.support.imports import ROOT
+from tests.support.of_measures import of_measures
 from tests.support.sources import needs_sources, sources_folder
 
 VIEW = Metric(of="claim_recall")
@@ -77,6 +78,8 @@ def test_recorded_replies_answer_every_request_about_people_s_units() -> None:
         kappas |= {(asked.kind, reading): kappa(asked, own) for reading, own in found.items()}
     assert kappas["claims", "clinician"] > 0.75 > 0.5 > kappas["claims", "strict"]
     assert kappas["statements", "clinician"] > kappas["statements", "strict"]
+    for check in of_measures("check_kappas"):
+        check(kappas)
 
 
 def kappa(asked: PeopleSet, judged: pd.DataFrame) -> float:

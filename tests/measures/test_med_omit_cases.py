@@ -5,21 +5,15 @@ import asyncio
 import pandas as pd
 
 from flows.repository.params import load_params
-from flows.stages.people import RECORDED
-from tasks.audit.people import judge_set, people_sets
 from tasks.judges.shortening import Shortened
-from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.measures.measure import scores_and_ceilings
 from tasks.measures.med_omit.figures import graded_weights, rank_rows
 from tasks.measures.med_omit.judging import OMISSIONS
 from tasks.measures.med_omit.measure import MEASURE
 from tasks.measures.med_omit.planted import judge_omissions
 from tasks.measures.med_omit.replies import IncludedFact, Omissions
-from tests.audit.test_people_agreement import kappa
 from tests.measures.med_omit_examples import facts_judged
-from tests.support.imports import ROOT
 from tests.support.scripted import ScriptedAsk
-from tests.support.sources import needs_sources, sources_folder
 
 
 def test_a_fact_that_the_judge_skips_is_neither_kept_nor_left_out() -> None:
@@ -95,12 +89,3 @@ def test_facts_are_shown_by_importance_and_weight() -> None:
         ("b", "Coughs.", 0, "other", "supports x", 0.9),
         ("a", "Old.", None, "", "supports x", None),
     ]
-
-
-@needs_sources
-def test_grades_for_a_note_are_closer_to_people_s_than_those_for_the_differential() -> None:
-    ask = RecordedAsk("strong", read_recorded(ROOT / RECORDED))
-    (asked,) = [one for one in people_sets(sources_folder()) if one.kind == "facts"]
-    found, _ = asyncio.run(judge_set([ask], asked, 20))
-    kappas = {reading: kappa(asked, own) for reading, own in found.items()}
-    assert kappas["note"] > kappas["differential"] and kappas["another's list"] > 0.5

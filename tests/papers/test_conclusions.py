@@ -127,7 +127,7 @@ def test_a_value_without_interval_decides_nothing() -> None:
 
 def test_intervals_of_shares_correlations_and_printed_means() -> None:
     """Clopper and Pearson's bound of 20 of 20, 0.025 ** (1 / 20); a correlation of 0 of 103 pairs, tanh(1.96 / 10);
-    a printed mean with its standard deviation 3.07 over 118 notes, Student's quantile 1.980."""
+    a printed mean with its standard deviation 0.12 over 5 people, Student's quantile 2.776."""
     table = metrics(
         ("a", "all", "x", "accuracy", 1.0, math.nan, math.nan, 20),
         ("b", "all", "x", "rho", 0.0, math.nan, math.nan, 103),
@@ -136,8 +136,9 @@ def test_intervals_of_shares_correlations_and_printed_means() -> None:
     assert (share.below, share.above) == pytest.approx((1 - 0.025 ** (1 / 20), 0))
     rho = side({"table": "t", "system": "b", "interval": "correlation"}, {"t": table})
     assert (rho.below, rho.above) == pytest.approx((math.tanh(0.195996), math.tanh(0.195996)), abs=1e-6)
-    printed = {"printed": "medomit_table3_llms", "row": "gpt-4", "figure": "count_mean", "std": "count_std", "n": 118}
-    assert side(printed, {}) == pytest.approx((3.72, 1.9804 * 3.07 / 118**0.5, 1.9804 * 3.07 / 118**0.5, 118), abs=1e-3)
+    printed = {"printed": "simsum_table4_expert", "row": "consistency", "figure": "mean", "n": 5}
+    half = 2.7764 * 0.12 / 5**0.5
+    assert side({**printed, "std": "std_over_5_evaluators"}, {}) == pytest.approx((4.69, half, half, 5), abs=1e-3)
 
 
 def test_printed_percentages_are_averaged_with_the_combined_intervals_of_their_test_sets() -> None:
@@ -159,7 +160,7 @@ def test_pairs_of_printed_figures() -> None:
     first, second = ({**table, "rows": [names[k]], "minus": [names[k - 1]]} for k in (1, 2))
     assert larger(first, second) == (1, 1) and larger(first, {"value": 7.5}) == (0, 1)
     with pytest.raises(ValueError, match="name rows in both"):
-        larger({"printed": "medomit_table3_llms", "columns": ["count_mean"]}, table)
+        larger({"printed": "simsum_table4_expert", "columns": ["mean"]}, table)
 
 
 def test_pairs_are_told_from_a_fair_coin() -> None:

@@ -43,7 +43,6 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "facts_stated": verdicts.VERDICTS,
     "statements_checked": verdicts.VERDICTS,
     # judges and people
-    "evaluate/planted": verdicts.VERDICTS,
     "planted_claims": verdicts.VERDICTS,
     "claims_by_judge": verdicts.VERDICTS,
     "planted_cases": evaluation.PLANTED_CASES,
@@ -58,16 +57,15 @@ TABLES: dict[str, pa.DataFrameSchema] = {
     "document_scores": evaluate.DOCUMENT_SCORES,
     "comparisons": evaluate.SYSTEM_COMPARISONS,
     "evaluated": evaluate.EVALUATED,
-    "evaluate/claims": verdicts.VERDICTS,
-    "evaluate/grounded": verdicts.VERDICTS,
-    "evaluate/facts": verdicts.VERDICTS,
-    "evaluate/answers": verdicts.VERDICTS,
     "reproduction": metrics.REPRODUCTION,
     # every stage
     "*_scores": metrics.SCORES,
     "unscored_evaluation": evaluate.UNSCORED_OUTPUTS,
     "unscored_*": metrics.UNSCORED,
     "planted_unscored": metrics.UNSCORED,
+    "evaluate/metrics": metrics.METRICS,
+    "evaluate/judge": metrics.METRICS,
+    "evaluate/*": verdicts.VERDICTS,  # units that a measure judged
 }
 """By stem or pattern of stems, the first that fits; a stem of one stage only has the stage's name before it."""
 

@@ -12,5 +12,5 @@ def entry_of(stem: str, stage: str, entries: Collection[str]) -> str | None:
     name = stem.rpartition("/")[2]
     exact = (f"{stage.partition('@')[0]}/{name}", name)
     return next((key for key in exact if key in entries), None) or next(
-        (pattern for pattern in entries if fnmatchcase(name, pattern)), None
+        (pattern for pattern in entries if fnmatchcase(name, pattern) or fnmatchcase(exact[0], pattern)), None
     )

@@ -59,16 +59,11 @@ STALE = {
     },
     "baselines.bins": {"baselines", "baselines_text_published", "simsum_published"},
     "baselines.processes": set(),
-    "doclens.systems": {"doclens_published", "med_omit_published"},
     "doclens.notes": {"doclens"},
     "write.max_tries": {"write", "filter", "compact"},
     "write.published.sha256": {"sample", "write", "compact", "span"},
     "network.fit.optimiser": {"network", "network_published"},
-    "med_omit.form.power": {"med_omit"},
-    "roles.writer.temperature": {
-        "write", "filter", "compact", "doclens", "doclens_published", "doclens_summaries", "med_omit_published",
-        "judge_summaries", "summarise", "visit_notes",
-    },
+    "roles.answerer.temperature": {"history_qa", "judge_summaries", "note_qa", "note_qa_outside"},
     "runtime.chunk_rows": set(),
     "budget.dollars": set(),
 }  # fmt: skip

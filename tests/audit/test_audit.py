@@ -297,14 +297,15 @@ def test_requests_do_not_name_the_case_its_document_or_the_change(small: Audit) 
     cases = pd.DataFrame(asyncio.run(answers_of(small, load_params(), ask, ask)))
     said = "\n".join({message.content for call in ask.calls for message in call.messages})
     names = {*cases["id"], *cases["unit"], *cases["call"], *FACTORS} | {call.key for call in ask.calls}
-    assert len(ask.calls) > 80 and not [name for name in names if re.search(rf"\b{re.escape(name)}(?!\w)", said)]
+    assert len(ask.calls) > 80 and not [
+        name for name in names if name in said and re.search(rf"\b{re.escape(name)}(?!\w)", said)
+    ]
 
 
-@pytest.mark.parametrize("limit", [3, 20])
-def test_the_calls_of_a_card_keep_the_limit_of_claims(limit: int, small: Audit) -> None:
-    params = shipped(doclens={"claims_a_call": limit})
+def test_the_calls_of_a_card_keep_the_limit_of_claims(small: Audit) -> None:
+    params = shipped(doclens={"claims_a_call": 3})
     ask = DirectAsk("vignette-judge")
     audit = replace(small, tasks=["claims", "grounding"])
     rows = asyncio.run(answers_of(audit, params, ask, ask))
     held = [len(re.findall(r"^\d+\. ", call.messages[-1].content.split("<claims>")[1], re.M)) for call in ask.calls]
-    assert max(held) == limit and all(row["value"] is not None for row in rows)
+    assert max(held) == 3 and all(row["value"] is not None for row in rows)

@@ -10,10 +10,8 @@ import pandas as pd
 import pytest
 
 from tasks.people.rating_form import FOLLOWED, RatingForm, ratings_of
-from tests.measures.test_med_omit_form import FORM as FACTS
-from tests.measures.test_med_omit_form import JUDGED
 from tests.measures.test_note_qa_form import FORM as QUESTIONS
-from tests.support.browser import needs_chromium, opened, reload_kept
+from tests.support.browser import needs_chromium, opened, reload_kept, returned
 from tests.support.review import REVIEW, RUBRIC, drawn
 from tests.support.span_review import FORM as SPANS
 
@@ -124,25 +122,7 @@ def test_markup_and_script_in_a_note_are_shown_and_never_run(browser: Browser, t
         assert page.locator("#texts img, #texts svg, #texts iframe, #texts script, #texts b").count() == 0
 
 
-def returned(page) -> str:
-    """The file of a finished form."""
-    page.click("#finish")
-    with page.expect_download() as download:
-        page.click("#download")
-    return Path(download.value.path()).read_text(encoding="utf-8")
-
-
 def test_each_other_form_is_filled_in_by_keyboard_and_its_file_is_read(browser: Browser, tmp_path):
-    with opened(browser, tmp_path / "facts.html", FACTS.filled(JUDGED, {"7": "He has a fever."}, "r")) as page:
-        for _ in range(len(FACTS.shown)):
-            page.keyboard.press("y")
-            page.keyboard.press("2")
-            page.fill("#supports", "1")
-            page.fill("#refutes", "0")
-            page.keyboard.press("Enter")
-        page.get_by_text("Close").click()
-        given = FACTS.validations({"r.json": returned(page)})
-    assert (given[["included", "category", "supports", "refutes"]] == ["yes", "important", 1, 0]).all(axis=None)
     about = {"version": "normal", "position": 1, "date": "2150-01-01", "note": "Cough."}
     notes = pd.DataFrame([{"patient": patient, **about} for patient in QUESTIONS.questions["patient"].unique()])
     with opened(browser, tmp_path / "questions.html", QUESTIONS.filled(notes, "r")) as page:

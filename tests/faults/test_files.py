@@ -265,7 +265,7 @@ def test_a_column_that_is_there_twice_is_refused_in_parquet_and_in_a_frame(tmp_p
     frame = pd.DataFrame([["1", "x", "y"]], columns=["id", "source", "source"])
     for data, said in ((frame, "column source is a duplicate"), ("d.csv", "a file is read by load_notes")):
         with pytest.raises(SourceError, match=said):
-            _documents(data, Evaluate(data="data", metrics=["med_omit"]))  # type: ignore[arg-type]
+            _documents(data, Evaluate(data="data", metrics=["grounding"]))  # type: ignore[arg-type]
 
 
 def test_a_system_without_any_output_is_named(tmp_path: Path) -> None:
@@ -359,7 +359,7 @@ def test_a_frame_and_rows_are_read_as_a_file_is(tmp_path: Path, form: str) -> No
     if data is None:
         pq.write_table(pa.Table.from_pylist(rows), tmp_path / "d.parquet")
         data = pd.read_parquet(tmp_path / "d.parquet")
-    found = _documents(data, Evaluate(data="data", metrics=["med_omit"]))
+    found = _documents(data, Evaluate(data="data", metrics=["grounding"]))
     assert [(one.id, one.source, one.outputs) for one in found.documents] == [
         ("1", ("Dry cough.", "No fever."), {"m": "Cough."}), ("2", ("No fever.",), {}),
     ]  # fmt: skip

@@ -8,11 +8,10 @@ import json
 from collections.abc import Awaitable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from schemas.params.history import Summarise
-from schemas.params.measures import DocLens, MedOmit, NoteQa
+from schemas.params.measures import DocLens, NoteQa
 from tasks.audit.errors import ErrorText, judge_errors
 from tasks.domains.rules import load_rules
 from tasks.judges.consistency_checks import check_cases
@@ -25,7 +24,6 @@ from tasks.measures.doclens.subclaims import list_subclaims
 from tasks.measures.doclens.writing import Example, Writer, write_outputs, writer
 from tasks.measures.grounding.grounding import ground
 from tasks.measures.history.summarising import summarise
-from tasks.measures.med_omit.judging import Plan, corrupt_summaries, judge
 from tasks.measures.note_qa.answering import answer_questions, judge_call
 from tasks.measures.note_qa.questions import generated_questions, paper_questions
 from tasks.notes.consistency import consistency_call
@@ -36,8 +34,8 @@ from tasks.spans.annotation import annotate_spans, spans_table
 from tasks.spans.assertion import state_assertions
 from tasks.texts.document import Document
 from tasks.visits.prompting import CHECK, heading, visit_prompts
-from tests.support.fact_verdicts import facts_judged
 from tests.support.histories import worder_of
+from tests.support.of_measures import of_measures
 from tests.support.records import NETWORK, records_of, span_row
 from tests.support.review import drawn
 from tests.support.scripted import ScriptedAsk
@@ -48,9 +46,6 @@ NOTE = (
     "**Physical Examination**\nTemperature 36.8 °C. Lungs clear on auscultation."
 )
 COMPACT = "**History**\nDry cough x 3d. No fever.\n\n**Physical Examination**\nT 36.8 °C. Lungs CTAB."
-DIALOGUE = (
-    "[doctor] what brings you in ?\n[patient] a dry cough for three days .\n[doctor] let me listen to your lungs ."
-)
 PATIENT = pd.DataFrame(
     {
         "patient": "p001",
@@ -68,17 +63,6 @@ REPLIES: dict[str, dict] = {
     "CorrectReply": {"corrections": [{"phrase": "dry coughs", "correction": "dry cough"}]},
     "AssertionReply": {"assertions": [{"number": 1, "assertion": "present"}]},
     "MapReply": {"pairs": [{"phrase": t, "match": "Dry cough"} for t in ("a dry cough", "dry cough")]},
-    "Facts": {
-        "medical": ["Has a dry cough.", "The cough has lasted three days."],
-        "access_and_social": [],
-        "other": [],
-    },
-    "Differential": {"diagnoses": [{"diagnosis": "Common cold", "explanation": "cough", "likelihood": "probable"}]},
-    "Importances": {"facts": [{"fact": fact, "category": "important"} for fact in ("F0", "F1")]},
-    "EvidenceClusters": {"clusters": [{"diagnosis": "common cold", "facts": ["F0", "F1"]}]},
-    "Mechanisms": {"groups": [{"kind": "symptom", "mechanism": "airway inflammation", "facts": ["F0", "F1"]}]},
-    "Omissions": {"facts": [{"fact": fact, "included": "yes"} for fact in ("F0", "F1")]},
-    "EndOfHistory": {"last_line": 1},
     "AskedQuestion": {
         "question": "What cough did the patient have?",
         "answer": "A dry cough.",
@@ -113,7 +97,8 @@ def script(call: Call) -> str | Reply:
 
 def requests() -> dict[str, Call]:
     """A request for every prompt file, by ``room/file``."""
-    return {**_notes(), **_visits(), **_spans(), **_doclens(), **_med_omit(), **_note_qa(), **_review(), **_audit()}
+    more = {name: call for own in of_measures("requests") for name, call in own(_asked, NOTE).items()}
+    return {**_notes(), **_visits(), **_spans(), **_doclens(), **_note_qa(), **_review(), **_audit(), **more}
 
 
 def _asked(work: Awaitable, ask: ScriptedAsk, room: str) -> dict[str, Call]:
@@ -206,21 +191,6 @@ def _doclens() -> dict[str, Call]:
         asked = ground(ask, [Question("0/x", " ".join(source), claims, heading="History")], clinician=clinician)
         found |= _asked(asked, ask, "tasks/measures/grounding")
     return found
-
-
-def _med_omit() -> dict[str, Call]:
-    ask = ScriptedAsk(script)
-    document = Document("e", (DIALOGUE,), outputs={"a": "Cough for three days."})
-    plan = Plan("history")
-    work = judge(ask, [document], plan, MedOmit(), lambda names: np.eye(len(names)), ask)
-    found = _asked(work, ask, "tasks/measures/med_omit")
-    work = judge(ask, [document], plan, MedOmit(importance="note"), lambda names: np.eye(len(names)), ask)
-    found |= _asked(work, ask, "tasks/measures/med_omit")
-    texts = {"F0": "Cough.", "F1": "Fever."}
-    facts = facts_judged({"document": "e", "fact": f, "text": t, "omitted": {"s": False}} for f, t in texts.items())
-    rewriting = ScriptedAsk(script)
-    work = corrupt_summaries(rewriting, ask, facts, {"e": "Cough and fever."}, remove=1, seed=1)
-    return found | _asked(work, rewriting, "tasks/measures/med_omit")
 
 
 def _note_qa() -> dict[str, Call]:

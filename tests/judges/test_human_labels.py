@@ -16,14 +16,6 @@ def sheet(judged: Sequence[bool], labels: Sequence[object]) -> str:
     return "\n".join(["item,judged,label", *rows])
 
 
-def test_the_csv_may_leave_labels_out(tmp_path: Path) -> None:
-    file = tmp_path / "labels.csv"
-    file.write_text("item,judged,label\na,1,yes\nb,0,\n")
-    found = read_labels(file)
-    assert found["truth"].fillna(-1).tolist() == [1, -1]
-    assert found["document"].tolist() == ["a", "b"]
-
-
 def test_labels_that_pandas_saved_are_read_back(tmp_path: Path) -> None:
     file = tmp_path / "labels.csv"
     saved = pd.DataFrame({"item": ["a", "b", "c"], "judged": [1.0, 0.0, 1.0], "label": [1, None, 0]})

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from schemas.errors import EndpointError
 from schemas.params.llm import Budget, Price, Sending
 from tasks.llm.calls import Call
-from tasks.measures.med_omit.replies import IncludedFact, Omissions
+from tasks.measures.doclens.evaluators import ClaimVerdict, ClaimVerdicts
 from tasks.transport.store import ResponseStore, pack
 from tests.support.endpoints import QUICK as PATIENT
 from tests.support.endpoints import answers as all_answers
@@ -265,19 +265,19 @@ def test_another_sample_model_setting_or_epoch_is_another_request(tmp_path: Path
 
 
 def test_an_unusable_reply_is_asked_for_again_with_its_problem(tmp_path: Path) -> None:
-    right, wrong = (json.dumps({"facts": [{"fact": fact, "included": "no"}]}) for fact in ("f0", "F7"))
+    right, wrong = (json.dumps({"verdicts": [{"claim": claim, "entailed": 0}]}) for claim in ("1", "7"))
 
     def reply(body: Body, number: int) -> Body:
         return completion(right if len(body["messages"]) > 1 else wrong, body)
 
-    call = replace(chat(1, reply=Omissions), context={"facts": {"F0": "Has a cough."}})
+    call = replace(chat(1, reply=ClaimVerdicts), context={"claims": 1})
     with hosted(reply) as endpoint:
         (answer,) = ask(endpoint.base_url, tmp_path, [call])
         again = endpoint.bodies[-1]["messages"]
-    assert answer.value == Omissions(facts=[IncludedFact(fact="F0", included="no")])
+    assert answer.value == ClaimVerdicts(verdicts=[ClaimVerdict(claim=1, entailed=0)])
     assert [message["role"] for message in again] == ["user", "assistant", "user"]
     assert again[1]["content"] == wrong
-    assert "'F7' is not the id of a fact; ids are F0" in again[2]["content"]
+    assert "claim 7 is not one of 1 to 1" in again[2]["content"]
 
 
 def test_the_store_keeps_the_raw_reply(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import importlib
 import json
 import pkgutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from pydantic import create_model
@@ -89,15 +90,18 @@ def test_a_call_sets_its_temperature_and_raises_the_limit_of_tokens_to_what_it_n
 
 
 def test_a_prompt_file_is_blocks_of_messages_and_names_are_quoted(tmp_path: Path) -> None:
-    (tmp_path / "med_omit").mkdir()
-    (tmp_path / "med_omit" / "facts.txt").write_text("[system]\nBe short.\n[user]\nTask: x\n{{ text | quoted }}\n")
+    (tmp_path / "spans").mkdir()
+    (tmp_path / "spans" / "map.txt").write_text(
+        "[system]\nBe short.\n[user]\nTask: x\n{{ note }}{{ compact }}{{ phrases | quoted }}\n"
+    )
     use_folder(tmp_path)
+    read = partial(render, "tasks.spans", "map", note="", compact="")
     try:
-        system, user = render("tasks.measures.med_omit", "facts", text=["a", "b", "c"])
+        system, user = read(phrases=["a", "b", "c"])
         assert (system.role, system.content) == ("system", "Be short.")
         assert (user.role, user.content) == ("user", 'Task: x\n"a", "b" or "c"')
-        assert render("tasks.measures.med_omit", "facts", text=["a"])[1].content.endswith('\n"a"')
-        assert render("tasks.measures.med_omit", "facts", text=["a", "b"])[1].content.endswith('\n"a" or "b"')
+        assert read(phrases=["a"])[1].content.endswith('\n"a"')
+        assert read(phrases=["a", "b"])[1].content.endswith('\n"a" or "b"')
     finally:
         use_folder(None)
 

@@ -16,15 +16,15 @@ from schemas.errors import EndpointError
 from tasks.transport.local_model import MODEL, weights
 from tests.support.clone import Clone
 from tests.support.outcome import Outcome
+from tests.support.params import SAMPLED
 
 pytestmark = pytest.mark.llm
 
 RECORDS = 20
 ROLES = ("writer", "annotator", "judge", "answerer")
-EVALUATION = ("doclens", "med_omit", "note_qa", "review")
-FEW = {
-    "doclens__notes": 3,
-    "med_omit__notes": 3,
+EVALUATION = (*SAMPLED, "note_qa", "review")
+FEW: dict[str, Any] = {
+    **{f"{stage}__notes": 3 for stage in SAMPLED},
     "note_qa__patients_by_notes": [1, 1, 0],
     "note_qa__judge_takes": 1,
     "note_qa__planted_questions": 2,
@@ -98,7 +98,7 @@ def test_a_real_reader(base_url: str, tmp_path: Path) -> None:
 def test_a_real_judge_and_answerer(base_url: str, tmp_path: Path) -> None:
     """The notes are the simulator's and consistent; the model judges, rates and answers questions."""
     ran = _run(tmp_path, base_url, ["judge", "answerer"], *EVALUATION, **FEW)
-    for stage in ("doclens", "med_omit"):
+    for stage in SAMPLED:
         ran.check_scores(stage)
     assert len(ran.table("note_qa", "questions")) > 0
     ran.check_questions()

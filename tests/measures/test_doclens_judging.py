@@ -26,8 +26,6 @@ from tasks.measures.doclens.citations import (
     Statement,
     judge_citations,
     judge_citations_in_one_call,
-    number_sentences,
-    without_citations,
 )
 from tasks.measures.doclens.documents import Task, judge_notes, read_tasks, sample
 from tasks.measures.doclens.evaluators import (
@@ -222,12 +220,6 @@ def test_an_expected_output_that_is_missing_leaves_null_judgements() -> None:
 
 
 # citations
-
-
-def test_marks_are_taken_out_before_claims_are_judged() -> None:
-    text = "Dry cough [1] [2]. No fever [3][4].\nLungs [clear]."
-    assert without_citations(text) == "Dry cough. No fever.\nLungs [clear]."
-    assert number_sentences(SOURCE[:2]) == "[0] History\n[1] The patient has a dry cough."
 
 
 def test_statements_with_the_same_citations_are_judged_in_one_call_each_by_itself() -> None:

@@ -1,16 +1,10 @@
 """DocLens scores by hand, and judgements by models of entailment."""
 
-import numpy as np
-import pytest
-
 from schemas.tables.verdicts import Judgement
-from tasks.judges.edits import KINDS, change
 from tasks.measures.doclens.citations import necessary as is_necessary
 from tasks.measures.doclens.published import disagreements
 from tasks.simulator.reader.entailment import align, entails
-from tasks.texts.aci_bench import read_encounters
 from tests.support.cases import from_table
-from tests.support.sources import needs_sources, sources_folder
 
 
 def test_redundant_citation_of_figure_3() -> None:
@@ -56,21 +50,3 @@ def test_a_claim_is_entailed_or_not(text: str | None, claim: str, entailed: bool
 @from_table
 def test_a_drug_outside_the_word_lists_is_not_entailed_by_another(text: str, drug: str, other: str) -> None:
     assert entails(text, text) and not entails(text, text.replace(drug, other))
-
-
-@pytest.mark.soak
-@needs_sources
-def test_own_claims_are_entailed_and_changed_or_other_notes_claims_are_not() -> None:
-    folder = sources_folder()
-    documents = sorted(read_encounters(folder, {}, subclaims=True), key=lambda one: one.id)
-    random = np.random.default_rng(5)
-    own, foreign, changed = [], [], []
-    for at, document in enumerate(documents):
-        note = str(document.reference)
-        other = str(documents[(at + 1 + int(random.integers(len(documents) - 1))) % len(documents)].reference)
-        for claim in (claim for claims in (document.claims or {}).values() for claim in claims):
-            own.append(entails(note, claim))
-            foreign.append(entails(other, claim))
-            made = [change(claim, kind, random) for kind in KINDS]
-            changed += [entails(note, one) for one in made if one is not None]
-    assert np.mean(own) >= 0.75 and np.mean(foreign) <= 0.05 and np.mean(changed) <= 0.15

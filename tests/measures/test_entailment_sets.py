@@ -4,7 +4,6 @@ import asyncio
 import json
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from schemas.errors import SourceError
@@ -69,7 +68,3 @@ def test_a_line_that_is_no_labelled_pair_is_named(tmp_path: Path, line: dict[str
     write(tmp_path / "entailment", "anli_r2", [*ANLI, line])
     with pytest.raises(SourceError, match=rf"anli_r2\.jsonl, line 4: .*{said}"):
         read_sets(tmp_path)
-
-
-def test_no_file_is_no_pair(tmp_path: Path) -> None:
-    pd.testing.assert_frame_equal(read_sets(tmp_path), read_sets(tmp_path / "none"))

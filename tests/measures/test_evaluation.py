@@ -15,26 +15,25 @@ import pytest
 from flows.commands.parser import run
 from flows.evaluation.api import evaluate as evaluate_rows
 from flows.evaluation.folder import evaluation_files, page, write_evaluation
-from flows.evaluation.forms import clinicians_agreement, form_files, label_files
+from flows.evaluation.forms import label_files
 from flows.evaluation.judges import choose_role, chosen_models
 from flows.evaluation.work import Evaluation, evaluate_data, read_data
 from flows.repository.params import load_params
-from flows.repository.pipeline import StageFiles, stage_files
+from flows.repository.pipeline import stage_files
 from flows.runtime.tables import check
 from flows.stages import evaluate as stage_evaluate
 from schemas.errors import ParamsError, SourceError
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import table_schema
-from schemas.tables.metrics import METRICS
 from tasks.judges.human_labels import label_rows, read_labels
 from tasks.llm.calls import Answer, Call
+from tasks.measures.described import METRICS
+from tasks.measures.described import chosen as chosen_measures
 from tasks.measures.evaluation import plan_of
-from tasks.measures.med_omit.omission_form import judged_facts
 from tasks.texts.document import SOURCE, WHOLE
 from tests.support.cases import each, from_table
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
-from tests.support.params import shipped
 from tests.support.scripted import DirectAsk
 
 NOTES = (
@@ -104,10 +103,8 @@ def test_all_methods_score_every_system_of_plain_notes(made: Evaluation) -> None
     for stem, table in made.tables.items():
         check(table, table_schema(stem), stem)
     value = made.table("metrics").set_index(["system", "metric", "item"])["value"]
-    assert value["copy", "claim_recall", WHOLE] == 1
-    assert value["copy", "omission_share", WHOLE] == 0
-    assert value["short", "claim_recall", WHOLE] == 0
-    assert value["short", "omission_share", WHOLE] == 1
+    for metric in ("claim_recall", "claims_supported"):
+        assert (value["copy", metric, WHOLE], value["short", metric, WHOLE]) == (1, 0)
     assert 0 < value["cites", "citation_recall", WHOLE] < 1
     assert ("copy", "citation_recall", WHOLE) not in value.index  # it does not cite
 
@@ -126,13 +123,12 @@ def test_the_judge_is_measured_on_errors_planted_into_the_references(made: Evalu
     assert {True, False} == set(planted["truth"])
     rates = made.table("judge").set_index(["condition", "metric", "item"])["value"]
     assert 0.5 < rates["entailment", "sensitivity", "all"] <= 1, "a tenth of the sentences escapes the rules"
-    assert "The judge on your own text" in evaluation_files(made, {"models": {}}, "t")["report.html"].decode()
 
 
 def test_the_page_holds_all_texts_and_none_as_markup(made: Evaluation, tmp_path: Path) -> None:
     files = evaluation_files(made, {"models": {}}, "a <b> title")
     page = files["report.html"].decode()
-    assert "<script>alert" not in page
+    assert "<script>alert" not in page and "The judge on your own text" in page
     assert not re.search(r'(src|href)="(?!#)', page)
     data = json.loads(page.split('id="data">')[1].split("</script>")[0])
     assert [one["id"] for one in data["documents"]] == ["d0", "d1", "d2"]
@@ -140,37 +136,13 @@ def test_the_page_holds_all_texts_and_none_as_markup(made: Evaluation, tmp_path:
     assert "".join(text for text, _ in output["text"]) == _rows()[0]["outputs"]["cites"]
     assert output["marks"] == [[0, 0, 1]]
     assert write_evaluation(tmp_path / "out", files) is None
-    about = {"evaluation": {"data": "a.csv", "metrics": ["qa"]}, "data_sha256": "1", "models": {}}
-    assert write_evaluation(tmp_path / "out", evaluation_files(made, about, "a")) is None
-    other = evaluation_files(
-        made, {**about, "evaluation": {"data": "b.csv", "metrics": ["qa"]}, "data_sha256": "2"}, "b"
+    one, other = (
+        {"manifest.json": json.dumps({"evaluation": {"data": data, "metrics": ["qa"]}, "data_sha256": data}).encode()}
+        for data in ("a.csv", "b.csv")
     )
+    assert write_evaluation(tmp_path / "out", one) is None
     assert write_evaluation(tmp_path / "out", other) == "a.csv by qa", "whose evaluation is replaced is said"
     assert write_evaluation(tmp_path / "out", other) is None
-    assert evaluation_files(made, {"models": {}}, "a <b> title") == files
-
-
-def test_clinicians_check_the_omissions_of_each_system(made: Evaluation, tmp_path: Path) -> None:
-    files = form_files(made, shipped(seed=7))
-    assert sorted(files) == [f"forms/omissions_{number}.html" for number in (1, 2, 3)]
-    form = re.search(r'"form": ?"(\w+)"', files["forms/omissions_3.html"].decode())
-    assert form is not None
-    facts = judged_facts(made.table("facts"), "short")
-    answers = [
-        {
-            "record": f"{row.document}/{row.fact}",
-            "included": "no",
-            "supports": 0,
-            "refutes": 0,
-            "category": row.category,
-        }
-        for row in facts.itertuples()
-    ]
-    returned = {"format": "vignette-omissions", "form": form[1], "rater": "r1", "facts": answers}
-    (tmp_path / "r1.json").write_text(json.dumps(returned))
-    rows = clinicians_agreement(made, [("short", tmp_path / "r1.json")], shipped(seed=7))
-    value = check(rows, METRICS, "clinicians").set_index(["condition", "metric", "item"])["value"]
-    assert value["short", "agreement", "omission"] == 1  # the output omits every fact
 
 
 def test_labels_of_some_verdicts_estimate_the_true_share(made: Evaluation, tmp_path: Path) -> None:
@@ -198,13 +170,6 @@ def test_a_spreadsheet_takes_no_text_for_a_formula(made: Evaluation, text: str) 
         io.BytesIO(label_files(replace(made, documents=documents), seed=7)["labels/claim_recall_2.csv"])
     )
     assert set(sheet["text"]) == {f"'{text}"}
-
-
-def test_a_folder_of_other_files_is_not_replaced(made: Evaluation, tmp_path: Path) -> None:
-    (tmp_path / "thesis.txt").write_text("x")
-    with pytest.raises(SourceError, match=r"holds thesis\.txt, which no export of kind vignette-evaluation wrote"):
-        write_evaluation(tmp_path, {"a": b"x"})
-    assert [file.name for file in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 @pytest.mark.parametrize("sections", ["given", "headings"])
@@ -276,19 +241,19 @@ def test_unanswered_and_ungenerated_questions_are_counted(tmp_path: Path) -> Non
 
 
 def test_outputs_that_could_not_be_written_are_unscored(tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"metrics": ["doclens", "med_omit"], "write": [0], "write_by": ["whole", "section"]}
+    settings: dict[str, Any] = {"metrics": ["doclens", "grounding"], "write": [0], "write_by": ["whole", "section"]}
     found = _evaluated(tmp_path, _asked(), failing=["d0/cited_note"], **settings)
     whole, parts = "writer, 0 examples", "writer by section, 0 examples"
     assert found.systems == ["copy", "weather", whole, parts]
     rows = found.table("metrics").set_index(["system", "metric", "item"])
     for system in (whole, parts):
         assert rows.loc[(system, "citation_recall", "all"), "unscored"] >= 1
-        assert rows.loc[(system, "omission_count", "all"), ["n", "unscored"]].tolist() == [1, 1]
+        assert rows.loc[(system, "claims_supported", "all"), ["n", "unscored"]].tolist() == [1, 1]
     unscored = found.table("unscored").query("method == 'writing'")
     assert set(unscored["document"]) == {"d0"} and set(unscored["system"]) == {whole, parts}
-    assert rows.loc[("copy", "omission_count", "all"), ["n", "unscored"]].tolist() == [2, 0]
+    assert rows.loc[("copy", "claims_supported", "all"), ["n", "unscored"]].tolist() == [2, 0]
     pairs = found.table("comparisons").set_index(["system_a", "system_b", "metric"])
-    assert pairs.loc[("copy", whole, "omission_count"), ["failed_a", "failed_b"]].tolist() == [0, 1]
+    assert pairs.loc[("copy", whole, "claims_supported"), ["failed_a", "failed_b"]].tolist() == [0, 1]
 
 
 def test_a_judge_of_whom_nothing_is_understood_is_said_on_the_page_and_gives_no_figure(tmp_path: Path) -> None:
@@ -307,12 +272,10 @@ def test_every_figure_of_a_system_counts_its_missing_output(tmp_path: Path) -> N
     rows[1]["outputs"]["cites"] = None
     metrics = _evaluated(tmp_path, rows).table("metrics")
     of_cites = metrics[metrics["system"].eq("cites") & metrics["item"].ne("history")]
-    assert {"omitted_in_part", "spearman", "pearson_p", "claim_recall", "rouge1_f"} <= set(of_cites["metric"])
-    other = of_cites["metric"].str.contains("pooled|_in_part|_bounds")  # n are claims, omissions, all documents
-    of_documents = of_cites[of_cites["metric"].ne("omitted_in_part")]  # which is of omissions, none of them unscored
-    assert of_documents["unscored"].eq(1).all() and (of_cites["n"] + of_cites["unscored"])[~other].eq(3).all()
-    p_values = of_cites[of_cites["metric"].isin(["spearman_p", "pearson_p"])]
-    assert p_values["value"].isna().all(), "two documents are too few to test"
+    assert {one.name for one in chosen_measures(None)} <= {*of_cites["stage"]} | {"note_qa"}
+    units = of_cites["metric"].isin([name for name, metric in METRICS.items() if metric.kind == "pooled"])
+    other = units | of_cites["metric"].str.contains("pooled|_bounds")  # n are units or all documents
+    assert of_cites.loc[~units, "unscored"].eq(1).all() and (of_cites["n"] + of_cites["unscored"])[~other].eq(3).all()
     over = metrics[metrics["condition"].eq("agreement of metrics")].drop_duplicates("system").set_index("system")
     assert over.loc["notes", ["n", "unscored"]].tolist() == [8, 1]
     assert over.loc["systems", ["n", "unscored"]].tolist() == [3, 0]
@@ -323,18 +286,6 @@ def test_a_system_cannot_have_the_name_of_other_rows(tmp_path: Path, name: str) 
     rows = [{"id": "1", "source": "A cough.", "outputs": {name: "A cough."}}]
     with pytest.raises(SourceError, match=f"data.jsonl: system {name}: .*name it otherwise"):
         _evaluated(tmp_path, rows, metrics=["doclens"])
-
-
-def test_a_returned_form_of_an_unknown_system_is_refused_before_anything_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("flows.evaluation.api.run_evaluation", None)
-    text = {"id": "a", "source": "The patient has a cough.", "outputs": {"copy": "A cough.", "short": "A cough."}}
-    (tmp_path / "texts.jsonl").write_text(json.dumps(text))
-    (tmp_path / "r1.json").write_text("{}")
-    options = ["--returned", f"Shrt={tmp_path / 'r1.json'}", "--out", str(tmp_path / "out")]
-    assert run(["evaluate", str(tmp_path / "texts.jsonl"), *options]) == 1
-    assert "no such system; expected copy, short; did you mean short?" in capsys.readouterr().err
 
 
 @from_table
@@ -353,28 +304,20 @@ def test_a_wrong_command_is_one_line_and_writes_nothing(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def in_its_pipeline(
-    folder: Path, entry: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> tuple[StageFiles, MemoryStage]:
-    """The files of the stage of an evaluation with the params ``entry``, and the stage after its run."""
-    (folder / "evaluations").mkdir()
-    (folder / "evaluations" / "params.yaml").write_text(json.dumps({"evaluations": {"mine": entry}}))
-    (folder / "evaluations" / "dvc.yaml").write_text((ROOT / "evaluations" / "dvc.yaml").read_text())
-    monkeypatch.chdir(folder)
-    files = stage_files(Path("evaluations/dvc.yaml"), "evaluate@mine")
-    stage = MemoryStage(load_params(ROOT / "params.yaml"), folder, files.name)
-    asyncio.run(stage_evaluate.run(stage))  # type: ignore[arg-type]
-    return files, stage
-
-
 def test_the_third_pipeline_runs_the_evaluations_of_its_params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "cases.jsonl").write_text("\n".join(map(json.dumps, _rows())))
     entry = {"folder": str(tmp_path / "data"), "data": "cases.jsonl", "metrics": ["doclens"]}
-    files, stage = in_its_pipeline(tmp_path, entry, monkeypatch)
+    (tmp_path / "evaluations").mkdir()
+    (tmp_path / "evaluations" / "params.yaml").write_text(json.dumps({"evaluations": {"mine": entry}}))
+    (tmp_path / "evaluations" / "dvc.yaml").write_text((ROOT / "evaluations" / "dvc.yaml").read_text())
+    monkeypatch.chdir(tmp_path)
+    files = stage_files(Path("evaluations/dvc.yaml"), "evaluate@mine")
+    stage = MemoryStage(load_params(ROOT / "params.yaml"), tmp_path, files.name)
+    asyncio.run(stage_evaluate.run(stage))  # type: ignore[arg-type]
     assert files.dep("data") == tmp_path / "data"
     assert set(stage.tables) | {"report"} == set(files.outs)
-    assert stage.tables["facts"].empty
+    assert stage.tables["grounded"].empty
     assert "claims of the reference" in (tmp_path / "report").read_text()
 
 
@@ -403,7 +346,7 @@ def test_the_python_function_works_where_an_event_loop_runs(tmp_path: Path) -> N
         return evaluate_rows(frame, metrics=["doclens"], judge="simulator", map={"reference": "gold"}, params=kept)
 
     result = asyncio.run(notebook())
-    assert result.facts.empty
+    assert result.grounded.empty
     found = result.metrics.set_index(["system", "metric"])["value"]
     assert found["copy", "claim_recall"] == 1
     folder = result.save(tmp_path / "out")

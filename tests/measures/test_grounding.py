@@ -26,8 +26,8 @@ CLAIMS = ("The patient has a cough.", "The patient has had a cough for 3 days.",
 VERDICTS = ("supported", "contradicted", "absent")
 
 
-def verdicts(*given: str, first: int = 1) -> str:
-    listed = [{"claim": n, "explanation": "said.", "verdict": one} for n, one in enumerate(given, first)]
+def verdicts(*given: str) -> str:
+    listed = [{"claim": n, "explanation": "said.", "verdict": one} for n, one in enumerate(given, 1)]
     return json.dumps({"verdicts": listed})
 
 
@@ -69,24 +69,11 @@ def test_an_output_is_scored_without_a_reference() -> None:
     assert found["a", "claims_supported"] == found["a", "claims_contradicted"] == pytest.approx(1 / 3)
 
 
-def test_the_prompt_shows_source_and_heading() -> None:
-    ask = scripted(claims=["None."], reply=verdicts("supported"))
-    grounded(ask, Document("d", (SOURCE,), outputs={"a": "None."}, heading="Allergies"))
-    listing, asked = (call.messages[-1].content for call in ask.calls)
-    assert '"Allergies"' in listing and '"Allergies"' in asked and SOURCE in asked
-    plain = scripted(claims=["None."], reply=verdicts("supported"))
-    grounded(plain, Document("d", (SOURCE,), outputs={"a": "None."}))
-    assert all("heading" not in call.messages[-1].content.split("<text>")[0] for call in plain.calls)
-
-
 @pytest.mark.parametrize(
     ("reply", "known", "said"),
     [
         (verdicts("supported", "supported"), ["supported", "supported", None], "1 of 3 claims without a verdict"),
         (None, [None, None, None], "refused"),
-        (verdicts("supported", first=4), [None, None, None], "claim 4 is not one of 1 to 3"),
-        (verdicts("supported").replace("]}", ', {"claim": 1, "explanation": "x", "verdict": "absent"}]}'),
-         [None, None, None], "claim 1 has two verdicts"),
     ],
 )  # fmt: skip
 def test_a_failed_verdict_is_null_listed_and_no_score(reply: str | None, known: list[str | None], said: str) -> None:

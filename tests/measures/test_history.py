@@ -3,7 +3,6 @@
 import asyncio
 from functools import cache, partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,13 +21,11 @@ from tasks.measures.history import metrics
 from tasks.measures.history.doses import DAMAGES, UNDAMAGED, dosed_summaries, invented_facts
 from tasks.measures.history.judging import judge_summaries, summary_documents, summary_questions, with_truth
 from tasks.measures.history.summarising import names_of, not_citing, outside_summaries, summarise
-from tasks.measures.med_omit import figures as of_omissions
 from tasks.network.visits import date_of
 from tasks.texts.document import WHOLE, documents_table, system_names
 from tasks.texts.reading import Row
 from tasks.visits.facts import facts_of, history_facts
 from tasks.visits.prompting import visit_prompts, write_visit_notes
-from tests.support.fact_verdicts import facts_judged
 from tests.support.histories import random_visits, worder_of
 from tests.support.scripted import DirectAsk, ScriptedAsk
 
@@ -187,39 +184,11 @@ def test_errors_fall_with_precision_and_are_not_tested_on_removals() -> None:
     assert ("removed", "follows_truth") not in errors.index
 
 
-def omissions(*weights: float | None, third: object = False) -> pd.DataFrame:
-    """VERDICTS on three facts with weights, by default 1, 0.5 and 0.1, in two summaries."""
-    facts = [
-        {"fact": "F0", "category": "critical", "uniqueness": 0.0, "omitted": {"a": "part", "b": False}},
-        {"fact": "F1", "category": "important", "uniqueness": 0.0, "omitted": {"a": third, "b": True}},
-        {"fact": "F2", "category": "other", "omitted": {"a": False, "b": True}},
-    ]
-    return facts_judged({**one, "weight": w} for one, w in zip(facts, weights or (1.0, 0.5, 0.1), strict=True))
-
-
-def test_an_omission_in_part_counts_by_its_weight() -> None:
-    whole = of_omissions.graded_weights(omissions(), 1.0).set_index("system")["value"]
-    half = of_omissions.graded_weights(omissions(), 0.5).set_index("system")["value"]
-    assert whole.round(9).to_dict() == {"a": 1.0, "b": 0.6}
-    assert half.round(9).to_dict() == {"a": 0.5, "b": 0.6}
-
-
-def test_a_weight_that_depends_on_a_failure_is_unscored() -> None:
-    ungraded = of_omissions.graded_weights(omissions(1.0, None, 0.1), 0.5).set_index("system")["value"]
-    assert ungraded.isna().to_dict() == {"a": False, "b": True}
-    assert of_omissions.graded_weights(omissions(third=None), 0.5)["value"].isna().tolist() == [True, False]
-
-
-def test_ranks_under_other_weights_agree_or_turn() -> None:
-    rows = of_omissions.rank_rows(omissions(), [[1.0, 0.2, 0.05], [0.5, 0.5, 0.5]])
-    assert [row["value"] for row in rows] == [1.0, -1.0]
-
-
 @pytest.fixture(scope="module")
 def judged() -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
     """Judgements of the first patients' summaries, and their tables; system "plain" does not cite."""
-    frames = histories().copy()
-    written = frames["history_summaries"]
+    frames = {name: table.query("patient < 2") for name, table in histories().items() if name != "questions"}
+    frames["questions"], written = histories()["questions"], frames["history_summaries"]
     short = written.query("purpose == 'referral' and words == 60")
     plain = short.assign(system="plain", text=short["text"].map(without_citations))
     summaries = frames["history_summaries"] = pd.concat([written, plain], ignore_index=True)
@@ -236,16 +205,13 @@ def judged() -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
     return made, frames | {"truth": truth}
 
 
-def summary_metrics(made: dict[str, pd.DataFrame], frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    about: dict[str, Any] = {"patients": 4, "seed": 7, "provenance": "test"}
-    return metrics.metric_rows(made, frames["truth"], frames["history_summaries"], load_params(), **about)
-
-
 def test_a_system_that_never_cites_is_named_and_has_no_citation_scores(judged) -> None:
-    rows, summaries = summary_metrics(*judged).set_index(["system", "metric"]), judged[1]["history_summaries"]
+    (made, frames), about = judged, {"patients": 2, "seed": 7, "provenance": "test"}
+    summaries: pd.DataFrame = frames["history_summaries"]
+    rows = metrics.metric_rows(made, frames["truth"], summaries, load_params(), **about).set_index(["system", "metric"])
     own = rows.loc["plain, referral, 60 words"]
-    assert not {"citation_recall", "citation_precision"} & set(own.index) and own.loc["claim_precision", "n"] == 4
-    assert own.loc["summaries_not_citing", ["value", "n"]].tolist() == [4, 4]
+    assert not {"citation_recall", "citation_precision"} & set(own.index) and own.loc["claim_precision", "n"] == 2
+    assert own.loc["summaries_not_citing", ["value", "n"]].tolist() == [2, 2]
     assert not [system for system, metric in rows.index if metric == "summaries_not_citing" and "writer" in system]
     silent = summaries.query("system == 'writer'").assign(text="No fever.")
     assert not metrics.not_citing(silent).any(), "the writer is asked for citations"

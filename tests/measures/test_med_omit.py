@@ -31,7 +31,7 @@ from tasks.measures.med_omit.replies import IncludedFact, Omissions
 from tasks.network.inference import posterior
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document, Tables
-from tests.support.fact_verdicts import facts_judged
+from tests.measures.med_omit_examples import facts_judged
 from tests.support.records import NETWORK
 from tests.support.scripted import DirectAsk, Said, ScriptedAsk, as_reply
 
@@ -183,28 +183,11 @@ def test_an_expected_output_that_is_missing_is_unscored() -> None:
     }
 
 
-ONE_GRADE = {"facts": [{"fact": "F1", "category": "important"}]}
-NO_FACT = {"clusters": [{"diagnosis": "asthma", "facts": ["F2"]}, {"diagnosis": "copd", "facts": ["F2"]}]}
-GOUT = {"clusters": [{"diagnosis": "asthma", "facts": []}, {"diagnosis": "gout", "facts": []}]}
-
-
-@pytest.mark.parametrize(
-    ("step", "reply", "reason"),
-    [
-        *((step, None, "refused") for step in ("differential", "importance", "supports", "refutes")),
-        ("importance", ONE_GRADE, "F0 are missing"),
-        ("supports", NO_FACT, "not the id of a fact"),
-        ("refutes", GOUT, "not a diagnosis of the differential"),
-    ],
-)
-def test_a_failed_grade_loses_the_weight_and_not_the_count(
-    monkeypatch: pytest.MonkeyPatch, step: str, reply: dict | None, reason: str
-) -> None:
-    if reply:
-        monkeypatch.setitem(REPLIES, step, reply)
-    made = judged(script(*([] if reply else [step])))
+@pytest.mark.parametrize("step", ["differential", "importance", "supports", "refutes"])
+def test_a_failed_grade_loses_the_weight_and_not_the_count(step: str) -> None:
+    made = judged(script(step))
     (row,) = made["unscored"].to_dict("records")
-    assert row["step"].split()[0] == step and reason in row["reason"]
+    assert row["step"].split()[0] == step and row["reason"] == "refused"
     found, rows = scores_of(made["verdicts"]), rows_of(made["verdicts"])
     assert (found["omission_count"], found["omission_share"]) == (1, 0.5) and "omission_weight" not in found
     bounds = rows.loc["omission_weight_bounds", ["low", "high"]].tolist()
@@ -257,37 +240,17 @@ def test_facts_that_a_reply_skips_are_unscored_and_do_not_lower_the_count(monkey
     assert rows.loc["omission_share", "value"] == 0.5
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "reason"),
-    [
-        ([], "refused"),
-        ([("F0", "no"), ("F9", "no")], "not the id of a fact"),
-        ([("F0", "no"), ("F0", "yes")], "listed more than once"),
-    ],
-)
-def test_failed_omissions_are_null_and_do_not_affect_other_systems(
-    monkeypatch: pytest.MonkeyPatch, verdicts: list[tuple[str, str]], reason: str
-) -> None:
-    given = [{"fact": fact, "included": included} for fact, included in verdicts]
-    monkeypatch.setitem(REPLIES, "omissions", {"facts": given})
-    made = judged(script(*([] if verdicts else ["omissions"])))
+def test_failed_omissions_are_null_and_do_not_affect_other_systems() -> None:
+    made = judged(script("omissions"))
     omitted = made["verdicts"][made["verdicts"]["metric"] == OMITTED]
     assert omitted["value"].isna().all() and made["unscored"]["step"].tolist() == ["omissions of s"]
-    assert reason in made["unscored"]["reason"][0]
     both = pd.concat([made["verdicts"], omitted.assign(system="t", value=0.0)], ignore_index=True)
     found = rows_of(both).loc[["omission_count"]].set_index("system")[["value", "n", "unscored"]]
     assert found.loc["t"].tolist() == [0, 1, 0] and found.loc["s"].tolist()[1:] == [0, 1]
 
 
-@pytest.mark.parametrize("groups", [None, [["F0"]], [["F0", "F8"]]])
-def test_failed_mechanisms_lose_their_cluster_and_not_the_document(
-    monkeypatch: pytest.MonkeyPatch, groups: list[list[str]] | None
-) -> None:
-    ask = script(*([] if groups else ["mechanisms"]))
-    if groups:
-        listed = [{"kind": "test", "mechanism": str(number), "facts": facts} for number, facts in enumerate(groups)]
-        monkeypatch.setitem(REPLIES, "mechanisms", {"groups": listed})
-    made = judged(ask)
+def test_failed_mechanisms_lose_their_cluster_and_not_the_document() -> None:
+    made = judged(script("mechanisms"))
     assert made["unscored"]["step"].tolist() == ["mechanisms/asthma/supports"]
     assert of(made, UNIQUE)["value"].to_dict() == {"F0": 1}
     grades = of(made, GRADED)

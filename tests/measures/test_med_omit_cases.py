@@ -1,61 +1,31 @@
-"""MED-OMIT's cases: facts that are gone from a text or not, and scores corrected by the judge's rates on them."""
+"""MED-OMIT's cases and those of people, its figures of summaries over time, and its panel."""
 
 import asyncio
 
 import pandas as pd
 
 from flows.repository.params import load_params
-from tasks.domains.rules import rules_of
-from tasks.judges.cases import Row, planted_table
-from tasks.judges.rates import corrected_rows
-from tasks.judges.shortening import BY_WRITER, Shortened, compactions
-from tasks.judges.simulated_notes import gold_tables, write_gold
-from tasks.llm.ask_all import Unscored
-from tasks.llm.calls import Ask
+from flows.stages.people import RECORDED
+from tasks.audit.people import judge_set, people_sets
+from tasks.judges.shortening import Shortened
+from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.measures.measure import scores_and_ceilings
+from tasks.measures.med_omit.figures import graded_weights, rank_rows
 from tasks.measures.med_omit.judging import OMISSIONS
-from tasks.measures.med_omit.planted import CASES, judge_omissions
+from tasks.measures.med_omit.measure import MEASURE
+from tasks.measures.med_omit.planted import judge_omissions
 from tasks.measures.med_omit.replies import IncludedFact, Omissions
-from tasks.network.sampling import sample
-from tasks.notes.prompting import build_prompts
-from tests.support.fact_verdicts import facts_judged
-from tests.support.records import NETWORK
-from tests.support.scripted import DirectAsk, ScriptedAsk
-
-PARAMS = load_params()
-
-
-def judged(ask: Ask, planted: list[Shortened]) -> tuple[list[Row], Unscored]:
-    return asyncio.run(judge_omissions(ask, planted, PARAMS))
-
-
-def test_corrected_omissions_agree_with_what_the_writer_left_out() -> None:
-    prompts = build_prompts(sample(NETWORK, 40, 7), NETWORK, rules_of("respiratory"), 7)
-    written = gold_tables(write_gold(prompts))[0]
-    notes = dict(zip(written["record"].astype(str), written["note"], strict=True))
-
-    def verdicts(seed: int) -> pd.DataFrame:
-        made = [one for *_, one in compactions(notes, prompts, rounds=1, seed=seed) if one is not None]
-        return planted_table(judged(DirectAsk(), made)[0], "rules")
-
-    target, planted = verdicts(1), verdicts(7)
-    by_text = target.groupby("document")[["value", "truth"]].mean()
-    keys = {"system": "compact notes", "condition": "judge", "item": "all", "metric": "omission_share", "ceiling": 1.0}
-    scores, corrected = by_text.reset_index().assign(**keys), CASES[0].corrected
-    assert corrected is not None
-    rows = corrected_rows(scores, planted, pd.Series(dtype="int64"), corrected.matched, seed=1, provenance="p")
-    found = rows[rows["item"] == "all"].set_index("metric")
-    assert found.loc["omission_share_corrected", "low"] < by_text["truth"].mean()
-    assert found.loc["omission_share_corrected", "high"] > by_text["truth"].mean()
-    assert found.loc["omission_share_corrected_possible", "value"] == 1
-    rightly = planted["value"].eq(planted["truth"]).groupby(planted["kind"]).mean()
-    assert (rightly[list(BY_WRITER)] >= [0.6, 0.8]).all()
+from tests.audit.test_people_agreement import kappa
+from tests.measures.med_omit_examples import facts_judged
+from tests.support.imports import ROOT
+from tests.support.scripted import ScriptedAsk
+from tests.support.sources import needs_sources, sources_folder
 
 
 def test_a_fact_that_the_judge_skips_is_neither_kept_nor_left_out() -> None:
     planted = [Shortened("1", ("He coughs.", "He smokes.", "He sneezes."), frozenset({1}), "He coughs.")]
     verdicts = Omissions(facts=[IncludedFact(fact=name, included="no") for name in ("F1", "F2")])
-    rows, unscored = judged(ScriptedAsk(lambda _: verdicts), planted)
+    rows, unscored = asyncio.run(judge_omissions(ScriptedAsk(lambda _: verdicts), planted, load_params()))
     assert [row["value"] for row in rows] == [None, 1, 1]
     (row,) = unscored
     assert (row["step"], row["reason"]) == ("planted omissions", "1 of 3 facts without a verdict")
@@ -72,3 +42,65 @@ def test_omission_scores_have_their_maximum_as_ceiling() -> None:
     assert found.loc[("omission_count", "1"), ["value", "ceiling"]].tolist() == [1.0, 2.0]
     assert found.loc[("omission_weight", "1"), ["value", "ceiling"]].tolist() == [1.0, 1.5]
     assert ("omission_weight", "2") not in found.index  # a fact without a grade
+
+
+def omissions(*weights: float | None, third: object = False) -> pd.DataFrame:
+    """VERDICTS on three facts with weights, by default 1, 0.5 and 0.1, in two summaries."""
+    facts = [
+        {"fact": "F0", "category": "critical", "uniqueness": 0.0, "omitted": {"a": "part", "b": False}},
+        {"fact": "F1", "category": "important", "uniqueness": 0.0, "omitted": {"a": third, "b": True}},
+        {"fact": "F2", "category": "other", "omitted": {"a": False, "b": True}},
+    ]
+    return facts_judged({**one, "weight": w} for one, w in zip(facts, weights or (1.0, 0.5, 0.1), strict=True))
+
+
+def test_an_omission_in_part_counts_by_its_weight() -> None:
+    whole = graded_weights(omissions(), 1.0).set_index("system")["value"]
+    half = graded_weights(omissions(), 0.5).set_index("system")["value"]
+    assert whole.round(9).to_dict() == {"a": 1.0, "b": 0.6}
+    assert half.round(9).to_dict() == {"a": 0.5, "b": 0.6}
+
+
+def test_a_weight_that_depends_on_a_failure_is_unscored() -> None:
+    ungraded = graded_weights(omissions(1.0, None, 0.1), 0.5).set_index("system")["value"]
+    assert ungraded.isna().to_dict() == {"a": False, "b": True}
+    assert graded_weights(omissions(third=None), 0.5)["value"].isna().tolist() == [True, False]
+
+
+def test_ranks_under_other_weights_agree_or_turn() -> None:
+    rows = rank_rows(omissions(), [[1.0, 0.2, 0.05], [0.5, 0.5, 0.5]])
+    assert [row["value"] for row in rows] == [1.0, -1.0]
+
+
+SHOWN = facts_judged(
+    {"fact": fact, "text": text, "category": category, "weight": weight, "supports": ["x"], "omitted": omitted}
+    for fact, text, category, weight, omitted in [
+        ("F0", "Coughs.", "other", 0.9, {"a": False, "b": True}),
+        ("F1", "Smokes.", "critical", 0.12345, {"a": True}),
+        ("F2", "Old.", None, None, {"a": None}),
+        ("F3", "Fever.", "critical", 0.5, {"a": False}),
+    ]
+)
+
+
+def test_facts_are_shown_by_importance_and_weight() -> None:
+    assert MEASURE.panel is not None
+    assert [
+        (one.system, one.text, one.verdict, one.section, one.note, one.weight)
+        for one in MEASURE.panel.units({"facts": SHOWN})
+    ] == [
+        ("a", "Fever.", 1, "critical", "supports x", 0.5),
+        ("a", "Smokes.", 0, "critical", "supports x", 0.123),
+        ("a", "Coughs.", 1, "other", "supports x", 0.9),
+        ("b", "Coughs.", 0, "other", "supports x", 0.9),
+        ("a", "Old.", None, "", "supports x", None),
+    ]
+
+
+@needs_sources
+def test_grades_for_a_note_are_closer_to_people_s_than_those_for_the_differential() -> None:
+    ask = RecordedAsk("strong", read_recorded(ROOT / RECORDED))
+    (asked,) = [one for one in people_sets(sources_folder()) if one.kind == "facts"]
+    found, _ = asyncio.run(judge_set([ask], asked, 20))
+    kappas = {reading: kappa(asked, own) for reading, own in found.items()}
+    assert kappas["note"] > kappas["differential"] and kappas["another's list"] > 0.5

@@ -1,14 +1,23 @@
 """The clinicians' form: content, returned files, and agreement."""
 
+import json
+import re
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
+from flows.commands.parser import run
+from flows.evaluation.api import evaluate
+from flows.evaluation.forms import clinicians_agreement, form_files
 from schemas.errors import SourceError
 from schemas.params.measures import FormSample
 from schemas.tables.metrics import METRICS
+from schemas.tables.verdicts import PERSON
 from tasks.measures.med_omit.clinicians import agreement_between, agreement_with_judge
-from tasks.measures.med_omit.omission_form import omission_form
-from tests.support.fact_verdicts import differential, facts_judged
+from tasks.measures.med_omit.omission_form import OmissionForm, judged_facts, omission_form, omission_labels
+from tests.measures.med_omit_examples import differential, facts_judged
+from tests.support.params import shipped
 from tests.support.returned import file_of, validated
 
 FACTS = [
@@ -61,13 +70,6 @@ def test_form_shows_all_diagnoses_with_likelihoods_even_those_without_evidence()
         assert diagnosis in html
 
 
-def test_texts_cannot_become_markup() -> None:
-    html = FORM.filled(JUDGED, {"7": "</script><script>alert(1)</script>"}, "a")
-    assert "<b>a lot" not in html
-    assert "alert(1)</script>" not in html
-    assert "Content-Security-Policy" in html
-
-
 def test_partial_inclusion_is_an_omission_and_by_figure_5_an_inclusion() -> None:
     given = FORM.validations({"a.json": _file("a", "no", "yes", "partially")})
     rows = agreement_with_judge(FORM.shown, given, seed=1, provenance="p")
@@ -107,15 +109,46 @@ def test_clinicians_with_copies_of_one_form_are_two_raters() -> None:
         FORM.validations({name: _file("clinician", "yes", signature="X") for name in files})
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("{}", "not a file of the omission form"),
-        (_file("a", "no", form="0" * 12), "expected"),
-        (_file("a", "no", "no", "no", "no"), "unknown fact 7/F3"),
-        (_file("a", "maybe"), "included"),
-    ],
-)
-def test_files_that_do_not_fit_are_refused(text: str, said: str) -> None:
-    with pytest.raises(SourceError, match=said):
-        FORM.validations({"returned.json": text})
+def test_clinicians_check_the_omissions_of_each_system(tmp_path: Path) -> None:
+    note = "The patient has had a dry cough for three weeks. She denies fever."
+    outputs = {"copy": note, "short": "The family was present."}
+    made = evaluate(
+        [{"id": "d", "source": note, "outputs": outputs}], metrics=["med_omit"], judge="simulator"
+    ).evaluation
+    files = form_files(made, shipped(seed=7))
+    assert sorted(files) == ["forms/omissions_1.html", "forms/omissions_2.html"]
+    form = re.search(r'"form": ?"(\w+)"', files["forms/omissions_2.html"].decode())
+    assert form is not None
+    facts = judged_facts(made.table("facts"), "short")
+    answers = validated(facts["document"] + "/" + facts["fact"], ["no"] * len(facts))
+    (tmp_path / "r1.json").write_text(file_of(FORM, "r1", form=form[1], facts=answers))
+    rows = clinicians_agreement(made, [("short", tmp_path / "r1.json")], shipped(seed=7))
+    value = METRICS.validate(rows).set_index(["condition", "metric", "item"])["value"]
+    assert value["short", "agreement", "omission"] == 1  # the output omits every fact
+
+
+def test_a_returned_form_of_an_unknown_system_is_refused_before_anything_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("flows.evaluation.api.run_evaluation", None)
+    text = {"id": "a", "source": "The patient has a cough.", "outputs": {"copy": "A cough.", "short": "A cough."}}
+    (tmp_path / "texts.jsonl").write_text(json.dumps(text))
+    (tmp_path / "r1.json").write_text("{}")
+    options = ["--returned", f"Shrt={tmp_path / 'r1.json'}", "--out", str(tmp_path / "out")]
+    assert run(["evaluate", str(tmp_path / "texts.jsonl"), *options]) == 1
+    assert "no such system; expected copy, short; did you mean short?" in capsys.readouterr().err
+    options[1] = f"short={tmp_path / 'gone.json'}"
+    assert run(["evaluate", str(tmp_path / "texts.jsonl"), *options]) == 1
+    assert "gone.json: no such file" in capsys.readouterr().err
+
+
+def test_labels_say_that_the_summary_contains_the_fact_and_partially_is_a_no() -> None:
+    """Ten facts, four of them judged omitted; six are validated, of which clinicians find one more omitted."""
+    judged = facts_judged(
+        {"document": str(at // 2), "fact": f"F{at}", "category": "other", "omitted": {"s": at < 4}} for at in range(10)
+    )
+    form = OmissionForm(judged_facts(judged, "s").iloc[:6], 10, FormSample(), None)
+    given = validated(form.shown["document"] + "/" + form.shown["fact"], ["no", "partially", "no", "no", "no", "yes"])
+    labels = omission_labels(judged, "s", form.validations({"a.json": file_of(form, facts=given)}), "judge m")
+    of_model, of_people = labels[labels["kind"] != PERSON], labels[labels["kind"] == PERSON]
+    assert of_model["value"].tolist() == [0] * 4 + [1] * 6 and of_people["value"].tolist() == [0] * 5 + [1]

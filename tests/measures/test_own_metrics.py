@@ -15,7 +15,6 @@ from flows.evaluation.work import evaluate_data, read_data
 from flows.repository.params import load_params
 from flows.runtime.tables import check
 from flows.stages.evaluate import load_evaluation
-from flows.stages.overlap import run_own_metrics
 from schemas.errors import ParamsError, SourceError
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import table_schema
@@ -175,24 +174,3 @@ def test_a_defect_is_one_clear_line_that_names_the_file(tmp_path: Path, body: st
     with pytest.raises(SourceError, match=said) as raised:
         scored(tmp_path, body)
     assert str(raised.value).startswith(str(tmp_path / "own.py")) and "\n" not in str(raised.value)
-
-
-NOTES = pd.DataFrame({"record": range(4), "note": ["Cough for 3 days, 39.5 °C.", "Cough.", "38 °C at 9 am", "Day 2"]})
-COMPACT = pd.DataFrame({"record": range(4), "compact": ["Cough 3 days.", "Cough.", "38 °C, 9 am", "Day 2"]})
-
-
-def in_the_main_pipeline(folder: Path, metrics: Path) -> MemoryStage:
-    judged = pd.DataFrame({"document": ["0", "1", "2"]})
-    tables = {"notes": NOTES, "compact_notes": COMPACT, "doclens_judged": judged}
-    stage = MemoryStage(load_params(ROOT / "params.yaml"), folder, "own_metrics")
-    stage.load, stage.dep = tables.__getitem__, lambda _: metrics  # type: ignore[method-assign,assignment]
-    asyncio.run(run_own_metrics(stage))  # type: ignore[arg-type]
-    return stage
-
-
-def test_the_main_pipeline_scores_the_judged_notes_by_the_metric_that_ships(tmp_path: Path) -> None:
-    made = in_the_main_pipeline(tmp_path, ROOT / "evaluations" / "metrics.py").tables
-    (row,) = made["own_metrics"].to_dict("records")
-    assert (row["metric"], row["value"], row["n"], row["unscored"]) == ("numbers kept", 0.75, 2, 1)
-    assert made["own_metrics_scores"].set_index("record")["value"].to_dict() == {0: 0.5, 2: 1.0}
-    assert made["unscored_own_metrics"]["record"].tolist() == ["1"]

@@ -8,7 +8,6 @@ import json
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -21,10 +20,6 @@ from tasks.llm.printed import in_users_form
 from tasks.llm.prompt_set import use_folder
 from tasks.llm.replies import Completion, Unusable, read_reply
 from tasks.measures.doclens.evaluators import ClaimVerdicts, ExplainedVerdicts, InstructionEvaluator, Question
-from tasks.measures.med_omit.cases import Case, add_importance, find_omissions
-from tasks.measures.med_omit.fact_score import DiagnosisNames
-from tasks.measures.med_omit.judging import EndOfHistory, truncate_dialogues
-from tasks.measures.med_omit.replies import EvidenceClusters, Importances, Omissions
 from tasks.spans.annotation import CorrectReply, MapReply
 from tasks.transport.store import ResponseStore
 from tests.support.cases import each
@@ -35,16 +30,10 @@ from tests.support.records import records_of
 from tests.support.scenarios import ROLE, fingerprint
 from tests.support.scripted import ScriptedAsk
 
-FACTS = {"F0": "Dry cough.", "F1": "Fever for 3 days.", "F2": "Owns a dog."}
 CLAIMS = ("He coughs.", "Temperature < 38.", "Temperature > 38.")
-NAMES = DiagnosisNames(("influenza", "asthma"), lambda names: np.zeros((len(names), 2), dtype=np.float32), 0.9)
 CONTEXTS: dict[type[Reply], dict] = {
-    Omissions: {"facts": FACTS},
-    Importances: {"facts": FACTS},
-    EvidenceClusters: {"facts": FACTS, "diagnoses": NAMES},
     ClaimVerdicts: {"claims": 3, "texts": CLAIMS},
     ExplainedVerdicts: {"claims": 3, "texts": CLAIMS},
-    EndOfHistory: {"lines": 9},
 }
 
 
@@ -53,37 +42,6 @@ def read(text: str, kind: type[Reply], *, printed: bool = True) -> dict:
     found = read_reply(Completion(text, None, "stop", "m", None), kind, CONTEXTS.get(kind), is_printed=printed)
     assert found is not None
     return found.model_dump()
-
-
-def included(text: str) -> list[str]:
-    return [one["included"] for one in read(text, Omissions)["facts"]]
-
-
-def test_omissions_list_what_is_missing_and_an_empty_dictionary_says_that_nothing_is() -> None:
-    assert included('{"F1": ["Fever for 3 days.", "not said"], "2": ["Owns a dog.", "left out"]}') == [
-        "yes",
-        "no",
-        "no",
-    ]
-    assert included('```json\n{"F0": "Dry cough.",}\n```') == ["no", "yes", "yes"]
-    assert included("{}") == ["yes"] * 3
-    assert included('{"facts": [{"fact": "F0", "included": "partly"}]}') == ["partly"], "our form is read too"
-    with pytest.raises(Unusable, match="facts: Field required"):
-        read("{}", Omissions, printed=False)
-
-
-def test_categories_are_lines_of_rank_id_and_fact() -> None:
-    text = "Category|critical\n1|F1|Fever for 3 days.\nCategory|[Important]\n2|0|Dry cough.\n\n"
-    text += "Category|other\n3|F2|Owns a dog."
-    grades = {one["fact"]: one["category"] for one in read(text, Importances)["facts"]}
-    assert grades == {"F1": "critical", "F0": "important", "F2": "other"}
-    assert read(f"Output:\n{text}", Importances) == read(text, Importances)
-
-
-def test_evidence_is_a_dictionary_by_diagnosis() -> None:
-    clusters = read('{"Influenza": {"F1": "typical", "0": ""}, "asthma": []}', EvidenceClusters)["clusters"]
-    named = {one["diagnosis"]: [fact["fact"] for fact in one["facts"]] for one in clusters}
-    assert named == {"influenza": ["F1", "F0"], "asthma": []}
 
 
 @each("kind", [ClaimVerdicts, ExplainedVerdicts])
@@ -101,19 +59,9 @@ def test_dictionaries_of_phrases_are_pairs(kind: type[Reply], field: str) -> Non
     assert [tuple(pair.values()) for pair in pairs] == [("No cough", "ø cough"), ("Some fever", ""), ("Afebrile", "")]
 
 
-def test_the_end_of_the_history_is_a_line_with_its_number() -> None:
-    assert read('{7: "[patient] no ."}', EndOfHistory) == read('{"last_line": 7}', EndOfHistory) == {"last_line": 7}
-
-
 @each(
     "text, kind, said",
     [
-        ('{"F1": ["Owns a dog.", "x"]}', Omissions, "'F1' is given with the text of F2"),
-        ('{"F9": ["Pain.", "x"]}', Omissions, "'F9' is not the id of a fact; ids are F0, F1, F2"),
-        ("Category|critical\n1|F1|Fever for 3 days.", Importances, "facts F0, F2 are missing"),
-        ("1|F1|Fever for 3 days.\nCategory|critical\n", Importances, "line '1|F1|Fever for 3 days.' is no 'rank|id"),
-        ("Category|grave\n1|F1|Fever for 3 days.", Importances, "Input should be 'critical', 'important' or 'other'"),
-        ('{"influenza": {"F1": "x"}}', EvidenceClusters, "diagnoses 'asthma' are missing"),
         ('[{"claim": "He sneezes.", "entailment prediction": 1}]', ClaimVerdicts, "'He sneezes.' is not one of"),
         (
             '[{"claim": "Temperature 38.", "entailment prediction": 1}]',
@@ -122,7 +70,6 @@ def test_the_end_of_the_history_is_a_line_with_its_number() -> None:
         ),
         ('[{"claim": "He coughs.", "entailment prediction": 2}]', ClaimVerdicts, "less than or equal to 1"),
         ('{"No cough": ["ø", "cough"]}', MapReply, "pairs: Field required"),
-        ('{"12": "[doctor] bye ."}', EndOfHistory, "line 12 is not in the dialogue"),
     ],
 )
 def test_a_reply_that_the_printed_form_does_not_allow_is_refused(text: str, kind: type[Reply], said: str) -> None:
@@ -207,7 +154,6 @@ def test_simsum_matches_phrases_by_dictionaries(folder: Path) -> None:
     assert "response_format" in sent(endpoint, "extract symptom")
 
 
-CASE = Case("1", "Text.", {name: ("medical", text) for name, text in FACTS.items()})
 QUESTION = Question("1", "Text.", CLAIMS)
 
 
@@ -220,9 +166,6 @@ QUESTION = Question("1", "Text.", CLAIMS)
             lambda ask: InstructionEvaluator(ask, "json")([QUESTION]),
         ),
         ("doclens__entail_json_cot", "{{ premise }} {{ claims }}", lambda ask: InstructionEvaluator(ask)([QUESTION])),
-        ("med_omit__omissions", "{{ summary }} {{ facts }}", lambda ask: find_omissions(ask, [CASE], {"1": "Cough."})),
-        ("med_omit__importance", "{{ differential }} {{ facts }}", lambda ask: add_importance(ask, [CASE])),
-        ("med_omit__truncate", "{{ lines }}", lambda ask: truncate_dialogues(ask, {"1": "[doctor] hi"}, 1)),
     ],
 )
 def test_a_step_with_a_printed_prompt_is_asked_for_its_form(

@@ -22,7 +22,6 @@ from schemas.tables.evaluate import table_schema
 from tasks.llm.calls import Answer, Ask, Call
 from tasks.measures.doclens.evaluators import ExplainedVerdicts
 from tasks.measures.grounding.grounding import GroundedClaims
-from tasks.measures.med_omit.replies import Omissions
 from tasks.reporting.evaluation_text import figures_and_pairs, judges_text, reading_line
 from tasks.statistics.agreement import cohen_kappa
 from tasks.statistics.paired_verdicts import UNIT
@@ -35,7 +34,7 @@ TEXTS = (
     "He has a sore right knee after a fall. The knee is swollen. An x-ray is ordered.",
     "She has had a headache for two days. She takes ibuprofen. Her blood pressure is normal.",
 )
-METRICS = ["doclens", "grounding", "med_omit"]
+METRICS = ["doclens", "grounding"]
 
 
 class Judge(DirectAsk):
@@ -73,9 +72,6 @@ def _turned(value: Any, *, yes: bool) -> Any:
         return GroundedClaims(
             verdicts=[one.model_copy(update={"verdict": turn[one.verdict]}) for one in value.verdicts]
         )
-    if isinstance(value, Omissions):
-        turned = [one.model_copy(update={"included": "no" if one.included == "yes" else "yes"}) for one in value.facts]
-        return value.model_copy(update={"facts": turned})
     return value
 
 
@@ -120,18 +116,18 @@ def erring(tmp_path_factory: pytest.TempPathFactory) -> tuple[Evaluation, list[J
 def test_the_first_judge_has_the_figures_of_an_evaluation_by_it_alone(erring: tuple[Evaluation, list[Judge]]) -> None:
     alone = erring[0].table("metrics").set_index(["stage", "system", "item", "metric"])["value"]
     found = figures(erring[0], "a")["value"]
-    assert len(found) > 30
+    assert len(found) > 20
     pd.testing.assert_series_equal(found, alone.loc[found.index].sort_index())
 
 
-def test_claims_and_facts_are_listed_once_and_are_the_same_for_all(erring: tuple[Evaluation, list[Judge]]) -> None:
+def test_claims_are_listed_once_and_are_the_same_for_all(erring: tuple[Evaluation, list[Judge]]) -> None:
     evaluation, judges = erring
     listed = [[call for call in judge.calls if _lists(call)] for judge in judges]
     assert listed[0] and len(listed[0]) == len(set(listed[0])) and listed[1] == listed[2] == []
     verdicts = evaluation.table("verdicts")
     texts = [rows[[*UNIT, "text"]].reset_index(drop=True) for _, rows in verdicts.groupby("judge")]
     pd.testing.assert_frame_equal(texts[0], texts[1])
-    assert {"claim_recall", "claims_supported", "omission_share"} <= set(verdicts["metric"])
+    assert {"claim_recall", "claims_supported"} <= set(verdicts["metric"])
 
 
 def test_a_judge_that_fails_a_call_is_unscored_and_never_better(tmp_path: Path) -> None:

@@ -4,22 +4,21 @@ import json
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
 from flows.commands.import_forms import import_files
 from flows.commands.parser import run
-from flows.repository.params import load_params
 from flows.runtime.tables import write_table
 from schemas.errors import SourceError
+from schemas.tables.note_qa import QUESTIONS
 from schemas.tables.people import REVIEW_NOTES
-from schemas.tables.verdicts import VERDICTS
-from tasks.measures.med_omit.judging import SYSTEM
-from tasks.measures.med_omit.omission_form import OmissionForm, omission_form
+from tasks.measures.note_qa.form import QuestionForm
 from tasks.people.rating_form import RatingForm
-from tests.support.fact_verdicts import facts_judged
 from tests.support.imports import ROOT
-from tests.support.returned import file_of, rated, validated
+from tests.support.qa import questions_by_hand
+from tests.support.returned import file_of, kept, rated
 from tests.support.review import drawn
 
 FORM = RatingForm(drawn(), [])
@@ -75,57 +74,56 @@ def test_a_file_that_is_no_form_is_refused(project):
 
 
 @pytest.fixture
-def omissions(project):
-    """The project with stage `med_omit` and the tables behind its form."""
-    stage = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["med_omit"]
-    Path("dvc.yaml").write_text(yaml.safe_dump({"stages": {"med_omit": stage}}))
-    Path("returned/omissions_returned").mkdir()
-    facts = [("F0", "Has a fever.", "critical", True), ("F1", "Smokes.", "other", False)]
-    judged = facts_judged(
-        {"document": "7", "fact": fact, "text": text, "category": category, "omitted": {SYSTEM: gone}}
-        for fact, text, category, gone in facts
+def questions(project):
+    """The project with stage `note_qa` and the table behind its form."""
+    stage = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["note_qa"]
+    Path("dvc.yaml").write_text(yaml.safe_dump({"stages": {"note_qa": stage}}))
+    Path("returned/questions_returned").mkdir()
+    asked = questions_by_hand().head(2)
+    write_table(asked, Path("data/note_qa/generated_questions.parquet"), QUESTIONS)
+    return asked
+
+
+def _question_file(folder: Path, asked: pd.DataFrame, **changes) -> Path:
+    (folder / "questions.json").write_text(
+        file_of(QuestionForm(asked), "dr_b", **{"questions": kept(asked), **changes})
     )
-    write_table(judged, Path("data/med_omit/med_omit_judged.parquet"), VERDICTS)
-    params = load_params()
-    return omission_form(judged, SYSTEM, params.med_omit.form, seed=params.seed)
+    return folder / "questions.json"
 
 
-def _omission_file(folder: Path, asked: OmissionForm, **changes) -> Path:
-    answered = validated(asked.shown["document"] + "/" + asked.shown["fact"], ["no", "no"])
-    (folder / "omissions.json").write_text(file_of(asked, "dr_b", **{"facts": answered, **changes}))
-    return folder / "omissions.json"
+def test_a_form_of_questions_is_imported_into_the_folder_of_its_stage(project, questions):
+    taken = import_files([_question_file(project, questions)])
+    assert [path.as_posix() for path in taken] == ["returned/questions_returned/dr_b.json"]
 
 
-def test_an_omission_form_is_imported_into_the_folder_of_its_stage(project, omissions):
-    taken = import_files([_omission_file(project, omissions)])
-    assert [path.as_posix() for path in taken] == ["returned/omissions_returned/dr_b.json"]
-
-
-def test_two_clinicians_with_copies_of_one_form_are_imported_under_their_names(project, omissions):
+def test_two_clinicians_with_copies_of_one_form_are_imported_under_their_names(project, questions):
     for name in ("Dr Müller", "Dr Möller", "C"):
-        import_files([_omission_file(project, omissions, signature=name)])
-    found = sorted(path.name for path in Path("returned/omissions_returned").iterdir())
+        import_files([_question_file(project, questions, signature=name)])
+    found = sorted(path.name for path in Path("returned/questions_returned").iterdir())
     assert found[0] == "dr_b-C.json" and [name[:14] for name in found[1:]] == ["dr_b-dr_m_ller"] * 2
-    assert {json.loads(Path("returned/omissions_returned", name).read_text())["signature"] for name in found[1:]} == {
+    assert {json.loads(Path("returned/questions_returned", name).read_text())["signature"] for name in found[1:]} == {
         "Dr Müller", "Dr Möller"
     }  # fmt: skip
     with pytest.raises(SourceError, match="already imported"):
-        import_files([_omission_file(project, omissions, signature="dr  müller")])
-    again = import_files([_omission_file(project, omissions, signature="C")], replace=True)
-    assert list(again.values()) == ["2 of 2 facts, in place of an earlier file"]
+        import_files([_question_file(project, questions, signature="dr  müller")])
+    again = import_files([_question_file(project, questions, signature="C")], replace=True)
+    assert list(again.values()) == ["2 of 2 questions, in place of an earlier file"]
 
 
-def test_a_form_without_an_answer_is_refused(project, omissions, capsys):
-    file = _omission_file(project, omissions, facts=[])
+def test_a_form_without_an_answer_is_refused(project, questions, capsys):
+    file = _question_file(project, questions, questions=[])
     assert run(["exchange", "import", str(file)]) == 1
-    assert f"{file}: 0 of {len(omissions.records)} facts are answered" in capsys.readouterr().err
-    assert not list(Path("returned/omissions_returned").iterdir())
+    assert f"{file}: 0 of {len(questions)} questions are answered" in capsys.readouterr().err
+    assert not list(Path("returned/questions_returned").iterdir())
 
 
-def test_what_is_imported_is_counted_of_all_that_the_form_asks(project, omissions, capsys):
-    answered = json.loads(_omission_file(project, omissions).read_text())["facts"]
-    assert run(["exchange", "import", str(_omission_file(project, omissions, facts=answered[:1], complete=False))]) == 0
-    assert "dr_b.json (1 of 2 facts, not marked as complete)" in capsys.readouterr().out
+def test_what_is_imported_is_counted_of_all_that_the_form_asks(project, questions, capsys):
+    answered = json.loads(_question_file(project, questions).read_text())["questions"]
+    assert (
+        run(["exchange", "import", str(_question_file(project, questions, questions=answered[:1], complete=False))])
+        == 0
+    )
+    assert "dr_b.json (1 of 2 questions, not marked as complete)" in capsys.readouterr().out
 
 
 def test_a_file_of_labels_is_imported_for_the_stage_that_reads_it(

@@ -1,34 +1,28 @@
 """Returned forms of all kinds, from the files to the calibrated judge."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from schemas.params.measures import FormSample
 from schemas.tables.metrics import METRICS
 from schemas.tables.verdicts import PERSON, VERDICTS
 from tasks.judges.human_labels import form_rows
-from tasks.measures.med_omit.omission_form import OmissionForm, judged_facts, omission_labels
 from tasks.measures.note_qa.form import QuestionForm, question_labels
+from tasks.people import forms
 from tasks.people.rating_agreement import rating_labels
 from tasks.people.rating_form import RatingForm
 from tasks.people.span_form import span_labels
-from tests.support.fact_verdicts import facts_judged
 from tests.support.qa import questions_by_hand
-from tests.support.returned import file_of, kept, rated, validated
+from tests.support.returned import file_of, kept, rated
 from tests.support.review import REVIEW, drawn
 from tests.support.span_review import FORM, SPAN_TABLE, SYMPTOMS, returned
 
 
-def omissions() -> pd.DataFrame:
-    """Ten facts, four of them judged omitted; six are validated, of which clinicians find one more omitted."""
-    judged = facts_judged(
-        {"document": str(at // 2), "fact": f"F{at}", "category": "other", "omitted": {"s": at < 4}} for at in range(10)
-    )
-    form = OmissionForm(judged_facts(judged, "s").iloc[:6], 10, FormSample(), None)
-    answers = ["no", "partially", "no", "no", "no", "yes"]
-    given = validated(form.shown["document"] + "/" + form.shown["fact"], answers, "other")
-    return omission_labels(judged, "s", form.validations({"a.json": file_of(form, facts=given)}), "judge m")
+def shares(labelled: int = 6) -> pd.DataFrame:
+    """Ten claims, six of them judged yes, of which people label the first: one as yes."""
+    units = [(str(at // 2), f"F{at}") for at in range(10)]
+    made = ((*one, "judge m", at >= 4) for at, one in enumerate(units))
+    people = ((*one, "a", at == 5) for at, one in enumerate(units[:labelled]))
+    return forms.labelled(forms.holding("claims", made), forms.holding("claims", people))
 
 
 def ratings() -> pd.DataFrame:
@@ -62,7 +56,7 @@ def spans() -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("kind", "table", "items", "labelled", "holding"),
     [
-        ("omissions", omissions, 10, 6, 1 / 6),
+        ("claims", shares, 10, 6, 1 / 6),
         ("ratings", ratings, 36, 36, 35 / 36),  # a tie counts against the note
         ("questions", questions, 3, 3, 2 / 3),
         ("spans", spans, 168, 8, 6 / 8),
@@ -81,17 +75,15 @@ def test_a_returned_form_calibrates_the_verdicts(kind, table, items, labelled, h
 
 
 def test_labels_move_the_estimate_from_the_verdicts_to_the_truth() -> None:
-    labels = omissions()
-    labels = labels.assign(document=labels["document"] + labels["unit"])  # as if each fact were of another note
-    found = form_rows(labels, "omissions", seed=1).set_index(["item", "metric"])["value"]
+    labels = shares()
+    labels = labels.assign(document=labels["document"] + labels["unit"])  # as if each claim were of another note
+    found = form_rows(labels, "claims", seed=1).set_index(["item", "metric"])["value"]
     assert found["all", "judged_share"] == pytest.approx(0.6)
-    assert found["all", "powered_share"] < 0.5  # of the six validated facts the judge held 2 for included, people 1
+    assert found["all", "powered_share"] < 0.5  # of the six labelled claims the judge held 2 for true, people 1
     rates = (found["all", name] for name in ("sensitivity", "specificity", "precision", "labelled_share"))
     assert tuple(rates) == pytest.approx((1, 4 / 5, 1 / 2, 1 / 6))
 
 
 def test_a_form_without_returned_files_counts_no_label_and_estimates_nothing() -> None:
-    labels = omissions()
-    labels = labels[labels["kind"] != PERSON].assign(truth=np.nan)
-    rows = form_rows(labels, "omissions", seed=1)
+    rows = form_rows(shares(labelled=0), "claims", seed=1)
     assert rows[["metric", "value", "n"]].to_numpy().tolist() == [["labelled_items", 0, 10]]

@@ -9,7 +9,7 @@ import yaml
 from flows.rebuild import plan
 from flows.repository.pipeline import MAIN, read_pipeline, with_dependents
 
-DEPS = {"sample": [], "doclens": ["data/sample"], "med_omit": ["data/sample"], "shown": ["data/doclens"]}
+DEPS = {"sample": [], "doclens": ["data/sample"], "note_qa": ["data/sample"], "shown": ["data/doclens"]}
 
 
 class Edited:
@@ -50,16 +50,16 @@ def test_an_edited_stage_runs_with_those_that_depend_on_it(
     assert plan.stages_to_run(MAIN) == [], "the code is read where DVC found it changed"
     status["code"] = []
     assert plan.stages_to_run(MAIN) == ["code", "doclens", "shown"]
-    assert plan.stages_to_run(MAIN, ["med_omit"]) == ["code"]
+    assert plan.stages_to_run(MAIN, ["note_qa"]) == ["code"]
 
 
 def test_another_pipeline_is_told_whose_code_changed(status: dict[str, Any]) -> None:
-    assert plan.stages_to_run(MAIN, changed_code=["med_omit"]) == ["med_omit"]
+    assert plan.stages_to_run(MAIN, changed_code=["note_qa"]) == ["note_qa"]
 
 
 def test_a_role_reaches_the_stages_that_depend_on_its_fingerprint() -> None:
     stages = read_pipeline(MAIN)
     reached = set(with_dependents(stages, ["probe@judge"]))
-    assert {"doclens", "med_omit", "note_qa", "review", "calibrate", "headlines", "report", "record"} <= reached
+    assert {"doclens", "note_qa", "review", "calibrate", "headlines", "report", "record"} <= reached
     assert not reached & {"sample", "network", "prompt", "write", "filter", "compact", "span", "embed", "baselines"}
     assert {"write", "span", "baselines", "export"} <= set(with_dependents(stages, ["probe@writer"]))

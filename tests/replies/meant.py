@@ -4,8 +4,6 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from tasks.audit.errors import LocatedError, RightVersion
 from tasks.judges.consistency_checks import CompactVerdict
 from tasks.llm.calls import Reply
@@ -13,17 +11,12 @@ from tasks.measures.doclens.citations import CitationVerdict
 from tasks.measures.doclens.evaluators import ClaimVerdicts, ExplainedVerdicts, GradedVerdicts
 from tasks.measures.doclens.subclaims import Subclaims
 from tasks.measures.grounding.grounding import GroundedClaims
-from tasks.measures.med_omit.fact_score import DiagnosisNames
-from tasks.measures.med_omit.judging import EndOfHistory
-from tasks.measures.med_omit.replies import Differential, EvidenceClusters, Facts, Importances, Mechanisms, Omissions
 from tasks.measures.note_qa.questions import AnswerChoices, AskedQuestion
 from tasks.notes.consistency import ConsistencyReply
 from tasks.people.rating_form import Rating
 from tasks.spans.annotation import CorrectReply, ExtractReply, MapReply
 from tasks.spans.assertion import AssertionReply
-
-FACTS = {"F0": "Has a cough for 3 days.", "F1": "Smokes.", "F2": "No fever."}
-DIAGNOSES = DiagnosisNames(("asthma", "copd (first exacerbation)"), lambda names: np.eye(len(names)), 0.8)
+from tests.support.of_measures import of_measures
 
 
 @dataclass(frozen=True)
@@ -70,41 +63,6 @@ MEANT = [
         {"claims": 2},
     ),
     Meant(CitationVerdict, {"explanation": "Both say so.", "supporting": [3, 4], "entailed": 1}, {"cited": (3, 4, 6)}),
-    Meant(Facts, {"medical": ["He coughs."], "access_and_social": [], "other": ["He smokes."]}),
-    Meant(
-        Differential,
-        {"diagnoses": [{"diagnosis": "asthma", "explanation": "wheeze", "likelihood": "probable"}]},
-    ),
-    Meant(
-        Omissions,
-        {"facts": [{"fact": f, "explanation": "Missing.", "included": "no"} for f in FACTS]},
-        {"facts": FACTS},
-    ),
-    Meant(Importances, {"facts": [{"fact": f, "category": "other"} for f in FACTS]}, {"facts": FACTS}),
-    Meant(
-        EvidenceClusters,
-        {
-            "clusters": [
-                {"diagnosis": "asthma", "facts": [{"fact": "F0", "explanation": "Fits."}]},
-                {
-                    "diagnosis": "copd (first exacerbation)",
-                    "facts": [{"fact": f, "explanation": "Fits."} for f in ("F0", "F1")],
-                },
-            ]
-        },
-        {"facts": FACTS, "diagnoses": DIAGNOSES},
-    ),
-    Meant(
-        Mechanisms,
-        {
-            "groups": [
-                {"kind": "symptom", "mechanism": "a", "facts": ["F0", "F1"]},
-                {"kind": "social", "mechanism": "b", "facts": ["F2"]},
-            ]
-        },
-        {"facts": FACTS},
-    ),
-    Meant(EndOfHistory, {"last_line": 4}, {"lines": 9}),
     Meant(ConsistencyReply, {"explanation": "Fever is mentioned.", "consistent": False}),
     Meant(CompactVerdict, {"differences": [{"kind": "lost", "detail": "dry"}], "same": False}),
     Meant(AskedQuestion, {"question": "Which cough?", "answer": "A dry one.", "reason": "It says so."}),
@@ -120,4 +78,5 @@ MEANT = [
     Meant(LocatedError, {"explanation": "The dose is too high.", "sentence": 3}, {"sentences": 5}),
     Meant(RightVersion, {"explanation": "The second dose fits.", "right": "second"}),
     Meant(AssertionReply, {"assertions": [{"number": 1, "assertion": "absent"}]}),
+    *(Meant(*one) for own in of_measures("MEANT") for one in own),
 ]

@@ -1,9 +1,8 @@
-"""Ids, names, numbers, letters and marks as models write them are read as meant, or refused with a reason."""
+"""Numbers, letters and marks as models write them are read as meant, or refused with a reason."""
 
 import asyncio
 import json
 import time
-from collections.abc import Sequence
 
 import pandas as pd
 import pytest
@@ -13,10 +12,9 @@ from tasks.llm.replies import Completion, Unusable, read_reply
 from tasks.measures.doclens.citations import Statement, read_statements, without_citations
 from tasks.measures.doclens.evaluators import InstructionEvaluator, Question
 from tasks.measures.doclens.judging import cites
-from tasks.measures.med_omit.replies import fact_id
 from tasks.measures.note_qa.answering import judge_outputs
 from tasks.text.final_answer import final_letter
-from tests.replies.meant import FACTS, MEANT, Meant
+from tests.replies.meant import MEANT, Meant
 from tests.support.cases import each, from_table
 from tests.support.memory import growth_below
 from tests.support.scripted import ScriptedAsk
@@ -31,33 +29,8 @@ def read(meant: Meant, content: object) -> dict:
     return found.model_dump()
 
 
-@from_table
-def test_ids_of_facts(written: str, name: str | None) -> None:
-    if name is None:
-        with pytest.raises(ValueError, match="is not the id of a fact"):
-            fact_id(written, FACTS)
-    else:
-        assert fact_id(written, FACTS) == name
-
-
 def _verdict(*pairs: tuple[object, object]) -> dict:
     return {"verdicts": [{"claim": claim, "entailed": entailed} for claim, entailed in pairs]}
-
-
-def _clusters(*names: str) -> dict:
-    return {"clusters": [{"diagnosis": name, "facts": ["f0"]} for name in names]}
-
-
-def _grades(*pairs: tuple[str, str]) -> dict:
-    return {"facts": [{"fact": fact, "category": category} for fact, category in pairs]}
-
-
-def _groups(*groups: Sequence[str]) -> dict:
-    return {"groups": [{"kind": "test", "mechanism": "m", "facts": list(facts)} for facts in groups]}
-
-
-def _included(*pairs: tuple[object, str]) -> dict:
-    return {"facts": [{"fact": fact, "explanation": "", "included": included} for fact, included in pairs]}
 
 
 def _choices(letter: str) -> dict:
@@ -73,34 +46,6 @@ READ = [
     ("ClaimVerdicts", _verdict((1, True), (2, False)), _verdict((1, 1), (2, 0))),
     ("ClaimVerdicts", _verdict((2, 0), (1, 1), (1, 1)), _verdict((2, 0), (1, 1), (1, 1))),
     ("ClaimVerdicts", _verdict((1, "1"), (2, 0.0)), _verdict((1, 1), (2, 0))),
-    (
-        "Omissions",
-        _included(("f0", "No"), ("2: No fever.", "Partly "), ("[F1]", "yes")),
-        _included(("F0", "no"), ("F2", "partly"), ("F1", "yes")),
-    ),
-    ("Omissions", {"facts": [{"fact": "F2", "included": "no"}]}, _included(("F2", "no"))),
-    ("Omissions", _included(("F0", "no"), ("f0", "no")), _included(("F0", "no"), ("F0", "no"))),
-    ("Omissions", {"facts": []}, {"facts": []}),
-    (
-        "Importances",
-        _grades(("F0", "Other"), ("1", "CRITICAL "), ("f2", "important")),
-        _grades(("F0", "other"), ("F1", "critical"), ("F2", "important")),
-    ),
-    (
-        "EvidenceClusters",
-        _clusters("ASTHMA", "COPD"),
-        {
-            "clusters": [
-                {"diagnosis": "asthma", "facts": [{"fact": "F0", "explanation": ""}]},
-                {"diagnosis": "copd (first exacerbation)", "facts": [{"fact": "F0", "explanation": ""}]},
-            ]
-        },
-    ),
-    ("Mechanisms", _groups(["f0", "F1: Smokes."], ["2"]), _groups(["F0", "F1"], ["F2"])),
-    ("Mechanisms", _groups(["F0", "F1"], ["F1", "F2"]), _groups(["F0", "F1"], ["F1", "F2"])),
-    ("EndOfHistory", {"last_line": "4"}, {"last_line": 4}),
-    ("EndOfHistory", {"last_line": 0}, {"last_line": 0}),
-    ("EndOfHistory", {"last_line": 8}, {"last_line": 8}),
     ("ConsistencyReply", {"consistent": "true"}, {"explanation": "", "consistent": True}),
     ("AnswerChoices", _choices("b"), _choices("B")),
     ("AnswerChoices", _choices("(C) Choice C"), _choices("C")),
@@ -123,26 +68,6 @@ REFUSED = [
     ("CitationVerdict", {"explanation": "", "supporting": [5], "entailed": 1}, "sentence 5 is not cited"),
     ("CitationVerdict", {"explanation": "", "supporting": [3], "entailed": 2}, "less than or equal to 1"),
     ("CitationVerdict", {"explanation": "", "supporting": "3", "entailed": 1}, "valid list|valid array"),
-    ("Omissions", _included(("F9", "no")), "'F9' is not the id of a fact; ids are F0, F1, F2"),
-    ("Omissions", _included(("cough", "no")), "is not the id of a fact"),
-    ("Omissions", _included(("F0", "mostly")), "'yes', 'partly' or 'no'"),
-    ("Omissions", _included(("F0", "no"), ("F1", "yes"), ("0", "yes")), "fact 'F0' is listed more than once"),
-    ("Omissions", {"facts": [{"fact": "F0"}]}, "included"),
-    ("Importances", _grades(("F0", "other"), ("F1", "other")), "facts F2 are missing"),
-    ("Importances", _grades(("F0", "other"), ("F1", "minor"), ("F2", "other")), "'critical', 'important' or 'other'"),
-    (
-        "Importances",
-        _grades(("F0", "other"), ("F1", "other"), ("F2", "other"), ("F0", "critical")),
-        "listed more than once",
-    ),
-    ("EvidenceClusters", _clusters("asthma", "gout"), "'gout' is not a diagnosis of the differential"),
-    ("EvidenceClusters", _clusters("asthma"), "are missing"),
-    ("EvidenceClusters", _clusters("asthma", "copd", "Asthma"), "more than once"),
-    ("Mechanisms", _groups(["F0"], ["F1"]), "facts F2 are missing"),
-    ("Mechanisms", {"groups": [{"kind": "sign", "mechanism": "m", "facts": [*FACTS]}]}, "'treatment' or 'social'"),
-    ("Mechanisms", _groups(["F0", "F1", "F2", "F3"]), "'F3' is not the id of a fact"),
-    ("EndOfHistory", {"last_line": 9}, "line 9 is not in the dialogue, whose lines are 0 to 8"),
-    ("EndOfHistory", {"last_line": -1}, "line -1 is not in the dialogue"),
     ("Rating", _rating(penalties=["1C/asthma"]), "'1C/asthma' is not the code of a penalty"),
     ("Rating", _rating(realism_history=6), "less than or equal to 5"),
     ("Rating", _rating(realism_history=0), "greater than or equal to 1"),
@@ -179,7 +104,7 @@ def test_prediction_on_one_claim(reply: str, verdict: bool | None, reason: str |
     assert (found.failure is None) == (verdict is not None)
 
 
-@each("filler", ["\n", "-\n", "2\n", "is\n", "claim ", "1: ", "explanation\n", "- ", "f ", "facts "])
+@each("filler", ["\n", "-\n", "2\n", "is\n", "claim ", "1: ", "explanation\n", "- "])
 def test_replies_in_text_are_read_in_linear_time(filler: str) -> None:
     began = time.monotonic()
     reply = filler * (60_000 // len(filler)) + "x"
@@ -187,8 +112,6 @@ def test_replies_in_text_are_read_in_linear_time(filler: str) -> None:
         evaluator = InstructionEvaluator(ScriptedAsk(lambda _: reply), style)
         (found,) = asyncio.run(evaluator([Question("1/x", "He coughs.", ("He has a cough.",))]))
         assert found.judgements == (None,)
-    with pytest.raises(ValueError, match="is not the id of a fact"):
-        fact_id(reply, FACTS)
     assert time.monotonic() - began < 3
 
 

@@ -8,7 +8,6 @@ import pytest
 from tasks.measures.described import OF_OUTPUTS
 from tasks.reporting.evaluation_page import document_data, render_evaluation
 from tasks.texts.document import Document
-from tests.support.fact_verdicts import facts_judged
 from tests.support.report_page import metric_table
 
 CLAIMS = pd.DataFrame(
@@ -31,23 +30,6 @@ GROUNDED = pd.DataFrame(
         ("b", "", None, "all", None),
     ],
     columns=["system", "text", "verdict", "item", "reason"],
-)
-FACTS = facts_judged(
-    {
-        "document": "d",
-        "fact": fact,
-        "text": text,
-        "category": category,
-        "weight": weight,
-        "supports": ["x"],
-        "omitted": omitted,
-    }
-    for fact, text, category, weight, omitted in [
-        ("F0", "Coughs.", "other", 0.9, {"a": False, "b": True}),
-        ("F1", "Smokes.", "critical", 0.12345, {"a": True}),
-        ("F2", "Old.", None, None, {"a": None}),
-        ("F3", "Fever.", "critical", 0.5, {"a": False}),
-    ]
 )
 ANSWERS = pd.DataFrame(
     [
@@ -97,16 +79,6 @@ def units(table: str, tables: dict[str, pd.DataFrame]) -> list[tuple]:
     return [(one.system, one.text, one.verdict, one.section, one.note, one.weight) for one in panel.units(tables)]
 
 
-def test_facts_are_shown_by_importance_and_weight() -> None:
-    assert units("facts", {"facts": FACTS}) == [
-        ("a", "Fever.", 1, "critical", "supports x", 0.5),
-        ("a", "Smokes.", 0, "critical", "supports x", 0.123),
-        ("a", "Coughs.", 1, "other", "supports x", 0.9),
-        ("b", "Coughs.", 0, "other", "supports x", 0.9),
-        ("a", "Old.", None, "", "supports x", None),
-    ]
-
-
 def test_an_answer_accepted_by_most_takes_is_right() -> None:
     assert units("answers", {"answers": ANSWERS, "questions": QUESTIONS}) == [
         ("b", "Cough?", 0, "free text", "answer: No.; right: yes (free text)", None),
@@ -137,7 +109,7 @@ def page() -> str:
     metrics = metric_table(
         {"metric": "claim_recall", "system": "a", "value": 0.5, "low": 0.25, "high": 0.75},
         {"metric": "claim_recall", "system": "b", "value": 0.875, "low": 0.875, "high": 0.875},
-        {"metric": "omission_weight", "system": "a", "value": 3.5, "low": 0.5, "high": 4.0},
+        {"metric": "words", "system": "a", "value": 3.5, "low": 0.5, "high": 4.0},
     )
     tables = {
         "metrics": metrics,
@@ -157,5 +129,5 @@ def test_texts_are_escaped(page: str) -> None:
 def test_intervals_of_shares_are_bars_at_least_one_percent_wide(page: str) -> None:
     bars = [(float(left), float(width)) for left, width in re.findall(r"left:\s*([\d.]+)%;\s*width:\s*([\d.]+)%", page)]
     assert {(25.0, 50.0), (87.5, 1.0)} <= set(bars)
-    assert all(left + width <= 101 for left, width in bars), "a weight from 0.5 to 4 has no bar"
+    assert all(left + width <= 101 for left, width in bars), "words from 0.5 to 4 have no bar"
     assert "50.0%" in page and "25.0% to 75.0%" in page

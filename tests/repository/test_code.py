@@ -74,11 +74,11 @@ HEAD = "async def run_split(stage: Stage) -> None:\n"
     [
         (
             {  # a formula, and one of several stages of a module
-                "tasks/measures/med_omit/fact_score.py": with_more,
+                "tasks/measures/note_qa/metrics.py": with_more,
                 "flows/stages/records.py": replaced(HEAD, f"{HEAD}    1 + 1\n"),
             },
-            {"med_omit", "split"},
-            {"doclens", "note_qa", "write", "span", "baselines", "sample"},
+            {"note_qa", "split"},
+            {"doclens", "overlap", "write", "span", "baselines", "sample"},
         ),
         (
             {  # a prompt and a page
@@ -86,7 +86,7 @@ HEAD = "async def run_split(stage: Stage) -> None:\n"
                 "tasks/reporting/templates/page.html": lambda text: text + "\n",
             },
             {"doclens", "evaluate", "report"},
-            {"med_omit", "note_qa", "span", "filter", "review"},
+            {"note_qa", "span", "filter", "review"},
         ),
         ({"tasks/simulator/reader/timeline.py": with_more}, {"probe"}, {"write"}),  # it follows its role's fingerprint
     ],

@@ -20,7 +20,7 @@ from tests.snapshots.tables import metric_tables, summary
 from tests.support.filled_forms import Returned
 from tests.support.imports import ROOT
 from tests.support.one_process import ABOUT_THE_RUN, like_the_root, run_stages
-from tests.support.params import shipped
+from tests.support.params import SAMPLED, shipped
 from tests.support.sources import sources_folder
 
 
@@ -52,8 +52,7 @@ DEFAULT: Mapping[str, Any] = {
         "xgboost": {"folds": 2, "verify": 1},
         "neural": {"hidden": 16, "least_rows": 1, "two_values": {"epochs": 3}, "more_values": {"epochs": 3}},
     },
-    "doclens": {"notes": 12},
-    "med_omit": {"notes": 12},
+    **{stage: {"notes": 12} for stage in SAMPLED},
     "note_qa": {"patients_by_notes": [2, 2, 2], "judge_takes": 2, "planted_questions": 6},
     "history_qa": {"questions": 3, "long_questions": 4, "planted_questions": 6},
     "summarise": {"patients": 3, "judged": 1, "visits": [3, 5], "words": [60, 240], "doses": [0, 2]},

@@ -10,6 +10,7 @@ from tests.support.clone import SMALL, Clone
 from tests.support.endpoints import journal_lines, simulator
 from tests.support.faulty import KINDS
 from tests.support.outcome import Outcome
+from tests.support.params import SAMPLED
 
 pytestmark = pytest.mark.soak
 
@@ -45,7 +46,7 @@ def test_every_fault_came(faulty: Faulty) -> None:
     assert {outcome for _, outcome in journal_lines(faulty.journal)} == {"ok", *KINDS}
 
 
-@pytest.mark.parametrize("stage", ["doclens", "med_omit"])
+@pytest.mark.parametrize("stage", SAMPLED)
 def test_each_record_drawn_has_a_score_or_a_reason(faulty: Faulty, stage: str) -> None:
     faulty.check_scores(stage)
 

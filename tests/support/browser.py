@@ -98,3 +98,11 @@ def reload_kept(page: Page) -> None:
         if page.evaluate("Object.entries(localStorage).sort()") == kept:
             return
         page.evaluate("kept => kept.forEach(([name, value]) => localStorage.setItem(name, value))", kept)
+
+
+def returned(page: Page) -> str:
+    """The file of a finished form."""
+    page.click("#finish")
+    with page.expect_download() as download:
+        page.click("#download")
+    return Path(download.value.path()).read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ import yaml
 
 from flows.repository.pipeline import stage_files
 from tests.support.imports import ROOT
+from tests.support.params import SAMPLED
 from tests.support.repository import commit, git
 
 SMALL: dict[str, Any] = {
@@ -32,8 +33,7 @@ SMALL: dict[str, Any] = {
     "baselines__xgboost__verify": 2,
     "baselines__neural__two_values__epochs": 3,
     "baselines__neural__more_values__epochs": 3,
-    "doclens__notes": 15,
-    "med_omit__notes": 15,
+    **{f"{stage}__notes": 15 for stage in SAMPLED},
     "note_qa__patients_by_notes": [2, 2, 2],
     "note_qa__judge_takes": 2,
     "note_qa__planted_questions": 6,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from schemas.tables.people import SCALES
+from tests.support.of_measures import of_measures
 from tests.support.one_process import InProcess
 
 Item = dict[str, Any]
@@ -17,12 +18,6 @@ def _ratings(at: int, rater: int, item: Item) -> Item:
     penalised = choices[at % len(choices) : at % len(choices) + 1] if choices and (at + rater) % 3 == 0 else []
     scores = {name: 1 + (at + place + rater * (place % 2)) % 5 for place, name in enumerate(SCALES)}
     return {"penalties": {part: [one] for part, one in penalised}, "ratings": scores}
-
-
-def _validation(at: int, rater: int, _: Item) -> Item:
-    included = ("yes", "yes", "no", "partially")[(at + rater * (at % 5 == 0)) % 4]
-    category = ("critical", "important", "other")[(at + rater * (at % 3 == 0)) % 3]
-    return {"included": included, "supports": at % 3, "refutes": rater, "category": category}
 
 
 def _revision(at: int, _: int, item: Item) -> Item:
@@ -40,9 +35,9 @@ def _checked(at: int, _: int, item: Item) -> Item:
 
 FORMS: dict[str, tuple[str, str, int, Callable[[int, int, Item], Item]]] = {
     "review_returned": ("forms", "notes", 2, _ratings),
-    "omissions_returned": ("omission_form", "facts", 2, _validation),
     "questions_returned": ("question_form", "questions", 1, _revision),
     "spans_returned": ("span_form", "notes", 1, _checked),
+    **{folder: how for own in of_measures("RETURNED") for folder, how in own.items()},
 }
 """By the folder of returned files: the form, the kind of its items, how many people return it, and their answers."""
 

@@ -50,7 +50,7 @@ class Outcome:
             expected = got
 
     def check_scores(self, stage: str) -> None:
-        """Each note drawn by DocLens or MED-OMIT has each score, or is listed."""
+        """Each note of the sample that a stage judges has each score, or is listed."""
         compact = self.table("compact", "compact_notes")["record"]
         drawn = set(sample_records(compact, self.params[stage]["notes"], seed=self.params["seed"]))
         scores = self.table(stage, f"{stage}_scores")

@@ -3,9 +3,13 @@
 from typing import Any
 
 from flows.repository.params import load_params
+from flows.repository.pipeline import MAIN, read_pipeline
 from schemas.params import Params
 from tests.support.cases import merged
 from tests.support.imports import ROOT
+
+SAMPLED = tuple(name for name, one in read_pipeline(ROOT / MAIN).items() if f"{name}.notes" in one.get("params", ()))
+"""Stages that judge a sample of the notes."""
 
 
 def shipped(**changes: Any) -> Params:

@@ -10,13 +10,12 @@ import xgboost as xgb
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
-from tasks.baselines.xgboost_lockstep import Lockstep, TrainingSet, TreeSettings, row_draws
+from tasks.baselines.xgboost_lockstep import TrainingSet, row_draws
 from tasks.baselines.xgboost_tab import (
     GRIDS,
     Combination,
     combinations,
     fast_scores,
-    fit_plain,
     plain_classifier,
     plain_scores,
     search,
@@ -62,22 +61,6 @@ def _data(symptom: str, setting: EvidenceSetting) -> TrainingSet:
 
 
 CLASSIFIERS = [("cough", "all"), ("pain", "realistic"), ("fever", "no-sympt")]
-
-
-@pytest.mark.parametrize(("symptom", "setting"), CLASSIFIERS)
-def test_margins_are_those_of_single_fits(symptom: str, setting: EvidenceSetting) -> None:
-    data = _data(symptom, setting)
-    folds = list(StratifiedKFold(3).split(data.evidence, data.labels))
-    lockstep = Lockstep(data, folds, (0.8, 1), rounds=8, seed=SEED)
-    for column_share in (0.8, 1):
-        settings = TreeSettings(column_share, gamma=0.1, learning_rate=0.2, max_depth=3, min_child_weight=2)
-        ((_, margins),) = lockstep.run(settings, [8])
-        for group, (share, fold) in enumerate(lockstep.groups):
-            chosen = next(c for c in combinations("published") if c.subsample == share)
-            chosen = type(chosen)(**{**vars(chosen), **vars(settings), "n_estimators": 8})
-            alone = fit_plain(data, chosen, folds[fold][0], SEED).predict(data.evidence, output_margin=True)
-            ours = margins[:, lockstep.cell_of, group].T
-            np.testing.assert_allclose(ours.squeeze(), alone.squeeze(), atol=2e-5)
 
 
 VARIED = (

@@ -153,7 +153,14 @@ def test_changes_of_a_card_are_required_by_the_names_that_its_page_has() -> None
     assert {name.partition(": ")[2].replace(" ", "_") for name in shown} <= set(CHANGE_NAMES)
 
 
-@each("options", [["agreement", "--human", "score"], ["plan"], ["audit", "simulator", "--dry-run", "--texts"]])
+SHEETS = [
+    ["agreement", "--human", "score"],
+    ["plan", "--documents", "10"],
+    ["audit", "simulator", "--dry-run", "--cases", "1", "--tasks", "claims", "--texts"],
+]
+
+
+@each("options", SHEETS)
 def test_commands_name_the_sheets_that_they_do_not_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
 ) -> None:

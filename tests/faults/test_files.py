@@ -56,22 +56,6 @@ def test_separated_values_are_read_as_programs_write_them(tmp_path: Path, case: 
     assert [dict(row.values) for row in read_rows(tmp_path / name).rows] == expected
 
 
-@each(
-    "content, said",
-    [
-        ('"id" ,"source"\n1,x\n', r"d\.csv: header: not CSV \("),
-        ('id,source\n1,x\n2,"x" y\n', r"d\.csv: row 2: not CSV \("),
-        ("id,source\n1,Dry, cough\n", r"row 1: found 3 cells, expected 2"),
-        ("id,source,x\n,,\n1,y\n", r"row 2: found 2 cells, expected 3"),
-        ("id,,id\n1,x,2\n", "column id is a duplicate"),
-    ],
-)
-def test_separated_values_that_lose_a_cell_are_refused(tmp_path: Path, content: str, said: str) -> None:
-    (tmp_path / "d.csv").write_text(content)
-    with pytest.raises(SourceError, match=said):
-        read_rows(tmp_path / "d.csv")
-
-
 def test_a_sheet_has_errors_line_ends_and_cells_without_a_name(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     rows = [["id", "source", None, "score\n(0 to 5)"], [1.0, "Dry_x000D_\ncough_x005F_", None, "#N/A"], [None, " "]]

@@ -295,18 +295,6 @@ def test_a_wrong_reply_in_the_store_is_deleted_and_asked_for_again(tmp_path: Pat
     assert numbered.play(tmp_path).answers[0].text == "reply 3"
 
 
-def test_a_reply_of_another_model_is_not_used_after_a_restart(tmp_path: Path) -> None:
-    seen: set[str] = set()
-
-    def reply(body: Body, number: int) -> Body:
-        text = body["messages"][-1]["content"]
-        model = "big-2" if text == "hello 1" and text not in seen else "big-1"
-        seen.add(text)
-        return completion(f"by {model}", body, model=model)
-
-    Scenario(reply, calls=2, runs=2, said="by big-1").play(tmp_path)
-
-
 def test_retry_after_is_waited_out_by_every_call(tmp_path: Path) -> None:
     slow_down = JSONResponse({"error": {"message": "slow down"}}, 429, headers={"Retry-After": "1"})
     one_by_one = QUICK.model_copy(update={"concurrency": 1})

@@ -59,6 +59,7 @@ def stages_run(output: str) -> list[str]:
     return [line.split("'")[1] for line in output.splitlines() if line.startswith("Running stage")]
 
 
+@pytest.mark.soak
 def test_a_queued_experiment_probes_in_its_own_copy(clone: Clone) -> None:
     done = clone.run("dvc", "exp", "run", "--temp", "--name", "other-judge", "--set-param", CHANGE, "shown")
     assert stages_run(done.stdout) == ["probe@judge", "judged", "shown"]

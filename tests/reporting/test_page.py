@@ -2,8 +2,10 @@
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from flows.stages.report import tables_in
@@ -17,9 +19,14 @@ from tests.support.report_page import metric_table, page_of, shown_note
 HOSTILE = "</script><script>run()</script><img src=x onerror=run()>&amp;\u2028"
 
 
+@cache
+def committed(folder: str) -> tuple[dict[Path, pd.DataFrame], list[str]]:
+    return tables_in(ROOT / folder)
+
+
 @pytest.mark.parametrize("folder", ["reports/tables", "reports/published/tables"])
 def test_every_committed_metric_table_is_shown_with_a_caption_and_a_group(folder: str) -> None:
-    tables, not_shown = tables_in(ROOT / folder)
+    tables, not_shown = committed(folder)
     assert not_shown == []
     missing = {path.stem for path in tables} - set(captions())
     assert not missing, f"add to the report.yaml of the measure or to captions.yaml: {sorted(missing)}"
@@ -27,7 +34,7 @@ def test_every_committed_metric_table_is_shown_with_a_caption_and_a_group(folder
 
 def test_no_name_of_a_committed_table_is_shown_with_underscores() -> None:
     for folder in ("reports/tables", "reports/published/tables"):
-        for path, table in tables_in(ROOT / folder)[0].items():
+        for path, table in committed(folder)[0].items():
             new = ~table[["system", "condition", "item", "metric"]].apply(lambda names: names.duplicated())
             shown = show(table[new.any(axis=1)], Wording(own_systems=False))
             named = [*shown.constant.values(), *(column.label for one in shown.tables for column in one.columns)]

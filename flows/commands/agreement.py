@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from flows.commands.plan import evaluation_scores
 from flows.runtime.folders import require_new_file, write_new_file
 from schemas.errors import ParamsError, SourceError, did_you_mean
 
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
     from tasks.texts.fields import Row
 
 _FEWEST, _SEED = 4, 1
+_SHOWN = ("pearson", "pearson_within_documents", "spearman", "kendall_of_systems")
+"""Correlations that are printed."""
+_MOST = 12
+"""Most differences that are printed."""
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
@@ -60,7 +66,11 @@ def main(
     if not human:
         if given := [name for name, value in (("--metric", metric), ("--evaluation", evaluation)) if value]:
             raise ParamsError(f"{given[0]}: needs --human, the column with people's scores")
-        _write(_labelled(data), ["condition", "item", "metric"], out)
+        found = _labelled(data)
+        columns = ["condition", "item", "metric", "value", "low", "high", "n", "unscored"]
+        figures = found[columns].assign(**(found[["value", "low", "high"]].round(2) + 0.0))  # a zero without sign
+        print(figures.to_string(index=False, float_format="%.2f", na_rep="-"))
+        _write(found, out)
         return
     table = _table(data, id_, system, human)
     table, added = (table, []) if evaluation is None else _add_scores(table, evaluation)
@@ -77,7 +87,9 @@ def main(
     rows += adjusted_rows(table, pairs, human, seed=_SEED, **about)
     rows += rank_rows(table, metrics, human, **about) if table["system"].nunique() > 1 else []
     found = metric_table(rows, stage="agreement", seed=_SEED, provenance=COMPUTED)
-    _write(found, ["score", "item", "metric"], out, score=found["condition"].str.removesuffix(f", {ALL}"))
+    _print_summary(found.assign(condition=found["condition"].str.removesuffix(f", {ALL}")))
+    print(f"\nall {len(found)} rows, with Kendall's tau and each difference, are in the file that --out names")
+    _write(found, out)
 
 
 def _labelled(data: Path) -> pd.DataFrame:
@@ -92,18 +104,46 @@ def _labelled(data: Path) -> pd.DataFrame:
         raise SourceError(f"{error} (--human names the columns of people's scores in another table)") from error
 
 
-def _write(found: pd.DataFrame, named: Sequence[str], out: Path | None, **shown: pd.Series) -> None:
-    """Print METRICS by the columns ``named``, and write them to ``out``."""
-    import pandas as pd
+def _print_summary(found: pd.DataFrame) -> None:
+    """Print what a paper would: correlations by metric and score, and the differences between metrics beyond chance."""
+    from flows.repository.terminal import terminal_width
+    from tasks.reporting.display import probability
+    from tasks.reporting.show import Cell, Column, Table, terminal
+    from tasks.statistics.sign_flips import FEWEST, LEVEL
 
+    rows = {(row["condition"], row["item"], row["metric"]): row for row in found.to_dict("records")}
+    systems = {row["n"] for key, row in rows.items() if key[2] == "kendall_of_systems"}
+    names, shown = [name for name in _SHOWN if (found["metric"] == name).any()], []
+    for score, item, metric in rows:
+        if metric == _SHOWN[0]:
+            figures = (rows.get((score, item, name)) for name in names)
+            texts = [score, item, *("-" if row is None else _figure(row) for row in figures)]
+            shown.append([*map(Cell, texts), Cell(str(rows[score, item, metric]["n"]))])
+    heads = ["people's score", "metric", *(name.replace("_", " ") for name in names), "n"]
+    print(terminal(Table([*map(Column, heads)], shown), terminal_width()))
+    of_systems = f"; of systems: of the means of {max(systems)} systems" if systems else ""
+    print(f"\nn: texts with both; intervals: 95%, over documents{of_systems}")
+    pairs = [key for key in rows if key[2] == "pearson_difference"]
+    p = {key[:2]: row["value"] for key, row in rows.items() if key[2] == "p_value_adjusted"}
+    beyond = sorted((key for key in p if p[key] < LEVEL), key=p.__getitem__)
+    said = f"tested ({FEWEST} documents or more): {len(p)}; beyond chance (5% family-wise): {len(beyond)}"
+    print(f"differences between two metrics in the size of r: {len(pairs)}; {said}")
+    for key in beyond[:_MOST]:
+        print(f"  {key[0]}: {key[1]}: {_figure(rows[*key, 'pearson_difference'])}, p {probability(p[key])}")
+    if len(beyond) > _MOST:
+        print(f"  ... and {len(beyond) - _MOST} more")
+
+
+def _figure(row: dict[Any, Any]) -> str:
+    value, low, high = (f"{round(row[name], 2) + 0.0:.2f}" for name in ("value", "low", "high"))  # a zero without sign
+    return "-" if value == "nan" else value if low == "nan" else f"{value} [{low}, {high}]"
+
+
+def _write(found: pd.DataFrame, out: Path | None) -> None:
+    """Write METRICS to ``out``, if named."""
     from flows.runtime.folders import defused
     from flows.runtime.tables import table_bytes
 
-    columns = [*named, "value", "low", "high", "n", "unscored"]
-    figures = found.assign(**shown)[columns]
-    figures = figures.assign(**(figures[["value", "low", "high"]].round(2) + 0.0))  # a zero without sign
-    with pd.option_context("display.width", 160, "display.max_rows", None):
-        print(figures.to_string(index=False, float_format="%.2f", na_rep="-"))
     if out is not None:
         write_new_file(out, table_bytes(defused(found)), "vignette agreement")
         print(f"written: {out}")
@@ -116,7 +156,10 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
     from tasks.judges.human_labels import TAKE
     from tasks.texts.files import read_rows
 
-    read = read_rows(data).rows
+    found = read_rows(data)
+    read = found.rows
+    for note in found.notes:
+        print(note, file=sys.stderr)
     rows = pd.DataFrame([dict(row.values) for row in read])
     _require_columns(data, (id_, *human), rows.columns)
     named = rows.get(system, "all")
@@ -173,26 +216,13 @@ def _require_columns(data: Path, wanted: Sequence[str], known: Collection[str]) 
 
 def _add_scores(table: pd.DataFrame, evaluation: Path) -> tuple[pd.DataFrame, list[str]]:
     """The table with the scores of an evaluation's documents, and their names."""
-    import pandas as pd
-
-    from flows.runtime.tables import check
-    from schemas.tables.evaluate import DOCUMENT_SCORES
-    from tasks.texts.files import bounded_table
-
-    file = evaluation / "tables" / "scores.parquet"
-    if not file.is_file():
-        raise SourceError(f"{file}: no such file; expected a folder that `vignette evaluate` wrote")
-    try:
-        bounded_table(file)
-        scores = check(pd.read_parquet(file), DOCUMENT_SCORES, str(file))
-    except (OSError, ValueError) as error:
-        raise SourceError(f"{file}: not the scores of an evaluation ({error}); evaluate again") from error
+    scores = evaluation_scores(evaluation)
     wide = scores[scores["item"] == "all"].pivot_table(index=["document", "system"], columns="metric", values="value")
     if table["system"].eq("all").all() and wide.index.get_level_values("system").nunique() == 1:
         table = table.assign(system=wide.index.get_level_values("system")[0])
     joined = table.merge(wide.reset_index(), on=["document", "system"], how="left", suffixes=("", " (evaluated)"))
     if joined[list(wide.columns)].isna().all(axis=None):
         raise SourceError(
-            f"{file}: no document and system in common with the table; name the columns with --id, --system"
+            f"{evaluation}: no document and system in common with the table; name the columns with --id, --system"
         )
     return joined, [str(name) for name in wide.columns]

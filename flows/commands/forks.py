@@ -28,6 +28,8 @@ MODULES = (
     "flows.runtime.clients",
     "flows.runtime.domain",
     "flows.runtime.stage",
+    "flows.stages.history_qa",
+    "flows.stages.med_omit",
     "pandera.backends.pandas.builtin_checks",
     "pandera.backends.pandas.register",
     "pandera.strategies.pandas_strategies",
@@ -36,6 +38,7 @@ MODULES = (
     "pydantic.v1",
     "ruamel.yaml",
     "scmrepo.git",
+    "tasks.simulator.app",
     "tasks.statistics.metric_rows",
 )
 """What most stages import, and what libraries import when first used."""

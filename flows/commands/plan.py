@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,7 +36,7 @@ def main(
     except ValueError as error:
         raise SourceError(f"{evaluation}: {error}") from error
     count = scores["document"].nunique()
-    print(f"{evaluation}: {count} documents; {STUDIES} studies of each size are drawn from what they may stand for")
+    print(f"{evaluation}: {count} documents; {STUDIES} studies of each size are simulated from them")
     print("\nhalf width of the 95% interval of the mean, by number of documents\n", flush=True)
     _print(half_widths(scores, sizes, seed=seed))
     if scores["system"].nunique() > 1:
@@ -62,22 +64,43 @@ def _sizes(given: str) -> list[int]:
     return sizes
 
 
+def evaluation_scores(evaluation: Path) -> pd.DataFrame:
+    """DOCUMENT_SCORES of the folder of an evaluation; prints the remark of one that was a dry run."""
+    import pandas as pd
+
+    from flows.runtime.tables import check
+    from schemas.tables.evaluate import DOCUMENT_SCORES
+    from tasks.reporting.evaluation_text import DRY_RUN
+    from tasks.texts.files import bounded_table
+
+    file, manifest = evaluation / "tables" / "scores.parquet", evaluation / "manifest.json"
+    if not file.is_file():
+        raise SourceError(f"{file}: no such file; expected a folder that `vignette evaluate` wrote")
+    try:
+        bounded_table(file)
+        scores = check(pd.read_parquet(file), DOCUMENT_SCORES, str(file))
+        made_from = json.loads(manifest.read_bytes()) if manifest.is_file() else {}
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{file}: not the scores of an evaluation ({error}); evaluate again") from error
+    if isinstance(made_from, dict) and made_from.get("remark") == DRY_RUN:
+        print(DRY_RUN)
+    return scores
+
+
 def _scores(evaluation: Path) -> pd.DataFrame:
     """DOCUMENT_SCORES of an evaluation's folder, or of a table with a document and a score in each row."""
-    from flows.runtime.tables import read_table
-    from schemas.tables.evaluate import DOCUMENT_SCORES
-
-    if (stored := evaluation / "tables" / "scores.parquet").is_file():
-        return read_table(stored, DOCUMENT_SCORES)
     if evaluation.is_dir():
-        raise SourceError(f"{evaluation}: no tables/scores.parquet; expected a folder that `vignette evaluate` wrote")
+        return evaluation_scores(evaluation)
     import pandas as pd
 
     from schemas.tables.columns import typed
+    from schemas.tables.evaluate import DOCUMENT_SCORES
     from tasks.texts.files import read_rows
 
-    found = []
-    for row in read_rows(evaluation).rows:
+    found, read = [], read_rows(evaluation)
+    for note in read.notes:
+        print(note, file=sys.stderr)
+    for row in read.rows:
         document, score = row.values.get("document", row.values.get("id")), row.values.get("score")
         if document is None or "score" not in row.values:
             raise SourceError(f"{row.place}: no document or score, but {', '.join(row.values)}; expected both")

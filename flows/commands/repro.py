@@ -133,15 +133,23 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
 
 def print_end(params: Params, stages: Sequence[str], duration: float) -> None:
     """Say what the run did: duration in seconds, stages, key figures with n, whether rules wrote and judged."""
+    minutes, seconds = divmod(round(duration), 60)
+    named = f" ({', '.join(stages)})" if len(stages) <= _NAMED else ""
+    print(fitted(f"\ndone in {minutes} min {seconds} s: {len(stages)} stages{named}", terminal_width()))
+    print_figures(params, Path("reports/tables"))
+    print_ledger(params)
+    print(f"report: {_REPORT.resolve()}")
+    print("what moved since the committed lineage: vignette compare HEAD workspace")
+
+
+def print_figures(params: Params, folder: Path) -> None:
+    """Print the key figures of a folder of tables, and in which roles rules wrote and judged."""
     import pandas as pd
 
     from tasks.reporting.page import key_figures
 
-    minutes, seconds = divmod(round(duration), 60)
-    named = f" ({', '.join(stages)})" if len(stages) <= _NAMED else ""
     width = terminal_width()
-    print(fitted(f"\ndone in {minutes} min {seconds} s: {len(stages)} stages{named}", width))
-    tables = {file.stem: pd.read_csv(file) for file in sorted(Path("reports/tables").glob("*.csv"))}
+    tables = {file.stem: pd.read_csv(file) for file in sorted(folder.glob("*.csv"))}
     figures = key_figures(tables)
     size = max((len(figure["value"]) for figure in figures), default=0)
     for figure in figures:
@@ -149,9 +157,6 @@ def print_end(params: Params, stages: Sequence[str], duration: float) -> None:
         print(fitted(said, width, indent=size + 4))
     if rules := [name for name, role in params.roles.items() if role.is_simulator]:
         print(f"{', '.join(rules)}: the simulator's rules, no language model")
-    print_ledger(params)
-    print(f"report: {_REPORT.resolve()}")
-    print("what moved since the committed lineage: vignette compare HEAD workspace")
 
 
 def record_all_sources(params: Params) -> list[str]:

@@ -21,7 +21,7 @@ from flows.repository.code import FOLDER, StageCode
 from flows.repository.kept_runs import keep_run
 from flows.repository.lock import keep_lock
 from flows.repository.params import is_collecting, load_params
-from flows.repository.pipeline import maker_of, stage_files, stage_function
+from flows.repository.pipeline import StageFiles, maker_of, stage_files, stage_function
 from flows.repository.processes import stage_lease
 from flows.repository.terminal import fitted, terminal_width
 from flows.repository.workspace import LOGGER
@@ -30,6 +30,7 @@ from schemas.errors import (
     BusyError,
     EndpointError,
     IdentityError,
+    ParamsError,
     VignetteError,
     explained,
     first_cause,
@@ -121,6 +122,16 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
     logging.getLogger(LOGGER).propagate = False  # not into the terminal
     stage_flow = made(run_work)
     await run_flow_async(stage_flow, flow_run=create_run(stage_flow), parameters={})
+    require_unchanged(files, params, params_file)
+
+
+def require_unchanged(files: StageFiles, params: Params, file: Path) -> None:
+    """Raise ParamsError where params of the stage are no longer as when it began: DVC would record the new ones."""
+    now = load_params(file)
+    if files.params is not None:
+        now, params = now.declared_only(files.params), params.declared_only(files.params)
+    if now != params:
+        raise ParamsError(f"{file}: params of stage {files.name} were changed while it ran; run it again")
 
 
 async def run_work() -> None:

@@ -154,11 +154,14 @@ def load_notes(file: str | Path, *, map: Mapping[str, str] | None = None, encodi
     """The documents of a file that `vignette evaluate` reads, a row each: id, source, reference and outputs.
 
     ``source`` is a list of texts, ``outputs`` text by system; `evaluate` takes the table as it is. ``map``: column by
-    field, such as ``{"reference": "note"}``. Raises SourceError with one line for each defect.
+    field, such as ``{"reference": "note"}``. Raises SourceError with one line for each defect; warns of
+    what was assumed or is not read.
     """
-    documents = read_documents(Path(file), {}, dict(map or {}), encoding=encoding).documents
+    found = read_documents(Path(file), {}, dict(map or {}), encoding=encoding)
+    for note in found.notes:
+        warnings.warn(note, stacklevel=2)
     columns = ["id", "source", "reference", "outputs"]
-    rows = [(one.id, list(one.source), one.reference, dict(one.outputs)) for one in documents]
+    rows = [(one.id, list(one.source), one.reference, dict(one.outputs)) for one in found.documents]
     return pd.DataFrame(rows, columns=columns, dtype=object)
 
 

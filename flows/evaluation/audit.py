@@ -71,7 +71,7 @@ class Audit:
     ``prompts``: the simulator's prompts of the texts, None for a user's own. ``takes``: how often the same is asked.
     ``size``: the number of cases over that of a card by default, by which each task is scaled. ``errors``: texts with
     errors that people made; ``people``: sets of people's verdicts on units. ``left_out``: why a task that was
-    asked for is not among ``tasks``.
+    asked for is not among ``tasks``, and what of the texts' file was assumed or is not read.
     """
 
     texts: Mapping[str, str]
@@ -138,7 +138,8 @@ def make_audit(
     if prompts is not None:
         texts = written(prompts, params)
     else:
-        texts = {one.id: one.reference or one.text for one in read_documents(Path(str(file))).documents}
+        read = read_documents(Path(str(file)))
+        texts, left_out = {one.id: one.reference or one.text for one in read.documents}, [*left_out, *read.notes]
     return Audit(texts, cases_of(texts, params, cases=cases), chosen, takes, prompts, size, errors, left_out, sets)
 
 

@@ -63,9 +63,10 @@ def card_files(
 
 
 def stems(files: Sequence[Path]) -> dict[str, Path]:
-    """Files by the name of the judge whose verdicts they have. Raises ParamsError for two of one name."""
+    """Files by the name of the judge whose verdicts they have. Raises ParamsError for two of one name, SourceError."""
     found: dict[str, Path] = {}
     for file in files:
+        next(json_lines(file), None)  # before the cases are made, which takes a minute
         if file.stem in found:
             raise ParamsError(f"--verdicts {file}: a file of judge {file.stem} is {found[file.stem]}; rename one")
         found[file.stem] = file

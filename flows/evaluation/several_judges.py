@@ -17,6 +17,7 @@ from flows.evaluation.work import (
     own_metrics,
     problem_of,
     roles_of,
+    without_p,
 )
 from flows.runtime.chunks import Frames
 from flows.runtime.clients import Confirm
@@ -33,6 +34,7 @@ from tasks.measures.described import chosen as measures
 from tasks.measures.evaluation import WRITING, plan_of
 from tasks.measures.own import Own
 from tasks.measures.several_judges import Divided, Once, judges_table, verdicts_of
+from tasks.reporting.evaluation_text import RULES
 from tasks.texts.document import documents_of
 from tasks.texts.reading import DataSet
 
@@ -94,7 +96,9 @@ def _compared(
     parts = [verdicts_of(tables, name, several_readings=several) for name, tables in made.items()]
     verdicts = pd.concat(parts, ignore_index=True)
     table = judges_table(evaluation.documents, evaluation.plan, made, verdicts, params, labels)
-    evaluation = evaluation.with_table("verdicts", verdicts).with_table("judges", table)
+    rules = [name for name, label in labels.items() if RULES in label]
+    by_rules = table["system"].isin(rules) | table["condition"].str.removeprefix("against ").isin(rules)
+    evaluation = evaluation.with_table("verdicts", verdicts).with_table("judges", without_p(table, by_rules))
     if "planted" in evaluation.tables:
         planted = {name: tables["planted"].assign(judge=name) for name, tables in made.items()}
         found = [

@@ -49,6 +49,7 @@ from tasks.tracking.comparison import compare_systems
 
 _NAMED = 8
 """Most documents that an error names."""
+_P_VALUES = r"(?:spearman|pearson)_p|p_value_\w+"
 
 
 class Runner(Protocol):
@@ -252,6 +253,7 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     )
     if dry_run:
         comparisons = untested(comparisons, asking)
+        metrics = without_p(metrics, _by_judge(metrics, asking))
     tables = {"metrics": metrics, "comparisons": comparisons, "scores": scores, "unscored": unscored}
     tables |= {one.table: made[one.name] for one in chosen_measures(plan.metrics) if one.table is not None}
     if "questions" in made:
@@ -273,6 +275,11 @@ def untested(comparisons: pd.DataFrame, asking: Sequence[str]) -> pd.DataFrame:
     note = comparisons["note"].mask(by_judge, DRY_RUN)
     changed = comparisons["changed"] & ~by_judge
     return comparisons.assign(p=comparisons["p"].mask(by_judge), changed=changed, note=note)
+
+
+def without_p(metrics: pd.DataFrame, by_rules: pd.Series) -> pd.DataFrame:
+    """METRICS without the p-values of rows ``by_rules``, of which a dry run tests nothing."""
+    return metrics[~(by_rules & metrics["metric"].str.fullmatch(_P_VALUES))].reset_index(drop=True)
 
 
 def problem_of(made: Frames, allowed: float) -> str | None:

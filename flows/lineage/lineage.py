@@ -60,8 +60,12 @@ class NamedLineage:
         if found is None and self.name == WORKSPACE and file.is_file():  # if it is still what the lock says
             is_same = hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest() == md5
             found = file if is_same else None
-        if found is None and self.revision is not None and (content := show(self.revision, path)) is not None:
-            found = workspace() / "tables" / f"{md5}{Path(path).suffix}"
+        if found is None and self.revision is not None:
+            content = show(self.revision, path)
+        else:  # the cache names no ending, by which a table is read
+            content = found.read_bytes() if found is not None and file.suffix == ".csv" else None
+        if content is not None:
+            found = workspace() / "tables" / f"{md5}{file.suffix}"
             found.parent.mkdir(parents=True, exist_ok=True)
             found.write_bytes(content)
         return found

@@ -1,4 +1,4 @@
-"""Clones made for a trial, and for the lineages of a strong model whose replies ship with the project."""
+"""Clones made for the lineages of a strong model whose replies ship with the project."""
 
 import hashlib
 import os
@@ -69,19 +69,24 @@ def recorded_params(folder: Path, recorded: Cassette) -> dict[str, Any]:
     return _changed(shipped, changes)
 
 
-class OwnClone:
-    """A clone of the last commit in ``folder``, in place of an earlier one.
+class RecordedClone:
+    """A clone of the last commit in ``folder``, in place of an earlier one, to build a recorded lineage and the rules'.
 
-    Raises VignetteError if the folder holds anything but an earlier clone made here.
+    Replies in the store of an earlier one are kept: a build that stopped may have paid for them. Raises VignetteError
+    if the folder holds anything but an earlier clone made here.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, recorded: Cassette) -> None:
+        self.folder, self.recorded = folder, recorded
+        earlier = {file.name: file.read_bytes() for file in (folder / FOLDER).glob(f"{STORE}*")}
         if folder.exists():
             _require_own(folder)
             shutil.rmtree(folder)
         git_text("clone", "--quiet", str(root()), str(folder), folder=root())
         git_text("config", _MARK, _BUILDING, folder=folder)
+        (folder / FOLDER).mkdir(exist_ok=True)
+        for name, stored in earlier.items():
+            (folder / FOLDER / name).write_bytes(stored)
 
     def complete(self) -> None:
         """Note the state in which the clone is left; once it is changed, no later clone replaces it."""
@@ -100,21 +105,6 @@ class OwnClone:
     def set_params(self, text: str) -> None:
         """Replace the clone's params.yaml."""
         (self.folder / "params.yaml").write_text(text, encoding="utf-8")
-
-
-class RecordedClone(OwnClone):
-    """A clone in which a recorded lineage and the simulator's are built.
-
-    Replies in the store of an earlier one are kept: a build that stopped may have paid for them.
-    """
-
-    def __init__(self, folder: Path, recorded: Cassette) -> None:
-        self.recorded = recorded
-        earlier = {file.name: file.read_bytes() for file in (folder / FOLDER).glob(f"{STORE}*")}
-        super().__init__(folder)
-        (self.folder / FOLDER).mkdir(exist_ok=True)
-        for name, stored in earlier.items():
-            (self.folder / FOLDER / name).write_bytes(stored)
 
     def build_rules(self) -> None:
         """Build the lineage with the simulator in all roles, on the records of the recorded one."""

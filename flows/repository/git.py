@@ -99,12 +99,6 @@ def changed_files(*paths: str, folder: Path | None = None) -> bool:
     return bool(git("status", "--porcelain", "--untracked-files=no", "--", *paths, folder=folder))
 
 
-def uncommitted() -> list[str]:
-    """Files in which a working tree differs from the commit that is checked out, with those that git does not track."""
-    listed = git("status", "--porcelain", "-z", "--no-renames", "--untracked-files=all") or b""
-    return [line[3:] for line in listed.decode(errors="replace").split("\0") if line]
-
-
 def show(revision: str, path: Path | str) -> bytes | None:
     """The content of a file in a commit; None where the commit does not have it."""
     return git("show", f"{revision}:{path}")

@@ -16,7 +16,7 @@ from schemas.params.llm import Budget
 from tasks.domains.in_use import domain_names, use_domain
 from tasks.llm.prompt_set import use_folder
 from tasks.transport.shown import public_url
-from tasks.transport.untrusted import YamlLoader, compose_yaml
+from tasks.transport.untrusted import YamlLoader, compose_yaml, require_regular
 
 BUDGET = "VIGNETTE_BUDGET"
 """Environment variable in which a scheduled rebuild passes its budget to the stages, as JSON."""
@@ -48,6 +48,7 @@ def load_params(path: Path = _DEFAULT) -> Params:
             "folder, or name the file with its whole path by --params where the command has it"
         )
     try:
+        require_regular(path)
         text = path.read_text(encoding="utf-8")
         _refuse_duplicates(path, compose_yaml(text))
         loaded = yaml.load(text, YamlLoader)
@@ -56,6 +57,8 @@ def load_params(path: Path = _DEFAULT) -> Params:
             "run from the repository's root" if path.name == "params.yaml" else "check spelling and working directory"
         )
         raise ParamsError(f"{path}: no such file; {remedy}") from error
+    except UnicodeDecodeError as error:
+        raise ParamsError(f"{path}: byte {error.object[error.start]:#04x} is not UTF-8; save it in UTF-8") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = "" if mark is None else f"line {mark.line + 1}, column {mark.column + 1}: "

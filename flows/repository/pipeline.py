@@ -172,7 +172,8 @@ def _reached(names: Collection[str], steps: Mapping[str, Collection[str]]) -> se
 
 
 def _roles(deps: Collection[Path]) -> list[RoleName]:
-    return [role for role in get_args(RoleName) if Path("fingerprints", f"{role}.json") in deps]
+    files = {path.parts[-2:] for path in deps}  # those of a trial are in its folder
+    return [role for role in get_args(RoleName) if ("fingerprints", f"{role}.json") in files]
 
 
 def stage_files(file: Path, name: str) -> StageFiles:

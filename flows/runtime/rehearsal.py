@@ -66,8 +66,8 @@ def rehearsal_of(params: Params, store: Path) -> Params:
 def with_little_training(params: Params) -> Params:
     """``params`` with the least of what is drawn and trained after the calls."""
     learned = params.baselines
-    xgboost = learned.xgboost.model_copy(update={"folds": 2, "verify": 1})
-    least = {"seeds": learned.seeds[:1], "draws": 100, "calibration_folds": 2, "xgboost": xgboost}
+    xgboost = learned.xgboost.model_copy(update={"grid": "first", "folds": 2, "verify": 1})
+    least = {"seeds": learned.seeds[:1], "processes": 1, "draws": 100, "calibration_folds": 2, "xgboost": xgboost}
     least["neural"] = learned.neural.model_copy(update={"least_rows": 1})
     return params.model_copy(
         update={
@@ -124,17 +124,18 @@ def _size(params: Params, section: str, size: str) -> int:
 
 @dataclass
 class Sample:
-    """The first documents of each table of documents, and how much longer all of their texts are."""
+    """The first ``most`` documents of each table of documents, or all, and how much longer all of their texts are."""
 
+    most: int | None = DOCUMENTS
     whole: int = 0
     part: int = 0
 
     def of(self, frames: Frames, by: str) -> Frames:
         """The tables with a few documents; tables by other columns are small already."""
-        if by != "document":
+        if by != "document" or self.most is None:
             return frames
         values = sorted(set().union(*(frame[by].unique() for frame in frames.values())))
-        few = {*values[:: -(-len(values) // DOCUMENTS)]}
+        few = {*values[:: -(-len(values) // self.most)]}
         cut = {name: frame[frame[by].isin(few)] for name, frame in frames.items()}
         self.whole, self.part = self.whole + _length(frames), self.part + _length(cut)
         return cut
@@ -152,9 +153,9 @@ def _length(frames: Frames) -> int:
 class SmallStage(Stage):
     """A stage that works on few documents in this process, without Prefect, confirmation or progress."""
 
-    def __init__(self, files: StageFiles, params: Params, fingerprints: Path) -> None:
+    def __init__(self, files: StageFiles, params: Params, fingerprints: Path, sample: Sample) -> None:
         super().__init__(files, params, fingerprints)
-        self.sample = Sample()
+        self.sample = sample
 
     async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
         return await work(self.sample.of(frames, by), self.ask, self.params)
@@ -183,10 +184,11 @@ async def run_small(
     few: Params,
     folder: Path,
     is_stopped: Callable[[str], bool] = lambda _: False,
+    documents: int | None = DOCUMENTS,
 ) -> AsyncIterator[Ran]:
     """Run stages and those that they need one after the other with the params ``few``, and their outputs in ``folder``.
 
-    ``is_stopped``: whether a stage is left out, asked before it starts.
+    ``is_stopped``: whether a stage is left out, asked before it starts. ``documents``: see `Sample`.
     """
     load_domain(whole.domain)
     stages = {name: stage for name, stage in read_pipeline(pipeline).items() if "vignette stage" in stage["cmd"]}
@@ -194,6 +196,7 @@ async def run_small(
     needs, needed = needed_by(stages), with_needed(stages, names)
     order = [name for name in TopologicalSorter(needs).static_order() if name in needed]
     made = {Path(path) for name in order for path in declared_outputs(stages[name])}
+    made |= {FINGERPRINTS / f"{role}.json" for role in few.roles}
     times = dict[str, float]()
     for name in order:
         if is_stopped(name):
@@ -201,7 +204,7 @@ async def run_small(
         files = _moved(stage_files(pipeline, name), made, folder)
         for file in files.outs.values():
             shutil.rmtree(file) if file.is_dir() else file.unlink(missing_ok=True)
-        stage, error = SmallStage(files, few, folder / FINGERPRINTS), None
+        stage, error = SmallStage(files, few, folder / FINGERPRINTS, Sample(documents)), None
         try:
             await stage_function(name.partition("@")[0])(stage)
             stage.require_answers()
@@ -216,10 +219,11 @@ async def run_small(
 
 
 def _moved(files: StageFiles, made: Collection[Path], folder: Path) -> StageFiles:
-    """The files of a stage, those that a stage makes in ``folder``."""
+    """The files of a stage, those that a stage makes, and folders of them, in ``folder``."""
+    within = {*made, *(outer for path in made for outer in path.parents if outer != Path())}
 
     def place(path: Path) -> Path:
-        return folder / path if {path, *path.parents} & {*made} else path
+        return folder / path if path in within or {*path.parents} & {*made} else path
 
     deps, outs = ({stem: place(path) for stem, path in of.items()} for of in (files.deps, files.outs))
     return replace(files, deps=deps, outs=outs)

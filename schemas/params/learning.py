@@ -19,7 +19,7 @@ class Embed(Section):
     """auto: a GPU if there is one; vectors differ in the last bits."""
 
 
-GridName = Literal["published", "quick"]
+GridName = Literal["published", "quick", "first"]
 TextDeviation = Literal["normalised sentences", "whole note without span", "unscaled inputs"]
 """How SimSUM's released code differs from its text (Appendix F.3) or from our choices where the text is silent."""
 
@@ -28,7 +28,7 @@ class XgboostTab(Section):
     """The grid search of Appendix F.2."""
 
     grid: GridName = "quick"
-    """"published": 1,296 combinations; "quick": 72 of them."""
+    """"published": 1,296 combinations; "quick": 72 of them; "first": the first one."""
     folds: int = Field(default=5, ge=2)
     """Of the cross-validation."""
     verify: int = Field(default=24, ge=1)
@@ -54,7 +54,7 @@ class Neural(Section):
     weight_decay: float = Field(default=1e-5, ge=0)
     """L2 penalty of Adam."""
     least_rows: int = Field(default=2400, gt=0)
-    """With fewer train rows, more epochs for the same number of steps."""
+    """With fewer train rows, a learning rate that is higher by the ratio, as an epoch has fewer steps."""
     two_values: Schedule = Schedule(epochs=15, learning_rate=1e-3)
     more_values: Schedule = Schedule(epochs=30, learning_rate=5e-4)
     """Symptoms with levels, which collapse more easily."""

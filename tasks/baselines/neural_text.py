@@ -4,7 +4,6 @@ SimSUM, Section 3.2.1 and Appendices F.3 and F.4: one hidden layer with ReLU, si
 loss, Adam.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -69,9 +68,9 @@ def batch_order(rows: int, epochs: int, seed: int) -> list[Integers]:
     return [random.permutation(rows) for _ in range(epochs)]
 
 
-def epochs_for(rows: int, schedule: Schedule, params: Neural) -> int:
-    """The schedule's epochs, raised on fewer than ``least_rows`` rows to keep the number of steps of whole batches."""
-    return math.ceil(schedule.epochs * max(1.0, params.least_rows / max(rows, params.batch_size)))
+def rate_for(rows: int, schedule: Schedule, params: Neural) -> float:
+    """The schedule's learning rate, raised on fewer than ``least_rows`` rows, as their epochs have fewer steps."""
+    return schedule.learning_rate * max(1.0, params.least_rows / max(rows, params.batch_size))
 
 
 class Network:
@@ -141,9 +140,9 @@ def train_and_predict(classifier: Classifier, others: Singles, params: Neural, s
     schedule = params.two_values if classifier.values == 2 else params.more_values
     rows, size = len(classifier.labels), params.batch_size
     weights = initial_weights(classifier, params.hidden, seed)
-    network = Network(weights, schedule.learning_rate, params.weight_decay)
+    network = Network(weights, rate_for(rows, schedule, params), params.weight_decay)
     truth = np.eye(classifier.values)[classifier.labels]
-    for order in batch_order(rows, epochs_for(rows, schedule, params), seed):
+    for order in batch_order(rows, schedule.epochs, seed):
         for batch in np.split(order, range(size, rows, size)):
             network.train(classifier.inputs[batch], truth[batch])
     return network.probabilities(network.hidden(others))

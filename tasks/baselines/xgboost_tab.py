@@ -67,7 +67,10 @@ QUICK: dict[str, tuple[Any, ...]] = {
 }
 """72 combinations, for quick runs."""
 
-GRIDS: dict[GridName, dict[str, tuple[Any, ...]]] = {"published": PUBLISHED, "quick": QUICK}
+FIRST: dict[str, tuple[Any, ...]] = {name: values[:1] for name, values in PUBLISHED.items()}
+"""One combination, for trials."""
+
+GRIDS: dict[GridName, dict[str, tuple[Any, ...]]] = {"published": PUBLISHED, "quick": QUICK, "first": FIRST}
 
 
 def combinations(grid: GridName) -> list[Combination]:

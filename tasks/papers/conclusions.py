@@ -68,7 +68,8 @@ def _measured(wanted: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> 
 def _printed(wanted: Mapping[str, Any]) -> Side:
     """A printed figure: a mean with its standard deviation over ``n`` texts, or a correlation or share of ``n`` pairs.
 
-    Of several figures the mean, with the mean of their half widths.
+    Of several figures, which are of different texts, the mean; its half widths are combined as in MOVER (Zou and Donner
+    2008).
     """
     rows = _frame(wanted)
     if wanted["row"] not in rows.index:
@@ -80,7 +81,7 @@ def _printed(wanted: Mapping[str, Any]) -> Side:
         half = mean_half(float(row[wanted["std"]]), sizes[0])
         return Side(values[0], half, half, sizes[0])
     halves = [_INTERVALS[wanted["interval"]](value, n) for value, n in zip(values, sizes, strict=True)]
-    below, above = np.mean(halves, axis=0)
+    below, above = np.hypot.reduce(halves, axis=0) / len(halves)
     return Side(float(np.mean(values)), float(below), float(above), min(sizes))
 
 

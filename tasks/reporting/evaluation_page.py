@@ -245,6 +245,7 @@ def _head(
         banners,
         tables=[means(names, dict(rows))],
         folds=[Fold("What to report", "a paragraph to copy", paragraphs=[report])] if not dry_run else [],
+        notes=[paragraph("dry_report")] if dry_run else [],
     )
 
 

@@ -23,6 +23,8 @@ RULES = "simulator's rules"
 """What the label of the simulator says."""
 DRY_RUN = "dry run: rules, no results"
 """What heads an evaluation or a card by the simulator."""
+LOWER = "lower is better"
+"""How the meaning of a metric of errors ends."""
 CLINICIAN = "clinician"
 """Condition of claims that are judged as a clinician reads."""
 FAILING = "unscored "
@@ -104,6 +106,8 @@ def summary_text(
     columns = {f"[{number}]": found for number, (_, found) in enumerate(rows, 1)}
     lines.append(terminal(replace(means(names, columns), columns=[Column(""), *map(Column, columns)]), width))
     lines += ["", "means over documents with 95% intervals; n a/b: scored on a of b documents"]
+    lower = [one["label"].removeprefix("- ") for one in map(described, names) if one["meaning"].endswith(LOWER)]
+    lines += [f"{LOWER}: {', '.join(lower)}"] if lower else []
     if any(row is not None and row["partial"] for _, found in rows for row in found):
         lines.append(
             "in part: documents of which some judgements failed, scored by the others; the range of the mean over all "

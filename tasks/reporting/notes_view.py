@@ -15,6 +15,9 @@ from schemas.tables.verdicts import by_number
 from tasks.measures.doclens.published import RULES_JUDGE
 from tasks.reporting.display import words
 
+FLAGGED = "did not pass the consistency check"
+"""Mark of a note that was kept although it was flagged, or could not be checked."""
+
 
 def choose_records(prompts: pd.DataFrame, count: int) -> list[int]:
     """Up to ``count`` record ids, systematically sampled so that each prompt kind has its share."""
@@ -66,6 +69,7 @@ def notes_view(
                 "facts": {name: str(value) for name, value in of_record.loc[record].items()},
                 "prompt": prompt.at[record, "single_prompt"],
                 "descriptors": json.loads(str(prompt.at[record, "descriptors"])),
+                "mark": "" if note.at[record, "consistent"] else FLAGGED,
                 "normal": version(note["note"], record, "normal"),
                 "compact": version(short["compact"], record, "compact"),
                 "attempts": tried,
@@ -109,8 +113,9 @@ def history_view(
             {
                 "patient": patient,
                 "visits": [
-                    {"title": title, "text": body.replace("**", "")}
-                    for title, _, body in (text.partition("\n\n") for text in own["text"])
+                    {"title": title, "mark": "" if passed else FLAGGED, "text": body.replace("**", "")}
+                    for passed, text in zip(own["consistent"], own["text"], strict=True)
+                    for title, _, body in [text.partition("\n\n")]
                 ],
                 "summaries": [_summary(row, document, claims, recall, checked) for row in texts.to_dict("records")],
             }

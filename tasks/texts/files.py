@@ -47,11 +47,12 @@ csv.field_size_limit(2**31 - 1)  # a long text is reported with its row and leng
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of a file, and the layout that its columns show."""
+    """The rows of a file, and the layout that its columns show; ``notes``: what of the files is not read."""
 
     rows: list[Row]
     layout: Layout
     paths: tuple[Path, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def columns(self) -> Mapping[str, str]:
@@ -72,9 +73,7 @@ def read_rows(path: Path, *, split: str | None = None, encoding: str | None = No
     except OSError as error:
         raise SourceError(f"{path}: cannot be read ({error.strerror}); check name and permissions") from error
     if path.is_dir():
-        if texts := text_files(path):
-            return _table([row for file in texts for row in _text(file, encoding)], tuple(texts))
-        return _table(*_dataset(path, split, encoding))
+        return _table(text_files(path) or _dataset(path, split), encoding)
     if split is not None:
         raise SourceError(f"{path}: is one file; --split {split} is for dataset folders, leave it out")
     if path.suffix.lower() not in _READERS:
@@ -82,17 +81,19 @@ def read_rows(path: Path, *, split: str | None = None, encoding: str | None = No
             f"{path}: unknown kind of file {path.suffix or '(no ending)'}; expected {', '.join(_READERS)}, "
             "or a Hugging Face dataset folder"
         )
-    return _table(_READERS[path.suffix.lower()](path, encoding), (path,))
+    return _table([path], encoding)
 
 
-def _table(rows: list[Row], paths: tuple[Path, ...]) -> Table:
+def _table(paths: Sequence[Path], encoding: str | None) -> Table:
+    notes = list[str]()
+    rows = [row for path in paths for row in _READERS[path.suffix.lower()](path, encoding, notes)]
     columns = {name for row in rows for name in row.values}
     layout: Layout = "inspect" if rows and rows[0].place.endswith("(Inspect)") else "own"
     for name, fields in PUBLISHED.items():
         if set(fields.values()) <= columns and "source" not in columns:
             layout = name
             break
-    return Table(rows, layout, paths)
+    return Table(rows, layout, tuple(paths), tuple(notes))
 
 
 def text_files(folder: Path) -> list[Path]:
@@ -129,7 +130,7 @@ def _decode(path: Path, encoding: str | None = None) -> str:
         raise SourceError(f"{path}: cannot be read as {encoding} ({error}); save the file in UTF-8") from error
 
 
-def _json_lines(path: Path, encoding: str | None) -> list[Row]:
+def _json_lines(path: Path, encoding: str | None, *_: object) -> list[Row]:
     text, found = _decode(path, encoding), []
     _limit(path, text.count(",") + text.count("{") + text.count("[") + ROW * text.count("\n"))
     for place, line in ((f"{path}: line {number}", line) for number, line in enumerate(text.split("\n"), 1)):
@@ -151,14 +152,14 @@ def _limit(path: Path, values: int) -> None:
         raise SourceError(f"{path}: holds more than {MOST_VALUES:,} values; divide the file")
 
 
-def _json(path: Path, encoding: str | None) -> list[Row]:
+def _json(path: Path, encoding: str | None, notes: list[str]) -> list[Row]:
     text = _decode(path, encoding)
     try:
         loaded = parse_json(text)
     except ValueError as error:
         raise SourceError(f"{path}: not JSON ({error}); for JSON Lines use the ending .jsonl") from error
     if is_inspect_log(loaded):
-        return inspect_rows(loaded, str(path))
+        return inspect_rows(loaded, str(path), notes)
     if not isinstance(loaded, list):
         raise SourceError(f"{path}: found {type(loaded).__name__}; expected a list of objects or an Inspect eval log")
     for number, entry in enumerate(loaded):
@@ -167,7 +168,7 @@ def _json(path: Path, encoding: str | None) -> list[Row]:
     return [Row(f"{path}: entry {number}", entry) for number, entry in enumerate(loaded)]
 
 
-def _csv(path: Path, encoding: str | None) -> list[Row]:
+def _csv(path: Path, encoding: str | None, *_: object) -> list[Row]:
     """The rows of separated values, as R and Excel write them too: ``sep=;`` ahead, NA for missing cells."""
     text = _decode(path, encoding)
     said = _SAID.match(text)
@@ -238,23 +239,23 @@ def require_different(path: Path | str, names: Sequence[str]) -> None:
         raise SourceError(f"{path}: column {twice} is a duplicate; rename one")
 
 
-def _excel(path: Path, _: str | None) -> list[Row]:
+def _excel(path: Path, _: str | None, notes: list[str]) -> list[Row]:
     """The rows of the first sheet; the numbers of rows are those that Excel shows."""
     filled, cells = [], 0
-    for number, row in sheet_rows(path):
+    for number, row in sheet_rows(path, notes):
         cells += len(row)
         _limit(path, cells)
         filled.append((f"{path}: row {number}", row))
     return _below_header(path, filled)
 
 
-def _text(path: Path, encoding: str | None) -> list[Row]:
+def _text(path: Path, encoding: str | None, notes: list[str]) -> list[Row]:
     """One row: the file's text, with its stem as id."""
-    text = document_text(path) if path.suffix.lower() == ".docx" else _decode(path, encoding)
+    text = document_text(path, notes) if path.suffix.lower() == ".docx" else _decode(path, encoding)
     return [Row(str(path), {"id": path.stem, "text": text})]
 
 
-def _parquet(path: Path, _: str | None) -> list[Row]:
+def _parquet(path: Path, _: str | None, *__: object) -> list[Row]:
     try:
         return _numbered(path, bounded_table(path))
     except (pa.ArrowException, OSError, ValueError, LookupError, OverflowError) as error:
@@ -304,7 +305,7 @@ def _bytes(column: pa.Array) -> int:
     return int(column.nbytes)
 
 
-def _arrow(path: Path, _: str | None) -> list[Row]:
+def _arrow(path: Path, _: str | None, *__: object) -> list[Row]:
     try:
         raw = read_bytes(path)
         if any(map(_is_packed, pa.ipc.MessageReader.open_stream(raw))):
@@ -347,7 +348,7 @@ def _numbered(path: Path, table: pa.Table) -> list[Row]:
 
 _ABOUT = re.compile(r"(?i)read.?me|licen[cs]e|dataset_info|requirements|.*\.md$")
 """Files of a dataset folder that are about the data."""
-_READERS: dict[str, Callable[[Path, str | None], list[Row]]] = {
+_READERS: dict[str, Callable[[Path, str | None, list[str]], list[Row]]] = {
     ".jsonl": _json_lines,
     ".json": _json,
     ".csv": _csv,
@@ -359,15 +360,15 @@ _READERS: dict[str, Callable[[Path, str | None], list[Row]]] = {
 }
 
 
-def _dataset(folder: Path, split: str | None, encoding: str | None = None) -> tuple[list[Row], tuple[Path, ...]]:
-    """Rows of a Hugging Face dataset folder: saved with ``save_to_disk``, or in the layout of the hub."""
+def _dataset(folder: Path, split: str | None) -> list[Path]:
+    """Data files of a Hugging Face dataset folder: saved with ``save_to_disk``, or in the layout of the hub."""
     if (folder / "dataset_dict.json").exists():
         names = _listed(folder / "dataset_dict.json", "splits")
         if split is None and len(names) > 1:
             raise SourceError(f"{folder}: has the splits {', '.join(names)}; choose one with --split")
         if split not in (None, *names):
             raise SourceError(f"{folder}: no split {split}; it has {', '.join(names)}")
-        return _dataset(folder / (split or names[0]), None, encoding)
+        return _dataset(folder / (split or names[0]), None)
     if (folder / "state.json").exists():
         files = [folder / name for name in _listed(folder / "state.json", "_data_files", "filename")]
         missing = [file for file in files if not file.exists()]
@@ -381,7 +382,7 @@ def _dataset(folder: Path, split: str | None, encoding: str | None = None) -> tu
         raise SourceError(f"{folder}: no data file{f' of split {split}' if split else ''}; expected a dataset folder")
     if strange := [file for file in files if file.suffix.lower() not in _READERS]:
         raise SourceError(f"{strange[0]}: unknown kind of file; expected {', '.join(_READERS)}")
-    return [row for file in files for row in _READERS[file.suffix.lower()](file, encoding)], tuple(files)
+    return files
 
 
 def _of_split(folder: Path, files: Sequence[Path], split: str | None) -> list[Path]:

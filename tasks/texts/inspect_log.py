@@ -16,16 +16,19 @@ def is_inspect_log(loaded: object) -> bool:
     return isinstance(loaded, dict) and isinstance(loaded.get("eval"), dict) and "model" in loaded["eval"]
 
 
-def inspect_rows(log: Mapping[str, Any], file: str) -> list[Row]:
+def inspect_rows(log: Mapping[str, Any], file: str, notes: list[str]) -> list[Row]:
     """One row per sample; with several epochs, each further epoch is a system of its own.
 
-    A sample that ended with an error has no output. Raises SourceError for a log without samples.
+    A sample that ended with an error has no output. An eval that did not succeed is named in ``notes``. Raises
+    SourceError for a log without samples.
     """
     samples, model = log.get("samples"), str(log["eval"]["model"])
     if not isinstance(samples, list) or not samples:
         raise SourceError(
             f"{file}: an eval log without samples (status {log.get('status')}); write it with log_samples"
         )
+    if (status := log.get("status", "success")) != "success":
+        notes.append(f"{file}: the eval did not succeed (status {status}); it has {len(samples)} samples")
     rows: dict[str, dict[str, Any]] = {}
     for number, sample in enumerate(samples):
         place = f"{file}: sample {number}"

@@ -17,14 +17,29 @@ _STREAMED = ("xl/worksheets/", "xl/sharedStrings.xml", "xl/media/", "word/media/
 """Parts of Office documents that are not."""
 
 
-def sheet_rows(path: Path) -> Iterator[tuple[int, list[Any]]]:
-    """The numbers, as Excel shows them, and cells of the first sheet's rows that are not empty; last cells may lack."""
+def sheet_rows(path: Path, notes: list[str]) -> Iterator[tuple[int, list[Any]]]:
+    """The numbers, as Excel shows them, and cells of the first sheet's rows that are not empty; last cells may lack.
+
+    Further sheets with cells are named in ``notes``. Raises SourceError for a formula without its result.
+    """
     import openpyxl
 
     with _office(path) as file:
-        sheet = openpyxl.load_workbook(file, read_only=True, data_only=True).worksheets[0]
-        sheet.reset_dimensions()  # programs record a range smaller than the sheet, of which openpyxl reads no more
-        for number, row in enumerate(sheet.iter_rows(), 1):
+        (sheet, *others), (formulas, *_) = (
+            openpyxl.load_workbook(file, read_only=True, data_only=results).worksheets for results in (True, False)
+        )
+        for one in (sheet, formulas, *others):
+            one.reset_dimensions()  # programs record a range smaller than the sheet, of which openpyxl reads no more
+        held = {one.title: (cell for row in one.iter_rows(values_only=True) for cell in row) for one in others}
+        if unread := [name for name, cells in held.items() if any(cell is not None for cell in cells)]:
+            notes.append(f"{path}: not read: sheets {', '.join(unread)}; only the first, {sheet.title}, is")
+        for number, (row, written) in enumerate(zip(sheet.iter_rows(), formulas.iter_rows(), strict=True), 1):
+            for cell, formula in zip(row, written, strict=True):
+                if cell.value is None and cell.data_type == "n" and formula.data_type == "f":
+                    raise SourceError(
+                        f"{path}: {formula.coordinate}: a formula whose result is not in the file; open it in a "
+                        "spreadsheet program, save it, and give that file"
+                    )
             cells = [None if cell.data_type == "e" else _cell(cell.value) for cell in row]  # e: an error, as #NAME?
             if any(value is not None for value in cells):
                 yield number, cells
@@ -47,16 +62,27 @@ _DROPPED = ("del", "moveFrom", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr",
 """Elements of Word that hold text which python-docx passes over, and those without text of the final document."""
 
 
-def document_text(path: Path) -> str:
+_PARTS = re.compile(r"word/(header|footer|footnotes|endnotes|comments|diagrams)(?:/data)?\d*\.xml")
+"""Parts of Word documents with texts that are not read."""
+_TEXT = re.compile(r"<\w+:t(?: [^<>]*)?>\s*[^<\s]")
+
+
+def document_text(path: Path, notes: list[str]) -> str:
     """The paragraphs and the cells of tables of a Word document, in order, a line each.
 
     The text is that after all tracked changes are accepted, with what is in content controls, fields, smart tags, text
-    boxes (after their paragraph) and formulas; a character that only a font of symbols has is �.
+    boxes (after their paragraph) and formulas; a character that only a font of symbols has is �. Other parts with text
+    are named in ``notes``.
     """
     import docx
     from docx.table import Table as WordTable
 
     with _office(path) as file:
+        with ZipFile(file) as packed:
+            parts = [(part[1], entry) for entry in packed.namelist() if (part := _PARTS.fullmatch(entry))]
+            unread = {name for name, entry in parts if _TEXT.search(packed.read(entry).decode(errors="replace"))}
+        if unread:
+            notes.append(f"{path}: not read: {', '.join(sorted(unread))}")
         document = docx.Document(file)
         _unwrap(document.element.body)
         lines = []

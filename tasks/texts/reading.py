@@ -75,10 +75,12 @@ def read_documents(
     for system, path in (outputs or {}).items():
         found = read_rows(path, encoding=encoding)
         files += found.paths
+        notes += found.notes
         documents = _add(documents, system, found, path, allow_empty)
     if claims is not None:
         found = read_rows(claims, encoding=encoding)
         files += found.paths
+        notes += found.notes
         documents = add_claims(documents, found.rows, str(claims))
     return DataSet(documents, table.layout, tuple(files), notes)
 
@@ -92,12 +94,12 @@ def read_table(data: Path) -> tuple[Table, list[Document]]:
 def documents_in(
     table: Table, data: str, mapping: Mapping[str, str], *, allow_empty: bool = False
 ) -> tuple[list[Document], tuple[str, ...]]:
-    """The documents of a table, and lines on columns whose field was guessed, or that have none, and on missing ids."""
+    """The documents of a table, and lines on what is not read, and on columns and ids that were guessed or lack."""
     given = {**table.columns, **mapping}
     columns = guessed(table.rows, given)
     rows = by_document(renamed(table.rows, {**columns, **given}, data), data)
     has_ids, has_sources = (any(name in row.values for row in rows) for name in ("id", "source"))
-    said = []
+    said = list(table.notes)
     if columns:
         named = ", ".join(f"{field}={column}" for field, column in columns.items())
         said.append(f"{data}: columns read as {named}; others with --map FIELD=COLUMN")

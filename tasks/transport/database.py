@@ -43,6 +43,7 @@ REMEDIES = {
     "locked": "another process writes to it: wait for it, or end it",
     "unable to open": "check the disk and its permissions, or move it away",
     "readonly": "check the file's permissions",
+    "Read-only": "copy the store to a disk that can be written",
 }
 """What to do, by words of the database's message."""
 

@@ -32,14 +32,14 @@ FORKS = "flows.commands.forks"
 """The module whose forks do the same, or run the stage; each is the child of a guard that ends with its command."""
 
 Process = tuple[str, int, float]
-"""Host, process id and start time in seconds since 1970."""
+"""Host, process id and start time in seconds since the machine started, which stays when the clock is set."""
 Watched = tuple[int, float, str]
 """Process id, start time and name."""
 
 
 def this_process() -> Process:
     """The process that calls."""
-    return socket.gethostname(), os.getpid(), psutil.Process().create_time()
+    return socket.gethostname(), os.getpid(), psutil.Process().create_time() - psutil.boot_time()
 
 
 def ancestors() -> list[psutil.Process]:
@@ -52,7 +52,8 @@ def ancestors() -> list[psutil.Process]:
 
 def is_alive(pid: int, born: float) -> bool:
     """Whether the process ``pid`` of this machine that started at ``born`` still runs."""
-    return _runs(pid, born - 1, born + 1)
+    started = psutil.boot_time() + born
+    return _runs(pid, started - 1, started + 1)
 
 
 def still_runs(pid: int, file: Path) -> bool:
@@ -109,7 +110,7 @@ def dvc_process() -> psutil.Process | None:
 def run_start() -> float:
     """When the run that this process belongs to began, in seconds since 1970: `vignette repro`, else dvc, else this."""
     run = _run()
-    return run[1] if run else (dvc_process() or psutil.Process()).create_time()
+    return psutil.boot_time() + run[1] if run else (dvc_process() or psutil.Process()).create_time()
 
 
 def _run() -> Watched | None:
@@ -126,7 +127,8 @@ def depended_on() -> list[Watched]:
     if dvc is None and (signal.getsignal(signal.SIGHUP) == signal.SIG_IGN or os.getppid() == 1):
         return watched
     with suppress(psutil.NoSuchProcess):
-        watched += [(process.pid, process.create_time(), _name(process)) for process in above[: (dvc or 0) + 1]]
+        booted, near = psutil.boot_time(), above[: (dvc or 0) + 1]
+        watched += [(process.pid, process.create_time() - booted, _name(process)) for process in near]
     return watched
 
 

@@ -6,6 +6,7 @@ Replies and files are data and are never changed.
 import re
 import sys
 import unicodedata
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -25,13 +26,23 @@ SHORTEST = 12
 
 
 def redacted(text: str, secrets: Iterable[str]) -> str:
-    """``text`` without any of the secrets, those that hold others first, whatever divides their letters and digits."""
-    for secret in sorted(secrets, key=len, reverse=True):
-        if len(secret) >= SHORTEST:
-            letters = re.findall(r"[^\W_]", secret)
-            signs = r"[\W_]*+".join(letters) if len(letters) >= SHORTEST / 2 else re.escape(secret)
-            text = re.sub(signs, HIDDEN, text, flags=re.IGNORECASE)
+    """``text`` without any of the secrets, those that hold others first, whatever divides their letters and digits.
+
+    Nor is one there in base64, alone or within a longer text, such as user and password.
+    """
+    for secret in sorted((one for one in secrets if len(one) >= SHORTEST), key=len, reverse=True):
+        raw, ends = secret.encode(), r"[\w+/=-]{0,4}"  # characters of base64 that hold bits of the bytes around, too
+        for before in range(3):
+            packed = b64encode(bytes(before) + raw).decode()[-(-before * 4 // 3) : (before + len(raw)) * 4 // 3]
+            text = re.sub(ends + _divided(packed) + ends, HIDDEN, text, flags=re.IGNORECASE)
+        text = re.sub(_divided(secret), HIDDEN, text, flags=re.IGNORECASE)
     return text
+
+
+def _divided(secret: str) -> str:
+    """A pattern of a secret with any signs between its letters and digits."""
+    letters = re.findall(r"[^\W_]", secret)
+    return r"[\W_]*+".join(letters) if len(letters) >= SHORTEST / 2 else re.escape(secret)
 
 
 @contextmanager

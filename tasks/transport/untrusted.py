@@ -30,14 +30,19 @@ LONGEST_LINE = 32_000_000
 """Most bytes of a line of JSON Lines, unpacked: twice those of the longest reply."""
 
 
+def require_regular(path: Path) -> int:
+    """The bytes of a file. Raises SourceError for a folder, device or pipe, which might never end, and OSError."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):
+        raise SourceError(f"{path}: cannot be read (a folder or a device); expected a file")
+    return found.st_size
+
+
 def read_bytes(path: Path, most: int = LARGEST) -> bytes:
     """The content of a regular file. Raises SourceError for what cannot be read and for more than ``most`` bytes."""
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
-            raise SourceError(f"{path}: cannot be read (a folder or a device); expected a file")
-        if found.st_size > most:
-            raise SourceError(f"{path}: has {found.st_size:,} bytes; expected at most {most:,}; divide the file")
+        if (size := require_regular(path)) > most:
+            raise SourceError(f"{path}: has {size:,} bytes; expected at most {most:,}; divide the file")
         return path.read_bytes()
     except OSError as error:
         raise SourceError(f"{path}: cannot be read ({error.strerror}); check name and permissions") from error
@@ -90,6 +95,7 @@ def json_lines(file: Path) -> Iterator[tuple[int, Any]]:
     """
     place = str(file)
     try:
+        require_regular(file)
         with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as lines:
             for number in count(1):
                 place = f"{file}: line {number}"

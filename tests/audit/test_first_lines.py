@@ -97,3 +97,4 @@ def test_an_audit_of_the_simulator_is_headed_as_a_dry_run(
     assert "beyond chance" not in "\n".join(printed)
     page = (out / "card.html").read_text()
     assert f"<h1>{DRY_RUN.capitalize()}. Report card" in page and "beyond chance" not in page
+    assert "in equal shares" in page and "other rates of the same judge" in page, "the report has other cases"

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from schemas.params.learning import Neural, Schedule
-from tasks.baselines.neural_text import Classifier, batch_order, epochs_for, initial_weights, train_and_predict
+from tasks.baselines.neural_text import Classifier, batch_order, initial_weights, rate_for, train_and_predict
 
 PARAMS = Neural(
     hidden=16,
@@ -24,7 +24,7 @@ def _classifier(values: int, rows: int = 110) -> tuple[Classifier, np.ndarray]:
     return Classifier(inputs, random.integers(0, values, size=rows), values, stream=2), inputs[:30] * 0.5
 
 
-def _plain_loop(classifier: Classifier, others: np.ndarray, epochs: int, seed: int) -> np.ndarray:
+def _plain_loop(classifier: Classifier, others: np.ndarray, times: float, seed: int) -> np.ndarray:
     """The probabilities of the classifier as a plain torch training loop."""
     schedule = PARAMS.two_values if classifier.values == 2 else PARAMS.more_values
     outputs = 1 if classifier.values == 2 else classifier.values
@@ -33,9 +33,9 @@ def _plain_loop(classifier: Classifier, others: np.ndarray, epochs: int, seed: i
     with torch.no_grad():
         for parameter, start in zip(model.parameters(), initial_weights(classifier, PARAMS.hidden, seed), strict=True):
             parameter.copy_(torch.from_numpy(start))
-    adam = torch.optim.Adam(model.parameters(), lr=schedule.learning_rate, weight_decay=PARAMS.weight_decay)
+    adam = torch.optim.Adam(model.parameters(), lr=times * schedule.learning_rate, weight_decay=PARAMS.weight_decay)
     inputs, labels = torch.from_numpy(classifier.inputs), torch.from_numpy(classifier.labels)
-    for order in batch_order(len(inputs), epochs, seed):
+    for order in batch_order(len(inputs), schedule.epochs, seed):
         for start in range(0, len(order), PARAMS.batch_size):
             rows = order[start : start + PARAMS.batch_size]
             adam.zero_grad()
@@ -54,13 +54,13 @@ def _plain_loop(classifier: Classifier, others: np.ndarray, epochs: int, seed: i
     return found.softmax(dim=1).numpy()
 
 
-@pytest.mark.parametrize(("values", "rows", "epochs"), [(2, 110, 4), (3, 110, 5), (2, 50, 8), (3, 10, 25)])
+@pytest.mark.parametrize(("values", "rows", "times"), [(2, 110, 1), (3, 110, 1), (2, 50, 2), (3, 10, 5)])
 def test_a_classifier_equals_a_plain_loop_with_the_same_weights_and_batches(
-    values: int, rows: int, epochs: int
+    values: int, rows: int, times: float
 ) -> None:
     classifier, others = _classifier(values, rows)
     found = train_and_predict(classifier, others, PARAMS, seed=5)
-    np.testing.assert_allclose(found, _plain_loop(classifier, others, epochs, 5), atol=2e-5)
+    np.testing.assert_allclose(found, _plain_loop(classifier, others, times, 5), atol=2e-5)
     np.testing.assert_allclose(found.sum(axis=-1), 1)
 
 
@@ -70,9 +70,7 @@ def test_outputs_beyond_the_range_of_exp_are_probabilities() -> None:
     assert np.isin(certain, (0, 1)).all() and (certain.sum(axis=1) == 1).all()
 
 
-def test_small_training_sets_get_more_epochs_for_the_same_number_of_steps() -> None:
+def test_small_training_sets_get_a_higher_rate_as_their_epochs_have_fewer_steps() -> None:
     schedule = PARAMS.two_values
-    assert epochs_for(100, schedule, PARAMS) == epochs_for(8000, schedule, PARAMS) == schedule.epochs
-    assert epochs_for(25, schedule, PARAMS) == 4 * schedule.epochs
-    assert epochs_for(3, schedule, PARAMS) == epochs_for(20, schedule, PARAMS) == 20  # a batch has 20 rows
-    assert epochs_for(30, schedule, PARAMS) == 14  # 4 epochs of 100 rows, rounded up
+    times = {rows: rate_for(rows, schedule, PARAMS) / schedule.learning_rate for rows in (3, 20, 25, 100, 8000)}
+    assert times == pytest.approx({3: 5, 20: 5, 25: 4, 100: 1, 8000: 1})  # a batch has 20 rows

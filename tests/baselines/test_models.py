@@ -5,17 +5,15 @@ import pandas as pd
 import pytest
 
 from schemas.params.learning import Baselines
-from schemas.tables.baselines import RELIABILITY
 from schemas.tables.metrics import METRICS, UNSCORED
 from tasks.baselines import bn_tab, bn_text, neural_text, xgboost_tab
-from tasks.baselines.comparisons import Swaps, compared_pairs, paired_rows, unfitted, unfitted_tables
+from tasks.baselines.comparisons import unfitted, unfitted_tables
 from tasks.baselines.note_vectors import NoteVectors, embed, scale_embeddings
-from tasks.baselines.scoring import reliability_rows
-from tasks.baselines.targets import Parts, lacking, ordinal_features, prediction_table, split_records, tabular_features
+from tasks.baselines.targets import Parts, lacking, ordinal_features, split_records, tabular_features
 from tasks.network.fitting import fit
 from tasks.network.graph import EVIDENCE_SETTINGS, EvidenceSetting, evidence_columns
 from tasks.network.inference import posterior
-from tests.baselines.samples import TARGETS, records
+from tests.baselines.samples import records
 from tests.support.cases import each
 from tests.support.records import NETWORK, records_of
 
@@ -65,20 +63,6 @@ def test_bn_tab_gives_the_posterior_in_the_fitted_network(setting: EvidenceSetti
     expected = posterior(fitted, parts.test[evidence_columns(fitted, "cough", setting)], "cough")[:, 1]
     assert found["record"].tolist() == parts.test["record"].tolist()
     assert found["probability"].tolist() == pytest.approx(expected)
-
-
-def test_nothing_fitted_is_an_empty_table() -> None:
-    nothing = parts_with({}, tests=0)
-    assert bn_tab.predict(nothing, SMALL.network, 1).empty
-    predicted, tuned = xgboost_tab.predict(nothing, SMALL, 1)
-    assert predicted.empty and tuned.empty
-
-
-def test_without_two_fitted_models_nothing_is_compared() -> None:
-    empty = prediction_table([])
-    settings = TARGETS, Swaps(1, 100)
-    assert METRICS.validate(paired_rows(empty, compared_pairs(), *settings, "test")).empty
-    assert RELIABILITY.validate(reliability_rows(empty, settings[0], bins=10)).empty
 
 
 IDS = np.array([4, 9])
@@ -141,10 +125,6 @@ def test_scaled_embeddings_have_unit_rms_on_train_and_others_move_along() -> Non
     np.testing.assert_allclose(np.mean(scaled**2), 1, rtol=1e-6)
     np.testing.assert_allclose(scaled[1], [1 / np.sqrt(2.5), 2 / np.sqrt(2.5)], rtol=1e-6)  # one factor for both
     np.testing.assert_allclose(other, 0, atol=1e-6)
-
-
-def test_constant_embeddings_scale_to_zero() -> None:
-    assert not scale_embeddings(np.ones((3, 2), dtype=np.float32))[0].any()
 
 
 def test_as_released_a_record_without_span_has_its_whole_note() -> None:

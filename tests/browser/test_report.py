@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tasks.people.rating_form import RatingForm
+from tasks.reporting.notes_view import FLAGGED
 from tests.support.browser import fresh_profile, needs_chromium, opened
 from tests.support.report_page import metric_table, page_of, shown_note
 from tests.support.review import REVIEW, RUBRIC, drawn
@@ -25,10 +26,10 @@ HOSTILE = (
 
 def test_a_clicked_note_shows_its_text_with_each_symptoms_spans(browser: Browser, tmp_path: Path) -> None:
     other = shown_note(9, normal=[["Nothing to report.", []]], facts={"cough": "no", "pain": "no"})
-    with opened(browser, tmp_path / "index.html", page_of([other, shown_note(4)])) as page:
+    with opened(browser, tmp_path / "index.html", page_of([other, shown_note(4, mark=FLAGGED)])) as page:
         assert page.locator("#note-view .mark").count() == 1  # the other note's compact version
         page.click("#note-list button:has-text('Record 4')")
-        assert page.inner_text("#note-view h3").startswith("Record 4")
+        assert page.inner_text("#note-view h3") == f"Record 4 prompted with symptoms; {FLAGGED}"
         assert page.locator("#note-view .versions .mark").all_inner_texts() == ["Dry cough", "no chest pain", "Cough."]
         assert "multi" in (page.get_attribute(".mark:has-text('no chest pain')", "class") or "")
         hollow = page.locator("#note-view .versions .hollow")

@@ -66,10 +66,6 @@ def test_the_wheel_holds_every_file_of_the_packages_and_what_they_read_beside(wh
 
 
 def test_it_works_from_an_empty_folder(installed: Path, tmp_path: Path) -> None:
-    try_from_empty_folder(installed, tmp_path)
-
-
-def try_from_empty_folder(environment: Path, tmp_path: Path) -> None:
     """Run every command that needs no clone, in a folder outside any clone, with a user's cache of its own."""
     here, cache = tmp_path / "here", tmp_path / "cache"
     here.mkdir()
@@ -81,7 +77,7 @@ def try_from_empty_folder(environment: Path, tmp_path: Path) -> None:
 
     def run(command: str) -> "subprocess.CompletedProcess[str]":
         name, *words = shlex.split(command)
-        words = [str(environment / "bin" / name), *words]
+        words = [str(installed / "bin" / name), *words]
         return subprocess.run(words, cwd=here, env=variables, capture_output=True, text=True, check=False)
 
     def printed(command: str) -> str:
@@ -111,4 +107,4 @@ def try_from_empty_folder(environment: Path, tmp_path: Path) -> None:
     assert held == ["cache", "here"], "state is in the user's cache folder alone"
     code = "import flows, vignette; print(flows.__file__, vignette.evaluate.__module__)"
     told = printed(f"python -c {shlex.quote(code)}")
-    assert str(environment) in told and "flows.evaluation.api" in told
+    assert str(installed) in told and "flows.evaluation.api" in told

@@ -73,10 +73,7 @@ def test_the_end_names_duration_stages_key_figures_rules_and_the_next_command(
 ) -> None:
     monkeypatch.chdir(ROOT)
     print_end(load_params(), ["sample", "write"], 125.0)
-    lines = capsys.readouterr().out.splitlines()
-    assert "done in 2 min 5 s: 2 stages (sample, write)" in lines
-    figures = [line for line in lines if line.startswith("  ")]
-    assert len(figures) >= 8 and all("n\u00a0=\u00a0" in line or line.endswith("exact") for line in figures)
-    assert "writer, annotator, judge, answerer: the simulator's rules, no language model" in lines
-    assert any(line.startswith("ledger default: 0.00 dollars") for line in lines)
-    assert f"report: {ROOT / 'reports' / 'index.html'}" in lines and "vignette compare HEAD workspace" in lines[-1]
+    said = capsys.readouterr().out
+    assert "done in 2 min 5 s: 2 stages (sample, write)" in said and said.count("\n  ") >= 8
+    assert "writer, annotator, judge, answerer: the simulator's rules, no language model" in said
+    assert "ledger default: 0.00 dollars" in said and "vignette compare HEAD workspace" in said

@@ -1,46 +1,19 @@
-"""Clones for whole trials and recorded lineages: what is built in them, what is kept, and what is never deleted."""
+"""Clones for recorded lineages: what is built in them, what is kept, and what is never deleted."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from flows.commands.demo import main as demo
-from flows.commands.trial import _left_out
-from flows.commands.trial import main as trial
-from flows.lineage.recorded import CASSETTES, Cassette, OwnClone, RecordedClone
+from flows.lineage.recorded import CASSETTES, Cassette, RecordedClone
 from flows.repository.params import STARTED_BY
-from flows.repository.workspace import FOLDER, STORE, workspace
+from flows.repository.workspace import FOLDER, STORE
 from schemas.errors import VignetteError
-from schemas.params import Params
 from tests.support.imports import ROOT
 from tests.support.repository import commit, git, write_files
 
 CASSETTE = Cassette("respiratory")
-
-
-def test_a_whole_trial_is_rebuilt_in_a_clone_that_shares_the_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked: dict[tuple[str, ...], Any] = {}
-
-    def vignette(clone: OwnClone, *arguments: str) -> None:
-        asked[arguments] = yaml.safe_load((clone.folder / "params.yaml").read_text())
-
-    monkeypatch.setattr(OwnClone, "vignette", vignette)
-    before = (Path("params.yaml").read_bytes(), Path("dvc.lock").read_bytes())
-    folder = tmp_path / "trial"
-    folder.mkdir()
-    monkeypatch.setattr(OwnClone, "__init__", lambda self, _: setattr(self, "folder", folder))
-    monkeypatch.setattr(OwnClone, "complete", lambda self: None)
-    trial(records=3, whole=True, yes=True)
-    few = asked.pop(("repro", "--yes"))
-    assert few["runtime"]["store"] == str((workspace() / STORE).resolve())
-    assert Params.model_validate(few).sample.records == 3 and not asked
-    assert few["visits"]["long_visits"] == [] and few["baselines"]["seeds"] == [0]
-    assert (Path("params.yaml").read_bytes(), Path("dvc.lock").read_bytes()) == before
-    assert f"report of the trial: {folder}/reports/index.html" in capsys.readouterr().out
 
 
 def test_a_command_in_a_clone_knows_which_command_the_user_started(
@@ -50,10 +23,10 @@ def test_a_command_in_a_clone_knows_which_command_the_user_started(
     written = f"import os, pathlib\npathlib.Path('said').write_text(os.environ['{STARTED_BY}'])\n"
     write_files(project, {"flows/__init__.py": "", "flows/commands/__init__.py": "", "flows/commands/cli.py": written})
     commit(project)
-    monkeypatch.setattr("sys.argv", ["/bin/vignette", "trial", "--folder", "my clone"])
-    clone = OwnClone(tmp_path / "trial")
+    monkeypatch.setattr("sys.argv", ["/bin/vignette", "demo", "my clone"])
+    clone = RecordedClone(tmp_path / "clone", CASSETTE)
     clone.vignette("repro")
-    assert (clone.folder / "said").read_text() == "vignette trial --folder 'my clone'"
+    assert (clone.folder / "said").read_text() == "vignette demo 'my clone'"
 
 
 @pytest.fixture
@@ -77,11 +50,11 @@ def test_the_demo_builds_both_lineages_in_its_clone_and_names_what_is_there(
     commit(project)
     asked: dict[tuple[str, ...], tuple[str, str]] = {}
 
-    def vignette(clone: OwnClone, *arguments: str) -> None:
+    def vignette(clone: RecordedClone, *arguments: str) -> None:
         roles = yaml.safe_load((clone.folder / "params.yaml").read_text())["roles"]
         asked[arguments] = roles["judge"]["model"], (clone.folder / "fingerprints" / "judge.json").read_text()
 
-    monkeypatch.setattr(OwnClone, "vignette", vignette)
+    monkeypatch.setattr(RecordedClone, "vignette", vignette)
     demo(clone := tmp_path / "demo", CASSETTE.name)
     rules, recorded = ("vignette-judge", "of rules"), ("claude-reader", "recorded")
     assert asked == {
@@ -95,17 +68,6 @@ def test_the_demo_builds_both_lineages_in_its_clone_and_names_what_is_there(
     assert f"reports: {clone}/reports/index.html, {clone}/reports/comparisons\n" in said
     assert f"judgements of this lineage: {clone}/data, and each reply in {CASSETTE.replies}\n" in said
     RecordedClone(clone, CASSETTE)  # which replaces it, as nobody changed it
-
-
-def test_changes_that_the_clone_lacks_are_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flows.repository.git.root", lambda: project)
-    assert _left_out() == ""
-    files = "evaluations/metrics.py, prompts/note.txt, tasks/d/network.yaml"
-    write_files(project, dict.fromkeys(["params.yaml", "reports/tables/a.csv", *files.split(", ")], ""))
-    assert _left_out() == (f"trial: runs on the last commit, without the changes in {files}; commit them to try them")
-    for number in range(4):
-        (project / f"a{number}.txt").touch()
-    assert ", evaluations/metrics.py and 2 more; commit" in _left_out()
 
 
 def test_replies_of_an_earlier_clone_that_stopped_are_kept(project: Path, tmp_path: Path) -> None:
@@ -135,16 +97,16 @@ def test_a_file_that_a_person_left_is_kept_though_git_ignores_it(
 ) -> None:
     write_files(project, {"dvc.yaml": "stages: {a: {cmd: x, outs: [data/a]}}\n", ".gitignore": "data/\n*.env\n"})
     commit(project)
-    clone = OwnClone(tmp_path / "trial")
+    clone = RecordedClone(tmp_path / "clone", CASSETTE)
     write_files(clone.folder, {"data/a/result.csv": "built", "flows/__pycache__/a.pyc": "compiled"})
     if is_complete:
         clone.complete()
     write_files(clone.folder, {name: "mine"})
     with pytest.raises(VignetteError, match="was changed since it was made" if is_complete else f"holds {name}, which"):
-        OwnClone(tmp_path / "trial")
+        RecordedClone(tmp_path / "clone", CASSETTE)
     assert (clone.folder / name).read_text() == "mine"
     (clone.folder / name).unlink()
-    assert not (OwnClone(tmp_path / "trial").folder / "data/a/result.csv").exists()
+    assert not (RecordedClone(tmp_path / "clone", CASSETTE).folder / "data/a/result.csv").exists()
 
 
 @pytest.mark.parametrize("kept", ["folder", "repository", "file"])

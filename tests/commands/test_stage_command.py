@@ -8,8 +8,10 @@ import yaml
 
 from flows.commands import stage
 from flows.commands.stage import _report
+from flows.repository.params import load_params
+from flows.repository.pipeline import StageFiles
 from flows.repository.workspace import root, workspace
-from schemas.errors import BudgetError, VignetteError
+from schemas.errors import BudgetError, ParamsError, VignetteError
 from tests.support.imports import ROOT
 
 
@@ -39,6 +41,18 @@ def test_a_stage_without_its_inputs_names_their_maker_before_prefect_is_loaded(
     monkeypatch.setattr(stage, "use_server", lambda: pytest.fail("Prefect is waited for"))
     with pytest.raises(VignetteError, match=r"records.parquet: no such file; stage sample makes it; run: vignette"):
         asyncio.run(stage._run("count", Path("dvc.yaml"), ROOT / "params.yaml"))
+
+
+def test_params_that_were_changed_while_the_stage_ran_are_not_recorded_as_those_of_its_outputs(tmp_path: Path) -> None:
+    params, file, shipped = load_params(ROOT / "params.yaml"), tmp_path / "params.yaml", ROOT / "params.yaml"
+    changed = file.write_text(shipped.read_text().replace("sample: {records: 1000}", "sample: {records: 50}"))
+    assert changed and load_params(file) != params
+    for declared in (frozenset({"seed", "sample"}), None):
+        files = StageFiles("sample", {}, {}, params=declared)
+        stage.require_unchanged(files, params, shipped)
+        with pytest.raises(ParamsError, match="params of stage sample were changed while it ran; run it again"):
+            stage.require_unchanged(files, params, file)
+    stage.require_unchanged(StageFiles("network", {}, {}, params=frozenset({"seed", "network"})), params, file)
 
 
 def test_the_root_is_found_upward_and_dvc_root_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """A trial runs the stages that ask models on a few records, in a folder of its own, and stops where a model fails."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,9 +21,11 @@ from tests.support.rules import calls_of_rules, rules
 
 PIPELINE = """
 stages:
-  drawn: {cmd: vignette stage drawn, params: [sample], outs: [data/drawn.txt]}
-  trained: {cmd: vignette stage trained, deps: [data/drawn.txt], params: [seed], outs: [data/trained.txt]}
-  good: {cmd: vignette stage good, deps: [fingerprints/writer.json, data/drawn.txt], params: [seed], outs: [data/g.txt]}
+  drawn: {cmd: vignette stage drawn, params: [sample], outs: [tables/drawn.txt]}
+  trained: {cmd: vignette stage trained, deps: [tables], params: [baselines], outs: [data/trained.txt]}
+  record: {cmd: vignette stage record, deps: [data/trained.txt], params: [seed], outs: [data/record.txt]}
+  good: {cmd: vignette stage good, deps: [fingerprints/writer.json, tables/drawn.txt], params: [seed],
+    outs: [data/g.txt]}
   bad: {cmd: vignette stage bad, deps: [fingerprints/writer.json, fingerprints/judge.json, data/g.txt], params: [seed],
     outs: [data/unscored_bad.parquet]}
   next: {cmd: vignette stage next, deps: [fingerprints/judge.json, data/g.txt], params: [seed], outs: [data/n.txt]}
@@ -37,6 +40,12 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Params]:
     async def drawn(stage: Stage) -> None:
         stage.save_text("drawn", str(stage.params.sample.records))
 
+    async def trained(stage: Stage) -> None:
+        drawn = (stage.dep("tables") / "drawn.txt").read_text()
+        frames = {"texts": pd.DataFrame({"document": [str(n) for n in range(20)]})}
+        kept = (await stage.in_chunks(lambda chunk, *_: asyncio.sleep(0, chunk), frames, by="document"))["texts"]
+        stage.save_text("trained", f"{drawn} records, {len(kept)} documents, seeds {stage.params.baselines.seeds}")
+
     async def good(stage: Stage) -> None:
         await stage.ask("writer")(calls_of_rules(3))
         stage.save_text("g", "")
@@ -49,7 +58,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Params]:
     async def later(stage: Stage) -> None:
         await stage.ask("writer")(calls_of_rules(1))
 
-    functions = {one.__name__: one for one in (drawn, good, bad, later)}
+    functions = {one.__name__: one for one in (drawn, trained, good, bad, later)}
     monkeypatch.setattr(rehearsal, "stage_function", functions.__getitem__)
     monkeypatch.setenv(WORKSPACE, str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)
@@ -77,19 +86,27 @@ def test_a_trial_stops_the_stages_of_a_role_that_no_stage_used_with_success(
     assert "    Sure! Here is\n    what you asked\n" in said.out
     table = [line.split() for line in said.out.split("the whole run, 1,000 records")[1].splitlines()]
     assert ["good", "writer", "vignette-writer", "1200"] in [row[:4] for row in table], "6 calls for 5 records"
-    assert (folder / "data/drawn.txt").read_text() == "5" and len(pd.read_parquet(file)) == 1
-    assert not Path("data").exists() and not Path("fingerprints").exists()
+    assert (folder / "tables/drawn.txt").read_text() == "5" and len(pd.read_parquet(file)) == 1
+    assert not Path("tables").exists() and not Path("fingerprints").exists()
     with pytest.raises(VignetteError, match="failed: bad"):
         trial.main(records=2)
     assert ": changed" not in capsys.readouterr().out, "the models are those of the last trial"
-    assert (folder / "data/drawn.txt").read_text() == "2"
+    assert (folder / "tables/drawn.txt").read_text() == "2"
+
+
+def test_a_whole_trial_runs_all_stages_but_the_record_on_all_documents(params: Params, tmp_path: Path) -> None:
+    with pytest.raises(VignetteError, match="failed: bad, next; see above"):
+        trial.main(records=30, whole=True)
+    folder = tmp_path / "state" / "whole"
+    assert (folder / "data/trained.txt").read_text() == "30 records, 20 documents, seeds [0]"
+    assert not (folder / "data/record.txt").exists() and not Path("tables").exists()
 
 
 def test_a_dear_trial_is_confirmed_before_anything_is_paid(params: Params, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(trial, "require_confirmation", lambda few, *_, **__: asked.append(few.sample.records))
     monkeypatch.setattr(trial, "probe_roles", lambda *_: asked.append("probed"))
-    monkeypatch.setattr(trial, "_run", lambda *_: asked.append("run"))
+    monkeypatch.setattr(trial, "_run", lambda *_, **__: asked.append("run"))
     monkeypatch.setattr(trial.asyncio, "run", lambda _: ([], []))
     trial.main(records=3)
     trial.main(records=3, yes=True)

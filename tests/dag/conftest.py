@@ -23,6 +23,7 @@ FEW_RECORDS: dict[str, Any] = {
     "baselines__neural__hidden": 16,
     "baselines__processes": 1,
     "baselines__calibration_folds": 2,
+    "baselines__xgboost__grid": "first",
     "baselines__xgboost__folds": 2,
     "baselines__xgboost__verify": 1,
 }

@@ -6,7 +6,6 @@ from io import BytesIO
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
 from tasks.dataset.export import SPLITS, VISITS, split_patients, visit_splits, with_visits
 from tasks.network.visits import visit_dates
@@ -52,17 +51,3 @@ def test_splits_hold_each_patient_once_and_leave_one_to_train_on(count: int) -> 
     assert sorted(patient for own in parts.values() for patient in own) == list(range(count))
     assert all(parts.values()) and ("train" in parts) == (count > 0)
     assert parts == split_patients(list(range(count)), 0.2, 0.1, 7)
-
-
-def test_the_card_describes_the_visits() -> None:
-    card = dataset()["README.md"].decode()
-    front = yaml.safe_load(card.split("---\n")[1])
-    assert [entry["config_name"] for entry in front["configs"]] == ["default", "visits"]
-    paths = {entry["path"] for entry in front["configs"][1]["data_files"]}
-    assert paths == {VISITS.format(split) for split in SPLITS} <= set(dataset())
-    held = made()[0]["train"]
-    assert f"| train | 13 | {len(held)} | `visits/train.parquet` |" in card and "could not be written: 1." in card
-    assert card.index("## Patients over time") < card.index("## Use and limits")
-    assert {
-        name: export_files()[name] for name in export_files() if name.startswith("data/")
-    }.items() <= dataset().items()

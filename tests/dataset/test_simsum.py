@@ -50,11 +50,6 @@ def test_records_and_notes_round_trip(tmp_path: Path):
     assert texts["compact"].tolist() == COMPACTS["compact"].tolist()
 
 
-def test_the_published_column_names_are_used(tmp_path: Path):
-    header = written(tmp_path).read_text(encoding="utf-8").splitlines()[0].split(",")
-    assert {"pneu", "cold", "dysp", "self_empl", "text", "advanced_text"} < set(header) and len(header) == 19
-
-
 @pytest.mark.parametrize("delimiter", [";", "\t"])
 def test_names_and_delimiters_of_other_releases(tmp_path: Path, delimiter: str):
     frame = pd.read_csv(written(tmp_path), keep_default_na=False).rename(columns={"cold": "inf", "record": ""})
@@ -155,15 +150,3 @@ def test_published_files_are_pinned_by_their_digest(tmp_path: Path):
     files["notes"].write_text("changed", encoding="utf-8")
     with pytest.raises(SourceError, match=r"set it in params\.yaml if these are the files you mean"):
         read_texts(published)
-
-
-def test_a_file_that_was_not_given_is_named():
-    with pytest.raises(SourceError, match=r"write\.published\.sha256"):
-        read_texts(Published())
-
-
-def test_the_number_of_wrong_rows_is_said_where_there_are_several(tmp_path: Path):
-    frame = pd.read_csv(written(tmp_path), keep_default_na=False, dtype=str)
-    frame.loc[[2, 4], "fever"] = "mild"
-    with pytest.raises(SourceError, match=r"row 3, column fever: found 'mild', .*high \(2 such rows\)$"):
-        read_simsum(written(tmp_path, frame.to_csv(index=False)))

@@ -67,21 +67,20 @@ def test_vectors_are_those_of_the_plain_model(encoder: Encoder) -> None:
 
 
 def test_a_vector_does_not_depend_on_the_batch(encoder: Encoder) -> None:
-    others = [f"Sentence number {n} about {'a very ' * (n % 9)}mild pain." for n in range(12)]
+    others = [f"Sentence number {n} about {'a very ' * (n % 9)}mild pain." for n in range(6)]
     alone = encoder.encode(TEXTS[:1])[0]
-    among = encoder.encode([*others, TEXTS[0], *TEXTS])[12]
+    among = encoder.encode([*others, TEXTS[0], *TEXTS])[6]
     np.testing.assert_array_equal(alone, among)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_threads_change_neither_vectors_nor_torchs_settings(encoder: Encoder, threads: int) -> None:
-    texts = [f"Sentence number {n} about {'a very ' * (n % 9)}mild pain." for n in range(9)]
+def test_threads_change_neither_vectors_nor_torchs_settings(encoder: Encoder) -> None:
+    texts = [f"Sentence number {n} about {'a very ' * (n % 9)}mild pain." for n in range(3)]
     before = torch.get_num_threads()
     expected = encoder.encode(texts)
-    torch.set_num_threads(threads)
+    torch.set_num_threads(3)
     try:
         np.testing.assert_array_equal(encoder.encode(texts), expected)
-        assert torch.get_num_threads() == threads
+        assert torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)
 

@@ -52,22 +52,14 @@ def test_untouched_spans_round_trip(form: str, capsys: pytest.CaptureFixture[str
     assert said in capsys.readouterr().out
 
 
-def test_corrected_spans_in_parquet_keep_what_they_assert() -> None:
+def test_corrected_spans_in_parquet_keep_what_they_assert(capsys: pytest.CaptureFixture[str]) -> None:
     write("brat", Path("out"), "normal")
     file = Path("out/0-normal.ann")
     file.write_text(file.read_text().replace("T1 present", "T1 past").replace("A2\tAssertion T2 absent\n", ""))
     read(Path("out"), "brat", Path("back.parquet"))
     said = read_table(Path("back.parquet"), CORRECTED_SPANS).dropna(subset=["symptom"])["assertion"]
     assert said.iloc[0] == "past" and said.isna().tolist() == [False, True]
-
-
-def test_a_corrected_assertion_is_read_back(capsys: pytest.CaptureFixture[str]) -> None:
-    write("brat", Path("out"), "normal")
-    file = Path("out/0-normal.ann")
-    file.write_text(file.read_text().replace("T2 absent", "T2 other_person"))
-    read(Path("out"), "brat", Path("back.csv"))
-    assert pd.read_csv("back.csv")["assertion"].tolist()[:2] == ["present", "other person"]
-    assert "1 assert something else" in capsys.readouterr().out
+    assert "2 assert something else" in capsys.readouterr().out
 
 
 def annotate(tasks: Path, correct: object) -> None:

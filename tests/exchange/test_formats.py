@@ -1,14 +1,12 @@
 """Every exchange format preserves the text and its spans exactly."""
 
 import json
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flows.commands.exchange import read_files
 from schemas.errors import SourceError
 from schemas.tables.records import ASSERTIONS
 from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
@@ -49,13 +47,13 @@ def texts(draw: st.DrawFn) -> AnnotatedText:
     return annotated("t", text, [LabelledSpan(*place, draw(asserted)) for place in sorted(kept)])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(texts())
 def test_brat_round_trips(one: AnnotatedText) -> None:
     assert read_brat(write_brat([one]), LABELS) == [one]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(texts())
 def test_label_studio_round_trips(one: AnnotatedText) -> None:
     assert read_export(corrected(write_tasks([one], annotated_by="rules"))) == [one]
@@ -78,13 +76,6 @@ def test_offsets_of_an_early_label_studio_are_read_by_the_text_of_the_region() -
     assert read_export(corrected(write_tasks([EXAMPLE], annotated_by="rules"), utf16=True)) == [EXAMPLE]
 
 
-def test_a_file_saved_with_a_byte_order_mark_keeps_its_first_span(tmp_path: Path) -> None:
-    one = annotated("n", "Dry cough.", spans((0, 9, "cough")))
-    for name, content in write_brat([one]).items():
-        (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + content.encode())
-    assert read_files("brat", tmp_path, LABELS) == [one]
-
-
 def test_a_span_over_two_lines_is_two_fragments_in_brat() -> None:
     one = annotated("n", "severe\ncough", spans((0, 12, "cough")))
     assert write_brat([one])["n.ann"] == "T1\tcough 0 6;7 12\tsevere cough\n"
@@ -99,14 +90,11 @@ def test_labels_are_escaped_in_the_labelling_config() -> None:
     [
         (lambda: annotated("n", "abc", spans((1, 9, "cough"))), "n: span 1-9 (cough) is empty or outside"),
         (lambda: annotated("n", "abc", spans((0, 2, "cough"), (0, 2, "cough"))), "listed twice"),
-        (lambda: read_brat({"n.txt": "abc"}, LABELS), "n.txt has no n.ann"),
         (lambda: read_brat({"n.txt": "abc", "n.ann": "T1\tcough 0 2\tzz\n"}, LABELS), "n.ann, line 1: the text at 0-2"),
         (lambda: read_brat({"n.txt": "abc", "n.ann": "T1\tfever 0 2\tab\n"}, LABELS), "label 'fever' is not one of"),
-        (lambda: read_brat({"n.txt": "abc", "n.ann": "T1 cough\n"}, LABELS), "expected 'T1<tab>label"),
         (lambda: read_brat({"n.txt": "abc", "n.ann": "T1\tcough 0 1;2 3\ta c\n"}, LABELS), "has a gap 'b'"),
         (lambda: read_export("{}"), "expected a list of tasks"),
         (lambda: read_export("nope"), "not a Label Studio export"),
-        (lambda: read_export('[{"data": {"text": "a"}}]'), "task 0: expected data.name"),
         (
             lambda: read_export(corrected(write_tasks([EXAMPLE], annotated_by="r")).replace("Cough for", "Fever for")),
             "is not at its offsets",

@@ -4,28 +4,23 @@ import json
 import shutil
 import subprocess
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 
+import openpyxl
 import pandas as pd
 import pytest
 
 from flows.commands.parser import run
-from flows.evaluation.api import audit, evaluate
+from flows.evaluation.api import evaluate
 from flows.evaluation.audit import judges_of
 from flows.evaluation.judges import choose_role, given_name
 from schemas.errors import ParamsError, SourceError
 from schemas.params.llm import Role
-from schemas.tables.evaluate import NO_OUTPUT
 from tasks.audit.card import CHANGE_NAMES, FIRST
 from tasks.audit.cases import FACTORS
 from tasks.llm.replies import SendFailure
 from tasks.measures.doclens.citations import read_statements, without_citations
-from tasks.progress import Count
-from tasks.reporting.evaluation_text import summary_text
-from tasks.statistics.metric_rows import metric_table
 from tasks.tracking.comparison import UNTESTED, compare_systems
-from tasks.transport import role as roles
 from tasks.transport.endpoint import setting_at_fault
 from tests.support.cases import each, from_table
 from tests.support.imports import ROOT
@@ -158,32 +153,26 @@ def test_changes_of_a_card_are_required_by_the_names_that_its_page_has() -> None
     assert {name.partition(": ")[2].replace(" ", "_") for name in shown} <= set(CHANGE_NAMES)
 
 
-def test_the_calls_of_an_audit_are_shown_as_those_of_an_audit(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = list[str]()
-    monkeypatch.setattr(roles, "progress", lambda title, *_: (shown.append(title), nullcontext(Count(title, "")))[1])
-    audit(["simulator"], cases=20, tasks=["claims"], takes=1)
-    assert set(shown) == {"audit"}
+SHEETS = [
+    ["agreement", "--human", "score"],
+    ["plan", "--documents", "10"],
+    ["audit", "simulator", "--dry-run", "--cases", "1", "--tasks", "claims", "--texts"],
+]
 
 
-def test_a_result_is_printed_in_a_line() -> None:
-    result = evaluate([{**row, "reference": "Has a cough."} for row in ROWS], metrics="overlap")
-    said = repr(result)
-    assert str(result) == said and len(said) < 300 and said.startswith("<Evaluation of 3 documents, systems A;")
-    assert f"metrics ({len(result.metrics)})" in said
-
-
-def test_the_terminal_says_which_is_subtracted_and_what_the_data_lacks() -> None:
-    frame = scores(1)
-    unscored = pd.DataFrame(
-        [{"method": "writing", "step": "output", "system": "b", "document": "d1", "reason": NO_OUTPUT, "raw": None}]
-    )
-    none = pd.DataFrame(columns=["system", "stage", "condition", "item", "metric", "unscored"])
-    found = compare_systems(frame, {"b": pd.Series([0]).to_numpy()}, none, ["a", "b"], seed=1)
-    tables = {"metrics": metric_table([]), "comparisons": found, "unscored": unscored}
-    said = summary_text(tables, ["a", "b"], documents=9, models={})
-    assert "  b minus a, claim_recall: +0." in said
-    assert "  b: d1: the data has no output" in said and "writing" not in said
-    assert ", and 1 of how often a score is missing" in said
+@each("options", SHEETS)
+def test_commands_name_the_sheets_that_they_do_not_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    book, source = openpyxl.Workbook(), "She has had a dry cough since Monday. She has no fever."
+    for row in [["id", "source", "score", "words"], *([f"d{n}", f"{source} {n}", n % 5, n % 3] for n in range(12))]:
+        book.active.append(row)
+    book.create_sheet("more")["A1"] = "x"
+    book.save(file := tmp_path / "d.xlsx")
+    place = 1 if options[0] == "agreement" else len(options)
+    assert run([*options[:place], str(file), *options[place:]]) == 0
+    said = capsys.readouterr()
+    assert f"{file}: not read: sheets more; only the first, Sheet, is" in said.out + said.err
 
 
 def test_one_metric_may_be_named_alone() -> None:

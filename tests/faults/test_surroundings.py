@@ -8,6 +8,7 @@ import sqlite3
 import threading
 import time
 import traceback
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import closing, redirect_stdout
 from functools import partial
@@ -72,18 +73,6 @@ def test_what_git_refuses_is_said_and_not_taken_for_an_answer(archive: Path, mon
     for ask in (git.require_repository, git.head_revision, lambda: git.git_text("status")):
         with pytest.raises(VignetteError, match=r"dubious ownership.*safe\.directory"):
             ask()
-
-
-def test_git_changes_no_line_end(tmp_path: Path) -> None:
-    content = {".gitattributes": (ROOT / ".gitattributes").read_text(), "a.py": "x = 1\n", "b.csv": "a\r\n1\r\n"}
-    repository.write_files(tmp_path / "origin", {})
-    for name, text in content.items():
-        (tmp_path / "origin").mkdir(exist_ok=True)
-        (tmp_path / "origin" / name).write_bytes(text.encode())
-    repository.git(tmp_path / "origin", "init", "--quiet")
-    repository.commit(tmp_path / "origin")
-    repository.git(tmp_path, "clone", "--quiet", "-c", "core.autocrlf=true", "origin", "copy")
-    assert {name: (tmp_path / "copy" / name).read_bytes().decode() for name in content} == content
 
 
 @each(
@@ -187,9 +176,12 @@ KEY = "sk-abcdef123456"
 
 @each(
     "echoed",
-    [KEY, " ".join(KEY), "sk-abc\n  def123456", "sk-abcdef 123456", KEY.upper(), "\u200b".join(KEY), "-".join(KEY)],
-)
-def test_a_key_is_redacted_however_blanks_divide_it(echoed: str) -> None:
+    [
+        KEY, " ".join(KEY), "sk-abc\n  def123456", "sk-abcdef 123456", KEY.upper(), "\u200b".join(KEY), "-".join(KEY),
+        *(b64encode(f"{user}{KEY}{more}".encode()).decode() for user in ("", "a:", "ab:") for more in ("", ":")),
+    ],
+)  # fmt: skip
+def test_a_key_is_redacted_in_base64_and_however_blanks_divide_it(echoed: str) -> None:
     assert redacted(f"the key {echoed} is wrong", ["sk-abcdef123456"]) == "the key [redacted] is wrong"
     assert redacted("no key", ["sk-abcdef123456", "none"]) == "no key"
 
@@ -295,6 +287,18 @@ def test_a_dataset_opens_nothing_outside_its_folder(tmp_path: Path, name: str) -
     (tmp_path / "data" / "state.json").write_text(json.dumps({"_data_files": [{"filename": name}]}))
     with pytest.raises(SourceError, match="which is not in its folder"):
         read_rows(tmp_path / "data")
+
+
+def test_git_changes_no_line_end(tmp_path: Path) -> None:
+    content = {".gitattributes": (ROOT / ".gitattributes").read_text(), "a.py": "x = 1\n", "b.csv": "a\r\n1\r\n"}
+    repository.write_files(tmp_path / "origin", {})
+    for name, text in content.items():
+        (tmp_path / "origin").mkdir(exist_ok=True)
+        (tmp_path / "origin" / name).write_bytes(text.encode())
+    repository.git(tmp_path / "origin", "init", "--quiet")
+    repository.commit(tmp_path / "origin")
+    repository.git(tmp_path, "clone", "--quiet", "-c", "core.autocrlf=true", "origin", "copy")
+    assert {name: (tmp_path / "copy" / name).read_bytes().decode() for name in content} == content
 
 
 def test_a_column_that_is_a_formula_is_none_in_a_table_of_agreement(tmp_path: Path) -> None:

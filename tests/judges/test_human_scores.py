@@ -192,6 +192,9 @@ def test_the_command_prints_the_table_or_one_clear_line(
     assert code == (0 if said == "good" else 1)
     if said == "good":
         found = pd.read_csv(tmp_path / "out.csv").set_index(["item", "metric"])
+        lines = printed.out.splitlines()
+        assert len(lines) < len(found) and f"all {len(found)} rows" in printed.out, "the summary"
+        assert lines[1].split()[:3] == ["human", "good", f"{found.loc[('good', 'pearson'), 'value']:.2f}"]
         assert found.loc[("good", "pearson"), "value"] > 0.9 and found.loc[("good", "pearson"), "n"] == 24
         assert ("good - noise", "pearson_difference") in found.index
 

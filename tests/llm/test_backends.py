@@ -5,27 +5,73 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from itertools import count as numbers
+from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from schemas.errors import BudgetError, StoreError
-from schemas.params.llm import Budget, Sending
+from schemas.params.llm import Budget, Price, Sending
 from tasks.transport.database import Where, beat, exists
 from tasks.transport.epochs import settle
 from tasks.transport.fingerprint import Fingerprint
 from tasks.transport.inspection import check, export, import_replies, ledgers
 from tasks.transport.ledger import free, read_ledger
+from tasks.transport.limits import Rate
 from tasks.transport.store import ResponseStore
-from tests.support.children import finished, messages, start, write_replies
 from tests.support.endpoints import asker, chat
-from tests.support.hosted import hosted
+from tests.support.hosted import Body, hosted
 from tests.support.postgres import create_database, postgres_server, programs
-from tests.support.scenarios import PRICE, ROLE, echo, fingerprint
+from tests.support.scenarios import PRICE, ROLE, ask, asked, echo, fingerprint, is_greeting
 from tests.support.stored import fill, kept, paid, sql, within
+
+SERVER = get_context("forkserver")
+SERVER.set_forkserver_preload([__name__])
+
+
+def start(run: Callable[..., None], *arguments: Any) -> tuple[BaseProcess, Connection]:
+    """A process that calls ``run`` with a connection and ``arguments``, and the end at which its messages arrive."""
+    here, there = SERVER.Pipe(duplex=False)
+    process = SERVER.Process(target=run, args=(there, *arguments), daemon=True)
+    process.start()
+    there.close()
+    return process, here
+
+
+def messages(connection: Connection) -> list[Any]:
+    """All messages until the process ends."""
+    found = []
+    try:
+        while True:
+            found.append(connection.recv())
+    except EOFError:
+        return found
+
+
+def finished(started: list[tuple[BaseProcess, Connection]]) -> bool:
+    """Wait for processes; whether all of them succeeded."""
+    for process, _ in started:
+        process.join()
+    return all(process.exitcode == 0 for process, _ in started)
+
+
+def write_replies(said: Connection, where: Where, first: int, last: int) -> None:
+    """Store replies one by one, and send the number of each that is committed."""
+
+    async def run() -> None:
+        with ResponseStore(where) as store:
+            for n in range(first, last):
+                await store.do(paid(n).insert)
+                said.send(n)
+
+    asyncio.run(run())
+
 
 NewStore = Callable[[], Where]
 
@@ -168,14 +214,14 @@ def test_committed_replies_survive_a_kill(new_store: NewStore) -> None:
 
 
 def call_slowly(_: Connection | None, where: Where, url: str) -> list[str | None]:
-    """150 paid calls, at most 60 a second."""
-    return asyncio.run(answered(where, url, range(150), rpm=3600))
+    """100 paid calls, at most 60 a second."""
+    return asyncio.run(answered(where, url, range(100), rpm=3600))
 
 
 def test_a_killed_run_resumes_without_asking_for_a_kept_reply_again(new_store: NewStore) -> None:
     where = new_store()
     with hosted(echo) as endpoint:
-        for answered in (40, 110):
+        for answered in (15, 40):
             run, _ = start(call_slowly, where, endpoint.base_url)
             while not exists(where) or kept(where) < answered:
                 time.sleep(0.05)
@@ -184,7 +230,7 @@ def test_a_killed_run_resumes_without_asking_for_a_kept_reply_again(new_store: N
             before, sent = set(requests(where)), len(endpoint.bodies)
         texts = call_slowly(None, where, endpoint.base_url)
         asked = [body["messages"][-1]["content"] for body in endpoint.bodies[sent:]]
-    assert texts == [f"said hello {n}" for n in range(150)] and 110 <= len(before) < 150
+    assert texts == [f"said hello {n}" for n in range(100)] and 40 <= len(before) < 100
     assert not before & set(asked), "a kept reply was asked for again"
     spent = within(where, ledgers)["default"]
     assert spent.calls >= len(endpoint.bodies) and spent.reserved_tokens == 0, "every request that was sent is booked"
@@ -207,3 +253,52 @@ def test_a_database_that_does_not_answer_is_named_without_its_password() -> None
     with pytest.raises(StoreError, match=r"127.0.0.1:9/none: response store cannot be used") as caught:
         ResponseStore(address)
     assert (urlsplit(address).password or "?") not in str(caught.value)
+
+
+def most_in(window: float, times: list[float]) -> int:
+    """The largest number of times in any window of this many seconds."""
+    return max(sum(start <= later < start + window for later in times) for start in times)
+
+
+def send_taken(said: Connection, folder: Path, name: str) -> None:
+    """Take units of a limit for a second, and send the times at which they may be used."""
+
+    async def run() -> list[float]:
+        with ResponseStore(folder / "responses.sqlite") as store:
+            rate = Rate(store, "endpoint requests", 6000)
+            (folder / name).touch()
+            while not (folder / "go").exists():
+                await asyncio.sleep(0.01)
+            until, starts = time.time() + 1.0, list[float]()
+            while time.time() < until:
+                starts.append(await rate.take(1))
+            return starts
+
+    said.send(asyncio.run(run()))
+
+
+def test_four_processes_keep_to_the_limit_together(tmp_path: Path) -> None:
+    names = [f"process {n}" for n in range(4)]
+    processes = [start(send_taken, tmp_path, name) for name in names]
+    while not all((tmp_path / name).exists() for name in names):
+        time.sleep(0.05)
+    (tmp_path / "go").touch()
+    taken = [said.recv() for _, said in processes]
+    starts = [start for each in taken for start in each]
+    assert len(starts) > 65 and all(taken), "all of them took part"
+    assert most_in(1.0, starts) <= 105, "6,000 a minute are 100 in a second, and 5% more at most"
+
+
+@pytest.mark.parametrize("prices", [{"big-1": PRICE}, {}], ids=["with a price", "without a price"])
+def test_equal_requests_of_two_processes_are_sent_once(tmp_path: Path, prices: dict[str, Price]) -> None:
+    async def reply(body: Body, number: int) -> Body:
+        while not is_greeting(body) and len(endpoint.bodies) - len(asked(endpoint)) < 2:
+            await asyncio.sleep(0.01)  # until the other process has asked who answers
+        await asyncio.sleep(0 if is_greeting(body) else 0.5)
+        return echo(body, number)
+
+    with hosted(reply) as endpoint, ProcessPoolExecutor(2, SERVER) as processes:
+        how: dict[str, Any] = {"sending": Sending(timeout_s=60), "prices": prices}
+        both = [processes.submit(ask, endpoint.base_url, tmp_path, [chat(0)], **how) for _ in range(2)]
+        assert [one.text for done in both for one in done.result()] == ["said hello 0"] * 2
+    assert len(asked(endpoint)) == 1

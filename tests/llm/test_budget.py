@@ -127,14 +127,6 @@ def test_a_request_of_a_process_that_died_meanwhile_is_booked_before_it_is_sent_
         assert (found.dollars, found.unknown, found.reserved_dollars) == (1.0, 1, 1.0)
 
 
-def test_room_that_dead_processes_held_is_used(tmp_path: Path) -> None:
-    budget, host = Budget(dollars=1.0), this_process()[0]
-    with ResponseStore(tmp_path / "responses.sqlite") as store:
-        assert asyncio.run(store.reserve(b"m" * 32, budget, 0.4, 100))
-        sql(store, "UPDATE reservations SET host = :host, pid = 4194305", host=host)
-        assert asyncio.run(store.reserve(b"n" * 32, budget, 0.6, 100))
-
-
 def test_a_cap_in_dollars_needs_a_price(tmp_path: Path) -> None:
     with pytest.raises(ParamsError, match=re.escape("prices has no entry for 'big-1' (role writer)")):
         ask("http://127.0.0.1:9/v1", tmp_path, [chat(1)], budget=Budget(dollars=1.0))
@@ -173,7 +165,7 @@ def test_a_request_that_just_reaches_the_cap_is_sent(tmp_path: Path, tokens: int
 
 
 CAP = 0.5
-IMPATIENT = QUICK.model_copy(update={"timeout_s": 1.0, "retries": 8, "backoff_s": 0.0})
+IMPATIENT = QUICK.model_copy(update={"timeout_s": 0.5, "retries": 8, "backoff_s": 0.0})
 
 
 async def hang(body: Body, _: int) -> Body:
@@ -231,8 +223,7 @@ def may_be_billed(played: Played, answered: int) -> float:
     return answered * 0.02 + sum(prompt * PRICE.prompt + reply * PRICE.completion for prompt, reply in unknown) / 1e6
 
 
-@pytest.mark.parametrize("kind", UNKNOWN)
-@pytest.mark.parametrize("greets", [True, False])
+@pytest.mark.parametrize(("kind", "greets"), [*((kind, True) for kind in UNKNOWN), ("a timeout", False)])
 def test_attempts_of_unknown_outcome_are_spent_and_never_pass_the_cap(tmp_path: Path, kind: str, greets: bool) -> None:
     script = but_for_greeting(UNKNOWN[kind]) if greets else UNKNOWN[kind]
     error = "BudgetError.*cap of 0.5"
@@ -284,3 +275,11 @@ def test_the_ledger_shows_what_is_estimated_and_can_be_set_to_the_providers_figu
     assert "3 calls, of which 2 of unknown outcome" in capsys.readouterr().out
     assert parser.run(["store", "ledger", "default", "--dollars", "0.03", *store]) == 0
     assert "ledger default: 0.0300 dollars, 0 tokens, 0 calls" in capsys.readouterr().out
+
+
+def test_room_that_dead_processes_held_is_used(tmp_path: Path) -> None:
+    budget, host = Budget(dollars=1.0), this_process()[0]
+    with ResponseStore(tmp_path / "responses.sqlite") as store:
+        assert asyncio.run(store.reserve(b"m" * 32, budget, 0.4, 100))
+        sql(store, "UPDATE reservations SET host = :host, pid = 4194305", host=host)
+        assert asyncio.run(store.reserve(b"n" * 32, budget, 0.6, 100))

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,12 +9,11 @@ from typing import Any
 import pytest
 from starlette.responses import JSONResponse, Response
 
-from schemas.errors import EndpointError, IdentityError
+from schemas.errors import EndpointError
 from schemas.params.llm import Budget, Price, Sending
 from tasks.llm.calls import Call
 from tasks.measures.doclens.evaluators import ClaimVerdict, ClaimVerdicts
 from tasks.transport.store import ResponseStore, pack
-from tests.support.children import SERVER
 from tests.support.endpoints import QUICK as PATIENT
 from tests.support.endpoints import answers as all_answers
 from tests.support.endpoints import chat, journal_lines
@@ -46,13 +44,9 @@ from tests.support.stored import sql
 
 HOLDS = '{"holds": true, "sure": 3}'
 YES = Verdict(holds=True, sure=3)
+PARTS: Any = [{"type": "text", "text": text} for text in ('{"holds": true,', ' "sure": 3}')]
 AS_SCHEMA = {"structured": "json_schema"}
 NO_WAIT = QUICK.model_copy(update={"retries": 8})
-
-
-def of_parts(*texts: str, first: str = "text") -> Script:
-    """A message whose content is a list of parts, the first of kind ``first``."""
-    return says([{"type": "text" if at else first, "text": text} for at, text in enumerate(texts)])  # type: ignore[arg-type]
 
 
 def with_reasoning(body: Body, _: int) -> Body:
@@ -138,10 +132,6 @@ def no_longer_than_20(body: Body, _: int) -> Any:
     return completion("who", body, finish="length") if is_cut else completion("whole", body)
 
 
-def without_limit(body: Body, _: int) -> Any:
-    return completion("whole", body) if "max_tokens" in body else completion("who", body, finish="length")
-
-
 def busy_at_times(body: Body, number: int) -> Any:
     busy = refuses(429, "Rate limit reached for requests", code="rate_limit_exceeded")
     return busy if number % 3 == 1 else completion("x", body)
@@ -158,7 +148,6 @@ def priced_by(answering: str, dollars: float) -> Scenario:
 
 
 FILTERED = refuses(400, "The response was filtered", code="content_filter", param="prompt")
-TOO_LONG = refuses(400, "context too long", code="context_length_exceeded")
 NO_QUOTA = "You exceeded your current quota"
 CACHED = {"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 8}}
 CUT = "cut off at the length limit; raise roles.writer.max_tokens"
@@ -170,30 +159,20 @@ SCENARIOS: dict[str, Scenario] = {
         says('{"verdict": 1}'), 1, Verdict, runs=2, ok=0, failure="holds: Field required", sent=3, kept=3
     ),
     # replies in another form are read
-    "content as a list of parts": reads(of_parts('{"holds": true,', ' "sure": 3}'), YES),
+    "content as a list of parts": reads(says(PARTS), YES),
     "reasoning in a field of its own": reads(with_reasoning, YES),
     "an extra key": reads(says('{"holds": true, "sure": 3, "because": "of the note"}'), YES),
     "numbers and booleans as strings": reads(says('{"holds": "true", "sure": "3"}'), YES),
-    "numbers where strings were asked for": reads(says('{"causes": ["a", 2]}'), Causes(causes=["a", "2"])),
     "plain text with reasoning and a fence": Scenario(says("<think>Hm.</think>\n```\nCough.\n```"), said="Cough."),
-    "reasoning in a part of its own": reads(of_parts("It {may} not hold.", HOLDS, first="thinking"), YES),
     # replies that hold no answer are failures
     "empty": Scenario(says(""), 1, ok=0, failure="empty"),
     "refused": Scenario(says(None, refusal="I cannot help"), 1, ok=0, failure=r"refused \(I cannot help\)"),
     "filtered": Scenario(says("x", finish="content_filter"), 1, ok=0, failure="content filter"),
-    "brackets nested too deep": refused_for_good(says("[" * 5000 + "]" * 5000), "it"),
-    "an integer of 6,000 digits": refused_for_good(says('{"holds": true, "sure": ' + "9" * 6000 + "}"), "sure"),
     "another kind of object": refused_for_good(says('{"verdict": "yes"}'), "holds: Field required"),
     "a lone surrogate": refused_for_good(surrogate, "holds"),
     "reasoning without an answer": refused_for_good(says("<think>Hm, let me think about"), "it was empty"),
     "broken off by the endpoint": Scenario(
         but_for_greeting(says("x", finish="error")), 1, ok=0, failure="finish_reason error", kept=0
-    ),
-    "broken off once": Scenario(
-        lambda body, n: completion("x", body, finish="error" if n == 1 else "stop"), 1, said="x", sent=2, kept=1
-    ),
-    "blanks without end": Scenario(
-        says("```json {" + " " * 60_000), 1, Verdict, {"max_tokens": None}, ok=0, failure="60,000 b", runs=2, kept=3
     ),
     "longer than its limit": Scenario(says("x" * 400), 1, runs=2, ok=0, failure="its 400 characters", sent=3, kept=3),
     # a reply cut off is asked for once more with twice the limit
@@ -201,10 +180,8 @@ SCENARIOS: dict[str, Scenario] = {
     "cut off twice": Scenario(by_length, 1, role={"max_tokens": 10}, ok=0, failure=CUT, sent=2),
     "cut off at the cap": Scenario(by_length, 1, role={"max_tokens_limit": 20}, ok=0, failure=CUT, sent=1),
     "cut off, and a longer limit refused": Scenario(no_longer_than_20, 3, ok=2, failure="too large"),
-    "cut off at a limit of the endpoint": Scenario(without_limit, 1, role={"max_tokens": None}, said="whole", sent=2),
     # no reply of another model is kept or used
     "another model from the beginning": exchange(0),
-    "another model from the first call on": exchange(1),
     "another model in the middle": exchange(3),
     "an alias": Scenario(exchanged_after(2), calls=6, aliases=("big-2",), kept=6),
     "a reply without a model": Scenario(answered_by(None), error="IdentityError", kept=0),
@@ -219,8 +196,6 @@ SCENARIOS: dict[str, Scenario] = {
     # an exhausted account stops the stage at once
     "402": no_credit(refuses(402, "Payment required")),
     "429 of an exhausted quota": no_credit(refuses(429, NO_QUOTA, code="insufficient_quota")),
-    "429 whose type says so": no_credit(refuses(429, NO_QUOTA, type="insufficient_quota")),
-    "429 of a prepaid account": no_credit(refuses(429, "Insufficient balance", code="insufficient_balance")),
     "429 of a busy endpoint": Scenario(busy_at_times, calls=6, sending=NO_WAIT),
     # a rejected setting stops the stage and is named; rejected texts fail alone
     "json_schema": rejected(
@@ -234,26 +209,11 @@ SCENARIOS: dict[str, Scenario] = {
         "roles.writer.max_tokens_field: max_completion_tokens",
         lambda body: "max_tokens" not in body,
     ),
-    "temperature": rejected(
-        refuses(400, "Only the default (1) value is supported", param="temperature", code="unsupported_value"),
-        "roles.writer.temperature: null",
-        temperature=0.2,
-    ),
-    "seed": rejected(refuses(422, "seed: Extra inputs are not permitted"), "roles.writer.send_seed: false"),
-    "an unknown field": rejected(
-        refuses(400, "Unrecognized request argument: top_k"),
-        "roles.writer.extra_body without 'top_k'",
-        extra_body={"top_k": 3},
-    ),
     "a repeated rejection": Scenario(
         unless(is_greeting, refuses(400, "Deployment 7 is in a bad mood")), 200, error="bad mood", sent=range(20, 25)
     ),
     "rejected texts": Scenario(unless(lambda body: "hello 99" in str(body), FILTERED), 100, ok=1, failure="filtered"),
-    "a rejected text": Scenario(
-        unless(lambda body: "hello 3" not in str(body), TOO_LONG), 6, ok=5, failure="^HTTP 400: context too long$"
-    ),
     "json_schema accepted": falls_back(6, "json_schema"),
-    "json_object accepted": falls_back(12, "json_object", "none"),
     "only words accepted": falls_back(18, "none"),
     # an endpoint that stays down, or does not take the key, stops the stage
     "down": Scenario(
@@ -333,18 +293,6 @@ def test_a_wrong_reply_in_the_store_is_deleted_and_asked_for_again(tmp_path: Pat
 
     numbered = Scenario(lambda body, n: completion(f"reply {n}", body), calls=1, between_runs=spoil, runs=2)
     assert numbered.play(tmp_path).answers[0].text == "reply 3"
-
-
-def test_a_reply_of_another_model_is_not_used_after_a_restart(tmp_path: Path) -> None:
-    seen: set[str] = set()
-
-    def reply(body: Body, number: int) -> Body:
-        text = body["messages"][-1]["content"]
-        model = "big-2" if text == "hello 1" and text not in seen else "big-1"
-        seen.add(text)
-        return completion(f"by {model}", body, model=model)
-
-    Scenario(reply, calls=2, runs=2, said="by big-1").play(tmp_path)
 
 
 def test_retry_after_is_waited_out_by_every_call(tmp_path: Path) -> None:
@@ -441,9 +389,9 @@ def test_with_every_fault_at_five_percent_each_call_is_right_or_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with rules(monkeypatch, tmp_path, Faults(dict.fromkeys(KINDS, 0.05), seed=5, retry_after_s=0.05)) as base_url:
-        answers = all_answers(base_url, tmp_path, calls_of_rules(100), sending=FAULTY)
+        answers = all_answers(base_url, tmp_path, calls_of_rules(60), sending=FAULTY)
     assert all(is_right(answer) if answer.ok else answer.failure for answer in answers)
-    assert len(answers) == 200 and sum(answer.ok for answer in answers) > 190
+    assert len(answers) == 120 and sum(answer.ok for answer in answers) > 110
     assert {outcome for _, outcome in journal_lines(tmp_path / "journal")} == {"ok", *KINDS}, "every fault took place"
 
 
@@ -484,26 +432,3 @@ def test_lost_calls_can_be_accepted_and_failures_by_content_always_are(tmp_path:
         assert run_stage(endpoint, tmp_path, accept_lost_calls=True) == [True, False, False, False, True, True]
         del wrong["hello 3"]
         assert run_stage(endpoint, tmp_path) == [True, False, False, True, True, True]
-
-
-def test_a_stage_refuses_a_role_whose_model_is_not_the_probed_one(tmp_path: Path) -> None:
-    with (
-        hosted(lambda body, _: completion("fine", body)) as endpoint,
-        pytest.raises(IdentityError, match=r"asked is 'big-2', recorded is 'big-1'.*vignette probe --role judge"),
-    ):
-        run_stage(endpoint, tmp_path, model="big-2")
-
-
-@pytest.mark.parametrize("prices", [{"big-1": PRICE}, {}], ids=["with a price", "without a price"])
-def test_equal_requests_of_two_processes_are_sent_once(tmp_path: Path, prices: dict[str, Price]) -> None:
-    async def reply(body: Body, number: int) -> Body:
-        while not is_greeting(body) and len(endpoint.bodies) - len(asked(endpoint)) < 2:
-            await asyncio.sleep(0.01)  # until the other process has asked who answers
-        await asyncio.sleep(0 if is_greeting(body) else 0.5)
-        return echo(body, number)
-
-    with hosted(reply) as endpoint, ProcessPoolExecutor(2, SERVER) as processes:
-        how: dict[str, Any] = {"sending": Sending(timeout_s=60), "prices": prices}
-        both = [processes.submit(ask, endpoint.base_url, tmp_path, [chat(0)], **how) for _ in range(2)]
-        assert [one.text for done in both for one in done.result()] == ["said hello 0"] * 2
-    assert len(asked(endpoint)) == 1

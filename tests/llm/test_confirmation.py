@@ -1,13 +1,10 @@
 """A run that may cost more than `budget.confirm_above_dollars` pays nothing until it is confirmed."""
 
 import asyncio
-import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
-import psutil
 import pytest
 
 from flows.evaluation import audit
@@ -23,7 +20,6 @@ from schemas.params import Params
 from schemas.params.llm import Price, Role
 from tasks.llm.costs import Estimate
 from tasks.transport.fingerprint import Fingerprint, served_identity
-from tasks.transport.processes import RUN
 from tests.support.endpoints import chat
 from tests.support.hosted import Hosted, completion, hosted
 from tests.support.params import shipped
@@ -110,20 +106,6 @@ def test_a_confirmed_run_is_not_stopped(pipeline: Path, endpoint: Hosted, monkey
     assert ask_once("facts", pipeline, params_of(endpoint, stages_allowed=0.1)) == "yes"
 
 
-def start_of_run(pipeline: Path) -> float:
-    """The start of the run whose cost a stage has confirmed."""
-    confirm: Any = confirmation("facts", pipeline)
-    return float(confirm.keywords["since"])
-
-
-def test_a_run_begins_with_repro_or_the_process_that_was_started_by_hand(
-    pipeline: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert start_of_run(pipeline) == psutil.Process().create_time() < time.time()
-    monkeypatch.setenv(RUN, "7:17.5")
-    assert start_of_run(pipeline) == 17.5
-
-
 @pytest.mark.parametrize(
     ("stages", "unknown"),
     [
@@ -158,9 +140,7 @@ async def pay(*_: object, **__: object) -> None:
     ("price", "limit", "confirms", "problem"),
     [
         (PRICE, 39.0, "", r"would cost about 40.00 dollars\. .*confirm_above_dollars is 39: to run it, .*--yes"),
-        (None, 100.0, "", "not known: big-1, which has no price"),
         (PRICE, 40.0, "", ""),
-        (None, None, "", ""),
         (PRICE, 39.0, "1", ""),
     ],
 )

@@ -1,7 +1,7 @@
 """Identity and epoch change if and only if the model does."""
 
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -23,7 +23,6 @@ from tasks.transport.fingerprint import (
 )
 from tasks.transport.simulator_code import content, content_hash
 from tasks.transport.store import ResponseStore
-from tests.support.chatter import Chatter
 
 ROLE = Role(base_url="https://user:pass@api.example.com/v1?key=abcd", model="big")
 ENTRY = {"id": "big", "owned_by": "acme", "created": 5}
@@ -126,15 +125,42 @@ def test_the_error_on_a_missing_or_broken_file_names_the_command_to_run(tmp_path
         read_fingerprint(tmp_path, "judge")
 
 
-def test_the_file_round_trips(tmp_path: Path) -> None:
-    written = Fingerprint("writer", {"endpoint": "e", "asked": "a"}, 2, {"why?": COLD})
-    (tmp_path / "writer.json").write_text(written.to_json())
-    assert read_fingerprint(tmp_path, "writer") == written
-    assert written.label == "a, epoch 2"
+OPENERS = ("The patient", "This patient", "He", "She", "The woman", "The man", "Pt")
+VERBS = ("reports", "describes", "has", "complains of", "presents with", "mentions", "notes", "denies")
+FINDINGS = ("a dry cough", "a productive cough", "mild fever", "chest pain", "wheezing", "fatigue", "a sore throat")
+LINKS = ("and", "but", "while", "although", "with", "without", "as well as")
+TIMES = ("since yesterday", "for three days", "for a week", "on exertion", "at night", "in the morning", "today")
+ENDINGS = ("Rest is advised", "Plenty of fluids", "Review in a week", "No antibiotics", "Return if worse", "X-ray")
+SLOTS = (OPENERS, VERBS, FINDINGS, LINKS, FINDINGS, TIMES, ENDINGS) * 5
+
+
+@dataclass
+class Chatter:
+    """A model: for each prompt and slot, the probability of each wording (prompts x slots x wordings)."""
+
+    weights: np.ndarray
+
+    @classmethod
+    def random(cls, draw: np.random.Generator, prompts: int, sharpness: float = 0.4) -> "Chatter":
+        """A model with random preferences; the smaller ``sharpness``, the more similar its samples."""
+        weights = np.zeros((prompts, len(SLOTS), max(map(len, SLOTS))))
+        for prompt in range(prompts):
+            for n, slot in enumerate(SLOTS):
+                weights[prompt, n, : len(slot)] = draw.dirichlet(np.full(len(slot), sharpness))
+        return cls(weights)
+
+    def like(self, other: "Chatter", share: float) -> "Chatter":
+        """A model of similar style: ``share`` of its preferences are those of ``other``."""
+        return Chatter((1 - share) * self.weights + share * other.weights)
+
+    def reply(self, draw: np.random.Generator, prompt: int) -> str:
+        """One sampled reply."""
+        chosen = (draw.random((len(SLOTS), 1)) > self.weights[prompt].cumsum(axis=1)).sum(axis=1)
+        return " ".join(slot[min(n, len(slot) - 1)] for slot, n in zip(SLOTS, chosen, strict=True))
 
 
 LEVEL = Role(base_url="https://api.example.com/v1", model="big").canary_level / PROBES
-EXCHANGES = 16
+EXCHANGES = 8
 
 
 def probe(model: Chatter, draw: np.random.Generator) -> Replies:
@@ -144,7 +170,7 @@ def probe(model: Chatter, draw: np.random.Generator) -> Replies:
 def test_p_values_of_an_unchanged_sampling_model_are_below_a_level_as_often_as_it_says() -> None:
     draw = np.random.default_rng(1)
     found = []
-    for _ in range(8):  # ten probes against the baseline of one epoch, as the schedule does
+    for _ in range(6):  # ten probes against the baseline of one epoch, as the schedule does
         model = Chatter.random(draw, len(PROMPTS))
         baseline = probe(model, draw)
         found += [change_p_value(probe(model, draw), baseline, level=LEVEL) for _ in range(10)]

@@ -4,7 +4,6 @@ import asyncio
 import email.utils
 import threading
 import time
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from tasks.transport.endpoint import of_structure, setting_at_fault
 from tasks.transport.limits import Rate
 from tasks.transport.store import ResponseStore
 from tests.support.cases import each, from_table
-from tests.support.children import start
 from tests.support.endpoints import chat
 from tests.support.hosted import completion, hosted
 from tests.support.scenarios import ask
@@ -38,11 +36,6 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return Clock(monkeypatch)
-
-
-def test_without_a_limit_units_are_free_at_any_time(tmp_path: Path) -> None:
-    with ResponseStore(tmp_path / "s.sqlite") as store:
-        assert asyncio.run(Rate(store, "none", None).take(1000)) == 0.0
 
 
 def test_units_are_spread_evenly_over_the_minute_and_given_back(tmp_path: Path, clock: Clock) -> None:
@@ -123,40 +116,6 @@ def test_an_endpoint_may_ask_for_a_pause_in_three_ways(headers: dict[str, str], 
 def test_a_pause_until_a_date_lasts_from_now() -> None:
     date = email.utils.formatdate(time.time() + 100, usegmt=True)
     assert endpoint._wait({"retry-after": date}) == pytest.approx(100, abs=3)
-
-
-def most_in(window: float, times: list[float]) -> int:
-    """The largest number of times in any window of this many seconds."""
-    return max(sum(start <= later < start + window for later in times) for start in times)
-
-
-def send_taken(said: Connection, folder: Path, name: str) -> None:
-    """Take units of a limit for two seconds, and send the times at which they may be used."""
-
-    async def run() -> list[float]:
-        with ResponseStore(folder / "responses.sqlite") as store:
-            rate = Rate(store, "endpoint requests", 6000)
-            (folder / name).touch()
-            while not (folder / "go").exists():
-                await asyncio.sleep(0.01)
-            until, starts = time.time() + 2.0, list[float]()
-            while time.time() < until:
-                starts.append(await rate.take(1))
-            return starts
-
-    said.send(asyncio.run(run()))
-
-
-def test_four_processes_keep_to_the_limit_together(tmp_path: Path) -> None:
-    names = [f"process {n}" for n in range(4)]
-    processes = [start(send_taken, tmp_path, name) for name in names]
-    while not all((tmp_path / name).exists() for name in names):
-        time.sleep(0.05)
-    (tmp_path / "go").touch()
-    taken = [said.recv() for _, said in processes]
-    starts = [start for each in taken for start in each]
-    assert len(starts) > 130 and all(taken), "all of them took part"
-    assert most_in(2.0, starts) <= 210, "6,000 a minute are 200 in two seconds, and 5% more at most"
 
 
 def test_roles_on_one_endpoint_share_its_limit(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flows.commands import parser, probe
+from flows.commands import probe
 from flows.repository.workspace import STORE, WORKSPACE
 from flows.runtime import identities
 from schemas.errors import EndpointError
@@ -78,19 +78,6 @@ def test_an_empty_canary_reply_fails_the_probe_with_the_setting_to_raise(workspa
     assert not (workspace / "fingerprints" / "judge.json").exists()
 
 
-def test_a_dated_model_change_is_another_identity(workspace: Path) -> None:
-    dated = ["big-1-0513"]
-    with hosted(lambda body, _: completion(COLD, body, model=dated[0])) as endpoint:
-        first = run(endpoint, workspace)
-        dated[0] = "big-1-0806"
-        second = run(endpoint, workspace)
-        dated[0] = "big-1-0513"
-        file = workspace / "fingerprints" / "judge.json"
-        run(endpoint, workspace)
-    assert second.changed and second.fingerprint.key != first.fingerprint.key
-    assert file.read_text() == first.fingerprint.to_json(), "model A after A, B, A gives the same bytes"
-
-
 def test_a_role_with_imported_replies_is_not_probed_before_a_run_until_it_is_probed_by_hand(
     workspace: Path,
 ) -> None:
@@ -130,11 +117,6 @@ def test_only_a_role_whose_settings_name_another_model_needs_a_probe(
         assert not is_of(recorded, role.model_copy(update={name: value})), name
     by_prompt = replace(recorded, structured="prompt")
     assert is_of(by_prompt, role) and not is_of(by_prompt, role.model_copy(update={"structured": "json_object"}))
-
-
-def test_an_unknown_role_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert parser.run(["probe", "--role", "oracle"]) == 2
-    assert "params.yaml has writer, annotator, judge, answerer" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])

@@ -11,14 +11,16 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
+from dvc.repo import Repo
 
 from flows.repository.workspace import WORKSPACE
 from tasks.transport import processes
 from tasks.transport.probing import PROBE_CALLS
-from tasks.transport.processes import RUN, depended_on
-from tests.support.cases import from_table
-from tests.support.endpoints import journal_lines, simulator
-from tests.support.hosted import hosted
+from tasks.transport.processes import RUN, depended_on, is_alive, this_process
+from tests.support.cases import each, from_table
+from tests.support.endpoints import journal_lines
+from tests.support.faulty import Faults, faulty_app
+from tests.support.hosted import hosted, serving
 from tests.support.imports import ROOT
 from tests.support.scenarios import echo, slowly
 
@@ -44,12 +46,11 @@ asyncio.run(run())
 def test_killing_dvc_stops_the_calls_of_its_stage(tmp_path: Path, how: signal.Signals) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "DVC_NO_ANALYTICS": "1"}
     (tmp_path / "stage.py").write_text(STAGE)
-    subprocess.run([sys.executable, "-m", "dvc", "init", "-q", "--no-scm"], cwd=tmp_path, env=environment, check=True)
+    Repo.init(str(tmp_path), no_scm=True).close()
     journal = tmp_path / "journal"
-    with simulator("--journal", str(journal)) as server:
-        (tmp_path / "dvc.yaml").write_text(
-            f"stages: {{ask: {{cmd: '{sys.executable} stage.py {server.base_url}', outs: [out]}}}}"
-        )
+    with serving(faulty_app(Faults(), journal)) as base_url:
+        command = f"{sys.executable} stage.py {base_url}"
+        (tmp_path / "dvc.yaml").write_text(f"stages: {{ask: {{cmd: '{command}', outs: [out]}}}}")
         run = subprocess.Popen([sys.executable, "-m", "dvc", "repro", "-q"], cwd=tmp_path, env=environment)
         deadline = time.monotonic() + 60
         while len(journal_lines(journal)) < 20 and time.monotonic() < deadline:
@@ -61,7 +62,7 @@ def test_killing_dvc_stops_the_calls_of_its_stage(tmp_path: Path, how: signal.Si
         assert time.monotonic() < killed + 5
         seen = len(journal_lines(journal))
         assert seen >= 20
-        time.sleep(1.0)
+        time.sleep(0.5)
         assert len(journal_lines(journal)) == seen, "no call leaves any more"
         run.wait()
 
@@ -124,6 +125,16 @@ def test_dvc_is_found_by_its_command_line(line: tuple[str, ...], is_dvc: bool, m
     ancestors = [ancestor("sh"), ancestor(*line), ancestor("bash"), ancestor("init")]
     monkeypatch.setattr(processes.psutil, "Process", lambda: SimpleNamespace(parents=lambda: ancestors))
     assert processes.dvc_process() is (ancestors[1] if is_dvc else None)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="sets the clock as Linux shows it")
+@each("seconds", [-3600, 3600])
+def test_a_clock_that_is_set_ends_no_process(seconds: int) -> None:
+    me, above, booted = this_process(), depended_on(), psutil.boot_time()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("psutil._pslinux.boot_time", lambda: booted + seconds)
+        assert psutil.Process().create_time() > 0 and this_process() == me
+        assert all(is_alive(pid, born) for pid, born in [me[1:], *(one[:2] for one in above)])
 
 
 def test_the_run_of_a_stage_and_all_up_to_dvc_are_watched(monkeypatch: pytest.MonkeyPatch) -> None:

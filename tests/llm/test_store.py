@@ -15,7 +15,7 @@ from flows.commands import parser
 from schemas.errors import StoreError
 from tasks.llm.costs import Used
 from tasks.transport import inspection
-from tasks.transport.database import LAYOUT, transaction
+from tasks.transport.database import LAYOUT
 from tasks.transport.inspection import export, imported_identities, sum_used
 from tasks.transport.store import ResponseStore, pack
 from tests.support.cases import from_table
@@ -48,14 +48,6 @@ def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path) -> None:
 
     with pytest.raises(StoreError, match=r"s\.sqlite: response store cannot be used \(database or disk is full\)"):
         asyncio.run(run())
-
-
-def test_a_transaction_is_whole_or_nothing(tmp_path: Path) -> None:
-    with ResponseStore(tmp_path / "s.sqlite") as store:
-        with pytest.raises(RuntimeError), transaction(store._reader):
-            paid(1).insert(store._reader)
-            raise RuntimeError
-        assert store.find(paid(1).key) is None
 
 
 def test_chosen_replies_are_exported_in_their_order(tmp_path: Path) -> None:

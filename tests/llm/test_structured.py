@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, create_model
 
@@ -61,6 +61,7 @@ def test_a_reply_that_stops_half_way_is_never_completed(length: int) -> None:
     problem(reply_to(WHOLE[:length]), Pairs)
 
 
+@settings(max_examples=50)
 @given(st.text(max_size=80))
 def test_no_text_crashes_the_reader(text: str) -> None:
     try:
@@ -98,7 +99,6 @@ AMBIGUOUS = {
     "two lists that may be absent": kind(first=(list[str], []), second=(list[str], [])),
     "a list and a required field": kind(pairs=(list[str], ...), note=(str, ...)),
 }
-Six = kind(**dict.fromkeys("abcdef", (int, ...)))
 
 
 def test_a_key_that_was_not_asked_for_is_dropped_unless_no_key_was() -> None:
@@ -111,13 +111,6 @@ def test_a_bare_list_is_read_where_only_one_field_can_be_meant() -> None:
     assert read_reply(reply_to('["a"]'), Optional) == Optional(pairs=["a"])
     for ambiguous in AMBIGUOUS.values():
         problem(reply_to('["a"]'), ambiguous)
-
-
-def test_five_problems_are_described_and_the_rest_counted() -> None:
-    assert problem(reply_to("{}"), Six).count("Field required") == 5
-    assert problem(reply_to("{}"), Six).endswith("; and 1 more")
-    assert problem(reply_to('{"a": 1}'), Six).count("Field required") == 5
-    assert "more" not in problem(reply_to('{"a": 1}'), Six)
 
 
 def test_replies_that_hold_no_answer_are_named() -> None:
@@ -228,11 +221,6 @@ def test_reasoning_before_a_note_is_no_part_of_it(model: str) -> None:
     assert text(f"{unclosed}Is it so?") == ("" if unclosed else "Is it so?")
     note = "[Analysis]\nA cough <thought to be viral>; reasoning: none."
     assert text(note) == note
-
-
-@each("finish, said", [("max_tokens", "cut off"), ("MODEL_LENGTH", "cut off"), ("SAFETY", "filter")])
-def test_a_reply_that_is_not_whole_is_refused_by_whatever_name(finish: str, said: str) -> None:
-    assert said in problem(reply_to(WHOLE, finish), Pairs)
 
 
 @each("finish", ["error", "abort", "insufficient_system_resource"])

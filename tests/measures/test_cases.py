@@ -300,3 +300,13 @@ def test_rates_do_not_depend_on_the_number_of_notes_per_kind() -> None:
     assert rows["dropped", "sensitivity"] == rows["all", "sensitivity"] == pytest.approx(0.9)
     assert rows["all", "precision_at_half"] == pytest.approx(0.9 / (0.9 + 0.05))
     assert rows["all", "specificity"] == pytest.approx(0.95)
+
+
+def test_documents_whose_names_have_a_hyphen_are_clusters_of_their_own() -> None:
+    cases = [
+        case_verdict(f"visit-{n}", "entailment", "own sentence", "t", truth, n % 5 > 0)
+        for n in range(20)
+        for truth in (True, False)
+    ]
+    found = rates(planted_table(cases, "p"), seed=1, provenance="p").set_index(["item", "metric"])
+    assert found.loc[("all", "sensitivity"), ["low", "high"]].notna().all()

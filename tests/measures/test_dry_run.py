@@ -29,7 +29,7 @@ def test_an_evaluation_by_the_rules_tells_and_corrects_nothing(
         "evaluate",
         str(data),
         "--metrics",
-        "doclens,overlap",
+        "doclens,med_omit,overlap",
         "--judge",
         "simulator",
         "--card",
@@ -40,15 +40,28 @@ def test_an_evaluation_by_the_rules_tells_and_corrects_nothing(
     assert run([*given, "--no-mlflow"]) == 0
     printed = capsys.readouterr()
     assert printed.out.splitlines()[0] == DRY_RUN
+    assert "\nlower is better: facts omitted, omission weight\n" in printed.out
     said = next(line for line in printed.out.splitlines() if line.startswith("paired comparisons"))
     assert f"those by the judge are not tested ({DRY_RUN})" in said and "beyond chance (5% family-wise)" in said
     assert f"scores are not corrected by {card}: {DRY_RUN}" in printed.err
     metrics, found = (pd.read_csv(out / "tables" / f"{name}.csv") for name in ("metrics", "comparisons"))
     assert not metrics["metric"].str.endswith("_corrected").any()
     assert metrics.loc[metrics["stage"] == "doclens", "provenance"].str.startswith(DRY_RUN).all()
+    rank_p = metrics["metric"].isin(["spearman_p", "pearson_p"])
+    assert "spearman" in set(metrics["metric"]) and not rank_p.any(), "no p of what the rules judged"
     judged = found["stage"] != "overlap"
     assert found.loc[judged, "p"].isna().all() and not found.loc[judged, "changed"].any()
     assert found.loc[judged, "note"].eq(DRY_RUN).all() and found.loc[~judged, "p"].notna().any()
     assert json.loads((out / "manifest.json").read_text())["remark"] == DRY_RUN
     page = (out / "report.html").read_text()
     assert f"<h1>{DRY_RUN.capitalize()}. data.jsonl" in page and "larger than chance explains" not in page
+    assert "What to report: nothing of a dry run" in page
+    people = tmp_path / "people.csv"
+    people.write_text(
+        "\n".join(["id,system,quality", *(f"d{n},{s},{n}" for n in range(12) for s in ("copy", "short"))])
+    )
+    for asked in (
+        ["plan", str(out), "--documents", "12"],
+        ["agreement", str(people), "--human", "quality", "--evaluation", str(out)],
+    ):
+        assert run(asked) == 0 and capsys.readouterr().out.splitlines()[0] == DRY_RUN

@@ -151,6 +151,7 @@ def test_every_two_judges_have_a_kappa_of_each_metric(erring: tuple[Evaluation, 
     _, pairs = figures_and_pairs(evaluation.table("judges"))
     kappas = pairs[pairs["metric"] == "kappa"].set_index(["system", "condition", "item"])
     assert {key[:2] for key in kappas.index} == {("a", "against b"), ("a", "against c"), ("b", "against c")}
+    assert {"p_value_adjusted", "p_value_scored"} <= set(pairs["metric"])
     votes = evaluation.table("verdicts").query("metric == 'claim_recall'")
     key = ["document", "system", "item", "unit"]
     both = votes.pivot(index=key, columns="judge", values="value").astype(bool)
@@ -185,6 +186,7 @@ def test_a_judge_reads_the_same_claims_strictly_and_as_a_clinician() -> None:
     assert set(both.verdicts["judge"]) == judges and both.verdicts.groupby(UNIT)["judge"].nunique().eq(2).all()
     found, pairs = figures_and_pairs(both.judges)
     assert set(found["condition"]) == judges and set(pairs["item"]) >= {"claim_recall", "claims_supported"}
+    assert not pairs["metric"].str.startswith("p_value").any(), "rules are not tested"
     assert set(both.metrics.query("metric == 'claim_recall'")["condition"]) == {"json_cot"}
     assert reading_line(both.metrics) == "claims are read strictly (json_cot)"
     alone = read(reading="clinician")

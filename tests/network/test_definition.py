@@ -18,6 +18,43 @@ from tests.support.sources import needs_sources, sources_folder
 FILE = FOLDER / "respiratory" / "network.yaml"
 
 
+def test_causes_come_first_for_any_order_of_the_file() -> None:
+    assert GUT.variables[0] == "visits"
+    for name in GUT.variables:
+        assert all(GUT.order.index(parent) < GUT.order.index(name) for parent in GUT.parents(name))
+
+
+@from_table
+def test_bad_file_is_rejected_with_node_and_entry(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    loaded = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    loaded["variables"] = merged(loaded["variables"], change)
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(yaml.safe_dump(loaded, sort_keys=False), encoding="utf-8")
+    with pytest.raises(NetworkError, match=message) as caught:
+        load_definition(bad)
+    assert str(bad) in str(caught.value)
+
+
+STRUCTURE = {*records_schema(GUT).columns, *visits_schema(GUT).columns} - {*GUT.variables}
+
+
+@pytest.mark.parametrize("name", sorted({*STRUCTURE, *NOTES.columns, *COMPACT_NOTES.columns}))
+def test_no_variable_may_have_the_name_of_a_column_of_the_tables(name: str, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    node = {"type": "underlying condition", "values": ["no", "yes"], "table": [0.5, 0.5]}
+    bad.write_text(yaml.safe_dump({"name": "x", "variables": {name: node}}), encoding="utf-8")
+    with pytest.raises(NetworkError, match=f"node {name}: this name is reserved"):
+        load_definition(bad)
+
+
+@from_table
+def test_file_that_is_no_network_is_rejected(text: str, message: str, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(text, encoding="utf-8")
+    with pytest.raises(NetworkError, match=message):
+        load_definition(bad)
+
+
 def _reference() -> dict[str, Any]:
     # BaseLoader, as the reference file has unquoted yes and no.
     text = (sources_folder() / ".." / "reference" / "simsum_network.yaml").read_text(encoding="utf-8")
@@ -59,40 +96,3 @@ def _assert_regression(model: Any, facts: dict[str, str]) -> None:
         named = {"fever": ("fever_low", "fever_high"), "policy": ("policy_high",)}.get(parent, (parent,))
         found |= dict(zip(named, effects[1:], strict=True))
     assert found == {name: float(value) for name, value in facts.items()}
-
-
-def test_causes_come_first_for_any_order_of_the_file() -> None:
-    assert GUT.variables[0] == "visits"
-    for name in GUT.variables:
-        assert all(GUT.order.index(parent) < GUT.order.index(name) for parent in GUT.parents(name))
-
-
-@from_table
-def test_bad_file_is_rejected_with_node_and_entry(change: dict[str, Any], message: str, tmp_path: Path) -> None:
-    loaded = yaml.safe_load(FILE.read_text(encoding="utf-8"))
-    loaded["variables"] = merged(loaded["variables"], change)
-    bad = tmp_path / "bad.yaml"
-    bad.write_text(yaml.safe_dump(loaded, sort_keys=False), encoding="utf-8")
-    with pytest.raises(NetworkError, match=message) as caught:
-        load_definition(bad)
-    assert str(bad) in str(caught.value)
-
-
-STRUCTURE = {*records_schema(GUT).columns, *visits_schema(GUT).columns} - {*GUT.variables}
-
-
-@pytest.mark.parametrize("name", sorted({*STRUCTURE, *NOTES.columns, *COMPACT_NOTES.columns}))
-def test_no_variable_may_have_the_name_of_a_column_of_the_tables(name: str, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.yaml"
-    node = {"type": "underlying condition", "values": ["no", "yes"], "table": [0.5, 0.5]}
-    bad.write_text(yaml.safe_dump({"name": "x", "variables": {name: node}}), encoding="utf-8")
-    with pytest.raises(NetworkError, match=f"node {name}: this name is reserved"):
-        load_definition(bad)
-
-
-@from_table
-def test_file_that_is_no_network_is_rejected(text: str, message: str, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.yaml"
-    bad.write_text(text, encoding="utf-8")
-    with pytest.raises(NetworkError, match=message):
-        load_definition(bad)

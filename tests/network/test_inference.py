@@ -41,9 +41,8 @@ def enumerate_all(network: NetworkDefinition) -> pd.DataFrame:
     return states.assign(p=np.exp(log_p))
 
 
-@pytest.mark.parametrize("count", [1, 2])
-@settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=24, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), count=st.sampled_from([1, 2]))
 def test_equals_enumeration_on_random_networks(seed: int, count: int) -> None:
     random = np.random.default_rng(seed)
     network = random_network(random)
@@ -85,11 +84,6 @@ def test_unbounded_days_are_evidence_by_their_poisson_likelihood() -> None:
             expected = weights.groupby(states[target]).sum().reindex(RESPIRATORY.values(target)).to_numpy()
             ours = posterior(RESPIRATORY, pd.DataFrame({"days_at_home": [days]}), target)[0]
             assert ours == pytest.approx(expected / expected.sum(), abs=1e-9)
-
-
-def test_a_very_long_stay_does_not_underflow() -> None:
-    ours = posterior(RESPIRATORY, pd.DataFrame({"days_at_home": [5000], "cough": ["no"]}), "dyspnea")
-    assert ours[0, 1] == pytest.approx(1.0) and np.isfinite(ours).all()
 
 
 def test_no_evidence_gives_the_marginal_for_every_row() -> None:

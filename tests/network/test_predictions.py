@@ -41,7 +41,7 @@ def test_another_network_claims_nothing_about_simsums_tables() -> None:
 
 
 def test_counts_without_symptoms_agree_with_the_exact_expectation() -> None:
-    counts = check(count_table(RESPIRATORY, 10_000, 80, 7), METRICS, "metrics")
+    counts = check(count_table(RESPIRATORY, 10_000, 40, 7), METRICS, "metrics")
     symptoms, conditions = RESPIRATORY.of_type("symptom"), RESPIRATORY.of_type("underlying condition")
     well = joint(RESPIRATORY, [*symptoms, *conditions])[0, 0, 0, 0, 0]
     expected = 10_000 * np.array([well.sum(), well.sum() - well[0, 0, 0, 0]])
@@ -49,7 +49,7 @@ def test_counts_without_symptoms_agree_with_the_exact_expectation() -> None:
     item = items()["simsum", "Section 2.2"]
     rows = compared(item, {"published/network_counts": counts}, PUBLISHED)
     assert [row["reproduced"] for row in rows] == pytest.approx(expected.tolist(), abs=15)
-    assert [row["tolerance"] for row in rows] == pytest.approx((1.96 * spread).tolist(), rel=0.2)
+    assert [row["tolerance"] for row in rows] == pytest.approx((1.96 * spread).tolist(), rel=0.3)
     assert [row["published"] for row in rows] == [3629, 239]
     assert {(row["basis"], verdict_of(row)) for row in rows} == {("sampled", "pass")}
     (few,) = compared(item, {"published/network_counts": counts.assign(n=200)}, PUBLISHED)

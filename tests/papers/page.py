@@ -83,17 +83,17 @@ def conclusions_text(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
 _ABOUT = """\
 A figure may be met where a conclusion is not. Each line is what a paper concludes, and the difference of the two values
 that decides it, with a 95% interval. Values are those of our tables or, where the line says `printed`, figures of the
-paper with their printed spread, which say nothing about our data; the README counts them without a verdict. Values of
-basis `stand-in` say nothing about the paper's models.
+paper with their printed spread, which say nothing about our data. Values of basis `stand-in` say nothing about the
+paper's models.
 
 - `more`: the first value is larger; `as much`: not smaller by more than the margin; `same`: within the margin. Margins
   are ours, as the papers name none. `not significant`: the interval includes 0, as in a paper that tests at a level of
   5%; few items make it hold too. `pairs`: of pairs of printed figures, the first is larger in more than half; pairs
   count as independent, which those of one model are not.
 - The interval is paired where both values are of the same items and the tables allow it. Else it is that of independent
-  values, too wide for the same items, for the reason in the last column (`same reason`: that of the line above), which
-  also names intervals other than 95%.
-- n is the smallest number of items behind a value, or the number of pairs.
+  values, too wide for the same items, for the reason in the last column (`same reason`:
+  that of the line above), which also names intervals other than 95%.
+- n is the smallest number of texts, ratings or pairs behind a value; one document may have several.
 - Each conclusion stands for itself: with as many, one or two hold by chance."""
 
 

@@ -141,12 +141,13 @@ def test_intervals_of_shares_correlations_and_printed_means() -> None:
     assert side({**printed, "std": "std_over_5_evaluators"}, {}) == pytest.approx((4.69, half, half, 5), abs=1e-3)
 
 
-def test_printed_percentages_are_averaged_with_the_intervals_of_their_test_sets() -> None:
+def test_printed_percentages_are_averaged_with_the_combined_intervals_of_their_test_sets() -> None:
     both = {"printed": "doclens_table4_nli_2way", "row": "TRUE", "interval": "share", "of": 100}
     first, second = (side({**both, "figure": name, "n": n}, {}) for name, n in (("anli_r1", 1000), ("mednli", 1422)))
     found = side({**both, "figure": ["anli_r1", "mednli"], "n": [1000, 1422]}, {})
     assert (first.value, second.value) == pytest.approx((0.788, 0.819)) and 0 < second.above < first.above < 0.03
-    assert found == pytest.approx((0.8035, (first.below + second.below) / 2, (first.above + second.above) / 2, 1000))
+    below, above = math.hypot(first.below, second.below) / 2, math.hypot(first.above, second.above) / 2
+    assert found == pytest.approx((0.8035, below, above, 1000))
 
 
 def test_pairs_of_printed_figures() -> None:

@@ -2,7 +2,6 @@
 
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,12 +13,10 @@ import yaml
 from prefect.exceptions import PrefectHTTPStatusError
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
 
-from flows.commands import repro
 from flows.rebuild import flow, server
 from flows.rebuild.dvc_stage import NO_MORE_CALLS, UNCHANGED
 from flows.rebuild.flow import Unfinished, rebuild
-from flows.repository.params import load_params
-from flows.repository.pipeline import MAIN, needed_by
+from flows.repository.pipeline import needed_by
 from schemas.errors import VignetteError
 from tests.support.imports import ROOT
 
@@ -126,20 +123,6 @@ def test_a_killed_stage_gets_its_last_outputs_back(pipeline: Path) -> None:
     Path("killed").write_text("a3\n" * 2)
     assert rebuild(pipeline, ["a3"], at_once=1) == Unfinished(["a3"])
     assert kept.read_text() == "last"
-
-
-def test_the_end_names_the_command_that_resumes(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(repro, "use_server", lambda: None)
-    monkeypatch.setattr(flow, "rebuild", lambda *_, **__: Unfinished(["write"], {"filter": ["write"]}))
-    monkeypatch.setattr(sys, "argv", ["/bin/vignette", "repro", "--pipeline", "my files/dvc.yaml"])
-    assert repro._rebuild(load_params(ROOT / "params.yaml"), MAIN, [], ["write", "filter"], 0.0) == 1
-    assert capsys.readouterr().err.splitlines() == [
-        "repro: failed: write",
-        "not run: filter (because of write)",
-        "finished stages and stored replies are kept; to resume, run: vignette repro --pipeline 'my files/dvc.yaml'",
-    ]
 
 
 @pytest.mark.parametrize("dep", ["data/made/table.csv", "data/made", "data/made/table.csv/part"])

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from schemas.tables.evaluate import NO_OUTPUT
 from tasks.reporting.evaluation_page import align, aligned_segments
 from tasks.reporting.evaluation_text import DRY_RUN, main_table, shown, summary_text, what_to_report
 from tasks.tracking.comparison import DIRECTED, UNDECIDED
@@ -45,16 +44,8 @@ def summary(
 
 
 def comparisons(count: int) -> pd.DataFrame:
-    row = {
-        "system_a": "a",
-        "system_b": "b",
-        "item": "all",
-        "difference": 0.25,
-        "low": 0.125,
-        "high": 0.5,
-        "n": 20,
-        "note": "",
-    }
+    row = {"system_a": "a", "system_b": "b", "item": "all", "difference": 0.25, "low": 0.125, "high": 0.5, "n": 20}
+    row |= {"note": ""}
     rows = [row | {"metric": f"m{n:02}", "p": n / 1000, "changed": True} for n in range(count)]
     return pd.DataFrame([*rows, row | {"metric": "same", "p": 0.9, "changed": False}])
 
@@ -86,10 +77,6 @@ def test_documents_that_were_scored_in_part_are_counted_beside_n() -> None:
     bounds = recall.assign(metric="claim_recall_bounds", n=12, unscored=recall["unscored"] + [2, 0])
     said = "\n".join(summary(systems="ab", metrics=pd.concat([METRICS, bounds], ignore_index=True)))
     assert "n 11/12, 2 in part" in said and "75.0% (70.0–80.0) n 12\n" in said and "\nin part: documents of" in said
-    assert "in part" not in "\n".join(summary(systems="ab"))
-    corrected = recall.assign(metric="claim_recall_corrected")
-    said = "\n".join(summary(systems="ab", metrics=pd.concat([METRICS, bounds, corrected], ignore_index=True)))
-    assert said.count("n 11/12, 2 in part") == 2
 
 
 def test_what_to_report_names_method_judge_card_means_and_what_is_missing() -> None:
@@ -148,20 +135,6 @@ def test_a_difference_that_failed_documents_may_change_is_shown_and_what_they_ma
         "; beyond chance without the 1 failed records (whatever these scored, it is from +0.570 to +0.650)",
     ]  # fmt: skip
     assert all("+0.250 [+0.125, +0.500], p 0.007, n 20" in line for line in shown[:3])
-
-
-def test_missing_outputs_and_failed_judgements_have_advice_of_their_own() -> None:
-    table = comparisons(1).assign(changed=False)
-    missing = UNSCORED.assign(method="writing", step="output", reason=NO_OUTPUT)
-    outputs, judgements = "outputs that the data lacks: 1; add them", "judgements that failed: 1; run again"
-    for unscored, said in (
-        (missing, [outputs]),
-        (UNSCORED, [judgements]),
-        (pd.concat([missing, UNSCORED]), [outputs, judgements]),
-    ):
-        lines = [line.strip() for line in summary(table, unscored=unscored)]
-        assert [one for one in (outputs, judgements) if any(line.startswith(one) for line in lines)] == said
-    assert not any("run again" in line for line in summary(comparisons(1), unscored=UNSCORED))
 
 
 def test_differences_on_fewer_than_eight_documents_are_said_to_be_untested() -> None:

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from schemas.tables.metrics import METRICS
-from tasks.reporting.headlines import FIGURES, headlines, reliability_curves, shares
+from tasks.reporting.headlines import FIGURES, headlines, reliability_curves
 from tasks.reporting.page import key_figures, key_rows
 from tests.support.imports import ROOT
 
@@ -39,15 +39,6 @@ def test_reliability_pools_symptoms_weighted_by_n() -> None:
     columns = ["system", "condition", "symptom", "value", "bin", "predicted", "observed", "n"]
     curves = reliability_curves(pd.DataFrame(rows, columns=columns))
     assert curves.to_dict("records") == [{"predicted": 0.05, "BN-tab": pytest.approx(0.05)}]
-
-
-def test_shares_have_one_bar_per_figure() -> None:
-    rows = shares({group: dict.fromkeys(names, 0.7) for group, names in FIGURES.items()})
-    assert ["doclens claim_recall", 0.7] in rows.values.tolist()
-    others = {
-        f"{group} {name}" for group, names in FIGURES.items() for name in names if group == "f1" or name == "weight"
-    }
-    assert others and not others & {*rows["measure"]}
 
 
 def test_each_headline_and_key_figure_is_in_the_committed_tables() -> None:

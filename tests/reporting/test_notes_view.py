@@ -4,7 +4,7 @@ import pandas as pd
 
 from schemas.tables.verdicts import verdict_table
 from tasks.measures.doclens.published import RULES_JUDGE
-from tasks.reporting.notes_view import choose_records, claims_view, history_view, notes_view, segments
+from tasks.reporting.notes_view import FLAGGED, choose_records, claims_view, history_view, notes_view, segments
 
 
 def spans(*rows: tuple[int, int, str]) -> pd.DataFrame:
@@ -34,7 +34,7 @@ def test_chosen_records_hold_every_kind_in_its_share() -> None:
 def test_a_shown_note_has_both_versions_its_spans_and_the_attempts_before_it() -> None:
     records = pd.DataFrame({"record": [3, 5], "cough": ["yes", "no"]})
     prompts = pd.DataFrame({"record": [3, 5], "kind": "symptoms", "single_prompt": ["p3", "p5"], "descriptors": "{}"})
-    notes = pd.DataFrame({"record": [3], "attempt": [2], "note": ["Dry cough."]})
+    notes = pd.DataFrame({"record": [3], "attempt": [2], "note": ["Dry cough."], "consistent": False})
     compact = pd.DataFrame({"record": [3], "compact": ["Cough."]})
     marks = [(3, "normal", 4, 9, "cough"), (3, "compact", 0, 5, "cough"), (5, "normal", 0, 1, "pain")]
     marked = pd.DataFrame(marks, columns=["record", "version", "start", "end", "symptom"]).assign(assertion=None)
@@ -42,6 +42,7 @@ def test_a_shown_note_has_both_versions_its_spans_and_the_attempts_before_it() -
     attempts = pd.DataFrame(tried, columns=["record", "attempt", "note", "explanation"])
     (view,) = notes_view(records, prompts, attempts, notes, compact, marked, 2)  # record 5 has no note
     assert (view["record"], view["kind"], view["prompt"], view["facts"]) == (3, "symptoms", "p3", {"cough": "yes"})
+    assert view["mark"] == FLAGGED
     assert view["normal"] == [("Dry ", []), ("cough", [("cough", "")]), (".", [])]
     assert view["compact"] == [("Cough", [("cough", "")]), (".", [])]
     assert view["attempts"] == [
@@ -67,8 +68,12 @@ def test_claims_of_outside_documents_have_their_verdict_reason_and_that_of_the_r
 def test_the_patient_with_the_most_facts_lost_is_shown_with_what_became_of_each_and_of_each_statement() -> None:
     name = "writer, referral, 60 words"
     notes = pd.DataFrame(
-        [(1, 0, "Day 0\n\n**History**\nCough."), (2, 1, "Day 9\n\nWell."), (2, 0, "Day 0\n\nFever.")],
-        columns=["patient", "visit", "text"],
+        [
+            (1, 0, "Day 0\n\n**History**\nCough.", True),
+            (2, 1, "Day 9\n\nWell.", False),
+            (2, 0, "Day 0\n\nFever.", True),
+        ],
+        columns=["patient", "visit", "text", "consistent"],
     )
     facts = pd.DataFrame({"patient": [1, 2, 2, 2, 2], "claim": ["C", "F", "G", "H", "I"]})
     summaries = pd.DataFrame(
@@ -87,8 +92,9 @@ def test_the_patient_with_the_most_facts_lost_is_shown_with_what_became_of_each_
     checked = pd.DataFrame(said, columns=["document", "unit", "verdict", "text"]).assign(system=name)
     shown, other = history_view(notes, facts, summaries, stated, checked, patients=5)
     assert (shown["patient"], other["patient"]) == (2, 1)
-    assert shown["visits"] == [{"title": "Day 0", "text": "Fever."}, {"title": "Day 9", "text": "Well."}]
-    assert other["visits"] == [{"title": "Day 0", "text": "History\nCough."}]
+    first, last = {"title": "Day 0", "mark": "", "text": "Fever."}, {"title": "Day 9", "mark": FLAGGED, "text": "Well."}
+    assert shown["visits"] == [first, last]
+    assert other["visits"] == [{"title": "Day 0", "mark": "", "text": "History\nCough."}]
     (summary,) = shown["summaries"]
     assert (summary["name"], summary["length"], summary["text"]) == (name, 4, "Text.")
     assert summary["facts"] == [("F", "kept"), ("G", "part"), ("H", "lost"), ("I", "unscored")]

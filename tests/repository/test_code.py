@@ -53,35 +53,49 @@ def redocumented(text: str) -> str:
     return "# A comment.\n\n" + text.replace("\n\n\n", "\n\n\n\n")
 
 
-def test_docstrings_comments_and_layout_make_nothing_stale(tree: Path) -> None:
-    modules = (
-        "tasks/text/sentences.py",
-        "tasks/text/sections.py",
-        "tasks/statistics/intervals.py",
-        "tasks/statistics/bootstrap.py",
-        "tasks/llm/requests.py",
-        "tasks/llm/ask_all.py",
-        "tasks/network/graph.py",
-        "tasks/simulator/dispatch.py",
-        "tasks/simulator/resources.py",
-        "schemas/tables/columns.py",
-    )
-    assert stale(tree, dict.fromkeys(modules, redocumented)) == set()
+def with_more(text: str) -> str:
+    return text + "\nFURTHER = 1\n"
 
 
-def test_a_formula_makes_the_stages_stale_that_reach_it(tree: Path) -> None:
-    found = stale(tree, {"tasks/measures/note_qa/metrics.py": lambda text: text + "\nFURTHER = 1\n"})
-    assert "note_qa" in found and not found & {"doclens", "overlap", "write", "span", "baselines", "sample"}
+REDOCUMENTED = ("tasks/text/sentences.py", "tasks/llm/requests.py", "schemas/tables/columns.py")
+NEVER = ("flows/runtime/stage.py", "flows/repository/workspace.py", "tasks/transport/store.py", "flows/commands/cli.py")
+"""Code that never decides bytes."""
 
 
-def test_a_prompt_makes_the_stages_stale_that_render_it(tree: Path) -> None:
-    found = stale(tree, {"tasks/measures/doclens/prompts/subclaims.txt": lambda text: text + "\n"})
-    assert "doclens" in found
-    assert not found & {"note_qa", "span", "filter", "review"}
+def test_docstrings_comments_and_layout_make_nothing_stale_nor_does_what_never_decides_bytes(tree: Path) -> None:
+    assert stale(tree, dict.fromkeys(REDOCUMENTED, redocumented) | dict.fromkeys(NEVER, with_more)) == set()
 
 
-def test_a_page_template_makes_the_stages_stale_that_write_pages(tree: Path) -> None:
-    assert stale(tree, {"tasks/reporting/templates/page.html": lambda text: text + "\n"}) == {"evaluate", "report"}
+HEAD = "async def run_split(stage: Stage) -> None:\n"
+
+
+@pytest.mark.parametrize(
+    ("edits", "found", "others"),
+    [
+        (
+            {  # a formula, and one of several stages of a module
+                "tasks/measures/note_qa/metrics.py": with_more,
+                "flows/stages/records.py": replaced(HEAD, f"{HEAD}    1 + 1\n"),
+            },
+            {"note_qa", "split"},
+            {"doclens", "overlap", "write", "span", "baselines", "sample"},
+        ),
+        (
+            {  # a prompt and a page
+                "tasks/measures/doclens/prompts/subclaims.txt": lambda text: text + "\n",
+                "tasks/reporting/templates/page.html": lambda text: text + "\n",
+            },
+            {"doclens", "evaluate", "report"},
+            {"note_qa", "span", "filter", "review"},
+        ),
+        ({"tasks/simulator/reader/timeline.py": with_more}, {"probe"}, {"write"}),  # it follows its role's fingerprint
+    ],
+)
+def test_an_edit_makes_the_stages_stale_that_it_reaches(
+    tree: Path, edits: Edits, found: set[str], others: set[str]
+) -> None:
+    edited = stale(tree, edits)
+    assert found <= edited and not edited & others
 
 
 def test_a_column_makes_the_stages_stale_whose_tables_have_it(tree: Path) -> None:
@@ -91,29 +105,6 @@ def test_a_column_makes_the_stages_stale_whose_tables_have_it(tree: Path) -> Non
     stages = re.split(r"^  (?=\w)", (tree / MAIN).read_text(encoding="utf-8"), flags=re.MULTILINE)
     with_it = {stage.partition(":")[0] for stage in stages if "/note_sentences.parquet" in stage}
     assert stale(tree, {"schemas/tables/baselines.py": edited}) == with_it
-
-
-def test_of_a_module_with_several_stages_the_edited_one_is_stale(tree: Path) -> None:
-    head = "async def run_split(stage: Stage) -> None:\n"
-    assert stale(tree, {"flows/stages/records.py": replaced(head, f"{head}    1 + 1\n")}) == {"split"}
-
-
-def test_what_never_decides_bytes_makes_nothing_stale(tree: Path) -> None:
-    more = dict.fromkeys(
-        (
-            "flows/runtime/stage.py",
-            "flows/repository/workspace.py",
-            "tasks/transport/store.py",
-            "flows/commands/cli.py",
-        ),
-        lambda text: text + "\nFURTHER = 1\n",
-    )
-    assert stale(tree, more) == set()
-
-
-def test_a_rule_of_the_simulator_makes_the_probe_stale(tree: Path) -> None:
-    more = {"tasks/simulator/reader/timeline.py": lambda text: text + "\nFURTHER = 1\n"}
-    assert {"probe"} <= stale(tree, more) and "write" not in stale(tree, more), "it follows the fingerprint of its role"
 
 
 def code(folder: Path, **modules: str) -> Code:

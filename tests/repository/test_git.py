@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.lineage.recorded import OwnClone
+from flows.lineage.recorded import Cassette, RecordedClone
 from flows.rebuild import watch_tree
 from flows.rebuild.watch_tree import WatchTree
 from flows.repository import git as module
@@ -74,14 +74,14 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def test_clones_of_a_trial_and_the_tree_of_a_watch_are_made_and_committed_to(
+def test_clones_of_recorded_lineages_and_the_tree_of_a_watch_are_made_and_committed_to(
     tmp_path: Path, clone: Path, of_another: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, head = contents(of_another), (clone / ".git" / "HEAD").read_text()
     monkeypatch.setattr(watch_tree, "_share_cache", lambda folder: None)
-    made = OwnClone(tmp_path / "trial")
+    made = RecordedClone(tmp_path / "demo", Cassette("respiratory"))
     made.complete()
-    OwnClone(tmp_path / "trial")
+    RecordedClone(tmp_path / "demo", Cassette("respiratory"))
     tree = WatchTree(Watch())
     tree.reset()
     write_files(tree.folder, {"dvc.lock": "stages: {a: {}}\n"})

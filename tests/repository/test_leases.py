@@ -71,7 +71,7 @@ def test_a_run_waits_for_what_a_killed_one_left() -> None:
     (orphan,) = psutil.Process(parent.pid).children()
     parent.kill()
     parent.wait()
-    assert is_alive(orphan.pid, orphan.create_time())
+    assert is_alive(orphan.pid, orphan.create_time() - psutil.boot_time())
     with exclusive():
         assert not orphan.is_running() or orphan.status() == psutil.STATUS_ZOMBIE
 

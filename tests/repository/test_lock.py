@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.commands.parser import run
 from flows.repository import lock
 from flows.repository.lock import keep_lock, lock_in_use, parse_lock, restore_lock
 from schemas.errors import VignetteError
@@ -102,11 +101,3 @@ def test_what_is_no_lock_never_replaces_the_copy(clone: Path) -> None:
 def test_what_is_no_lock_is_one_line(content: str) -> None:
     with pytest.raises(VignetteError, match=r"^main: dvc\.lock: .*restore it from git$"):
         parse_lock(content, "main: dvc.lock")
-
-
-def test_a_command_that_meets_no_lock_says_so_in_one_line(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    commit_lock(WHOLE)
-    LOCK.write_text("stages: [")
-    assert run(["compare", "workspace", "HEAD"]) == 1
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 1 and "dvc.lock: not valid YAML" in said[0]

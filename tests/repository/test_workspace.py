@@ -80,6 +80,8 @@ def test_a_folder_of_another_project_is_no_clone(folder: Path, project: str | No
     if project is not None:
         (folder / "pyproject.toml").write_text(project)
     assert clone() is None
+    with pytest.raises(VignetteError, match="no clone of vignette here or above"):
+        root()
 
 
 @needs_root

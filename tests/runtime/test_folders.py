@@ -89,13 +89,6 @@ def test_an_export_of_another_kind_is_kept(tmp_path: Path) -> None:
         write_export(tmp_path, OLD, "label-studio")
 
 
-def test_a_file_that_was_removed_since_is_written_again(tmp_path: Path) -> None:
-    write_export(tmp_path, OLD, "brat")
-    (tmp_path / "a.txt").unlink()
-    write_export(tmp_path, OLD, "brat")
-    assert held(tmp_path) == OLD
-
-
 def test_a_link_in_place_of_a_file_is_a_change(tmp_path: Path) -> None:
     mine = tmp_path / "mine.txt"
     mine.write_bytes(b"old")

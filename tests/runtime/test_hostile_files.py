@@ -21,6 +21,7 @@ from jinja2 import DictLoader
 from flows.commands import parser
 from flows.commands.import_forms import import_files
 from flows.commands.store import import_
+from flows.evaluation.cards import stems
 from flows.repository.params import load_params
 from flows.repository.pipeline import StageFiles
 from flows.runtime.folders import defused
@@ -258,6 +259,7 @@ FILES = {
     "a billion laughs": Case("params.yaml", LAUGHS, "with its aliases, it holds more than 5,000,000 values"),
     "an alias of itself": Case("params.yaml", "sample: &a [*a]", "line 1: an alias names what it is part of"),
     "deep YAML": Case("params.yaml", "[" * 5000, "not valid YAML"),
+    "params in Latin-1": Case("params.yaml", b"a: \xe9", "params.yaml: byte 0xe9 is not UTF-8"),
     "YAML that makes an object": Case("params.yaml", "sample: !!python/object/apply:os.system [id]", "not valid YAML"),
     "a param of control characters": Case(
         "params.yaml", f"{SETTINGS}\n{json.dumps(ESC)}: 1\n", r"unknown key \\x1b\]0;owned"
@@ -273,7 +275,8 @@ FILES = {
     "replies of which the end is missing": Case(
         "r.jsonl.gz", gzip.compress(reply_of())[:-9], r"r\.jsonl\.gz: line 1: cannot be unpacked"
     ),
-    "replies of a device": Case("r.jsonl", device, "line 1: longer than 32,000,000 bytes"),
+    "replies of a device": Case("r.jsonl", device, "a folder or a device"),
+    "replies of a pipe": Case("r.jsonl", os.mkfifo, "a folder or a device"),
     "a deep reply": Case("r.jsonl", DEEP.encode(), r"r\.jsonl: line 1: not JSON .nested too deeply"),
     "a file without replies": Case("r.jsonl", b"\n \n", r"r\.jsonl: holds no reply"),
     "a reply of half characters": Case("r.jsonl", reply_of(model="\ud800"), r"r\.jsonl: line 1: not a line of"),
@@ -290,7 +293,11 @@ FILES = {
     "outputs in an empty folder": Case("", nothing, "files in this folder", lambda path: output_files([str(path)])),
     "a form that is a device": Case("f.json", device, "a folder or a device", take_in),
     "a form that is a device put in by hand": Case("f.json", device, "a folder or a device", read_in_stage),
-    "params that are a folder": Case("params.yaml", Path.mkdir, "Is a directory"),
+    "verdicts of a pipe": Case("v.jsonl", os.mkfifo, "a folder or a device", lambda path: stems([path])),
+    "verdicts that are not there": Case("v.jsonl", nothing, "No such file", lambda path: stems([path])),
+    "params that are a folder": Case("params.yaml", Path.mkdir, "a folder or a device"),
+    "params that are a device": Case("params.yaml", device, "a folder or a device"),
+    "params that are a pipe": Case("params.yaml", os.mkfifo, "a folder or a device"),
     "a dataset without names": Case("state.json", "{}", "state.json", lambda path: read_documents(path.parent)),
 }
 

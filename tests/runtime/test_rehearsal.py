@@ -90,15 +90,8 @@ def test_sections_shrink_in_proportion_and_patients_with_their_questions() -> No
     assert (few.visits.patients, few.visits.long_visits, few.history_qa.planted_questions) == (10, [22], 6)
     assert (few.planted_errors.each, few.planted_errors.assertions, few.planted_errors.rounds) == (3, 1, 40)
     assert fewer(few).sample == few.sample
-    listed = [
-        (["sample"], 200),
-        (["doclens.notes", "seed"], 40),
-        (["doclens.style"], None),
-        (["visits"], 4),
-        (["summarise"], 6),
-        (["summarise.patients"], 4),
-    ]
-    assert [share(whole, few, names) for names, _ in listed] == [times for _, times in listed]
+    listed = {"sample": 200, "doclens.notes": 40, "doclens.style": None, "visits": 4, "summarise": 6}
+    assert {name: share(whole, few, [name, "seed"]) for name in listed} == listed
     small = whole.model_copy(update={"sample": whole.sample.model_copy(update={"records": 50})})
     assert share(small, fewer(small), ["doclens.notes"]) == 10, "there are 50 notes to judge"
 

@@ -7,8 +7,7 @@ import pytest
 
 from flows.repository.params import load_params
 from schemas.errors import ParamsError
-from schemas.params.learning import Neural
-from tasks.baselines.xgboost_tab import GRIDS, QUICK
+from schemas.params.learning import Neural, XgboostTab
 from tasks.domains.in_use import in_domain
 from tasks.domains.rules import rules_of
 from tests.support.imports import ROOT
@@ -28,7 +27,13 @@ SECTIONS = {
     "planted_errors": {"each": 2, "rounds": 2, "assertions": 2},
     "calibrate": {"rounds": 1},
     "summarise": {"patients": 2, "judged": 1, "doses": [0, 1]},
-    "baselines": {"seeds": [0], "processes": 1, "draws": 100, "neural": Neural(hidden=16, least_rows=100)},
+    "baselines": {
+        "seeds": [0],
+        "processes": 1,
+        "draws": 100,
+        "xgboost": XgboostTab(grid="first"),
+        "neural": Neural(hidden=16, least_rows=100),
+    },
 }
 SYSTEMS = ("BN-tab", "XGBoost-tab", "neural-text", "neural-text-tab", "BN-text")
 
@@ -49,10 +54,7 @@ def few(patients: int) -> dict[str, object]:
 
 @pytest.mark.filterwarnings("error:The least populated class:UserWarning")
 @pytest.mark.parametrize(("records", "domain"), CASES)
-def test_every_stage_ends_on_few_records(
-    records: int, domain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(GRIDS, "quick", {name: options[:1] for name, options in QUICK.items()})
+def test_every_stage_ends_on_few_records(records: int, domain: str, tmp_path: Path) -> None:
     with like_the_root(tmp_path):
         run_dag(domain, sample={"records": records}, visits=few(records), **SECTIONS)
         scores = pd.read_csv("reports/tables/baselines.csv")

@@ -86,12 +86,12 @@ def test_a_phrase_of_blanks_and_marks_is_read_in_no_time(phrase: str):
 
 
 @each("unit", ["a ", "no cough ", "x", "(a+)+$ ", "🤒 ", "… ", ". . . ", "\u0301", "a\u200d"])
-def test_a_note_of_one_hundred_kilobytes_on_one_line_is_searched_in_seconds(unit: str):
-    note = "dry cough " + unit * (100_000 // len(unit)) + " severe pain"
+def test_a_note_of_fifty_kilobytes_on_one_line_is_searched_in_seconds(unit: str):
+    note = "dry cough " + unit * (50_000 // len(unit)) + " severe pain"
     phrases = ["SEVERE, pain", "dry cough", "severe pain", f"{unit * 60}b", "a ... a", "no ... severe", unit * 500]
     start = time.process_time()
     matches = match_phrases(note, [("pain", phrase) for phrase in phrases])
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 3
     assert all(match is None or 0 <= match.start < match.end <= len(note) for match in matches)
     assert matches[0] and note[matches[0].start : matches[0].end] == "severe pain"
 
@@ -141,19 +141,19 @@ def check(note: str, phrase: str) -> None:
         assert letters(stretch) == letters(phrase)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(NOTES, NOTES)
 def test_notes_and_phrases_of_clinical_pieces(note: str, phrase: str):
     check(note, phrase)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(ANY, ANY)
 def test_any_text(note: str, phrase: str):
     check(note, phrase)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(NOTES, st.data())
 def test_a_stretch_between_word_boundaries_that_occurs_once_is_found_at_its_place(note: str, data: st.DataObject):
     tokens = tokenize(note)

@@ -268,8 +268,3 @@ STUDIES = {
     "precision at half, texts all right or all wrong": partial(rates_of_texts, "precision"),
     "printed rank correlation": printed_rank_correlation,
 }
-JACKKNIFE = {name for name in STUDIES if "Pearson" in name or "three systems" in name} | {
-    "area under the curve",
-    "change of the score a note, clusters of 4",
-    "standard deviation of counts",
-}

@@ -189,8 +189,6 @@ STUDIES: dict[str, Study] = {
     **agreement_studies.STUDIES,
 }
 RANKS = {"Kendall's tau", "Spearman's rho", "Kendall's tau, four systems a document", "printed rank correlation"}
-SLOW = {*RANKS, "Krippendorff's alpha", *agreement_studies.JACKKNIFE}
-"""Kinds whose intervals are the jackknife's."""
 
 
 def shares_of(kind: str) -> tuple[float, ...]:

@@ -27,8 +27,8 @@ def null_pairs(draw: np.random.Generator, kind: str, n: int, shift: float = 0.0)
     ``mixed``: normal, heavy-tailed, binary and tied scores in turn, with n, n - 1, ... n - 4 records.
     """
     if kind.endswith("differences"):
-        size, sigma = (MEASURES, n), 1.0
-        skewed = draw.lognormal(sigma=sigma, size=size) - np.exp(sigma**2 / 2)
+        size = (MEASURES, n)
+        skewed = draw.lognormal(size=size) - np.exp(0.5)
         a, b = np.zeros(size), skewed if kind.startswith("skewed") else draw.exponential(size=size) - 1
     else:
         a, b = (_scores(draw, kind, n) for _ in range(2))
@@ -36,10 +36,10 @@ def null_pairs(draw: np.random.Generator, kind: str, n: int, shift: float = 0.0)
     return [pair(_measure(m, a[m, :size]), _measure(m, b[m, :size] + shift)) for m, size in enumerate(sizes)]
 
 
-def failing_pairs(draw: np.random.Generator, n: int, *, share: float = 0.25) -> list[PairedMeasure]:
-    """One measure of two equally good models on n records; the second fails on a ``share`` of its own errors."""
+def failing_pairs(draw: np.random.Generator, n: int) -> list[PairedMeasure]:
+    """One measure of two equally good models on n records; the second fails on a quarter of its own errors."""
     a, b = ((draw.random(n) < 0.8).astype(np.float32) for _ in range(2))
-    failed = (b == 0) & (draw.random(n) < share)
+    failed = (b == 0) & (draw.random(n) < 0.25)
     records = np.arange(n)
     measured = _measure(0, b)
     other = Measure(measured.key, records[~failed], measured.parts[~failed], failed=records[failed])
@@ -93,7 +93,6 @@ def _scores(draw: np.random.Generator, kind: str, n: int) -> np.ndarray:
     drawn = {
         "normal": draw.normal(size=size),
         "heavy tails": draw.standard_t(2, size=size),
-        "skewed": draw.lognormal(sigma=1.5, size=size),
         "binary": (draw.random(size) < 0.7).astype(float),
         "tied": np.round(4 * draw.random(size)) / 4,
     }

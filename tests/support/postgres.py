@@ -39,7 +39,7 @@ def postgres_server() -> Iterator[str]:
     try:
         yield f"postgresql+psycopg://vignette@/{{database}}?host={folder}"
     finally:
-        run("pg_ctl", "-D", data, "-m", "immediate", "stop")
+        run("pg_ctl", "-D", data, "-m", "fast", "stop")
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -34,7 +34,7 @@ def shown_note(record: int = 4, **changes: Any) -> dict[str, Any]:
     note = {"record": record, "kind": "symptoms", "facts": {"cough": "yes", "pain": "no", "asthma": "no"}}
     compact = [["Cough.", [["cough", "absent"]]]]
     note |= {"prompt": "Write a note.", "descriptors": {}, "normal": normal, "compact": compact}
-    return note | {"attempts": []} | changes
+    return note | {"attempts": [], "mark": ""} | changes
 
 
 def page_of(notes: list[dict[str, Any]], tables: dict[str, pd.DataFrame] | None = None, **changes: Any) -> str:

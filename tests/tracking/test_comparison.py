@@ -9,11 +9,11 @@ import pytest
 from scipy.stats import ttest_ind
 
 from tasks.statistics.sign_flips import Differences, adjusted_p
-from tasks.tracking.comparison import DIRECTED, UNDECIDED, compare_all, compare_systems
+from tasks.tracking.comparison import compare_all, compare_systems
 from tasks.tracking.measures import Measure, prediction_measures, question_contents, score_measures, unscored_records
 from tasks.tracking.pairing import PairedMeasure, contributions, differences_of, pair, pair_or_split
 from tests.support.cases import each
-from tests.support.null_pairs import compare, failing_pairs, null_pairs
+from tests.support.null_pairs import compare, null_pairs
 
 
 def predictions(label: list[str], predicted: list[str], symptom: str = "cough", seed: int = 0) -> pd.DataFrame:
@@ -218,17 +218,6 @@ def test_independent_samples_have_the_interval_and_nearly_the_p_of_welchs_test()
     assert row["difference"] == pytest.approx(b.mean() - a.mean(), rel=1e-5)
     assert (row["low"], row["high"]) == pytest.approx((interval.low, interval.high), abs=0.02)
     assert row["p"] == pytest.approx(welch.pvalue, abs=0.02) and row["n"] == 60
-
-
-def test_a_difference_that_failed_records_decide_cannot_be_told() -> None:
-    draw = np.random.default_rng(2)
-    told = [compare(failing_pairs(draw, 1000), seed=1, draws=400).iloc[0] for _ in range(8)]
-    undecided = [row for row in told if row["note"]]
-    assert undecided and not any(row["changed"] for row in told)
-    for row in undecided:
-        spans_0 = row["bound_low"] <= 0 <= row["bound_high"]
-        note = UNDECIDED if spans_0 else DIRECTED
-        assert row["p"] < 0.05 and row["note"] == note.format(row["failed_b"], row["bound_low"], row["bound_high"])
 
 
 def test_a_change_that_holds_whatever_the_failed_records_scored_counts() -> None:

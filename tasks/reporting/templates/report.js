@@ -53,7 +53,7 @@ if (document.getElementById("note-data")) (function () {
       else button.removeAttribute("aria-current");
     }
     const title = element("h3", "Record " + note.record + " ");
-    title.append(element("small", "prompted with " + note.kind));
+    title.append(element("small", "prompted with " + note.kind + (note.mark && "; " + note.mark)));
     view.replaceChildren(title, facts(note));
     const versions = element("div", undefined, "versions");
     for (const [name, stretches] of [["Note", note.normal], ["Compact version", note.compact]]) {

@@ -152,14 +152,16 @@ def align(premise: str, claim: str, *, given: str | None = None) -> Alignment | 
     if not wanted or not found:
         return None
     known = frozenset().union(*found)
-    aligned = []
+    somewhere, counted = sum(word in known for word in wanted), list[tuple[float, Said]]()
     for place in found:
-        here = sum(word in place for word in wanted)
-        elsewhere = sum(word in known and word not in place for word in wanted)
-        coverage = (here + ELSEWHERE * elsewhere) / len(wanted) if here else 0.0
-        aligned.append(Alignment(coverage, _conflict(wanted, place, known, freely=given is not None)))
-    most = max(one.coverage for one in aligned)
-    near = [one for one in aligned if one.coverage >= most - NEAR]
+        here = len(wanted.keys() & place.keys())
+        counted.append(((here + ELSEWHERE * (somewhere - here)) / len(wanted) if here else 0.0, place))
+    most = max(coverage for coverage, _ in counted)
+    near = [
+        Alignment(coverage, _conflict(wanted, place, known, freely=given is not None))
+        for coverage, place in counted
+        if coverage >= most - NEAR
+    ]
     return Alignment(most, max(near, key=lambda one: (one.conflict is None, one.coverage)).conflict)
 
 

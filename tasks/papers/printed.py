@@ -11,7 +11,9 @@ from typing import Any
 import pandas as pd
 import yaml
 
-SOURCES = sorted((file.name[:-5] for file in files(__package__).iterdir() if file.name[-5:] == ".yaml"), reverse=True)
+SOURCES = sorted(
+    (file.name[:-5] for file in files("tasks.papers").iterdir() if file.name[-5:] == ".yaml"), reverse=True
+)
 """The papers, by their files."""
 SIMSUM = "SimSUM"
 """``source`` of the network that SimSUM's printed tables are about."""

@@ -28,7 +28,7 @@ def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
 ) -> None:
     source = tmp_path / "texts.jsonl"
     source.write_text("".join(json.dumps({"id": name, "source": text}) + "\n" for name, text in texts.items()))
-    common = ["--texts", str(source), "--cases", "100", "--seed", "5", "--tasks", "claims"]
+    common = ["--texts", str(source), "--cases", "200", "--seed", "5", "--tasks", "claims"]
     assert run(["audit", *common, "--export", str(tmp_path / "cases.jsonl")]) == 0
     asked = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
     truth = [json.loads(line) for line in (tmp_path / "cases-truth.jsonl").read_text().splitlines()]
@@ -52,7 +52,7 @@ def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
 
 
 def test_all_tasks_are_exported_under_ids_that_say_nothing_and_scored_again(tmp_path: Path) -> None:
-    common = ["audit", "--cases", "20", "--seed", "5"]
+    common = ["audit", "--cases", "40", "--seed", "5"]
     assert run([*common, "--export", str(tmp_path / "cases.jsonl")]) == 0
     asked = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
     truth = [json.loads(line) for line in (tmp_path / "cases-truth.jsonl").read_text().splitlines()]

@@ -151,18 +151,22 @@ def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
 def roles_of(chosen: Evaluate, data: DataSet) -> list[RoleName]:
     """The roles that an evaluation calls."""
     asked: set[str] = {role for one in chosen_measures(chosen.metrics) for role in one.roles(data.documents)}
-    asked |= ({"writer"} if chosen.write else set()) | ({"judge"} if chosen.planted or chosen.own else set())
+    asked |= ({"writer"} if chosen.write else set()) | ({"judge"} if chosen.planted or _own_asks(chosen) else set())
     ordered: tuple[RoleName, ...] = ("writer", "annotator", "answerer", "judge")
     return [role for role in ordered if role in asked]
+
+
+def _own_asks(chosen: Evaluate) -> bool:
+    """Whether one of the user's own metrics asks the judge."""
+    return any(one.asks for one in load_metrics([Path(file) for file in chosen.own]))
 
 
 def require_judge(chosen: Evaluate, judges: Sequence[str]) -> None:
     """Raise ParamsError where an evaluation asks a model and no judge is named."""
     if judges:
         return
-    own = any(one.asks for one in load_metrics([Path(file) for file in chosen.own]))
     judged = any(one.judged for one in chosen_measures(chosen.metrics))
-    if judged or chosen.write or own:
+    if judged or chosen.write or _own_asks(chosen):
         raise ParamsError(f"--judge: no default; {NO_JUDGE}")
 
 
@@ -234,7 +238,7 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     own = own_metrics(chosen, plan)
     metrics, scores = evaluation_tables(documents, plan, made, params, provenance=made_by)
     if own.functions:
-        of_own = own.made_by(runner.ask("judge").label)
+        of_own = own.made_by(runner.ask)
         rows = figures(made[OWN], own.metrics, stage=OWN, seed=params.seed, provenance=of_own)
         metrics = pd.concat([metrics, rows], ignore_index=True)
         scores = pd.concat([scores, document_scores(made[OWN], own.metrics, OWN)], ignore_index=True)

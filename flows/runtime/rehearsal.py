@@ -135,7 +135,7 @@ class Sample:
         if by != "document" or self.most is None:
             return frames
         values = sorted(set().union(*(frame[by].unique() for frame in frames.values())))
-        few = {*values[:: -(-len(values) // self.most)]}
+        few = {*values[:: max(1, -(-len(values) // self.most))]}
         cut = {name: frame[frame[by].isin(few)] for name, frame in frames.items()}
         self.whole, self.part = self.whole + _length(frames), self.part + _length(cut)
         return cut

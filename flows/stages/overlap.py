@@ -64,5 +64,5 @@ async def run_own_metrics(stage: Stage) -> None:
     failed = found["unscored"]["step"].isin(asking)
     undefined, failed = found["unscored"][~failed], found["unscored"][failed]
     stage.save_unscored("unscored_own_metrics", failed, of=len(documents) * len(asking), uncounted=undefined)
-    about: dict[str, Any] = {"seed": stage.params.seed, "provenance": measure.made_by(stage.ask("judge").label)}
+    about: dict[str, Any] = {"seed": stage.params.seed, "provenance": measure.made_by(stage.ask)}
     stage.save_metrics("own_metrics", figures(found["verdicts"], measure.metrics, stage=measure.name, **about))

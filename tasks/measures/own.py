@@ -23,7 +23,7 @@ from schemas.errors import SourceError, VignetteError
 from schemas.tables.verdicts import LOST, verdict_table
 from tasks.judges.cases import PLANTED
 from tasks.llm.ask_all import Unscored
-from tasks.llm.calls import Ask, Asks, Call, Message, unscored_row, unscored_table
+from tasks.llm.calls import Asks, Call, Message, unscored_row, unscored_table
 from tasks.measures.measure import Metric, Metrics
 from tasks.statistics.intervals import Bounds
 from tasks.statistics.metric_rows import Row, mean_row
@@ -158,19 +158,19 @@ class Own:
         """Means within the bounds of each function; a document without a number is one where it is not defined."""
         return {one.name: Metric(bounds=one.bounds, pooled=False, ranged=False) for one in self.functions}
 
-    def made_by(self, judge: str) -> str:
+    def made_by(self, ask: Asks) -> str:
         """What made the scores: the files, and the judge if any asks it."""
         files = ", ".join(dict.fromkeys(one.file.name for one in self.functions))
-        return f"{files}; {judge}" if any(one.asks for one in self.functions) else files
+        return f"{files}; {ask('judge').label}" if any(one.asks for one in self.functions) else files
 
     async def judge(self, ask: Asks, documents: Sequence[Document]) -> Tables:
         """Score all: the tables verdicts and unscored. Raises SourceError for a function that fails as a whole."""
-        judge, rows, unscored = ask("judge"), [], []
+        rows, unscored = [], []
         for one in self.functions:
             for system in self.systems:
                 having = [document for document in documents if system in document.outputs]
                 texts = [Text(each.id, each.text, each.reference, each.outputs[system]) for each in having]
-                values, failed = await _scored(one, system, texts, judge, self.name)
+                values, failed = await _scored(one, system, texts, ask, self.name)
                 unscored += [unscored_row(name, f"{one.name} of {system}", reason) for name, reason in failed.items()]
                 about = {"system": system, "condition": self.condition, "item": WHOLE, "metric": one.name, "text": ""}
                 rows += [
@@ -178,16 +178,16 @@ class Own:
                     | {"value": values.get(each.id)}
                     for each in documents
                 ]
-        return {"verdicts": verdict_table(rows, judge=self.made_by(judge.label)), "unscored": unscored_table(unscored)}
+        return {"verdicts": verdict_table(rows, judge=self.made_by(ask)), "unscored": unscored_table(unscored)}
 
     async def judge_cases(self, ask: Asks, documents: Sequence[Document], seed: int) -> tuple[pd.DataFrame, Unscored]:
         """VERDICTS on the cases of the functions, made of the references; the truth is the known score."""
-        judge, rows, unscored = ask("judge"), list[dict[str, Any]](), list[dict[str, str | None]]()
+        rows, unscored = list[dict[str, Any]](), list[dict[str, str | None]]()
         texts = [Text(one.id, one.text, one.reference, one.reference or one.text) for one in documents]
         for one in (each for each in self.functions if each.cases is not None):
             for kind, known in _known(one, texts, seed).items():
                 own = [case.text for case in known.values()]
-                values, failed = await _scored(one, f"cases: {kind}", own, judge, self.name)
+                values, failed = await _scored(one, f"cases: {kind}", own, ask, self.name)
                 unscored += [unscored_row(name, f"{one.name} of cases", reason) for name, reason in failed.items()]
                 about = {"system": PLANTED, "condition": PLANTED, "item": WHOLE, "metric": one.name, "unit": kind}
                 rows += [
@@ -195,7 +195,7 @@ class Own:
                     | {"value": values.get(name), "truth": case.score}
                     for name, case in known.items()
                 ]
-        return verdict_table(rows, judge=self.made_by(judge.label)), unscored
+        return verdict_table(rows, judge=self.made_by(ask)), unscored
 
 
 def known_rows(verdicts: pd.DataFrame) -> list[Row]:
@@ -230,7 +230,7 @@ def _known(one: OwnMetric, texts: Sequence[Text], seed: int) -> dict[str, dict[s
 
 
 async def _scored(
-    one: OwnMetric, system: str, texts: Sequence[Text], ask: Ask, stage: str
+    one: OwnMetric, system: str, texts: Sequence[Text], ask: Asks, stage: str
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Scores by document, and reasons of the documents without one.
 
@@ -240,7 +240,7 @@ async def _scored(
     async def judge(prompts: Mapping[str, str]) -> dict[str, str | None]:
         keys = [f"{stage}/{one.name}/{system}/{key}" for key in prompts]
         calls = [Call(key, (Message("user", text),)) for key, text in zip(keys, prompts.values(), strict=True)]
-        return {key: answer.text for key, answer in zip(prompts, await ask(calls), strict=True)}
+        return {key: answer.text for key, answer in zip(prompts, await ask("judge")(calls), strict=True)}
 
     try:
         given = one.score(texts, judge) if one.asks else one.score(texts)

@@ -103,8 +103,11 @@ def test_the_command_prints_it(
     monkeypatch.setenv("VIGNETTE_WORKSPACE", str(folder))
     arguments = ["--metric", str(folder / "shown.py"), "--metrics", "overlap", "--no-mlflow"]
     assert run(["evaluate", str(folder / "cases.jsonl"), "--out", str(folder / "out"), *arguments]) == 0
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("kept words")]
+    said = capsys.readouterr().out
+    (line,) = [line for line in said.splitlines() if line.startswith("kept words")]
     assert re.search(r"1\.?0* .*n 10 +0\.2", line)
+    page = (folder / "out" / "report.html").read_text(encoding="utf-8")
+    assert "simulator" not in said and "Dry run" not in page, "no judge was asked"
 
 
 def test_the_pipeline_refuses_a_metric_whose_changes_it_would_not_see(folder: Path) -> None:

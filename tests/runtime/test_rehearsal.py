@@ -102,3 +102,9 @@ def test_documents_are_sampled_and_scaled_by_their_length() -> None:
     assert len(sample.of({"documents": documents}, "document")["documents"]) == DOCUMENTS
     assert sample.times == 10
     assert len(sample.of({"notes": documents.rename(columns={"document": "record"})}, "record")["notes"]) == 60
+
+
+def test_a_sample_of_no_documents_is_empty() -> None:
+    """As where no patient of a few has enough visits."""
+    sample = Sample()
+    assert sample.of({"documents": pd.DataFrame({"document": []})}, "document")["documents"].empty and sample.times == 1

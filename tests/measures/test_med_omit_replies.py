@@ -3,20 +3,24 @@
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from flows.stages.med_omit import judge_compact
 from tasks.llm.calls import Ask, Reply
 from tasks.llm.prompt_set import use_folder
 from tasks.llm.replies import Completion, Unusable, read_reply
 from tasks.measures.med_omit.cases import Case, add_importance, find_omissions
-from tasks.measures.med_omit.judging import EndOfHistory, truncate_dialogues
+from tasks.measures.med_omit.judging import SOURCE, EndOfHistory, truncate_dialogues
 from tasks.measures.med_omit.replies import EvidenceClusters, Importances, Mechanisms, Omissions, fact_id
+from tasks.texts.document import Document, documents_table
 from tests.measures.med_omit_examples import FACTS, MEANT
+from tests.measures.test_printed_replies import COMMENT, as_json, put, scored, sent
 from tests.support.cases import each
+from tests.support.params import shipped
 from tests.support.scripted import ScriptedAsk
 
 CONTEXTS = {kind: context for kind, _, context in MEANT}
@@ -219,3 +223,50 @@ def test_a_step_with_a_printed_prompt_is_asked_for_its_form(
     finally:
         use_folder(None)
     assert {call.form for call in ask.calls} == {"printed"}
+
+
+PRINTED_FACTS = {"F0": "Dry cough.", "F1": "Fever for 3 days.", "F2": "Owns a dog."}
+SUPPORTS = '{"influenza": {"F0": "typical", "F1": "typical"}}'
+
+
+@pytest.fixture
+def prompts(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "prompts"
+    use_folder(None)
+
+
+@each("comment", [COMMENT, ""])
+def test_med_omit_lists_omissions_categories_and_evidence(prompts: Path, comment: str) -> None:
+    lists = "{% for fact in facts %}{{ fact }}\n{% endfor %}"
+    diagnoses = "{% for name, likelihood in differential %}{{ name }}: {{ likelihood }}\n{% endfor %}"
+    put(
+        prompts,
+        med_omit__omissions=f"[user]\n{comment}OMITTED {{{{ summary }}}}\n{lists}",
+        med_omit__importance=f"[user]\n{comment}RANKED {diagnoses}{lists}",
+        med_omit__supports=f"[user]\n{comment}EVIDENCE {diagnoses}{lists}",
+    )
+    facts = {"medical": list(PRINTED_FACTS.values())[:2], "access_and_social": [PRINTED_FACTS["F2"]], "other": []}
+    mechanisms = [{"kind": "symptom", "mechanism": "infection", "facts": ["F0", "F1"]}]
+    replies = {
+        "list medical facts": as_json(**facts),
+        "OMITTED All": "{}",
+        "OMITTED": '{"F2": ["Owns a dog.", "not said"]}',
+        "RANKED": "Category|critical\n1|F1|Fever for 3 days.\n2|F0|Dry cough.\nCategory|other\n3|F2|Owns a dog.",
+        "EVIDENCE": SUPPORTS,
+        "find refuting": as_json(clusters=[{"diagnosis": "influenza", "facts": []}]),
+        "differential": as_json(diagnoses=[{"diagnosis": "Influenza", "explanation": "", "likelihood": "probable"}]),
+        "facts": as_json(**facts),
+    }
+    replies["mechanism"] = as_json(groups=mechanisms)
+    order = ["OMITTED All", "OMITTED", "RANKED", "EVIDENCE", "find refuting", "mechanism", "differential", "facts"]
+    documents = [Document("a", ("Source.",), outputs={"short": "Cough, fever.", "long": "All of it."})]
+    frames = {"documents": documents_table(documents)}
+    chosen = {name: replies[name] for name in order}
+    made, endpoint = scored(judge_compact, frames, shipped(), chosen, prompts)
+    values = made["verdicts"].set_index(["metric", "system", "unit"]).sort_index()
+    assert values.loc[("omitted", "short"), "value"].to_dict() == {"F0": 0, "F1": 0, "F2": 1}
+    assert values.loc[("omitted", "long"), "value"].to_dict() == {"F0": 0, "F1": 0, "F2": 0}
+    grades = values.loc[("importance", SOURCE)]
+    assert grades["verdict"].to_dict() == {"F0": "critical", "F1": "critical", "F2": "other"}
+    assert grades["weight"].notna().all(), "supporting and refuting clusters are read"
+    assert ("response_format" in sent(endpoint, "RANKED")) is not bool(comment)

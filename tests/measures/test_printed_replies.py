@@ -20,7 +20,9 @@ from tasks.llm.printed import in_users_form
 from tasks.llm.prompt_set import use_folder
 from tasks.llm.replies import Completion, Unusable, read_reply
 from tasks.measures.doclens.evaluators import ClaimVerdicts, ExplainedVerdicts, InstructionEvaluator, Question
+from tasks.measures.doclens.judging import Plan, judge
 from tasks.spans.annotation import CorrectReply, MapReply
+from tasks.texts.document import WHOLE, Document
 from tasks.transport.store import ResponseStore
 from tests.support.cases import each
 from tests.support.endpoints import asker
@@ -180,6 +182,26 @@ def test_a_step_with_a_printed_prompt_is_asked_for_its_form(
 
     asyncio.run(run())
     assert {call.form for call in ask.calls} == {"printed"}
+
+
+@each("style", ["json", "json_cot"])
+def test_doclens_judges_claims_by_their_text(folder: Path, style: str) -> None:
+    prompt = f"[user]\n{COMMENT}ENTAILED {{{{ premise | json }}}} {{{{ claims | json }}}}"
+    put(folder, **{f"doclens__entail_{style}": prompt})
+    verdicts = [{"claim": claim, "entailment prediction": int(claim != CLAIMS[2])} for claim in CLAIMS]
+    if style == "json_cot":
+        verdicts = [{**one, "explanation": "as it says"} for one in verdicts]
+    params = shipped(doclens={"style": style})
+    documents = [Document("a", ("Source.",), reference="Ref.", outputs={"m": "Out."}, claims={WHOLE: CLAIMS})]
+
+    async def work(_: Frames, asks: Asks, params: Params) -> Frames:
+        return dict(await judge(asks("judge"), documents, Plan(precision=False), params.doclens))
+
+    made, endpoint = scored(work, {}, params, {"ENTAILED": json.dumps(verdicts)}, folder)
+    judged = made["verdicts"].sort_values("unit")
+    assert judged["value"].tolist() == [1, 1, 0]
+    assert judged["reason"].notna().all() == (style == "json_cot")
+    assert "response_format" not in sent(endpoint, "ENTAILED")
 
 
 def test_a_comment_that_names_another_form_is_an_error_and_prompts_of_ours_are_left_alone(folder: Path) -> None:

@@ -15,15 +15,19 @@ from flows.runtime.chunks import Frames
 from flows.stages.span import span_chunk
 from schemas.errors import ParamsError
 from schemas.params import Params
+from schemas.params.measures import NoteQa
+from schemas.tables.note_qa import LETTERS
 from tasks.llm.calls import Ask, Asks, Call, Message, Reply
 from tasks.llm.printed import in_users_form
 from tasks.llm.prompt_set import use_folder
 from tasks.llm.replies import Completion, Unusable, read_reply
 from tasks.measures.doclens.evaluators import ClaimVerdicts, ExplainedVerdicts, InstructionEvaluator, Question
 from tasks.measures.doclens.judging import Plan, judge
+from tasks.measures.note_qa.questions import write_questions
 from tasks.spans.annotation import CorrectReply, MapReply
 from tasks.texts.document import WHOLE, Document
 from tasks.transport.store import ResponseStore
+from tests.golden.requests import LAYOUTS, PATIENT
 from tests.support.cases import each
 from tests.support.endpoints import asker
 from tests.support.hosted import Hosted, completion, hosted
@@ -202,6 +206,18 @@ def test_doclens_judges_claims_by_their_text(folder: Path, style: str) -> None:
     assert judged["value"].tolist() == [1, 1, 0]
     assert judged["reason"].notna().all() == (style == "json_cot")
     assert "response_format" not in sent(endpoint, "ENTAILED")
+
+
+def test_ehrnoteqa_writes_a_question_and_its_choices_in_two_steps(folder: Path) -> None:
+    steps = {"question": "ASKED {{ notes }}", "choices": "CHOICES {{ notes }} {{ question }}"}
+    put(folder, **{f"note_qa__paper_{step}": f"[user]\n{text}" for step, text in steps.items()})
+    params = shipped().model_copy(update={"note_qa": NoteQa(protocol="paper")})
+    replies = {"CHOICES": LAYOUTS["choices"], "ASKED": LAYOUTS["question"]}
+    made, endpoint = scored(write_questions, {"patients": PATIENT}, params, replies, folder)
+    (row,) = made["questions"].itertuples()
+    assert row.wording == "What cough did the patient have?"
+    assert json.loads(row.choices)[LETTERS.index(row.answer)] == "A dry cough"
+    assert "response_format" not in sent(endpoint, "ASKED") and "response_format" not in sent(endpoint, "CHOICES")
 
 
 def test_a_comment_that_names_another_form_is_an_error_and_prompts_of_ours_are_left_alone(folder: Path) -> None:

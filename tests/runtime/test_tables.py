@@ -105,7 +105,10 @@ def test_the_error_on_a_file_that_is_no_table_names_the_remedy(tmp_path: Path) -
     [
         ("data/compact/compact_notes.parquet", "stage compact makes it; run: vignette repro compact"),
         ("data/export/dataset/notes.parquet", "stage export makes it; run: vignette repro export"),
-        ("data/published/tables/expert_ratings.csv", "run: vignette repro --pipeline reports/published/dvc.yaml"),
+        (
+            "data/published/tables/expert_ratings.csv",
+            "stage review_published makes it; run: vignette repro --pipeline reports/published/dvc.yaml review_published",
+        ),
     ],
 )
 def test_a_missing_table_is_named_with_its_stage_and_the_command(

@@ -107,7 +107,7 @@ def test_the_error_on_a_file_that_is_no_table_names_the_remedy(tmp_path: Path) -
         ("data/export/dataset/notes.parquet", "stage export makes it; run: vignette repro export"),
         (
             "data/published/tables/expert_ratings.csv",
-            "stage review_published makes it; run: vignette repro --pipeline reports/published/dvc.yaml review_publ",
+            "stage review_published makes it; run: vignette repro --pipeline reports/published/dvc.yaml",
         ),
     ],
 )

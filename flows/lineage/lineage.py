@@ -63,7 +63,7 @@ class NamedLineage:
         if found is None and self.revision is not None:
             content = show(self.revision, path)
         else:  # the cache names no ending, by which a table is read
-            content = found.read_bytes() if found is not None and file.suffix == ".csv" else None
+            content = found.read_bytes() if found is not None and found.suffix != file.suffix == ".csv" else None
         if content is not None:
             found = workspace() / "tables" / f"{md5}{file.suffix}"
             found.parent.mkdir(parents=True, exist_ok=True)

@@ -14,6 +14,7 @@ import inspect
 import math
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ def metric(
 def load_metrics(files: Sequence[Path], taken: Collection[str] = ()) -> list[OwnMetric]:
     """The metrics of all files, in order. Raises SourceError for a name of another one, or one that is ``taken``."""
     found: dict[str, OwnMetric] = {}
-    for one in (metric for file in files for metric in _load(file)):
+    for one in (metric for file in files for metric in _load(file, file.read_bytes() if file.is_file() else None)):
         if one.name in found:
             raise SourceError(f"{one.file}: metric {one.name} is also in {found[one.name].file}; rename one")
         if one.name in taken:
@@ -112,10 +113,11 @@ def load_metrics(files: Sequence[Path], taken: Collection[str] = ()) -> list[Own
     return list(found.values())
 
 
-def _load(file: Path) -> list[OwnMetric]:
+@cache  # a user's file may do much when it is run: once, and again after an edit
+def _load(file: Path, content: bytes | None) -> list[OwnMetric]:
     """The metrics of a file. Raises SourceError for a file that cannot be run or has none."""
     spec = importlib.util.spec_from_file_location(f"own_metric_{file.stem}", file)
-    if spec is None or spec.loader is None or not file.is_file():
+    if spec is None or spec.loader is None or content is None:
         raise SourceError(f"{file}: not a Python file; expected one with functions decorated by vignette.metric")
     module = importlib.util.module_from_spec(spec)
     try:

@@ -66,6 +66,20 @@ def test_cases_of_a_metric_tell_how_far_it_is_from_the_known_scores(folder: Path
         load_metrics([folder / "cased.py"])
 
 
+def test_a_file_is_run_once_and_again_after_an_edit(tmp_path: Path) -> None:
+    file, runs = tmp_path / "runs.py", tmp_path / "runs.txt"
+    code = f"""from vignette import metric
+open({str(runs)!r}, "a").write(".")
+@metric("length")
+def length(texts):
+    return {{text.id: len(text.output) for text in texts}}
+"""
+    for content in (code, code, code + "# edited"):
+        file.write_text(content)
+        load_metrics([file])
+    assert runs.read_text() == ".."
+
+
 def test_its_scores_get_intervals_comparisons_and_a_place_on_the_page(folder: Path) -> None:
     chosen = Evaluate(data=str(folder / "cases.jsonl"), metrics=["overlap"], own=[str(folder / "shown.py")])
     stage = MemoryStage(load_params(ROOT / "params.yaml"), folder)

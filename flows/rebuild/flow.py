@@ -98,12 +98,13 @@ def rebuild(pipeline: Path, names: Sequence[str], *, at_once: int) -> Unfinished
             f"Prefect's server failed ({status}); {disk_usage(here).free / 1e6:.0f} MB are free on the disk of {here}. "
             "Finished stages and stored replies are kept; free space if it is full, and run again"
         ) from error
+    finally:  # before the server is stopped: at exit Prefect would try for a minute to reach it
+        APILogWorker.drain_all()
+        EventsWorker.drain_all()
     assert isinstance(state, State)
     if state.is_completed() and pipeline == MAIN and MAIN.with_suffix(".lock").exists():
         with get_client(sync_client=True) as client:
             client.update_flow_run(created.id, tags=[*tags, f"lineage: {current_lineage().id}"])
-    APILogWorker.drain_all()  # the server may be stopped now
-    EventsWorker.drain_all()
     return _unfinished(ended, needs, stages.stopped_by)
 
 

@@ -152,7 +152,8 @@ def _guard(connection: socket.socket, added: Mapping[str, str], server: int) -> 
     with suppress(ProcessLookupError):
         os.setpgid(pid, pid)  # whichever of the two is first
     signal.signal(signal.SIGTERM, end)
-    connection.sendall(b"forked\n")
+    with suppress(OSError):  # the command may be gone already, which the poll sees
+        connection.sendall(b"forked\n")
     poll = select.poll()
     poll.register(os.pidfd_open(pid), select.POLLIN)
     poll.register(connection, select.POLLRDHUP)

@@ -1,7 +1,10 @@
 """Stages run in an order that dvc.yaml allows; a failure holds up those that depend on it, and no other."""
 
+import os
+import signal
 import sqlite3
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +20,7 @@ from flows.rebuild import flow, server
 from flows.rebuild.dvc_stage import NO_MORE_CALLS, UNCHANGED
 from flows.rebuild.flow import Unfinished, rebuild
 from flows.repository.pipeline import needed_by
+from flows.repository.processes import exit_on_sigterm
 from schemas.errors import VignetteError
 from tests.support.imports import ROOT
 
@@ -129,6 +133,25 @@ def test_a_killed_stage_gets_its_last_outputs_back(pipeline: Path) -> None:
 def test_a_stage_needs_the_maker_of_a_file_and_of_a_folder_around_it(dep: str) -> None:
     stages: dict[str, Any] = {"maker": {"outs": [{"data/made/table.csv": {"cache": False}}]}, "user": {"deps": [dep]}}
     assert needed_by(stages) == {"maker": set(), "user": {"maker"}}
+
+
+def test_an_interrupted_rebuild_sends_prefect_what_it_has_before_it_ends(
+    pipeline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("meeting").write_text("a2 never")  # a2 waits until it is ended
+    sent = []
+    for worker in (flow.APILogWorker, flow.EventsWorker):
+        monkeypatch.setattr(worker, "drain_all", lambda worker=worker: sent.append(worker))
+
+    def interrupt() -> None:
+        while not (Path("log").exists() and "a2" in begun()):
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with exit_on_sigterm(), pytest.raises(SystemExit):
+        threading.Thread(target=interrupt, daemon=True).start()
+        rebuild(pipeline, list(CHAINS), at_once=2)
+    assert sent == [flow.APILogWorker, flow.EventsWorker]
 
 
 def test_a_server_that_can_no_longer_write_ends_the_rebuild_with_a_reason(

@@ -15,6 +15,7 @@ from schemas.errors import SourceError
 from schemas.tables.note_qa import QUESTIONS
 from schemas.tables.people import REVIEW_NOTES
 from tasks.measures.note_qa.form import QuestionForm
+from tasks.people.forms import split_by_form
 from tasks.people.rating_form import RatingForm
 from tests.support.imports import ROOT
 from tests.support.qa import questions_by_hand
@@ -61,6 +62,12 @@ def test_a_second_file_of_a_rater_needs_replace(project):
     with pytest.raises(SourceError, match=f"{file}: already imported as returned/review_returned/rater_1.json"):
         import_files([file])
     assert import_files([file], replace=True)
+
+
+def test_only_files_that_name_another_form_are_set_aside() -> None:
+    files = {"mine": '{"form": "x"}', "older": '{"form": "y"}', "none": "{}", "no id": '{"form": 3}', "text": "no JSON"}
+    current, older = split_by_form(files, "x")
+    assert list(current) == ["mine", "none", "no id", "text"] and older == {"older": "y"}
 
 
 def test_a_file_that_is_no_form_is_refused(project):

@@ -54,6 +54,13 @@ def test_verdicts_on_one_text_count_as_one() -> None:
     assert apart.p < one.p / 1000 and apart.interval[2] < one.interval[2] - 0.1
 
 
+def test_where_failed_verdicts_decide_the_direction_nothing_is_shown() -> None:
+    before, failed = pd.Series([1.0] * 10 + [0.0] * 10), pd.Series([None] * 20, dtype="Float64")
+    assert compared(before, failed, pd.Series(range(20))).p == 1
+    rise, known = pd.Series([0.0] * 12), pd.Series([1.0] * 12)
+    assert compared(rise, known, pd.Series(range(12)), one_sided=True).p == 1 / 2**12
+
+
 def test_intervals_of_differences_hold_together() -> None:
     alone = rows_of(board(a=[True] * 20, b=[True] * 10 + [False] * 10))
     boards = [board(item=str(n), a=[True] * 20, b=[True] * 10 + [False] * 10) for n in range(5)]

@@ -98,7 +98,13 @@ def label_files(evaluation: Evaluation, *, seed: int) -> dict[str, bytes]:
             content = metric + "\n" + system + "\n" + shuffled["text"] + "\n" + text
             digest = content.map(lambda one: hashlib.sha256(one.encode()).hexdigest()[:8])
             item = shuffled["document"] + "/" + shuffled["item"] + "/" + shuffled["unit"] + "/" + digest
-            sheet = {"item": item, "label": "", "cluster": shuffled["document"], "claim": shuffled["text"], "text": text}
+            sheet = {
+                "item": item,
+                "label": "",
+                "cluster": shuffled["document"],
+                "claim": shuffled["text"],
+                "text": text,
+            }
             files[f"labels/{metric}_{number}.csv"] = table_bytes(defused(pd.DataFrame(sheet)))
             verdicts.append(pd.DataFrame({"item": item, "judged": shuffled["value"].astype(int)}))
     return {**files, f"labels/{JUDGED}": table_bytes(defused(pd.concat(verdicts)))}

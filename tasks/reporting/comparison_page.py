@@ -160,11 +160,12 @@ def render_comparison(found: Compared) -> str:
     sections = []
     if len(found.figures):
         rows = [
-            {"name": words(row["name"]), "a": _figure(row, "a"), "b": _figure(row, "b"), "apart": APART * row["apart"]}
+            {"name": words(row["name"]), "a": _figure(row, "a"), "b": _figure(row, "b")}
+            | {"ends": APART if row["apart"] else "overlap" if row["low_a"] + row["low_b"] < math.inf else "none"}
             for row in found.figures.to_dict("records")
         ]
-        columns = {"name": "figure", "a": a, "b": b, "apart": "95% intervals"}
-        sections.append(Section("figures", "Key figures", tables=[listed(rows, columns)]))
+        columns = {"name": "figure", "a": a, "b": b, "ends": "95% intervals"}
+        sections.append(Section("figures", "Key figures", tables=[listed(rows, columns, kind="wrap")]))
     sections += [_measures(found)] if len(found.measures) else []
     if inputs:
         columns = {"kind": "kind", "name": "name", "a": a, "b": b, "stages": "read by"}

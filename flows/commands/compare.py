@@ -32,6 +32,7 @@ def main(
     from flows.lineage.comparing import FOLDER, compare_lineages
     from flows.lineage.lineage import WORKSPACE, find_lineage, list_lineages
     from flows.rebuild.plan import stages_to_run
+    from flows.repository.code import StageCode
 
     if not names:
         print(list_lineages())
@@ -42,9 +43,11 @@ def main(
     if WORKSPACE in names and (waiting := stages_to_run(pipeline)):
         shown = ", ".join(waiting[:_NAMED]) + (", ..." if len(waiting) > _NAMED else "")
         stages = "1 stage" if len(waiting) == 1 else f"{len(waiting)} stages"
+        code = sorted({path.stem for path in StageCode().changed()} & {name.partition("@")[0] for name in waiting})
+        cause = f"; the code of {', '.join(code)} changed" if code else ""
         print(
             f"workspace: compared as it last ran; {stages} ({shown}) did not run with the present code, params and "
-            "inputs: run vignette repro first\n"
+            f"inputs{cause}: run vignette repro first\n"
         )
     for files in compare_lineages(first, others, out or root() / FOLDER, seed=0, null=null):
         print("\nwritten: " + ", ".join(str(file) for file in files))

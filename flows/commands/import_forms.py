@@ -72,13 +72,14 @@ def import_files(files: Sequence[Path], *, replace: bool = False) -> dict[Path, 
     Raises SourceError naming each problem by the file that was given; then nothing is copied.
     """
     from flows.repository.workspace import write_text
+    from tasks.judges.human_labels import with_verdicts
     from tasks.people.forms import read_returned
 
     by_format, names = dict[str, dict[Path, str]](), dict[Path, str]()
     for file in files:
         text = read_returned(file)
         name, names[file] = _recognised(file, text)
-        by_format.setdefault(name, {})[file] = text
+        by_format.setdefault(name, {})[file] = with_verdicts(file, text) if name == LABELS else text
     planned: dict[Path, str] = {}
     held: dict[Path, str] = {}
     for name, texts in sorted(by_format.items()):

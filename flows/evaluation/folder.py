@@ -111,6 +111,7 @@ def page(evaluation: Evaluation, title: str, models: Mapping[str, str], origin: 
         problem=evaluation.problem,
         origin_rows=origin or {},
         cite=citation(origin) if origin else "",
+        own=evaluation.own,
     )
 
 

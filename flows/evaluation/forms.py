@@ -3,6 +3,7 @@
 Sheets on which people label the judge's verdicts, to be read with ``vignette agreement FILE``.
 """
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from flows.runtime.tables import table_bytes
 from schemas.errors import ParamsError, SourceError, did_you_mean
 from schemas.params import Params
 from schemas.params.measures import Evaluate
+from tasks.judges.human_labels import JUDGED
 from tasks.measures.declared import Forms
 from tasks.measures.described import OF_OUTPUTS, chosen
 from tasks.measures.forms import EVALUATED
@@ -77,11 +79,13 @@ def label_files(evaluation: Evaluation, *, seed: int) -> dict[str, bytes]:
 
     Labels of the first rows are then labels of a random sample, as prediction-powered inference requires. The column
     cluster is the document, text what the claim was compared with: the output for recall, the reference for precision.
+    The verdicts, which people must not see, are in a file of their own; an item ends with the hash of what was judged.
     Raises SourceError where DocLens was not chosen.
     """
     if "claims" not in evaluation.tables:
         raise SourceError("sheets for labels list the claims of DocLens; add doclens to --metrics")
-    claims, files = evaluation.table("claims").dropna(subset=["value"]), {}
+    claims, files = evaluation.table("claims").dropna(subset=["value"]), dict[str, bytes]()
+    verdicts = [pd.DataFrame(columns=["item", "judged"])]
     for number, system in enumerate(evaluation.systems, 1):
         for metric in LABELLED:
             mine = claims[(claims["system"] == system) & (claims["metric"] == metric)]
@@ -90,13 +94,17 @@ def label_files(evaluation: Evaluation, *, seed: int) -> dict[str, bytes]:
             documents, of_output = evaluation.documents, metric == "claim_recall"
             texts = {one.id: (one.outputs.get(system) if of_output else one.reference) or "" for one in documents}
             shuffled = mine.iloc[np.random.default_rng([seed, STREAM, number]).permutation(len(mine))]
+            text = shuffled["document"].map(texts)
+            content = metric + "\n" + system + "\n" + shuffled["text"] + "\n" + text
+            digest = content.map(lambda one: hashlib.sha256(one.encode()).hexdigest()[:8])
+            item = shuffled["document"] + "/" + shuffled["item"] + "/" + shuffled["unit"] + "/" + digest
             sheet = {
-                "item": shuffled["document"] + "/" + shuffled["item"] + "/" + shuffled["unit"],
-                "judged": shuffled["value"].astype(int),
+                "item": item,
                 "label": "",
                 "cluster": shuffled["document"],
                 "claim": shuffled["text"],
-                "text": shuffled["document"].map(texts),
+                "text": text,
             }
             files[f"labels/{metric}_{number}.csv"] = table_bytes(defused(pd.DataFrame(sheet)))
-    return files
+            verdicts.append(pd.DataFrame({"item": item, "judged": shuffled["value"].astype(int)}))
+    return {**files, f"labels/{JUDGED}": table_bytes(defused(pd.concat(verdicts)))}

@@ -1,8 +1,9 @@
 """One evaluation: its documents are read, judged in chunks, and made into tables."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from inspect import getdoc
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -68,7 +69,8 @@ class Runner(Protocol):
 class Evaluation:
     """The documents with all outputs, how they were judged, and the tables by file stem.
 
-    ``problem``: why the judgements should not be used, None for an evaluation with few failures.
+    ``problem``: why the judgements should not be used, None for an evaluation with few failures. ``own``: what the
+    user's own metrics mean, by name.
     """
 
     documents: list[Document]
@@ -76,6 +78,7 @@ class Evaluation:
     files: tuple[Path, ...]
     tables: Frames
     problem: str | None = None
+    own: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def systems(self) -> list[str]:
@@ -266,7 +269,8 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
         judge = judge_table(made["planted"], own, seed=params.seed, provenance=made_by)
         tables |= {"judge": judge, "planted": made["planted"]}
     files = (*data.files, *map(Path, chosen.own))
-    return Evaluation(documents, plan, files, tables, problem_of(made, params.runtime.max_unscored_share))
+    meanings = {one.name: (getdoc(one.score) or "").partition("\n")[0] for one in own.functions}
+    return Evaluation(documents, plan, files, tables, problem_of(made, params.runtime.max_unscored_share), meanings)
 
 
 def _by_judge(rows: pd.DataFrame, asking: Sequence[str]) -> pd.Series:

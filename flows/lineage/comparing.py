@@ -23,6 +23,7 @@ from flows.runtime.tables import CSV_FLOAT, read_table
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
 from tasks.reporting.comparison_page import Compared, render_comparison, terminal_text
+from tasks.reporting.headlines import FIGURES, intervals
 from tasks.tracking.comparison import compare_all, compare_metrics
 from tasks.tracking.differences import changed_stages, cost_table, differing_inputs, figure_table, is_redraw
 from tasks.tracking.measures import (
@@ -68,7 +69,7 @@ def show(a: NamedLineage, b: NamedLineage, measures: pd.DataFrame, folder: Path,
     """Print a comparison and write it as CSV and HTML; returns the files."""
     inputs = differing_inputs(a.lineage, b.lineage, a.identities, b.identities)
     costs = cost_table(recorded_costs(a.lineage), recorded_costs(b.lineage))
-    figures = figure_table(key_figures(a), key_figures(b))
+    figures = figure_table(key_figures(a), key_figures(b), _intervals(a), _intervals(b))
     found = Compared(a.name, b.name, figures, inputs, changed_stages(a.lineage, b.lineage), costs, measures, missing)
     print(terminal_text(found))
     stem = f"{_slug(a.name)}__{_slug(b.name)}"
@@ -196,9 +197,20 @@ def _committed_metrics(a: NamedLineage, b: NamedLineage) -> pd.DataFrame:
     """Metrics that differ in the metric tables of both lineages, which git tracks."""
     paths = sorted(path for path in _differing([a, b]) if path.endswith(".csv") and Path(path).parent.name == "tables")
     pairs = [tuple(side.open_output(path) for side in (a, b)) for path in paths if path in b.outputs()]
-    layout = list(METRICS.columns)
-    metric = [pair for pair in pairs if all(list(pd.read_csv(file, nrows=0)) == layout for file in pair)]
+    metric = [pair for pair in pairs if all(map(_has_metrics, pair))]
     return compare_metrics([tuple(read_table(file, METRICS) for file in pair) for pair in metric])
+
+
+def _intervals(side: NamedLineage) -> dict[str, tuple[float, float]]:
+    """The intervals of a lineage's key figures, from those of its metric tables that are at hand."""
+    wanted = {key[0] for of_group in FIGURES.values() for key in of_group.values()}
+    paths = {Path(path).stem: path for path in side.outputs() if Path(path).parent.name == "tables"}
+    files = {stem: side.find_output(paths[stem]) for stem in sorted(wanted & {*paths})}
+    return intervals({stem: read_table(file, METRICS) for stem, file in files.items() if file and _has_metrics(file)})
+
+
+def _has_metrics(file: Path) -> bool:
+    return list(pd.read_csv(file, nrows=0)) == list(METRICS.columns)
 
 
 def _what_is_missing(lost: Sequence[tuple[NamedLineage, str]]) -> str:

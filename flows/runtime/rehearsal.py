@@ -34,7 +34,7 @@ from schemas.params import Params
 from schemas.params.base import Section
 from schemas.params.llm import SIMULATOR, Role
 from tasks.llm.costs import Estimate
-from tasks.progress import unseen
+from tasks.progress import progress, unseen
 from tasks.tracking.lineage import CODE_STAGE
 from tasks.transport.inspection import counted
 
@@ -191,10 +191,9 @@ async def run_small(
     ``is_stopped``: whether a stage is left out, asked before it starts. ``documents``: see `Sample`.
     """
     load_domain(whole.domain)
-    stages = {name: stage for name, stage in read_pipeline(pipeline).items() if "vignette stage" in stage["cmd"]}
-    stages.pop(CODE_STAGE, None)
-    needs, needed = needed_by(stages), with_needed(stages, names)
-    order = [name for name in TopologicalSorter(needs).static_order() if name in needed]
+    stages = _stages(pipeline, names)
+    needs = needed_by(stages)
+    order = [*TopologicalSorter(needs).static_order()]
     made = {Path(path) for name in order for path in declared_outputs(stages[name])}
     made |= {FINGERPRINTS / f"{role}.json" for role in few.roles}
     times = dict[str, float]()
@@ -218,6 +217,14 @@ async def run_small(
         yield Ran(files, used, error, times[name])
 
 
+def _stages(pipeline: Path, names: Collection[str]) -> dict[str, Any]:
+    """These stages and those that they need, as dvc.yaml declares them; without those of other commands."""
+    stages = {name: stage for name, stage in read_pipeline(pipeline).items() if "vignette stage" in stage["cmd"]}
+    stages.pop(CODE_STAGE, None)
+    needed = with_needed(stages, names)
+    return {name: stage for name, stage in stages.items() if name in needed}
+
+
 def _moved(files: StageFiles, made: Collection[Path], folder: Path) -> StageFiles:
     """The files of a stage, those that a stage makes, and folders of them, in ``folder``."""
     within = {*made, *(outer for path in made for outer in path.parents if outer != Path())}
@@ -235,7 +242,7 @@ def estimates(params: Params, pipeline: Path, only: Collection[str] | None = Non
     logger = logging.getLogger(LOGGER)
     logger.disabled = True  # of a stage that runs meanwhile
     try:
-        with TemporaryDirectory() as folder, unseen():
+        with TemporaryDirectory() as folder:
             return asyncio.run(_rehearse(params, pipeline, asked, Path(folder))) if asked else ([], {})
     finally:
         logger.disabled = False
@@ -246,8 +253,12 @@ async def _rehearse(
 ) -> tuple[list[Line], dict[str, str]]:
     store = folder / "rehearsal.sqlite"
     few = with_little_training(fewer(rehearsal_of(params, store)))
-    await probe(few, list(few.roles), folder / FINGERPRINTS)
-    ran = {one.files.name: one async for one in run_small(pipeline, asked, params, few, folder)}
+    ran = dict[str, Ran]()
+    with progress("estimate", len(_stages(pipeline, asked)), "stage") as count, unseen():
+        await probe(few, list(few.roles), folder / FINGERPRINTS)
+        async for one in run_small(pipeline, asked, params, few, folder):
+            ran[one.files.name] = one
+            count.update()
     found, lines, failed = counted(store), [], dict[str, str]()
     for name in asked:
         if name not in ran:

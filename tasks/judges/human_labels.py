@@ -20,6 +20,8 @@ from tasks.transport.untrusted import read_bytes
 
 STAGE, LABELS = "human_labels", "human labels"
 COLUMNS = ("item", "judged", "label")
+JUDGED = "verdicts.csv"
+"""File beside the sheets of an evaluation, with the verdicts by item: people who label do not see them."""
 TAKE = "take"
 """Column that numbers the times that the same was asked."""
 _YES, _NO = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no")
@@ -29,9 +31,30 @@ _YES, _NO = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no")
 def read_labels(path: Path) -> pd.DataFrame:
     """VERDICTS of a CSV file, see `parse_labels`; raises SourceError for what is no file or no UTF-8."""
     try:
-        return parse_labels(str(path), read_bytes(path).decode())
+        return parse_labels(str(path), with_verdicts(path, read_bytes(path).decode()))
     except UnicodeDecodeError as error:
         raise SourceError(f"{path}: not in UTF-8 ({error}); save the file in UTF-8") from error
+
+
+def with_verdicts(path: Path, text: str) -> str:
+    """CSV text of a sheet of `vignette evaluate`, with the column judged from the file JUDGED beside it.
+
+    Raises SourceError for an item without a verdict. The text of other tables is as it was.
+    """
+    kept = path.parent / JUDGED
+    if not kept.is_file():
+        return text
+    try:
+        raw = pd.read_csv(StringIO(text), dtype="str", keep_default_na=False)
+    except ValueError:  # which `parse_labels` names
+        return text
+    if "judged" in raw or "item" not in raw:
+        return text
+    judged = raw["item"].map(pd.read_csv(kept, dtype="str").set_index("item")["judged"])
+    if judged.isna().any():
+        item = raw["item"][judged.isna()].iloc[0]
+        raise SourceError(f"{path}: item {item!r} is not in {kept}; expected a sheet of the same evaluation")
+    return raw.assign(judged=judged).to_csv(index=False)
 
 
 def parse_labels(name: str, text: str) -> pd.DataFrame:
@@ -44,7 +67,8 @@ def parse_labels(name: str, text: str) -> pd.DataFrame:
     raw = pd.read_csv(StringIO(text), dtype="str", keep_default_na=False)
     missing = [name for name in COLUMNS if name not in raw]
     if missing:
-        raise ValueError(f"{name}: columns {', '.join(missing)} missing; found {', '.join(raw.columns)}")
+        where = f"; a sheet of an evaluation is read in its folder, beside {JUDGED}" if missing == ["judged"] else ""
+        raise ValueError(f"{name}: columns {', '.join(missing)} missing; found {', '.join(raw.columns)}{where}")
     twice = raw.loc[raw.duplicated([one for one in ("item", TAKE) if one in raw]), "item"]
     if not twice.empty:
         said = f"keep one row per item, or number its takes in a column {TAKE}"

@@ -132,8 +132,8 @@ def _summary_rows(
     summary = []
     for system, network in networks.items():
         for metric, frame in (("log-likelihood per record", records), ("held-out log-likelihood per record", fresh)):
-            values = log_likelihood(network, frame)
-            summary.append(mean_row(metric, values, bounds=None, seed=seed, system=system, item="all"))
+            row = mean_row(metric, log_likelihood(network, frame), bounds=None, seed=seed, system=system, item="all")
+            summary.append(row | {"high": min(row["high"], 0.0)})  # no record is more likely than certain
     for system in (TABLES, *LABELS.values()):
         summary += _distance_rows(rows, system)
     return summary

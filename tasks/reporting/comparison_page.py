@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -17,6 +18,10 @@ _SHOWN = 30
 _COUNT = re.compile(r"(?<![\d.])\d+(?![\d.]*\d)")
 SPLIT, DRAWN_BY = "compared as independent samples: ", "sample"
 """Begins the note on a measure whose records do not pair; the stage whose inputs decide which records there are."""
+APART = "● apart: moved beyond chance"
+"""Mark of a key figure whose intervals have no value in common."""
+CODE = "fingerprints/code/"
+"""Folder of the files that hold what the code of each stage is."""
 CHANGED, SAME = "#b3261e", "#5d6b7a"
 
 
@@ -97,7 +102,15 @@ def _merged(notes: Sequence[str]) -> str:
 def terminal_text(found: Compared) -> str:
     """Plain text: key figures, the measures that changed, smallest p first, then inputs, stages and cost."""
     lines = [f"{found.a} -> {found.b}", "", "key figures:" if len(found.figures) else "key figures: of neither lineage"]
-    lines += [f"  {name:24} {number(a)} -> {number(b)}" for name, a, b in found.figures.itertuples(index=False)]
+    figures = found.figures.to_dict("records")
+    lines += [
+        f"  {row['name']:24} {_figure(row, 'a')} -> {_figure(row, 'b')}" + ("  " + APART if row["apart"] else "")
+        for row in figures
+    ]
+    if without := [
+        row["name"] for row in figures if not (row["low_a"] == row["low_a"] and row["low_b"] == row["low_b"])
+    ]:
+        lines.append(f"  without an interval in both: {', '.join(without)}")
     lines.append("")
     if found.missing:
         beyond = f"beyond the printed digits: {len(found.visible)}"
@@ -124,9 +137,12 @@ def terminal_text(found: Compared) -> str:
     if len(shown) > _SHOWN:
         lines.append(f"  ... and {len(shown) - _SHOWN} more in the CSV file")
     lines += [*(f"warning: {warning}" for warning in found.warnings), "", f"inputs that differ: {len(found.inputs)}"]
+    code = found.inputs["name"].str.startswith(CODE)
+    if code.any():
+        lines.append(f"  code      of {', '.join(Path(name).stem for name in found.inputs['name'][code])}")
     lines += [
         f"  {row['kind']:9} {row['name']}  {_short(row['a'])} -> {_short(row['b'])}"
-        for row in found.inputs.to_dict("records")
+        for row in found.inputs[~code].to_dict("records")
     ]
     lines += ["", f"stages that changed: {', '.join(found.stages['stage']) or 'none'}", ""]
     if not len(found.costs):
@@ -144,10 +160,12 @@ def render_comparison(found: Compared) -> str:
     sections = []
     if len(found.figures):
         rows = [
-            {"name": words(name), "a": number(one), "b": number(other)}
-            for name, one, other in found.figures.itertuples(index=False)
+            {"name": words(row["name"]), "a": _figure(row, "a"), "b": _figure(row, "b")}
+            | {"ends": APART if row["apart"] else "overlap" if row["low_a"] + row["low_b"] < math.inf else "none"}
+            for row in found.figures.to_dict("records")
         ]
-        sections.append(Section("figures", "Key figures", tables=[listed(rows, {"name": "figure", "a": a, "b": b})]))
+        columns = {"name": "figure", "a": a, "b": b, "ends": "95% intervals"}
+        sections.append(Section("figures", "Key figures", tables=[listed(rows, columns, kind="wrap")]))
     sections += [_measures(found)] if len(found.measures) else []
     if inputs:
         columns = {"kind": "kind", "name": "name", "a": a, "b": b, "stages": "read by"}
@@ -181,7 +199,11 @@ def _summary(found: Compared) -> str:
     split = int(found.measures["note"].str.contains("independent samples").sum())
     said = paragraph("measures", moved=found.moved, size=size)
     said += paragraph("split", split=split, are="is" if split == 1 else "are") if split else ""
-    return said + (paragraph("paired", which="The others" if split else "Both lineages") if split < size else "")
+    if split == size:
+        return said
+    most = int(found.measures["unpaired"].max())
+    rest = f"; up to {most:,} further ones are in one lineage only and are left out" if most else ""
+    return said + paragraph("paired", which="The others" if split else "All", rest=rest)
 
 
 def _measures(found: Compared) -> Section:
@@ -206,6 +228,11 @@ def _measures(found: Compared) -> Section:
     rows = found.ordered.to_dict("records")
     table = differences(rows, {"measure": measure}, (found.a, found.b), more=more)
     return Section("measures", "Measures", figure=figure, tables=[table], filter="filter measures")
+
+
+def _figure(row: Mapping[str, Any], side: str) -> str:
+    low, high = row[f"low_{side}"], row[f"high_{side}"]
+    return number(row[side]) + (f" [{number(low)}, {number(high)}]" if low == low else "")
 
 
 def _short(value: object) -> str:

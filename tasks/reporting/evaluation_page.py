@@ -170,18 +170,21 @@ def render_evaluation(
     problem: str | None = None,
     origin_rows: Mapping[str, str] | None = None,
     cite: str = "",
+    own: Mapping[str, str] | None = None,
 ) -> str:
     """The page, with all texts escaped.
 
     ``tables``: metrics, comparisons, unscored and those of the measures that judged; of several judges judges and
     verdicts.
     ``problem``: why the judgements should not be used, if so.
-    ``origin_rows``, ``cite``: what identifies the evaluation, by name, and how to cite it.
+    ``origin_rows``, ``cite``: what identifies the evaluation, by name, and how to cite it. ``own``: meanings of the
+    user's own metrics, by name.
     """
     panels = [one.panel for one in OF_OUTPUTS if one.panel is not None and one.table in tables]
     shown = {"systems": list(systems), "documents": _documents(documents, systems, citing, tables, panels)}
     shown["panels"] = [{**vars(one), "units": None} for one in panels]
-    every = show(tables["metrics"], Wording({name: one["meaning"] for name, one in METRICS.items()}, SHARES))
+    meanings = {name: one["meaning"] for name, one in METRICS.items()} | {**(own or {})}
+    every = show(tables["metrics"], Wording(meanings, SHARES))
     unscored = tables["unscored"].fillna({"system": "all"}).to_dict("records")
     verdicts = "".join(f" Of a {panel.kind}: {panel.verdict}." for panel in panels)
     said = f"Verdict of a claim: stated by the other text. Of a cited statement: supported by its citations.{verdicts}"
@@ -207,7 +210,7 @@ def render_evaluation(
     ]  # fmt: skip
     return render_sections(
         f"{title} – evaluation",
-        _head(title, documents, tables["metrics"], systems, models, problem, cite),
+        _head(title, documents, tables["metrics"], systems, models, problem, cite, own),
         sections,
         scripts=("tables.js", "documents.js"),
         data={"data": script_json(shown)},
@@ -223,6 +226,7 @@ def _head(
     models: Mapping[str, str],
     problem: str | None,
     cite: str,
+    own: Mapping[str, str] | None,
 ) -> Section:
     """What was evaluated, what speaks against using it, the means, and a paragraph to copy."""
     rules = [role for role, label in models.items() if RULES in label]
@@ -243,7 +247,7 @@ def _head(
         f"{dry_run}{title}",
         said,
         banners,
-        tables=[means(names, dict(rows))],
+        tables=[means(names, dict(rows), own)],
         folds=[Fold("What to report", "a paragraph to copy", paragraphs=[report])] if not dry_run else [],
         notes=[paragraph("dry_report")] if dry_run else [],
     )

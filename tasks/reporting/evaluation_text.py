@@ -68,9 +68,9 @@ def reading_line(metrics: pd.DataFrame) -> str:
     return f"claims are read strictly ({', '.join(styles)})" if len(styles) else ""
 
 
-def described(metric: str) -> Mapping[str, Any]:
-    """Label and meaning of a metric; one of the user's own is called by its name."""
-    return METRICS.get(metric, {"label": metric, "meaning": "a metric of your own"})
+def described(metric: str, own: Mapping[str, str] | None = None) -> Mapping[str, Any]:
+    """Label and meaning of a metric; one of the user's own is called by its name, and may have a meaning in ``own``."""
+    return METRICS.get(metric, {"label": metric, "meaning": (own or {}).get(metric) or "a metric of your own"})
 
 
 def shown(metric: str, value: float) -> str:
@@ -131,12 +131,16 @@ def summary_text(
             "",
             f"{', '.join(rules)}: the simulator's rules, no language model; confirm the figures with a model",
         ]
-    return "\n".join([*lines, *_rates(tables), *_differences(tables, dry_run=dry_run)])
+    return "\n".join([*lines, *_rates(tables), *_differences(tables, names, dry_run=dry_run)])
 
 
-def means(names: Sequence[str], columns: Mapping[str, Sequence[Mapping[str, Any] | None]]) -> Table:
+def means(
+    names: Sequence[str],
+    columns: Mapping[str, Sequence[Mapping[str, Any] | None]],
+    own: Mapping[str, str] | None = None,
+) -> Table:
     """A line for each main metric, with its row of METRICS by the names of the columns (None where there is none)."""
-    about = [described(name) for name in names]
+    about = [described(name, own) for name in names]
     rows: list[list[Cell | None]] = []
     for place, (name, one) in enumerate(zip(names, about, strict=True)):
         found = (row[place] for row in columns.values())
@@ -213,8 +217,11 @@ def _rates(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     return lines
 
 
-def _differences(tables: Mapping[str, pd.DataFrame], *, dry_run: bool) -> list[str]:
-    """Differences beyond chance on the documents that both systems have scores of, and what failed documents may do."""
+def _differences(tables: Mapping[str, pd.DataFrame], names: Sequence[str], *, dry_run: bool) -> list[str]:
+    """Differences beyond chance on the documents that both systems have scores of, and what failed documents may do.
+
+    ``names``: the metrics whose means are printed, under their labels.
+    """
     comparisons = tables["comparisons"]
     if not len(comparisons):
         return []
@@ -237,8 +244,9 @@ def _differences(tables: Mapping[str, pd.DataFrame], *, dry_run: bool) -> list[s
     tested = int(comparisons.loc[~failing, "p"].notna().sum())
     lines = ["", f"{counted}; tested: {tested}, beyond chance (5% family-wise) on whole texts: {len(beyond)}"]
     for row in beyond.sort_values(["p", "system_a", "system_b", "metric"]).head(_SHOWN).itertuples():
+        name = described(row.metric)["label"] if row.metric in names else f"{row.metric} (tables/metrics.csv)"
         lines.append(
-            f"  {row.system_b} minus {row.system_a}, {row.metric}: {row.difference:+.3f} "
+            f"  {row.system_b} minus {row.system_a}, {name}: {row.difference:+.3f} "
             f"[{row.low:+.3f}, {row.high:+.3f}], p {probability(row.p)}, n {row.n}{f'; {row.note}' if row.note else ''}"
         )
     rest = len(beyond) - _SHOWN

@@ -126,11 +126,14 @@ def intervals(names: Sequence[str], rows: pd.DataFrame, label: str, colours: Seq
 def forest(
     *metrics: str, parts: tuple[str, ...] = ("system", "condition", "item"), label: str = "", percent: bool = False
 ) -> Draw:
-    """Forest plot of ``metrics``, one row per table row with its interval, labelled by the columns ``parts``."""
+    """Forest plot of ``metrics``, one row per table row with its interval, labelled by the columns ``parts``.
+
+    None where no row has an interval, as on few records.
+    """
 
     def draw(table: pd.DataFrame) -> Figure | None:
         rows = table[table["metric"].isin(metrics) & table["value"].notna()]
-        if not 1 < len(rows) <= 30:
+        if not 1 < len(rows) <= 30 or rows["low"].isna().all():
             return None
         names = [words(", ".join(str(getattr(row, part)) for part in parts)) for row in rows.itertuples()]
         names = [f"{name} (n\u00a0{n:,})" for name, n in zip(names, rows["n"], strict=True)]

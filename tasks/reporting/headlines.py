@@ -1,6 +1,7 @@
 """Headline figures of a lineage, for `dvc exp show`, `dvc metrics diff` and `dvc plots`."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -17,7 +18,10 @@ def headlines(tables: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, float]]
 
     ``f1`` is the mean over symptoms of a predictor's F1 (macro for more than two values).
     """
-    found = {group: {name: _find(tables, *key) for name, key in wanted.items()} for group, wanted in FIGURES.items()}
+    found = {
+        group: {name: None if (row := _row(tables, *key)) is None else float(row["value"]) for name, key in of.items()}
+        for group, of in FIGURES.items()
+    }
     f1 = mean_f1(tables["baselines"]).set_index("setting")["f1"]
     found["f1"] = {system: f1.get(f"{system} {condition}") for system, condition in SETTINGS.items()}
     figures = {
@@ -27,12 +31,27 @@ def headlines(tables: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, float]]
     return {group: of_group for group, of_group in figures.items() if of_group}
 
 
-def _find(tables: Mapping[str, pd.DataFrame], table: str, *key: str) -> float | None:
+def intervals(tables: Mapping[str, pd.DataFrame]) -> dict[str, tuple[float, float]]:
+    """95% intervals of the figures that are rows of these tables and have one, by ``group/name``."""
+    found = {
+        f"{group}/{name}": _row(tables, *key)
+        for group, of in FIGURES.items()
+        for name, key in of.items()
+        if key[0] in tables
+    }
+    return {
+        name: (float(row["low"]), float(row["high"]))
+        for name, row in found.items()
+        if row is not None and pd.notna(row["low"])
+    }
+
+
+def _row(tables: Mapping[str, pd.DataFrame], table: str, *key: str) -> "pd.Series[Any] | None":
     rows = tables[table][tables[table]["value"].notna()]
     for column, wanted in zip(("system", "condition", "item", "metric"), key, strict=True):
         if wanted != "*":
             rows = rows[rows[column] == wanted]
-    return float(rows["value"].iloc[0]) if len(rows) else None
+    return rows.iloc[0] if len(rows) else None
 
 
 def mean_f1(baselines: pd.DataFrame) -> pd.DataFrame:

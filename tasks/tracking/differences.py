@@ -96,10 +96,22 @@ def changed_stages(a: Lineage, b: Lineage) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["stage", "outputs"]).astype("str")
 
 
-def figure_table(a: Mapping[str, float], b: Mapping[str, float]) -> pd.DataFrame:
-    """Key figures of two lineages in the order of ``b``: name, value in ``a`` and in ``b``, NaN where absent."""
-    rows = [(name, a.get(name, np.nan), b.get(name, np.nan)) for name in dict.fromkeys([*b, *a])]
-    return pd.DataFrame(rows, columns=["name", "a", "b"])
+Ends = Mapping[str, tuple[float, float]]
+"""95% intervals of figures, by name."""
+
+
+def figure_table(a: Mapping[str, float], b: Mapping[str, float], ends_a: Ends, ends_b: Ends) -> pd.DataFrame:
+    """Key figures of two lineages in the order of ``b``: name, value and interval in ``a`` and ``b``, NaN where absent.
+
+    ``apart``: the intervals have no value in common.
+    """
+    rows = []
+    for name in dict.fromkeys([*b, *a]):
+        low_a, high_a = ends_a.get(name, (np.nan, np.nan))
+        low_b, high_b = ends_b.get(name, (np.nan, np.nan))
+        apart = high_a < low_b or high_b < low_a
+        rows.append((name, a.get(name, np.nan), low_a, high_a, b.get(name, np.nan), low_b, high_b, apart))
+    return pd.DataFrame(rows, columns=["name", "a", "low_a", "high_a", "b", "low_b", "high_b", "apart"])
 
 
 def cost_table(a: Mapping[str, float], b: Mapping[str, float]) -> pd.DataFrame:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from schemas.tables.metrics import METRICS
+from tasks.progress import progress
 from tasks.statistics.intervals import SHARE, mean_interval
 from tasks.statistics.sign_flips import FEWEST, LEVEL
 from tasks.tracking.comparison import compare_systems
@@ -32,16 +33,19 @@ def half_widths(scores: pd.DataFrame, sizes: Sequence[int], *, seed: int, studie
     size. Documents without a score are not drawn.
     """
     rng = np.random.default_rng([seed, 1])
-    rows = []
-    for key, group in scores.sort_values("document").groupby(_KEY, sort=True):
-        values = group["value"].to_numpy(dtype=float)
-        bounds = SHARE if key[-1] in SHARES and values.min() >= 0 and values.max() <= 1 else None
-        found = {"system": key[1], "metric": key[4], "item": key[3], "documents": len(values), "mean": values.mean()}
-        for size in sizes:
-            drawn = [values[_study(len(values), size, rng)] for _ in range(studies)]
-            ends = [mean_interval(one, bounds=bounds) for one in drawn]
-            found[str(size)] = float(np.mean([(high - low) / 2 for _, low, high in ends]))
-        rows.append(found)
+    rows, groups = [], scores.sort_values("document").groupby(_KEY, sort=True)
+    with progress("plan", len(groups), "mean") as count:
+        for key, group in groups:
+            values = group["value"].to_numpy(dtype=float)
+            bounds = SHARE if key[-1] in SHARES and values.min() >= 0 and values.max() <= 1 else None
+            found = {"system": key[1], "metric": key[4], "item": key[3]}
+            found |= {"documents": len(values), "mean": values.mean()}
+            for size in sizes:
+                drawn = [values[_study(len(values), size, rng)] for _ in range(studies)]
+                ends = [mean_interval(one, bounds=bounds) for one in drawn]
+                found[str(size)] = float(np.mean([(high - low) / 2 for _, low, high in ends]))
+            rows.append(found)
+            count.update()
     return pd.DataFrame(rows)
 
 
@@ -58,14 +62,16 @@ def powers(scores: pd.DataFrame, sizes: Sequence[int], *, seed: int, studies: in
     rng = np.random.default_rng([seed, 2])
     documents = np.array(sorted(scores["document"].unique()))
     of_document = dict(tuple(scores.groupby("document")))
-    for size in sizes:
-        hits = pd.Series(0.0, index=found.index)
-        for _ in range(studies):
-            names = documents[_study(len(documents), size, rng)]
-            drawn = [of_document[name].assign(record=place, document=str(place)) for place, name in enumerate(names)]
-            tested = _compared(pd.concat(drawn), order, int(rng.integers(2**31))).set_index(about)
-            hits = hits.add((tested["p"] < LEVEL).astype(float), fill_value=0.0)
-        found[str(size)] = hits.reindex(found.index) / studies
+    with progress("plan", len(sizes) * studies, "draw") as count:
+        for size in sizes:
+            hits = pd.Series(0.0, index=found.index)
+            for _ in range(studies):
+                names = documents[_study(len(documents), size, rng)]
+                drawn = [of_document[one].assign(record=place, document=str(place)) for place, one in enumerate(names)]
+                tested = _compared(pd.concat(drawn), order, int(rng.integers(2**31))).set_index(about)
+                hits = hits.add((tested["p"] < LEVEL).astype(float), fill_value=0.0)
+                count.update()
+            found[str(size)] = hits.reindex(found.index) / studies
     return found.reset_index().drop(columns=["stage", "condition"])
 
 

@@ -41,6 +41,8 @@ LONGEST_BACKOFF_S = 60.0
 T = TypeVar("T")
 _REASON = 80
 """Most characters of a failure's reason that are shown while waiting."""
+_PAGE = "HTML"
+"""Code of the failure of an endpoint that answers with a page."""
 
 
 class Client:
@@ -83,6 +85,7 @@ class Client:
         self._tokens = Rate(store, f"{self.address} tokens", self.sending.tpm)
         self._paused_until = 0.0
         self._failures, self._failing_since = 0, 0.0  # in a row
+        self._has_answered = False
         self.stopped: VignetteError | None = None
         """Why nothing more is sent."""
         # 3. requests that are tried again, as they are shown
@@ -157,10 +160,16 @@ class Client:
         options: Any = {"headers": {**self._headers, "Content-Type": "application/json"}}
         path = "/chat/completions"
         sent = self._openai.post(path, cast_to=str, content=request.content, options=options)
-        body, completion = await self._reply(path, sent, read_completion)
+        body, completion = await self._reply(path, sent, self._read)
         await self._tokens.give_back(expected - usage_of(request.content, completion).tokens)
-        self._failures = 0
+        self._failures, self._has_answered = 0, True
         return body, completion
+
+    def _read(self, body: str) -> Completion:
+        """What a reply says; a page in place of the first one is no failure that may pass. Raises SendFailure."""
+        if not self._has_answered and body.lstrip().startswith("<"):  # no JSON does
+            raise SendFailure("fatal", repr(body.strip()[:_REASON]), code=_PAGE, unknown=True)
+        return read_completion(body)
 
     async def get(self, path: str) -> dict[str, Any]:
         """The JSON at ``path`` of the endpoint. Raises SendFailure."""
@@ -295,6 +304,11 @@ class Client:
 def _refused(address: str, failure: SendFailure) -> EndpointError:
     if failure.code == NOT_SENT_WITHOUT_KEY:
         return EndpointError(f"nothing was sent to {address}: {failure.reason}; every reply so far is kept")
+    if failure.code == _PAGE:
+        return EndpointError(
+            f"{address} answers with HTML, not JSON: {failure.reason}; is it the page of a login or a proxy, or does "
+            "base_url lack its path, such as /v1?"
+        )
     return EndpointError(
         f"{address} refuses every request: {failure.reason}. Check the role's base_url, its model, and the key in the "
         "variable that runtime.sending names; every reply so far is kept"

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from starlette.responses import JSONResponse, Response
 
+from schemas.errors import EndpointError
 from tasks.llm.calls import Reply
 from tasks.llm.replies import Completion, Unusable, read_completion, read_reply
 from tests.support.cases import from_table
 from tests.support.hosted import completion, hosted
-from tests.support.scenarios import Scenario, look, says
+from tests.support.scenarios import Scenario, but_for_greeting, look, says
 
 
 class Pairs(Reply):
@@ -90,3 +91,15 @@ def test_a_model_is_identified_by_its_reply_where_no_list_shows_it(tmp_path: Pat
         endpoint.models_reply = Response(body, status) if isinstance(body, str) else JSONResponse(body, status)
         seen = look(endpoint, tmp_path)
     assert seen.greeting.model == "big-1" and seen.entry.get("id") in (None, "big-1")
+
+
+def test_an_endpoint_that_answers_with_a_page_is_named_at_once(tmp_path: Path) -> None:
+    """A login page or one of a proxy, with status 200; later in a run, such a page is a failure that may pass."""
+    page = Response("\n<!DOCTYPE html><title>Sign in</title>", media_type="text/html")
+    with hosted(lambda *_: page) as endpoint:
+        with pytest.raises(EndpointError, match=rf"{endpoint.base_url} answers with HTML, not JSON: .*Sign in.*/v1"):
+            look(endpoint, tmp_path)
+        assert len(endpoint.bodies) == 1
+    once = but_for_greeting(lambda body, number: page if number == 1 else completion("fine", body))
+    (tmp_path / "later").mkdir()
+    Scenario(once, 3, sent=4).play(tmp_path / "later")

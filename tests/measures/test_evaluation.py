@@ -148,19 +148,31 @@ def test_the_page_holds_all_texts_and_none_as_markup(made: Evaluation, tmp_path:
 def test_labels_of_some_verdicts_estimate_the_true_share(made: Evaluation, tmp_path: Path) -> None:
     files = label_files(made, seed=7)
     assert sorted(files) == [
-        f"labels/{metric}_{n}.csv" for metric in ("claim_precision", "claim_recall") for n in (1, 2, 3)
+        *(f"labels/{metric}_{n}.csv" for metric in ("claim_precision", "claim_recall") for n in (1, 2, 3)),
+        "labels/verdicts.csv",
     ]
     sheet = pd.read_csv(io.BytesIO(files["labels/claim_recall_2.csv"]), dtype="str", keep_default_na=False)
     judged = made.table("claims").query("system == 'cites' and metric == 'claim_recall'")
     assert len(sheet) == len(judged)
     outputs = {document.id: document.outputs["cites"] for document in made.documents}
     assert sheet["text"].tolist() == [outputs[document] for document in sheet["cluster"]]
+    assert list(sheet) == ["item", "label", "cluster", "claim", "text"], "people do not see the verdicts"
     sheet.loc[:3, "label"] = "1"
     sheet.to_csv(tmp_path / "mine.csv", index=False)
+    with pytest.raises(ValueError, match=r"judged missing.*beside verdicts\.csv"):
+        read_labels(tmp_path / "mine.csv")
+    (tmp_path / "verdicts.csv").write_bytes(files["labels/verdicts.csv"])
     found = read_labels(tmp_path / "mine.csv")
     rows = label_rows(found, system="mine", seed=7, provenance="p").set_index("metric")
     assert rows.loc["labelled_share", ["value", "n"]].tolist() == [1, 4]
-    assert rows.loc["judged_share", "value"] == pytest.approx(judged["value"].mean())
+    by_claim = dict(zip(sheet["item"], sheet["cluster"] + sheet["claim"], strict=True))
+    expected = judged.set_index(judged["document"] + judged["text"])["value"].to_dict()
+    assert dict(zip(found["unit"].map(by_claim), found["value"], strict=True)) == expected
+    sheet.assign(judged="1").to_csv(tmp_path / "mine.csv", index=False)
+    assert (read_labels(tmp_path / "mine.csv")["value"] == 1).all(), "a sheet of the former layout has its own verdicts"
+    sheet.assign(item="d0/all/C9").to_csv(tmp_path / "mine.csv", index=False)
+    with pytest.raises(SourceError, match=r"'d0/all/C9' is not in .*verdicts\.csv"):
+        read_labels(tmp_path / "mine.csv")
 
 
 @each("text", ["=1+1", "+1", "-1", "@SUM(A1)"])

@@ -92,7 +92,8 @@ def test_its_scores_get_intervals_comparisons_and_a_place_on_the_page(folder: Pa
     assert one["value"] == pytest.approx(0.2) and 0 < one["low"] < 0.2 < one["high"] < 1
     compared = made.table("comparisons").set_index("metric").loc["kept words"]
     assert compared["difference"] == pytest.approx(-0.8) and compared["n"] == 10 and compared["changed"]
-    assert "kept words" in evaluation_files(made, {"models": {}}, "t")["report.html"].decode()
+    page = evaluation_files(made, {"models": {}}, "t")["report.html"].decode()
+    assert "kept words" in page and page.count("Share of the source&#39;s words that the output has.") == 3
     assert Path(folder / "shown.py") in made.files
 
 

@@ -143,3 +143,10 @@ def test_few_records_give_no_interval_that_would_be_too_narrow() -> None:
     assert one.loc["maximum likelihood", "low"].isna().all()
     counted = one.loc["K2 counts"]
     assert (counted["low"].notna() == (counted["n"] >= FEWEST)).all() and counted["low"].notna().any()
+
+
+def test_no_interval_of_a_log_likelihood_reaches_above_zero() -> None:
+    """A fit to ten records gives a few held-out ones next to no probability, and Student's interval reached above 0."""
+    table = recovery_table(RESPIRATORY, sample(RESPIRATORY, 10, 7), Network(draws=100, held_out=500), 7)
+    rows = table[table["metric"].str.endswith("log-likelihood per record")]
+    assert len(rows) == 6 and rows["high"].max() == 0 and (rows["high"] >= rows["value"]).all()

@@ -20,7 +20,8 @@ ROWS = [
     ["note_qa", "answerer", "normal", "all", "score", *OTHER],
 ]
 MEASURES = pd.DataFrame(ROWS, columns=COLUMNS)
-FIGURES = figure_table({"judge/specificity": 0.9, "notes/spans": 4}, {"notes/spans": 3.5})
+ENDS_A, ENDS_B = {"judge/specificity": (0.8, 0.95), "notes/spans": (3.8, 4.2)}, {"notes/spans": (3.4, 3.6)}
+FIGURES = figure_table({"judge/specificity": 0.9, "notes/spans": 4}, {"notes/spans": 3.5}, ENDS_A, ENDS_B)
 
 
 def compared(measures: pd.DataFrame, *, b: str = "b", **tables: pd.DataFrame) -> Compared:
@@ -47,9 +48,22 @@ def test_the_page_shows_failures_bounds_and_notes() -> None:
     assert "<b> " not in page and "&lt;b&gt;" in page
 
 
+def test_the_page_says_on_which_records_lineages_are_compared() -> None:
+    some = pd.concat([MEASURES.head(1), MEASURES.head(1).assign(unpaired=1700)])
+    assert "All are compared on the records that both lineages scored." in render_comparison(compared(MEASURES))
+    said = "lineages scored; up to 1,700 further ones are in one lineage only and are left out."
+    assert said in render_comparison(compared(some))
+
+
 def test_inputs_are_listed_with_short_hashes_and_the_cost_of_both_lineages() -> None:
     file, folder, text = "0123456789abcdef" * 2, "0123456789abcdef" * 2 + ".dir", "x" * 33
-    kinds = [("file", "data.parquet", file, folder), ("param", "seed", "7", ""), ("param", "name", text, "a b" * 11)]
+    code = [("code", f"fingerprints/code/{name}.json", file, folder) for name in ("doclens", "write")]
+    kinds = [
+        *code,
+        ("file", "data.parquet", file, folder),
+        ("param", "seed", "7", ""),
+        ("param", "name", text, "a b" * 11),
+    ]
     inputs = pd.DataFrame([(*row, "sample") for row in kinds], columns=EMPTY.columns)
     costs = pd.DataFrame(
         [("write", 1200, 1300, 10, 20, 1.005, 2.5), ("filter", 0, 5, 1, 1, 0.5, 0.25)],
@@ -58,13 +72,15 @@ def test_inputs_are_listed_with_short_hashes_and_the_cost_of_both_lineages() -> 
     lines = terminal_text(compared(MEASURES.iloc[:0], inputs=inputs, stages=STAGES.iloc[:0], costs=costs)).splitlines()
     assert lines[2:] == [
         "key figures:",
-        "  notes/spans              4 -> 3.500",
-        "  judge/specificity        0.900 -> –",
+        "  notes/spans              4 [3.800, 4.200] -> 3.500 [3.400, 3.600]  ● apart: moved beyond chance",
+        "  judge/specificity        0.900 [0.800, 0.950] -> –",
+        "  without an interval in both: judge/specificity",
         "",
         "measures compared: 0; changed beyond chance (5% family-wise): 0",
         "  no stage has other outputs: both have the same scores",
         "",
-        "inputs that differ: 3",
+        "inputs that differ: 5",
+        "  code      of doclens, write",
         "  file      data.parquet  0123456789… -> 0123456789…",
         "  param     seed  7 -> (absent)",
         f"  param     name  {text} -> {'a b' * 11}",

@@ -114,8 +114,10 @@ def test_an_evaluation_by_the_rules_is_headed_as_a_dry_run_and_tells_nothing_fro
 def test_differences_beyond_chance_are_listed_by_p_and_the_rest_counted() -> None:
     lines = summary(comparisons(13))
     start = lines.index("paired comparisons: 14; tested: 14, beyond chance (5% family-wise) on whole texts: 13")
-    assert lines[start + 1] == "  b minus a, m00: +0.250 [+0.125, +0.500], p <0.001, n 20"
-    assert lines[start + 12].startswith("  b minus a, m11:")
+    assert lines[start + 1] == "  b minus a, m00 (tables/metrics.csv): +0.250 [+0.125, +0.500], p <0.001, n 20"
+    labelled = summary(comparisons(1).replace("m00", "claim_recall"))
+    assert any(line.startswith("  b minus a, claim recall: +0.250") for line in labelled), "as in the table of means"
+    assert lines[start + 12].startswith("  b minus a, m11 (")
     assert lines[start + 13 :] == ["  ... and 1 more in tables/comparisons.csv"]
     assert not any("more in" in line for line in summary(comparisons(12)))
     assert not any("may contain 0" in line for line in lines)

@@ -58,6 +58,7 @@ def test_a_forest_has_a_row_per_value_from_top_to_bottom_and_a_line_at_zero_if_a
     assert [[-0.1, 0.0], [0.3, 0.0]] in drawn and [[0.1, 0.0]] in drawn and [[-0.2, 1.0]] in drawn
     assert len(drawn) == 4, "one interval, two values, and the line at zero"
     assert axes.get_xlabel() == "effect, 95% interval"
+    assert forest("effect")(table.assign(low=float("nan"), high=float("nan"))) is None, "the table is shown"
 
 
 def test_printed_and_reproduced_values_are_drawn_by_basis_and_verdict() -> None:

@@ -99,7 +99,7 @@ def test_records_of_another_seed_are_not_paired(clone: Path, capsys: pytest.Capt
     assert same.isna()["note"] and same["changed"]
     said = capsys.readouterr().out
     assert "compared as independent samples: 0 of 60 records pair (1 of 1 measures)" in said
-    assert f"  doclens/claim_recall     {scores[0]:.3f} -> {scores[0] + 0.01:.3f}\n" in said
+    assert f"  doclens/claim_recall     {scores[0]:.3f} -> {scores[0] + 0.01:.3f}\n  without an" in said
 
 
 def evaluated_lineage(clone: Path, shift: float, texts: Mapping[str, Sequence[str]]) -> NamedLineage:
@@ -133,11 +133,20 @@ def test_metric_tables_of_git_replace_missing_scores(
 ) -> None:
     waiting = ["prompt", "write", "filter", "span", "doclens"]
     monkeypatch.setattr("flows.rebuild.plan.stages_to_run", lambda pipeline: waiting)
+    stale = {Path(f"fingerprints/code/{name}.json"): "" for name in ("write", "span", "elsewhere")}
+    monkeypatch.setattr("flows.repository.code.StageCode.changed", lambda _: stale)
     git(clone, "init", "-q")
     for value in (0.5, 0.75):
         table = clone / "reports/tables/doclens.csv"
         table.parent.mkdir(parents=True, exist_ok=True)
-        metric_table({"metric": "claim_recall", "value": value, "n": 20}).to_csv(table, index=False)
+        row = {
+            "condition": "json_cot",
+            "metric": "claim_recall",
+            "value": value,
+            "low": value - 0.1,
+            "high": value + 0.1,
+        }
+        metric_table({"system": "compact notes", "n": 20} | row).to_csv(table, index=False)
         outs = [{"path": "reports/tables/doclens.csv", "md5": hashlib.md5(table.read_bytes()).hexdigest()}]
         if value == 0.5:  # as the cache of runs, which names no ending
             keep(clone / ".dvc" / "cache", table.read_bytes())
@@ -151,11 +160,15 @@ def test_metric_tables_of_git_replace_missing_scores(
     said = capsys.readouterr().out
     assert "run `dvc push` in the clone that made HEAD~1" in said
     assert "values that differ in the metric tables: 1" in said and "0.500 -> 0.750 (+0.250, n 20)" in said
-    assert "of HEAD~1 and workspace are neither" in said and "doclens/claim_recall     0.500 -> 0.750" in said
+    assert (
+        "of HEAD~1 and workspace are neither" in said
+        and "0.500 [0.400, 0.600] -> 0.750 [0.650, 0.850]  ● apart" in said
+    )
     compare(["HEAD", "workspace"], out=clone / "out")
     said = capsys.readouterr()
     assert "measures compared: 0" in said.out
     assert "workspace: compared as it last ran; 5 stages (prompt, write, filter, span, ...) did not run" in said.out
+    assert "; the code of span, write changed: run vignette repro first" in said.out
 
 
 def test_lineages_are_listed_with_time_revision_and_models(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,6 +31,7 @@ from schemas.errors import (
     EndpointError,
     IdentityError,
     ParamsError,
+    TableError,
     VignetteError,
     explained,
     first_cause,
@@ -84,8 +85,9 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
     use_instruction_set(params.runtime.instruction_set)  # before the imports below, which load NumPy
     from flows.runtime.domain import load_domain, require_published_domain
 
-    load_domain(params.domain)  # a defect of any of its files stops every stage
     files = stage_files(pipeline, name)
+    before = states(files.deps.values())
+    load_domain(params.domain)  # a defect of any of its files stops every stage
     require_published_domain(files, params.domain)
     if missing := [path for path in files.deps.values() if not path.exists()]:  # before Prefect, which takes seconds
         raise VignetteError(f"{missing[0]}: no such file; {maker_of(missing[0])}")
@@ -122,16 +124,24 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
     logging.getLogger(LOGGER).propagate = False  # not into the terminal
     stage_flow = made(run_work)
     await run_flow_async(stage_flow, flow_run=create_run(stage_flow), parameters={})
-    require_unchanged(files, params, params_file)
+    require_unchanged(files, before, params, params_file)
 
 
-def require_unchanged(files: StageFiles, params: Params, file: Path) -> None:
-    """Raise ParamsError where params of the stage are no longer as when it began: DVC would record the new ones."""
-    now = load_params(file)
+def states(paths: Iterable[Path]) -> dict[Path, tuple[int, int]]:
+    """Size and time of last change of each file, those in folders too, but for what Python leaves there."""
+    files = (file for path in paths for file in (path, *path.rglob("*")) if file.suffix != ".pyc" and file.is_file())
+    return {file: (file.stat().st_size, file.stat().st_mtime_ns) for file in files}
+
+
+def require_unchanged(files: StageFiles, before: dict[Path, tuple[int, int]], params: Params, file: Path) -> None:
+    """Raise where a stage's params or dependencies are not as when it began: DVC would record the new ones."""
+    now, after = load_params(file), states(files.deps.values())
     if files.params is not None:
         now, params = now.declared_only(files.params), params.declared_only(files.params)
     if now != params:
         raise ParamsError(f"{file}: params of stage {files.name} were changed while it ran; run it again")
+    if changed := sorted(path for path, _ in before.items() ^ after.items()):
+        raise TableError(f"{changed[0]}: changed while stage {files.name}, which reads it, ran; run it again")
 
 
 async def run_work() -> None:

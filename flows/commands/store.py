@@ -16,7 +16,7 @@ from flows.repository.pipeline import MAIN
 from flows.repository.workspace import FINGERPRINTS
 from flows.runtime.folders import require_new_file, write_new_file
 from schemas.errors import StoreError
-from tasks.transport.shown import printable
+from tasks.transport.shown import printable, public_params
 
 if TYPE_CHECKING:
     from schemas.params.llm import RoleName
@@ -49,7 +49,9 @@ def check(
         problems = "; ".join(found.damage[:3])
         raise StoreError(f"{path} is damaged ({problems}); put back a copy, or move it away and ask the models again")
     if found.unreadable and not drop:
-        raise StoreError(f"{path}: {len(found.unreadable)} replies cannot be read; delete them with --drop")
+        raise StoreError(
+            f"{public_params(str(path))}: {len(found.unreadable)} replies cannot be read; delete them with --drop"
+        )
 
 
 def export(

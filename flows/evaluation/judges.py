@@ -9,6 +9,7 @@ from flows.repository.params import expectation
 from schemas.errors import ParamsError, did_you_mean
 from schemas.params import Params
 from schemas.params.llm import SIMULATOR, Role, RoleName
+from tasks.transport.shown import public_params, public_url
 from tasks.transport.untrusted import YamlLoader
 
 JUDGE_ROLES: tuple[RoleName, ...] = ("judge", "annotator")
@@ -26,14 +27,15 @@ def choose_role(given: str, role: RoleName, params: Params) -> Role:
     if given in params.roles:
         return params.roles[given]
     if given_name(given):
-        raise ParamsError(f"{role} {given}: only judges have a name, NAME=JUDGE; expected {given.partition('=')[2]}")
+        shown = public_params(given)
+        raise ParamsError(f"{role} {shown}: only judges have a name, NAME=JUDGE; expected {shown.partition('=')[2]}")
     given, _, settings = given.partition("#")
     model, at, url = given.rpartition("@")
     if at and model and url.startswith(("http://", "https://")):
         return _role(model, url, settings)
     raise ParamsError(
-        f"{role} {given!r}: expected {SIMULATOR}, a role of the params ({', '.join(params.roles)}) or MODEL@URL, "
-        f"for example gpt-4o@https://api.openai.com/v1{did_you_mean(given, [SIMULATOR, *params.roles])}"
+        f"{role} {public_params(given)!r}: expected {SIMULATOR}, a role of the params ({', '.join(params.roles)}) or "
+        f"MODEL@URL, for example gpt-4o@https://api.openai.com/v1{did_you_mean(given, [SIMULATOR, *params.roles])}"
     )
 
 
@@ -46,9 +48,9 @@ def _role(model: str, url: str, settings: str) -> Role:
         said = [f"{problem['loc'][0]}: {expectation(problem)}" for problem in error.errors()]
         known = Role.model_fields
         said += [f"unknown setting{did_you_mean(name, known)}" for name in values if name not in known]
-        raise ParamsError(f"{model}@{url}#{settings}: {'; '.join(said)}") from error
+        raise ParamsError(f"{model}@{public_url(url)}: {'; '.join(said)}") from error
     except yaml.YAMLError as error:
-        raise ParamsError(f"{model}@{url}#{settings}: expected SETTING=VALUE, joined by &") from error
+        raise ParamsError(f"{model}@{public_url(url)}: expected SETTING=VALUE, joined by &") from error
 
 
 def chosen_models(judge: str, writer: str | None, answerer: str | None) -> dict[RoleName, str]:
@@ -106,7 +108,7 @@ def given_name(entry: str) -> str | None:
     if not equals or "@" in name or "/" in name:
         return None
     if not (name.strip() and given):
-        raise ParamsError(f"--judge {entry}: expected JUDGE or NAME=JUDGE")
+        raise ParamsError(f"--judge {public_params(entry)}: expected JUDGE or NAME=JUDGE")
     return name
 
 
@@ -117,6 +119,7 @@ def name_judges(params: Params, judges: Sequence[str]) -> dict[str, Role]:
     for entry in judges:
         name, said = named_judge(entry)
         role = choose_role(said, "judge", params)
+        entry, said = public_params([entry, said])
         if name in roles:
             raise ParamsError(
                 f"--judge {entry}: the name {name} is taken by --judge {given[name]}; give one of them a name of its "

@@ -24,7 +24,7 @@ from filelock import FileLock
 from flows.repository.terminal import fitted, terminal_width
 from flows.repository.workspace import LOGGER, be_quiet, workspace
 from schemas.errors import VignetteError
-from tasks.transport.processes import still_runs
+from tasks.transport.processes import is_alive, started, this_process
 from tasks.transport.shown import sqlite_url
 
 IDLE_SECONDS = 300
@@ -76,7 +76,8 @@ def use_server() -> None:
             refresh_global_settings_context()
         users = workspace() / _USERS
         users.mkdir(exist_ok=True)
-        users.joinpath(str(os.getpid())).touch()
+        _, pid, born = this_process()
+        users.joinpath(f"{pid}:{born}").touch()
     elif not server_answers():
         named = f"PREFECT_API_URL={os.environ['PREFECT_API_URL']}"
         raise VignetteError(f"{named}: no server answers; start it, or unset the variable")
@@ -103,7 +104,7 @@ def is_own_server() -> bool:
 def own_server_runs() -> bool:
     """Whether the process of this clone's server runs."""
     state = _read_state()
-    return state is not None and still_runs(state["pid"], _state_file())
+    return state is not None and is_alive(state["pid"], state.get("born", 0.0))
 
 
 def server_answers() -> bool:
@@ -200,7 +201,7 @@ def _start() -> str:
                 start_new_session=True,  # a stage's end or interrupt must not take the server with it
                 env={_DATABASE: database, **os.environ, **prefect_environment(), _TOKEN: access()},
             )
-        _state_file().write_text(json.dumps({"pid": server.pid, "url": url}))
+        _state_file().write_text(json.dumps({"pid": server.pid, "born": started(server.pid), "url": url}))
         if _may_write():  # points the ``prefect`` command, called in the clone's folder, at the server
             _write_privately(_client_settings(), f'{_OURS}\n[api]\nurl = "{url}"\nauth_string = "{access()}"\n')
         if _comes_to_answer(url):
@@ -271,9 +272,10 @@ def _stop_when_idle(server: Any, folder: Path) -> None:
 
 def _in_use(folder: Path, but: int | None = None) -> bool:
     for mark in (folder / _USERS).glob("*"):
-        if int(mark.name) == but:
+        pid, _, born = mark.name.partition(":")
+        if int(pid) == but:
             continue
-        if still_runs(int(mark.name), mark):
+        if is_alive(int(pid), float(born or 0)):
             return True
         mark.unlink(missing_ok=True)
     return False

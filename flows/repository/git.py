@@ -20,6 +20,7 @@ _SETTINGS = (
     "tag.gpgsign=false",
     "tag.forceSignAnnotated=false",
     "push.gpgSign=false",
+    "log.showSignature=false",
 )
 """The user's hooks and signing are for the user's own commits; they ask, write and fail."""
 _NEVER_ASKS = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true"}

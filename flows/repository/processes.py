@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 
 from flows.repository.workspace import root
 from schemas.errors import BusyError
-from tasks.transport.processes import RUN, die_with, still_runs, this_process
+from tasks.transport.processes import RUN, die_with, dvc_runs, this_process
 
 END_S = 10.0
 """How long a group may take to end before it is killed, and a killed run's processes to disappear."""
@@ -97,13 +97,12 @@ def exclusive() -> Iterator[None]:
 
 def dvc_at_work() -> bool:
     """Whether a living process holds one of DVC's locks on outputs and dependencies."""
-    file = _rwlock()
     try:
-        held: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        held: dict[str, Any] = json.loads(_rwlock().read_text(encoding="utf-8"))
     except (FileNotFoundError, json.JSONDecodeError):  # empty while it is being written
         return False
     infos = [*held.get("write", {}).values(), *(info for readers in held.get("read", {}).values() for info in readers)]
-    return any(still_runs(int(info["pid"]), file) for info in infos)
+    return any(dvc_runs(int(info["pid"])) for info in infos)
 
 
 def _rwlock() -> Path:

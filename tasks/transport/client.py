@@ -172,9 +172,10 @@ class Client:
         return read_completion(body)
 
     async def get(self, path: str) -> dict[str, Any]:
-        """The JSON at ``path`` of the endpoint. Raises SendFailure."""
+        """The JSON at ``path`` of the endpoint, which is written into files, without a secret. Raises SendFailure."""
         options: Any = {"headers": self._headers}
-        return (await self._reply(path, self._openai.get(path, cast_to=str, options=options), json_object))[1]
+        body, _ = await self._reply(path, self._openai.get(path, cast_to=str, options=options), json_object)
+        return json_object(redacted(body, self._secrets))
 
     async def _reply(self, path: str, sent: Awaitable[str], read: Callable[[str], T]) -> tuple[str, T]:
         """The body of a reply, all of it in time, and what it says. Raises SendFailure, whose reason has no secret."""

@@ -5,11 +5,13 @@ It is an sqlite file or, for runs on several machines, PostgreSQL. Statements ar
 
 import os
 import socket
+import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import BigInteger, Double, Integer, LargeBinary, Table, Text
@@ -42,7 +44,7 @@ REMEDIES = {
     "not a database": DAMAGED,
     "locked": "another process writes to it: wait for it, or end it",
     "unable to open": "check the disk and its permissions, or move it away",
-    "readonly": "check the file's permissions",
+    "readonly": "allow this user to write the file and its folder, or copy it to where you may",
     "Read-only": "copy the store to a disk that can be written",
 }
 """What to do, by words of the database's message."""
@@ -205,14 +207,24 @@ def _open(url: sa.URL) -> sa.Connection:
     """A connection in which each statement is committed by itself, but for those within `transaction`."""
     if url.drivername.startswith(POSTGRES):
         return sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool).connect()
-    file = Path(url.database or "")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.touch(0o600)  # the files that sqlite puts beside it get its mode
-    if file.stat().st_uid == os.geteuid() and file.stat().st_mode & 0o077:
-        file.chmod(file.stat().st_mode & 0o600)
-    waits = {"timeout": BUSY_S, "check_same_thread": False}
-    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool, connect_args=waits)
-    connection = engine.connect()
+    file = Path(url.database or "").absolute()
+    address = f"file:{quote(str(file))}?mode="
+    if is_read_only := file.exists() and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
+        wal = file.with_name(f"{file.name}-wal")  # there while a process writes; else sqlite would make it for a reader
+        address += "ro" if wal.exists() else "ro&immutable=1"
+    else:
+        address += "rwc"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch(0o600)  # the files that sqlite puts beside it get its mode
+        if file.stat().st_uid == os.geteuid() and file.stat().st_mode & 0o077:
+            file.chmod(file.stat().st_mode & 0o600)
+
+    def opened() -> sqlite3.Connection:
+        return sqlite3.connect(address, uri=True, timeout=BUSY_S, check_same_thread=False)
+
+    connection = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool, creator=opened).connect()
+    if is_read_only:
+        return connection
     _write_ahead(connection)
     connection.exec_driver_sql("PRAGMA synchronous=FULL")  # a committed reply outlives a power cut too
     return connection

@@ -20,8 +20,6 @@ from pathlib import Path
 
 import psutil
 
-SLACK_S = 2.0
-"""Start times and file times come from clocks of different resolution."""
 CHECK_EVERY_S = 1.0
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 RUN = "VIGNETTE_RUN"
@@ -39,7 +37,15 @@ Watched = tuple[int, float, str]
 
 def this_process() -> Process:
     """The process that calls."""
-    return socket.gethostname(), os.getpid(), psutil.Process().create_time() - psutil.boot_time()
+    return socket.gethostname(), os.getpid(), started(os.getpid())
+
+
+def started(pid: int) -> float:
+    """When the process ``pid`` started, in seconds since the machine did; 0 where it has ended."""
+    try:
+        return psutil.Process(pid).create_time() - psutil.boot_time()
+    except psutil.NoSuchProcess:
+        return 0.0
 
 
 def ancestors() -> list[psutil.Process]:
@@ -51,27 +57,17 @@ def ancestors() -> list[psutil.Process]:
 
 
 def is_alive(pid: int, born: float) -> bool:
-    """Whether the process ``pid`` of this machine that started at ``born`` still runs."""
-    started = psutil.boot_time() + born
-    return _runs(pid, started - 1, started + 1)
-
-
-def still_runs(pid: int, file: Path) -> bool:
-    """Whether process ``pid`` runs and started before ``file``, which names it, was written.
-
-    A process that started later has reused the id. Nothing runs where the file is gone.
-    """
+    """Whether the process ``pid`` of this machine that started at ``born`` runs; one not waited for has ended."""
     try:
-        return _runs(pid, 0.0, file.stat().st_mtime + SLACK_S)
-    except FileNotFoundError:
+        return abs(started(pid) - born) <= 1 and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
 
 
-def _runs(pid: int, earliest: float, latest: float) -> bool:
-    """Whether it runs and started between two times. One that its parent has not waited for has ended."""
+def dvc_runs(pid: int) -> bool:
+    """Whether ``pid`` is a process of DVC, and no other that has reused the id."""
     try:
-        process = psutil.Process(pid)
-        return earliest <= process.create_time() <= latest and process.status() != psutil.STATUS_ZOMBIE
+        return _is_dvc(psutil.Process(pid))
     except psutil.NoSuchProcess:
         return False
 

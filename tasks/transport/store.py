@@ -188,8 +188,8 @@ class ResponseStore:
         await self.run(sa.delete(responses).where(responses.c.key == key))
 
     def do_now(self, operation: Operation) -> Any:
-        """`do` for callers without an event loop."""
-        with transaction(self._reader):
+        """`do` for callers without an event loop, of one statement; one that reads needs no right to write."""
+        with named_errors(self._reader.engine.url):
             return operation(self._reader)
 
     def _write_groups(self) -> None:

@@ -11,7 +11,8 @@ from flows.commands.stage import _report
 from flows.repository.params import load_params
 from flows.repository.pipeline import StageFiles
 from flows.repository.workspace import root, workspace
-from schemas.errors import BudgetError, ParamsError, VignetteError
+from schemas.errors import BudgetError, ParamsError, TableError, VignetteError
+from tests.support.cases import each
 from tests.support.imports import ROOT
 
 
@@ -49,10 +50,26 @@ def test_params_that_were_changed_while_the_stage_ran_are_not_recorded_as_those_
     assert changed and load_params(file) != params
     for declared in (frozenset({"seed", "sample"}), None):
         files = StageFiles("sample", {}, {}, params=declared)
-        stage.require_unchanged(files, params, shipped)
+        stage.require_unchanged(files, {}, params, shipped)
         with pytest.raises(ParamsError, match="params of stage sample were changed while it ran; run it again"):
-            stage.require_unchanged(files, params, file)
-    stage.require_unchanged(StageFiles("network", {}, {}, params=frozenset({"seed", "network"})), params, file)
+            stage.require_unchanged(files, {}, params, file)
+    stage.require_unchanged(StageFiles("network", {}, {}, params=frozenset({"seed", "network"})), {}, params, file)
+
+
+@each("path", ["notes.csv", "returned/form.json", "returned/new.json"])
+def test_a_dependency_that_changed_while_the_stage_ran_is_not_recorded_with_earlier_outputs(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("returned").mkdir(exist_ok=True)
+    for name in ("notes.csv", "returned/form.json"):
+        Path(name).write_text("a")
+    files = StageFiles("read", {"notes": Path("notes.csv"), "returned": Path("returned")}, {})
+    params, before = load_params(ROOT / "params.yaml"), stage.states(files.deps.values())
+    stage.require_unchanged(files, before, params, ROOT / "params.yaml")
+    Path(path).write_text("ab")
+    with pytest.raises(TableError, match=f"{path}: changed while stage read, which reads it, ran; run it again"):
+        stage.require_unchanged(files, before, params, ROOT / "params.yaml")
 
 
 def test_the_root_is_found_upward_and_dvc_root_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 from flows.commands.parser import run
 from flows.evaluation.api import evaluate
 from flows.evaluation.audit import judges_of
-from flows.evaluation.judges import choose_role, given_name
+from flows.evaluation.judges import choose_role, given_name, name_judges
 from schemas.errors import ParamsError, SourceError
 from schemas.params.llm import Role
 from tasks.audit.card import CHANGE_NAMES, FIRST
@@ -53,6 +53,22 @@ def test_the_advice_of_a_rejection_works_on_the_command_line(param: str) -> None
     advice = setting_at_fault(SendFailure("rejected", "HTTP 400: no", status=400, param=param), role) or ""
     settings = advice.rpartition("MODEL@URL#")[2].rstrip(")")
     assert choose_role(f"{MODEL}#{settings}", "judge", shipped()) != role
+
+
+KEYED = "gpt-5@https://host/v1?api-key=secret"
+
+
+@each(
+    "judges",
+    [
+        ["gpt-5@https://user:secret@host/v1"], [f"{KEYED}#temprature=0"], [f"{KEYED}#headers=[secret"], [f"={KEYED}"],
+        [f"a=b={KEYED}"], [f"a={KEYED}", f"a=other@{KEYED}"], [KEYED, f"b={KEYED}"],
+    ],
+)  # fmt: skip
+def test_an_address_that_is_refused_is_shown_without_its_key(judges: list[str]) -> None:
+    with pytest.raises(ParamsError, match=r"https://host/v1|an invalid address") as error:
+        name_judges(shipped(), judges)
+    assert "secret" not in str(error.value)
 
 
 def test_a_judge_has_the_name_that_it_is_given_in_an_audit_too() -> None:

@@ -34,6 +34,7 @@ from tests.support.scenarios import (
     echo,
     fingerprint,
     is_greeting,
+    look,
     refuses,
     run_stage,
     says,
@@ -366,6 +367,12 @@ def test_a_key_is_redacted_in_errors(tmp_path: Path, monkeypatch: pytest.MonkeyP
     refusal, error = refuses(401, f"bad key {KEY}"), r"bad key \[redacted\]"
     played = Scenario(lambda *_: refusal, role=settings, sending=HOSTED_KEY, error=error).play(tmp_path)
     assert KEY not in str(played.error)
+
+
+def test_a_key_is_redacted_in_what_is_told_of_a_model(tmp_path: Path) -> None:
+    with hosted(says("x")) as endpoint:
+        endpoint.model_fields = {"owned_by": f"the holder of {KEY}"}
+        assert look(endpoint, tmp_path, query={"sig": KEY}).entry["owned_by"] == "the holder of [redacted]"
 
 
 def test_nothing_is_sent_without_a_key_that_is_named(tmp_path: Path) -> None:

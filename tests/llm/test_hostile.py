@@ -25,7 +25,7 @@ from tests.support.hosted import Hosted, hosted
 from tests.support.imports import ROOT
 from tests.support.memory import growth_below
 from tests.support.scenarios import QUICK, Scenario, ask, but_for_greeting, look, refuses, says
-from tests.support.stored import fill
+from tests.support.stored import fill, paid
 
 KEY = "azure-key-of-32-characters-000000"
 SENT = QUICK.model_copy(update={"api_key_env": "HOSTED_KEY", "api_key_header": "api-key"})
@@ -148,8 +148,11 @@ COMMANDS = {
     "server start": (".vignette", ".vignette/prefect-server.lock: Permission denied; allow this user"),
     "probe": ("fingerprints", ".json: could not be written: Permission denied; allow this user"),
     "domain list": ("", ""),
+    "store export --store kept/s.sqlite": ("kept/s.sqlite", ""),
+    "store ledger --store kept/s.sqlite": ("kept", ""),
+    "store ledger main --store kept/s.sqlite": ("kept", "s.sqlite: response store cannot be used (attempt to write"),
 }
-"""Commands, the folder that may not be written, and what the last line says."""
+"""Commands, the folder or file that may not be written, and what the last line says of it."""
 AS_A_USER = """
 import os, sys
 from pathlib import Path
@@ -171,6 +174,7 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir(parents=True)
     for name in ("params.yaml", "dvc.yaml", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
+    fill(tmp_path / "kept" / "s.sqlite", paid(1))
     lost = "-dac_override,-dac_read_search,-fowner"
     without = ["setpriv", f"--bounding-set={lost}", f"--inh-caps={lost}"] if os.geteuid() == 0 else []
     named = sorted(COMMANDS, key=lambda command: COMMANDS[command][0] != ".")  # before there is a folder of state
@@ -183,8 +187,9 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
     said = done.stderr
     for command in named:
         part, _, said = said.partition(f"{command}: status ")
-        assert said[0] == ("1" if COMMANDS[command][0] else "0") and "Traceback" not in part, part
-        assert COMMANDS[command][1] in part.splitlines()[-1] if COMMANDS[command][0] else not part[2:]
+        assert said[0] == ("1" if COMMANDS[command][1] else "0") and "Traceback" not in part, part
+        assert COMMANDS[command][1] in part.splitlines()[-1] if COMMANDS[command][1] else not part[2:]
+    assert [file.name for file in (tmp_path / "kept").iterdir()] == ["s.sqlite"], "nothing is left beside it"
 
 
 def test_a_certificate_of_an_unknown_authority_is_named(tmp_path: Path) -> None:

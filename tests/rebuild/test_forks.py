@@ -17,7 +17,7 @@ from flows.rebuild import forks
 from flows.rebuild.forks import SOCKET, hand_over, stages_forked
 from flows.repository.processes import start_group
 from tasks.transport.instructions import AVX2
-from tasks.transport.processes import is_alive
+from tasks.transport.processes import is_alive, started
 from tests.support.imports import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the server is started on Linux only")
@@ -90,7 +90,7 @@ def all_end(found: list[psutil.Process]) -> bool:
     """Whether they end; one that nobody waits for has."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
-        if not any(is_alive(each.pid, each.create_time()) for each in found if each.is_running()):
+        if not any(is_alive(each.pid, started(each.pid)) for each in found if each.is_running()):
             return True
         time.sleep(0.02)
     return False

@@ -41,6 +41,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     hooks = f"[core]\n\thooksPath = {tmp_path}/hooks\n"
     signed = (
         "[gpg]\n\tprogram = false\n[commit]\n\tgpgSign = true\n[tag]\n\tgpgSign = true\n\tforceSignAnnotated = true\n"
+        "[log]\n\tshowSignature = true\n"
     )
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / ".gitconfig").write_text(hooks + signed)
@@ -68,6 +69,14 @@ def of_another(tmp_path: Path, clone: Path, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setenv(name, str(place / value))
     monkeypatch.setenv("GIT_EDITOR", "sleep 1000; false")
     return place
+
+
+def test_the_date_of_a_signed_commit_comes_without_its_signature(tmp_path: Path, clone: Path) -> None:
+    by, signature = "A <a@b> 1700000000 +0000", "gpgsig -----BEGIN SSH SIGNATURE-----\n -----END SSH SIGNATURE-----"
+    file, tree = tmp_path / "signed", git_text("rev-parse", "HEAD^{tree}")
+    file.write_text(f"tree {tree}\nauthor {by}\ncommitter {by}\n{signature}\n\none\n")
+    signed = git_text("hash-object", "-t", "commit", "-w", str(file))
+    assert git_text("show", "--no-patch", "--format=%cs", signed) == "2023-11-14"
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -1,10 +1,8 @@
-"""Measurements of stage runs are found by the content of the outputs, and processes by their start time."""
+"""Measurements of stage runs are found by the content of the outputs."""
 
 import asyncio
 import hashlib
 import json
-import os
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,7 +15,6 @@ from flows.runtime.chunks import worth_retrying
 from flows.runtime.stage import Stage
 from schemas.errors import BudgetError
 from tasks.tracking.lineage import StageLineage, StageRun
-from tasks.transport.processes import still_runs
 
 RUN = StageRun(12.5, {"notes": 1000}, 3, 200, 9000, 800, 0.25)
 
@@ -43,16 +40,6 @@ def test_a_run_is_found_by_the_outputs_that_it_made(folder: Path) -> None:
     keep_run("write", outs, StageRun(1.0), set())
     assert find_run(stage) == RUN and used_keys([stage]) == {b"a" * 32, b"b" * 32}
     assert find_run(other) == StageRun(1.0) and used_keys([other]) == set()
-
-
-def test_a_process_that_started_after_the_file_has_reused_the_id(tmp_path: Path) -> None:
-    file = tmp_path / "pid"
-    assert not still_runs(os.getpid(), file), "the file is gone"
-    file.touch()
-    assert still_runs(os.getpid(), file)
-    assert not still_runs(2**22 + 1, file)
-    os.utime(file, (time.time() - 1e6,) * 2)
-    assert not still_runs(os.getpid(), file)
 
 
 @pytest.mark.parametrize(

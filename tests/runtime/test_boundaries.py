@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -45,15 +47,16 @@ def test_a_lock_of_a_living_process_counts_and_one_of_a_dead_process_does_not(
     locks = tmp_path / ".dvc" / "tmp" / "rwlock"
     locks.parent.mkdir(parents=True)
     assert not dvc_at_work()
-    dead, living = {"pid": 2**22 + 1}, {"pid": os.getpid()}
-    locks.write_text(json.dumps({"write": {"a": dead}, "read": {"b": [dead]}}))
-    assert not dvc_at_work()
-    locks.write_text(json.dumps({"write": {"a": dead}, "read": {"b": [dead, living]}}))
-    assert dvc_at_work()
-    monkeypatch.setattr(processes, "END_S", 0.2)
-    with pytest.raises(BusyError, match="another dvc process"), exclusive():
-        pass
-    os.utime(locks, (0, 0))  # older than this process: its id was reused
+    with subprocess.Popen(["dvc", "-c", "input()"], executable=sys.executable, stdin=subprocess.PIPE) as running:
+        dead, reused, living = {"pid": 2**22 + 1}, {"pid": os.getpid()}, {"pid": running.pid}
+        locks.write_text(json.dumps({"write": {"a": dead}, "read": {"b": [dead, reused]}}))
+        assert not dvc_at_work()
+        locks.write_text(json.dumps({"write": {"a": dead}, "read": {"b": [dead, living]}}))
+        assert dvc_at_work()
+        monkeypatch.setattr(processes, "END_S", 0.2)
+        with pytest.raises(BusyError, match="another dvc process"), exclusive():
+            pass
+        running.kill()
     assert not dvc_at_work()
     with exclusive():
         assert not locks.exists()

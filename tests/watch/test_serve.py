@@ -11,6 +11,7 @@ import pytest
 
 from flows.commands import watch
 from flows.rebuild import server
+from tasks.transport.processes import started
 
 
 class Polling:
@@ -80,7 +81,9 @@ def test_a_server_that_runs_but_does_not_answer_yet_is_not_started_twice(
     monkeypatch.setattr(server, "workspace", lambda: tmp_path)
     monkeypatch.setattr(server, "_answers", lambda url: next(answers))
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as running:
-        (tmp_path / "prefect-server.json").write_text(json.dumps({"pid": running.pid, "url": "http://here/api"}))
+        (tmp_path / "prefect-server.json").write_text(
+            json.dumps({"pid": running.pid, "born": started(running.pid), "url": "http://here/api"})
+        )
         assert server.ensure_server() == "http://here/api"
         assert server.own_server_runs()
         running.stdin.write(os.linesep.encode())

@@ -17,28 +17,41 @@ import yaml
 yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 gc.disable()  # while modules are imported, all of which stay: a quarter of the time to collect the tests
 
+ENCODE = (
+    "tests/snapshots/test_default.py",
+    "tests/encoder/",
+    "tests/runtime/test_instructions.py",
+    "tests/dataset/test_released.py",
+)
 FIRST = (
     "tests/dag/test_whole_dag.py",
     "tests/dag/test_lived.py",  # copies the clone before other tests start its server
     "tests/dag",
     "tests/snapshots/test_published.py",
-    "tests/snapshots/test_default.py",
+    *ENCODE,
+    "tests/rebuild/",
     "tests/cassettes",
 )
 """What takes longest, in the order in which it begins."""
-TOGETHER = ("tests/dag/", "tests/browser/", "tests/rebuild/", "tests/architecture/")
+TOGETHER = (
+    ("tests/dag/",),
+    ("tests/browser/",),
+    ("tests/rebuild/",),
+    ("tests/architecture/",),
+    ENCODE,
+)
 HANGS_S = 300
 """A test that runs no DAG and takes longer hangs; on two cores shared by three processes the slowest takes 45 s."""
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Deal modules out to the workers; those that share a clone, a browser, a server or parsed code go to one."""
+    """Deal modules out to the workers; those that share a clone, a browser, a server, code or an encoder go to one."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByModule(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return next((folder for folder in TOGETHER if nodeid.startswith(folder)), nodeid.split("::")[0])
+            return next((names[0] for names in TOGETHER if nodeid.startswith(names)), nodeid.split("::")[0])
 
     return ByModule(config, log)
 

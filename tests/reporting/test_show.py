@@ -1,5 +1,6 @@
 """Metric tables are pivoted for pages and terminals without loss, and a paper's rows are chosen from them."""
 
+from tasks.reporting.sections import all_rows
 from tasks.reporting.show import Cell, Column, Table, Wording, differences, main_rows, show, terminal
 from tests.support.cases import each
 from tests.support.report_page import metric_table
@@ -40,6 +41,7 @@ def test_a_cell_holds_value_interval_n_and_unscored_and_sorts_by_its_stored_valu
     )  # fmt: skip
     assert cell.line() == "51.2% (40.0–60.0) n 1200/1203"
     assert (shown.unscored, shown.n, shown.tables[0].n) == (3, "1,200", False)
+    assert all_rows(shown, "t").small == "up to 3 unscored in a row" and all_rows(shown, "t", small="s").small == "s"
 
 
 def test_bars_and_intervals() -> None:

@@ -133,6 +133,7 @@ class _Bounded(httpx.AsyncBaseTransport):
     def __init__(self, url: httpx.URL, missing: str | None = None) -> None:
         self._missing = missing
         proxy = None if proxy_bypass(url.host) else getproxies().get(url.scheme) or getproxies().get("all")
+        proxy = f"http://{proxy}" if proxy and "://" not in proxy else proxy  # as other programs read it
         secure = url.scheme == "https" or proxy is not None  # certificates take 20 ms to load
         self._inner = httpx.AsyncHTTPTransport(verify=secure, limits=CONNECTIONS, proxy=proxy)
 

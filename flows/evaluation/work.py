@@ -101,6 +101,8 @@ class Evaluation:
 
 RESERVED = frozenset({"all", "all systems", "judge", "notes", "systems"})
 """What the tables have in the column ``system`` of rows on no single system; the source is refused with its row."""
+MOST_SYSTEMS = 100
+"""Most systems of an evaluation, which compares every two of them on every metric."""
 NO_REFERENCE = "no document has a reference; name their column with --map reference=COLUMN"
 
 
@@ -128,6 +130,11 @@ def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
         raise SourceError(
             f"{chosen.data}: system {taken[0]}: the tables have this name for rows on no single system; name it "
             "otherwise, in the data or with --map output:NAME=COLUMN or --outputs NAME=FILE"
+        )
+    if len(systems) > MOST_SYSTEMS:
+        raise SourceError(
+            f"{chosen.data}: has {len(systems):,} systems; expected at most {MOST_SYSTEMS}, as every two are compared; "
+            "evaluate some of them at a time"
         )
     if not systems and not chosen.write:
         raise SourceError(

@@ -12,6 +12,8 @@ from tasks.transport.shown import public_url
 
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 _PROXIES = ("ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY")
+_SCHEMES = ("http", "https", "socks5", "socks5h")
+"""Of a proxy's address."""
 _MIGRATIONS = Path("store") / "db_migrations" / "versions"
 """Folder of MLflow with a file for each schema of its database, ``REVISION_what.py``."""
 
@@ -25,8 +27,12 @@ def require_environment() -> None:
     ]
     for name in [form for proxy in _PROXIES for form in (proxy, proxy.lower())]:
         given = os.environ.get(name, "")
-        if given.lower().startswith("socks") and find_spec("socksio") is None:
-            lines.append(f"{name}={public_url(given)}: needs the package socksio; install it, or unset the variable")
+        shown = public_url(given if "://" in given else f"http://{given}")
+        scheme = shown.partition("://")[0]
+        if given and scheme not in _SCHEMES:
+            lines.append(f"{name}={shown}: expected http://HOST:PORT; correct it or unset it")
+        elif scheme.startswith("socks") and find_spec("socksio") is None:
+            lines.append(f"{name}={shown}: needs the package socksio; install it, or unset the variable")
     if lines:
         raise VignetteError("\n".join(lines))
 

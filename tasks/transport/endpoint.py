@@ -53,7 +53,8 @@ REFUSALS = re.compile(
 LONGEST_ERROR = 500
 NOT_SENT_WITHOUT_KEY = "no key"
 """Code of the failure of requests that are not sent, as the key that the params name is not there."""
-PACKING = (b"content-encoding", b"content-length", b"transfer-encoding")
+PACKING = (b"content-encoding", b"content-length", b"transfer-encoding", b"content-type")
+"""Headers that do not hold of the unpacked body; JSON is UTF-8, whatever charset its type names."""
 ACCEPTED = {"Accept": "application/json", "Accept-Encoding": "gzip, deflate"}
 CONNECTIONS = httpx.Limits(max_connections=None, max_keepalive_connections=100)
 
@@ -107,7 +108,7 @@ def failure_of(error: openai.OpenAIError, path: str, no_key: str | None) -> Send
 
 def _status_failure(status: int, headers: Mapping[str, str], body: str, no_key: str | None) -> SendFailure:
     error = _error_of(body)
-    kinds = [str(error[name]) for name in ("code", "type") if error.get(name)]
+    kinds = [str(error[name])[:LONGEST_ERROR] for name in ("code", "type") if error.get(name)]
     code, param = kinds[0] if kinds else "", str(error.get("param") or "")
     reason = f"HTTP {status}: {str(error.get('message') or error)[:LONGEST_ERROR]}"
     if status in (401, 403) and no_key:
@@ -132,6 +133,7 @@ class _Bounded(httpx.AsyncBaseTransport):
     def __init__(self, url: httpx.URL, missing: str | None = None) -> None:
         self._missing = missing
         proxy = None if proxy_bypass(url.host) else getproxies().get(url.scheme) or getproxies().get("all")
+        proxy = f"http://{proxy}" if proxy and "://" not in proxy else proxy  # as other programs read it
         secure = url.scheme == "https" or proxy is not None  # certificates take 20 ms to load
         self._inner = httpx.AsyncHTTPTransport(verify=secure, limits=CONNECTIONS, proxy=proxy)
 
@@ -213,7 +215,7 @@ def _wait(headers: Mapping[str, str]) -> float | None:
         value = headers["retry-after"]
         date = email.utils.parsedate_tz(value)
         return max(0.0, email.utils.mktime_tz(date) - time.time() if date else float(value))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

@@ -84,12 +84,12 @@ def reserve(
     if connection.execute(sa.select(responses.c.id).where(responses.c.key == key)).first():
         return "answered"
     me = this_process()
-    held = sa.select(*HOLDER).where(reservations.c.key == key)
-    holder = tuple(connection.execute(held).one_or_none() or me)
-    if holder != me and is_running(connection, holder):
-        return "elsewhere"
-    if holder != me:
-        forfeit_dead(connection, budget.ledger)
+    held = sa.select(reservations.c.ledger, *HOLDER).where(reservations.c.key == key)
+    ledger, *holder = connection.execute(held).one_or_none() or (budget.ledger, *me)
+    if (*holder,) != me:
+        if is_running(connection, (*holder,)):
+            return "elsewhere"
+        forfeit_dead(connection, ledger)  # which may be another one than that of this run
     if not _fits(budget, read_ledger(connection, budget.ledger), dollars, tokens):
         spent = require_room(connection, budget, dollars, tokens)
         if not _fits(budget, spent, dollars, tokens):

@@ -28,9 +28,10 @@ SHORTEST = 12
 def redacted(text: str, secrets: Iterable[str]) -> str:
     """``text`` without any of the secrets, those that hold others first, whatever divides their letters and digits.
 
-    Nor is one there in base64, alone or within a longer text, such as user and password.
+    Nor is one there with its breaks escaped, or in base64, alone or within a longer text, such as user and password.
     """
-    for secret in sorted((one for one in secrets if len(one) >= SHORTEST), key=len, reverse=True):
+    forms = {form for one in secrets if len(one) >= SHORTEST for form in (one, repr(one)[1:-1])}
+    for secret in sorted(forms, key=len, reverse=True):
         raw, ends = secret.encode(), r"[\w+/=-]{0,4}"  # characters of base64 that hold bits of the bytes around, too
         for before in range(3):
             packed = b64encode(bytes(before) + raw).decode()[-(-before * 4 // 3) : (before + len(raw)) * 4 // 3]

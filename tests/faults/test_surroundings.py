@@ -82,6 +82,8 @@ def test_what_git_refuses_is_said_and_not_taken_for_an_answer(archive: Path, mon
         ("REQUESTS_CA_BUNDLE", "/nowhere", "REQUESTS_CA_BUNDLE=/nowhere: no such file"),
         ("ALL_PROXY", "socks5://u:secret-word@h:1", "ALL_PROXY=socks5://h:1: needs the package socksio"),
         ("https_proxy", "SOCKS5h://h:1", "https_proxy="),
+        ("HTTPS_PROXY", "ftp://u:secret-word@h:1", "HTTPS_PROXY=ftp://h:1: expected http://HOST:PORT"),
+        ("HTTPS_PROXY", "u:secret-word@h:no-port", "HTTPS_PROXY=an invalid address: expected http://HOST:PORT"),
     ],
 )
 def test_a_variable_by_which_libraries_fail_is_named_at_the_start(name: str, value: str, said: str) -> None:
@@ -184,6 +186,8 @@ KEY = "sk-abcdef123456"
 def test_a_key_is_redacted_in_base64_and_however_blanks_divide_it(echoed: str) -> None:
     assert redacted(f"the key {echoed} is wrong", ["sk-abcdef123456"]) == "the key [redacted] is wrong"
     assert redacted("no key", ["sk-abcdef123456", "none"]) == "no key"
+    lines = "sk-abcdef123456\nX-Id: 1"
+    assert redacted(f"illegal header {lines.encode()!r}", [lines]) == "illegal header b'[redacted]'"
 
 
 @each(

@@ -117,14 +117,15 @@ def test_requests_in_flight_of_a_killed_process_count_as_spent(tmp_path: Path) -
             asyncio.run(store.reserve(b"n" * 32, budget, 1.01, 1010))
 
 
-def test_a_request_of_a_process_that_died_meanwhile_is_booked_before_it_is_sent_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ledger", ["default", "second"])
+def test_a_request_of_a_process_that_died_is_booked_where_it_was_reserved(tmp_path: Path, ledger: str) -> None:
     budget, dead = Budget(dollars=5.0), (this_process()[0], 4194305, 1.0)
     with ResponseStore(tmp_path / "responses.sqlite") as store:
         assert asyncio.run(store.reserve(b"m" * 32, budget, 1.0, 100))
         sql(store, "UPDATE reservations SET host = :host, pid = :pid, born = 1.0", host=dead[0], pid=dead[1])
-        assert asyncio.run(store.reserve(b"m" * 32, budget, 1.0, 100))
-        found = store.do_now(lambda c: read_ledger(c, "default"))
-        assert (found.dollars, found.unknown, found.reserved_dollars) == (1.0, 1, 1.0)
+        assert asyncio.run(store.reserve(b"m" * 32, Budget(dollars=5.0, ledger=ledger), 1.0, 100))
+        before, now = (store.do_now(lambda c, name=name: read_ledger(c, name)) for name in ("default", ledger))
+        assert (before.dollars, before.unknown, now.reserved_dollars) == (1.0, 1, 1.0)
 
 
 def test_a_cap_in_dollars_needs_a_price(tmp_path: Path) -> None:

@@ -306,6 +306,8 @@ def test_a_wrong_command_is_one_line_and_writes_nothing(
 ) -> None:
     (tmp_path / "d.jsonl").write_text('{"id": 1, "source": "x", "output": "y"}')
     (tmp_path / "none.jsonl").write_text('{"id": 1, "source": "x"}')
+    many = {"id": 1, "source": "x", "reference": "x", "outputs": {f"s{n}": "x" for n in range(2000)}}
+    (tmp_path / "many.jsonl").write_text(json.dumps(many))
     monkeypatch.setenv("DVC_ROOT", str(ROOT))
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())

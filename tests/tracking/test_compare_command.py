@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,9 @@ import yaml
 
 from flows.commands.compare import main as compare
 from flows.lineage.comparing import compare_lineages, find_redraws
-from flows.lineage.lineage import NamedLineage, fetch_outputs, find_lineage, recorded_lineages, store_folder
+from flows.lineage.lineage import NamedLineage, fetch_outputs, find_lineage, recorded_lineages, run_name, store_folder
 from flows.repository.cache import cached_file
+from flows.repository.workspace import FINGERPRINTS
 from schemas.errors import SourceError
 from tasks.measures.evaluation import evaluated
 from tasks.texts.document import Document
@@ -60,6 +62,18 @@ def record(
     lineage = read_lineage({"stages": {"doclens": {"outs": outs, "params": {"params.yaml": {"roles.writer": role}}}}})
     recorded_lineages().write(lineage, Recording("test", headlines={"doclens": {"claim_recall": scores[0]}}))
     return find_lineage(lineage.id)
+
+
+@pytest.mark.parametrize(
+    ("identity", "named"),
+    [({"asked": "m", "answered": "m-1"}, "m-1"), ({"asked": "m", "answered": None}, "m"), ({}, "unknown")],
+)
+def test_a_run_is_named_by_the_model_that_answered_else_by_the_one_asked(
+    tmp_path: Path, identity: dict[str, Any], named: str
+) -> None:
+    (tmp_path / FINGERPRINTS).mkdir()
+    (tmp_path / FINGERPRINTS / "judge.json").write_text(json.dumps({"identity": identity, "epoch": 0}))
+    assert run_name("abcdefgh", tmp_path) == f"abcdefg unknown/{named}"
 
 
 def test_failed_records_are_found_in_the_unscored_tables(clone: Path) -> None:

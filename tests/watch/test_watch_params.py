@@ -4,11 +4,13 @@ import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import typer
 from pydantic import ValidationError
 
-from flows.commands import watch_round
+from flows.commands import watch, watch_round
 from flows.commands.watch_round import notify, watch_once
 from schemas.params.llm import Budget
 from schemas.params.runtime import Notify, Watch
@@ -68,3 +70,14 @@ def test_a_round_that_breaks_is_a_failed_one_that_is_notified(
     outcome = watch_once()
     assert (outcome.state, outcome.detail) == ("failed", "unexpected ZeroDivisionError: float division by zero")
     assert told[0]["state"] == "failed" and "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("state", "status"), [("failed", 1), ("rebuilt", 0), ("unchanged", 0)])
+def test_only_a_failed_round_ends_with_status_1(monkeypatch: pytest.MonkeyPatch, state: str, status: int) -> None:
+    monkeypatch.setattr(watch, "_prepare", lambda: None)
+    monkeypatch.setattr(watch, "prefect_environment", dict)
+    monkeypatch.setattr(watch, "stop_if_unused", lambda: None)
+    monkeypatch.setattr(watch_round, "watch_once", lambda dry_run: SimpleNamespace(state=state))
+    with pytest.raises(typer.Exit) as ended:
+        watch.once(dry_run=False)
+    assert ended.value.exit_code == status

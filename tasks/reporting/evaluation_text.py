@@ -242,7 +242,9 @@ def _differences(tables: Mapping[str, pd.DataFrame], names: Sequence[str], *, dr
     counted += f"; {untested} not tested, as this takes at least {FEWEST} documents" if untested else ""
     beyond = comparisons[(comparisons["p"] < _LEVEL) & (comparisons["item"] == "all")]
     tested = int(comparisons.loc[~failing, "p"].notna().sum())
-    lines = ["", f"{counted}; tested: {tested}, beyond chance (5% family-wise) on whole texts: {len(beyond)}"]
+    sure = int(beyond["changed"].astype(bool).sum())
+    whatever = f", of which {sure} whatever the missing scores are" if sure < len(beyond) else ""
+    lines = ["", f"{counted}; tested: {tested}, beyond chance (5% family-wise) on whole texts: {len(beyond)}{whatever}"]
     for row in beyond.sort_values(["p", "system_a", "system_b", "metric"]).head(_SHOWN).itertuples():
         name = described(row.metric)["label"] if row.metric in names else f"{row.metric} (tables/metrics.csv)"
         lines.append(

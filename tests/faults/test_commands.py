@@ -62,6 +62,7 @@ KEYED = "gpt-5@https://host/v1?api-key=secret"
     "judges",
     [
         ["gpt-5@https://user:secret@host/v1"], [f"{KEYED}#temprature=0"], [f"{KEYED}#headers=[secret"], [f"={KEYED}"],
+        [f"{KEYED}#api_key_env=NO"],
         [f"a=b={KEYED}"], [f"a={KEYED}", f"a=other@{KEYED}"], [KEYED, f"b={KEYED}"],
     ],
 )  # fmt: skip

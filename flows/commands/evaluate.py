@@ -210,7 +210,8 @@ def _print_cost(
 ) -> None:
     """Print the estimate of an evaluation; ``file``: the params file, which has the prices."""
     from flows.commands.estimate import print_lines
-    from flows.evaluation.estimate import asking_metrics, estimate_calls
+    from flows.evaluation.estimate import estimate_calls
+    from flows.evaluation.work import asking_metrics
 
     said = []
     if asking := asking_metrics(chosen):

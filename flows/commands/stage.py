@@ -134,7 +134,7 @@ def states(paths: Iterable[Path]) -> dict[Path, tuple[int, int]]:
 
 
 def require_unchanged(files: StageFiles, before: dict[Path, tuple[int, int]], params: Params, file: Path) -> None:
-    """Raise where a stage's params or dependencies are not as when it began: DVC would record the new ones."""
+    """Raise ParamsError or TableError where params or deps changed since the stage began: DVC would record them."""
     now, after = load_params(file), states(files.deps.values())
     if files.params is not None:
         now, params = now.declared_only(files.params), params.declared_only(files.params)

@@ -3,10 +3,9 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from flows.evaluation.models import Rehearsal, rehearse
-from flows.evaluation.work import judge_all, roles_of
+from flows.evaluation.work import asking_metrics, judge_all, roles_of
 from flows.repository.params import confirmation_limit
 from flows.runtime.costs import Line, identified, priced, require_affordable
 from schemas.params import Params
@@ -14,7 +13,6 @@ from schemas.params.measures import Evaluate
 from tasks.llm.calls import Call
 from tasks.llm.costs import CountedAsk, Estimate, request_tokens
 from tasks.llm.requests import make_request
-from tasks.measures.own import load_metrics
 from tasks.measures.several_judges import Divided, Once
 from tasks.texts.reading import DataSet
 
@@ -51,11 +49,6 @@ async def estimate_calls(
     roles = [role for role in roles_of(chosen, data) if role != "judge" or not judges]
     found = await rehearse(params, STAGE, roles, work if judges else lambda run: judge_all(run, chosen, data))
     return identified(params, [*found, *lines])
-
-
-def asking_metrics(chosen: Evaluate) -> list[str]:
-    """Names of the user's own metrics that ask the judge; how often, only their code knows."""
-    return [one.name for one in load_metrics([Path(file) for file in chosen.own]) if one.asks]
 
 
 @dataclass

@@ -45,7 +45,7 @@ def _role(model: str, url: str, settings: str) -> Role:
         values = {"temperature": 0.0} | {name: yaml.load(value, YamlLoader) for name, _, value in pairs}
         return Role.model_validate({"base_url": url, "model": model} | values)
     except ValidationError as error:
-        said = [f"{': '.join(map(str, (*problem['loc'][:1], expectation(problem))))}" for problem in error.errors()]
+        said = [": ".join(map(str, (*problem["loc"][:1], expectation(problem)))) for problem in error.errors()]
         known = Role.model_fields
         said += [f"unknown setting{did_you_mean(name, known)}" for name in values if name not in known]
         raise ParamsError(f"{model}@{public_url(url)}: {'; '.join(said)}") from error

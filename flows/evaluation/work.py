@@ -161,14 +161,15 @@ def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
 def roles_of(chosen: Evaluate, data: DataSet) -> list[RoleName]:
     """The roles that an evaluation calls."""
     asked: set[str] = {role for one in chosen_measures(chosen.metrics) for role in one.roles(data.documents)}
-    asked |= ({"writer"} if chosen.write else set()) | ({"judge"} if chosen.planted or _own_asks(chosen) else set())
+    asked |= {"writer"} if chosen.write else set()
+    asked |= {"judge"} if chosen.planted or asking_metrics(chosen) else set()
     ordered: tuple[RoleName, ...] = ("writer", "annotator", "answerer", "judge")
     return [role for role in ordered if role in asked]
 
 
-def _own_asks(chosen: Evaluate) -> bool:
-    """Whether one of the user's own metrics asks the judge."""
-    return any(one.asks for one in load_metrics([Path(file) for file in chosen.own]))
+def asking_metrics(chosen: Evaluate) -> list[str]:
+    """Names of the user's own metrics that ask the judge; how often, only their code knows."""
+    return [one.name for one in load_metrics([Path(file) for file in chosen.own]) if one.asks]
 
 
 def require_judge(chosen: Evaluate, judges: Sequence[str]) -> None:
@@ -176,7 +177,7 @@ def require_judge(chosen: Evaluate, judges: Sequence[str]) -> None:
     if judges:
         return
     judged = any(one.judged for one in chosen_measures(chosen.metrics))
-    if judged or chosen.write or _own_asks(chosen):
+    if judged or chosen.write or asking_metrics(chosen):
         raise ParamsError(f"--judge: no default; {NO_JUDGE}")
 
 

@@ -21,7 +21,7 @@ from tasks.transport.untrusted import read_bytes
 STAGE, LABELS = "human_labels", "human labels"
 COLUMNS = ("item", "judged", "label")
 JUDGED = "verdicts.csv"
-"""File beside the sheets of an evaluation, with the verdicts by item: people who label do not see them."""
+"""File in the folder of an evaluation's sheets, with the verdicts by item: people who label do not see them."""
 TAKE = "take"
 """Column that numbers the times that the same was asked."""
 _YES, _NO = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no")
@@ -37,7 +37,7 @@ def read_labels(path: Path) -> pd.DataFrame:
 
 
 def with_verdicts(path: Path, text: str) -> str:
-    """CSV text of a sheet of `vignette evaluate`, with the column judged from the file JUDGED beside it.
+    """CSV text of a sheet of `vignette evaluate`, with the column judged from the file JUDGED of its folder.
 
     Raises SourceError for an item without a verdict. The text of other tables is as it was.
     """

@@ -11,7 +11,7 @@ from flows.commands.parser import run
 from flows.evaluation import estimate
 from flows.evaluation.estimate import Guard, estimate_calls
 from flows.evaluation.judges import with_judges, with_roles
-from flows.evaluation.work import read_data
+from flows.evaluation.work import asking_metrics, read_data
 from flows.repository.params import YES
 from flows.runtime.costs import Line
 from schemas.errors import BudgetError
@@ -87,7 +87,7 @@ def test_unknown_calls_of_an_own_metric_need_confirmation_and_are_named(
     chosen = _data(tmp_path, 1).model_copy(update={"own": [str(tmp_path / "own.py")]})
     monkeypatch.setattr(estimate, "estimate_calls", no_calls)
     monkeypatch.delenv(YES, raising=False)
-    assert estimate.asking_metrics(chosen) == ["tone"]
+    assert asking_metrics(chosen) == ["tone"]
     with pytest.raises(BudgetError, match="not known: the calls of metric tone, your own"):
         Guard(chosen, read_data(chosen)).check(_params(confirm_above_dollars=3.0))
 

@@ -117,7 +117,7 @@ def import_(
     from tasks.transport.missing import import_results
     from tasks.transport.untrusted import json_lines
 
-    _, first = next(json_lines(file), (0, None))
+    first = next((row for _, row in json_lines(file)), None)
     if isinstance(first, dict) and "custom_id" in first:
         params = load_params()
         files = [one for role in params.roles for one in FINGERPRINTS.rglob(f"{role}.json")]

@@ -51,7 +51,7 @@ def card_files(
         card, verdicts, cases, changes=changes, made_from=made_from, origin_rows=origin, cite=citation(origin),
         people=people,
     )  # fmt: skip
-    figures = json.loads(card.to_json(orient="records", double_precision=10))
+    figures = json.loads(card.to_json(orient="records"))
     content = json.dumps({**made_from, "figures": figures}, indent=2, ensure_ascii=False)
     return {
         "card.html": page.encode(),

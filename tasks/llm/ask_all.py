@@ -99,5 +99,5 @@ def _doubled(role: Role, cut: Completion) -> Role | None:
     Where the role sets no limit, that of the endpoint is the length of the reply that was cut off.
     """
     limit = role.max_tokens or (cut.usage.completion if cut.usage else 0)
-    longer = min(2 * limit, role.max_tokens_limit or 2 * limit)
+    longer = min(double := 2 * limit, role.max_tokens_limit or double)
     return role.model_copy(update={"max_tokens": longer}) if longer > limit else None

@@ -12,6 +12,8 @@ from schemas.errors import SourceError
 from schemas.params import Params
 from schemas.params.records import Published
 from tasks.dataset.simsum import require_pinned
+from tasks.llm.calls import unscored_row, unscored_table
+from tasks.spans.statistics import ASSERTION_STEP
 from tests.support.memory_stage import MemoryStage
 from tests.support.params import shipped
 
@@ -82,3 +84,14 @@ def test_a_published_file_that_changed_stops_the_run(written: MemoryStage, tmp_p
     files = published_files(written.folder / "dataset").model_copy(update={"sha256": "0" * 64})
     with pytest.raises(SourceError, match="the files' digest is"):
         run(params(write={"source": "published", "published": files}), tmp_path)
+
+
+def test_of_the_notes_whose_spans_failed_people_see_those_that_lack_an_assertion_alone(
+    written: MemoryStage, tmp_path: Path
+):
+    first, second, *_ = written.tables["compact_notes"]["record"].astype(str)
+    failed = [unscored_row(first, "span/normal", "no reply", ""), unscored_row(second, ASSERTION_STEP, "no reply", "")]
+    tables = written.tables | {"unscored_span": unscored_table(failed)}
+    form = run(params(span_review={"notes": 100}), tmp_path, ("span_review",), **tables)
+    shown = form.tables["span_review_notes"]["record"].astype(str)
+    assert set(shown) == set(written.tables["compact_notes"]["record"].astype(str)) - {first}

@@ -178,7 +178,10 @@ SCENARIOS: dict[str, Scenario] = {
     "longer than its limit": Scenario(says("x" * 400), 1, runs=2, ok=0, failure="its 400 characters", sent=3, kept=3),
     # a reply cut off is asked for once more with twice the limit
     "cut off": Scenario(by_length, 1, said="whole", sent=2),
-    "cut off twice": Scenario(by_length, 1, role={"max_tokens": 10}, ok=0, failure=CUT, sent=2),
+    "cut off twice": Scenario(by_length, 1, role={"max_tokens": 19}, ok=0, failure=CUT, sent=2),
+    "cut off, with a cap of less than twice": Scenario(
+        by_length, 1, role={"max_tokens": 30, "max_tokens_limit": 40}, said="whole", sent=2
+    ),
     "cut off at the cap": Scenario(by_length, 1, role={"max_tokens_limit": 20}, ok=0, failure=CUT, sent=1),
     "cut off, and a longer limit refused": Scenario(no_longer_than_20, 3, ok=2, failure="too large"),
     # no reply of another model is kept or used

@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
+import yaml
 
+from flows.lineage.recording import gather
+from flows.repository.kept_runs import keep_run
 from schemas.tables.people import REVIEW_NOTES
 from tasks.tracking.lineage import StageRun, read_lineage, record_is_behind
 from tasks.tracking.recording import Recording, Reviewed, named, outside_inputs
+from tests.support.imports import ROOT
+from tests.support.repository import commit, git, write_files
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -84,6 +89,47 @@ def recording(tmp_path: Path, recall: float = 0.9) -> Recording:
         files={"report": report},
         reviewed=reviewed(),
     )
+
+
+def test_the_recording_of_a_working_tree_is_what_its_files_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DVC_ROOT", str(tmp_path))
+    monkeypatch.setenv("VIGNETTE_WORKSPACE", str(tmp_path / "state"))
+    identity = {"asked": "gpt-4o", "answered": "gpt-4o-2024"}
+    judge = {"identity": identity, "epoch": 3, "canaries": ["long"]}
+    table, absent = Path("reports/tables/doclens.csv"), "reports/tables/absent.csv"
+    stages = {"sample": {"outs": ["data/a.parquet"]}, "doclens": {"metrics": [{str(table): {"cache": False}}, absent]}}
+    files = {
+        "pyproject.toml": (ROOT / "pyproject.toml").read_bytes(),
+        "dvc.yaml": yaml.safe_dump({"stages": stages}),
+        "fingerprints/judge.json": json.dumps(judge),
+        "reports/metrics.json": json.dumps({"doclens": {"claim_recall": 0.9}, "own": {"figure": 1.0}}),
+        str(table): "value\n0.9\n",
+    }
+    write_files(tmp_path, files)
+    git(tmp_path, "init", "-q")
+    commit(tmp_path)
+    outs = [{"path": str(table), "md5": hashlib.md5(table.read_bytes()).hexdigest()}]
+    lineage = read_lineage({"stages": {"sample": LOCK["stages"]["sample"], "doclens": {"outs": outs}}})
+    keep_run("doclens", [table], StageRun(2.0), [])
+    found, revision = gather(lineage), git(tmp_path, "rev-parse", "HEAD")
+    assert found.name == f"{revision[:7]} unknown/gpt-4o-2024" and found.models == {"judge": "gpt-4o-2024"}
+    assert found.headlines["doclens"] == {"claim_recall": 0.9} and found.headline_stages == {"doclens": "doclens"}
+    assert found.runs == {"doclens": StageRun(2.0)} and found.tables == {"sample": [], "doclens": [table]}
+    assert found.files == {} and found.reviewed is None
+    assert (found.tags["git.revision"], found.tags["git.dirty"]) == (revision, "false")
+    assert json.loads(found.tags["fingerprint.judge"]) == {"identity": identity, "epoch": 3}
+    given = {"document": "4", "judge": "r", "kind": "person", "metric": ["consistency", "instruction followed"], "value": [5.0, 1.0]}
+    write_files(tmp_path, {"reports/index.html": "", "dvc.yaml": files["dvc.yaml"] + "\n", "data/review/a": ""})
+    reviewed().notes.to_parquet("data/review/review_notes.parquet")
+    assert gather(lineage).reviewed is None, "nobody has rated yet"
+    pd.DataFrame(given).to_parquet("data/review/ratings.parquet")
+    found = gather(lineage)
+    assert found.files == {"report": Path("reports/index.html")} and found.tags["git.dirty"] == "true"
+    assert found.reviewed is not None and found.reviewed.judge == "gpt-4o-2024"
+    assert found.reviewed.ratings.to_dict("records") == [
+        {"rater": "r", "rater_kind": "person", "record": 4, "aspect": "consistency", "rating": 5}
+    ]
 
 
 def client_of(store: LineageStore) -> MlflowClient:

@@ -121,6 +121,6 @@ def _compared(
 
 def require_work_of_judges(judges: Mapping[str, Params], chosen: Evaluate, data: DataSet) -> None:
     """Raise SourceError for several judges of an evaluation in which nothing is judged."""
-    if len(judges) > 1 and not any(one.judged for one in measures(plan_of(chosen, data).metrics)):
+    if judges and not any(one.judged for one in measures(plan_of(chosen, data).metrics)):
         judged = ", ".join(one.choice for one in OF_OUTPUTS if one.judged)
         raise SourceError(f"{chosen.data}: several judges, and nothing to judge; add one of {judged}")

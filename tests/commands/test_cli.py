@@ -131,6 +131,15 @@ def test_no_compiled_module_is_written_to_a_disk_that_is_nearly_full(monkeypatch
         assert (sys.dont_write_bytecode, child.stdout.split()) == (spared, [str(spared).encode()])
 
 
+@each("ran", [True, False])
+def test_the_command_that_stops_the_server_says_whether_one_ran(
+    ran: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("flows.commands.server.stop_server", lambda: ran)
+    assert parser.run(["server", "stop"]) == 0
+    assert capsys.readouterr().out == ("stopped\n" if ran else "no server was running\n")
+
+
 @each("arguments", ["evaluate --metrics overlap --no-mlflow", "audit --cases 2 --tasks claims --takes 1"])
 def test_an_example_ships_with_which_a_command_runs_as_it_is(
     arguments: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import httpx
@@ -11,6 +12,7 @@ import pytest
 
 from flows.commands import watch
 from flows.rebuild import server
+from schemas.errors import VignetteError
 from tasks.transport.processes import started
 
 
@@ -88,3 +90,28 @@ def test_a_server_that_runs_but_does_not_answer_yet_is_not_started_twice(
         assert server.own_server_runs()
         running.stdin.write(os.linesep.encode())
     assert not server.own_server_runs()
+
+
+@pytest.mark.parametrize(("own", "url"), [(True, "http://again/api"), (False, "http://theirs/api")])
+def test_the_watch_starts_its_own_server_until_it_runs_and_waits_for_that_of_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], own: bool, url: str
+) -> None:
+    starts, answers, rounds = iter([VignetteError("busy"), "http://again/api"]), [False, False, True], [None]
+
+    def ensure_server() -> str:
+        if isinstance(started := next(starts), VignetteError):
+            raise started
+        return started
+
+    monkeypatch.setenv("PREFECT_API_URL", "http://theirs/api")
+    for name in ("_prepare", "use_server", "stop_if_unused"):
+        monkeypatch.setattr(watch, name, lambda: None)
+    monkeypatch.setattr(watch, "is_own_server", lambda: own)
+    monkeypatch.setattr(watch, "server_answers", lambda: answers.pop(0))
+    monkeypatch.setattr(watch, "ensure_server", ensure_server)
+    monkeypatch.setattr(watch, "_polling", nullcontext)
+    monkeypatch.setattr(watch, "_wait", lambda _: rounds.pop())
+    with pytest.raises(IndexError):  # of the second round
+        watch.serve()
+    assert os.environ["PREFECT_API_URL"] == url and len(answers) == (3 if own else 0)
+    assert ("busy; trying again" in capsys.readouterr().err) is own

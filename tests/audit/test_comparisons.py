@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 from tasks.audit.card import card_table, findings, not_found
 from tasks.audit.cases import CONFIDENT, HIDDEN
 from tasks.audit.comparisons import ANSWERED, KIND_LEVEL, against, change_lines, fewest_texts
-from tasks.audit.page import rate_tables
+from tasks.audit.page import marked, rate_tables
 from tasks.reporting.show import terminal
 from tasks.statistics.paired_verdicts import agreement, compared
 from tasks.statistics.sign_flips import flip_p
@@ -165,3 +165,12 @@ def test_a_loss_that_failed_verdicts_may_undo_is_no_finding() -> None:
     card = card_table(pd.concat([plain, obeyed]), seed=1)
     assert findings(card) == []
     assert any("cannot be told, 5 failed cases decide" in line for line in not_found(card))
+
+
+@pytest.mark.parametrize("words", [60, 61])
+def test_words_that_differ_are_marked_and_thirty_are_shown_at_either_end_of_what_is_the_same(words: int) -> None:
+    same = [f"w{n} " for n in range(words)]
+    shown = "".join(same) if words == 60 else "".join(same[:30]) + " […] " + "".join(same[-30:])
+    first, second = marked("".join(same) + "fever", "".join(same) + "<cough>")
+    assert (first, second) == (f"{shown}<mark>fever</mark>", f"{shown}<mark>&lt;cough&gt;</mark>")
+    assert marked("No fever", "No fever today") == ("No fever", "No fever<mark> today</mark>")

@@ -105,6 +105,8 @@ def test_items_of_one_note_count_as_dependent() -> None:
     of = {"clusters": np.repeat(np.arange(20), 5), "clusters_only": np.repeat(np.arange(20, 100), 5)}
     apart, together = powered_share(labels, judged, more, seed=1), powered_share(labels, judged, more, seed=1, **of)
     assert width(together) > 1.5 * width(apart)
+    own = {"clusters": np.arange(100), "clusters_only": np.arange(100, 500)}
+    assert apart == powered_share(labels, judged, more, seed=1, **own), "items without a note are apart"
 
 
 def test_without_further_verdicts_the_labels_decide() -> None:

@@ -108,8 +108,8 @@ def without(note: str, removed: Iterable[str]) -> str:
 
 def statements(note: str) -> list[str]:
     """The sentences of a note that are worth a claim, and that occur once."""
-    found = dict.fromkeys(sentence for sentence in sentences(note) if len(sentence.split()) >= MIN_WORDS)
-    return [sentence for sentence in found if sentence.endswith(".") and note.count(sentence) == 1]
+    found = (one for one in sentences(note) if len(one.split()) >= MIN_WORDS and one.endswith("."))
+    return [sentence for sentence in found if note.count(sentence) == 1]
 
 
 def is_gone(sentence: str, rest: str) -> bool:

@@ -3,9 +3,13 @@
 import re
 
 import numpy as np
+import pytest
 
 from tasks.domains.rules import rules_of
+from tasks.judges.cases import case_verdict, planted_table
 from tasks.judges.edits import OUTSIDE, change, change_detail, graded_pairs, subtle_claims
+from tasks.judges.rates import rates
+from tasks.judges.shortening import is_gone, statements
 from tests.support.cases import each, from_table
 
 SYMPTOMS = rules_of("respiratory").symptom_labels
@@ -77,3 +81,75 @@ def test_a_detail_of_a_long_claim_is_changed_in_one_of_all_possible_ways() -> No
     others = {f"Cough for {n} weeks in the left knee." for n in range(5, 11)}
     assert made == others | {"Cough for 3 months in the left knee.", "Cough for 3 weeks in the right knee."}
     assert change_detail("Nothing.", "Nothing.", random) is None
+
+
+def test_a_statement_is_a_whole_sentence_that_a_note_has_once() -> None:
+    note = "Dry cough for two weeks. No rash was seen. No rash was seen.\nNo fever.\nPlan: rest, and fluids at home"
+    assert statements(note) == ["Dry cough for two weeks."]
+
+
+def test_a_sentence_is_gone_if_most_of_its_words_are_and_one_without_words_never_is() -> None:
+    assert is_gone("Denies nocturnal wheezing.", "She coughs at night.")
+    assert not is_gone("Denies nocturnal wheezing.", "She denies wheezing.")
+    assert not is_gone("...", "She coughs.")
+
+
+@each(
+    "sentence, rest",
+    [
+        ("The patient is afebrile.", "There has been no accompanying fever, coughing, or dyspnea."),
+        ("The patient is afebrile.", "Vital signs: temperature 36.8°C. Patient alert."),
+        ("No new cosmetics are reported.", "Make-up or creams are not used."),
+        ("Denies shortness of breath.", "There is no dyspnea, she denies cough."),
+    ],
+)
+def test_a_sentence_that_the_rest_may_state_in_other_words_is_not_gone(sentence: str, rest: str) -> None:
+    assert not is_gone(sentence, rest)
+
+
+def test_a_qualifier_that_the_text_has_in_another_word_is_not_taken_out() -> None:
+    note = "The patient has a slight fever. The low-grade fever began slowly. She has a dry cough."
+    made = graded_pairs(note, "The low-grade fever began slowly.", ["fever", "cough"])
+    assert "qualifier taken out" not in {kind for kind, *_ in made}
+    made = graded_pairs(note, "She has a dry cough.", ["fever", "cough"])
+    assert "qualifier taken out" in {kind for kind, *_ in made}
+
+
+def test_the_share_judged_rightly_of_a_kind_leaves_out_and_counts_its_failures() -> None:
+    cases = [case_verdict("1", "entailment", kind, "t", truth, judged) for kind, truth, judged in (
+        ("own sentence", True, True), ("own sentence", True, False), ("own sentence", True, None),
+        ("side changed", False, False), ("side changed", False, None), ("side changed", False, None),
+    )]  # fmt: skip
+    rows = rates(planted_table(cases, "p"), seed=1, provenance="p")
+    kinds = rows[rows["metric"] == "judged_rightly"].set_index("item")
+    assert kinds[["value", "n", "unscored"]].values.tolist() == [[0.5, 2, 1], [1, 1, 2]]
+    whole = rows[rows["item"] == "all"].set_index("metric")
+    found = {"precision_at_half": (1, 3, 3), "sensitivity": (0.5, 2, 1), "specificity": (1, 1, 2)}
+    assert {name: tuple(whole.loc[name, ["value", "n", "unscored"]]) for name in found} == found
+    ends = whole.loc[[f"{name}_bounds" for name in found], ["low", "high"]].to_numpy()
+    assert ends == pytest.approx(np.array([[1 / 3, 1], [1 / 3, 2 / 3], [1 / 3, 1]]), abs=0.02)
+
+
+def test_rates_do_not_depend_on_the_number_of_notes_per_kind() -> None:
+    kinds = ["dropped"] * 10 + ["none"] * 40
+    flagged = [True] * 9 + [False] + [True] * 2 + [False] * 38
+    cases = [
+        case_verdict(str(at), "consistency", kind, "t", kind != "none", one)
+        for at, (kind, one) in enumerate(zip(kinds, flagged, strict=True))
+    ]
+    found = rates(planted_table(cases, "p"), seed=1, provenance="p", of_errors=True)
+    rows = found.set_index(["item", "metric"])["value"]
+    assert "none" not in found["item"].tolist()
+    assert rows["dropped", "sensitivity"] == rows["all", "sensitivity"] == pytest.approx(0.9)
+    assert rows["all", "precision_at_half"] == pytest.approx(0.9 / (0.9 + 0.05))
+    assert rows["all", "specificity"] == pytest.approx(0.95)
+
+
+def test_documents_whose_names_have_a_hyphen_are_clusters_of_their_own() -> None:
+    cases = [
+        case_verdict(f"visit-{n}", "entailment", "own sentence", "t", truth, n % 5 > 0)
+        for n in range(20)
+        for truth in (True, False)
+    ]
+    found = rates(planted_table(cases, "p"), seed=1, provenance="p").set_index(["item", "metric"])
+    assert found.loc[("all", "sensitivity"), ["low", "high"]].notna().all()

@@ -14,6 +14,7 @@ import yaml
 from flows.lineage.recording import gather
 from flows.repository.kept_runs import keep_run
 from schemas.tables.people import REVIEW_NOTES
+from tasks.people.rating_form import FOLLOWED
 from tasks.tracking.lineage import StageRun, read_lineage, record_is_behind
 from tasks.tracking.recording import Recording, Reviewed, named, outside_inputs
 from tests.support.imports import ROOT
@@ -119,7 +120,7 @@ def test_the_recording_of_a_working_tree_is_what_its_files_say(tmp_path: Path, m
     assert found.files == {} and found.reviewed is None
     assert (found.tags["git.revision"], found.tags["git.dirty"]) == (revision, "false")
     assert json.loads(found.tags["fingerprint.judge"]) == {"identity": identity, "epoch": 3}
-    given = {"document": "4", "judge": "r", "kind": "person", "metric": ["consistency", "instruction followed"], "value": [5.0, 1.0]}
+    given = {"document": "4", "judge": "r", "kind": "person", "metric": ["consistency", FOLLOWED], "value": [5.0, 1.0]}
     write_files(tmp_path, {"reports/index.html": "", "dvc.yaml": files["dvc.yaml"] + "\n", "data/review/a": ""})
     reviewed().notes.to_parquet("data/review/review_notes.parquet")
     assert gather(lineage).reviewed is None, "nobody has rated yet"

@@ -10,7 +10,10 @@ from flows.runtime.tables import check
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
 from schemas.tables.note_qa import QUESTIONS
+from tasks.measures.declared import Unit
 from tasks.measures.note_qa.form import CATEGORIES, QuestionForm, count_revisions, review_counts, revise
+from tasks.measures.note_qa.measure import MEASURE
+from tasks.texts.document import SOURCE
 from tests.support.qa import questions_by_hand
 from tests.support.returned import file_of, kept
 
@@ -118,3 +121,25 @@ def test_categories_are_shares_of_the_kept_questions_that_have_one():
     third["category"] = second["category"] = ""
     rows = review_counts(questions_by_hand(), _read(file), seed=1, provenance="p")
     assert "category_share" not in set(rows["metric"])
+
+
+ANSWERS = pd.DataFrame(
+    [
+        ("q1", "qa_free_text", SOURCE, "Yes.", 1.0),
+        ("q1", "qa_free_text", "b", "No.", 0.5),
+        ("q1", "qa_multiple_choice", "b", "", None),
+    ],
+    columns=["unit", "metric", "system", "text", "value"],
+).assign(document="d")
+ASKED = pd.DataFrame({"question": ["q1"], "wording": ["Cough?"], "choices": ['["no", "yes"]'], "answer": ["B"]})
+
+
+def test_an_answer_accepted_by_most_takes_is_right() -> None:
+    assert MEASURE.panel is not None
+    b = {"document": "d", "system": "b", "text": "Cough?"}
+    free, chosen = MEASURE.panel.units({"answers": ANSWERS, "questions": ASKED})
+    assert free == Unit(**b, verdict=0, section="free text", note="answer: No.; right: yes (free text)")
+    assert chosen == Unit(**b, verdict=None, section="multiple choice", note="no answer; right: yes (multiple choice)")
+    refused = ANSWERS.assign(value=ANSWERS["value"].mask(ANSWERS["system"] == SOURCE, 0.0))
+    note = next(iter(MEASURE.panel.units({"answers": refused, "questions": ASKED}))).note
+    assert note.endswith("(free text, wrong from the source as well)")

@@ -1,11 +1,10 @@
-"""The documents of an evaluation as the page shows them: claims at their sentence, facts by importance, answers."""
+"""The documents of an evaluation as the page shows them: claims at their sentence."""
 
 import re
 
 import pandas as pd
 import pytest
 
-from tasks.measures.described import OF_OUTPUTS
 from tasks.reporting.evaluation_page import document_data, render_evaluation
 from tasks.texts.document import Document
 from tests.support.report_page import metric_table
@@ -31,15 +30,6 @@ GROUNDED = pd.DataFrame(
     ],
     columns=["system", "text", "verdict", "item", "reason"],
 )
-ANSWERS = pd.DataFrame(
-    [
-        ("q1", "qa_free_text", "(source)", "Yes.", 1.0),
-        ("q1", "qa_free_text", "b", "No.", 0.5),
-        ("q1", "qa_multiple_choice", "b", "", None),
-    ],
-    columns=["unit", "metric", "system", "text", "value"],
-).assign(document="d")
-QUESTIONS = pd.DataFrame({"question": ["q1"], "wording": ["Cough?"], "choices": ['["no", "yes"]'], "answer": ["B"]})
 OUTPUT = "Dry cough. No fever."
 
 
@@ -72,21 +62,6 @@ def test_claims_against_the_source_have_verdicts_of_their_own() -> None:
     ]
     (alone,) = shown(reference=None)["outputs"].values()
     assert alone["grounded"] == output["grounded"], "no reference is needed"
-
-
-def units(table: str, tables: dict[str, pd.DataFrame]) -> list[tuple]:
-    (panel,) = [one.panel for one in OF_OUTPUTS if one.table == table and one.panel is not None]
-    return [(one.system, one.text, one.verdict, one.section, one.note, one.weight) for one in panel.units(tables)]
-
-
-def test_an_answer_accepted_by_most_takes_is_right() -> None:
-    assert units("answers", {"answers": ANSWERS, "questions": QUESTIONS}) == [
-        ("b", "Cough?", 0, "free text", "answer: No.; right: yes (free text)", None),
-        ("b", "Cough?", None, "multiple choice", "no answer; right: yes (multiple choice)", None),
-    ]
-    refused = ANSWERS.assign(value=ANSWERS["value"].mask(ANSWERS["system"] == "(source)", 0.0))
-    note = units("answers", {"answers": refused, "questions": QUESTIONS})[0][4]
-    assert note.endswith("(free text, wrong from the source as well)")
 
 
 COMPARISON = {

@@ -142,6 +142,37 @@ def test_documents_of_an_evaluation_pair_by_their_texts(clone: Path) -> None:
     assert notes == ["", "compared as independent samples: 0 of 60 records pair"] and changed == [True, False]
 
 
+def answering_lineage(clone: Path, found: int, reworded: int) -> NamedLineage:
+    """Record predictions of which ``found`` of all coughs, and scores of a question on each record and one reworded."""
+    numbers, about = np.arange(RECORDS), {"system": "s", "condition": "c"}
+    predicted = {"predicted": np.where(numbers < found, "yes", "no"), "label": "yes", "symptom": "cough", "seed": 0}
+    items = [(number, f"{number}/{place}") for number in numbers for place in range(2)]
+    scores = pd.DataFrame(items, columns=["record", "item"]).assign(**about, metric="score", value=float(reworded))
+    asked = pd.DataFrame({"question": scores["item"], "choices": "", "answer": "A"})
+    asked["wording"] = asked["question"].where(scores["record"] >= reworded, f"reworded {reworded}")
+    tables = {
+        "sample/records": pd.DataFrame({"record": numbers}),
+        "baselines/predictions": pd.DataFrame({"record": numbers, **about, **predicted}),
+        "note_qa/note_qa_scores": scores,
+        "note_qa/questions": asked,
+    }
+    stages: dict[str, dict[str, list]] = {}
+    for name, table in tables.items():
+        outs = stages.setdefault(name.partition("/")[0], {"outs": []})["outs"]
+        outs.append(kept(clone, f"data/{name}.parquet", table))
+    lineage = read_lineage({"stages": stages})
+    recorded_lineages().write(lineage, Recording("test"))
+    return find_lineage(lineage.id)
+
+
+def test_predictions_are_compared_by_f1_and_answers_to_the_same_questions_pair(clone: Path) -> None:
+    sides = [answering_lineage(clone, found, reworded) for found, reworded in ((60, 0), (30, 20))]
+    table = pd.read_csv(compare_lineages(sides[0], sides[1:], clone, seed=0)[0][0]).set_index("metric")
+    assert table.loc["f1", ["a", "b"]].tolist() == pytest.approx([1, 2 * 30 / (60 + 30)])
+    assert table["n"].to_dict() == {"f1": 60, "score": 40}
+    assert table.loc["score", "note"] == "not comparable: what is scored differs in 20 records"
+
+
 def test_metric_tables_of_git_replace_missing_scores(
     clone: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,6 +68,10 @@ def test_form_shows_all_diagnoses_with_likelihoods_even_those_without_evidence()
     html = FORM.filled(JUDGED, {"7": "Coughs."}, "a")
     for diagnosis in ("pneumonia (probable)", "asthma (possible)", "gout (unlikely)"):
         assert diagnosis in html
+    assert not re.search(r'"judge": ?{', html), "its answers would anchor the clinician"
+    asked = omission_form(JUDGED, "s", FormSample(show_judge=True), seed=1).filled(JUDGED, {"7": "Coughs."}, "a")
+    said = re.findall(r'"judge": ?{([^}]*)}', asked)
+    assert len(said) == 3 and said[2] == '"category": "other", "refutes": 1, "supports": 0'
 
 
 def test_partial_inclusion_is_an_omission_and_by_figure_5_an_inclusion() -> None:

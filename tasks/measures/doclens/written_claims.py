@@ -22,14 +22,12 @@ SHORTENED, CHANGED = "shortened by the writer", "detail changed by the writer"
 FATES = {"symptom_dropped": "dropped by the writer", "contradicted": "contradicted by the writer"}
 OF_PROMPTS = frozenset({WRITTEN, *FATES.values(), DESCRIBED, UNDESCRIBED})
 """Kinds of claims of the prompts."""
-_DENIALS = ("no", "none")
 
 
 def plant_written(prompts: pd.DataFrame, rules: PromptingRules, *, rounds: int, seed: int) -> list[PlantedClaim]:
     """Claims of the prompts against notes with planted errors, ``rounds`` notes a prompt.
 
-    ``prompts`` has the columns record, single_prompt, mention, values and descriptors. A claim counts as true only if
-    the writer marked a phrase that says it.
+    ``prompts`` has the columns record, single_prompt, mention, values and descriptors.
     """
     claims: list[PlantedClaim] = []
     for row in prompts.sort_values("record").to_dict("records"):
@@ -60,9 +58,6 @@ def _claims(
     error = note.error.kind if note.error is not None and note.error.item == symptom else None
     if error in FATES:
         return [case(FATES[error], claim, False)]
-    present = values[symptom] not in _DENIALS
-    if not any(span.symptom == symptom and span.present == present for span in note.spans):
-        return []
     found = [case(WRITTEN, claim, True)] if error is None else []
     lost = error == "descriptor_lost"
     if error is None or lost:

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 from flows.evaluation import audit
-from flows.evaluation.audit import make_audit, without_cases
+from flows.evaluation.audit import ERRORS, NO_RULE, Audit, make_audit, reasons, without_cases
 from flows.repository.params import load_params
 from tasks.measures.cases import CASES_OF
 from tasks.measures.described import OF_OUTPUTS
+from tests.support.params import shipped
 
 SEED, CASES = 1, 150
 CEILING = 0.75
@@ -41,9 +42,13 @@ def test_a_judge_that_looks_claims_up_in_the_text_is_found_out(plain: pd.DataFra
 
 
 def test_a_measure_that_asks_a_judge_and_has_no_cases_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert without_cases(records=True) == []
-    (line,) = without_cases(records=False)
-    assert line.startswith("qa: has no cases of texts whose records are not known;")
+    lacking = "qa: has no cases of texts whose records are not known; the card says nothing of a judge's verdicts on it"
+    for texts, prompts, task, said in (
+        ({"1": "a note of the simulator"}, pd.DataFrame(), "claims", []),
+        ({"a": "a text of the user"}, None, "claims", [lacking]),
+        ({}, None, ERRORS, [NO_RULE]),
+    ):
+        assert reasons(Audit(texts, pd.DataFrame(), [task], 1, prompts), [shipped()]) == said
     monkeypatch.setattr(audit, "CASES_OF", {name: own for name, own in CASES_OF.items() if name != "grounding"})
     assert without_cases(records=True)[0].startswith("grounding: has no cases declared;")
     assert {*CASES_OF} <= {one.name for one in OF_OUTPUTS}

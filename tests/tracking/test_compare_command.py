@@ -228,6 +228,21 @@ def test_lineages_are_listed_with_time_revision_and_models(clone: Path, capsys: 
     assert re.fullmatch(rf"{lineage.id}  \d{{4}}-\d\d-\d\d \d\d:\d\d  0123456789  +rules, gpt-4o", line)
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("workspace", "no dvc.lock yet; run vignette repro --pipeline dvc.yaml first"),
+        ("HEAD", "has no dvc.lock; nothing was run there"),
+        ("gone", "neither a git revision, nor a DVC experiment, nor a recorded lineage id"),
+    ],
+)
+def test_a_name_of_no_lineage_says_what_is_missing(clone: Path, name: str, said: str) -> None:
+    git(clone, "init", "-q")
+    commit(clone, "one", "params.yaml")
+    with pytest.raises(SourceError, match=f"^{name}: .*{said}"):
+        compare([name, "HEAD"])
+
+
 def test_missing_outputs_are_fetched_from_the_remote_and_others_left_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

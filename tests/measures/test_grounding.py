@@ -42,8 +42,10 @@ def scripted(*, claims: list[str], reply: str | None) -> ScriptedAsk:
     return ScriptedAsk(answer)
 
 
-def grounded(ask: Any, document: Document, plan: Plan | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
-    made = asyncio.run(judge_by_source(ask, [document], plan or Plan(), DocLens()))
+def grounded(
+    ask: Any, document: Document, plan: Plan | None = None, **params: Any
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    made = asyncio.run(judge_by_source(ask, [document], plan or Plan(), DocLens(**params)))
     return VERDICTS_TABLE.validate(made["verdicts"]), made["unscored"]
 
 
@@ -60,10 +62,12 @@ def test_claims_in_calls_of_two_have_the_same_verdicts() -> None:
     assert [sum(claim in call.messages[-1].content for claim in CLAIMS) for call in ask.calls] == [2, 1]
 
 
-def test_an_output_is_scored_without_a_reference() -> None:
+@pytest.mark.parametrize(("style", "condition"), [("json_cot", "source"), ("clinician", "source, clinician")])
+def test_an_output_is_scored_without_a_reference(style: str, condition: str) -> None:
     document = Document("d", (SOURCE,), outputs={"a": " ".join(CLAIMS), "b": "The patient has a cough."})
     ask = scripted(claims=list(CLAIMS), reply=verdicts(*VERDICTS))
-    table, unscored = grounded(ask, document)
+    table, unscored = grounded(ask, document, style=style)
+    assert set(table["condition"]) == {condition}
     assert table["verdict"].tolist() == [*VERDICTS, *VERDICTS] and unscored.empty
     found = scores(table, METRICS).set_index(["system", "metric"])["value"]
     assert found["a", "claims_supported"] == found["a", "claims_contradicted"] == pytest.approx(1 / 3)

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from schemas.tables.metrics import METRICS
-from tasks.reporting.headlines import FIGURES, headlines, reliability_curves
+from tasks.reporting.headlines import FIGURES, headlines, intervals, reliability_curves, shares
 from tasks.reporting.page import key_figures, key_rows
 from tests.support.imports import ROOT
 
@@ -31,6 +31,13 @@ def tables() -> dict[str, pd.DataFrame]:
 
 def test_headlines_are_rounded_and_grouped() -> None:
     assert headlines(tables()) == {"doclens": {"claim_recall": 0.7654}, "f1": {"BN-tab": 0.6}}
+
+
+def test_intervals_are_those_of_the_figures_of_the_tables_at_hand_and_a_weight_is_no_share() -> None:
+    assert intervals({"doclens": tables()["doclens"].assign(low=0.7, high=0.8)}) == {"doclens/claim_recall": (0.7, 0.8)}
+    figures = {"doclens": {"claim_recall": 0.7654}, "med_omit": {"omitted": 0.1, "weight": 0.3}, "f1": {"BN-tab": 0.6}}
+    shown = shares(figures | {"judge": {"sensitivity": 0.9}}).to_numpy().tolist()
+    assert shown == [["doclens claim_recall", 0.7654], ["med_omit omitted", 0.1], ["judge sensitivity", 0.9]]
 
 
 def test_reliability_pools_symptoms_weighted_by_n() -> None:

@@ -98,8 +98,8 @@ def test_the_recording_of_a_working_tree_is_what_its_files_say(tmp_path: Path, m
     monkeypatch.setenv("VIGNETTE_WORKSPACE", str(tmp_path / "state"))
     identity = {"asked": "gpt-4o", "answered": "gpt-4o-2024"}
     judge = {"identity": identity, "epoch": 3, "canaries": ["long"]}
-    table, absent = Path("reports/tables/doclens.csv"), "reports/tables/absent.csv"
-    stages = {"sample": {"outs": ["data/a.parquet"]}, "doclens": {"metrics": [{str(table): {"cache": False}}, absent]}}
+    table = Path("reports/tables/doclens.csv")
+    stages = {"sample": {"outs": ["a.parquet"]}, "doclens": {"metrics": [{str(table): {"cache": False}}, "absent.csv"]}}
     files = {
         "pyproject.toml": (ROOT / "pyproject.toml").read_bytes(),
         "dvc.yaml": yaml.safe_dump({"stages": stages}),
@@ -117,8 +117,7 @@ def test_the_recording_of_a_working_tree_is_what_its_files_say(tmp_path: Path, m
     assert found.name == f"{revision[:7]} unknown/gpt-4o-2024" and found.models == {"judge": "gpt-4o-2024"}
     assert found.headlines["doclens"] == {"claim_recall": 0.9} and found.headline_stages == {"doclens": "doclens"}
     assert found.runs == {"doclens": StageRun(2.0)} and found.tables == {"sample": [], "doclens": [table]}
-    assert found.files == {} and found.reviewed is None
-    assert (found.tags["git.revision"], found.tags["git.dirty"]) == (revision, "false")
+    assert (found.files, found.tags["git.revision"], found.tags["git.dirty"]) == ({}, revision, "false")
     assert json.loads(found.tags["fingerprint.judge"]) == {"identity": identity, "epoch": 3}
     given = {"document": "4", "judge": "r", "kind": "person", "metric": ["consistency", FOLLOWED], "value": [5.0, 1.0]}
     write_files(tmp_path, {"reports/index.html": "", "dvc.yaml": files["dvc.yaml"] + "\n", "data/review/a": ""})
@@ -127,7 +126,7 @@ def test_the_recording_of_a_working_tree_is_what_its_files_say(tmp_path: Path, m
     pd.DataFrame(given).to_parquet("data/review/ratings.parquet")
     found = gather(lineage)
     assert found.files == {"report": Path("reports/index.html")} and found.tags["git.dirty"] == "true"
-    assert found.reviewed is not None and found.reviewed.judge == "gpt-4o-2024"
+    assert found.reviewed and found.reviewed.judge == "gpt-4o-2024"
     assert found.reviewed.ratings.to_dict("records") == [
         {"rater": "r", "rater_kind": "person", "record": 4, "aspect": "consistency", "rating": 5}
     ]

@@ -96,12 +96,12 @@ def test_a_server_that_runs_but_does_not_answer_yet_is_not_started_twice(
 def test_the_watch_starts_its_own_server_until_it_runs_and_waits_for_that_of_others(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], own: bool, url: str
 ) -> None:
-    starts, answers, rounds = iter([VignetteError("busy"), "http://again/api"]), [False, False, True], [None]
+    starts, answers, rounds = [True, False], [False, False, True], [None]
 
     def ensure_server() -> str:
-        if isinstance(started := next(starts), VignetteError):
-            raise started
-        return started
+        if starts.pop():
+            return "http://again/api"
+        raise VignetteError("busy")
 
     monkeypatch.setenv("PREFECT_API_URL", "http://theirs/api")
     for name in ("_prepare", "use_server", "stop_if_unused"):

@@ -46,8 +46,9 @@ def test_all_visits_of_a_patient_are_in_one_split() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5, 40])
-def test_splits_hold_each_patient_once_and_leave_one_to_train_on(count: int) -> None:
-    parts = split_patients(list(range(count)), 0.2, 0.1, 7)
+@pytest.mark.parametrize("shares", [(0.2, 0.1), (0.5, 0.9), (0.9, 0.1)])
+def test_splits_hold_each_patient_once_and_leave_one_to_train_on(shares: tuple[float, float], count: int) -> None:
+    parts = split_patients(list(range(count)), *shares, 7)
     assert sorted(patient for own in parts.values() for patient in own) == list(range(count))
     assert all(parts.values()) and ("train" in parts) == (count > 0)
-    assert parts == split_patients(list(range(count)), 0.2, 0.1, 7)
+    assert parts == split_patients(list(range(count)), *shares, 7)

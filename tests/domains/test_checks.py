@@ -13,6 +13,7 @@ from flows.repository.pipeline import stage_files
 from flows.runtime.domain import load_domain, require_published_domain
 from schemas.errors import DomainError
 from tasks.domains import in_use
+from tasks.domains.rules import rules_of
 from tests.support.cases import from_table, merged
 from tests.support.domain_copies import copied_domain, edit_file
 
@@ -96,6 +97,7 @@ def test_the_files_of_a_network_are_written_without_defects(
     domain.check("mine")
     assert capsys.readouterr().out.endswith("mine: no defects\n")
     assert "name: mine\n" in (elsewhere / "mine" / "network.yaml").read_text(encoding="utf-8")
+    assert rules_of("mine").claims == {"fever": {"none": "no fever", "low": "a low fever", "high": "a high fever"}}
 
 
 def test_a_network_without_symptoms_is_refused(elsewhere: Path) -> None:

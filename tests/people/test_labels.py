@@ -14,7 +14,7 @@ from tasks.people.span_form import span_labels
 from tests.support.qa import questions_by_hand
 from tests.support.returned import file_of, kept, rated
 from tests.support.review import REVIEW, drawn
-from tests.support.span_review import FORM, SPAN_TABLE, SYMPTOMS, returned
+from tests.support.span_review import FORM, SPAN_TABLE, SYMPTOMS, checked, returned
 
 
 def shares(labelled: int = 6) -> pd.DataFrame:
@@ -47,7 +47,8 @@ def questions() -> pd.DataFrame:
 
 def spans() -> pd.DataFrame:
     """Two checked records and forty unchecked ones, whose notes mention a cough by the verdicts."""
-    counts = FORM.counts({"a.json": returned()})
+    wrong, lacks = checked("8/normal", incorrect=[0]), checked("3/compact", missing=[("fever", 11, 15)])
+    counts = FORM.counts({"a.json": returned(checked("3/normal"), lacks, wrong, checked("8/compact"))})
     others = pd.concat([SPAN_TABLE.iloc[:1].assign(record=record) for record in range(100, 140)])
     records = pd.Series([3, 8, *range(100, 140)])
     return span_labels(records, pd.concat([SPAN_TABLE, others]), counts, SYMPTOMS, "annotator m")
@@ -59,7 +60,7 @@ def spans() -> pd.DataFrame:
         ("claims", shares, 10, 6, 1 / 6),
         ("ratings", ratings, 36, 36, 35 / 36),  # a tie counts against the note
         ("questions", questions, 3, 3, 2 / 3),
-        ("spans", spans, 168, 8, 6 / 8),
+        ("spans", spans, 168, 8, 4 / 8),  # two of each version of note 3, and no other
     ],
 )
 def test_a_returned_form_calibrates_the_verdicts(kind, table, items, labelled, holding) -> None:

@@ -76,6 +76,8 @@ def test_without_planted_phrases_only_the_written_ones_are_asked_about(gold: Gol
     cases, failures = asyncio.run(read_assertions(gold, LABELS, 0, ask, seed=1))
     assert set(cases["condition"]) == {f"{WRITTEN}, normal", f"{WRITTEN}, compact"} and failures == []
     assert len(ask.calls) == cases["document"].nunique()
+    present = [span.present for own in gold.values() for known in own.values() for span in known.spans]
+    assert Counter(cases["item"]) == {"present": present.count(True), "absent": present.count(False)}
     accuracy = accuracy_of(cases)["value"]
     for version in ("normal", "compact"):
         assert accuracy[f"{WRITTEN}, {version}"][["present", "absent"]].tolist() == [0, 1]

@@ -16,21 +16,22 @@ from tests.support.cases import each
 from tests.support.imports import ROOT
 
 
-def test_of_several_errors_the_one_that_names_its_cause_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
-    inner = ExceptionGroup("chunks", [BudgetError("the cap of 5 dollars is reached")])
-    _report(BaseExceptionGroup("tasks", [KeyError("x"), inner]), "write", show_traceback=False)
-    assert capsys.readouterr().err == "write: the cap of 5 dollars is reached\n"
-
-
-def test_an_unexpected_error_is_one_line_with_a_hint_on_the_traceback(capsys: pytest.CaptureFixture[str]) -> None:
-    _report(ValueError("two\nlines"), "write", show_traceback=False)
-    line = capsys.readouterr().err
-    assert line == "write: unexpected ValueError: two lines (vignette stage write --traceback shows where)\n"
-
-
-def test_an_interrupted_stage_says_that_it_can_be_resumed(capsys: pytest.CaptureFixture[str]) -> None:
-    _report(KeyboardInterrupt(), "write", show_traceback=False)
-    assert "run again to resume" in capsys.readouterr().err
+@each(
+    "error, said",
+    [
+        (
+            BaseExceptionGroup("tasks", [KeyError("x"), ExceptionGroup("chunks", [BudgetError("the cap is reached")])]),
+            "the cap is reached",
+        ),
+        (ValueError("two\nlines"), "unexpected ValueError: two lines (vignette stage write --traceback shows where)"),
+        (KeyboardInterrupt(), "interrupted; answered calls are stored, run again to resume"),
+    ],
+)
+def test_an_error_is_reported_in_one_line_by_its_cause(
+    error: BaseException, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _report(error, "write", show_traceback=False)
+    assert capsys.readouterr().err == f"write: {said}\n"
 
 
 def test_a_stage_without_its_inputs_names_their_maker_before_prefect_is_loaded(

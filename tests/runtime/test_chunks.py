@@ -11,7 +11,7 @@ from flows.commands.stage import _task_runner
 from flows.repository.params import COLLECT
 from flows.repository.pipeline import StageFiles
 from flows.runtime import stage as stage_module
-from flows.runtime.chunks import CHUNKS_AT_ONCE, Frames, cut
+from flows.runtime.chunks import CHUNKS_AT_ONCE, Frames, cut, join
 from flows.runtime.dask_chunks import Job, remote_chunk
 from flows.runtime.stage import Stage
 from schemas.errors import IdentityError
@@ -25,6 +25,10 @@ def test_tables_are_cut_by_the_same_records() -> None:
     assert sorted(first["notes"]["record"]) == [0, 2]
     assert list(first["spans"]["start"]) == [1, 5]
     assert list(second["notes"]["note"]) == ["e"]
+    lost = pd.DataFrame({"record": pd.Series(dtype="str")})
+    joined = join([{**part, "lost": lost} for part in (first, second)])
+    assert list(joined["notes"]["note"]) == ["a", "c", "e"] and joined["notes"].index.tolist() == [0, 1, 2]
+    assert joined["lost"].equals(lost)
 
 
 @pytest.mark.parametrize("dask", [None, "local"])

@@ -115,7 +115,12 @@ def text_files(folder: Path) -> list[Path]:
 def _decode(path: Path, encoding: str | None = None) -> str:
     raw = read_bytes(path)
     try:
-        return raw.decode("utf-16" if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
+        text = raw.decode("utf-16" if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
+        if "\0" not in text:
+            return text
+        if encoding is None:
+            found = "a null character, as UTF-16 has them in Latin letters"
+            raise SourceError(f"{path}: holds {found}; save the file in UTF-8, or give its --encoding (utf-16-le)")
     except UnicodeDecodeError as error:
         line, byte = raw[: error.start].count(b"\n") + 1, raw[error.start]
         if encoding is None:
@@ -194,8 +199,8 @@ def _csv(path: Path, encoding: str | None, *_: object) -> list[Row]:
 
 _SAID = re.compile(r"sep=(?P<separator>[,;|\t])[ \t]*\r?\n", re.IGNORECASE)
 """The line by which Excel is told the separator."""
-_MISSING = r"NA|NULL|\\N|#(?:N/A|NAME\?|VALUE!|REF!|DIV/0!|NUM!|NULL!)"
-"""Cells without a value as R and databases write them, and errors of a spreadsheet."""
+_MISSING = r"NA|N/A|n/a|NULL|null|None|[Nn]a[Nn]|NaT|<NA>|\\N|#(?:N/A|NAME\?|VALUE!|REF!|DIV/0!|NUM!|NULL!)"
+"""Cells without a value as R, databases and Python write them, and errors of a spreadsheet."""
 _HEADER = re.compile(r'(?:"[^"]*+"|[^"\n])*+')
 """The header, whose quoted names may hold line breaks."""
 
@@ -252,6 +257,8 @@ def _excel(path: Path, _: str | None, notes: list[str]) -> list[Row]:
 def _text(path: Path, encoding: str | None, notes: list[str]) -> list[Row]:
     """One row: the file's text, with its stem as id."""
     text = document_text(path, notes) if path.suffix.lower() == ".docx" else _decode(path, encoding)
+    if text.startswith("{\\rtf"):
+        raise SourceError(f"{path}: is rich text (RTF); save it as plain text or .docx")
     return [Row(str(path), {"id": path.stem, "text": text})]
 
 

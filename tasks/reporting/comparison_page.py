@@ -133,7 +133,7 @@ def terminal_text(found: Compared) -> str:
         half, sizes = number(float(unchanged["detectable"].median())), unchanged["n"]
         lines += [
             f"  no change shown in {len(unchanged)}, of {sizes.min():,} to {sizes.max():,} records each; in half of",
-            f"  them a difference of {half} or less would be found with a power of 80%, in the others of more (CSV file)",
+            f"  them a difference of {half} or less would be found with a power of 80%, in the others of more (CSV)",
         ]
     if not found.missing and (few := int((found.told["n"] < FEWEST).sum())):
         lines.append(f"  too few records (below {FEWEST}) to show any change: {few} of the measures")

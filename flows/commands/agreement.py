@@ -13,6 +13,7 @@ import typer
 from flows.commands.plan import evaluation_scores
 from flows.runtime.folders import require_new_file, write_new_file
 from schemas.errors import ParamsError, SourceError, did_you_mean
+from tasks.progress import number_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -183,8 +184,7 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
             f"number the times in a column {TAKE}"
         )
     if (documents := table["document"].nunique()) < _FEWEST:
-        counted = "1 document" if documents == 1 else f"{documents} documents"
-        raise SourceError(f"{data}: {counted}; at least {_FEWEST} are needed")
+        raise SourceError(f"{data}: {number_of(documents, 'document')}; at least {_FEWEST} are needed")
     return table
 
 

@@ -37,6 +37,7 @@ from tasks.measures.described import OF_OUTPUTS
 from tasks.measures.doclens.planted import make_claims
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
+from tasks.reporting.evaluation_text import RULES
 from tasks.statistics.metric_rows import Row, metric_table
 from tasks.texts.files import read_rows
 from tasks.texts.judged_units import K_QA, STATEMENTS
@@ -346,7 +347,8 @@ def judged(
     parts, practice = [], dict[str, Practice]()
     for params, given in zip_longest(every, names):
         verdicts, took = run_blocking(run(params))
-        label = name = given or str(verdicts["judge"].iloc[0])
+        label = str(verdicts["judge"].iloc[0])
+        label = name = f"{given} ({RULES})" if given and RULES in label else given or label
         while name in practice:
             name = f"{label} ({len(practice) + 1})"
         practice[name] = took

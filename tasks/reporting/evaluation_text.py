@@ -9,6 +9,7 @@ import pandas as pd
 
 from schemas.tables.evaluate import NO_OUTPUT
 from tasks.measures.described import shown_first
+from tasks.progress import number_of
 from tasks.reporting.display import number, percent, probability
 from tasks.reporting.show import Cell, Column, Table, cell, terminal
 from tasks.statistics.misclassification import MIXED
@@ -97,7 +98,7 @@ def summary_text(
     rules = [role for role, label in models.items() if RULES in label]
     dry_run = "judge" in rules
     lines = [DRY_RUN] if dry_run else []
-    lines.append(f"{documents} document{'' if documents == 1 else 's'}")
+    lines.append(number_of(documents, "document"))
     if rules and foreign:
         lines.append(
             f"warning: the rules read English only; {foreign_line(foreign)}: leave them out, or choose a model"

@@ -216,7 +216,10 @@ def _note(p: PairedMeasure) -> str:
     if p.independent and not p.verified:
         notes.append(f"compared as independent samples: {UNVERIFIED}")
     elif p.independent:
-        notes.append(f"compared as independent samples: {p.paired} of {p.n} records pair")
+        notes.append(
+            f"compared as independent samples: {p.paired} of {p.n} records pair, {p.in_both - p.paired} have other "
+            f"contents under the same id, and {p.n - p.in_both} are in one lineage only"
+        )
     if p.a.is_f1 and min(p.a.seeds, p.b.seeds) == 1:
         notes.append("one training seed: noise between seeds is not included")
     return "; ".join(notes)

@@ -33,7 +33,8 @@ PAIRED_SHARE = 0.95
 class PairedMeasure:
     """One measure on the records that both lineages scored; ``a`` and ``b`` have the same records in the same order.
 
-    ``independent``: too few records pair, so ``a`` and ``b`` have all their own records; ``paired`` is how many would.
+    ``independent``: too few records pair, so ``a`` and ``b`` have all their own records; ``paired`` is how many would,
+    and ``in_both`` how many ids are in both.
     ``verified``: whether the content of the records is known, by which they pair.
     ``unpaired``: number of records that only one lineage attempted. ``unmatched``: number of records whose items or
     classes differ between the lineages. ``failed_a`` and ``failed_b``: ids of the records that only that lineage failed
@@ -54,6 +55,7 @@ class PairedMeasure:
     redraws: tuple[float, ...] = ()
     independent: bool = False
     paired: int = 0
+    in_both: int = 0
     verified: bool = True
     least: "PairedMeasure | None" = None
     most: "PairedMeasure | None" = None
@@ -82,14 +84,15 @@ def pair_or_split(
     ``same``: ids of the records that have the same content in both lineages; None if all have.
     ``verified``: False where the content of the records is unknown; equal ids are then no reason to pair them.
     """
-    shared = np.intersect1d(a.records, b.records, assume_unique=True)
-    shared = shared if same is None else np.intersect1d(shared, same)
+    in_both = np.intersect1d(a.records, b.records, assume_unique=True)
+    shared = in_both if same is None else np.intersect1d(in_both, same)
     shared = shared if verified else _none()
     fewer = min(len(a.records), len(b.records))
     if len(shared) >= PAIRED_SHARE * fewer or a.classes != b.classes:
         return pair(a, b, redraws, same=same)
     drawn = _redrawn(a, redraws) if redraws else ()
-    return PairedMeasure(a, b, redraws=drawn, independent=True, paired=len(shared), verified=verified)
+    counts = {"paired": len(shared), "in_both": len(in_both)}
+    return PairedMeasure(a, b, redraws=drawn, independent=True, verified=verified, **counts)
 
 
 def pair(

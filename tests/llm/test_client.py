@@ -232,6 +232,11 @@ SCENARIOS: dict[str, Scenario] = {
         sending=QUICK.model_copy(update={"api_key_env": "GONE"}),
         error="nothing was sent to http.*variable GONE is not",
     ),
+    "no such way": Scenario(lambda *_: refuses(501, "no chat here"), error="refuses every request: HTTP 501: no chat"),
+    "no such path": Scenario(
+        lambda *_: refuses(404, "Not Found"), path="/api", error=r"HTTP 404.*base_url \(is http://\S+/api/v1 meant\?\)"
+    ),
+    "no such model": Scenario(lambda *_: refuses(404, "no big-1"), error=r"HTTP 404.*the role's base_url, its model"),
     "a wait that is too long": Scenario(
         lambda *_: JSONResponse({"error": {"message": "later"}}, 429, headers={"Retry-After": "5000"}),
         error=r"EndpointError.*asks to wait 5000 s \(HTTP 429: later\).*run again then",

@@ -205,7 +205,8 @@ def test_records_pair_only_where_their_content_agrees() -> None:
     assert not nearly.independent and (len(nearly.a.records), nearly.unpaired) == (38, 2)
     other = pair_or_split(a, b, same=np.arange(37))
     assert other.independent and (other.n, other.paired) == (40, 37)
-    assert compare([other], seed=0)["note"].item() == "compared as independent samples: 37 of 40 records pair"
+    said = "37 of 40 records pair, 3 have other contents under the same id, and 0 are in one lineage only"
+    assert compare([other], seed=0)["note"].item() == f"compared as independent samples: {said}"
     assert not pair_or_split(a, b).independent
     assert not pair_or_split(scored(dict.fromkeys(range(200), 0.5)), b).independent, "b is a sample of these records"
 

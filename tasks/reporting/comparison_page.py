@@ -135,7 +135,7 @@ def terminal_text(found: Compared) -> str:
             f"  no change shown in {len(unchanged)}, of {sizes.min():,} to {sizes.max():,} records each; in half of",
             f"  them a difference of {half} or less would be found with a power of 80%, in the others of more (CSV)",
         ]
-    if not found.missing and (few := int((found.told["n"] < FEWEST).sum())):
+    if not found.missing and len(found.told) and (few := int((found.told["n"] < FEWEST).sum())):
         lines.append(f"  too few records (below {FEWEST}) to show any change: {few} of the measures")
     if len(shown) > _SHOWN:
         lines.append(f"  ... and {len(shown) - _SHOWN} more in the CSV file")

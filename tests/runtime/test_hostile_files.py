@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,12 +27,17 @@ from flows.repository.params import load_params
 from flows.repository.pipeline import StageFiles
 from flows.runtime.folders import defused
 from flows.runtime.stage import Stage
+from schemas.errors import SourceError
+from tasks.exchange.annotated import LabelledSpan, annotated
+from tasks.exchange.brat import read_brat
 from tasks.exchange.label_studio import read_export
 from tasks.judges.human_labels import read_labels
+from tasks.llm.json_in_text import json_in
 from tasks.llm.requests import request_key, to_bytes
 from tasks.network.definition import load_definition
 from tasks.people.rating_form import RatingForm
 from tasks.reporting.display import render
+from tasks.texts.files import require_different
 from tasks.texts.reading import output_files, read_documents
 from tasks.transport.inspection import EXPORTED
 from tasks.transport.store import COLUMNS
@@ -73,6 +79,14 @@ def arrow(path: Path, table: pa.Table, **options: Any) -> None:
 def repeated(size: int = 1_000_000, times: int = 1000) -> pa.Array:
     """``times`` one text of ``size`` characters, which a file holds once."""
     return pa.array(["x" * size]).dictionary_encode().take(pa.array([0] * times))
+
+
+def astray(path: Path) -> None:
+    """A stream of Arrow with a text that ends far outside of it."""
+    arrow(path, documents(pa.array(["abc", "def"])))
+    ends = b"\0\0\0\0\3\0\0\0\6\0\0\0"
+    assert path.read_bytes().count(ends) == 1
+    path.write_bytes(path.read_bytes().replace(ends, ends[:4] + b"\3\0\0\x7f" + ends[8:]))
 
 
 def documents(source: pa.Array) -> pa.Table:
@@ -235,6 +249,7 @@ FILES = {
         "d.arrow", lambda to: arrow(to, documents(pa.array(["x" * 1_000_000] * 3)), compression="zstd"), "is packed"
     ),
     "arrow of nulls": Case("d.arrow", lambda to: arrow(to, pa.table({"id": pa.nulls(5_000_001)})), "more than 5,000"),
+    "arrow that leads out of itself": Case("d.arrow", astray, "not a readable arrow file .*ffset"),
     "no workbook": Case("d.xlsx", b"PK\x03\x04" + bytes(100), "not a readable .xlsx file"),
     "a workbook that unpacks to 200 MB": Case(
         "d.xlsx", lambda to: packed(to, **{"xl/worksheets/sheet1.xml": 201_000_000}), "unpacks to 201,000,000 bytes"
@@ -249,6 +264,12 @@ FILES = {
     ),
     "no document": Case("d.docx", lambda to: packed(to, **{"word/document.xml": b"<"}), "not a readable .docx file"),
     "an export of Label Studio without end": Case("export.json", DEEP, "nested too deeply"),
+    "an export whose region begins nowhere": Case(
+        "export.json",
+        '[{"data": {"name": "n", "text": "cough"}, "annotations": [{"result": [{"type": "labels", "value": '
+        '{"start": null, "end": 5, "labels": ["cough"]}}]}]}]',
+        "task 0: expected data.name",
+    ),
     # names
     "an id of control characters": Case("d.jsonl", f"{row(id=ESC)}\n{row(id=ESC)}", r"id \\x1b\]0;owned.* is a dupl"),
     "an id with a line break": Case("d.jsonl", row(id="a\nb: fine"), "holds a line break"),
@@ -316,6 +337,26 @@ def test_a_hostile_file_is_one_printable_line_in_little_memory(
     said = capsys.readouterr().err.rstrip("\n")
     assert said.isprintable() and len(said) < 1500
     assert re.search(case.says, said), said
+
+
+NAMES = [*map(str, range(50_000)), "49999"]
+PLACES = [(start, end) for start in range(300) for end in range(start + 1, 301)]
+
+
+@each(
+    "read",
+    [
+        lambda: require_different("d.csv", NAMES),
+        lambda: annotated("n", "x" * 300, [LabelledSpan(*place, "cough") for place in [*PLACES, PLACES[-1]]]),
+        lambda: read_brat({"n.txt": "x", "n.ann": "".join(f"T{name}\tcough 0 1\tx\n" for name in NAMES)}, ["cough"]),
+        lambda: json_in("{" + ", ".join(f'"{name}": 1' for name in NAMES) + "}"),
+    ],
+)
+def test_what_is_there_twice_is_found_without_comparing_all_with_all(read: Callable[[], object]) -> None:
+    begun = time.process_time()
+    with pytest.raises((SourceError, ValueError), match=r"twice|duplicate|each id once"):
+        read()
+    assert time.process_time() - begun < 10
 
 
 @each(

@@ -74,6 +74,19 @@ def test_the_deployment_is_asked_for_with_the_token(
     assert IS_DEPLOYED() is known
 
 
+@pytest.mark.parametrize("state", ["[]", '"x"', "{}", '{"pid": 1, "url": "http://here/api"}', "[" * 10, "\xff"])
+def test_a_damaged_note_of_the_server_names_no_process(
+    state: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(server, "workspace", lambda: tmp_path)
+    (tmp_path / "prefect-server.json").write_bytes(state.encode("latin-1"))
+    (tmp_path / "prefect-users").mkdir()
+    (tmp_path / "prefect-users" / ".DS_Store").touch()
+    assert not server.own_server_runs()
+    monkeypatch.setattr(server, "stop_server", lambda: True)
+    assert server.stop_if_unused()
+
+
 def test_a_server_that_runs_but_does_not_answer_yet_is_not_started_twice(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -80,7 +80,7 @@ def evaluation_scores(evaluation: Path) -> pd.DataFrame:
         bounded_table(file)
         scores = check(pd.read_parquet(file), DOCUMENT_SCORES, str(file))
         made_from = json.loads(manifest.read_bytes()) if manifest.is_file() else {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, LookupError, TypeError) as error:  # the last two of what pandas left in the file
         raise SourceError(f"{file}: not the scores of an evaluation ({error}); evaluate again") from error
     if isinstance(made_from, dict) and made_from.get("remark") == DRY_RUN:
         print(DRY_RUN)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from schemas.errors import ParamsError, SourceError, did_you_mean
+from tasks.transport.untrusted import SCALARS, of_form
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,8 @@ def main(
     sizes = _sizes(documents)
     from tasks.tracking.planning import STUDIES, half_widths, powers, require_documents
 
-    scores = _chosen(_scores(evaluation), metrics, evaluation)
+    with of_form(str(evaluation), SCALARS):
+        scores = _chosen(_scores(evaluation), metrics, evaluation)
     try:
         require_documents(scores)
     except ValueError as error:

@@ -19,7 +19,7 @@ import pytest
 import typer
 from jinja2 import DictLoader
 
-from flows.commands import parser
+from flows.commands import agreement, parser, plan
 from flows.commands.import_forms import import_files
 from flows.commands.store import import_
 from flows.evaluation.cards import stems
@@ -124,6 +124,15 @@ def read_in_stage(path: Path) -> object:
     """A form that was put into the folder of a stage by hand."""
     stage = Stage(StageFiles("review", {"forms": path.parent}, {}), load_params())
     return FORM.read(stage.returned("forms", FORM.id))
+
+
+def cells(**fields: Any) -> str:
+    """Ten lines of people's scores and a metric."""
+    return "".join(json.dumps({"id": str(n), "human": n, "metric": n, **fields}) + "\n" for n in range(10))
+
+
+def scores(path: Path) -> None:
+    agreement.main(path, ["human"])
 
 
 def take_in(path: Path) -> object:
@@ -270,6 +279,9 @@ FILES = {
         '{"start": null, "end": 5, "labels": ["cough"]}}]}]}]',
         "task 0: expected data.name",
     ),
+    "people's scores of lists": Case("s.jsonl", cells(system=[1]), "in each cell", scores),
+    "people's scores of half characters": Case("s.jsonl", cells(system="\ud800"), "in each cell", scores),
+    "a pilot of lists": Case("s.jsonl", cells(score=[1, 2]), "in each cell", lambda path: plan.main(path, "10")),
     # names
     "an id of control characters": Case("d.jsonl", f"{row(id=ESC)}\n{row(id=ESC)}", r"id \\x1b\]0;owned.* is a dupl"),
     "an id with a line break": Case("d.jsonl", row(id="a\nb: fine"), "holds a line break"),

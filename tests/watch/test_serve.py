@@ -9,9 +9,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from flows.commands import server as commands
 from flows.commands import watch
+from flows.commands.parser import run
 from flows.rebuild import server
 from tasks.transport.processes import started
+from tests.support.imports import ROOT
 
 
 class Polling:
@@ -85,6 +88,17 @@ def test_a_damaged_note_of_the_server_names_no_process(
     assert not server.own_server_runs()
     monkeypatch.setattr(server, "stop_server", lambda: True)
     assert server.stop_if_unused()
+
+
+def test_a_server_is_started_in_the_clone_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(commands, "ensure_server", os.getcwd)
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert run(["server", "start"]) == 1 and "no clone of vignette here" in capsys.readouterr().err
+    monkeypatch.chdir(ROOT / "docs")
+    assert run(["server", "start"]) == 0 and capsys.readouterr().out == f"{ROOT}\n"
 
 
 def test_a_server_that_runs_but_does_not_answer_yet_is_not_started_twice(

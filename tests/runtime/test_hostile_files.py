@@ -268,6 +268,7 @@ FILES = {
         lambda to: sheet(to, "".join(f'<row r="{n}"><c r="XFD{n}"><v>1</v></c></row>' for n in range(1, 310))),
         "more than 5,000,000 values",
     ),
+    "a sheet of a far row": Case("d.xlsx", lambda to: sheet(to, '<row r="99999999999"/>'), "more than 1,048,576 rows"),
     "a document that unpacks to 21 MB": Case(
         "d.docx", lambda to: packed(to, **{"word/document.xml": 21_000_000}), "unpacks to 21,000,000 bytes"
     ),

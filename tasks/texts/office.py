@@ -40,7 +40,7 @@ def sheet_rows(path: Path, notes: list[str]) -> Iterator[tuple[int, list[Any]]]:
             notes.append(f"{path}: not read: sheets {', '.join(unread)}; only the first, {sheet.title}, is")
         for number, (row, written) in enumerate(zip(sheet.iter_rows(), formulas.iter_rows(), strict=True), 1):
             if number > MOST_ROWS:
-                raise SourceError(f"{path}: has more than {MOST_ROWS:,} rows, the most that Excel has; correct the file")
+                raise SourceError(f"{path}: more than {MOST_ROWS:,} rows, the most that Excel has; correct the file")
             for cell, formula in zip(row, written, strict=True):
                 if cell.value is None and cell.data_type == "n" and formula.data_type == "f":
                     raise SourceError(

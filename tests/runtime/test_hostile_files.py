@@ -22,7 +22,7 @@ from jinja2 import DictLoader
 from flows.commands import agreement, parser, plan
 from flows.commands.import_forms import import_files
 from flows.commands.store import import_
-from flows.evaluation.cards import stems
+from flows.evaluation.cards import read_card, stems
 from flows.repository.params import load_params
 from flows.repository.pipeline import StageFiles
 from flows.runtime.folders import defused
@@ -251,6 +251,12 @@ FILES = {
             documents(pa.array(["x" * 1_000_000] * 201)), to, compression="zstd", use_dictionary=False
         ),
         "unpacks to 201,",
+    ),
+    "a card that pandas is told to read otherwise": Case(
+        "verdicts.parquet",
+        lambda to: pq.write_table(documents(pa.array(["x"])).replace_schema_metadata({"pandas": "{}"}), to),
+        "not the verdicts of a card",
+        lambda path: read_card(path.parent),
     ),
     "no arrow": Case("d.arrow", b"\xff\xff\xff\xff\xff\xff\xff\x7f", "not a readable arrow file"),
     "arrow that repeats a text": Case("d.arrow", lambda to: arrow(to, documents(repeated())), "more than 200,000,000"),

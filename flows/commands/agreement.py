@@ -14,6 +14,7 @@ from flows.commands.plan import evaluation_scores
 from flows.runtime.folders import require_new_file, write_new_file
 from schemas.errors import ParamsError, SourceError, did_you_mean
 from tasks.progress import number_of
+from tasks.transport.untrusted import SCALARS, of_form
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +75,8 @@ def main(
         print(figures.to_string(index=False, float_format="%.2f", na_rep="-"))
         _write(found, out)
         return
-    table = _table(data, id_, system, human)
+    with of_form(str(data), SCALARS):
+        table = _table(data, id_, system, human)
     table, added = (table, []) if evaluation is None else _add_scores(table, evaluation)
     others = [str(name) for name in table if name not in (*human, "document", "system")]
     _require_columns(data, metric or [], others)

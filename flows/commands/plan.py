@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from schemas.errors import ParamsError, SourceError, did_you_mean
+from tasks.transport.untrusted import SCALARS, of_form
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +33,8 @@ def main(
     from tasks.tracking.comparison import POWER
     from tasks.tracking.planning import STUDIES, half_widths, powers, require_documents
 
-    scores = _chosen(_scores(evaluation), metrics, evaluation)
+    with of_form(str(evaluation), SCALARS):
+        scores = _chosen(_scores(evaluation), metrics, evaluation)
     try:
         require_documents(scores)
     except ValueError as error:
@@ -86,7 +88,7 @@ def evaluation_scores(evaluation: Path) -> pd.DataFrame:
         bounded_table(file)
         scores = check(pd.read_parquet(file), DOCUMENT_SCORES, str(file))
         made_from = json.loads(manifest.read_bytes()) if manifest.is_file() else {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, LookupError, TypeError) as error:  # the last two of what pandas left in the file
         raise SourceError(f"{file}: not the scores of an evaluation ({error}); evaluate again") from error
     if isinstance(made_from, dict) and made_from.get("remark") == DRY_RUN:
         print(DRY_RUN)

@@ -107,7 +107,7 @@ def read_card(folder: Path) -> pd.DataFrame:
     try:
         bounded_table(file)
         return check(pd.read_parquet(file), VERDICTS, str(file))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, LookupError, TypeError) as error:  # the last two of what pandas left in the file
         raise SourceError(f"{file}: not the verdicts of a card ({error}); make the card again") from error
 
 

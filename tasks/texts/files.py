@@ -8,6 +8,7 @@ import csv
 import io
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -240,7 +241,7 @@ def _is_blank(value: Any) -> bool:
 def require_different(path: Path | str, names: Sequence[str]) -> None:
     """Raises SourceError for a name that two columns have."""
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, times in Counter(names).items() if times > 1)
         raise SourceError(f"{path}: column {twice} is a duplicate; rename one")
 
 
@@ -318,10 +319,16 @@ def _arrow(path: Path, _: str | None, *__: object) -> list[Row]:
         if any(map(_is_packed, pa.ipc.MessageReader.open_stream(raw))):
             raise SourceError(f"{path}: is packed; expected an Arrow stream without compression, or parquet")
         with pa.ipc.open_stream(raw) as stream:
-            batches = list(_within_limits(path, stream))
+            batches = list(_within_limits(path, map(_valid, stream)))
             return _numbered(path, pa.Table.from_batches(batches, stream.schema))
     except (pa.ArrowException, OSError, ValueError, LookupError, OverflowError, StructError) as error:
         raise SourceError(f"{path}: not a readable arrow file ({' '.join(str(error).split())[:120]})") from error
+
+
+def _valid(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch. Raises ArrowInvalid for places outside of it, which Arrow would read without a look: a crash."""
+    batch.validate(full=True)
+    return batch
 
 
 def _is_packed(message: pa.Message) -> bool:

@@ -13,6 +13,8 @@ from tasks.transport.untrusted import LARGEST, read_bytes
 
 LARGEST_PART = 20_000_000
 """Most bytes of a part of an Office document that is read as a whole."""
+MOST_ROWS = 2**20
+"""Of a sheet of Excel; openpyxl makes empty rows up to any number that a row says it has."""
 _STREAMED = ("xl/worksheets/", "xl/sharedStrings.xml", "xl/media/", "word/media/")
 """Parts of Office documents that are not."""
 
@@ -30,10 +32,15 @@ def sheet_rows(path: Path, notes: list[str]) -> Iterator[tuple[int, list[Any]]]:
         )
         for one in (sheet, formulas, *others):
             one.reset_dimensions()  # programs record a range smaller than the sheet, of which openpyxl reads no more
-        held = {one.title: (cell for row in one.iter_rows(values_only=True) for cell in row) for one in others}
+        held = {
+            one.title: (cell for row in one.iter_rows(max_row=MOST_ROWS, values_only=True) for cell in row)
+            for one in others
+        }
         if unread := [name for name, cells in held.items() if any(cell is not None for cell in cells)]:
             notes.append(f"{path}: not read: sheets {', '.join(unread)}; only the first, {sheet.title}, is")
         for number, (row, written) in enumerate(zip(sheet.iter_rows(), formulas.iter_rows(), strict=True), 1):
+            if number > MOST_ROWS:
+                raise SourceError(f"{path}: more than {MOST_ROWS:,} rows, the most that Excel has; correct the file")
             for cell, formula in zip(row, written, strict=True):
                 if cell.value is None and cell.data_type == "n" and formula.data_type == "f":
                     raise SourceError(

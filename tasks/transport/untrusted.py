@@ -48,6 +48,9 @@ def read_bytes(path: Path, most: int = LARGEST) -> bytes:
         raise SourceError(f"{path}: cannot be read ({error.strerror}); check name and permissions") from error
 
 
+SCALARS = "expected a number, a text in UTF-8 or nothing in each cell"
+
+
 @contextmanager
 def of_form(place: str, expected: str) -> Iterator[None]:
     """Raise SourceError, which names the place and what is ``expected`` there, where a value has another form."""

@@ -14,11 +14,12 @@ import pytest
 import yaml
 
 from flows.commands.compare import main as compare
+from flows.commands.evaluate import _record
 from flows.lineage.comparing import compare_lineages, find_redraws
 from flows.lineage.lineage import NamedLineage, fetch_outputs, find_lineage, recorded_lineages, run_name, store_folder
 from flows.repository.cache import cached_file
 from flows.repository.workspace import FINGERPRINTS
-from schemas.errors import SourceError
+from schemas.errors import SourceError, VignetteError
 from tasks.measures.evaluation import evaluated
 from tasks.texts.document import Document
 from tasks.tracking.lineage import Lineage, StageLineage, read_lineage
@@ -196,6 +197,14 @@ def test_lineages_are_listed_with_time_revision_and_models(clone: Path, capsys: 
     head, line = capsys.readouterr().out.splitlines()
     assert head.split() == ["lineage", "recorded", "revision", "experiment", "models"]
     assert re.fullmatch(rf"{lineage.id}  \d{{4}}-\d\d-\d\d \d\d:\d\d  0123456789  +rules, gpt-4o", line)
+
+
+def test_a_damaged_database_is_named_and_loses_no_evaluation(clone: Path) -> None:
+    (store_folder() / "mlflow.db").write_bytes(b"no database" * 500)
+    with pytest.raises(VignetteError, match=r"mlflow\.db: no database of MLflow"):
+        compare()
+    (said,) = _record(clone / "evaluation", None)  # type: ignore[arg-type]
+    assert re.fullmatch(r"not recorded in MLflow \(.*file is not a database.*\)", said)
 
 
 def test_missing_outputs_are_fetched_from_the_remote_and_others_left_there(

@@ -262,8 +262,7 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
         metrics,
         systems,
         seed=params.seed,
-        own=list(own.metrics),
-        shares=[one.name for one in own.functions if one.bounds == (0, 1)],
+        own={one.name: one.bounds for one in own.functions},
         left_out=scores.loc[_by_judge(scores, asking), "metric"].unique() if dry_run else (),
     )
     if dry_run:

@@ -74,9 +74,9 @@ def stems(files: Sequence[Path]) -> dict[str, Path]:
 
 
 def provenance(
-    audit: Audit, verdicts: pd.DataFrame, every: Sequence[Params], texts: Path | None = None, seed: int = 1
+    audit: Audit, verdicts: pd.DataFrame, every: Sequence[Params], made_of: str, seed: int = 1
 ) -> dict[str, Any]:
-    """What a card was made from: cases, judges with their endpoint and settings, the prompts' style, the code."""
+    """What a card was made from: cases, ``made_of`` which texts, judges with their settings, prompts' style, code."""
     judges = sorted(verdicts["judge"].unique())
     roles = [params.roles["judge"] for params in every]
     fields = {"model", "base_url", "temperature", "top_p", "max_tokens"}
@@ -84,7 +84,7 @@ def provenance(
     given = [params.doclens for params in every[:1]]
     style = [f"{one.evaluator}, {one.style}, up to {most_claims(one.style, one.claims_a_call)} a call" for one in given]
     return {
-        "source": "notes of the simulator" if texts is None else texts.name,
+        "source": made_of,
         "seed": seed,
         "cases": int(audit.cases.loc[audit.cases["metric"] != FILLER, "unit"].nunique()),
         "texts": len(audit.texts),

@@ -266,12 +266,15 @@ def _comparisons(table: pd.DataFrame, *, dry_run: bool) -> list[Section]:
     else:
         moved = int(table["changed"].sum())
         said = paragraph("differences", size=len(table), tested=tested.sum(), moved=moved, fewest=FEWEST)
+    notes = [f"{paragraph('intervals')}."] if tested.any() else []
     names = {"system A": "system_a", "system B": "system_b", "section": "item"}
     heads: dict[str, Any] = {label: itemgetter(name) for label, name in names.items()}
     heads["metric"] = lambda row: words(row["metric"])
     more = {"failed_a": "only A unscored", "failed_b": "only B unscored", "failed_both": "both unscored"}
     shown = differences(table.assign(p=table["p"].where(tested)).to_dict("records"), heads, ("A", "B"), more=more)
-    return [Section("comparisons", "Paired comparisons", [said], filter="filter comparisons", tables=[shown])]
+    return [
+        Section("comparisons", "Paired comparisons", [said], filter="filter comparisons", tables=[shown], notes=notes)
+    ]
 
 
 def _documents(

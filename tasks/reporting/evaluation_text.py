@@ -9,7 +9,8 @@ import pandas as pd
 
 from schemas.tables.evaluate import NO_OUTPUT
 from tasks.measures.described import shown_first
-from tasks.reporting.display import number, percent, probability
+from tasks.measures.own import ABOVE_KNOWN
+from tasks.reporting.display import number, paragraph, percent, probability, words
 from tasks.reporting.show import Cell, Column, Table, cell, terminal
 from tasks.statistics.misclassification import MIXED
 from tasks.statistics.sign_flips import FEWEST
@@ -208,10 +209,14 @@ def _rates(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     if judge is None or not len(judge):
         return []
     references = tables["planted"]["document"].nunique()
-    whole = judge[(judge["item"] == "all") & judge["metric"].isin(_RATES) & judge["value"].notna()]
-    lines = ["", f"judge on errors planted into {references} references (upper limits: literal sentences are easier):"]
+    named = judge["metric"].isin([*_RATES, ABOVE_KNOWN])
+    whole = judge[(judge["item"] == "all") & named & judge["value"].notna()]
+    lines = ["", f"on cases made of {references} references (upper limits: literal sentences are easier):"]
     for (system, step), rows in whole.groupby(["system", "condition"], sort=False):
-        said = (f"{row['metric']} {cell(row, percent).line()}" for row in rows.to_dict("records"))
+        said = (
+            f"{words(row['metric'])} {cell(row, partial(shown, row['metric'])).line()}"
+            for row in rows.to_dict("records")
+        )
         who = "" if judge["system"].nunique() == 1 else f"{system}, "
         lines.append(f"  {who}{step}: {', '.join(said)}")
     return lines
@@ -253,8 +258,7 @@ def _differences(tables: Mapping[str, pd.DataFrame], names: Sequence[str], *, dr
         )
     rest = len(beyond) - _SHOWN
     lines += [f"  ... and {rest} more in tables/comparisons.csv"] if rest > 0 else []
-    if ((beyond["low"] <= 0) & (beyond["high"] >= 0)).any():
-        lines.append("  an interval allows for documents that differ more than those seen, and may contain 0")
+    lines += [f"  {paragraph('intervals')}"] if len(beyond) else []
     if beyond["changed"].astype(bool).all():
         return lines
     # How to get the scores that a comparison lacks: an output that is missing needs other data, no other judge.

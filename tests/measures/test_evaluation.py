@@ -125,6 +125,11 @@ def test_the_judge_is_measured_on_errors_planted_into_the_references(made: Evalu
     assert 0.5 < rates["entailment", "sensitivity", "all"] <= 1, "a tenth of the sentences escapes the rules"
 
 
+def test_only_cases_of_the_chosen_measures_are_planted(tmp_path: Path) -> None:
+    found = _evaluated(tmp_path, _rows(), planted=2, metrics=["med_omit", "overlap"])
+    assert set(found.table("judge")["condition"]) == {"omissions", "facts"}
+
+
 def test_the_page_holds_all_texts_and_none_as_markup(made: Evaluation, tmp_path: Path) -> None:
     files = evaluation_files(made, {"models": {}}, "a <b> title")
     page = files["report.html"].decode()

@@ -91,6 +91,11 @@ def percent(value: float | None) -> str:
     return fixed(100 * value, 0 if value in (-1, 0, 1) else 1) + "%"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things that a regular noun names."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def signed(value: float, write: Callable[[float], str] = number) -> str:
     """A difference, with a plus sign where it is positive."""
     return f"+{write(value)}" if value >= 0.0005 else write(value)

@@ -12,7 +12,7 @@ from schemas.tables.verdicts import VERDICTS
 from tasks.measures.declared import Panel, Unit
 from tasks.measures.described import OF_OUTPUTS
 from tasks.measures.doclens.judging import METRICS as JUDGED_METRICS
-from tasks.reporting.display import paragraph, script_json, settings, words
+from tasks.reporting.display import counted, paragraph, script_json, settings, words
 from tasks.reporting.evaluation_text import (
     DRY_RUN,
     METRICS,
@@ -210,7 +210,7 @@ def render_evaluation(
     ]  # fmt: skip
     return render_sections(
         f"{title} – evaluation",
-        _head(title, documents, tables["metrics"], systems, models, problem, cite, own),
+        _head(title, documents, tables, systems, models, problem, cite, own),
         sections,
         scripts=("tables.js", "documents.js"),
         data={"data": script_json(shown)},
@@ -221,7 +221,7 @@ def render_evaluation(
 def _head(
     title: str,
     documents: Sequence[Document],
-    metrics: pd.DataFrame,
+    tables: Mapping[str, pd.DataFrame],
     systems: Sequence[str],
     models: Mapping[str, str],
     problem: str | None,
@@ -230,7 +230,8 @@ def _head(
 ) -> Section:
     """What was evaluated, what speaks against using it, the means, and a paragraph to copy."""
     rules = [role for role, label in models.items() if RULES in label]
-    said = [paragraph("evaluation", documents=len(documents), systems=len(systems))]
+    metrics = tables["metrics"]
+    said = [f"{counted(len(documents), 'document')}, {counted(len(systems), 'system')}. {paragraph('evaluation')}"]
     if reading := reading_line(metrics):
         said.append(f"{reading[0].upper()}{reading[1:]}.")
     banners = [f"Do not use these judgements. {problem}."] if problem else []
@@ -241,7 +242,8 @@ def _head(
         banners.append(by_rules + (paragraph("foreign", foreign=foreign) if foreign else ""))
     dry_run = f"{DRY_RUN.capitalize()}. " if RULES in models.get("judge", "") else ""
     names, rows = main_table(metrics, systems)
-    report = what_to_report(metrics, systems, documents=len(documents), models=models, cite=cite)
+    about = {"documents": len(documents), "models": models, "cite": cite}
+    report = what_to_report(metrics, systems, comparisons=tables["comparisons"], **about)
     return Section(
         "summary",
         f"{dry_run}{title}",

@@ -230,6 +230,8 @@ def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None
     said = summary_text(tables, systems, width=width, documents=size, models=models, foreign=foreign)
     print(fitted("\n".join([said, *judges_text(tables, systems)]), width))
     print(fitted(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}", width))
+    for folder in (one for one in (out / "labels", out / "forms") if one.is_dir()):
+        print(fitted(f"written: {folder}; the number in a file's name is that of its system above, [1] ...", width))
 
 
 def checked(values: dict[str, object]) -> "Evaluate":

@@ -25,7 +25,7 @@ from flows.stages import evaluate as stage_evaluate
 from schemas.errors import ParamsError, SourceError
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import table_schema
-from tasks.judges.human_labels import label_rows, read_labels
+from tasks.judges.human_labels import label_rows, read_labels, sheet_of
 from tasks.llm.calls import Answer, Call
 from tasks.measures.described import METRICS
 from tasks.measures.described import chosen as chosen_measures
@@ -168,6 +168,7 @@ def test_labels_of_some_verdicts_estimate_the_true_share(made: Evaluation, tmp_p
         read_labels(tmp_path / "mine.csv")
     (tmp_path / "verdicts.csv").write_bytes(files["labels/verdicts.csv"])
     found = read_labels(tmp_path / "mine.csv")
+    assert sheet_of(tmp_path / "mine.csv") == ("claim_recall", "cites")
     rows = label_rows(found, system="mine", seed=7, provenance="p").set_index("metric")
     assert rows.loc["labelled_share", ["value", "n"]].tolist() == [1, 4]
     by_claim = dict(zip(sheet["item"], sheet["cluster"] + sheet["claim"], strict=True))

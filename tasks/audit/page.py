@@ -67,8 +67,8 @@ def rate_tables(card: pd.DataFrame) -> Sequence[Table]:
     """The rates of each judge on each task, with the share of its answers that change."""
     again = card[card["metric"] == "changed_when_asked_again"]
     again = again.assign(condition=again["condition"].str.replace(r", \d+ takes$", "", regex=True))
-    grid = [card[(card["item"] == ALL) & card["metric"].isin(METRIC_NAMES)], again]
-    return _tables(card, pd.concat(grid, ignore_index=True))
+    rates = pd.concat([card[(card["item"] == ALL) & card["metric"].isin(METRIC_NAMES)], again], ignore_index=True)
+    return _tables(card, rates[rates["n"] + rates["unscored"] > 0])
 
 
 def people_tables(people: pd.DataFrame) -> Sequence[Table]:

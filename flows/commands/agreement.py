@@ -124,7 +124,7 @@ def _said(data: Path, found: pd.DataFrame) -> str:
     if powered == powered:
         true = f"{line['powered_share']} are true by labels and verdicts together"
     return (
-        f"{data.name}{of}: {rows['labelled_share']['n']} of {rows['judged_share']['n']} verdicts are labelled; {true}, "
+        f"{data.name}{of}: labelled: {rows['labelled_share']['n']} of {rows['judged_share']['n']} verdicts; {true}, "
         f"{judged} by the judge alone. It finds {line['sensitivity']} of what is labelled 1 and rejects "
         f"{line['specificity']} of what is labelled 0."
     ) + (f"\nof other claims and systems: label {', '.join(others)}" if others else "")
@@ -180,6 +180,7 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
     import pandas as pd
 
     from tasks.judges.human_labels import TAKE
+    from tasks.reporting.display import counted
     from tasks.texts.files import read_rows
 
     found = read_rows(data)
@@ -208,8 +209,7 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
             f"number the times in a column {TAKE}"
         )
     if (documents := table["document"].nunique()) < _FEWEST:
-        counted = "1 document" if documents == 1 else f"{documents} documents"
-        raise SourceError(f"{data}: {counted}; at least {_FEWEST} are needed")
+        raise SourceError(f"{data}: {counted(documents, 'document')}; at least {_FEWEST} are needed")
     return table
 
 

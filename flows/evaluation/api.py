@@ -31,6 +31,7 @@ from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import EVALUATION
 from tasks.audit.card import card_table
 from tasks.measures.described import OF_OUTPUTS
+from tasks.reporting.display import counted
 from tasks.texts.fields import Row
 from tasks.texts.files import Table, require_different
 from tasks.texts.reading import DataSet, documents_in, read_documents
@@ -80,7 +81,7 @@ class Result:
     def __repr__(self) -> str:
         """Size, systems, and the tables with their numbers of rows."""
         tables = ", ".join(f"{stem} ({len(frame)})" for stem, frame in self.evaluation.tables.items())
-        size = f"{len(self.evaluation.documents)} documents, systems {', '.join(self.evaluation.systems)}"
+        size = f"{counted(len(self.evaluation.documents), 'document')}, systems {', '.join(self.evaluation.systems)}"
         return f"<Evaluation of {size}; rows of tables: {tables}>"
 
     def __getattr__(self, stem: str) -> pd.DataFrame:

@@ -23,6 +23,7 @@ from tasks.audit.correction import corrected_rows, label_plans
 from tasks.audit.page import card_page, people_tables, rate_tables
 from tasks.audit.trials import ASKED, about_kind
 from tasks.measures.doclens.evaluators import most_claims
+from tasks.reporting.display import counted
 from tasks.reporting.evaluation_text import DRY_RUN, RULES
 from tasks.reporting.show import terminal
 from tasks.texts.document import Document
@@ -170,7 +171,7 @@ def write_cases(file: Path, audit: Audit, params: Params) -> None:
     written = {file: shown[["id", "task", "question", "call", "premise", "claim"]], truths: truth[columns]}
     for one, table in written.items():
         one.write_text(table.to_json(orient="records", lines=True, force_ascii=False), encoding="utf-8")
-    print(f"{len(shown)} cases written to {file}, their truth to {truths}")
+    print(f"{counted(len(shown), 'case')} written to {file}, their truth to {truths}")
 
 
 def returned(files: Iterable[Path], audit: Audit, params: Params) -> tuple[pd.DataFrame, dict[str, Practice]]:
@@ -260,7 +261,7 @@ def print_card(
 def _why(practice: Practice, before: str) -> str:
     """The most frequent reasons of calls without a usable reply, after ``before``; empty where all had one."""
     found = sorted(practice.failures.items(), key=lambda item: -item[1])[:3]
-    return before + "; ".join(f"{reason[:200]} ({count} calls)" for reason, count in found) if found else ""
+    return before + "; ".join(f"{reason[:200]} ({counted(count, 'call')})" for reason, count in found) if found else ""
 
 
 def require_answers(found: pd.DataFrame, taken: Mapping[str, Practice], allowed: float) -> None:

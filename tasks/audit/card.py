@@ -325,7 +325,7 @@ def not_found(card: pd.DataFrame) -> list[str]:
         few = own[own["texts"] < least]
         hidden = own[(own["p_value_adjusted"] >= LEVEL) & (own["p_value_scored"] < LEVEL)]
         lines += [
-            f"{judge}: {row['change']}: cannot be told, {row['unscored']} failed cases decide"
+            f"{judge}: {row['change']}: cannot be told, failed cases decide (n {row['unscored']})"
             for row in hidden.to_dict("records")
         ]
         if len(few):

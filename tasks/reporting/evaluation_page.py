@@ -336,7 +336,7 @@ def _judges(tables: Mapping[str, pd.DataFrame], systems: Sequence[str]) -> list[
         first = splits.head(SPLITS).map(lambda value: words_of.get(value, "failed")).reset_index()
         shown = first.assign(metric=first["metric"].map(words)).to_dict("records")
         labels = {name: name for name in ("document", "system", "metric", "text", *judges)}
-        cases = f"{count} case{'' if count == 1 else 's'} on which the judges split"
+        cases = f"{counted(count, 'case')} on which the judges split"
         more = f"the first {SPLITS}; all are in tables/verdicts.csv" if count > SPLITS else ""
         folds.append(Fold(cases, more, tables=[listed(shown, labels, kind="wrap")], filter="filter cases"))
     said = paragraph("judges", judges=", ".join(judges), first=judges[0])

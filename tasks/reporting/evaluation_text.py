@@ -235,7 +235,7 @@ def _rates(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     references = tables["planted"]["document"].nunique()
     named = judge["metric"].isin([*_RATES, ABOVE_KNOWN])
     whole = judge[(judge["item"] == "all") & named & judge["value"].notna()]
-    lines = ["", f"on cases made of {references} references (upper limits: literal sentences are easier):"]
+    lines = ["", f"on cases made of {counted(references, 'reference')} (upper limits: literal sentences are easier):"]
     for (system, step), rows in whole.groupby(["system", "condition"], sort=False):
         said = (
             f"{words(row['metric'])} {cell(row, partial(shown, row['metric'])).line()}"

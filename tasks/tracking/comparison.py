@@ -33,9 +33,9 @@ FAILURE_LEVEL = 0.01
 """Part of LEVEL that is spent on differences in failure rates, if there are any. A handful of failures has few possible
 sign flips, so its p value would not survive the correction for all other measures."""
 
-UNDECIDED = "cannot be told: {} failed records decide"
+UNDECIDED = "cannot be told: failed records decide (n {})"
 """Note on a difference that is beyond chance, and might not be with other scores of the failed records."""
-DIRECTED = "beyond chance without the {} failed records (whatever these scored, it is from {:+.3f} to {:+.3f})"
+DIRECTED = "beyond chance without the failed records (n {}; whatever these scored, it is from {:+.3f} to {:+.3f})"
 """Note on such a difference whose sign the failed records cannot change: its bounds exclude 0."""
 
 BESIDE = "not tested beside ROUGE-Lsum, of which nearly the same is said"

@@ -144,8 +144,8 @@ def test_a_difference_that_failed_documents_may_change_is_shown_and_what_they_ma
     assert any(line.endswith("whole texts: 4, of which 1 whatever the missing scores are") for line in lines)
     shown = [line for line in lines if line.startswith("  b minus a")]
     assert [line.partition(", n 20")[2] for line in shown[:3]] == [
-        "", "; cannot be told: 5 failed records decide",
-        "; beyond chance without the 1 failed records (whatever these scored, it is from +0.570 to +0.650)",
+        "", "; cannot be told: failed records decide (n 5)",
+        "; beyond chance without the failed records (n 1; whatever these scored, it is from +0.570 to +0.650)",
     ]  # fmt: skip
     assert all("+0.250 [+0.125, +0.500], p 0.007, n 20" in line for line in shown[:3])
 

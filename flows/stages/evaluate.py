@@ -37,7 +37,7 @@ async def run(stage: Stage) -> None:
     stage.save_metrics("judge", found.table("judge") if "judge" in found.tables else metric_table([]))
     stage.save("comparisons", found.table("comparisons"))
     roles = stage.params.roles
-    asked = {role: sampled(stage.ask(role).label, vars(roles[role])) for role in roles_of(chosen, data)}
+    asked: dict[str, str] = {role: sampled(stage.ask(role).label, vars(roles[role])) for role in roles_of(chosen, data)}
     stage.save_text("report", page(found, name, asked))
     found.require_scored()
 

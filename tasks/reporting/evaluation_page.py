@@ -242,8 +242,8 @@ def _head(
         banners.append(by_rules + (paragraph("foreign", foreign=foreign) if foreign else ""))
     dry_run = f"{DRY_RUN.capitalize()}. " if RULES in models.get("judge", "") else ""
     names, rows = main_table(metrics, systems)
-    about = {"documents": len(documents), "models": models, "cite": cite}
-    report = what_to_report(metrics, systems, comparisons=tables["comparisons"], **about)
+    pairs, size = tables["comparisons"], len(documents)
+    report = what_to_report(metrics, systems, documents=size, models=models, cite=cite, comparisons=pairs)
     return Section(
         "summary",
         f"{dry_run}{title}",

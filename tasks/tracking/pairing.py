@@ -91,8 +91,9 @@ def pair_or_split(
     if len(shared) >= PAIRED_SHARE * fewer or a.classes != b.classes:
         return pair(a, b, redraws, same=same)
     drawn = _redrawn(a, redraws) if redraws else ()
-    counts = {"paired": len(shared), "in_both": len(in_both)}
-    return PairedMeasure(a, b, redraws=drawn, independent=True, verified=verified, **counts)
+    return PairedMeasure(
+        a, b, redraws=drawn, independent=True, paired=len(shared), in_both=len(in_both), verified=verified
+    )
 
 
 def pair(
@@ -187,8 +188,8 @@ def _completed(
 
     ``only_a``: records that only A scored; ``both``: the number of those that neither scored.
 
-    The score of a failed record lies between 0 and 1 if all scores do, else between the smallest and largest score. A
-    failed prediction is right or wrong; where its label is not known either, it is that of the first class.
+    The score of a failed record lies within the bounds of the metric, which may be infinite. A failed prediction is
+    right or wrong; where its label is not known either, it is that of the first class.
     """
     if a.is_f1:
         label = np.zeros((both, *a.parts.shape[1:]))
@@ -196,8 +197,8 @@ def _completed(
         lost_a, lost_b = (np.concatenate([only.parts[:, :1], label[:, :1]]) for only in (only_b, only_a))
         missing_a, missing_b = _guesses(lost_a, a.seeds), _guesses(lost_b, b.seeds)
     else:
-        scores = np.concatenate([m.parts.ravel() for m in (a, b, only_a, only_b)])
-        ends = (0.0, 1.0) if scores.min() >= 0 and scores.max() <= 1 else (scores.min(), scores.max())
+        bounds = [m.bounds for m in (a, b, only_a, only_b)]
+        ends = min(low for low, _ in bounds), max(high for _, high in bounds)
         missing_a, missing_b = (
             [np.full((len(m.records) + both, 1, 1, 1), end) for end in ends] for m in (only_b, only_a)
         )

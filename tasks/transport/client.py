@@ -190,6 +190,10 @@ class Client:
             failure = found
         except TimeoutError:
             raise SendFailure("lost", "timeout", unknown=True) from None
+        except UnicodeEncodeError:  # of the request's headers; without its cause, which holds the key
+            variable = key_variable(self.role, self.sending)
+            held = (f"the key in {variable}, or " if variable else "") + "a header of the role"
+            raise SendFailure("fatal", f"{held} has a character that is not ASCII; copy it again") from None
         except openai.OpenAIError as error:
             failure = failure_of(error, path, self._no_key)
         failure.reason = printable(redacted(failure.reason, self._secrets))

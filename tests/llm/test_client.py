@@ -374,6 +374,14 @@ def test_a_key_is_redacted_in_errors(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert KEY not in str(played.error)
 
 
+def test_a_key_that_no_header_can_hold_is_named_and_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOSTED_KEY", f"{KEY}é")
+    played = Scenario(says("x"), sending=HOSTED_KEY, error="key in HOSTED_KEY, or a header of the role has").play(
+        tmp_path
+    )
+    assert KEY not in str(played.error) and not played.endpoint.bodies
+
+
 def test_a_key_is_redacted_in_what_is_told_of_a_model(tmp_path: Path) -> None:
     with hosted(says("x")) as endpoint:
         endpoint.model_fields = {"owned_by": f"the holder of {KEY}"}

@@ -118,13 +118,13 @@ def test_at_most_thirty_measures_are_shown_by_p() -> None:
 
 def test_one_sentence_says_why_records_do_not_pair() -> None:
     split = [f"compared as independent samples: 0 of {n} records pair" for n in (12, 60)]
-    notes = [*split, f"{split[1]}; one training seed", "cannot be told: 3 failed records decide"]
+    notes = [*split, f"{split[1]}; one training seed", "cannot be told: failed records decide (n 3)"]
     many = pd.concat([MEASURES.head(1).assign(note=note) for note in notes])
     causes = [("param", "seed", "7", "8", "prompt, sample, split"), ("param", "seeds", "1", "2", "baselines")]
     code = ("code", "tasks/a.py", "0" * 32, "1" * 32, "sample")
     inputs = pd.DataFrame([code, *causes], columns=EMPTY.columns)
     merged = "compared as independent samples: 0 of 12 to 60 records pair (3 of 4 measures)"
-    others = ["one training seed (1 of 4 measures)", "cannot be told: 3 failed records decide (1 of 4 measures)"]
+    others = ["one training seed (1 of 4 measures)", "cannot be told: failed records decide (n 3) (1 of 4 measures)"]
     assert compared(many).warnings == [merged, *others]
     of_seed = f"seed (7 -> 8) changed, so other records were drawn: {merged}"
     assert compared(many, inputs=inputs).warnings == [of_seed, *others]

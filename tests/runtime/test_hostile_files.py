@@ -297,6 +297,9 @@ FILES = {
     "a billion laughs": Case("params.yaml", LAUGHS, "with its aliases, it holds more than 5,000,000 values"),
     "an alias of itself": Case("params.yaml", "sample: &a [*a]", "line 1: an alias names what it is part of"),
     "deep YAML": Case("params.yaml", "[" * 5000, "not valid YAML"),
+    "a number of 5,000 digits": Case(
+        "params.yaml", "seed: " + "9" * 5000, "params.yaml: line 1.*not valid YAML: Exceeds"
+    ),
     "params in Latin-1": Case("params.yaml", b"a: \xe9", "params.yaml: byte 0xe9 is not UTF-8"),
     "YAML that makes an object": Case("params.yaml", "sample: !!python/object/apply:os.system [id]", "not valid YAML"),
     "a param of control characters": Case(

@@ -42,8 +42,9 @@ define install
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv \
 		&& $(BIN)/uv pip install --python $(BIN)/python --quiet --compile-bytecode \
 			--index-strategy unsafe-best-match $(_index) -c constraints.txt -e "$(1)" \
-		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --compile $(_index) \
-			-c constraints.txt -e "$(1)"
+		|| { echo "uv failed, for the reason above; pip is tried" >&2; $(BIN)/python -m pip install --quiet \
+			--disable-pip-version-check --compile $(_index) -c constraints.txt -e "$(1)"; } \
+		|| { echo "nothing is installed, for the reasons above; check the network$(if $(TORCH_INDEX), and $(TORCH_INDEX)), and run make again" >&2; exit 1; }
 endef
 
 .PHONY: quick repro demo test check setup lock published bench soak local-llm test-llm exchange docs stop lint style clean

@@ -153,9 +153,8 @@ class Line:
         ]
         said = self._of_calls(calls, [count for count in counts if count.unit == CHUNK]) if calls else []
         for count in others:
-            many = "" if count.total == 1 else "s"
             title = "" if count.title == self.name else f"{count.title} "
-            said.append(f"{title}{count.done:,} of {count.total:,} {count.unit}{many}")
+            said.append(f"{title}{count.done:,} of {number_of(count.total, count.unit)}")
         return ", ".join(said)
 
     def _of_calls(self, calls: Sequence[Count], chunks: Sequence[Count]) -> list[str]:
@@ -170,7 +169,7 @@ class Line:
             expected = "" if parts > max(finished, 1) or known <= done else f" of {known:,}"
         dollars, failed = sum(count.dollars for count in calls), sum(count.failed for count in calls)
         kept = sum(count.kept for count in calls)
-        said = [f"{done:,}{expected} calls"]
+        said = [f"{done:,}{expected} calls" if expected else number_of(done, CALL)]
         said += [f"{dollars:.2f} dollars"] if dollars else []
         said += [f"{failed:,} failed"] if failed else []
         return [*said, f"{kept:,} from the store"] if kept else said
@@ -178,6 +177,11 @@ class Line:
     def __str__(self) -> str:
         counts = self.counts()
         return f"{self.name}  {clock(self.seconds)}" + (f"  {counts}" if counts else "")
+
+
+def number_of(count: int, noun: str, many: str | None = None) -> str:
+    """A count with its noun, in the plural but for 1: ``1,200 calls``. ``many``: a plural that does not end in s."""
+    return f"{count:,} {noun if count == 1 else many or f'{noun}s'}"
 
 
 def clock(seconds: float) -> str:

@@ -13,6 +13,8 @@ import typer
 from flows.commands.plan import evaluation_scores
 from flows.runtime.folders import require_new_file, write_new_file
 from schemas.errors import ParamsError, SourceError, did_you_mean
+from tasks.progress import number_of
+from tasks.transport.untrusted import SCALARS, of_form
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +26,8 @@ _SHOWN = ("pearson", "pearson_within_documents", "spearman", "kendall_of_systems
 """Correlations that are printed."""
 _MOST = 12
 """Most differences that are printed."""
+_SHEETS = "claim_"
+"""How the names of an evaluation's sheets begin."""
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
@@ -68,12 +72,14 @@ def main(
         if given := [name for name, value in (("--metric", metric), ("--evaluation", evaluation)) if value]:
             raise ParamsError(f"{given[0]}: needs --human, the column with people's scores")
         found = _labelled(data)
+        print(_said(data, found) + "\n")
         columns = ["condition", "item", "metric", "value", "low", "high", "n", "unscored"]
         figures = found[columns].assign(**(found[["value", "low", "high"]].round(2) + 0.0))  # a zero without sign
         print(figures.to_string(index=False, float_format="%.2f", na_rep="-"))
         _write(found, out)
         return
-    table = _table(data, id_, system, human)
+    with of_form(str(data), SCALARS):
+        table = _table(data, id_, system, human)
     table, added = (table, []) if evaluation is None else _add_scores(table, evaluation)
     others = [str(name) for name in table if name not in (*human, "document", "system")]
     _require_columns(data, metric or [], others)
@@ -103,6 +109,28 @@ def _labelled(data: Path) -> pd.DataFrame:
         return file_rows(data, seed=load_params(params_file()).seed)
     except (OSError, ValueError) as error:
         raise SourceError(f"{error} (--human names the columns of people's scores in another table)") from error
+
+
+def _said(data: Path, found: pd.DataFrame) -> str:
+    """What METRICS of a labelled sheet show, and which sheets of its folder are of other claims."""
+    from tasks.judges.human_labels import sheet_of
+    from tasks.reporting.display import percent
+    from tasks.reporting.evaluation_text import described
+    from tasks.reporting.show import cell
+
+    rows = {row["metric"]: row for row in found.to_dict("records")}
+    about, line = sheet_of(data), {name: cell(row, percent).line() for name, row in rows.items()}
+    of = f", {described(about[0])['label']} of system {about[1]}" if about else ""
+    others = [file.name for file in sorted(data.parent.glob(f"{_SHEETS}*.csv")) if about and file.name != data.name]
+    powered, judged = rows["powered_share"]["value"], percent(rows["judged_share"]["value"])
+    true = "labels of five documents or more are needed to say how many are true"
+    if powered == powered:
+        true = f"{line['powered_share']} are true by labels and verdicts together"
+    return (
+        f"{data.name}{of}: labelled: {rows['labelled_share']['n']} of {rows['judged_share']['n']} verdicts; {true}, "
+        f"{judged} by the judge alone. It finds {line['sensitivity']} of what is labelled 1 and rejects "
+        f"{line['specificity']} of what is labelled 0."
+    ) + (f"\nof other claims and systems: label {', '.join(others)}" if others else "")
 
 
 def _print_summary(found: pd.DataFrame) -> None:
@@ -183,8 +211,7 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
             f"number the times in a column {TAKE}"
         )
     if (documents := table["document"].nunique()) < _FEWEST:
-        counted = "1 document" if documents == 1 else f"{documents} documents"
-        raise SourceError(f"{data}: {counted}; at least {_FEWEST} are needed")
+        raise SourceError(f"{data}: {number_of(documents, 'document')}; at least {_FEWEST} are needed")
     return table
 
 

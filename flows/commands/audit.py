@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.commands.evaluate import EXAMPLE
+from flows.commands.evaluate import EXAMPLE, pair
 from schemas.errors import ParamsError, did_you_mean
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ def main(
     texts: Annotated[
         Path | None,
         typer.Option(help="Texts that cases are made of, as `vignette evaluate` reads them (default: notes)."),
+    ] = None,
+    map_: Annotated[
+        list[str] | None, typer.Option("--map", help="FIELD=COLUMN of --texts, for example reference=note.")
     ] = None,
     people: Annotated[
         Path | None,
@@ -103,8 +106,9 @@ def main(
     _refuse("--verdicts", verdicts, asking)
     asked, folder = not verdicts and export is None, out or Path("audit")
     if example:
-        _refuse("--example", example, {"--texts": texts})
+        _refuse("--example", example, {"--texts": texts, "--map": map_})
         texts, judges = EXAMPLE, judges or (["simulator"] if asked else None)
+    mapping, made_of = _texts(texts, map_, example)
     cases = cases if cases is not None else FEW if example else CLAIMS
     chosen = tasks_of(texts, _tasks(tasks))
     required = _required(require, chosen)
@@ -114,8 +118,8 @@ def main(
         raise ParamsError(f"JUDGE: no default; {NO_JUDGE}")
     every = judges_of(loaded, judges or []) if asked else []
     if every and not dry_run:
-        print(_announced(every, chosen, cases, texts, folder), flush=True)
-    audit = make_audit(texts, loaded, cases=cases, tasks=chosen, takes=takes or 3, people=people)
+        print(_announced(every, chosen, cases, made_of, folder), flush=True)
+    audit = make_audit(texts, loaded, mapping, cases=cases, tasks=chosen, takes=takes or 3, people=people)
     for reason in reasons(audit, every):
         print(reason, flush=True)
     if export is not None:
@@ -126,14 +130,15 @@ def main(
     if dry_run:
         _print_cost(every, audit)
         return
-    given = [given_name(one) for one in judges or []]
     found, taken = (
-        judged(every, audit, confirmed=yes, names=given) if every else cards.returned(files.values(), audit, loaded)
+        judged(every, audit, confirmed=yes, names=[*map(given_name, judges or [])])
+        if every
+        else cards.returned(files.values(), audit, loaded)
     )
     changes, failure = cards.compared(found, earlier, folder)
     card = card_table(found, taken, seed=seed)
-    made_from = cards.provenance(audit, found, every, texts, seed)
     agreement = agreement_with_people(every, list(taken), audit.people, seed=seed)
+    made_from = cards.provenance(audit, found, every, made_of, seed)
     write_export(folder, cards.card_files(card, found, audit.cases, changes, made_from, agreement), cards.FORMAT)
     status = cards.print_card(card, agreement, taken, changes, required, plan, seed, folder)
     if failure is not None:
@@ -153,7 +158,15 @@ def _print_cost(every: Sequence[Params], audit: Audit) -> None:
         print_lines(asyncio.run(audit_cost(params, audit)))
 
 
-def _announced(every: Sequence[Params], tasks: Sequence[str], cases: int, texts: Path | None, folder: Path) -> str:
+def _texts(texts: Path | None, map_: Sequence[str] | None, example: bool) -> tuple[dict[str, str], str]:
+    """Column by field of the texts, and what they are called. Raises ParamsError for columns of no file."""
+    if map_ and texts is None:
+        raise ParamsError("--map: has no effect without --texts; name the file whose columns it maps")
+    source = "the documents that ship" if example else "notes of the simulator" if texts is None else texts.name
+    return dict(pair(entry, "--map") for entry in map_ or []), source
+
+
+def _announced(every: Sequence[Params], tasks: Sequence[str], cases: int, made_of: str, folder: Path) -> str:
     """What an audit is about to do, before anything is asked."""
     from tasks.transport.shown import public_url
 
@@ -161,9 +174,8 @@ def _announced(every: Sequence[Params], tasks: Sequence[str], cases: int, texts:
     models = [f"{role.model} at {public_url(role.base_url)}" for role in roles]
     rules = "the simulator's rules, no language model"
     judges = [rules if role.is_simulator else model for role, model in zip(roles, models, strict=True)]
-    source = "notes of the simulator" if texts is None else texts
     return (
-        f"judge: {'; '.join(judges)}. Cases: --cases {cases:,} of {source}; tasks {', '.join(tasks)}. "
+        f"judge: {'; '.join(judges)}. Cases: --cases {cases:,}, made of {made_of}; tasks {', '.join(tasks)}. "
         f"The card goes to {folder / 'card.html'}"
     )
 

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from flows.repository.workspace import root
+from tasks.progress import number_of
 
 _NAMED = 4
 """Stages that are named."""
@@ -42,12 +43,11 @@ def main(
     first, *others = [find_lineage(name, pipeline) for name in names]
     if WORKSPACE in names and (waiting := stages_to_run(pipeline)):
         shown = ", ".join(waiting[:_NAMED]) + (", ..." if len(waiting) > _NAMED else "")
-        stages = "1 stage" if len(waiting) == 1 else f"{len(waiting)} stages"
         code = sorted({path.stem for path in StageCode().changed()} & {name.partition("@")[0] for name in waiting})
         cause = f"; the code of {', '.join(code)} changed" if code else ""
         print(
-            f"workspace: compared as it last ran; {stages} ({shown}) did not run with the present code, params and "
-            f"inputs{cause}: run vignette repro first\n"
+            f"workspace: compared as it last ran; {number_of(len(waiting), 'stage')} ({shown}) did not run with the "
+            f"present code, params and inputs{cause}: run vignette repro first\n"
         )
     for files in compare_lineages(first, others, out or root() / FOLDER, seed=0, null=null):
         print("\nwritten: " + ", ".join(str(file) for file in files))

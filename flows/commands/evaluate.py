@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.repository.terminal import fitted, terminal_width
-from schemas.errors import EncodingError, ParamsError, SourceError, VignetteError
+from schemas.errors import EncodingError, ParamsError, SourceError
 
 if TYPE_CHECKING:
     from flows.evaluation.work import Evaluation
@@ -95,7 +95,7 @@ def main(
         "data": data,
         "outputs": outputs or [],
         "claims": claims,
-        "map": dict(_pair(entry, "--map") for entry in map_ or []),
+        "map": dict(pair(entry, "--map") for entry in map_ or []),
         "split": split,
         "encoding": encoding,
         "documents": documents,
@@ -117,7 +117,7 @@ def main(
     loaded = load_params(params or params_file())
     use_instruction_set(loaded.runtime.instruction_set)  # before the imports below, which load NumPy
     chosen = checked(values)
-    back = [(system, Path(file)) for system, file in (_pair(entry, "--returned") for entry in returned or [])]
+    back = [(system, Path(file)) for system, file in (pair(entry, "--returned") for entry in returned or [])]
     from flows.evaluation.forms import clinicians_agreement, form_files, label_files, require_methods, require_systems
 
     require_methods(chosen, forms=forms or bool(back), labels=labels)
@@ -230,6 +230,8 @@ def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None
     said = summary_text(tables, systems, width=width, documents=size, models=models, foreign=foreign)
     print(fitted("\n".join([said, *judges_text(tables, systems)]), width))
     print(fitted(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}", width))
+    for folder in (one for one in (out / "labels", out / "forms") if one.is_dir()):
+        print(fitted(f"written: {folder}; the number in a file's name is that of its system above, [1] ...", width))
 
 
 def checked(values: dict[str, object]) -> "Evaluate":
@@ -250,7 +252,8 @@ def checked(values: dict[str, object]) -> "Evaluate":
         raise ParamsError("\n".join(lines)) from error
 
 
-def _pair(entry: str, option: str) -> tuple[str, str]:
+def pair(entry: str, option: str) -> tuple[str, str]:
+    """The parts of an option NAME=VALUE. Raises ParamsError for another."""
     name, equals, value = entry.partition("=")
     if not (name and equals and value):
         expected = "FIELD=COLUMN, for example --map reference=note" if option == "--map" else "SYSTEM=FILE"
@@ -265,6 +268,6 @@ def _record(out: Path, evaluation: "Evaluation") -> list[str]:
 
     try:
         LineageStore(store_folder(), EXPERIMENT).write_evaluation(out.resolve().name, out, evaluation.table("metrics"))
-    except (OSError, VignetteError) as error:
-        return [f"not recorded in MLflow ({error})"]
+    except Exception as error:  # of MLflow, its database or the disk: another one in each release
+        return [f"not recorded in MLflow ({' '.join(str(error).split())[:200]})"]
     return []

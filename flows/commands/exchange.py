@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -110,14 +111,17 @@ def _dataset_texts(dataset: Path, version: str) -> list[AnnotatedText]:
     from tasks.exchange.annotated import annotated
     from tasks.texts.files import bounded_table
 
+    column = NOTE[version]
     with of_form(str(dataset), "not an exported dataset"):
         for file in dataset.glob(split_path("*")):
             bounded_table(file)
-    column = NOTE[version]
-    return [
-        annotated(f"{row['record']}-{version}", row[column], [_labelled(span) for span in row[f"{column}_spans"]])
-        for row in read_dataset(dataset).select(["record", column, f"{column}_spans"]).to_pylist()
-    ]
+        rows = read_dataset(dataset).select(["record", column, f"{column}_spans"]).to_pylist()
+        texts = [
+            annotated(f"{int(row['record'])}-{version}", row[column], [*map(_labelled, row[f"{column}_spans"])])
+            for row in rows
+        ]
+    _require_different(dataset, texts)
+    return texts
 
 
 def _labelled(span: Mapping[Any, Any]) -> LabelledSpan:
@@ -166,11 +170,16 @@ def read_files(form: Format, source: Path, labels: Sequence[str]) -> list[Annota
         raise SourceError(f"{source}: cannot be read ({error}); expected {form} files in UTF-8") from error
     except SourceError as error:
         raise error if str(error).startswith(str(source)) else SourceError(f"{source}: {error}") from error
-    names = [text.name for text in found]
-    if len(set(names)) < max(len(names), 1):
-        twice = next((f"{name} is there twice; keep one" for name in names if names.count(name) > 1), "")
-        raise SourceError(f"{source}: {twice or f'no annotated text; expected submitted annotations in {form} files'}")
+    if not found:
+        raise SourceError(f"{source}: no annotated text; expected submitted annotations in {form} files")
+    _require_different(source, found)
     return found
+
+
+def _require_different(source: Path, texts: Sequence[AnnotatedText]) -> None:
+    for name, times in Counter(text.name for text in texts).items():
+        if times > 1:
+            raise SourceError(f"{source}: {name} is there {times} times; keep one")
 
 
 def _text(file: Path) -> str:

@@ -172,4 +172,5 @@ def _harmless(name: str) -> str:
     """
     name = normalize("NFC", " ".join(name.split()))
     safe = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)[:_KEPT]
-    return safe if safe == name else f"{safe.lower()}-{hashlib.sha256(name.casefold().encode()).hexdigest()[:8]}"
+    digest = hashlib.sha256(name.casefold().encode(errors="replace")).hexdigest()[:8]
+    return safe if safe == name else f"{safe.lower()}-{digest}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from schemas.errors import ParamsError, SourceError, did_you_mean
+from tasks.transport.untrusted import SCALARS, of_form
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,15 +23,18 @@ def main(
     ],
     documents: Annotated[str, typer.Option(help="Numbers of documents to plan for.")] = "25,50,100,200,400",
     metrics: Annotated[
-        str | None, typer.Option(help="Comma-separated; default: all that systems are compared by.")
+        str | None,
+        typer.Option(help="Comma-separated, or measures such as overlap; default: all that systems are compared by."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Other studies for each seed.")] = 1,
 ) -> None:
     """Print what studies of more documents would find: half width of each mean, power of each difference."""
     sizes = _sizes(documents)
+    from tasks.tracking.comparison import POWER
     from tasks.tracking.planning import STUDIES, half_widths, powers, require_documents
 
-    scores = _chosen(_scores(evaluation), metrics, evaluation)
+    with of_form(str(evaluation), SCALARS):
+        scores = _chosen(_scores(evaluation), metrics, evaluation)
     try:
         require_documents(scores)
     except ValueError as error:
@@ -41,9 +45,13 @@ def main(
     _print(half_widths(scores, sizes, seed=seed))
     if scores["system"].nunique() > 1:
         print(
-            "\npower: share of studies that find the difference (p < 5%, adjusted for all of these rows)\n", flush=True
+            "\npower: share of studies that find the difference (p < 5%, adjusted for all of these rows);\n"
+            f"{POWER:.0%} from: the smallest of these sizes with that power\n",
+            flush=True,
         )
-        _print(powers(scores, sizes, seed=seed))
+        found = powers(scores, sizes, seed=seed)
+        enough = found[[str(size) for size in sizes]] >= POWER
+        _print(found.assign(**{f"{POWER:.0%} from": enough.idxmax(axis=1).where(enough.any(axis=1))}))
     print(f"\nBoth allow for what {count} documents leave open; a larger pilot says more.")
 
 
@@ -80,7 +88,7 @@ def evaluation_scores(evaluation: Path) -> pd.DataFrame:
         bounded_table(file)
         scores = check(pd.read_parquet(file), DOCUMENT_SCORES, str(file))
         made_from = json.loads(manifest.read_bytes()) if manifest.is_file() else {}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, LookupError, TypeError) as error:  # the last two of what pandas left in the file
         raise SourceError(f"{file}: not the scores of an evaluation ({error}); evaluate again") from error
     if isinstance(made_from, dict) and made_from.get("remark") == DRY_RUN:
         print(DRY_RUN)
@@ -121,11 +129,19 @@ _DEFAULTS = {"system": "all", "metric": "score", "item": "all", "condition": "pi
 
 
 def _chosen(scores: pd.DataFrame, metrics: str | None, evaluation: Path) -> pd.DataFrame:
-    """Scores of whole documents, of the metrics named or, by default, of those that systems are compared by."""
+    """Scores of whole documents, of the metrics or measures named; of a measure, and by default, those compared."""
     from tasks.measures.described import COMPARED
 
     whole, held = scores[scores["item"] == "all"], sorted(scores["metric"].unique())
-    wanted = [name.strip() for name in metrics.split(",")] if metrics else [n for n in held if n in COMPARED] or held
+    of_measure = (
+        {stage: [*of["metric"].unique()] for stage, of in scores.groupby("stage")}
+        | {"": held}
+        | {one: [one] for one in held}
+    )
+    wanted = list[str]()
+    for name in (metrics or "").split(","):
+        own = of_measure.get(name.strip(), [name.strip()])
+        wanted += [one for one in own if one in COMPARED] or own
     if unknown := [name for name in wanted if name not in held]:
         raise ParamsError(
             f"--metrics {unknown[0]}: not in {evaluation}; found {', '.join(held)}{did_you_mean(unknown[0], held)}"

@@ -82,7 +82,9 @@ def _print(result: Probed, folder: Path, of: str = "") -> None:
     found = result.fingerprint
     p_value = f", canaries p = {result.p_value:.3g}" if found.canaries else ""
     rewritten = ", file rewritten" if FINGERPRINTS in (folder, *folder.parents) else ""
-    state = f"changed{rewritten}" if result.changed else "unchanged"
+    state = (
+        "identified for the first time" if result.first else f"changed{rewritten}" if result.changed else "unchanged"
+    )
     print(printable(f"{of}{result.role}: {found.label}, epoch {found.epoch}{p_value}: {state}"))
     if result.nonsense:
         said = f"{of}{result.role}: warning: no reply of {found.label} to the canary prompts is about what was asked"

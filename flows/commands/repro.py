@@ -34,6 +34,7 @@ from flows.runtime.confirmation import paid_stages, require_confirmation
 from flows.runtime.sources import declared_sources, fingerprint_file, record_sources, sources_folder
 from schemas.errors import ParamsError, did_you_mean
 from schemas.params import Params
+from tasks.progress import number_of
 from tasks.tracking.lineage import RECORD_STAGE
 from tasks.transport.instructions import use_instruction_set
 
@@ -135,7 +136,7 @@ def print_end(params: Params, stages: Sequence[str], duration: float) -> None:
     """Say what the run did: duration in seconds, stages, key figures with n, whether rules wrote and judged."""
     minutes, seconds = divmod(round(duration), 60)
     named = f" ({', '.join(stages)})" if len(stages) <= _NAMED else ""
-    print(fitted(f"\ndone in {minutes} min {seconds} s: {len(stages)} stages{named}", terminal_width()))
+    print(fitted(f"\ndone in {minutes} min {seconds} s: {number_of(len(stages), 'stage')}{named}", terminal_width()))
     print_figures(params, Path("reports/tables"))
     print_ledger(params)
     print(f"report: {_REPORT.resolve()}")

@@ -1,14 +1,17 @@
 """Starts or stops the Prefect server of this clone; it also stops after five idle minutes."""
 
+import os
 from typing import Annotated
 
 import typer
 
 from flows.rebuild.server import LOOPBACK, ensure_server, serve, stop_server
+from flows.repository.workspace import root
 
 
 def start() -> None:
     """Start the server if none runs; print its address."""
+    os.chdir(root())  # its process imports from the working directory, whose files may be another's
     print(ensure_server())
 
 

@@ -18,7 +18,7 @@ from flows.rebuild.dvc_stage import NO_MORE_CALLS
 from flows.rebuild.server import use_server
 from flows.repository.cache import restore_outputs
 from flows.repository.code import FOLDER, StageCode
-from flows.repository.kept_runs import keep_run
+from flows.repository.kept_runs import keep_run, md5_of
 from flows.repository.lock import keep_lock
 from flows.repository.params import is_collecting, load_params
 from flows.repository.pipeline import StageFiles, maker_of, stage_files, stage_function
@@ -86,7 +86,7 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
     from flows.runtime.domain import load_domain, require_published_domain
 
     files = stage_files(pipeline, name)
-    before = states(files.deps.values())
+    before = contents(files.deps.values())
     load_domain(params.domain)  # a defect of any of its files stops every stage
     require_published_domain(files, params.domain)
     if missing := [path for path in files.deps.values() if not path.exists()]:  # before Prefect, which takes seconds
@@ -96,7 +96,7 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
     from prefect import flow
     from prefect.flow_engine import run_flow_async
 
-    from flows.rebuild.flow_run import create_run
+    from flows.rebuild.flow_run import create_run, server_errors
     from flows.runtime.confirmation import confirmation
     from flows.runtime.stage import Stage
 
@@ -123,19 +123,20 @@ async def _run(name: str, pipeline: Path, params_file: Path) -> None:
     logging.getLogger(LOGGER).setLevel(logging.INFO)
     logging.getLogger(LOGGER).propagate = False  # not into the terminal
     stage_flow = made(run_work)
-    await run_flow_async(stage_flow, flow_run=create_run(stage_flow), parameters={})
+    with server_errors():
+        await run_flow_async(stage_flow, flow_run=create_run(stage_flow), parameters={})
     require_unchanged(files, before, params, params_file)
 
 
-def states(paths: Iterable[Path]) -> dict[Path, tuple[int, int]]:
-    """Size and time of last change of each file, those in folders too, but for what Python leaves there."""
+def contents(paths: Iterable[Path]) -> dict[Path, str]:
+    """Hash of each file, those in folders too, but for what Python leaves there. One only touched is no other file."""
     files = (file for path in paths for file in (path, *path.rglob("*")) if file.suffix != ".pyc" and file.is_file())
-    return {file: (file.stat().st_size, file.stat().st_mtime_ns) for file in files}
+    return {file: md5_of(file) for file in files}
 
 
-def require_unchanged(files: StageFiles, before: dict[Path, tuple[int, int]], params: Params, file: Path) -> None:
+def require_unchanged(files: StageFiles, before: dict[Path, str], params: Params, file: Path) -> None:
     """Raise ParamsError or TableError where params or deps changed since the stage began: DVC would record them."""
-    now, after = load_params(file), states(files.deps.values())
+    now, after = load_params(file), contents(files.deps.values())
     if files.params is not None:
         now, params = now.declared_only(files.params), params.declared_only(files.params)
     if now != params:

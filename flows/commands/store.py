@@ -16,6 +16,7 @@ from flows.repository.pipeline import MAIN
 from flows.repository.workspace import FINGERPRINTS
 from flows.runtime.folders import require_new_file, write_new_file
 from schemas.errors import StoreError
+from tasks.progress import number_of
 from tasks.transport.shown import printable, public_params
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def check(
     path = store_path(store)
     with inspection.open_existing(path) as connection:
         found = inspection.check(connection)
-        print(f"{found.replies} replies, of which {len(found.unreadable)} cannot be read")
+        print(f"{number_of(found.replies, 'reply', 'replies')}, of which {len(found.unreadable)} cannot be read")
         print(f"{found.dollars:.4f} dollars paid for them, {found.booked:.4f} in all ledgers")
         if found.dollars > found.booked + 1e-6:
             print("the ledgers hold less than the replies cost: a ledger was set back, or its store was copied")
@@ -101,7 +102,7 @@ def missing(
     for number, (role, lines) in enumerate(files, 1):
         file = out if number == 1 else out.with_stem(f"{out.stem}-{number}")
         write_new_file(file, "".join(f"{line}\n" for line in lines).encode(), MISSING)
-        print(f"{file}: {len(lines)} requests to the {role}; import the results, then run this again")
+        print(f"{file}: {number_of(len(lines), 'request')} to the {role}; import the results, then run this again")
     if not files and status == 0:
         print("no request is missing")
     raise typer.Exit(0 if files else status)
@@ -123,12 +124,12 @@ def import_(
         files = [one for role in params.roles for one in FINGERPRINTS.rglob(f"{role}.json")]
         models = [parse_fingerprint(one.read_text(encoding="utf-8"), cast("RoleName", one.stem)) for one in files]
         found = import_results(store_path(store), file, params.budget.ledger, params.prices, models)
-        print(f"{found.added} replies added, booked at {found.dollars:.4f} dollars")
+        print(f"{number_of(found.added, 'reply', 'replies')} added, booked at {found.dollars:.4f} dollars")
         for problem in found.problems:
             print(f"{file}: {problem}", file=sys.stderr)
         return
     added, held = inspection.import_replies(store_path(store), file)
-    print(f"{added} replies added, {held} were there already")
+    print(f"{number_of(added, 'reply', 'replies')} added, already there: {held}")
 
 
 def ledger(
@@ -143,7 +144,7 @@ def ledger(
         if name is not None:
             inspection.set_ledger(connection, name, dollars)
         for one, spent in inspection.ledgers(connection).items():
-            line = f"ledger {one}: {spent.dollars:.4f} dollars, {spent.tokens} tokens, {spent.calls} calls"
+            line = f"ledger {one}: {spent.dollars:.4f} dollars, {spent.tokens} tokens, {number_of(spent.calls, 'call')}"
             if spent.unknown:
                 line += f", of which {spent.unknown} of unknown outcome (at most {spent.unknown_dollars:.4f} dollars)"
             if spent.reserved_tokens:

@@ -20,6 +20,7 @@ from flows.runtime.confirmation import require_confirmation
 from schemas.errors import VignetteError, explained
 from schemas.params import Params
 from schemas.params.llm import RoleName
+from tasks.progress import number_of
 from tasks.tracking.lineage import RECORD_STAGE
 from tasks.transport.instructions import use_instruction_set
 from tasks.transport.shown import printable
@@ -109,7 +110,7 @@ async def _run(
     async for ran in run_small(MAIN, names, params, few, folder, is_stopped, documents):
         name, roles = ran.files.name, {*asked.get(ran.files.name, ())}
         lines += [priced(params, name, one.times(ran.times), "from the trial") for one in ran.used]
-        calls = ", ".join(f"{one.calls} calls to the {one.role}" for one in ran.used) or "no call"
+        calls = ", ".join(f"{number_of(one.calls, 'call')} to the {one.role}" for one in ran.used) or "no call"
         print(f"{name}: {calls}, {time.monotonic() - begun:.1f} s", flush=True)
         begun = time.monotonic()
         if ran.error is None:

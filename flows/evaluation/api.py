@@ -31,6 +31,7 @@ from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import EVALUATION
 from tasks.audit.card import card_table
 from tasks.measures.described import OF_OUTPUTS
+from tasks.progress import number_of
 from tasks.texts.fields import Row
 from tasks.texts.files import Table, require_different
 from tasks.texts.reading import DataSet, documents_in, read_documents
@@ -80,7 +81,7 @@ class Result:
     def __repr__(self) -> str:
         """Size, systems, and the tables with their numbers of rows."""
         tables = ", ".join(f"{stem} ({len(frame)})" for stem, frame in self.evaluation.tables.items())
-        size = f"{len(self.evaluation.documents)} documents, systems {', '.join(self.evaluation.systems)}"
+        size = f"{number_of(len(self.evaluation.documents), 'document')}, systems {', '.join(self.evaluation.systems)}"
         return f"<Evaluation of {size}; rows of tables: {tables}>"
 
     def __getattr__(self, stem: str) -> pd.DataFrame:
@@ -169,6 +170,7 @@ def audit(
     judges: Sequence[str],
     *,
     texts: str | Path | None = None,
+    map: Mapping[str, str] | None = None,
     cases: int = CLAIMS,
     tasks: Sequence[str] | None = None,
     takes: int = 3,
@@ -178,15 +180,15 @@ def audit(
 ) -> pd.DataFrame:
     """The card of judges (METRICS): what each can do on cases with a certain answer, as `vignette audit` writes it.
 
-    ``judges``: as in `evaluate`. ``texts``: file that cases are made of, notes of the simulator by default. Raises
-    ParamsError for a judge that is named twice and for a task that the texts do not allow, and BudgetError for an audit
-    that may cost more than ``budget.confirm_above_dollars``, unless ``confirmed``.
+    ``judges``: as in `evaluate`. ``texts``: file that cases are made of, notes of the simulator by default, with its
+    columns by field in ``map``. Raises ParamsError for a judge that is named twice and for a task that the texts do not
+    allow, and BudgetError for an audit that may cost more than ``budget.confirm_above_dollars``, unless ``confirmed``.
     """
     be_quiet()
     if isinstance(judges, str) or not judges or cases < 1 or takes < 1:
         raise ParamsError(f"judges {judges!r}, cases {cases}, takes {takes}: expected a list of judges, and 1 or more")
     loaded = (params or load_params(params_file())).model_copy(update={"seed": seed})
     every = judges_of(loaded, judges)
-    made = make_audit(None if texts is None else Path(texts), loaded, cases=cases, tasks=tasks, takes=takes)
+    made = make_audit(None if texts is None else Path(texts), loaded, map, cases=cases, tasks=tasks, takes=takes)
     verdicts, practice = judged(every, made, confirmed=confirmed, names=[given_name(one) for one in judges])
     return card_table(verdicts, practice, seed=seed)

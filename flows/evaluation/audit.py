@@ -37,6 +37,7 @@ from tasks.measures.described import OF_OUTPUTS
 from tasks.measures.doclens.planted import make_claims
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
+from tasks.reporting.evaluation_text import RULES
 from tasks.statistics.metric_rows import Row, metric_table
 from tasks.texts.files import read_rows
 from tasks.texts.judged_units import K_QA, STATEMENTS
@@ -107,6 +108,7 @@ def tasks_of(file: Path | None, tasks: Sequence[str] | None) -> list[str]:
 def make_audit(
     file: Path | None,
     params: Params,
+    mapping: Mapping[str, str] | None = None,
     *,
     cases: int,
     tasks: Sequence[str] | None = None,
@@ -115,8 +117,8 @@ def make_audit(
 ) -> Audit:
     """The audit of texts of a file, references or else sources, or of the simulator's notes.
 
-    ``tasks``: as of `tasks_of`; ``people``: folder with people's verdicts. Raises SourceError for
-    one without any, and for texts that no claim can be planted into.
+    ``mapping``: column of the file by field; ``tasks``: as of `tasks_of`; ``people``: folder with people's verdicts.
+    Raises SourceError for one without any, and for texts that no claim can be planted into.
     """
     size, chosen = cases / CLAIMS, tasks_of(file, tasks)
     errors, left_out, sets = list[ErrorText](), list[str](), people_sets(people)
@@ -138,7 +140,7 @@ def make_audit(
     if prompts is not None:
         texts = written(prompts, params)
     else:
-        read = read_documents(Path(str(file)))
+        read = read_documents(Path(str(file)), mapping=mapping)
         texts, left_out = {one.id: one.reference or one.text for one in read.documents}, [*left_out, *read.notes]
     return Audit(texts, cases_of(texts, params, cases=cases), chosen, takes, prompts, size, errors, left_out, sets)
 
@@ -346,7 +348,8 @@ def judged(
     parts, practice = [], dict[str, Practice]()
     for params, given in zip_longest(every, names):
         verdicts, took = run_blocking(run(params))
-        label = name = given or str(verdicts["judge"].iloc[0])
+        label = str(verdicts["judge"].iloc[0])
+        label = name = f"{given} ({RULES})" if given and RULES in label else given or label
         while name in practice:
             name = f"{label} ({len(practice) + 1})"
         practice[name] = took

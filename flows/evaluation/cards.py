@@ -23,6 +23,7 @@ from tasks.audit.correction import corrected_rows, label_plans
 from tasks.audit.page import card_page, people_tables, rate_tables
 from tasks.audit.trials import ASKED, about_kind
 from tasks.measures.doclens.evaluators import most_claims
+from tasks.progress import number_of
 from tasks.reporting.evaluation_text import DRY_RUN, RULES
 from tasks.reporting.show import terminal
 from tasks.texts.document import Document
@@ -74,9 +75,9 @@ def stems(files: Sequence[Path]) -> dict[str, Path]:
 
 
 def provenance(
-    audit: Audit, verdicts: pd.DataFrame, every: Sequence[Params], texts: Path | None = None, seed: int = 1
+    audit: Audit, verdicts: pd.DataFrame, every: Sequence[Params], made_of: str, seed: int = 1
 ) -> dict[str, Any]:
-    """What a card was made from: cases, judges with their endpoint and settings, the prompts' style, the code."""
+    """What a card was made from: cases, ``made_of`` which texts, judges with their settings, prompts' style, code."""
     judges = sorted(verdicts["judge"].unique())
     roles = [params.roles["judge"] for params in every]
     fields = {"model", "base_url", "temperature", "top_p", "max_tokens"}
@@ -84,7 +85,7 @@ def provenance(
     given = [params.doclens for params in every[:1]]
     style = [f"{one.evaluator}, {one.style}, up to {most_claims(one.style, one.claims_a_call)} a call" for one in given]
     return {
-        "source": "notes of the simulator" if texts is None else texts.name,
+        "source": made_of,
         "seed": seed,
         "cases": int(audit.cases.loc[audit.cases["metric"] != FILLER, "unit"].nunique()),
         "texts": len(audit.texts),
@@ -107,7 +108,7 @@ def read_card(folder: Path) -> pd.DataFrame:
     try:
         bounded_table(file)
         return check(pd.read_parquet(file), VERDICTS, str(file))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, LookupError, TypeError) as error:  # the last two of what pandas left in the file
         raise SourceError(f"{file}: not the verdicts of a card ({error}); make the card again") from error
 
 
@@ -170,7 +171,7 @@ def write_cases(file: Path, audit: Audit, params: Params) -> None:
     written = {file: shown[["id", "task", "question", "call", "premise", "claim"]], truths: truth[columns]}
     for one, table in written.items():
         one.write_text(table.to_json(orient="records", lines=True, force_ascii=False), encoding="utf-8")
-    print(f"{len(shown)} cases written to {file}, their truth to {truths}")
+    print(f"{number_of(len(shown), 'case')} written to {file}, their truth to {truths}")
 
 
 def returned(files: Iterable[Path], audit: Audit, params: Params) -> tuple[pd.DataFrame, dict[str, Practice]]:
@@ -260,7 +261,9 @@ def print_card(
 def _why(practice: Practice, before: str) -> str:
     """The most frequent reasons of calls without a usable reply, after ``before``; empty where all had one."""
     found = sorted(practice.failures.items(), key=lambda item: -item[1])[:3]
-    return before + "; ".join(f"{reason[:200]} ({count} calls)" for reason, count in found) if found else ""
+    return (
+        before + "; ".join(f"{reason[:200]} ({number_of(count, 'call')})" for reason, count in found) if found else ""
+    )
 
 
 def require_answers(found: pd.DataFrame, taken: Mapping[str, Practice], allowed: float) -> None:

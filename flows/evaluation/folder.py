@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pandas as pd
 import pandera.pandas as pa
@@ -84,9 +85,18 @@ def evaluation_files(
 
 
 def model_labels(made_from: Mapping[str, Any]) -> dict[str, str]:
-    """Label of the model of each role, and of each of several judges, as the manifest has them."""
-    labels = {role: str(model["label"]) for role, model in made_from["models"].items()}
-    return labels | {f"judge {name}": str(model["label"]) for name, model in made_from.get("judges", {}).items()}
+    """The model of each role, and of each of several judges, from the manifest, in words of `sampled`."""
+    models = made_from["models"] | {f"judge {name}": model for name, model in made_from.get("judges", {}).items()}
+    return {role: sampled(str(model["label"]), model["settings"]) for role, model in models.items()}
+
+
+def sampled(label: str, settings: Mapping[str, Any]) -> str:
+    """A model's label with the host and the sampling settings of its role."""
+    if RULES in label:
+        return label
+    host, temperature = urlsplit(settings["base_url"]).hostname or "an unknown host", settings.get("temperature")
+    drawn = "temperature not set" if temperature is None else f"temperature {temperature:g}"
+    return f"{label} at {host}, {drawn}, {'seed' if settings.get('send_seed', True) else 'no seed'} sent"
 
 
 def origin_rows(made_from: Mapping[str, Any]) -> dict[str, str]:

@@ -85,7 +85,7 @@ def label_files(evaluation: Evaluation, *, seed: int) -> dict[str, bytes]:
     if "claims" not in evaluation.tables:
         raise SourceError("sheets for labels list the claims of DocLens; add doclens to --metrics")
     claims, files = evaluation.table("claims").dropna(subset=["value"]), dict[str, bytes]()
-    verdicts = [pd.DataFrame(columns=["item", "judged"])]
+    verdicts = [pd.DataFrame(columns=["item", "judged", "metric", "system"])]
     for number, system in enumerate(evaluation.systems, 1):
         for metric in LABELLED:
             mine = claims[(claims["system"] == system) & (claims["metric"] == metric)]
@@ -106,5 +106,6 @@ def label_files(evaluation: Evaluation, *, seed: int) -> dict[str, bytes]:
                 "text": text,
             }
             files[f"labels/{metric}_{number}.csv"] = table_bytes(defused(pd.DataFrame(sheet)))
-            verdicts.append(pd.DataFrame({"item": item, "judged": shuffled["value"].astype(int)}))
+            judged = {"item": item, "judged": shuffled["value"].astype(int), "metric": metric, "system": system}
+            verdicts.append(pd.DataFrame(judged))
     return {**files, f"labels/{JUDGED}": table_bytes(defused(pd.concat(verdicts)))}

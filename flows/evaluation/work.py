@@ -21,7 +21,7 @@ from tasks.judges.cases import Given
 from tasks.judges.rates import rates
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask, Asks
-from tasks.measures.cases import judge_planted
+from tasks.measures.cases import CASES_OF, judge_planted
 from tasks.measures.declared import Plan
 from tasks.measures.described import METRICS as SHIPPED
 from tasks.measures.described import chosen as chosen_measures
@@ -40,7 +40,7 @@ from tasks.measures.evaluation import (
     writer_prompt,
 )
 from tasks.measures.measure import figures
-from tasks.measures.own import UNDEFINED, Own, known_rows, load_metrics
+from tasks.measures.own import UNDEFINED, Own, OwnMetric, known_rows, load_metrics
 from tasks.reporting.evaluation_text import DRY_RUN, OWN, RULES
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import COMPUTED, metric_table
@@ -138,10 +138,13 @@ def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
         )
     if not systems and not chosen.write:
         raise SourceError(
-            f"{chosen.data}: no output to evaluate; expected a field output or outputs, files given with --outputs, "
-            "or outputs of the writer (--write 0)"
+            f"{chosen.data}: no output to evaluate; {f'it has {data.columns}; ' if data.columns else ''}name a column "
+            "with --map output:NAME=COLUMN or a file with --outputs NAME=FILE, or have outputs written (--write 0)"
         )
     lacking = [one.choice for one in impossible_measures(chosen, documents)]
+    if chosen.planted and not planting(chosen) and all(one.cases is None for one in _own(chosen)):
+        known = " or ".join(planting(chosen.model_copy(update={"metrics": None})))
+        raise ParamsError(f"--planted: no chosen metric has cases made of references; add {known} to --metrics")
     if chosen.planted and not any(document.reference for document in documents):
         raise SourceError(f"{chosen.data}: --planted needs references: {NO_REFERENCE}, or leave it out")
     if lacking and len(lacking) == len(chosen_measures(chosen.metrics)) and not chosen.own:
@@ -162,14 +165,27 @@ def roles_of(chosen: Evaluate, data: DataSet) -> list[RoleName]:
     """The roles that an evaluation calls."""
     asked: set[str] = {role for one in chosen_measures(chosen.metrics) for role in one.roles(data.documents)}
     asked |= {"writer"} if chosen.write else set()
-    asked |= {"judge"} if chosen.planted or asking_metrics(chosen) else set()
+    asked |= {"judge"} if asking_metrics(chosen) else set()
     ordered: tuple[RoleName, ...] = ("writer", "annotator", "answerer", "judge")
     return [role for role in ordered if role in asked]
 
 
 def asking_metrics(chosen: Evaluate) -> list[str]:
     """Names of the user's own metrics that ask the judge; how often, only their code knows."""
-    return [one.name for one in load_metrics([Path(file) for file in chosen.own]) if one.asks]
+    return [one.name for one in _own(chosen) if one.asks]
+
+
+def _own(chosen: Evaluate) -> list[OwnMetric]:
+    return load_metrics([Path(file) for file in chosen.own])
+
+
+def planting(chosen: Evaluate) -> list[str]:
+    """The chosen measures of which the judge can be asked cases made of references."""
+    return [
+        one.name
+        for one in chosen_measures(chosen.metrics)
+        if any(cases.judge is not None and not cases.of_records for cases in CASES_OF.get(one.name, ()))
+    ]
 
 
 def require_judge(chosen: Evaluate, judges: Sequence[str]) -> None:
@@ -194,11 +210,12 @@ async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet, plan: Plan 
         drawn = sample_records(pd.Series(range(len(having))), chosen.planted, seed=runner.params.seed)
         chosen_documents = [having[place] for place in drawn]
         frames = {"documents": documents_table(chosen_documents)}
-        planted = await runner.in_chunks(planted_chunk, frames, by="document")
         known, failed = await own.judge_cases(runner.ask, chosen_documents, runner.params.seed)
-        made["planted"] = pd.concat([planted["planted"], known], ignore_index=True)
-        unscored = [made["unscored"], planted["unscored"], _planted_unscored(failed)]
-        made["unscored"] = pd.concat(unscored, ignore_index=True)
+        parts = [{"planted": known, "unscored": _planted_unscored(failed)}]
+        if names := planting(chosen):
+            parts.append(await runner.in_chunks(partial(planted_chunk, names), frames, by="document"))
+        made["planted"] = pd.concat([one["planted"] for one in parts], ignore_index=True)
+        made["unscored"] = pd.concat([made["unscored"], *(one["unscored"] for one in parts)], ignore_index=True)
     if chosen.own:
         found = await own.judge(runner.ask, documents_of(made["documents"]))
         unscored = unscored_outputs(found["unscored"], OWN, plan.systems)
@@ -212,10 +229,10 @@ def own_metrics(chosen: Evaluate, plan: Plan) -> Own:
     return Own(load_metrics(files, taken=SHIPPED) if files else (), plan.systems, OWN, OWN)
 
 
-async def planted_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
-    """The judge's answers to the cases of all measures made of a chunk of the user's references, which are known."""
+async def planted_chunk(measures: Sequence[str], frames: Frames, ask: Asks, params: Params) -> Frames:
+    """The judge's answers to the cases of measures made of a chunk of the user's references, which are known."""
     references = {document.id: str(document.reference) for document in documents_of(frames["documents"])}
-    planted, failed = await judge_planted(ask("judge"), Given(references, params))
+    planted, failed = await judge_planted(ask("judge"), Given(references, params), measures=measures)
     return {"planted": planted, "unscored": _planted_unscored(failed)}
 
 
@@ -262,8 +279,7 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
         metrics,
         systems,
         seed=params.seed,
-        own=list(own.metrics),
-        shares=[one.name for one in own.functions if one.bounds == (0, 1)],
+        own={one.name: one.bounds for one in own.functions},
         left_out=scores.loc[_by_judge(scores, asking), "metric"].unique() if dry_run else (),
     )
     if dry_run:

@@ -13,6 +13,7 @@ from flows.repository.git import git, head_revision, references, show
 from flows.repository.lock import parse_lock, read_lock
 from flows.repository.params import load_params
 from flows.repository.pipeline import MAIN
+from flows.repository.surroundings import require_schema
 from flows.repository.terminal import aligned
 from flows.repository.workspace import FINGERPRINTS, root, workspace
 from schemas.errors import SourceError
@@ -152,6 +153,7 @@ def recorded_lineages() -> "LineageStore":
     """The MLflow store of this clone."""
     from tasks.tracking.mlflow_store import LineageStore  # loads mlflow, which takes seconds
 
+    require_schema(store_folder() / "mlflow.db")
     return LineageStore(store_folder(), load_params(root() / "params.yaml").record.experiment)
 
 

@@ -9,13 +9,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
-from shutil import disk_usage
 from typing import Any
 
 from prefect import flow, get_client, task
 from prefect.client.schemas.objects import State
 from prefect.events.worker import EventsWorker
-from prefect.exceptions import PrefectHTTPStatusError
 from prefect.flow_engine import run_flow_sync
 from prefect.futures import PrefectFuture, wait
 from prefect.logging.handlers import APILogWorker
@@ -25,7 +23,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.lineage.lineage import current_lineage, run_name
 from flows.rebuild.dvc_stage import BUSY, NO_MORE_CALLS, UNCHANGED
-from flows.rebuild.flow_run import PARENT_TASK, create_run
+from flows.rebuild.flow_run import PARENT_TASK, create_run, server_errors
 from flows.rebuild.live import StageLines
 from flows.repository.cache import restore_outputs
 from flows.repository.pipeline import MAIN, model_stages, needed_by, read_pipeline
@@ -89,15 +87,10 @@ def rebuild(pipeline: Path, names: Sequence[str], *, at_once: int) -> Unfinished
         return Completed() if reached else Failed(message=str(_unfinished(ended, needs, stages.stopped_by)))
 
     tags = (f"revision: {lineage.split()[0]}", f"pipeline: {pipeline.parent.name or 'main'}")
-    created = create_run(chain, tags)
     try:
-        state = run_flow_sync(chain, flow_run=created, parameters={}, return_type="state")
-    except PrefectHTTPStatusError as error:
-        here, status = Path.cwd(), error.response.status_code
-        raise VignetteError(
-            f"Prefect's server failed ({status}); {disk_usage(here).free / 1e6:.0f} MB are free on the disk of {here}. "
-            "Finished stages and stored replies are kept; free space if it is full, and run again"
-        ) from error
+        with server_errors():
+            created = create_run(chain, tags)
+            state = run_flow_sync(chain, flow_run=created, parameters={}, return_type="state")
     finally:  # before the server is stopped: at exit Prefect would try for a minute to reach it
         APILogWorker.drain_all()
         EventsWorker.drain_all()

@@ -1,20 +1,38 @@
 """Flow runs beneath a task of another run, in another process."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 from uuid import UUID, uuid4
 
 from prefect import Task, get_client
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.objects import FlowRun, TaskRunResult
-from prefect.exceptions import ObjectNotFound
+from prefect.exceptions import ObjectNotFound, PrefectHTTPStatusError
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
+
+from schemas.errors import VignetteError
 
 PARENT_TASK = "VIGNETTE_PARENT_TASK"
 """Environment variable with the id of the task run beneath which Prefect shows the flow run of a started process."""
 RECORDED_S = 60.0
 """How long a busy server may take to record a task run that has begun."""
+
+
+@contextmanager
+def server_errors() -> Iterator[None]:
+    """Raises VignetteError where Prefect's server fails, as one whose database no longer fits on the disk does."""
+    try:
+        yield
+    except PrefectHTTPStatusError as error:
+        here, status = Path.cwd(), error.response.status_code
+        raise VignetteError(
+            f"Prefect's server failed ({status}); {disk_usage(here).free / 1e6:.0f} MB are free on the disk of {here}. "
+            "Finished stages and stored replies are kept; free space if it is full, and run again"
+        ) from error
 
 
 def create_run(made: Any, tags: Sequence[str] = ()) -> FlowRun:

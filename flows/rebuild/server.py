@@ -104,7 +104,7 @@ def is_own_server() -> bool:
 def own_server_runs() -> bool:
     """Whether the process of this clone's server runs."""
     state = _read_state()
-    return state is not None and is_alive(state["pid"], state.get("born", 0.0))
+    return state is not None and is_alive(state["pid"], state["born"])
 
 
 def server_answers() -> bool:
@@ -271,7 +271,7 @@ def _stop_when_idle(server: Any, folder: Path) -> None:
 
 
 def _in_use(folder: Path, but: int | None = None) -> bool:
-    for mark in (folder / _USERS).glob("*"):
+    for mark in (folder / _USERS).glob("[0-9]*"):  # not what a system puts into folders
         pid, _, born = mark.name.partition(":")
         if int(pid) == but:
             continue
@@ -286,11 +286,12 @@ def _state_file() -> Path:
 
 
 def _read_state() -> dict[str, Any] | None:
+    """Process and address of the last server that was started; None where the file is not there, or damaged."""
     try:
-        state: dict[str, Any] = json.loads(_state_file().read_text())
-    except (FileNotFoundError, json.JSONDecodeError):
+        state = json.loads(_state_file().read_text(encoding="utf-8"))
+        return {"pid": int(state["pid"]), "born": float(state["born"]), "url": str(state["url"])}
+    except (FileNotFoundError, ValueError, LookupError, TypeError):
         return None
-    return state
 
 
 def _answers(url: object) -> bool:

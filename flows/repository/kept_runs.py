@@ -17,7 +17,7 @@ _RUNS = "runs"
 
 def keep_run(stage: str, outs: Iterable[Path], run: StageRun, keys: Collection[bytes]) -> None:
     """Keep the measurements of a stage that has written ``outs``, and the store's keys of the replies that it used."""
-    file = _file(stage, {path.as_posix(): _md5(path) for path in outs if path.is_file()})
+    file = _file(stage, {path.as_posix(): md5_of(path) for path in outs if path.is_file()})
     file.parent.mkdir(parents=True, exist_ok=True)
     file.with_suffix(".keys").write_bytes(b"".join(sorted(keys)))
     file.write_text(run.as_json(), encoding="utf-8")
@@ -43,6 +43,7 @@ def _file(stage: str, outs: Mapping[str, str]) -> Path:
     return workspace() / _RUNS / stage / f"{digest}.json"
 
 
-def _md5(path: Path) -> str:
+def md5_of(path: Path) -> str:
+    """Hash of a file's content, as dvc.lock has it."""
     with path.open("rb") as opened:
         return hashlib.file_digest(opened, "md5").hexdigest()

@@ -3,6 +3,7 @@
 import os
 import re
 import sqlite3
+import ssl
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,9 +22,9 @@ _MIGRATIONS = Path("store") / "db_migrations" / "versions"
 def require_environment() -> None:
     """Raise VignetteError with a line for each variable by which every connection would fail, also to this machine."""
     lines = [
-        f"{name}={os.environ[name]}: no such file or folder; correct it or unset it"
+        f"{name}={os.environ[name]}: {fault}; correct it or unset it"
         for name in _CERTIFICATES
-        if os.environ.get(name) and not Path(os.environ[name]).exists()
+        if os.environ.get(name) and (fault := _fault(Path(os.environ[name])))
     ]
     for name in [form for proxy in _PROXIES for form in (proxy, proxy.lower())]:
         given = os.environ.get(name, "")
@@ -35,6 +36,18 @@ def require_environment() -> None:
             lines.append(f"{name}={shown}: needs the package socksio; install it, or unset the variable")
     if lines:
         raise VignetteError("\n".join(lines))
+
+
+def _fault(certificates: Path) -> str | None:
+    """What is wrong with a file or folder of certificates."""
+    try:
+        if not certificates.is_dir():
+            ssl.create_default_context(cafile=certificates)
+    except FileNotFoundError:
+        return "no such file or folder"
+    except OSError as error:
+        return f"not a file of certificates ({error.strerror or error})"
+    return None
 
 
 def require_schema(database: Path) -> None:

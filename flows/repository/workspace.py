@@ -116,7 +116,7 @@ def root() -> Path:
                 f"$(id -u) {shlex.quote(str(foreign))}"
             )
         raise VignetteError(
-            f"{Path.cwd()}: no clone of vignette here or above, and this needs one (git clone, then make setup); "
+            f"{Path.cwd()}: no clone of vignette here or above, and this needs one (git clone, then make quick); "
             "evaluate, audit, plan, agreement, prompts and exchange --dataset work anywhere"
         )
     return found

@@ -12,6 +12,7 @@ from schemas.errors import EndpointError
 from schemas.params import Params
 from schemas.params.llm import RoleName
 from tasks.llm.costs import Estimate, Used
+from tasks.progress import number_of
 from tasks.transport.client import Client
 from tasks.transport.fingerprint import read_fingerprint, require_recorded
 from tasks.transport.inspection import sum_used
@@ -90,8 +91,8 @@ class Clients:
         if lost and not self.params.runtime.accept_lost_calls:
             key, reason = lost[0]
             raise EndpointError(
-                f"{len(lost)} calls failed on the way, the first one, {key}, for: {reason}. Run again to retry "
-                "them (every answered call is kept), or set runtime.accept_lost_calls: true to leave them unscored"
+                f"{number_of(len(lost), 'call')} failed on the way, the first one, {key}, for: {reason}. Run again to "
+                "retry (every answered call is kept), or set runtime.accept_lost_calls: true to leave them unscored"
             )
 
     async def __aenter__(self) -> Self:
@@ -107,7 +108,10 @@ class Clients:
         if self._store is not None:
             self._store.close()
         if dropped := sum(client.dropped for client in self._clients.values()):
-            print(f"{self.stage}: {dropped} kept replies could not be read and were asked for again", file=sys.stderr)
+            print(
+                f"{self.stage}: {number_of(dropped, 'kept reply', 'kept replies')} could not be read, asked for again",
+                file=sys.stderr,
+            )
         self._clients, self._store = {}, None
 
     def store(self) -> ResponseStore:

@@ -28,13 +28,15 @@ OWN = (
 class Probed:
     """The result of probing one role.
 
-    ``p_value``: of its canary replies against those of its epoch. ``nonsense``: no canary reply is about its prompt.
+    ``p_value``: of its canary replies against those of its epoch. ``first``: nothing was recorded of the role before.
+    ``nonsense``: no canary reply is about its prompt.
     """
 
     role: RoleName
     fingerprint: Fingerprint
     p_value: float
     changed: bool
+    first: bool = False
     nonsense: bool = False
 
 
@@ -96,4 +98,4 @@ def _written(found: Fingerprint, p_value: float, folder: Path) -> Probed:
     changed = recorded is None or recorded.to_json() != found.to_json()
     if changed:
         write_text(fingerprint_path(folder, found.role), found.to_json())
-    return Probed(found.role, found, p_value, changed)
+    return Probed(found.role, found, p_value, changed, first=recorded is None)

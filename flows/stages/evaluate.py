@@ -5,7 +5,7 @@ from pathlib import Path
 import yaml
 from pydantic import ValidationError
 
-from flows.evaluation.folder import page
+from flows.evaluation.folder import page, sampled
 from flows.evaluation.work import evaluate_data, read_data, roles_of
 from flows.runtime.stage import Stage
 from schemas.errors import ParamsError
@@ -36,9 +36,9 @@ async def run(stage: Stage) -> None:
     stage.save_metrics("metrics", found.table("metrics"))
     stage.save_metrics("judge", found.table("judge") if "judge" in found.tables else metric_table([]))
     stage.save("comparisons", found.table("comparisons"))
-    asked: dict[str, str] = {role: stage.ask(role).label for role in roles_of(chosen, data)}
-    html = page(found, name, asked)
-    stage.save_text("report", html)
+    roles = stage.params.roles
+    asked: dict[str, str] = {role: sampled(stage.ask(role).label, vars(roles[role])) for role in roles_of(chosen, data)}
+    stage.save_text("report", page(found, name, asked))
     found.require_scored()
 
 

@@ -325,7 +325,7 @@ def not_found(card: pd.DataFrame) -> list[str]:
         few = own[own["texts"] < least]
         hidden = own[(own["p_value_adjusted"] >= LEVEL) & (own["p_value_scored"] < LEVEL)]
         lines += [
-            f"{judge}: {row['change']}: cannot be told, {row['unscored']} failed cases decide"
+            f"{judge}: {row['change']}: cannot be told, failed cases decide (n {row['unscored']})"
             for row in hidden.to_dict("records")
         ]
         if len(few):
@@ -356,7 +356,7 @@ def verdict_lines(card: pd.DataFrame) -> list[str]:
             asked = ASKED.get(task, Asked(""))
             failed = int(yes["unscored"] + no["unscored"])
             lines.append(
-                f"{judge}: {task}: finds {_counted(yes)} {asked.yes}, rejects {_counted(no)} {asked.no}"
+                f"{judge}: {task}: {_counted('finds', yes, asked.yes)}, {_counted('rejects', no, asked.no)}"
                 + (f"; no verdict on {failed} more" if failed else "")
                 + (
                     ""
@@ -386,10 +386,10 @@ def _recommended(yes: pd.Series, no: pd.Series, both: pd.Series) -> str:
     return "too few cases to say, use it corrected by this card (vignette evaluate --card) or audit more texts"
 
 
-def _counted(rate: pd.Series) -> str:
+def _counted(found: str, rate: pd.Series, cases: str) -> str:
     """How many of the cases with a verdict were judged so."""
     n = int(rate["n"])
-    return f"{round(rate['value'] * n) if n else 0} of {n}"
+    return f"{found} {round(rate['value'] * n) if n else 0} of {n} {cases}" if n + rate["unscored"] else f"no {cases}"
 
 
 def few_cases(card: pd.DataFrame) -> list[str]:

@@ -125,7 +125,7 @@ def change_lines(changes: pd.DataFrame) -> tuple[list[str], list[str]]:
         shares = ["-" if pd.isna(row[end]) else f"{row[end]:.3f}" for end in ("before", "now")]
         what = f"{row['judge']}, {row['task']}, {row['item']}: {' -> '.join(shares)}, n {row['n']}"
         if row["undecided"]:
-            other.append(f"cannot be told: {what}; {row['unscored']} failed cases decide")
+            other.append(f"cannot be told: {what}; failed cases decide (n {row['unscored']})")
         elif row["changed"] and row["now"] < row["before"]:
             worse.append(f"worse than the earlier card: {what}")
         elif row["changed"]:

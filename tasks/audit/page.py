@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 
 from tasks.audit.card import CONDITION, METRIC_NAMES, by_rules, judged_by_models, limits, verdict_lines, weaknesses
 from tasks.audit.comparisons import ALL
+from tasks.progress import number_of
 from tasks.reporting.display import paragraph, percent
 from tasks.reporting.evaluation_text import DRY_RUN
 from tasks.reporting.sections import Fold, Section, origin_section, render_sections
@@ -67,8 +68,8 @@ def rate_tables(card: pd.DataFrame) -> Sequence[Table]:
     """The rates of each judge on each task, with the share of its answers that change."""
     again = card[card["metric"] == "changed_when_asked_again"]
     again = again.assign(condition=again["condition"].str.replace(r", \d+ takes$", "", regex=True))
-    grid = [card[(card["item"] == ALL) & card["metric"].isin(METRIC_NAMES)], again]
-    return _tables(card, pd.concat(grid, ignore_index=True))
+    rates = pd.concat([card[(card["item"] == ALL) & card["metric"].isin(METRIC_NAMES)], again], ignore_index=True)
+    return _tables(card, rates[rates["n"] + rates["unscored"] > 0])
 
 
 def people_tables(people: pd.DataFrame) -> Sequence[Table]:
@@ -92,7 +93,8 @@ _MEANINGS = {
 
 def _head(card: pd.DataFrame, judges: Sequence[str], made_from: Mapping[str, Any], rules: bool) -> Section:
     """What each judge can be used for, what speaks against it, and its rates on each task."""
-    said = paragraph("card", **{name: made_from[name] for name in ("cases", "texts", "source", "seed")})
+    size = {f"{one}s": number_of(made_from[f"{one}s"], name) for one, name in (("case", "claim"), ("text", "text"))}
+    said = paragraph("card", **size, source=made_from["source"], seed=made_from["seed"])
     limited = limits(card)
     return Section(
         "summary",
@@ -117,7 +119,7 @@ def _tables(card: pd.DataFrame, rows: pd.DataFrame) -> Sequence[Table]:
     small = []
     for key in rows[["system", "condition", "item", "metric"]].itertuples(index=False):
         count = texts.get((*key[:3], f"{key.metric}_texts"), texts.get((*key[:3], "texts")))
-        small.append(() if count is None or key.metric == "p_value_adjusted" else (f"{count:.0f} texts",))
+        small.append(() if count is None or key.metric == "p_value_adjusted" else (number_of(int(count), "text"),))
     return show(rows.assign(small=small), Wording(_MEANINGS, _SHARES, keys=_ONES)).tables
 
 
@@ -156,7 +158,7 @@ def _kinds(card: pd.DataFrame) -> Section:
     """Right answers by kind of case, and what the verdicts took."""
     kinds = card[card["metric"] == "judged_rightly"].sort_values(["system", "condition", "value"])
     used = show(card[card["condition"] == CONDITION], Wording(shares=_SHARES, keys=_ONES))
-    folds = [Fold("Right answers by kind of case", f"{len(kinds)} rows", tables=_tables(card, kinds))]
+    folds = [Fold("Right answers by kind of case", number_of(len(kinds), "row"), tables=_tables(card, kinds))]
     folds += [Fold("In practice", "replies, tokens, dollars and seconds", tables=used.tables)] if used.tables else []
     return Section("kinds", "By kind of case, and in practice", folds=folds)
 

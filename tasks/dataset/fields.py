@@ -74,8 +74,12 @@ def dataset_table(
     for version, name in NOTE.items():
         listed = _listed(spans[spans["version"] == version])
         joined[f"{name}_spans"] = [listed.get(record, []) for record in joined["record"].tolist()]
-    schema = pa.schema([(name, _TYPES[column.kind]) for name, column in columns_of(domain).items()])
+    schema = _schema(domain)
     return pa.table({name: joined[name].tolist() for name in schema.names}, schema=schema)
+
+
+def _schema(domain: str) -> pa.Schema:
+    return pa.schema([(name, _TYPES[column.kind]) for name, column in columns_of(domain).items()])
 
 
 def _listed(spans: pd.DataFrame) -> dict[int, list[dict[str, object]]]:
@@ -94,11 +98,11 @@ def read_dataset(folder: Path) -> pa.Table:
             f"{folder}: no {split_path('*')}; expected the folder of an exported dataset, such as data/export/dataset"
         )
     try:
-        table = pa.concat_tables([pq.read_table(file) for file in files]).sort_by("record")
-    except (OSError, ValueError, KeyError) as error:
-        raise SourceError(f"{folder}: cannot be read as an exported dataset ({error})") from error
-    domain_of(table, folder)
-    return table
+        table = pa.concat_tables([pq.read_table(file) for file in files])
+        return table.cast(_schema(domain_of(table, folder))).sort_by("record")
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        said = " ".join(str(error).split())[:120]
+        raise SourceError(f"{folder}: cannot be read as an exported dataset ({said})") from error
 
 
 def domain_of(table: pa.Table, folder: Path) -> str:

@@ -7,6 +7,7 @@ published dataset may be read in place of generated records, notes and spans.
 import csv
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
@@ -111,7 +112,7 @@ def _read(path: Path) -> pd.DataFrame:
     if not rows:
         raise SourceError(f"{path}: the file is empty")
     header = rows[0]
-    if repeated := sorted({name for name in header if header.count(name) > 1}):
+    if repeated := sorted(name for name, times in Counter(header).items() if times > 1):
         raise SourceError(f"{path}: duplicate columns {repeated}")
     filled = [row for row in rows[1:] if row]
     for number, row in enumerate(filled, start=1):

@@ -1,5 +1,6 @@
 """An annotated text, the form that every exchange format is written from and read into."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -39,12 +40,12 @@ def annotated(name: str, text: str, spans: Sequence[LabelledSpan]) -> AnnotatedT
 
     Raises SourceError naming the text and the span that is empty, outside it, repeated or asserts an unknown word.
     """
-    ordered = tuple(sorted(spans))
+    ordered, size = tuple(sorted(spans)), len(text)
     for span in ordered:
-        if not 0 <= span.start < span.end <= len(text):
+        if not 0 <= span.start < span.end <= size:
             raise SourceError(
                 f"{name}: span {span.start}-{span.end} ({span.label}) is empty or outside its text of "
-                f"{len(text)} characters; correct its offsets"
+                f"{size} characters; correct its offsets"
             )
         if span.assertion not in ("", *ASSERTIONS):
             raise SourceError(
@@ -53,6 +54,6 @@ def annotated(name: str, text: str, spans: Sequence[LabelledSpan]) -> AnnotatedT
             )
     places = [span.place for span in ordered]
     if len(set(places)) < len(places):
-        start, end, label = next(place for at, place in enumerate(places) if place in places[:at])
+        start, end, label = next(place for place, times in Counter(places).items() if times > 1)
         raise SourceError(f"{name}: span {start}-{end} ({label}) is listed twice; keep one")
     return AnnotatedText(name, text, ordered)

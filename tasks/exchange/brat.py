@@ -80,7 +80,7 @@ def _lines(name: str, annotations: str) -> list[tuple[int, str]]:
     lines, seen = [(number, line) for number, line in numbered if line.strip()], set[str]()
     for number, line in lines:
         one = line.partition("\t")[0]
-        if line[0] not in _KINDS or one in seen - {"*"}:
+        if line[0] not in _KINDS or (one in seen and one != "*"):
             raise SourceError(f"{name}.ann, line {number}: found {line!r}, expected an annotation, each id once")
         seen.add(one)
     return lines

@@ -6,6 +6,7 @@ which of the two an export used.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from operator import index
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -92,7 +93,7 @@ def _spans(region: Mapping[str, Any], name: str, text: str, stated: Mapping[obje
         return []  # a relation, or a choice that a project added
     if not value.get("labels"):
         raise SourceError(f"{name}: region {region.get('id')} has no label; choose one, or delete the region")
-    start, end = value["start"], value["end"]
+    start, end = index(value["start"]), index(value["end"])  # a slice would take null, too
     words = value.get("text", text[start:end])
     if text[start:end] != words:
         start, end = _from_utf16(text, start), _from_utf16(text, end)

@@ -21,7 +21,7 @@ from tasks.transport.untrusted import read_bytes
 STAGE, LABELS = "human_labels", "human labels"
 COLUMNS = ("item", "judged", "label")
 JUDGED = "verdicts.csv"
-"""File in the folder of an evaluation's sheets, with the verdicts by item: people who label do not see them."""
+"""File in the folder of an evaluation's sheets, with verdict, metric and system by item: people do not see them."""
 TAKE = "take"
 """Column that numbers the times that the same was asked."""
 _YES, _NO = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no")
@@ -55,6 +55,15 @@ def with_verdicts(path: Path, text: str) -> str:
         item = raw["item"][judged.isna()].iloc[0]
         raise SourceError(f"{path}: item {item!r} is not in {kept}; expected a sheet of the same evaluation")
     return raw.assign(judged=judged).to_csv(index=False)
+
+
+def sheet_of(path: Path) -> tuple[str, str] | None:
+    """Metric and system of a sheet of `vignette evaluate`, by the file JUDGED of its folder; None for other tables."""
+    if not (kept := path.parent / JUDGED).is_file():
+        return None
+    items, judged = (pd.read_csv(file, dtype="str", keep_default_na=False) for file in (path, kept))
+    own = judged[judged["item"].isin(items["item"])].reindex(columns=["metric", "system"]).dropna()
+    return None if own.empty else (own["metric"].iloc[0], own["system"].iloc[0])
 
 
 def parse_labels(name: str, text: str) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
@@ -55,8 +56,8 @@ def _loaded(text: str) -> Any:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise KeyTwice(f"the key {next(key for key in keys if keys.count(key) > 1)[:80]!r} is given twice")
+        twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+        raise KeyTwice(f"the key {twice[:80]!r} is given twice")
     return found
 
 

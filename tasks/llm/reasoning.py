@@ -19,13 +19,27 @@ _IS_ANSWER = re.compile(
 )
 _IS_HTML = re.compile(r"a|b|body|br|center|code|div|em|font|h[1-6]|html|i|li|ol|p|pre|span|strong|table|u|ul", re.I)
 
+_STARTS = re.compile(
+    r"\s*(?:(?:<s>|<bos>|<\|begin_of_text\|>|<start_of_turn>|<\|(?:im_start|start|start_header_id|assistant)\|>)\s*"
+    r"(?:(?:assistant|model)\b)?(?:<\|end_header_id\|>)?\s*)+"
+)
+_ENDS = re.compile(
+    r"<\|(?:im_end|end|end_of_text|endoftext|eom_id|eot|eot_id|return|END_OF_TURN_TOKEN)\|>|<end_of_turn>|<eos>|</s>\s*\Z"
+)
+"""Marks of the beginning and end of a turn, which a server with another template than the model's leaves in."""
+
 _MOST_BLOCKS = 10
 _FENCE = "```"
 UNENDED, ALONE = "its reasoning does not end", "it holds reasoning and no answer"
 
 
 def answer_part(text: str) -> tuple[str, str]:
-    """``text`` without the reasoning before the answer and without marks around it; and why that leaves nothing."""
+    """``text`` without the reasoning before the answer and without marks around it; and why that leaves nothing.
+
+    What follows the end of the turn is left out: a model that is not stopped there writes the next one.
+    """
+    if start := _STARTS.match(text):
+        text = text[start.end() :]
     if ends := [found.end() for found in _END.finditer(text)]:
         text = text[ends[-1] :].lstrip()
         if not text:
@@ -40,7 +54,8 @@ def answer_part(text: str) -> tuple[str, str]:
             text = inner.strip()
         else:
             break
-    return text, ""
+    end = _ENDS.search(text)
+    return (text[: end.start()].rstrip() if end else text), ""
 
 
 def unknown_block(text: str) -> str | None:

@@ -1,6 +1,6 @@
 """The cases of all measures, found by their folders, and a judge's answers to them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib import import_module
 from pathlib import Path
 
@@ -20,15 +20,15 @@ CASES_OF: Mapping[str, tuple[Cases, ...]] = {
 
 
 async def judge_planted(
-    ask: Ask, given: Given, known: Mapping[str, Judged] | None = None
+    ask: Ask, given: Given, known: Mapping[str, Judged] | None = None, measures: Collection[str] = tuple(CASES_OF)
 ) -> tuple[pd.DataFrame, Unscored]:
-    """The judge's VERDICTS on the cases of all measures, and what could not be judged.
+    """The judge's VERDICTS on the cases of measures, by default of all, and what could not be judged.
 
     ``known``: what it said of the cases of a task already, by name.
     """
     rows: list[Row] = []
     unscored: Unscored = []
-    for cases in (one for own in CASES_OF.values() for one in own):
+    for cases in (one for name, own in CASES_OF.items() if name in measures for one in own):
         judged, failed = (known or {}).get(cases.name) or await judge_made(ask, cases, given)
         rows, unscored = rows + judged, unscored + failed
     return planted_table(rows, ask.label), unscored

@@ -126,7 +126,8 @@ class Declared:
     evaluation, by default ``name``; ``by_default``: chosen where none is named. ``table``: name of its verdicts among
     the tables of an evaluation; None: they are not kept. ``roles``: that it asks about documents. ``referenced``: it is
     left out of an evaluation without any reference, with ``or_cited`` only where no output cites either. ``marked``: it
-    reads outputs with their citation marks. ``panel``: how a page shows its units.
+    reads outputs with their citation marks. ``panel``: how a page shows its units. ``cited``: the method, as a paper
+    names it.
 
     ``of_summaries``: judges outputs of systems that summarise patients over time, where its metrics with a ``removal``
     are tested; ``summary_scores`` and ``summary_rows`` are made of its verdicts there beside means.
@@ -148,6 +149,7 @@ class Declared:
     or_cited: bool = False
     marked: bool = False
     panel: Panel | None = None
+    cited: str = ""
     of_summaries: Callable[[Sequence[str], Params, Asks, Sequence[Document]], Awaitable[Tables]] | None = None
     summary_scores: Callable[[pd.DataFrame, Params], pd.DataFrame] | None = None
     summary_rows: Callable[[pd.DataFrame, Params], list[Row]] | None = None

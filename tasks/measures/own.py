@@ -138,6 +138,8 @@ def _load(file: Path, content: bytes | None) -> list[OwnMetric]:
     return found
 
 
+ABOVE_KNOWN = "above_known_score"
+"""How much higher a metric scores cases than their known scores."""
 UNDEFINED = "the metric gave no number"
 """Reason of a text for which a metric that computes is not defined; nothing failed there."""
 
@@ -208,7 +210,7 @@ def known_rows(verdicts: pd.DataFrame) -> list[Row]:
             known = own.dropna(subset="value")
             about: Row = {"condition": name, "item": kind, "unscored": len(own) - len(known)}
             difference = known["value"] - known["truth"]
-            rows.append(mean_row("above_known_score", difference, bounds=(-1, 1), clusters=known["document"], **about))
+            rows.append(mean_row(ABOVE_KNOWN, difference, bounds=(-1, 1), clusters=known["document"], **about))
     return rows
 
 

@@ -208,7 +208,7 @@ def read_mapping(path: Path) -> dict[Any, Any]:
         loaded = yaml.load(text, Loader=_UniqueKeyLoader)
     except OSError as error:
         raise NetworkError(f"{path}: cannot be read ({error.strerror}); give the path of a network file") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError) as error:
         raise NetworkError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
     if not isinstance(loaded, dict):
         raise NetworkError(f"{path}: expected a mapping; found {type(loaded).__name__}")

@@ -13,6 +13,7 @@ from tasks.reporting.display import number, paragraph, probability, signed, word
 from tasks.reporting.figures import intervals, svg
 from tasks.reporting.sections import Section, render_sections
 from tasks.reporting.show import Cell, differences, listed
+from tasks.statistics.sign_flips import FEWEST
 
 _SHOWN = 30
 _COUNT = re.compile(r"(?<![\d.])\d+(?![\d.]*\d)")
@@ -82,14 +83,14 @@ class Compared:
         return [self.missing, *said] if self.missing else said
 
     def _cause(self, note: str) -> str:
-        """The note, after what in the inputs explains that no record is shared."""
+        """The note, after what in the inputs explains that records do not pair."""
         drawn = self.inputs[self.inputs["stages"].str.split(", ").map(lambda readers: DRAWN_BY in readers)]
-        if not note.startswith(f"{SPLIT}0 of ") or not len(drawn):
+        if not (note.startswith(SPLIT) and "records pair" in note and len(drawn)):
             return note
         params = drawn[drawn["kind"] == "param"]
         rows = (params if len(params) else drawn).to_dict("records")
         named = [f"{row['name']} ({_short(row['a'])} -> {_short(row['b'])})" for row in rows]
-        return f"{' and '.join(named)} changed, so no record is shared: {note}"
+        return f"{' and '.join(named)} changed, so other records were drawn: {note}"
 
 
 def _merged(notes: Sequence[str]) -> str:
@@ -129,11 +130,13 @@ def terminal_text(found: Compared) -> str:
         lines.append(f"  {where}: {number(row.a)} -> {number(row.b)} ({signed(row.difference)}{spread}{p}, n {row.n})")
     unchanged = found.told[~found.told["changed"].astype(bool)]
     if not found.missing and len(unchanged) and unchanged["detectable"].notna().any():
-        half = number(float(unchanged["detectable"].median()))
-        lines.append(
-            f"  no change shown in {len(unchanged)}; in half of them a difference of {half} or less would be found"
-        )
-        lines.append("  with a power of 80%, in the others of more; each has its own in the CSV file")
+        half, sizes = number(float(unchanged["detectable"].median())), unchanged["n"]
+        lines += [
+            f"  no change shown in {len(unchanged)}, of {sizes.min():,} to {sizes.max():,} records each; in half of",
+            f"  them a difference of {half} or less would be found with a power of 80%, in the others of more (CSV)",
+        ]
+    if not found.missing and len(found.told) and (few := int((found.told["n"] < FEWEST).sum())):
+        lines.append(f"  too few records (below {FEWEST}) to show any change: {few} of the measures")
     if len(shown) > _SHOWN:
         lines.append(f"  ... and {len(shown) - _SHOWN} more in the CSV file")
     lines += [*(f"warning: {warning}" for warning in found.warnings), "", f"inputs that differ: {len(found.inputs)}"]

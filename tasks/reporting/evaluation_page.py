@@ -12,6 +12,7 @@ from schemas.tables.verdicts import VERDICTS
 from tasks.measures.declared import Panel, Unit
 from tasks.measures.described import OF_OUTPUTS
 from tasks.measures.doclens.judging import METRICS as JUDGED_METRICS
+from tasks.progress import number_of
 from tasks.reporting.display import paragraph, script_json, settings, words
 from tasks.reporting.evaluation_text import (
     DRY_RUN,
@@ -210,7 +211,7 @@ def render_evaluation(
     ]  # fmt: skip
     return render_sections(
         f"{title} – evaluation",
-        _head(title, documents, tables["metrics"], systems, models, problem, cite, own),
+        _head(title, documents, tables, systems, models, problem, cite, own),
         sections,
         scripts=("tables.js", "documents.js"),
         data={"data": script_json(shown)},
@@ -221,7 +222,7 @@ def render_evaluation(
 def _head(
     title: str,
     documents: Sequence[Document],
-    metrics: pd.DataFrame,
+    tables: Mapping[str, pd.DataFrame],
     systems: Sequence[str],
     models: Mapping[str, str],
     problem: str | None,
@@ -230,7 +231,8 @@ def _head(
 ) -> Section:
     """What was evaluated, what speaks against using it, the means, and a paragraph to copy."""
     rules = [role for role, label in models.items() if RULES in label]
-    said = [paragraph("evaluation", documents=len(documents), systems=len(systems))]
+    metrics = tables["metrics"]
+    said = [f"{number_of(len(documents), 'document')}, {number_of(len(systems), 'system')}. {paragraph('evaluation')}"]
     if reading := reading_line(metrics):
         said.append(f"{reading[0].upper()}{reading[1:]}.")
     banners = [f"Do not use these judgements. {problem}."] if problem else []
@@ -241,7 +243,8 @@ def _head(
         banners.append(by_rules + (paragraph("foreign", foreign=foreign) if foreign else ""))
     dry_run = f"{DRY_RUN.capitalize()}. " if RULES in models.get("judge", "") else ""
     names, rows = main_table(metrics, systems)
-    report = what_to_report(metrics, systems, documents=len(documents), models=models, cite=cite)
+    pairs, size = tables["comparisons"], len(documents)
+    report = what_to_report(metrics, systems, documents=size, models=models, cite=cite, comparisons=pairs)
     return Section(
         "summary",
         f"{dry_run}{title}",
@@ -266,12 +269,15 @@ def _comparisons(table: pd.DataFrame, *, dry_run: bool) -> list[Section]:
     else:
         moved = int(table["changed"].sum())
         said = paragraph("differences", size=len(table), tested=tested.sum(), moved=moved, fewest=FEWEST)
+    notes = [f"{paragraph('intervals')}."] if tested.any() else []
     names = {"system A": "system_a", "system B": "system_b", "section": "item"}
     heads: dict[str, Any] = {label: itemgetter(name) for label, name in names.items()}
     heads["metric"] = lambda row: words(row["metric"])
     more = {"failed_a": "only A unscored", "failed_b": "only B unscored", "failed_both": "both unscored"}
     shown = differences(table.assign(p=table["p"].where(tested)).to_dict("records"), heads, ("A", "B"), more=more)
-    return [Section("comparisons", "Paired comparisons", [said], filter="filter comparisons", tables=[shown])]
+    return [
+        Section("comparisons", "Paired comparisons", [said], filter="filter comparisons", tables=[shown], notes=notes)
+    ]
 
 
 def _documents(
@@ -331,7 +337,7 @@ def _judges(tables: Mapping[str, pd.DataFrame], systems: Sequence[str]) -> list[
         first = splits.head(SPLITS).map(lambda value: words_of.get(value, "failed")).reset_index()
         shown = first.assign(metric=first["metric"].map(words)).to_dict("records")
         labels = {name: name for name in ("document", "system", "metric", "text", *judges)}
-        cases = f"{count} case{'' if count == 1 else 's'} on which the judges split"
+        cases = f"{number_of(count, 'case')} on which the judges split"
         more = f"the first {SPLITS}; all are in tables/verdicts.csv" if count > SPLITS else ""
         folds.append(Fold(cases, more, tables=[listed(shown, labels, kind="wrap")], filter="filter cases"))
     said = paragraph("judges", judges=", ".join(judges), first=judges[0])

@@ -8,8 +8,10 @@ from typing import Any
 import pandas as pd
 
 from schemas.tables.evaluate import NO_OUTPUT
-from tasks.measures.described import shown_first
-from tasks.reporting.display import number, percent, probability
+from tasks.measures.described import OF_OUTPUTS, shown_first
+from tasks.measures.own import ABOVE_KNOWN
+from tasks.progress import number_of
+from tasks.reporting.display import number, paragraph, percent, probability, signed, words
 from tasks.reporting.show import Cell, Column, Table, cell, terminal
 from tasks.statistics.misclassification import MIXED
 from tasks.statistics.sign_flips import FEWEST
@@ -34,7 +36,7 @@ BOUNDS = "_bounds"
 CORRECTED = "_corrected"
 """Ending of a metric that is corrected for the judge's errors."""
 _RATES = ("sensitivity", "specificity")
-_SHOWN, _NAMED = 12, 5
+_SHOWN, _NAMED, _FEW = 12, 5, 3
 _LEVEL = 0.05
 """Family-wise level of the comparisons' p values."""
 
@@ -97,7 +99,7 @@ def summary_text(
     rules = [role for role, label in models.items() if RULES in label]
     dry_run = "judge" in rules
     lines = [DRY_RUN] if dry_run else []
-    lines.append(f"{documents} document{'' if documents == 1 else 's'}")
+    lines.append(number_of(documents, "document"))
     if rules and foreign:
         lines.append(
             f"warning: the rules read English only; {foreign_line(foreign)}: leave them out, or choose a model"
@@ -150,15 +152,26 @@ def means(
 
 
 def what_to_report(
-    metrics: pd.DataFrame, systems: Sequence[str], *, documents: int, models: Mapping[str, str], cite: str
+    metrics: pd.DataFrame,
+    systems: Sequence[str],
+    *,
+    documents: int,
+    models: Mapping[str, str],
+    cite: str,
+    comparisons: pd.DataFrame | None = None,
 ) -> str:
-    """What a paper would say of it: method, judge and its card, means with interval and n, and what is missing."""
+    """What a paper would say of it: methods, judge and its card, means with interval and n, differences, what lacks."""
     names, rows = main_table(metrics, systems)
     made = ", ".join(f"{role} {label}" for role, label in models.items())
     cards = metrics.loc[metrics["provenance"].str.startswith("corrected by the card"), "provenance"].unique()
     card = "; ".join(cards) or "no report card corrects the judge's verdicts"
     by = f" ({made}; {card})" if made else ""
-    said = [f"We evaluated {', '.join(systems)} on {documents} documents{by}."] if systems else []
+    said = [f"We evaluated {', '.join(systems)} on {number_of(documents, 'document')}{by}."] if systems else []
+    cited = [one.cited for one in OF_OUTPUTS if one.cited and (metrics["stage"] == one.name).any()]
+    said += [f"Methods: {'; '.join([*cited, *filter(None, [reading_line(metrics)])])}."] if cited else []
+    pairs = pd.DataFrame() if comparisons is None or comparisons.empty else comparisons
+    compared = pairs.groupby("metric") if len(systems) <= _FEW and len(pairs) else ()
+    differences = {metric: of[of["item"] == "all"] for metric, of in compared}
     for place, name in enumerate(names):
         found = [(system, cell(row, partial(shown, name))) for system, of in rows if (row := of[place]) is not None]
         figures = [
@@ -167,9 +180,22 @@ def what_to_report(
             + (f", {one.unscored} without a score)" if one.unscored else ")")
             for system, one in found
         ]
-        label = described(name)["label"].removeprefix("- ")
-        said.append(f"{label[:1].upper()}{label[1:]}: {'; '.join(figures)}.")
+        figures += [_difference(name, row) for row in differences.get(name, pairs.iloc[:0]).to_dict("records")]
+        label, meaning = described(name)["label"].removeprefix("- "), described(name)["meaning"]
+        said.append(f"{label[:1].upper()}{label[1:]} ({meaning}): {'; '.join(figures)}.")
+    if len(pairs):
+        said.append(f"P values are of sign flips, adjusted for all {len(pairs)} comparisons (tables/comparisons.csv).")
     return " ".join([*said, cite]).strip()
+
+
+def _difference(metric: str, row: Mapping[str, Any]) -> str:
+    """A paired difference with interval and p, of a share in points."""
+    value, low, high = (signed(row[one], partial(shown, metric)).rstrip("%") for one in ("difference", "low", "high"))
+    p = f"adjusted p {said if (said := probability(row['p'])).startswith('<') else f'= {said}'}"
+    return (
+        f"{row['system_b']} minus {row['system_a']} {value}{' points' if metric in SHARES else ''} "
+        f"(95% CI {low} to {high}; {p if row['p'] == row['p'] else 'not tested'}; n = {row['n']})"
+    )
 
 
 def foreign_line(foreign: Mapping[str, str]) -> str:
@@ -208,10 +234,14 @@ def _rates(tables: Mapping[str, pd.DataFrame]) -> list[str]:
     if judge is None or not len(judge):
         return []
     references = tables["planted"]["document"].nunique()
-    whole = judge[(judge["item"] == "all") & judge["metric"].isin(_RATES) & judge["value"].notna()]
-    lines = ["", f"judge on errors planted into {references} references (upper limits: literal sentences are easier):"]
+    named = judge["metric"].isin([*_RATES, ABOVE_KNOWN])
+    whole = judge[(judge["item"] == "all") & named & judge["value"].notna()]
+    lines = ["", f"on cases made of {number_of(references, 'reference')} (upper limits: literal sentences are easier):"]
     for (system, step), rows in whole.groupby(["system", "condition"], sort=False):
-        said = (f"{row['metric']} {cell(row, percent).line()}" for row in rows.to_dict("records"))
+        said = (
+            f"{words(row['metric'])} {cell(row, partial(shown, row['metric'])).line()}"
+            for row in rows.to_dict("records")
+        )
         who = "" if judge["system"].nunique() == 1 else f"{system}, "
         lines.append(f"  {who}{step}: {', '.join(said)}")
     return lines
@@ -253,8 +283,7 @@ def _differences(tables: Mapping[str, pd.DataFrame], names: Sequence[str], *, dr
         )
     rest = len(beyond) - _SHOWN
     lines += [f"  ... and {rest} more in tables/comparisons.csv"] if rest > 0 else []
-    if ((beyond["low"] <= 0) & (beyond["high"] >= 0)).any():
-        lines.append("  an interval allows for documents that differ more than those seen, and may contain 0")
+    lines += [f"  {paragraph('intervals')}"] if len(beyond) else []
     if beyond["changed"].astype(bool).all():
         return lines
     # How to get the scores that a comparison lacks: an output that is missing needs other data, no other judge.

@@ -116,7 +116,7 @@ def renamed(rows: Sequence[Row], mapping: Mapping[str, str], file: str) -> list[
             known = f"expected {', '.join(FIELDS)}, output:NAME{did_you_mean(name, FIELDS)}"
             raise SourceError(f"--map {name}={column}: unknown field {name}; {known}")
         if rows and not any(column in row.values for row in rows):
-            had = f"{_names(rows)}{did_you_mean(column, rows[0].values)}"
+            had = f"{column_names(rows)}{did_you_mean(column, rows[0].values)}"
             raise SourceError(f"{file}: no column {column} (--map {name}={column}); it has {had}")
     taken = {column: name for name, column in mapping.items()}
     hidden = set(mapping) - set(taken)  # a column that has the name of a mapped field is not that field
@@ -182,7 +182,7 @@ def documents_from(
     if missing := [name for name in required if not any(name in row.values for row in rows)]:
         named = " ".join(f"--map {name}=COLUMN" for name in missing)
         some = f"columns {' and '.join(missing)} are" if missing[1:] else f"column {missing[0]} is"
-        raise SourceError(f"{file}: {some} missing; it has {_names(rows)}; name the column with {named}")
+        raise SourceError(f"{file}: {some} missing; it has {column_names(rows)}; name the column with {named}")
     defects, found, seen = Defects(), [], dict[str, str]()
     for row in rows:
         document = _document(row, defects, allow_empty)
@@ -361,7 +361,7 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _names(rows: Iterable[Row]) -> str:
+def column_names(rows: Iterable[Row]) -> str:
     """The columns of the rows, in the words of the file."""
     names = (row.named(str(name)) for row in rows for name in row.values)
     return ", ".join(dict.fromkeys(names)) or "no column"

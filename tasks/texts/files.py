@@ -8,6 +8,7 @@ import csv
 import io
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,7 +116,12 @@ def text_files(folder: Path) -> list[Path]:
 def _decode(path: Path, encoding: str | None = None) -> str:
     raw = read_bytes(path)
     try:
-        return raw.decode("utf-16" if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
+        text = raw.decode("utf-16" if raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
+        if "\0" not in text:
+            return text
+        if encoding is None:
+            found = "a null character, as UTF-16 has them in Latin letters"
+            raise SourceError(f"{path}: holds {found}; save the file in UTF-8, or give its --encoding (utf-16-le)")
     except UnicodeDecodeError as error:
         line, byte = raw[: error.start].count(b"\n") + 1, raw[error.start]
         if encoding is None:
@@ -194,8 +200,8 @@ def _csv(path: Path, encoding: str | None, *_: object) -> list[Row]:
 
 _SAID = re.compile(r"sep=(?P<separator>[,;|\t])[ \t]*\r?\n", re.IGNORECASE)
 """The line by which Excel is told the separator."""
-_MISSING = r"NA|NULL|\\N|#(?:N/A|NAME\?|VALUE!|REF!|DIV/0!|NUM!|NULL!)"
-"""Cells without a value as R and databases write them, and errors of a spreadsheet."""
+_MISSING = r"NA|N/A|n/a|NULL|null|None|[Nn]a[Nn]|NaT|<NA>|\\N|#(?:N/A|NAME\?|VALUE!|REF!|DIV/0!|NUM!|NULL!)"
+"""Cells without a value as R, databases and Python write them, and errors of a spreadsheet."""
 _HEADER = re.compile(r'(?:"[^"]*+"|[^"\n])*+')
 """The header, whose quoted names may hold line breaks."""
 
@@ -235,7 +241,7 @@ def _is_blank(value: Any) -> bool:
 def require_different(path: Path | str, names: Sequence[str]) -> None:
     """Raises SourceError for a name that two columns have."""
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, times in Counter(names).items() if times > 1)
         raise SourceError(f"{path}: column {twice} is a duplicate; rename one")
 
 
@@ -252,6 +258,8 @@ def _excel(path: Path, _: str | None, notes: list[str]) -> list[Row]:
 def _text(path: Path, encoding: str | None, notes: list[str]) -> list[Row]:
     """One row: the file's text, with its stem as id."""
     text = document_text(path, notes) if path.suffix.lower() == ".docx" else _decode(path, encoding)
+    if text.startswith("{\\rtf"):
+        raise SourceError(f"{path}: is rich text (RTF); save it as plain text or .docx")
     return [Row(str(path), {"id": path.stem, "text": text})]
 
 
@@ -311,10 +319,16 @@ def _arrow(path: Path, _: str | None, *__: object) -> list[Row]:
         if any(map(_is_packed, pa.ipc.MessageReader.open_stream(raw))):
             raise SourceError(f"{path}: is packed; expected an Arrow stream without compression, or parquet")
         with pa.ipc.open_stream(raw) as stream:
-            batches = list(_within_limits(path, stream))
+            batches = list(_within_limits(path, map(_valid, stream)))
             return _numbered(path, pa.Table.from_batches(batches, stream.schema))
     except (pa.ArrowException, OSError, ValueError, LookupError, OverflowError, StructError) as error:
         raise SourceError(f"{path}: not a readable arrow file ({' '.join(str(error).split())[:120]})") from error
+
+
+def _valid(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch. Raises ArrowInvalid for places outside of it, which Arrow would read without a look: a crash."""
+    batch.validate(full=True)
+    return batch
 
 
 def _is_packed(message: pa.Message) -> bool:

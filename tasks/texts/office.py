@@ -13,6 +13,8 @@ from tasks.transport.untrusted import LARGEST, read_bytes
 
 LARGEST_PART = 20_000_000
 """Most bytes of a part of an Office document that is read as a whole."""
+MOST_ROWS = 2**20
+"""Of a sheet of Excel; openpyxl makes empty rows up to any number that a row says it has."""
 _STREAMED = ("xl/worksheets/", "xl/sharedStrings.xml", "xl/media/", "word/media/")
 """Parts of Office documents that are not."""
 
@@ -30,10 +32,15 @@ def sheet_rows(path: Path, notes: list[str]) -> Iterator[tuple[int, list[Any]]]:
         )
         for one in (sheet, formulas, *others):
             one.reset_dimensions()  # programs record a range smaller than the sheet, of which openpyxl reads no more
-        held = {one.title: (cell for row in one.iter_rows(values_only=True) for cell in row) for one in others}
+        held = {
+            one.title: (cell for row in one.iter_rows(max_row=MOST_ROWS, values_only=True) for cell in row)
+            for one in others
+        }
         if unread := [name for name, cells in held.items() if any(cell is not None for cell in cells)]:
             notes.append(f"{path}: not read: sheets {', '.join(unread)}; only the first, {sheet.title}, is")
         for number, (row, written) in enumerate(zip(sheet.iter_rows(), formulas.iter_rows(), strict=True), 1):
+            if number > MOST_ROWS:
+                raise SourceError(f"{path}: more than {MOST_ROWS:,} rows, the most that Excel has; correct the file")
             for cell, formula in zip(row, written, strict=True):
                 if cell.value is None and cell.data_type == "n" and formula.data_type == "f":
                     raise SourceError(
@@ -64,27 +71,32 @@ _DROPPED = ("del", "moveFrom", "sdtPr", "sdtEndPr", "smartTagPr", "customXmlPr",
 
 _PARTS = re.compile(r"word/(header|footer|footnotes|endnotes|comments|diagrams)(?:/data)?\d*\.xml")
 """Parts of Word documents with texts that are not read."""
+_ELEMENTS = {"altChunk": "embedded files", "ddList": "drop-down fields", "checkBox": "check boxes"}
+"""Elements that hold what is not read: all but the first are form fields of older versions."""
 _TEXT = re.compile(r"<\w+:t(?: [^<>]*)?>\s*[^<\s]")
 
 
 def document_text(path: Path, notes: list[str]) -> str:
     """The paragraphs and the cells of tables of a Word document, in order, a line each.
 
-    The text is that after all tracked changes are accepted, with what is in content controls, fields, smart tags, text
-    boxes (after their paragraph) and formulas; a character that only a font of symbols has is �. Other parts with text
-    are named in ``notes``.
+    The text is that after all tracked changes are accepted, with what is in content controls (their hints aside),
+    fields, smart tags, text boxes (after their paragraph) and formulas; a character that only a font of symbols has
+    is �. Other parts with text are named in ``notes``.
     """
     import docx
+    from docx.oxml.ns import qn
     from docx.table import Table as WordTable
 
     with _office(path) as file:
         with ZipFile(file) as packed:
             parts = [(part[1], entry) for entry in packed.namelist() if (part := _PARTS.fullmatch(entry))]
             unread = {name for name, entry in parts if _TEXT.search(packed.read(entry).decode(errors="replace"))}
+        document = docx.Document(file)
+        body = document.element.body
+        unread |= {name for tag, name in _ELEMENTS.items() if next(body.iter(qn(f"w:{tag}")), None) is not None}
         if unread:
             notes.append(f"{path}: not read: {', '.join(sorted(unread))}")
-        document = docx.Document(file)
-        _unwrap(document.element.body)
+        _unwrap(body)
         lines = []
         for block in document.iter_inner_content():
             if isinstance(block, WordTable):
@@ -112,8 +124,9 @@ def _unwrap(body: Any) -> None:
     deleted_rows = [
         mark.getparent().getparent() for mark in body.iter(qn("w:del")) if mark.getparent().tag == qn("w:trPr")
     ]
+    hints = [mark.getparent().getparent() for mark in body.iter(qn("w:showingPlcHdr"))]  # as "Click to enter text."
     dropped = body.iter(f"{_MC}Fallback", *(qn(f"w:{name}") for name in _DROPPED))
-    for element in [*deleted_rows, *dropped]:
+    for element in [*deleted_rows, *dropped, *hints]:
         element.getparent().remove(element)
     for symbol in [*body.iter(qn("w:sym")), *body.iter(qn("m:t"))]:
         if symbol.tag == qn("w:sym"):

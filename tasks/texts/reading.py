@@ -16,6 +16,7 @@ from tasks.texts.fields import (
     Row,
     by_document,
     check_output,
+    column_names,
     documents_from,
     guessed,
     id_text,
@@ -38,13 +39,14 @@ KINDS = (".csv", ".json", ".jsonl", ".parquet", ".tsv", ".xlsx")
 class DataSet:
     """The documents of an evaluation, the layout of their file, and all files that were read.
 
-    ``notes``: what was assumed when reading, to be shown to the user.
+    ``notes``: what was assumed when reading, to be shown to the user. ``columns``: names of the data file's.
     """
 
     documents: list[Document]
     layout: Layout
     files: tuple[Path, ...]
     notes: tuple[str, ...] = ()
+    columns: str = ""
 
     @property
     def sectioning(self) -> Sectioning:
@@ -82,7 +84,7 @@ def read_documents(
         files += found.paths
         notes += found.notes
         documents = add_claims(documents, found.rows, str(claims))
-    return DataSet(documents, table.layout, tuple(files), notes)
+    return DataSet(documents, table.layout, tuple(files), notes, column_names(table.rows))
 
 
 def read_table(data: Path) -> tuple[Table, list[Document]]:

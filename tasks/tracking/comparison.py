@@ -19,7 +19,7 @@ from scipy.stats import beta, t
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import SYSTEM_COMPARISONS
 from tasks.measures import described
-from tasks.statistics.intervals import difference_interval, joined, linearised_interval, mean_interval
+from tasks.statistics.intervals import Bounds, difference_interval, joined, linearised_interval, mean_interval
 from tasks.statistics.sign_flips import DRAWS, FEWEST, LEVEL, adjusted_p, standard_error
 from tasks.tracking.measures import Ids, Measure
 from tasks.tracking.pairing import PairedMeasure, differences_of, failure_rates, pair
@@ -33,9 +33,9 @@ FAILURE_LEVEL = 0.01
 """Part of LEVEL that is spent on differences in failure rates, if there are any. A handful of failures has few possible
 sign flips, so its p value would not survive the correction for all other measures."""
 
-UNDECIDED = "cannot be told: {} failed records decide"
+UNDECIDED = "cannot be told: failed records decide (n {})"
 """Note on a difference that is beyond chance, and might not be with other scores of the failed records."""
-DIRECTED = "beyond chance without the {} failed records (whatever these scored, it is from {:+.3f} to {:+.3f})"
+DIRECTED = "beyond chance without the failed records (n {}; whatever these scored, it is from {:+.3f} to {:+.3f})"
 """Note on such a difference whose sign the failed records cannot change: its bounds exclude 0."""
 
 BESIDE = "not tested beside ROUGE-Lsum, of which nearly the same is said"
@@ -135,8 +135,9 @@ def _in_the_worst_case(
     untested: Collection[str],
 ) -> npt.NDArray[np.bool_]:
     """Whether each difference that is ``beyond`` chance is so for all scores that failed records may have."""
-    holds = np.ones(len(pairs), dtype=bool)
     worst = {place: end for place, p in enumerate(pairs) if beyond[place] and (end := p.worst) is not None}
+    holds = ~np.isin(np.arange(len(pairs)), [*worst])
+    worst = {place: end for place, end in worst.items() if np.isfinite(end.b.value() - end.a.value())}
     if not worst:
         return holds
     tested = [place for place, p in enumerate(pairs) if _is_tested(p, untested)]
@@ -216,7 +217,10 @@ def _note(p: PairedMeasure) -> str:
     if p.independent and not p.verified:
         notes.append(f"compared as independent samples: {UNVERIFIED}")
     elif p.independent:
-        notes.append(f"compared as independent samples: {p.paired} of {p.n} records pair")
+        notes.append(
+            f"compared as independent samples: {p.paired} of {p.n} records pair, {p.in_both - p.paired} have other "
+            f"contents under the same id, and {p.n - p.in_both} are in one lineage only"
+        )
     if p.a.is_f1 and min(p.a.seeds, p.b.seeds) == 1:
         notes.append("one training seed: noise between seeds is not included")
     return "; ".join(notes)
@@ -229,19 +233,19 @@ def compare_systems(
     order: list[str],
     *,
     seed: int,
-    own: Collection[str] = (),
-    shares: Collection[str] = (),
+    own: Mapping[str, Bounds | None] | None = None,
     left_out: Collection[str] = (),
     draws: int = DRAWS,
 ) -> pd.DataFrame:
     """SYSTEM_COMPARISONS of every two systems in ``order``, with p adjusted for all measures and pairs.
 
     ``scores`` is DOCUMENT_SCORES; ``failed``: numbers of the documents that could not be scored, by system; ``metrics``
-    is METRICS, with the number of documents that each system lacks. ``own``: metrics that are compared beside ours,
-    those among them in ``shares`` with the bounds 0 and 1. ``left_out``: metrics without a test.
+    is METRICS, with the number of documents that each system lacks. ``own``: bounds of the metrics that
+    are compared beside ours, None without. ``left_out``: metrics without a test.
     """
+    own = own or {}
     chosen = scores[scores["metric"].isin([*described.COMPARED, *own])]
-    measures = {system: _measures(chosen[chosen["system"] == system], failed.get(system), shares) for system in order}
+    measures = {system: _measures(chosen[chosen["system"] == system], failed.get(system), own) for system in order}
     pairs = list(combinations([system for system in order if measures[system]], 2))
     lacking = metrics.set_index(["system", *_KEY])["unscored"].to_dict()
     families: list[list[PairedMeasure]] = []
@@ -262,7 +266,9 @@ def compare_systems(
     return typed(found, SYSTEM_COMPARISONS).sort_values(list(SYSTEM_COMPARISONS.unique or []), ignore_index=True)
 
 
-def _measures(scores: pd.DataFrame, failed: Ids | None, shares: Collection[str]) -> dict[tuple[str, ...], Measure]:
+def _measures(
+    scores: pd.DataFrame, failed: Ids | None, own: Mapping[str, Bounds | None]
+) -> dict[tuple[str, ...], Measure]:
     """Measures of one system by stage, condition, item and metric."""
     found = {}
     for key, group in scores.sort_values("record").groupby(_KEY, sort=True):
@@ -271,5 +277,5 @@ def _measures(scores: pd.DataFrame, failed: Ids | None, shares: Collection[str])
         records = group["record"].to_numpy(np.int64)
         missing = np.empty(0, dtype=np.int64) if failed is None else failed
         about = (stage, "", condition, item, metric)
-        found[key] = Measure(about, records, parts, failed=missing, share=metric in shares)
+        found[key] = Measure(about, records, parts, failed=missing, own_bounds=own.get(metric))
     return found

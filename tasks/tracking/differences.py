@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ REDRAW = r"roles\.\w+\.redraw"
 
 def inputs(lineage: Lineage) -> dict[tuple[str, str], str]:
     """Inputs of a lineage: (kind, name) -> value or hash. Kinds: code, identity, param, data."""
-    made = {path for stage in lineage.stages for path in stage.outs}
+    outs = {Path(out) for stage in lineage.stages for out in stage.outs}
+    made = {path.as_posix() for out in outs for path in (out, *out.parents)}  # stages may read the folder of outputs
     found: dict[tuple[str, str], str] = {}
     for stage in lineage.stages:
         found |= {

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tasks.measures import described
-from tasks.statistics.intervals import SHARE
+from tasks.statistics.intervals import SHARE, Bounds
 
 Key = tuple[str, str, str, str, str]
 Ids = npt.NDArray[np.int64]
@@ -20,6 +20,7 @@ _PREDICTION_KEY = ["system", "condition", "symptom"]
 
 SHARES = frozenset({"score", *(name for name, metric in described.METRICS.items() if metric.bounds == SHARE)})
 """Metrics whose scores lie between 0 and 1."""
+ANY: Bounds = (-np.inf, np.inf)
 UNSCORED = "unscored "
 """Begins the name of the failure rate of a metric."""
 
@@ -36,7 +37,7 @@ class Measure:
     (records, 1, 1, 1) with a score whose mean is the measure. ``records`` (records,) are sorted ids. ``items``
     (records,), if not empty, identifies the items (questions) of each record over which its score is a mean.
     ``failed``: ids of records that were attempted and not scored; None if unknown. ``classes``: those of F1.
-    ``share``: whether the metric is a user's with the bounds 0 and 1.
+    ``own_bounds``: those of a metric of the user's.
     """
 
     KEY: ClassVar[tuple[str, ...]] = ("stage", "system", "condition", "item", "metric")
@@ -47,7 +48,7 @@ class Measure:
     items: npt.NDArray[np.str_] = field(default_factory=_no_items)
     failed: Ids | None = None
     classes: tuple[str, ...] = ()
-    share: bool = False
+    own_bounds: Bounds | None = None
 
     @property
     def is_f1(self) -> bool:
@@ -55,10 +56,23 @@ class Measure:
         return self.parts.shape[-1] == 3
 
     @property
+    def bounds(self) -> Bounds:
+        """The least and the largest possible score, infinite where there is none.
+
+        They follow from the metric's name; a user's metric of the same name may have scores beyond them.
+        """
+        name = self.key[-1]
+        if name in SHARES or name.startswith(UNSCORED):
+            known: Bounds | None = SHARE
+        else:
+            known = described.METRICS[name].bounds if name in described.METRICS else self.own_bounds
+        low, high = known or ANY
+        return (low, high) if ((self.parts >= low) & (self.parts <= high)).all() else ANY
+
+    @property
     def is_share(self) -> bool:
-        """Whether scores lie between 0 and 1, by the metric's name; a user's metric of the same name may not."""
-        named = self.share or self.key[-1] in SHARES or self.key[-1].startswith(UNSCORED)
-        return named and bool(((self.parts >= 0) & (self.parts <= 1)).all())
+        """Whether scores lie between 0 and 1."""
+        return self.bounds == SHARE
 
     @property
     def seeds(self) -> int:

@@ -33,7 +33,8 @@ PAIRED_SHARE = 0.95
 class PairedMeasure:
     """One measure on the records that both lineages scored; ``a`` and ``b`` have the same records in the same order.
 
-    ``independent``: too few records pair, so ``a`` and ``b`` have all their own records; ``paired`` is how many would.
+    ``independent``: too few records pair, so ``a`` and ``b`` have all their own records; ``paired`` is how many would,
+    and ``in_both`` how many ids are in both.
     ``verified``: whether the content of the records is known, by which they pair.
     ``unpaired``: number of records that only one lineage attempted. ``unmatched``: number of records whose items or
     classes differ between the lineages. ``failed_a`` and ``failed_b``: ids of the records that only that lineage failed
@@ -54,6 +55,7 @@ class PairedMeasure:
     redraws: tuple[float, ...] = ()
     independent: bool = False
     paired: int = 0
+    in_both: int = 0
     verified: bool = True
     least: "PairedMeasure | None" = None
     most: "PairedMeasure | None" = None
@@ -82,14 +84,16 @@ def pair_or_split(
     ``same``: ids of the records that have the same content in both lineages; None if all have.
     ``verified``: False where the content of the records is unknown; equal ids are then no reason to pair them.
     """
-    shared = np.intersect1d(a.records, b.records, assume_unique=True)
-    shared = shared if same is None else np.intersect1d(shared, same)
+    in_both = np.intersect1d(a.records, b.records, assume_unique=True)
+    shared = in_both if same is None else np.intersect1d(in_both, same)
     shared = shared if verified else _none()
     fewer = min(len(a.records), len(b.records))
     if len(shared) >= PAIRED_SHARE * fewer or a.classes != b.classes:
         return pair(a, b, redraws, same=same)
     drawn = _redrawn(a, redraws) if redraws else ()
-    return PairedMeasure(a, b, redraws=drawn, independent=True, paired=len(shared), verified=verified)
+    return PairedMeasure(
+        a, b, redraws=drawn, independent=True, paired=len(shared), in_both=len(in_both), verified=verified
+    )
 
 
 def pair(
@@ -184,8 +188,8 @@ def _completed(
 
     ``only_a``: records that only A scored; ``both``: the number of those that neither scored.
 
-    The score of a failed record lies between 0 and 1 if all scores do, else between the smallest and largest score. A
-    failed prediction is right or wrong; where its label is not known either, it is that of the first class.
+    The score of a failed record lies within the bounds of the metric, which may be infinite. A failed prediction is
+    right or wrong; where its label is not known either, it is that of the first class.
     """
     if a.is_f1:
         label = np.zeros((both, *a.parts.shape[1:]))
@@ -193,8 +197,8 @@ def _completed(
         lost_a, lost_b = (np.concatenate([only.parts[:, :1], label[:, :1]]) for only in (only_b, only_a))
         missing_a, missing_b = _guesses(lost_a, a.seeds), _guesses(lost_b, b.seeds)
     else:
-        scores = np.concatenate([m.parts.ravel() for m in (a, b, only_a, only_b)])
-        ends = (0.0, 1.0) if scores.min() >= 0 and scores.max() <= 1 else (scores.min(), scores.max())
+        bounds = [m.bounds for m in (a, b, only_a, only_b)]
+        ends = min(low for low, _ in bounds), max(high for _, high in bounds)
         missing_a, missing_b = (
             [np.full((len(m.records) + both, 1, 1, 1), end) for end in ends] for m in (only_b, only_a)
         )

@@ -83,7 +83,7 @@ def _study(pilot: int, size: int, rng: np.random.Generator) -> np.ndarray:
 
 def _compared(scores: pd.DataFrame, order: list[str], seed: int) -> pd.DataFrame:
     every, unknown = scores["metric"].unique().tolist(), pd.DataFrame(columns=list(METRICS.columns))
-    return compare_systems(scores, {}, unknown, order, seed=seed, own=every, draws=DRAWS)
+    return compare_systems(scores, {}, unknown, order, seed=seed, own=dict.fromkeys(every), draws=DRAWS)
 
 
 def require_documents(scores: pd.DataFrame) -> None:

@@ -6,6 +6,7 @@ Each attempt is reserved in the store before it is sent. One that may be billed 
 import asyncio
 import os
 import random
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
@@ -41,6 +42,8 @@ LONGEST_BACKOFF_S = 60.0
 T = TypeVar("T")
 _REASON = 80
 """Most characters of a failure's reason that are shown while waiting."""
+_VERSIONED = re.compile(r"/v\d|/openai")
+"""In addresses with a version, or in which Azure has none."""
 _PAGE = "HTML"
 """Code of the failure of an endpoint that answers with a page."""
 
@@ -187,6 +190,10 @@ class Client:
             failure = found
         except TimeoutError:
             raise SendFailure("lost", "timeout", unknown=True) from None
+        except UnicodeEncodeError:  # of the request's headers; without its cause, which holds the key
+            variable = key_variable(self.role, self.sending)
+            held = (f"the key in {variable}, or " if variable else "") + "a header of the role"
+            raise SendFailure("fatal", f"{held} has a character that is not ASCII; copy it again") from None
         except openai.OpenAIError as error:
             failure = failure_of(error, path, self._no_key)
         failure.reason = printable(redacted(failure.reason, self._secrets))
@@ -310,7 +317,8 @@ def _refused(address: str, failure: SendFailure) -> EndpointError:
             f"{address} answers with HTML, not JSON: {failure.reason}; is it the page of a login or a proxy, or does "
             "base_url lack its path, such as /v1?"
         )
+    version = "" if failure.status != 404 or _VERSIONED.search(address) else f" (is {address.rstrip('/')}/v1 meant?)"
     return EndpointError(
-        f"{address} refuses every request: {failure.reason}. Check the role's base_url, its model, and the key in the "
-        "variable that runtime.sending names; every reply so far is kept"
+        f"{address} refuses every request: {failure.reason}. Check the role's base_url{version}, its model, and "
+        "the key in the variable that runtime.sending names; every reply so far is kept"
     )

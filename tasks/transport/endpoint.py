@@ -22,8 +22,8 @@ from schemas.params.llm import Role, RoleName, Sending, by_hand
 from tasks.llm.replies import SendFailure
 from tasks.transport.shown import public_url, url_query
 
-FATAL = {401, 402, 403, 404}
-"""The key is refused, the account has no credit, or the model is unknown: no request to this endpoint can succeed."""
+FATAL = {401, 402, 403, 404, 501}
+"""The key is refused, the account has no credit, or the model or path is unknown: no request here can succeed."""
 TRANSIENT = {408, 409, 425, 429}
 NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "insufficient_balance", "insufficient_credits")
 """Codes and types of errors that mean an exhausted account, whatever their HTTP status."""

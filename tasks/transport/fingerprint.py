@@ -12,13 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemas.errors import IdentityError
-from schemas.params.llm import Role, RoleName, Structured, by_hand
+from schemas.params.llm import SIMULATOR, Role, RoleName, Structured, by_hand
 from tasks.llm.prompt_set import replaced
 from tasks.transport.shown import public_url
 from tasks.transport.simulator_code import content_hash
 
 if TYPE_CHECKING:
     from tasks.llm.replies import Completion  # loads pandas, which an identity does not need
+
+
+OWNER = "vignette"
+"""Owner of the models that the simulator lists when it is served on a port (`tasks.simulator.app`)."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +55,11 @@ class Fingerprint:
     @property
     def label(self) -> str:
         """The model for provenance columns, and the user's prompts if any are replaced."""
-        if self.identity["endpoint"] == "simulator":
-            name = f"{self.identity['asked']} (simulator's rules)"
-        else:
-            name = self.identity.get("answered") or self.identity["asked"]
-            name = f"{name}, epoch {self.epoch}" if self.epoch else name
-            name = f"{name}, by {self.structured}" if self.structured else name
+        name = self.identity.get("answered") or self.identity["asked"]
+        if self.identity["endpoint"] == SIMULATOR or self.identity.get("owner") == OWNER:
+            name = f"{name} (simulator's rules)"
+        name = f"{name}, epoch {self.epoch}" if self.epoch else name
+        name = f"{name}, by {self.structured}" if self.structured else name
         if not self.prompts:
             return name
         digest = hashlib.sha256(json.dumps(self.prompts, sort_keys=True).encode()).hexdigest()[:8]

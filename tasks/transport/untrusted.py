@@ -48,6 +48,9 @@ def read_bytes(path: Path, most: int = LARGEST) -> bytes:
         raise SourceError(f"{path}: cannot be read ({error.strerror}); check name and permissions") from error
 
 
+SCALARS = "expected a number, a text in UTF-8 or nothing in each cell"
+
+
 @contextmanager
 def of_form(place: str, expected: str) -> Iterator[None]:
     """Raise SourceError, which names the place and what is ``expected`` there, where a value has another form."""
@@ -118,7 +121,19 @@ def json_lines(file: Path) -> Iterator[tuple[int, Any]]:
 
 
 class YamlLoader(yaml.SafeLoader):
-    """Reads numbers as YAML 1.2 writes them, too: ``1e-06``, which YAML 1.1 takes for a text."""
+    """Reads numbers as YAML 1.2 writes them, too: ``1e-06``, which YAML 1.1 takes for a text.
+
+    Raises YAMLError for a value that cannot be: a number of more than 4,300 digits, the 31st of June.
+    """
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """The value of a node."""
+        try:
+            return super().construct_object(node, deep)
+        except ValueError as error:
+            raise yaml.constructor.ConstructorError(
+                None, None, str(error).partition(":")[0], node.start_mark
+            ) from error
 
 
 YamlLoader.add_implicit_resolver(

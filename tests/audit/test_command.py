@@ -27,8 +27,8 @@ def test_the_command_scores_returned_verdicts_and_fails_a_requirement(
     tmp_path: Path, texts: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = tmp_path / "texts.jsonl"
-    source.write_text("".join(json.dumps({"id": name, "source": text}) + "\n" for name, text in texts.items()))
-    common = ["--texts", str(source), "--cases", "200", "--seed", "5", "--tasks", "claims"]
+    source.write_text("".join(json.dumps({"id": name, "told": text}) + "\n" for name, text in texts.items()))
+    common = ["--texts", str(source), "--map", "source=told", "--cases", "200", "--seed", "5", "--tasks", "claims"]
     assert run(["audit", *common, "--export", str(tmp_path / "cases.jsonl")]) == 0
     asked = [json.loads(line) for line in (tmp_path / "cases.jsonl").read_text().splitlines()]
     truth = [json.loads(line) for line in (tmp_path / "cases-truth.jsonl").read_text().splitlines()]
@@ -94,6 +94,7 @@ BAD = [
     ("simulator --export FILE", None, "JUDGE: has no effect with --export"),
     ("--against nowhere", None, "no such file; expected a folder that `vignette audit --out` wrote"),
     ("simulator --texts nowhere.csv", None, "no such file"),
+    ("simulator --texts FILE --map source", b"{}", "--map source: expected FIELD=COLUMN"),
     ("simulator --texts FILE", b"\x89PNG\r\n\x1a\n\x00\x00", "FILE"),
     ("someone", None, "expected simulator, a role of the params"),
     ("--verdicts nowhere.jsonl", None, "cannot be read"),

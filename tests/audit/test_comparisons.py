@@ -123,7 +123,7 @@ def test_failed_verdicts_count_at_their_worst_and_are_named() -> None:
     lost = verdicts([None if 50 <= n < 62 else n >= 30 for n in range(100)])
     table = against(lost, weaker)
     assert _of(table, RATE)["undecided"].all()
-    assert any("12 failed cases decide" in line for line in change_lines(table)[1])
+    assert any("failed cases decide (n 12)" in line for line in change_lines(table)[1])
     assert _of(against(hidden, before), ANSWERED)["changed"].all(), "12 of 100 fail that did not"
 
 
@@ -164,7 +164,7 @@ def test_a_loss_that_failed_verdicts_may_undo_is_no_finding() -> None:
     obeyed = verdicts([False] * 6 + [True] * 4 + [None] * 5, factor=HIDDEN[0])
     card = card_table(pd.concat([plain, obeyed]), seed=1)
     assert findings(card) == []
-    assert any("cannot be told, 5 failed cases decide" in line for line in not_found(card))
+    assert any("cannot be told, failed cases decide (n 5)" in line for line in not_found(card))
 
 
 @pytest.mark.parametrize("words", [60, 61])

@@ -11,9 +11,11 @@ from flows.evaluation import audit
 from flows.evaluation.cards import require_answers as _require_answers
 from schemas.errors import UnscoredError
 from tasks.audit.card import Practice, _recommended, card_table, verdict_lines, weaknesses
+from tasks.audit.page import rate_tables
 from tasks.llm.calls import Call, Message
 from tasks.llm.costs import CountedAsk, Used
 from tasks.reporting.evaluation_text import DRY_RUN, RULES
+from tasks.reporting.show import terminal
 from tests.support.card_verdicts import card_verdicts
 from tests.support.cases import each
 from tests.support.scripted import ScriptedAsk
@@ -36,6 +38,9 @@ def test_a_judge_that_says_yes_to_everything_rejects_no_false_claim() -> None:
     (line,) = verdict_lines(card_table(verdicts(YES_SAYER), seed=1))
     counts = "j: claims: finds 48 of 48 true claims, rejects 0 of 50 false claims; no verdict on 2 more"
     assert line == f"{counts}: do not use it, it is not told from guessing"
+    only_true = card_table(verdicts({True: [True] * 9}), seed=1)
+    assert verdict_lines(only_true)[0].startswith("j: claims: finds 9 of 9 true claims, no false claims: too few")
+    assert not any("n 0" in terminal(table) for table in rate_tables(only_true))
 
 
 @each(

@@ -37,7 +37,7 @@ def test_the_card_has_the_judge_s_agreement_next_to_that_of_people(
     assert run([*common, "--people", str(answers(tmp_path / "data")), "--out", str(out)]) == 0
     said = capsys.readouterr().out
     found = pd.read_csv(out / "people.csv").query("metric == 'kappa'").set_index(["system", "condition", "item"])
-    with_majority = found.loc[("mine", "strict", "K-QA, claim entailed, against majority")]
+    with_majority = found.loc[("mine (simulator's rules)", "strict", "K-QA, claim entailed, against majority")]
     assert (with_majority["value"], with_majority["n"]) == (1, 24)
     # Physician 3 says yes to 6 claims, the others to 12: agreement 18/24, by chance 1/2.
     between = found.loc[("physician 3", "people", "K-QA, claim entailed, against physician 1")]

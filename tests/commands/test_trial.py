@@ -77,7 +77,7 @@ def test_a_trial_stops_the_stages_of_a_role_that_no_stage_used_with_success(
     with pytest.raises(VignetteError, match="failed: bad, next; see above"):
         trial.main()
     said = capsys.readouterr()
-    assert "writer: vignette-writer, epoch 0" in said.out and ": changed" in said.out
+    assert "writer: vignette-writer (simulator's rules), epoch 0" in said.out and "for the first time" in said.out
     assert "good: 6 calls to the writer, " in said.out and "later: 2 calls to the writer, " in said.out
     assert "next: not run, because of bad" in said.out and "trained" not in said.out
     assert "bad: 1 of 1 rows unscored" in said.err
@@ -90,7 +90,7 @@ def test_a_trial_stops_the_stages_of_a_role_that_no_stage_used_with_success(
     assert not Path("tables").exists() and not Path("fingerprints").exists()
     with pytest.raises(VignetteError, match="failed: bad"):
         trial.main(records=2)
-    assert ": changed" not in capsys.readouterr().out, "the models are those of the last trial"
+    assert ": unchanged" in capsys.readouterr().out, "the models are those of the last trial"
     assert (folder / "tables/drawn.txt").read_text() == "2"
 
 

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from flows.commands.exchange import Version, read, write
@@ -107,6 +109,20 @@ def test_a_dataset_is_exchanged_without_a_run(
     expected = sorted((span["symptom"], span["start"], span["end"]) for span in spans)
     assert expected and sorted(back[["symptom", "start", "end"]].itertuples(index=False, name=None)) == expected
     assert "0 removed or moved; 0 are new; 0 assert something else" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("record", 0), ("record", None), ("record", "../x"), ("note", None), ("note", b"\xff"), ("note_spans", [None])],
+)
+def test_a_dataset_of_other_values_is_refused_and_nothing_written(column: str, value: object, dataset: Path) -> None:
+    for file in dataset.glob("data/*.parquet"):
+        table = pq.read_table(file)
+        values = pa.array([value] * len(table))
+        pq.write_table(table.set_column(table.column_names.index(column), column, values), file)
+    with pytest.raises(SourceError, match=r"dataset: (not an exported|cannot be read|\d+-normal is there)"):
+        write("brat", Path("out"), "normal", dataset)
+    assert not Path("out").exists()
 
 
 def test_without_a_run_or_a_dataset_the_command_says_what_to_name(dataset: Path) -> None:

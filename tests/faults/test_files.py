@@ -44,6 +44,8 @@ CSV: dict[str, tuple[str, str | bytes, list[dict[str, Any]]]] = {
     "NA that somebody wrote": ("d.csv", 'id,source,output:A\n1,Dry cough.,"NA"\n', [{**ROWS[0], "output:A": "NA"}]),
     "NA after an inch": ("d.csv", 'id,source,output:A\n1,5" scar.,NA\n', [{**NO_OUTPUT[0], "source": '5" scar.'}]),
     "NULL of SQL": ("d.csv", "id,source,output:A\n1,Dry cough.,NULL\n", NO_OUTPUT),
+    "nan of Python": ("d.csv", "id,source,output:A\n1,Dry cough.,nan\n", NO_OUTPUT),
+    "a name that begins so": ("d.csv", "id,source,output:A\n1,Dry cough.,Nana\n", [{**ROWS[0], "output:A": "Nana"}]),
     "an error of Excel": ("d.csv", "id;source;output:A\n1;Dry cough.;#N/A\n", NO_OUTPUT),
     "NA within a text": ("d.csv", 'id,source\n1,"Heart,NA,"\n', [{"id": "1", "source": "Heart,NA,"}]),
 }  # fmt: skip
@@ -98,6 +100,8 @@ BOX = "<w:pict><w:txbxContent><w:p><w:r><w:t>Inside.</w:t></w:r></w:p></w:txbxCo
          "</mc:AlternateContent></w:r>", "T \nInside.\nAfter."),
         (f"<m:oMath {NAMES}><m:r><m:t>38.5</m:t></m:r></m:oMath>", "T 38.5\nAfter."),
         (f'<w:r {NAMES}><w:sym w:font="Symbol" w:char="F0B3"/></w:r>', "T \ufffd\nAfter."),
+        (f"<w:sdt {NAMES}><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent><w:r><w:t>Enter text.</w:t></w:r>"
+         "</w:sdtContent></w:sdt>", "T \nAfter."),
         (f'<w:r {NAMES}><w:sym w:font="Segoe UI Symbol" w:char="2611"/></w:r>', "T \u2611\nAfter."),
     ],
 )  # fmt: skip
@@ -186,12 +190,13 @@ def test_sheets_formulas_and_parts_that_are_not_read_are_named_or_refused(tmp_pa
     document.sections[0].header.paragraphs[0].text = "Ann, 54"
     document.sections[0].footer.paragraphs[0].text = " "
     document.add_comment(document.paragraphs[0].runs, "Is this so?")
+    document.element.body.insert(0, parse_xml(f"<w:altChunk {NAMES}/>"))
     document.save(str(tmp_path / "n.docx"))
-    assert read_rows(tmp_path / "n.docx").notes == (f"{tmp_path}/n.docx: not read: comments, header",)
+    assert read_rows(tmp_path / "n.docx").notes == (f"{tmp_path}/n.docx: not read: comments, embedded files, header",)
     assert (
         read_documents(tmp_path / "d.xlsx", {"B": tmp_path / "n.docx"})
         .notes[1]
-        .endswith("n.docx: not read: comments, header")
+        .endswith("n.docx: not read: comments, embedded files, header")
     )
 
 
@@ -247,6 +252,8 @@ TWICE = '{"id": 1, "source": "x", "outputs": {"A": "y"}, "output:A": "z"}'
         ({"a.csv": "id,source\n1,x\n", "b.xlsx": "", "c.json": ""}, r"several splits or files \(a, b, c\)"),
         ({"a.csv": "id,source\n1,x\n", "b.txt": "x", "README.txt": ""}, r"several splits or files \(a, b\)"),
         ({"a.xlsx": "PK"}, r"a\.xlsx: not a readable \.xlsx file"),
+        ({"a.txt": r"{\rtf1\ansi Dry cough.}"}, r"a\.txt: is rich text \(RTF\); save it as plain text"),
+        ({"a.csv": "\0".join("id,source\n1,x\n")}, r"a\.csv: holds a null character, as UTF-16"),
     ],
 )
 def test_what_one_of_two_readings_would_lose_is_refused(tmp_path: Path, files: dict[str, str], said: str) -> None:

@@ -79,6 +79,7 @@ def test_what_git_refuses_is_said_and_not_taken_for_an_answer(archive: Path, mon
     "name, value, said",
     [
         ("SSL_CERT_FILE", "/nowhere/ca.pem", "SSL_CERT_FILE=/nowhere/ca.pem: no such file"),
+        ("SSL_CERT_FILE", __file__, "test_surroundings.py: not a file of certificates ("),
         ("REQUESTS_CA_BUNDLE", "/nowhere", "REQUESTS_CA_BUNDLE=/nowhere: no such file"),
         ("ALL_PROXY", "socks5://u:secret-word@h:1", "ALL_PROXY=socks5://h:1: needs the package socksio"),
         ("https_proxy", "SOCKS5h://h:1", "https_proxy="),

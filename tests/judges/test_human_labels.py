@@ -30,7 +30,8 @@ def test_the_command_prints_the_judge_of_a_labelled_sheet(tmp_path: Path, capsys
     file, out = tmp_path / "mine.csv", tmp_path / "rows.csv"
     file.write_text(sheet([at % 3 > 0 for at in range(200)], [at % 2 if at < 100 else "" for at in range(200)]))
     assert run(["agreement", str(file), "--out", str(out)]) == 0
-    assert "powered_share" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert said.startswith("mine.csv: labelled: 100 of 200 verdicts; ") and "powered_share" in said
     found = pd.read_csv(out)
     assert set(found["system"]) == {"mine"} and {"sensitivity", "labelled_share"} <= set(found["metric"])
     file.write_text("id,score\na,1\n")

@@ -235,6 +235,11 @@ SCENARIOS: dict[str, Scenario] = {
         sending=QUICK.model_copy(update={"api_key_env": "GONE"}),
         error="nothing was sent to http.*variable GONE is not",
     ),
+    "no such way": Scenario(lambda *_: refuses(501, "no chat here"), error="refuses every request: HTTP 501: no chat"),
+    "no such path": Scenario(
+        lambda *_: refuses(404, "Not Found"), path="/api", error=r"HTTP 404.*base_url \(is http://\S+/api/v1 meant\?\)"
+    ),
+    "no such model": Scenario(lambda *_: refuses(404, "no big-1"), error=r"HTTP 404.*the role's base_url, its model"),
     "a wait that is too long": Scenario(
         lambda *_: JSONResponse({"error": {"message": "later"}}, 429, headers={"Retry-After": "5000"}),
         error=r"EndpointError.*asks to wait 5000 s \(HTTP 429: later\).*run again then",
@@ -370,6 +375,14 @@ def test_a_key_is_redacted_in_errors(tmp_path: Path, monkeypatch: pytest.MonkeyP
     refusal, error = refuses(401, f"bad key {KEY}"), r"bad key \[redacted\]"
     played = Scenario(lambda *_: refusal, role=settings, sending=HOSTED_KEY, error=error).play(tmp_path)
     assert KEY not in str(played.error)
+
+
+def test_a_key_that_no_header_can_hold_is_named_and_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOSTED_KEY", f"{KEY}é")
+    played = Scenario(says("x"), sending=HOSTED_KEY, error="key in HOSTED_KEY, or a header of the role has").play(
+        tmp_path
+    )
+    assert KEY not in str(played.error) and not played.endpoint.bodies
 
 
 def test_a_key_is_redacted_in_what_is_told_of_a_model(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ import psutil
 import pytest
 
 from flows.runtime.clients import Clients
-from schemas.params.llm import Sending
+from schemas.params.llm import Role, Sending
 from tasks.llm.calls import Answer, Call, Message
 from tasks.simulator import dispatch
-from tasks.transport.fingerprint import Fingerprint, simulator_identity
+from tasks.transport.fingerprint import Fingerprint, served_identity, simulator_identity
 from tasks.transport.store import ResponseStore, unpack
 from tests.support.endpoints import WRITER, answers, chat, simulator
 from tests.support.params import shipped
@@ -90,7 +90,9 @@ def server() -> Iterator[str]:
 def test_the_server_lists_its_models_and_names_an_unknown_one(server: str) -> None:
     models = CLIENT.get(f"{server}/models").json()["data"]
     assert [model["id"] for model in models][:1] == ["vignette-writer"] and len(models) >= 4
-    assert CLIENT.get(f"{server}/models/vignette-judge").json()["owned_by"] == "vignette"
+    entry = CLIENT.get(f"{server}/models/vignette-judge").json()
+    identity = served_identity(Role(base_url=server, model="vignette-judge"), entry, "vignette-judge", None)
+    assert Fingerprint("judge", identity).label == "vignette-judge (simulator's rules)"
     body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}
     refused = CLIENT.post(f"{server}/chat/completions", json=body)
     assert refused.status_code == 404 and "unknown model 'gpt-4o'; available" in refused.json()["error"]["message"]

@@ -181,7 +181,7 @@ def test_a_reply_that_cannot_be_read_is_dropped_counted_and_asked_for_again(
         sent = len(endpoint.bodies)
         assert all(run_stage(endpoint, tmp_path))
         assert len(endpoint.bodies) == sent + 3, "the check of identity and two calls"
-    assert "doclens: 2 kept replies could not be read and were asked for again" in capsys.readouterr().err
+    assert "doclens: 2 kept replies could not be read, asked for again" in capsys.readouterr().err
     assert parser.run(["store", "check", "--store", str(path)]) == 0
 
 

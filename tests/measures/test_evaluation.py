@@ -25,7 +25,7 @@ from flows.stages import evaluate as stage_evaluate
 from schemas.errors import ParamsError, SourceError
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import table_schema
-from tasks.judges.human_labels import label_rows, read_labels
+from tasks.judges.human_labels import label_rows, read_labels, sheet_of
 from tasks.llm.calls import Answer, Call
 from tasks.measures.described import METRICS
 from tasks.measures.described import chosen as chosen_measures
@@ -125,6 +125,11 @@ def test_the_judge_is_measured_on_errors_planted_into_the_references(made: Evalu
     assert 0.5 < rates["entailment", "sensitivity", "all"] <= 1, "a tenth of the sentences escapes the rules"
 
 
+def test_only_cases_of_the_chosen_measures_are_planted(tmp_path: Path) -> None:
+    found = _evaluated(tmp_path, _rows(), planted=2, metrics=["med_omit", "overlap"])
+    assert set(found.table("judge")["condition"]) == {"omissions", "facts"}
+
+
 def test_the_page_holds_all_texts_and_none_as_markup(made: Evaluation, tmp_path: Path) -> None:
     files = evaluation_files(made, {"models": {}}, "a <b> title")
     page = files["report.html"].decode()
@@ -163,6 +168,7 @@ def test_labels_of_some_verdicts_estimate_the_true_share(made: Evaluation, tmp_p
         read_labels(tmp_path / "mine.csv")
     (tmp_path / "verdicts.csv").write_bytes(files["labels/verdicts.csv"])
     found = read_labels(tmp_path / "mine.csv")
+    assert sheet_of(tmp_path / "mine.csv") == ("claim_recall", "cites")
     rows = label_rows(found, system="mine", seed=7, provenance="p").set_index("metric")
     assert rows.loc["labelled_share", ["value", "n"]].tolist() == [1, 4]
     by_claim = dict(zip(sheet["item"], sheet["cluster"] + sheet["claim"], strict=True))

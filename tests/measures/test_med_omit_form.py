@@ -106,6 +106,12 @@ def test_agreement_of_clinicians_is_kappa_unweighted_and_linear() -> None:
     assert found["category: a and b", "exact_match"] == 1
 
 
+def test_a_count_that_no_differential_has_is_refused() -> None:
+    forged = _file("r", "yes").replace('"supports": 1', '"supports": ' + "9" * 400)
+    with pytest.raises(SourceError, match=r"fact 7/F0, supports: Input should be less than or equal to 100"):
+        FORM.validations({"a.json": forged})
+
+
 def test_clinicians_with_copies_of_one_form_are_two_raters() -> None:
     files = {name: _file("clinician", "yes", signature=name) for name in ("dr_a.json", "dr_b.json")}
     assert list(FORM.validations(files)["rater"]) == ["clinician 1", "clinician 2"]

@@ -26,9 +26,9 @@ from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 from tests.support.scripted import ScriptedAsk
 
-SHOWN = re.findall(
-    r"```python\n(from vignette import metric\n.*?)```", (ROOT / "docs" / "own-metric.md").read_text(), re.DOTALL
-)
+PAGE = (ROOT / "docs" / "own-metric.md").read_text()
+SHOWN = re.findall(r"```python\n(from vignette import metric\n.*?)```", PAGE, re.DOTALL)
+(CASED,) = re.findall(r"```python\n(import re\n\nfrom vignette import metric\n.*?)```", PAGE, re.DOTALL)
 ROWS = [
     {
         "id": f"d{n}",
@@ -49,9 +49,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_cases_of_a_metric_tell_how_far_it_is_from_the_known_scores(folder: Path) -> None:
-    page = (ROOT / "docs" / "own-metric.md").read_text()
-    (shown,) = re.findall(r"```python\n(import re\n\nfrom vignette import metric\n.*?)```", page, re.DOTALL)
-    (folder / "cased.py").write_text(shown)
+    (folder / "cased.py").write_text(CASED)
     (own,) = load_metrics([folder / "cased.py"])
     documents = [Document(row["id"], (row["source"],), reference=row["reference"]) for row in ROWS]
     verdicts, unscored = asyncio.run(Own([own], []).judge_cases(lambda _: ScriptedAsk(str), documents, 1))
@@ -61,7 +59,7 @@ def test_cases_of_a_metric_tell_how_far_it_is_from_the_known_scores(folder: Path
     worse = replace(own, score=lambda texts: {text.id: 0.25 for text in texts})
     found = known_rows(asyncio.run(Own([worse], []).judge_cases(lambda _: ScriptedAsk(str), documents, 1))[0])
     assert {row["item"]: row["value"] for row in found} == {"all": -0.25, "all kept": -0.75, "none kept": 0.25}
-    (folder / "cased.py").write_text(shown.replace("(0, 1)", "(0, 90)"))
+    (folder / "cased.py").write_text(CASED.replace("(0, 1)", "(0, 90)"))
     with pytest.raises(SourceError, match="numbers kept: has cases, and bounds"):
         load_metrics([folder / "cased.py"])
 
@@ -116,12 +114,15 @@ def test_the_command_prints_it(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VIGNETTE_WORKSPACE", str(folder))
+    (folder / "cased.py").write_text(CASED)
     arguments = ["--metric", str(folder / "shown.py"), "--metrics", "overlap", "--no-mlflow"]
+    arguments += ["--metric", str(folder / "cased.py"), "--planted", "4"]
     assert run(["evaluate", str(folder / "cases.jsonl"), "--out", str(folder / "out"), *arguments]) == 0
     said = capsys.readouterr().out
     (line,) = [line for line in said.splitlines() if line.startswith("kept words")]
     assert re.search(r"1\.?0* .*n 10 +0\.2", line)
     page = (folder / "out" / "report.html").read_text(encoding="utf-8")
+    assert "numbers kept: above known score 0 (" in said
     assert "simulator" not in said and "Dry run" not in page, "no judge was asked"
 
 

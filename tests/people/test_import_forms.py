@@ -76,8 +76,9 @@ def test_a_file_that_is_no_form_is_refused(project):
         import_files([project / "x.json"])
     with pytest.raises(SourceError, match="cannot be read"):
         import_files([project / "absent.json"])
-    with pytest.raises(SourceError, match="unknown rater"):
-        import_files([_file(project, "../../evil")])
+    for rater, said in (("../../evil", "unknown rater"), ("half \ud800", "not a file of the review form")):
+        with pytest.raises(SourceError, match=said):
+            import_files([_file(project, rater)])
 
 
 @pytest.fixture

@@ -154,8 +154,9 @@ def test_an_interrupted_rebuild_sends_prefect_what_it_has_before_it_ends(
     assert sent == [flow.APILogWorker, flow.EventsWorker]
 
 
+@pytest.mark.parametrize("asking", ["create_run", "run_flow_sync"])
 def test_a_server_that_can_no_longer_write_ends_the_rebuild_with_a_reason(
-    pipeline: Path, monkeypatch: pytest.MonkeyPatch
+    pipeline: Path, monkeypatch: pytest.MonkeyPatch, asking: str
 ) -> None:
     """As Prefect's server answers when its database does not fit on the disk."""
 
@@ -163,6 +164,6 @@ def test_a_server_that_can_no_longer_write_ends_the_rebuild_with_a_reason(
         request = httpx.Request("POST", "http://127.0.0.1/api/flow_runs")
         raise PrefectHTTPStatusError("500", request=request, response=httpx.Response(500, request=request))
 
-    monkeypatch.setattr(flow, "run_flow_sync", failing)
+    monkeypatch.setattr(flow, asking, failing)
     with pytest.raises(VignetteError, match=r"server failed \(500\); \d+ MB are free on the disk.*run again"):
         rebuild(pipeline, ["a1"], at_once=1)

@@ -38,6 +38,12 @@ def test_the_terminal_lists_changed_measures_and_warnings() -> None:
     )
     assert changed in lines
     assert f"warning: {DIFFERS} (1 of 2 measures)" in lines
+    unmoved = pd.concat(
+        [MEASURES.head(1).assign(n=n, changed=False, detectable=least) for n, least in ((5, NONE), (60, 0.4))]
+    )
+    said = terminal_text(compared(unmoved))
+    assert "no change shown in 2, of 5 to 60 records each" in said and "difference of 0.400 or less" in said
+    assert "too few records (below 8) to show any change: 1 of the measures" in said
 
 
 def test_the_page_shows_failures_bounds_and_notes() -> None:
@@ -110,22 +116,21 @@ def test_at_most_thirty_measures_are_shown_by_p() -> None:
     assert figure.index("m01") < figure.index("m30"), "drawn from the bottom, so the smallest p is at the top"
 
 
-def test_one_sentence_says_why_no_record_is_shared() -> None:
+def test_one_sentence_says_why_records_do_not_pair() -> None:
     split = [f"compared as independent samples: 0 of {n} records pair" for n in (12, 60)]
-    notes = [*split, f"{split[1]}; one training seed", "cannot be told: 3 failed records decide"]
+    notes = [*split, f"{split[1]}; one training seed", "cannot be told: failed records decide (n 3)"]
     many = pd.concat([MEASURES.head(1).assign(note=note) for note in notes])
     causes = [("param", "seed", "7", "8", "prompt, sample, split"), ("param", "seeds", "1", "2", "baselines")]
     code = ("code", "tasks/a.py", "0" * 32, "1" * 32, "sample")
     inputs = pd.DataFrame([code, *causes], columns=EMPTY.columns)
     merged = "compared as independent samples: 0 of 12 to 60 records pair (3 of 4 measures)"
-    others = ["one training seed (1 of 4 measures)", "cannot be told: 3 failed records decide (1 of 4 measures)"]
+    others = ["one training seed (1 of 4 measures)", "cannot be told: failed records decide (n 3) (1 of 4 measures)"]
     assert compared(many).warnings == [merged, *others]
-    of_seed = f"seed (7 -> 8) changed, so no record is shared: {merged}"
+    of_seed = f"seed (7 -> 8) changed, so other records were drawn: {merged}"
     assert compared(many, inputs=inputs).warnings == [of_seed, *others]
     some = many.assign(note=[*split[:1], "compared as independent samples: 2 of 60 records pair", "", ""])
-    assert compared(some, inputs=inputs).warnings == [
-        "compared as independent samples: 0 to 2 of 12 to 60 records pair (2 of 4 measures)"
-    ]
+    merged = "compared as independent samples: 0 to 2 of 12 to 60 records pair (2 of 4 measures)"
+    assert compared(some, inputs=inputs).warnings == [f"seed (7 -> 8) changed, so other records were drawn: {merged}"]
 
 
 def test_values_of_committed_tables_are_listed_untested_with_what_to_push() -> None:

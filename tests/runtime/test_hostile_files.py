@@ -4,7 +4,7 @@ import gzip
 import json
 import os
 import re
-import zlib
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,20 +18,25 @@ import pytest
 import typer
 from jinja2 import DictLoader
 
-from flows.commands import parser
+from flows.commands import agreement, parser, plan
 from flows.commands.import_forms import import_files
 from flows.commands.store import import_
-from flows.evaluation.cards import stems
+from flows.evaluation.cards import read_card, stems
 from flows.repository.params import load_params
 from flows.repository.pipeline import StageFiles
 from flows.runtime.folders import defused
 from flows.runtime.stage import Stage
+from schemas.errors import SourceError
+from tasks.exchange.annotated import LabelledSpan, annotated
+from tasks.exchange.brat import read_brat
 from tasks.exchange.label_studio import read_export
 from tasks.judges.human_labels import read_labels
+from tasks.llm.json_in_text import json_in
 from tasks.llm.requests import request_key, to_bytes
 from tasks.network.definition import load_definition
 from tasks.people.rating_form import RatingForm
 from tasks.reporting.display import render
+from tasks.texts.files import require_different
 from tasks.texts.reading import output_files, read_documents
 from tasks.transport.inspection import EXPORTED
 from tasks.transport.store import COLUMNS
@@ -75,6 +80,14 @@ def repeated(size: int = 1_000_000, times: int = 1000) -> pa.Array:
     return pa.array(["x" * size]).dictionary_encode().take(pa.array([0] * times))
 
 
+def astray(path: Path) -> None:
+    """A stream of Arrow with a text that ends far outside of it."""
+    arrow(path, documents(pa.array(["abc", "def"])))
+    ends = b"\0\0\0\0\3\0\0\0\6\0\0\0"
+    assert path.read_bytes().count(ends) == 1
+    path.write_bytes(path.read_bytes().replace(ends, ends[:4] + b"\3\0\0\x7f" + ends[8:]))
+
+
 def documents(source: pa.Array) -> pa.Table:
     return pa.table({"id": pa.array(range(len(source))), "source": source})
 
@@ -110,6 +123,15 @@ def read_in_stage(path: Path) -> object:
     """A form that was put into the folder of a stage by hand."""
     stage = Stage(StageFiles("review", {"forms": path.parent}, {}), load_params())
     return FORM.read(stage.returned("forms", FORM.id))
+
+
+def cells(**fields: Any) -> str:
+    """Ten lines of people's scores and a metric."""
+    return "".join(json.dumps({"id": str(n), "human": n, "metric": n, **fields}) + "\n" for n in range(10))
+
+
+def scores(path: Path) -> None:
+    agreement.main(path, ["human"])
 
 
 def take_in(path: Path) -> object:
@@ -159,9 +181,8 @@ def reply_of(**fields: Any) -> bytes:
 
 
 def spaces(megabytes: int) -> bytes:
-    """As many megabytes of spaces, packed."""
-    packer = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
-    return b"".join(packer.compress(b" " * 1_000_000) for _ in range(megabytes)) + packer.flush()
+    """As many megabytes of spaces, packed one by one."""
+    return gzip.compress(b" " * 1_000_000) * megabytes
 
 
 def nothing(_: Path) -> None:
@@ -229,12 +250,19 @@ FILES = {
         ),
         "unpacks to 201,",
     ),
+    "a card that pandas is told to read otherwise": Case(
+        "verdicts.parquet",
+        lambda to: pq.write_table(documents(pa.array(["x"])).replace_schema_metadata({"pandas": "{}"}), to),
+        "not the verdicts of a card",
+        lambda path: read_card(path.parent),
+    ),
     "no arrow": Case("d.arrow", b"\xff\xff\xff\xff\xff\xff\xff\x7f", "not a readable arrow file"),
     "arrow that repeats a text": Case("d.arrow", lambda to: arrow(to, documents(repeated())), "more than 200,000,000"),
     "arrow that is packed": Case(
         "d.arrow", lambda to: arrow(to, documents(pa.array(["x" * 1_000_000] * 3)), compression="zstd"), "is packed"
     ),
     "arrow of nulls": Case("d.arrow", lambda to: arrow(to, pa.table({"id": pa.nulls(5_000_001)})), "more than 5,000"),
+    "arrow that leads out of itself": Case("d.arrow", astray, "not a readable arrow file .*ffset"),
     "no workbook": Case("d.xlsx", b"PK\x03\x04" + bytes(100), "not a readable .xlsx file"),
     "a workbook that unpacks to 200 MB": Case(
         "d.xlsx", lambda to: packed(to, **{"xl/worksheets/sheet1.xml": 201_000_000}), "unpacks to 201,000,000 bytes"
@@ -244,11 +272,21 @@ FILES = {
         lambda to: sheet(to, "".join(f'<row r="{n}"><c r="XFD{n}"><v>1</v></c></row>' for n in range(1, 310))),
         "more than 5,000,000 values",
     ),
+    "a sheet of a far row": Case("d.xlsx", lambda to: sheet(to, '<row r="99999999999"/>'), "more than 1,048,576 rows"),
     "a document that unpacks to 21 MB": Case(
         "d.docx", lambda to: packed(to, **{"word/document.xml": 21_000_000}), "unpacks to 21,000,000 bytes"
     ),
     "no document": Case("d.docx", lambda to: packed(to, **{"word/document.xml": b"<"}), "not a readable .docx file"),
     "an export of Label Studio without end": Case("export.json", DEEP, "nested too deeply"),
+    "an export whose region begins nowhere": Case(
+        "export.json",
+        '[{"data": {"name": "n", "text": "cough"}, "annotations": [{"result": [{"type": "labels", "value": '
+        '{"start": null, "end": 5, "labels": ["cough"]}}]}]}]',
+        "task 0: expected data.name",
+    ),
+    "people's scores of lists": Case("s.jsonl", cells(system=[1]), "in each cell", scores),
+    "people's scores of half characters": Case("s.jsonl", cells(system="\ud800"), "in each cell", scores),
+    "a pilot of lists": Case("s.jsonl", cells(score=[1, 2]), "in each cell", lambda path: plan.main(path, "10")),
     # names
     "an id of control characters": Case("d.jsonl", f"{row(id=ESC)}\n{row(id=ESC)}", r"id \\x1b\]0;owned.* is a dupl"),
     "an id with a line break": Case("d.jsonl", row(id="a\nb: fine"), "holds a line break"),
@@ -259,6 +297,9 @@ FILES = {
     "a billion laughs": Case("params.yaml", LAUGHS, "with its aliases, it holds more than 5,000,000 values"),
     "an alias of itself": Case("params.yaml", "sample: &a [*a]", "line 1: an alias names what it is part of"),
     "deep YAML": Case("params.yaml", "[" * 5000, "not valid YAML"),
+    "a number of 5,000 digits": Case(
+        "params.yaml", "seed: " + "9" * 5000, "params.yaml: line 1.*not valid YAML: Exceeds"
+    ),
     "params in Latin-1": Case("params.yaml", b"a: \xe9", "params.yaml: byte 0xe9 is not UTF-8"),
     "YAML that makes an object": Case("params.yaml", "sample: !!python/object/apply:os.system [id]", "not valid YAML"),
     "a param of control characters": Case(
@@ -316,6 +357,26 @@ def test_a_hostile_file_is_one_printable_line_in_little_memory(
     said = capsys.readouterr().err.rstrip("\n")
     assert said.isprintable() and len(said) < 1500
     assert re.search(case.says, said), said
+
+
+NAMES = [*map(str, range(50_000)), "49999"]
+PLACES = [(start, end) for start in range(300) for end in range(start + 1, 301)]
+
+
+@each(
+    "read",
+    [
+        lambda: require_different("d.csv", NAMES),
+        lambda: annotated("n", "x" * 300, [LabelledSpan(*place, "cough") for place in [*PLACES, PLACES[-1]]]),
+        lambda: read_brat({"n.txt": "x", "n.ann": "".join(f"T{name}\tcough 0 1\tx\n" for name in NAMES)}, ["cough"]),
+        lambda: json_in("{" + ", ".join(f'"{name}": 1' for name in NAMES) + "}"),
+    ],
+)
+def test_what_is_there_twice_is_found_without_comparing_all_with_all(read: Callable[[], object]) -> None:
+    begun = time.process_time()
+    with pytest.raises((SourceError, ValueError), match=r"twice|duplicate|each id once"):
+        read()
+    assert time.process_time() - begun < 10
 
 
 @each(

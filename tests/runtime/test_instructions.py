@@ -86,12 +86,8 @@ def test_a_processor_without_avx2_gets_nothing_and_one_line_says_so(
 
 
 @pytest.mark.skipif(not HAS_MORE or not has_avx2(), reason="the processor has no AVX-512 that could be left unused")
-def test_wider_instructions_of_the_processor_change_vectors_only_where_they_are_asked_for(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """The tests compute with AVX2 (conftest.py)."""
-    exec(VECTORS, {})
-    settled, native = capsys.readouterr().out.splitlines(), output(VECTORS)
+def test_wider_instructions_of_the_processor_change_vectors_only_where_they_are_asked_for() -> None:
+    settled, native = output(VECTORS, **AVX2), output(VECTORS)
     assert len(settled) == 5 and all(one != other for one, other in zip(native, settled, strict=True)), (
         "the identity too"
     )

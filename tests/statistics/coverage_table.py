@@ -21,7 +21,7 @@ def record(kind: str, cells: dict[tuple[int, float], Cell], runs: int) -> None:
         for (n, p), cell in cells.items()
     ]
     new = pd.DataFrame(rows).round({"covered": 3, "width": 2, "without": 3})
-    kept = dict(pd.read_csv(MEASURED).groupby("interval", sort=False)) | {kind: new}
+    kept = dict(iter(pd.read_csv(MEASURED).groupby("interval", sort=False))) | {kind: new}
     measured = pd.concat(kept.values(), ignore_index=True)
     measured.to_csv(MEASURED, index=False, lineterminator="\n")
     PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), measured), encoding="utf-8")

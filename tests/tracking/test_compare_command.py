@@ -14,11 +14,12 @@ import pytest
 import yaml
 
 from flows.commands.compare import main as compare
+from flows.commands.evaluate import _record
 from flows.lineage.comparing import compare_lineages, find_redraws
 from flows.lineage.lineage import NamedLineage, fetch_outputs, find_lineage, recorded_lineages, run_name, store_folder
 from flows.repository.cache import cached_file
 from flows.repository.workspace import FINGERPRINTS
-from schemas.errors import SourceError
+from schemas.errors import SourceError, VignetteError
 from tasks.measures.evaluation import evaluated
 from tasks.texts.document import Document
 from tasks.tracking.lineage import Lineage, StageLineage, read_lineage
@@ -28,6 +29,7 @@ from tests.support.report_page import metric_table
 from tests.support.repository import commit, git, keep
 
 RECORDS = 60
+OTHERS = "0 of 60 records pair, 60 have other contents under the same id, and 0 are in one lineage only"
 
 
 @pytest.fixture
@@ -109,10 +111,10 @@ def test_records_of_another_seed_are_not_paired(clone: Path, capsys: pytest.Capt
     a, b, c = (record(clone, scores + shift, sampled=seed) for shift, seed in ((0.0, 1), (0.01, 2), (0.02, 1)))
     files = compare_lineages(a, [b, c], clone, seed=0)
     other, same = (pd.read_csv(table).iloc[0] for table, _ in files)
-    assert other["note"] == "compared as independent samples: 0 of 60 records pair" and not other["changed"]
+    assert other["note"] == f"compared as independent samples: {OTHERS}" and not other["changed"]
     assert same.isna()["note"] and same["changed"]
     said = capsys.readouterr().out
-    assert "compared as independent samples: 0 of 60 records pair (1 of 1 measures)" in said
+    assert f"compared as independent samples: {OTHERS} (1 of 1 measures)" in said
     assert f"  doclens/claim_recall     {scores[0]:.3f} -> {scores[0] + 0.01:.3f}\n  without an" in said
 
 
@@ -139,7 +141,7 @@ def test_documents_of_an_evaluation_pair_by_their_texts(clone: Path) -> None:
     second = evaluated_lineage(clone, 0.01, {"one": texts, "two": others})
     table = pd.read_csv(compare_lineages(first, [second], clone, seed=0)[0][0])
     notes, changed = table["note"].fillna("").tolist(), table["changed"].tolist()
-    assert notes == ["", "compared as independent samples: 0 of 60 records pair"] and changed == [True, False]
+    assert notes == ["", f"compared as independent samples: {OTHERS}"] and changed == [True, False]
 
 
 def answering_lineage(clone: Path, found: int, reworded: int) -> NamedLineage:
@@ -241,6 +243,14 @@ def test_a_name_of_no_lineage_says_what_is_missing(clone: Path, name: str, said:
     commit(clone, "one", "params.yaml")
     with pytest.raises(SourceError, match=f"^{name}: .*{said}"):
         compare([name, "HEAD"])
+
+
+def test_a_damaged_database_is_named_and_loses_no_evaluation(clone: Path) -> None:
+    (store_folder() / "mlflow.db").write_bytes(b"no database" * 500)
+    with pytest.raises(VignetteError, match=r"mlflow\.db: no database of MLflow"):
+        compare()
+    (said,) = _record(clone / "evaluation", None)  # type: ignore[arg-type]
+    assert re.fullmatch(r"not recorded in MLflow \(.*file is not a database.*\)", said)
 
 
 def test_missing_outputs_are_fetched_from_the_remote_and_others_left_there(

@@ -34,12 +34,12 @@ def test_f1_of_fever_is_macro_over_its_values() -> None:
 
 
 def scored(values: dict[int, float], failed: list[int] | None = None, *, metric: str = "m") -> Measure:
-    """A mean of scores, by record id."""
+    """A mean of scores, by record id; those of "m" lie between 0 and 1."""
     table = pd.DataFrame({"record": list(values), "value": list(values.values())})
     table = table.assign(system="s", condition="c", item="all", metric=metric)
     ids = None if failed is None else np.array(failed, dtype=np.int64)
     (measure,) = score_measures(table, "doclens", failed=ids).values()
-    return measure
+    return replace(measure, own_bounds=(0.0, 1.0))
 
 
 def answered(
@@ -205,7 +205,8 @@ def test_records_pair_only_where_their_content_agrees() -> None:
     assert not nearly.independent and (len(nearly.a.records), nearly.unpaired) == (38, 2)
     other = pair_or_split(a, b, same=np.arange(37))
     assert other.independent and (other.n, other.paired) == (40, 37)
-    assert compare([other], seed=0)["note"].item() == "compared as independent samples: 37 of 40 records pair"
+    said = "37 of 40 records pair, 3 have other contents under the same id, and 0 are in one lineage only"
+    assert compare([other], seed=0)["note"].item() == f"compared as independent samples: {said}"
     assert not pair_or_split(a, b).independent
     assert not pair_or_split(scored(dict.fromkeys(range(200), 0.5)), b).independent, "b is a sample of these records"
 
@@ -229,6 +230,18 @@ def test_a_change_that_holds_whatever_the_failed_records_scored_counts() -> None
     assert row["bound_low"] == pytest.approx((sum(b.values()) - sum(a.values())) / 100)
 
 
+def test_a_missing_score_without_an_upper_bound_is_no_less_than_any_number() -> None:
+    few, many = dict.fromkeys(range(20), 10.0), {at: 100.0 + at for at in range(20)}
+    for metric, known in (("words", True), ("own", False)):
+        whole = [replace(scored(one, [], metric=metric), own_bounds=None) for one in (few, many)]
+        of_few, of_many = (replace(one.only(np.arange(19)), failed=np.array([19])) for one in whole)
+        found = [compare([pair(*sides)], seed=1).iloc[0] for sides in ((of_few, whole[1]), (whole[0], of_many))]
+        assert [row["p"] < 0.05 for row in found] == [True, True]
+        assert [row["changed"] for row in found] == [False, known], "a count is 0 or more"
+        assert [row["note"] == "" for row in found] == [False, known]
+        assert found[0]["bound_low"] == -np.inf and np.isfinite(found[1]["bound_low"]) == known
+
+
 def test_one_missing_score_does_not_hide_a_large_difference() -> None:
     """Recall of 78% against 12% on eleven documents, and one that the second system has no output for."""
     a = dict(enumerate((0.8, 0.9, 0.7, 0.8, 0.75, 0.85, 0.7, 0.8, 0.78, 0.72, 0.8, 0.76)))
@@ -236,7 +249,7 @@ def test_one_missing_score_does_not_hide_a_large_difference() -> None:
     (row,) = compare([pair(scored(a, []), scored(b, [11]))], seed=1).query("metric == 'm'").to_dict("records")
     assert row["p"] < 0.01 and row["n"] == 11 and row["difference"] == pytest.approx(-0.66) and not row["changed"]
     bounds = "from -0.668 to -0.585"
-    assert row["note"] == f"beyond chance without the 1 failed records (whatever these scored, it is {bounds})"
+    assert row["note"] == f"beyond chance without the failed records (n 1; whatever these scored, it is {bounds})"
 
 
 def test_the_detectable_difference_has_the_power_that_it_says() -> None:
@@ -319,7 +332,7 @@ def test_p_values_are_those_of_the_step_down_maximum_over_all_flips() -> None:
 
 def test_every_two_systems_with_scores_are_compared_on_the_documents_of_both() -> None:
     draw = np.random.default_rng(3)
-    base = draw.random(20)
+    base = draw.random(20) / 2
     rows = [
         (n, system, "claim_recall", value)
         for system, shift in (("a", 0.0), ("b", 0.4), ("c", 0.0))
@@ -353,7 +366,7 @@ def test_the_interval_of_a_share_that_a_user_defines_ends_at_one() -> None:
     frame = frame.assign(metric="kept", document=frame["record"].astype("str"))
     lacking = frame.drop_duplicates("system").assign(unscored=0)
     ends = [
-        compare_systems(frame, {}, lacking, ["a", "b"], seed=1, own=["kept"], shares=shares)["low"].item()
-        for shares in ([], ["kept"])
+        compare_systems(frame, {}, lacking, ["a", "b"], seed=1, own={"kept": bounds})["low"].item()
+        for bounds in (None, (0.0, 1.0))
     ]
     assert ends[0] < -1 <= ends[1]

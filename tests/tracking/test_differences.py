@@ -25,7 +25,7 @@ def lineage(number: int = 0, **changes: str) -> Lineage:
     )
     check = StageLineage(
         "check",
-        {"data/notes": hashes["notes"], "fingerprints": "f", WRITER: hashes["writer"]},
+        {"data/notes": hashes["notes"], "data": hashes["notes"], "fingerprints": "f", WRITER: hashes["writer"]},
         {"data/table": hashes["table"]},
         {"seed": 7},
     )

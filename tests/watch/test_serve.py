@@ -10,10 +10,13 @@ from pathlib import Path
 import httpx
 import pytest
 
+from flows.commands import server as commands
 from flows.commands import watch
+from flows.commands.parser import run
 from flows.rebuild import server
 from schemas.errors import VignetteError
 from tasks.transport.processes import started
+from tests.support.imports import ROOT
 
 
 class Polling:
@@ -74,6 +77,30 @@ def test_the_deployment_is_asked_for_with_the_token(
 
     monkeypatch.setattr(httpx, "get", get)
     assert IS_DEPLOYED() is known
+
+
+@pytest.mark.parametrize("state", ["[]", '"x"', "{}", '{"pid": 1, "url": "http://here/api"}', "[" * 10, "\xff"])
+def test_a_damaged_note_of_the_server_names_no_process(
+    state: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(server, "workspace", lambda: tmp_path)
+    (tmp_path / "prefect-server.json").write_bytes(state.encode("latin-1"))
+    (tmp_path / "prefect-users").mkdir()
+    (tmp_path / "prefect-users" / ".DS_Store").touch()
+    assert not server.own_server_runs()
+    monkeypatch.setattr(server, "stop_server", lambda: True)
+    assert server.stop_if_unused()
+
+
+def test_a_server_is_started_in_the_clone_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(commands, "ensure_server", os.getcwd)
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert run(["server", "start"]) == 1 and "no clone of vignette here" in capsys.readouterr().err
+    monkeypatch.chdir(ROOT / "docs")
+    assert run(["server", "start"]) == 0 and capsys.readouterr().out == f"{ROOT}\n"
 
 
 def test_a_server_that_runs_but_does_not_answer_yet_is_not_started_twice(

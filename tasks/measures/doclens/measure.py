@@ -34,6 +34,7 @@ MEASURE = Declared(
     "doclens",
     _metrics,
     table="claims",
+    cited="DocLens (Xie et al. 2024)",
     referenced=True,
     or_cited=True,
     marked=True,

@@ -16,4 +16,5 @@ async def _judge(plan: Evaluated, params: Params, ask: Asks, documents: Sequence
     return await judge_by_source(ask("judge"), documents, own, params.doclens)
 
 
-MEASURE = Declared(NAME, METRICS, _judge, "doclens", table="grounded", marked=True)
+CITED = "claims supported by the source as FActScore's (Min et al. 2023)"
+MEASURE = Declared(NAME, METRICS, _judge, "doclens", table="grounded", marked=True, cited=CITED)

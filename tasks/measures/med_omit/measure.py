@@ -89,6 +89,7 @@ MEASURE = Declared(
     figures=_figures,
     meanings=MEANINGS,
     table=TABLE,
+    cited="MED-OMIT (Schumacher et al. 2024)",
     of_summaries=_of_summaries,
     summary_scores=lambda verdicts, params: graded_weights(verdicts, params.med_omit.part_weight),
     summary_rows=lambda verdicts, params: rank_rows(verdicts, params.med_omit.weights),

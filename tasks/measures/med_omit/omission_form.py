@@ -21,6 +21,8 @@ from tasks.people.forms import Form, Item, holding, labelled
 from tasks.statistics.power import clustered_size, paired_pairs
 
 FORM_STREAM = 87
+MOST_DIAGNOSES = 100
+"""More than a differential has."""
 _GRADES = ("supports", "refutes", "category")
 """The judge's answers in a row of `judged_facts`."""
 
@@ -30,8 +32,8 @@ class ValidatedFact(Item):
 
     record: str  # "document/fact"
     included: Literal["yes", "partially", "no"]
-    supports: int = Field(ge=0)
-    refutes: int = Field(ge=0)
+    supports: int = Field(ge=0, le=MOST_DIAGNOSES)
+    refutes: int = Field(ge=0, le=MOST_DIAGNOSES)
     category: Literal["critical", "important", "other"]
 
 

@@ -9,6 +9,7 @@ which are then unscored.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -280,7 +281,7 @@ class Mechanisms(Reply):
 
 
 def _refuse_repeats(noun: str, names: Sequence[str]) -> None:
-    if repeated := sorted({name for name in names if names.count(name) > 1}):
+    if repeated := sorted(name for name, times in Counter(names).items() if times > 1):
         raise ValueError(f"{noun} {repeated[0]!r} is listed more than once")
 
 

@@ -43,6 +43,7 @@ MEASURE = Declared(
     chosen_as="qa",
     by_default=False,
     table=TABLE,
+    cited="questions as EHRNoteQA's (Kweon et al. 2024)",
     roles=_roles,
     of_summaries=lambda systems, params, ask, texts: judge_questions(ask, texts, systems, params.note_qa, params.seed),
     panel=Panel(

@@ -66,5 +66,6 @@ MEASURE = Declared(
     figures=_figures,
     meanings=MEANINGS,
     roles=lambda _: (),
+    cited="ROUGE (Lin 2004)",
     referenced=True,
 )

@@ -91,8 +91,8 @@ def pair_or_split(
     if len(shared) >= PAIRED_SHARE * fewer or a.classes != b.classes:
         return pair(a, b, redraws, same=same)
     drawn = _redrawn(a, redraws) if redraws else ()
-    counts = {"paired": len(shared), "in_both": len(in_both)}
-    return PairedMeasure(a, b, redraws=drawn, independent=True, verified=verified, **counts)
+    found = PairedMeasure(a, b, redraws=drawn, independent=True, paired=len(shared), verified=verified)
+    return replace(found, in_both=len(in_both))
 
 
 def pair(

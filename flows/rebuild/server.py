@@ -5,6 +5,7 @@ A PREFECT_API_URL set by the user is used unchanged, and its server is never sto
 """
 
 import json
+import logging
 import os
 import secrets
 import socket
@@ -63,6 +64,7 @@ def prefect_environment() -> dict[str, str]:
 def use_server() -> None:
     """Point this process's Prefect at the server, starting it if none runs, and mark the server as in use."""
     be_quiet()
+    logging.raiseExceptions = False  # or Prefect prints two lines for all records that a server on a full disk refuses
     if "PREFECT_API_URL" not in os.environ or is_own_server():
         before = os.environ.get("PREFECT_API_URL")
         for name, value in prefect_environment().items():

@@ -426,7 +426,7 @@ def test_a_stage_with_lost_calls_is_unfinished_and_its_next_run_asks_only_for_th
         return refuses(500, "boom") if is_lost else completion("fine", body)
 
     with hosted(reply) as endpoint:
-        with pytest.raises(EndpointError, match=r"1 calls failed on the way.*3/test.*boom.*accept_lost_calls: true"):
+        with pytest.raises(EndpointError, match=r"1 call failed on the way.*3/test.*boom.*accept_lost_calls: true"):
             run_stage(endpoint, tmp_path)
         sent = len(endpoint.bodies)
         assert all(run_stage(endpoint, tmp_path))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from tests.statistics.coverage import STUDIES
-from tests.statistics.coverage_table import MEASURED, PAGE, with_table
+from tests.statistics.coverage_table import MEASURED, PAGE, short, with_table
 from tests.support.cases import each
 from tests.support.imports import ROOT
 
@@ -72,4 +72,4 @@ def test_the_page_of_coverage_shows_the_measurements_of_every_interval_that_is_s
     assert set(measured["interval"]) == set(STUDIES)
     page = PAGE.read_text(encoding="utf-8")
     assert with_table(page, measured) == page
-    assert measured["covered"].min() >= 0.9 and measured.groupby(["interval", "n"])["covered"].mean().min() >= 0.94
+    assert short(measured) == []

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from tests.support.imports import ROOT
@@ -25,6 +26,13 @@ def record(kind: str, cells: dict[tuple[int, float], Cell], runs: int) -> None:
     measured = pd.concat(kept.values(), ignore_index=True)
     measured.to_csv(MEASURED, index=False, lineterminator="\n")
     PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), measured), encoding="utf-8")
+
+
+def short(measured: pd.DataFrame) -> list[tuple[str, int]]:
+    """Intervals and numbers of units with a cell below .9, or a mean over p below .94 by two standard errors."""
+    cells = measured.groupby(["interval", "n"])["covered"]
+    error = np.sqrt(0.94 * 0.06 / measured.groupby(["interval", "n"])["runs"].sum())
+    return [*cells.mean().index[(cells.min() < 0.9) | (cells.mean() < 0.94 - 2 * error)]]
 
 
 def table(measured: pd.DataFrame) -> str:

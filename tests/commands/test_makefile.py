@@ -43,7 +43,7 @@ def test_packages_go_into_the_environment_of_a_clone_whose_path_has_blanks(tmp_p
     again = ["make", "--always-make", ".venv/.ready", f"PYTHON={python}", "TORCH_INDEX=http://127.0.0.1:9/cpu"]
     for failing, status, said in (
         ("uv", 0, "pip is tried"),
-        ("uv python", 2, "the network, and http://127.0.0.1:9/cpu"),
+        ("uv python", 2, "the network and http://127.0.0.1:9/cpu"),
     ):
         environment["FAILING"] = failing
         done = subprocess.run(again, cwd=clone, env=environment, capture_output=True, text=True, check=False)

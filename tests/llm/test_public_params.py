@@ -50,7 +50,9 @@ def announced(params: Params, folder: Path) -> str:
 
 
 def card(params: Params, _: Path) -> str:
-    return json.dumps(provenance(make_audit(None, params, cases=1), typed([], VERDICTS), [params]))
+    return json.dumps(
+        provenance(make_audit(None, params, cases=1), typed([], VERDICTS), [params], "notes of the simulator")
+    )
 
 
 def model_in_manifest(params: Params, folder: Path) -> str:

@@ -105,7 +105,7 @@ def test_imported_replies_answer_without_an_endpoint(
     url, file = exported
     clone = tmp_path / "clone"
     assert run_import(file, clone) == 0 and run_import(file, clone) == 0
-    assert "5 replies added, 0 were there" in capsys.readouterr().out
+    assert "5 replies added, already there: 0" in capsys.readouterr().out
     answers = ask(url, clone, [chat(n, "naïve – “quoted”") for n in range(5)])
     assert [answer.text for answer in answers] == [f"said naïve – “quoted” {n}" for n in range(5)]
     again = tmp_path / "again.jsonl"

@@ -239,7 +239,8 @@ def _with_points(read: Sequence[Row], column: pd.Series) -> pd.Series:
 def _require_columns(data: Path, wanted: Sequence[str], known: Collection[str]) -> None:
     if missing := [name for name in wanted if name not in known]:
         found = ", ".join(map(str, known)) + did_you_mean(missing[0], known)
-        raise SourceError(f"{data}: no column {', '.join(missing)}; found {found}")
+        named = "; name that of the document with --id" if "id" in missing else ""
+        raise SourceError(f"{data}: no column {', '.join(missing)}; found {found}{named}")
 
 
 def _add_scores(table: pd.DataFrame, evaluation: Path) -> tuple[pd.DataFrame, list[str]]:

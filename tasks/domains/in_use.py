@@ -45,7 +45,7 @@ def domain_names() -> list[str]:
 def require_domain(name: str) -> None:
     """Raises DomainError for a name without a folder."""
     if name not in domain_names():
-        raise DomainError(f"params.yaml: domain is {name!r}; expected one of {', '.join(domain_names())}")
+        raise DomainError(f"domain {name!r}: no such folder; expected one of {', '.join(domain_names())}")
 
 
 def use_domain(name: str) -> None:

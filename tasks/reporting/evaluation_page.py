@@ -251,7 +251,7 @@ def _head(
         said,
         banners,
         tables=[means(names, dict(rows), own)],
-        folds=[Fold("What to report", "a paragraph to copy", paragraphs=[report])] if not dry_run else [],
+        folds=[Fold("What to report", "a paragraph to copy", paragraphs=[report])] if not (dry_run or problem) else [],
         notes=[paragraph("dry_report")] if dry_run else [],
     )
 

@@ -183,8 +183,8 @@ def what_to_report(
         figures += [_difference(name, row) for row in differences.get(name, pairs.iloc[:0]).to_dict("records")]
         label, meaning = described(name)["label"].removeprefix("- "), described(name)["meaning"]
         said.append(f"{label[:1].upper()}{label[1:]} ({meaning}): {'; '.join(figures)}.")
-    if len(pairs):
-        said.append(f"P values are of sign flips, adjusted for all {len(pairs)} comparisons (tables/comparisons.csv).")
+    if len(pairs) and (tested := int(pairs["p"].notna().sum())):
+        said.append(f"{number_of(tested, 'test')} (tables/comparisons.csv): {paragraph('intervals')}.")
     return " ".join([*said, cite]).strip()
 
 

@@ -117,6 +117,10 @@ def documents_in(
     columns_of = dict.fromkeys(name[len(SYSTEM) :] for row in rows for name in row.values if name.startswith(SYSTEM))
     if without := [name for name in columns_of if name not in system_names(documents)]:
         said.append(f"{data}: no output of {', '.join(without)} in any row, so that it is left out")
+    lacking = [document.id for document in documents if not document.reference]
+    if 0 < len(lacking) < len(documents):
+        more = f" and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
+        said.append(f"{data}: no reference of {lacking[0]}{more}; measures that need one leave such documents out")
     return documents, tuple(said)
 
 

@@ -40,7 +40,7 @@ def test_two_defects_are_two_lines(copied: Path) -> None:
 
 
 def test_an_unknown_domain_is_named_with_those_that_exist() -> None:
-    with pytest.raises(DomainError, match=r"domain is 'dental'; expected one of .*respiratory"):
+    with pytest.raises(DomainError, match=r"domain 'dental': no such folder; expected one of .*respiratory"):
         in_use.use_domain("dental")
 
 

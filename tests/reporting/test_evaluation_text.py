@@ -87,7 +87,7 @@ def test_what_to_report_names_method_judge_card_means_and_what_is_missing() -> N
     said = what_to_report(metrics, ["a", "b"], comparisons=pairs, **about)
     assert "Methods: DocLens (Xie et al. 2024); claims are read strictly (json_cot)." in said
     assert "; b minus a +25.0 points (95% CI +12.5 to +50.0; adjusted p = 0.020; n = 20)." in said
-    assert "adjusted for all 2 comparisons" in said
+    assert " 2 tests (tables/comparisons.csv): p by sign flips and bootstrap t" in said
     assert "minus" not in what_to_report(metrics, ["a", "b", "c", "d"], comparisons=pairs, **about)
     untested = what_to_report(metrics, ["a", "b"], comparisons=pairs.assign(p=np.nan), **about)
     assert "+12.5 to +50.0; not tested; n = 20)" in untested

@@ -456,6 +456,12 @@ def test_a_column_that_is_not_read_is_said(tmp_path: Path) -> None:
     assert f"{tmp_path / 'd.csv'}: not read: clinic, refrence (did you mean reference?); outputs of a system" in said
 
 
+def test_documents_without_a_reference_are_named_where_others_have_one(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("id,source,reference\na,x,y\nb,x,\nc,x,\n")
+    (said,) = read_documents(tmp_path / "d.csv").notes
+    assert "no reference of b and 1 more; measures that need one leave such documents out" in said
+
+
 def test_documents_without_ids_are_numbered_and_that_is_said(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("source,output\nx,y\nz,w\n")
     found = read_documents(tmp_path / "d.csv")

@@ -200,7 +200,7 @@ _MEANING = {
     "bertscore_f1": "similarity of word vectors with the reference (F1)",
 }
 """Of the metrics by which systems are compared; the others would add tests of nearly the same difference."""
-_LABEL = {"rouge1_f": "ROUGE-1", "rouge2_f": "ROUGE-2", "rougeLsum_f": "ROUGE-L", "bertscore_f1": "BERTScore"}
+_LABEL = {"rouge1_f": "ROUGE-1", "rouge2_f": "ROUGE-2", "rougeLsum_f": "ROUGE-Lsum", "bertscore_f1": "BERTScore"}
 _METRICS: Metrics = {
     **dict.fromkeys((f"{name}_{part}" for name in ROUGE for part in "fpr"), _MEAN),
     **{"bleu": _MEAN, "words": replace(_MEAN, bounds=COUNT)},

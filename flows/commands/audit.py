@@ -55,7 +55,7 @@ def main(
         Path | None,
         typer.Option(help="Folder of outside data with K-QA or PriMock57: agreement with the people who judged these."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Other cases for each seed.")] = 1,
+    seed: Annotated[int, typer.Option(help="Other cases for each seed.")] = 1,
     out: Annotated[
         Path | None, typer.Option(help="Folder to write, in place of an earlier card (default: audit).")
     ] = None,

@@ -456,6 +456,20 @@ def test_a_column_that_is_not_read_is_said(tmp_path: Path) -> None:
     assert f"{tmp_path / 'd.csv'}: not read: clinic, refrence (did you mean reference?); outputs of a system" in said
 
 
+def test_words_that_are_read_as_missing_are_said(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text('id,source,reference,output\n1,x,None,N/A\n2,"None","NA","a, None"\n3,x,None,y\n')
+    found = read_documents(tmp_path / "d.csv")
+    assert [one.reference for one in found.documents] == [None, "NA", None]
+    assert found.notes == (f"{tmp_path / 'd.csv'}: 3 cells (N/A, None) read as missing; put what is a text in quotes",)
+
+
+@pytest.mark.parametrize("fields", [("output:A", "output:B"), ("source", "reference")])
+def test_a_column_is_mapped_to_one_field(tmp_path: Path, fields: tuple[str, str]) -> None:
+    (tmp_path / "d.csv").write_text("id,source,a\n1,x,y\n")
+    with pytest.raises(SourceError, match=f"column a is mapped to {fields[0]} and {fields[1]}; expected one field"):
+        read_documents(tmp_path / "d.csv", mapping=dict.fromkeys(fields, "a"))
+
+
 def test_documents_without_ids_are_numbered_and_that_is_said(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("source,output\nx,y\nz,w\n")
     found = read_documents(tmp_path / "d.csv")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Collection, Sequence
@@ -191,18 +192,19 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
         print(note, file=sys.stderr)
     rows = pd.DataFrame([dict(row.values) for row in read])
     _require_columns(data, (id_, *human), rows.columns)
-    named = rows.get(system, "all")
+    documents, systems = _names(read, id_), _names(read, system) if system in rows else "all"
     table = rows.drop(columns=[name for name in (id_, system, TAKE) if name in rows])
     for name in table:
         table[name] = _with_points(read, table[name])
     table = table.apply(lambda column: pd.to_numeric(column.replace("", None), errors="coerce").where(column.notna()))
-    for name in human:
+    for name in table:
         for row, value, number in zip(read, rows[name], table[name], strict=True):
-            if number != number and value is not None and value == value and str(value).strip() != "":
+            is_word = number != number and value is not None and value == value and str(value).strip() != ""
+            if abs(number) == math.inf or (is_word and name in human):
                 raise SourceError(
                     f"{row.place}: column {name} holds {value!r}; expected numbers, or nothing where unscored"
                 )
-    table = table.assign(document=rows[id_].astype(str), system=named)
+    table = table.assign(document=documents, system=systems)
     keys = [table["document"], table["system"], *([rows[TAKE]] if TAKE in rows else [])]
     if repeated := pd.DataFrame(zip(*keys, strict=True)).duplicated().to_numpy().nonzero()[0].tolist():
         first = table.iloc[repeated[0]]
@@ -210,9 +212,23 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
             f"{data}: {first['document']} of system {first['system']} is listed twice; name --system or --id, or "
             f"number the times in a column {TAKE}"
         )
-    if (documents := table["document"].nunique()) < _FEWEST:
-        raise SourceError(f"{data}: {number_of(documents, 'document')}; at least {_FEWEST} are needed")
+    if (count := table["document"].nunique()) < _FEWEST:
+        raise SourceError(f"{data}: {number_of(count, 'document')}; at least {_FEWEST} are needed")
     return table
+
+
+def _names(read: Sequence[Row], column: str) -> list[str]:
+    """The ids or systems of rows, as an evaluation has them. Raises SourceError for an empty cell."""
+    from tasks.texts.fields import id_text, is_absent
+
+    found = list[str]()
+    for row in read:
+        name = id_text(row.values.get(column))
+        if not isinstance(name, str) or not name:
+            held = "is empty (as None and NA are, unless in quotes)" if is_absent(name) else f"holds {name!r}"
+            raise SourceError(f"{row.place}: column {column} {held}; expected a text or a whole number")
+        found.append(name)
+    return found
 
 
 def _with_points(read: Sequence[Row], column: pd.Series) -> pd.Series:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.commands.evaluate import EXAMPLE, pair
+from flows.commands.evaluate import EXAMPLE, mapped
 from schemas.errors import ParamsError, did_you_mean
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _texts(texts: Path | None, map_: Sequence[str] | None, example: bool) -> tup
     if map_ and texts is None:
         raise ParamsError("--map: has no effect without --texts; name the file whose columns it maps")
     source = "the documents that ship" if example else "notes of the simulator" if texts is None else texts.name
-    return dict(pair(entry, "--map") for entry in map_ or []), source
+    return mapped(map_ or []), source
 
 
 def _announced(every: Sequence[Params], tasks: Sequence[str], cases: int, made_of: str, folder: Path) -> str:

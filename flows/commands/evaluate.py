@@ -95,7 +95,7 @@ def main(
         "data": data,
         "outputs": outputs or [],
         "claims": claims,
-        "map": dict(pair(entry, "--map") for entry in map_ or []),
+        "map": mapped(map_ or []),
         "split": split,
         "encoding": encoding,
         "documents": documents,
@@ -117,7 +117,7 @@ def main(
     loaded = load_params(params or params_file())
     use_instruction_set(loaded.runtime.instruction_set)  # before the imports below, which load NumPy
     chosen = checked(values)
-    back = [(system, Path(file)) for system, file in (pair(entry, "--returned") for entry in returned or [])]
+    back = [(system, Path(file)) for system, file in (_pair(entry, "--returned") for entry in returned or [])]
     from flows.evaluation.forms import clinicians_agreement, form_files, label_files, require_methods, require_systems
 
     require_methods(chosen, forms=forms or bool(back), labels=labels)
@@ -252,13 +252,22 @@ def checked(values: dict[str, object]) -> "Evaluate":
         raise ParamsError("\n".join(lines)) from error
 
 
-def pair(entry: str, option: str) -> tuple[str, str]:
+def _pair(entry: str, option: str) -> tuple[str, str]:
     """The parts of an option NAME=VALUE. Raises ParamsError for another."""
     name, equals, value = entry.partition("=")
     if not (name and equals and value):
         expected = "FIELD=COLUMN, for example --map reference=note" if option == "--map" else "SYSTEM=FILE"
         raise ParamsError(f"{option} {entry}: expected {expected}")
     return name, value
+
+
+def mapped(entries: Sequence[str]) -> dict[str, str]:
+    """Column by field of options --map. Raises ParamsError for a field that is given twice."""
+    found = dict[str, str]()
+    for entry, (field, column) in ((entry, _pair(entry, "--map")) for entry in entries):
+        if found.setdefault(field, column) != column:
+            raise ParamsError(f"--map {entry}: {field} is given twice; expected one column")
+    return found
 
 
 def _record(out: Path, evaluation: "Evaluation") -> list[str]:

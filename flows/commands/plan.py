@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,7 +27,7 @@ def main(
         str | None,
         typer.Option(help="Comma-separated, or measures such as overlap; default: all that systems are compared by."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Other studies for each seed.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Other studies for each seed.")] = 1,
 ) -> None:
     """Print what studies of more documents would find: half width of each mean, power of each difference."""
     sizes = _sizes(documents)
@@ -113,7 +114,7 @@ def _scores(evaluation: Path) -> pd.DataFrame:
         if document is None or "score" not in row.values:
             raise SourceError(f"{row.place}: no document or score, but {', '.join(row.values)}; expected both")
         value = pd.to_numeric(score, errors="coerce") if score not in (None, "") else float("nan")
-        if score not in (None, "") and value != value:
+        if score not in (None, "") and not math.isfinite(value):
             raise SourceError(f"{row.place}: score {score!r}; expected a number, or nothing where unscored")
         names = {name: str(row.values.get(name) or default) for name, default in _DEFAULTS.items()}
         found.append({"document": str(document), "record": 0, "value": float(value), **names})

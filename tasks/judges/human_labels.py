@@ -41,8 +41,7 @@ def with_verdicts(path: Path, text: str) -> str:
 
     Raises SourceError for an item without a verdict. The text of other tables is as it was.
     """
-    kept = path.parent / JUDGED
-    if not kept.is_file():
+    if (kept := _kept(path)) is None:
         return text
     try:
         raw = pd.read_csv(StringIO(text), dtype="str", keep_default_na=False)
@@ -50,19 +49,30 @@ def with_verdicts(path: Path, text: str) -> str:
         return text
     if "judged" in raw or "item" not in raw:
         return text
-    judged = raw["item"].map(pd.read_csv(kept, dtype="str").set_index("item")["judged"])
+    judged = raw["item"].map(kept.set_index("item")["judged"])
     if judged.isna().any():
         item = raw["item"][judged.isna()].iloc[0]
-        raise SourceError(f"{path}: item {item!r} is not in {kept}; expected a sheet of the same evaluation")
+        raise SourceError(
+            f"{path}: item {item!r} is not in {path.parent / JUDGED}; expected a sheet of the same evaluation"
+        )
     return raw.assign(judged=judged).to_csv(index=False)
+
+
+def _kept(path: Path) -> pd.DataFrame | None:
+    """The verdicts by item in the folder of a sheet; None where there are none, or the file is another program's."""
+    try:
+        found = pd.read_csv(path.parent / JUDGED, dtype="str", keep_default_na=False)
+    except (OSError, ValueError):
+        return None
+    return found if {"item", "judged"} <= {*found} and found["item"].is_unique else None
 
 
 def sheet_of(path: Path) -> tuple[str, str] | None:
     """Metric and system of a sheet of `vignette evaluate`, by the file JUDGED of its folder; None for other tables."""
-    if not (kept := path.parent / JUDGED).is_file():
+    if (kept := _kept(path)) is None:
         return None
-    items, judged = (pd.read_csv(file, dtype="str", keep_default_na=False) for file in (path, kept))
-    own = judged[judged["item"].isin(items["item"])].reindex(columns=["metric", "system"]).dropna()
+    items = pd.read_csv(path, dtype="str", keep_default_na=False)["item"]
+    own = kept[kept["item"].isin(items)].reindex(columns=["metric", "system"]).dropna()
     return None if own.empty else (own["metric"].iloc[0], own["system"].iloc[0])
 
 
@@ -100,7 +110,9 @@ def _flag(name: str, row: int, column: str, value: str) -> bool:
 
 def file_rows(path: Path, *, seed: int) -> pd.DataFrame:
     """METRICS of a CSV file of labels; the file's name is the judge. Raises ValueError, see `parse_labels`."""
-    return label_rows(read_labels(path), system=path.stem, seed=seed, provenance=f"human labels of {path.name}")
+    if not (labels := read_labels(path))["truth"].notna().any():
+        raise SourceError(f"{path}: no label; enter 1 or 0 in the column label, from the top")
+    return label_rows(labels, system=path.stem, seed=seed, provenance=f"human labels of {path.name}")
 
 
 def form_rows(labels: pd.DataFrame, kind: str, *, seed: int) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """Takes off the reasoning that models write before an answer, by the marks of their chat templates."""
 
 import re
+from itertools import islice
 
 _STEMS = "think|thought|reasoning|reflection|scratchpad|deliberat|monologue"
 _NAMES = "(?:seed:)?(?:think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad)"
@@ -24,7 +25,8 @@ _STARTS = re.compile(
     r"(?:(?:assistant|model)\b)?(?:<\|end_header_id\|>)?\s*)+"
 )
 _ENDS = re.compile(
-    r"<\|(?:im_end|end|end_of_text|endoftext|eom_id|eot|eot_id|return|END_OF_TURN_TOKEN)\|>|<end_of_turn>|<eos>|</s>\s*\Z"
+    r"<\|(?:im_end|end|end_of_text|endoftext|eom_id|eot|eot_id|return|END_OF_TURN_TOKEN)\|>|<end_of_turn>|<eos>"
+    r"|</s>\s*(?:\Z|(?:<s>\s*)?\[INST\])"
 )
 """Marks of the beginning and end of a turn, which a server with another template than the model's leaves in."""
 
@@ -36,10 +38,19 @@ UNENDED, ALONE = "its reasoning does not end", "it holds reasoning and no answer
 def answer_part(text: str) -> tuple[str, str]:
     """``text`` without the reasoning before the answer and without marks around it; and why that leaves nothing.
 
-    What follows the end of the turn is left out: a model that is not stopped there writes the next one.
+    What follows the end of the turn is left out: a model that is not stopped there writes the next one. That end is the
+    first with an answer before it: others are within reasoning, or end it.
     """
     if start := _STARTS.match(text):
         text = text[start.end() :]
+    for end in (*(found.start() for found in islice(_ENDS.finditer(text), _MOST_BLOCKS)), None):
+        answer, lacks = _without_reasoning(text[:end])
+        if answer.strip():
+            break
+    return answer, lacks
+
+
+def _without_reasoning(text: str) -> tuple[str, str]:
     if ends := [found.end() for found in _END.finditer(text)]:
         text = text[ends[-1] :].lstrip()
         if not text:

@@ -118,7 +118,10 @@ def renamed(rows: Sequence[Row], mapping: Mapping[str, str], file: str) -> list[
         if rows and not any(column in row.values for row in rows):
             had = f"{column_names(rows)}{did_you_mean(column, rows[0].values)}"
             raise SourceError(f"{file}: no column {column} (--map {name}={column}); it has {had}")
-    taken = {column: name for name, column in mapping.items()}
+    taken = dict[str, str]()
+    for name, column in mapping.items():
+        if (first := taken.setdefault(column, name)) != name:
+            raise SourceError(f"--map: column {column} is mapped to {first} and {name}; expected one field")
     hidden = set(mapping) - set(taken)  # a column that has the name of a mapped field is not that field
     return [
         Row(row.place, {taken.get(key, key): value for key, value in row.values.items() if key not in hidden}, mapping)

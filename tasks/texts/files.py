@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from schemas.errors import EncodingError, MissingSourceError, SourceError
+from tasks.progress import number_of
 from tasks.texts.fields import Row
 from tasks.texts.inspect_log import inspect_rows, is_inspect_log
 from tasks.texts.office import document_text, sheet_rows
@@ -174,8 +175,11 @@ def _json(path: Path, encoding: str | None, notes: list[str]) -> list[Row]:
     return [Row(f"{path}: entry {number}", entry) for number, entry in enumerate(loaded)]
 
 
-def _csv(path: Path, encoding: str | None, *_: object) -> list[Row]:
-    """The rows of separated values, as R and Excel write them too: ``sep=;`` ahead, NA for missing cells."""
+def _csv(path: Path, encoding: str | None, notes: list[str]) -> list[Row]:
+    """The rows of separated values, as R and Excel write them too: ``sep=;`` ahead, NA for missing cells.
+
+    Such words are named in ``notes``: a reference may be one.
+    """
     text = _decode(path, encoding)
     said = _SAID.match(text)
     text = text[said.end() :] if said else text
@@ -184,7 +188,10 @@ def _csv(path: Path, encoding: str | None, *_: object) -> list[Row]:
     if re.search(_MISSING, text):
         ends = re.escape(separator) + "\r\n"
         bare, cell = rf"(?<![^{ends}])(?:{_MISSING})(?![^{ends}])", rf'(?<![^{ends}]) *+"(?:[^"]|"")*+"'
-        text = re.sub(rf"{cell}|({bare})", lambda found: "" if found[1] else found[0], text)
+        if words := [found[1] for found in re.finditer(rf"{cell}|({bare})", text) if found[1]]:
+            text = re.sub(rf"{cell}|({bare})", lambda found: "" if found[1] else found[0], text)
+            held = f"{number_of(len(words), 'cell')} ({', '.join(sorted(set(words)))})"
+            notes.append(f"{path}: {held} read as missing; put what is a text in quotes")
     blanks = re.search(rf'{re.escape(separator)} +"', header) is not None
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=blanks)
     found: list[tuple[str, list[str | None]]] = []

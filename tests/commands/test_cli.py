@@ -162,3 +162,17 @@ def test_an_example_ships_with_which_a_command_runs_as_it_is(
 def test_an_example_is_alone(arguments: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert parser.run(arguments.split()) == 1
     assert said in capsys.readouterr().err
+
+
+def test_a_closed_stream_ends_no_command(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"id,source\n1,caf\xe9\n")
+    ask = f"{sys.executable} -m flows.commands.cli evaluate {tmp_path}/a.csv --metrics overlap --out {tmp_path}/out"
+    for command in (
+        f"{ask} <&-",
+        f"{ask} <&- >&-",
+        f"{ask} <&- 2>&-",
+        f"{sys.executable} -m flows.commands.cli --version >&-",
+    ):
+        done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=120)
+        assert "Traceback" not in done.stderr and done.returncode == ("evaluate" in command)
+        assert ("is not UTF-8" in done.stderr) == ("evaluate" in command and "2>&-" not in command)

@@ -34,9 +34,20 @@ def test_the_command_prints_the_judge_of_a_labelled_sheet(tmp_path: Path, capsys
     assert said.startswith("mine.csv: labelled: 100 of 200 verdicts; ") and "powered_share" in said
     found = pd.read_csv(out)
     assert set(found["system"]) == {"mine"} and {"sensitivity", "labelled_share"} <= set(found["metric"])
-    file.write_text("id,score\na,1\n")
-    assert run(["agreement", str(file)]) == 1
-    assert "columns item, judged, label missing" in capsys.readouterr().err
+    refused = {
+        "id,score\na,1\n": "columns item, judged, label missing",
+        "item,judged,label\n": "no label",
+        "item,judged,label\na,1,\n": "no label",
+        "item,label\na,1\n": "columns judged missing",
+    }
+    for other in ("", "a,b\n1,2\n", "item;judged\na;1\n", "item,judged\na,1\na,0\n"):
+        (tmp_path / "verdicts.csv").write_text(other)
+        for text, message in refused.items():
+            file.write_text(text)
+            assert run(["agreement", str(file)]) == 1
+            assert message in capsys.readouterr().err
+    file.write_text("item,judged,label\na,1,1\n")
+    assert run(["agreement", str(file)]) == 0, "beside a table of another program"
     assert run(["agreement", str(file), "--metric", "score"]) == 1
     assert "--metric: needs --human" in capsys.readouterr().err
 

@@ -1,6 +1,7 @@
 """Metrics against people's scores: correlations by hand, the rule for texts without claims, the command."""
 
 import asyncio
+import json
 from itertools import combinations
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from flows.commands.agreement import _table
 from flows.commands.parser import run
 from flows.repository.params import load_params
 from flows.stages.human_labels import RECORDED, judge_recorded
@@ -224,3 +226,28 @@ def test_a_comma_that_may_be_another_mark_is_refused(
 ) -> None:
     assert run(decimals(tmp_path, ";", *cells, *cells)) == 1
     assert f"row 1: column rouge holds '{cells[0]}', whose comma may divide decimals" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("NA,x,1,0", "row 25: column id is empty"),
+        ("d1,None,1,0", "row 25: column system is empty"),
+        ("d1,x,inf,0", "row 25: column quality holds 'inf'"),
+        ("d1,x,1,inf", "row 25: column rouge holds 'inf'"),
+    ],
+)
+def test_a_cell_by_which_a_row_would_be_left_out_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], row: str, message: str
+) -> None:
+    rows = [f"d{at // 2},{'ab'[at % 2]},{at},{at % 7}" for at in range(24)]
+    (tmp_path / "s.csv").write_text("\n".join(["id,system,quality,rouge", *rows, row]))
+    assert run(["agreement", str(tmp_path / "s.csv"), "--human", "quality"]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_numbers_as_ids_are_those_of_the_evaluation(tmp_path: Path) -> None:
+    """Where one is written as 7.0, as in a column that pandas kept as decimals."""
+    rows = [{"id": float(at) if at else "x", "quality": at, "rouge": at % 3} for at in range(9)]
+    (tmp_path / "s.json").write_text(json.dumps(rows))
+    assert _table(tmp_path / "s.json", "id", "system", ["quality"])["document"].tolist()[1:3] == ["1", "2"]

@@ -284,7 +284,7 @@ FILES = {
         '{"start": null, "end": 5, "labels": ["cough"]}}]}]}]',
         "task 0: expected data.name",
     ),
-    "people's scores of lists": Case("s.jsonl", cells(system=[1]), "in each cell", scores),
+    "people's scores of lists": Case("s.jsonl", cells(system=[1]), "column system holds \\[1\\]", scores),
     "people's scores of half characters": Case("s.jsonl", cells(system="\ud800"), "in each cell", scores),
     "a pilot of lists": Case("s.jsonl", cells(score=[1, 2]), "in each cell", lambda path: plan.main(path, "10")),
     # names

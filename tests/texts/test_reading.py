@@ -462,6 +462,21 @@ def test_documents_without_a_reference_are_named_where_others_have_one(tmp_path:
     assert "no reference of b and 1 more; measures that need one leave such documents out" in said
 
 
+def test_words_that_are_read_as_missing_are_said(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text('id,source,reference,output\n1,x,None,N/A\n2,"None","NA","a, None"\n3,x,None,y\n')
+    found = read_documents(tmp_path / "d.csv")
+    assert [one.reference for one in found.documents] == [None, "NA", None]
+    said = f"{tmp_path / 'd.csv'}: 3 cells (N/A, None) read as missing; put what is a text in quotes"
+    assert found.notes[0] == said and "no reference of 1 and 1 more" in found.notes[1]
+
+
+@pytest.mark.parametrize("fields", [("output:A", "output:B"), ("source", "reference")])
+def test_a_column_is_mapped_to_one_field(tmp_path: Path, fields: tuple[str, str]) -> None:
+    (tmp_path / "d.csv").write_text("id,source,a\n1,x,y\n")
+    with pytest.raises(SourceError, match=f"column a is mapped to {fields[0]} and {fields[1]}; expected one field"):
+        read_documents(tmp_path / "d.csv", mapping=dict.fromkeys(fields, "a"))
+
+
 def test_documents_without_ids_are_numbered_and_that_is_said(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("source,output\nx,y\nz,w\n")
     found = read_documents(tmp_path / "d.csv")

@@ -77,6 +77,7 @@ def test_the_command_plans_from_an_evaluation_and_from_a_pilot(
     ("text", "options", "message"),
     [
         ("document,score\na,1\nb,x\n", [], "score 'x'; expected a number"),
+        ("document,score\na,1\nb,inf\n", [], "score 'inf'; expected a number"),
         ("document,value\na,1\n", [], "no document or score"),
         ("document,score\na,1\na,0\n", [], "listed twice"),
         ("document,score\na,1\nb,0\n", [], "2 documents; a plan needs a pilot of 8 or more"),

@@ -18,13 +18,11 @@ SKELETON = FOLDER / "_skeleton"
 
 def check(name: _Name) -> None:
     """Check all files of a domain against each other; one line for each defect."""
-    from flows.runtime.domain import load_domain
-    from tasks.simulator.domain_check import simulator_defects
+    from flows.runtime.domain import load_domain, require_rules
 
     with in_domain(name):
         load_domain(name)
-        if found := simulator_defects():
-            raise DomainError("\n".join(found))
+        require_rules(name)
     print(f"{name}: no defects")
 
 

@@ -86,6 +86,10 @@ def main(
                 probed = probe_roles(params, roles_to_probe(params)) if probe else []
             changed = [found.role for found in probed if found.changed]
             stages = stages_to_run(pipeline, targets or [], changed, said=said.result())
+            if stages and any(role.is_simulator for role in params.roles.values()):
+                from flows.runtime.domain import require_rules  # loads NumPy
+
+                require_rules(params.domain)  # whose gaps would leave symptoms without a mention, and no word of it
             require_confirmation(params, pipeline, stages, show=print_lines)
             os.environ[YES] = "1"  # the run is confirmed as a whole: no stage asks again
             ended = _rebuild(params, pipeline, targets or [], stages, begun)

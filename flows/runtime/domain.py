@@ -57,6 +57,15 @@ def load_domain(name: str) -> Domain:
     return Domain(network, wording)
 
 
+def require_rules(domain: str) -> None:
+    """Raises DomainError for defects of the data that the simulator alone reads, one line for each."""
+    from tasks.simulator.domain_check import simulator_defects
+
+    with in_use.in_domain(domain):
+        if found := simulator_defects():
+            raise DomainError("\n".join(found))
+
+
 def _located(domain: str, file: str, lines: Iterable[str]) -> list[str]:
     return [f"{in_use.FOLDER / domain / file}.yaml: {line}" for line in lines]
 

@@ -27,7 +27,7 @@ from flows.repository.pipeline import (
 from flows.repository.workspace import FINGERPRINTS, LOGGER
 from flows.runtime.chunks import ChunkWork, Frames
 from flows.runtime.costs import Line, identified, priced
-from flows.runtime.domain import load_domain
+from flows.runtime.domain import load_domain, require_rules
 from flows.runtime.identities import probe
 from flows.runtime.stage import Stage
 from schemas.params import Params
@@ -191,6 +191,8 @@ async def run_small(
     ``is_stopped``: whether a stage is left out, asked before it starts. ``documents``: see `Sample`.
     """
     load_domain(whole.domain)
+    if any(role.is_simulator for role in whole.roles.values()):
+        require_rules(whole.domain)
     stages = _stages(pipeline, names)
     needs = needed_by(stages)
     order = [*TopologicalSorter(needs).static_order()]

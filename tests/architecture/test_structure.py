@@ -18,7 +18,7 @@ KNOW_THE_SIMULATOR = (
     "tasks.measures.doclens.evaluators",  # the evaluator without a model
     "tasks.transport.simulator_code",
     "flows.runtime.clients",  # asks it within the process
-    "flows.commands.domain",  # checks the files that the simulator reads
+    "flows.runtime.domain",  # checks the files that the simulator reads
 )
 
 LOOKS_UP, LOOKED_UP_AT = "tasks.transport.simulator_code", {"tasks.simulator", "tasks.domains"}

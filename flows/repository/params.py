@@ -77,8 +77,7 @@ def load_params(path: Path = _DEFAULT) -> Params:
 
             require_fillable()
     except DomainError as error:
-        said = str(error).removeprefix("params.yaml: ")
-        raise DomainError(f"{path}: {said}{did_you_mean(params.domain, domain_names())}") from error
+        raise DomainError(f"{path}: {error}{did_you_mean(params.domain, domain_names())}") from error
     except ParamsError as error:
         raise ParamsError(f"{path}: {error}") from error
     return params

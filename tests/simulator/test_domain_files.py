@@ -1,5 +1,6 @@
 """Word lists are parsed as intended, and defects of a domain's words are lines with file and key."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
+from flows.repository.params import load_params
+from flows.repository.pipeline import MAIN
+from flows.runtime.rehearsal import run_small
 from schemas.errors import DomainError
 from tasks.domains.stubs import stub_files
 from tasks.simulator.domain_check import simulator_defects
@@ -17,6 +21,7 @@ from tests.support.cases import from_table
 from tests.support.domain_copies import copied_domain, edit_file
 from tests.support.imports import ROOT
 
+PARAMS = load_params(ROOT / "params.yaml")
 SHARED = (ROOT / "tasks" / "simulator").rglob("*.yaml")
 LISTS = [*SHARED, *(f for f in (ROOT / "tasks" / "domains").glob("*/[lw]*/*.yaml") if f.stem != "plan")]
 
@@ -64,6 +69,14 @@ def test_a_defect_is_a_line_with_file_and_key(ears: Path, name: str, path: tuple
     edit_file(ears, name, edit)
     found = [line for line in simulator_defects() if message in line]
     assert len(found) == 1 and found[0].startswith(str(ears))
+
+
+def test_a_run_by_rules_that_lack_a_symptom_is_refused_before_it_begins(ears: Path, tmp_path: Path) -> None:
+    edit_file(ears, "lexicon/symptoms", lambda entries: entries.pop(0))
+    params = PARAMS.model_copy(update={"domain": "ears"})
+    begun = run_small(MAIN, {"sample"}, params, params, tmp_path / "out")
+    with pytest.raises(DomainError, match=r"symptoms\.yaml: no entry with the concept"):
+        asyncio.run(anext(begun))
 
 
 @pytest.mark.usefixtures("ears")

@@ -1,6 +1,7 @@
 """The models named in a command's options: a model for each role, one judge, or several."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import ValidationError
@@ -8,10 +9,12 @@ from pydantic import ValidationError
 from flows.repository.params import expectation
 from schemas.errors import ParamsError, did_you_mean
 from schemas.params import Params
-from schemas.params.llm import SIMULATOR, Role, RoleName
+from schemas.params.base import Section
+from schemas.params.llm import SIMULATOR, Role, RoleName, Sending
 from tasks.transport.shown import public_params, public_url
 from tasks.transport.untrusted import YamlLoader
 
+S = TypeVar("S", bound=Section)
 JUDGE_ROLES: tuple[RoleName, ...] = ("judge", "annotator")
 """A judge's model plays both; the annotator's requests are those of the consistency check."""
 
@@ -19,8 +22,8 @@ JUDGE_ROLES: tuple[RoleName, ...] = ("judge", "annotator")
 def choose_role(given: str, role: RoleName, params: Params) -> Role:
     """The endpoint that ``given`` names: ``simulator`` (rules), a role of params.yaml, or ``MODEL@URL``.
 
-    Settings of the role may follow the URL: ``MODEL@URL#temperature=null&send_seed=false``. Raises ParamsError for
-    anything else.
+    Settings of the role may follow the URL: ``MODEL@URL#temperature=null&send_seed=false``; those of sending are read
+    by `with_roles`. Raises ParamsError for anything else.
     """
     if given == SIMULATOR:
         return Role(base_url=SIMULATOR, model=f"vignette-{role}", temperature=0.0)
@@ -29,28 +32,44 @@ def choose_role(given: str, role: RoleName, params: Params) -> Role:
     if given_name(given):
         shown = public_params(given)
         raise ParamsError(f"{role} {shown}: only judges have a name, NAME=JUDGE; expected {shown.partition('=')[2]}")
-    given, _, settings = given.partition("#")
-    model, at, url = given.rpartition("@")
+    model, at, url = given.partition("#")[0].rpartition("@")
     if at and model and url.startswith(("http://", "https://")):
-        return _role(model, url, settings)
+        return _made(
+            Role, given, {"base_url": url, "model": model, "temperature": 0.0} | _settings(given, sending=False)
+        )
     raise ParamsError(
         f"{role} {public_params(given)!r}: expected {SIMULATOR}, a role of the params ({', '.join(params.roles)}) or "
         f"MODEL@URL, for example gpt-4o@https://api.openai.com/v1{did_you_mean(given, [SIMULATOR, *params.roles])}"
     )
 
 
-def _role(model: str, url: str, settings: str) -> Role:
+def _settings(given: str, *, sending: bool) -> dict[str, Any]:
+    """The settings after the address of a model: those of how requests are sent, or the others, of the role."""
+    address, _, settings = given.partition("#")
     pairs = [setting.partition("=") for setting in settings.split("&") if setting]
     try:
-        values = {"temperature": 0.0} | {name: yaml.load(value, YamlLoader) for name, _, value in pairs}
-        return Role.model_validate({"base_url": url, "model": model} | values)
+        return {
+            name: yaml.load(value, YamlLoader) for name, _, value in pairs if (name in Sending.model_fields) == sending
+        }
+    except yaml.YAMLError as error:
+        raise ParamsError(f"{_shown(address)}: expected SETTING=VALUE, joined by &") from error
+
+
+def _shown(given: str) -> str:
+    """A model's address without what may be secret."""
+    model, _, url = given.partition("#")[0].rpartition("@")
+    return f"{model}@{public_url(url)}"
+
+
+def _made(of: type[S], given: str, values: Mapping[str, Any]) -> S:
+    """A role, or how its requests are sent, of these values. Raises ParamsError with the model's address."""
+    try:
+        return of.model_validate(values)
     except ValidationError as error:
         said = [": ".join(map(str, (*problem["loc"][:1], expectation(problem)))) for problem in error.errors()]
-        known = Role.model_fields
+        known = [*Role.model_fields, *Sending.model_fields]
         said += [f"unknown setting{did_you_mean(name, known)}" for name in values if name not in known]
-        raise ParamsError(f"{model}@{public_url(url)}: {'; '.join(said)}") from error
-    except yaml.YAMLError as error:
-        raise ParamsError(f"{model}@{public_url(url)}: expected SETTING=VALUE, joined by &") from error
+        raise ParamsError(f"{_shown(given)}: {'; '.join(said)}") from error
 
 
 def chosen_models(judge: str, writer: str | None, answerer: str | None) -> dict[RoleName, str]:
@@ -68,9 +87,14 @@ def chosen_models(judge: str, writer: str | None, answerer: str | None) -> dict[
 
 
 def with_roles(params: Params, chosen: Mapping[RoleName, str]) -> Params:
-    """``params`` with the roles that ``chosen`` names."""
-    roles = {role: choose_role(given, role, params) for role, given in chosen.items()}
-    return params.model_copy(update={"roles": {**params.roles, **roles}})
+    """``params`` with the roles that ``chosen`` names, and with what is given of how their requests are sent."""
+    roles, sending = {**params.roles}, {**params.runtime.sending}
+    for role, given in chosen.items():
+        roles[role] = choose_role(given, role, params)
+        if own := _settings(given, sending=True):
+            sending[role] = _made(Sending, given, sending.get(role, Sending()).model_dump() | own)
+    runtime = params.runtime.model_copy(update={"sending": sending})
+    return params.model_copy(update={"roles": roles, "runtime": runtime})
 
 
 def with_judge(params: Params, judge: str) -> Params:
@@ -148,10 +172,11 @@ def with_judges(
     asked of one, see `flows.evaluation.work.require_judge`.
     """
     judges = judges or [SIMULATOR]
-    known = with_roles(params, chosen_models(named_judge(judges[0])[1], writer, answerer))
+    chosen = chosen_models(named_judge(judges[0])[1], writer, answerer)
+    known, names = with_roles(params, chosen), name_judges(params, judges)
     asked = {
-        name: known.model_copy(update={"roles": {**known.roles, "judge": role}})
-        for name, role in name_judges(params, judges).items()
+        name: with_roles(params, {**chosen, "judge": named_judge(judge)[1]})
+        for name, judge in zip(names, judges, strict=True)
     }
     distinct = list(dict.fromkeys(readings))
     if distinct:

@@ -13,9 +13,9 @@ import pytest
 from flows.commands.parser import run
 from flows.evaluation.api import evaluate
 from flows.evaluation.audit import judges_of
-from flows.evaluation.judges import choose_role, given_name, name_judges
+from flows.evaluation.judges import choose_role, given_name, name_judges, with_judges
 from schemas.errors import ParamsError, SourceError
-from schemas.params.llm import Role
+from schemas.params.llm import Role, Sending, key_variable
 from tasks.audit.card import CHANGE_NAMES, FIRST
 from tasks.audit.cases import FACTORS
 from tasks.llm.replies import SendFailure
@@ -47,6 +47,16 @@ def test_settings_of_a_model_on_the_command_line(settings: str, said: str | None
     )
 
 
+def test_the_key_and_the_pace_of_a_model_are_its_own_where_they_follow_its_address() -> None:
+    keyed = f"{MODEL}#api_key_env=MY_KEY&rpm=60"
+    params, every = with_judges(shipped(), [keyed, "b=c@http://127.0.0.1:9/v1"], None, None)
+    assert key_variable(params.roles["judge"], params.runtime.sending["judge"]) == "MY_KEY"
+    assert [one.runtime.sending.get("judge", Sending()).rpm for one in every.values()] == [60, None]
+    assert every["b"].runtime.sending.get("judge", Sending()).api_key_env is None
+    with pytest.raises(ParamsError, match=r"gpt-5@https://api\.openai\.com/v1: rpm: expected"):
+        with_judges(shipped(), [f"{MODEL}#rpm=0"], None, None)
+
+
 @each("param", ["temperature", "seed", "max_tokens"])
 def test_the_advice_of_a_rejection_works_on_the_command_line(param: str) -> None:
     role = choose_role(MODEL, "judge", shipped())
@@ -62,7 +72,7 @@ KEYED = "gpt-5@https://host/v1?api-key=secret"
     "judges",
     [
         ["gpt-5@https://user:secret@host/v1"], [f"{KEYED}#temprature=0"], [f"{KEYED}#headers=[secret"], [f"={KEYED}"],
-        [f"{KEYED}#api_key_env=NO"],
+        [f"{KEYED}#api_key_env=NO&temprature=0"],
         [f"a=b={KEYED}"], [f"a={KEYED}", f"a=other@{KEYED}"], [KEYED, f"b={KEYED}"],
     ],
 )  # fmt: skip

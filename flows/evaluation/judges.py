@@ -87,7 +87,7 @@ def chosen_models(judge: str, writer: str | None, answerer: str | None) -> dict[
 
 
 def with_roles(params: Params, chosen: Mapping[RoleName, str]) -> Params:
-    """``params`` with the roles that ``chosen`` names, and with what is given of how their requests are sent."""
+    """``params`` with the roles that ``chosen`` names; settings of sending that follow an address go to its role."""
     roles, sending = {**params.roles}, {**params.runtime.sending}
     for role, given in chosen.items():
         roles[role] = choose_role(given, role, params)

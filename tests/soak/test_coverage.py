@@ -9,7 +9,7 @@ from tests.support.simulated import coverage
 
 pytestmark = pytest.mark.soak
 
-RUNS = 1000
+RUNS = 2000
 
 
 @pytest.mark.parametrize("kind", STUDIES)

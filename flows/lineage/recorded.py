@@ -113,7 +113,7 @@ class RecordedClone:
         # The simulator does not know the prompts of the paper's protocol.
         params["note_qa"]["protocol"] = shipped["note_qa"]["protocol"]
         self.set_params(yaml.safe_dump(params, sort_keys=False))
-        self._build(RULES)
+        self._build(RULES, "--keep-server")  # for the recorded lineage, whose build stops it
 
     def build_recorded(self) -> None:
         """Build the recorded lineage; only calls without a recorded reply reach the endpoint in its params."""

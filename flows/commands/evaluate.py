@@ -228,10 +228,10 @@ def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None
     tables, systems, size = evaluation.tables, evaluation.systems, len(evaluation.documents)
     foreign, width = foreign_texts((one.id, one.text) for one in evaluation.documents), terminal_width()
     said = summary_text(tables, systems, width=width, documents=size, models=models, foreign=foreign)
-    print(fitted("\n".join([said, *judges_text(tables, systems)]), width))
-    print(fitted(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}", width))
+    print(fitted("\n".join([said, *judges_text(tables, systems)])))
+    print(fitted(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}"))
     for folder in (one for one in (out / "labels", out / "forms") if one.is_dir()):
-        print(fitted(f"written: {folder}; the number in a file's name is that of its system above, [1] ...", width))
+        print(fitted(f"written: {folder}; the number in a file's name is that of its system above, [1] ..."))
 
 
 def checked(values: dict[str, object]) -> "Evaluate":

@@ -22,7 +22,7 @@ from typing import Any
 import psutil
 from filelock import FileLock
 
-from flows.repository.terminal import fitted, terminal_width
+from flows.repository.terminal import fitted
 from flows.repository.workspace import LOGGER, be_quiet, workspace
 from schemas.errors import VignetteError
 from tasks.transport.processes import is_alive, started, this_process
@@ -64,7 +64,8 @@ def prefect_environment() -> dict[str, str]:
 def use_server() -> None:
     """Point this process's Prefect at the server, starting it if none runs, and mark the server as in use."""
     be_quiet()
-    logging.raiseExceptions = False  # or Prefect prints two lines for all records that a server on a full disk refuses
+    # Or Prefect prints two lines for all records that a server on a full disk refuses. It has no other switch for it.
+    logging.raiseExceptions = False
     if "PREFECT_API_URL" not in os.environ or is_own_server():
         before = os.environ.get("PREFECT_API_URL")
         for name, value in prefect_environment().items():
@@ -207,7 +208,7 @@ def _start() -> str:
         if _may_write():  # points the ``prefect`` command, called in the clone's folder, at the server
             _write_privately(_client_settings(), f'{_OURS}\n[api]\nurl = "{url}"\nauth_string = "{access()}"\n')
         if _comes_to_answer(url):
-            print(fitted(f"prefect: {address} (asks for the content of {access_file()})", terminal_width()))
+            print(fitted(f"prefect: {address} (asks for the content of {access_file()})"))
             return url
         if own_server_runs():
             break

@@ -62,8 +62,7 @@ def reads_human_agreement(_: Params) -> list[str]:
 async def run_human_agreement(stage: Stage) -> None:
     """Judge the summaries and correlate; empty without sources."""
     if stage.sources is None or not (stage.sources / SUMMARIES).is_file():
-        stage.save_empty("unscored_human_agreement")
-        stage.save_metrics(STAGE, metric_table([]))
+        stage.save_nothing()
         return
     documents, human = read_study(stage.sources)
     data = DataSet(documents, "own", ())

@@ -104,7 +104,7 @@ async def run_doclens_published(stage: Stage) -> None:
     made = await stage.in_chunks(work, {"documents": documents_table(documents)}, by="document")
     judged = in_order(made["verdicts"])
     stage.save("doclens_aci_judged", judged)
-    strong = await judge_claims(documents, ask := recorded(), ask, params.doclens)
+    strong = await judge_claims(documents, ask := recorded("aci_bench"), ask, params.doclens)
     known = len(judged) + len(made["unscored"])
     stage.save_unscored("unscored_doclens_aci", made["unscored"], of=known, uncounted=strong["unscored"])
 

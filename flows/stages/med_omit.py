@@ -108,7 +108,7 @@ async def run_med_omit_published(stage: Stage) -> None:
     made = await stage.in_chunks(judge_encounters, {"documents": documents_table(documents)}, by="document")
     judged = in_order(made["verdicts"])
     stage.save("med_omit_aci_judged", judged)
-    strong = await judge_omissions(documents, recorded(), params)
+    strong = await judge_omissions(documents, recorded("aci_bench"), params)
     known = _facts(judged) + len(made["unscored"])
     stage.save_unscored("unscored_med_omit_aci", made["unscored"], of=known, uncounted=strong["unscored"])
     own = metric_tables(made | {"verdicts": judged}, documents, params, stage.provenance(["writer", "judge"]))

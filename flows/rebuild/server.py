@@ -188,32 +188,29 @@ def serve(port: int, host: str = LOOPBACK, names: Sequence[str] = (), *, stay: b
 
 
 def _start() -> str:
-    """Start a server; one that ends at once, as its port was taken in the meantime, is started on another."""
+    """Start a server."""
     log = workspace() / "prefect-server.log"
     database = sqlite_url(workspace() / "prefect" / "prefect.db", "sqlite+aiosqlite")
-    for own in (True, False, False):
-        port = _free_port(own=own)
-        address = f"http://{LOOPBACK}:{port}"
-        url = f"{address}/api"
-        with log.open("ab") as sink:
-            server = subprocess.Popen(
-                [sys.executable, "-m", "flows.commands.cli", "server", "supervise", str(port)],
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=sink,
-                start_new_session=True,  # a stage's end or interrupt must not take the server with it
-                env={_DATABASE: database, **os.environ, **prefect_environment(), _TOKEN: access()},
-            )
-        _state_file().write_text(json.dumps({"pid": server.pid, "born": started(server.pid), "url": url}))
-        if _may_write():  # points the ``prefect`` command, called in the clone's folder, at the server
-            _write_privately(_client_settings(), f'{_OURS}\n[api]\nurl = "{url}"\nauth_string = "{access()}"\n')
-        if _comes_to_answer(url):
-            print(fitted(f"prefect: {address} (asks for the content of {access_file()})"))
-            return url
-        if own_server_runs():
-            break
-    said = f"did not start within {START_SECONDS} s" if stop_server() else "ended when it was started"
-    raise VignetteError(f"the Prefect server {said}; see {log}")
+    port = _free_port()
+    address = f"http://{LOOPBACK}:{port}"
+    url = f"{address}/api"
+    with log.open("ab") as sink:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "flows.commands.cli", "server", "supervise", str(port)],
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=sink,
+            start_new_session=True,  # a stage's end or interrupt must not take the server with it
+            env={_DATABASE: database, **os.environ, **prefect_environment(), _TOKEN: access()},
+        )
+    _state_file().write_text(json.dumps({"pid": server.pid, "born": started(server.pid), "url": url}))
+    if _may_write():  # points the ``prefect`` command, called in the clone's folder, at the server
+        _write_privately(_client_settings(), f'{_OURS}\n[api]\nurl = "{url}"\nauth_string = "{access()}"\n')
+    if not _comes_to_answer(url):
+        said = f"did not start within {START_SECONDS} s" if stop_server() else "ended when it was started"
+        raise VignetteError(f"the Prefect server {said}; see {log}, and run again")
+    print(fitted(f"prefect: {address} (asks for the content of {access_file()})"))
+    return url
 
 
 def _comes_to_answer(url: str) -> bool:
@@ -230,10 +227,9 @@ def _comes_to_answer(url: str) -> bool:
     return True
 
 
-def _free_port(*, own: bool) -> int:
-    """The port that the path of the clone determines, so that bookmarks stay valid; another if taken or not ``own``."""
-    of_clone = _PORTS[zlib.crc32(str(workspace()).encode()) % len(_PORTS)]
-    for port in (of_clone, 0) if own else (0,):
+def _free_port() -> int:
+    """The port that the path of the clone determines, so that bookmarks stay valid; another if it is taken."""
+    for port in (_PORTS[zlib.crc32(str(workspace()).encode()) % len(_PORTS)], 0):
         with socket.socket() as probe, suppress(OSError):
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server will
             probe.bind((LOOPBACK, port))

@@ -77,7 +77,7 @@ BAD = [
     ("--takes 0", None, "--takes 0: expected 1 or more"),
     ("--seed -1", None, "--seed -1: expected 0 to 4294967295"),
     ("--tasks ,", None, "expected some of claims"),
-    ("--tasks charm", None, "consistency, errors; found charm"),
+    ("--tasks charm", None, "--tasks charm: expected some of claims"),
     ("--tasks consistency --texts FILE", b"{}", "needs notes whose record is known"),
     ("--require sensitivity", None, "expected NAME=NUMBER"),
     ("--require sensitivity=nan", None, "expected a number from 0 to 1"),

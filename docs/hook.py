@@ -31,8 +31,8 @@ def within_docs(text: str) -> str:
 def commands_page() -> str:
     """What ``--help`` prints for every ``vignette`` command and subcommand."""
     parts = ["# Commands\n"]
-    for name, (place, _) in COMMANDS.items():
-        command = load_command(place)
+    for name in COMMANDS:
+        command = load_command(name)
         parts += [f"## vignette {name}\n", *_helps(f"vignette {name}", command)]
     return "\n".join(parts)
 

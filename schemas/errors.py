@@ -34,10 +34,6 @@ class SourceError(VignetteError):
     """Outside data is malformed."""
 
 
-class EncodingError(SourceError):
-    """A text file is not UTF-8, and no other encoding was given."""
-
-
 class MissingSourceError(SourceError):
     """A file of outside data is missing."""
 

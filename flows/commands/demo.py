@@ -9,7 +9,7 @@ from flows.repository.workspace import workspace
 
 
 def main(
-    folder: Annotated[Path | None, typer.Option(help="Clone to build in (default .vignette/demo).")] = None,
+    folder: Annotated[Path | None, typer.Option(help="Clone to build in (default .vignette/demo/LINEAGE).")] = None,
     lineage: Annotated[
         str, typer.Option(help="The recorded lineage, by its domain: a folder of tests/cassettes.")
     ] = "respiratory",
@@ -18,11 +18,10 @@ def main(
     from flows.lineage.recorded import RECORDED, RULES, RecordedClone, cassette
 
     recorded = cassette(lineage)
-    clone = RecordedClone((folder or workspace() / "demo").resolve(), recorded)
+    clone = RecordedClone((folder or workspace() / "demo" / lineage).resolve(), recorded)
     clone.build_rules()
     clone.build_recorded()
     clone.vignette("compare", RULES, RECORDED)
-    clone.complete()
     report = clone.folder / "reports" / "index.html"
     print(f"\nreports: {report}, {clone.folder / 'reports/comparisons'}")
     print(f"a strong model's judgements of published outputs, claim by claim: {report}#judged")

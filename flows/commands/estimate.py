@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flows.repository.params import response_store, run_budget
-from flows.repository.terminal import fitted, terminal_width
+from flows.repository.terminal import fitted
 from schemas.params import Params
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def print_lines(lines: "Sequence[Line]", said: Sequence[str] = (), file: object 
     if without := unpriced(lines):
         said = [*said, f"no sum in dollars: {file} has no price of {', '.join(without)}"]
     for remark in said:
-        print(fitted(remark, terminal_width()))
+        print(fitted(remark))
 
 
 def print_ledger(params: Params) -> None:
@@ -47,4 +47,4 @@ def print_ledger(params: Params) -> None:
         with open_existing(where) as connection:
             spent = ledgers(connection).get(cap.ledger, spent)
     said = f"ledger {cap.ledger}: {spent.dollars:.2f} dollars and {spent.tokens} tokens spent; "
-    print(fitted(f"{said}cap: {caps_text(cap) or 'none'}", terminal_width()))
+    print(fitted(f"{said}cap: {caps_text(cap) or 'none'}"))

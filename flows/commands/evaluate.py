@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.repository.terminal import fitted, terminal_width
-from schemas.errors import EncodingError, ParamsError, SourceError
+from schemas.errors import ParamsError, SourceError
 
 if TYPE_CHECKING:
     from flows.evaluation.work import Evaluation
@@ -125,16 +125,16 @@ def main(
     require_replaceable(out, EVALUATION_KIND)
     loaded, judges = with_judges(loaded, judge or [], writer, answerer, reading or [])
 
-    chosen, found = _read(chosen)
-
     from flows.evaluation.api import run_evaluation
     from flows.evaluation.cards import corrected, read_card
     from flows.evaluation.folder import evaluation_files, model_labels, write_evaluation
     from flows.evaluation.several_judges import require_work_of_judges
-    from flows.evaluation.work import require_judge
+    from flows.evaluation.work import read_data, require_judge
     from tasks.measures.evaluation import plan_of
     from tasks.progress import CHUNK, progress
 
+    found = read_data(chosen)
+    _say(found.notes)
     # What is wrong with other files and names is said before anything is asked.
     if card is not None:
         read_card(card)
@@ -151,8 +151,7 @@ def main(
             label = manifest["models"]["judge"]["label"]
             evaluation, said = corrected(evaluation, card, label, given_name(judge[0]), seed)
         if back:
-            agreement = clinicians_agreement(evaluation, back, loaded)
-            evaluation = evaluation.with_table("clinicians", agreement)
+            evaluation = evaluation.with_table("clinicians", clinicians_agreement(evaluation, back, loaded))
         more = form_files(evaluation, loaded) if forms else {}
         more |= label_files(evaluation, seed=seed) if labels else {}
         files = evaluation_files(evaluation, manifest, Path(chosen.data).name, more)
@@ -174,26 +173,6 @@ def _given(data: str | None, judge: list[str] | None, example: bool) -> tuple[st
 def _say(lines: Sequence[str]) -> None:
     for line in lines:
         print(f"evaluate: {line}", file=sys.stderr)
-
-
-def _read(chosen: "Evaluate") -> tuple["Evaluate", "DataSet"]:
-    """The documents, with what was assumed of them said.
-
-    Where a file is not UTF-8 and somebody sits at the terminal, they are asked for Windows-1252.
-    """
-    from flows.evaluation.work import read_data
-
-    try:
-        found = read_data(chosen)
-    except EncodingError as error:
-        if not sys.stdin.isatty():
-            raise
-        print(f"evaluate: {error}", file=sys.stderr)
-        typer.confirm("Read it as Windows-1252?", abort=True, err=True)
-        chosen = chosen.model_copy(update={"encoding": "windows-1252"})
-        found = read_data(chosen)
-    _say(found.notes)
-    return chosen, found
 
 
 def _require_files(chosen: "Evaluate", back: Sequence[tuple[str, Path]]) -> None:
@@ -228,10 +207,10 @@ def _report(evaluation: "Evaluation", models: dict[str, str], out: Path) -> None
     tables, systems, size = evaluation.tables, evaluation.systems, len(evaluation.documents)
     foreign, width = foreign_texts((one.id, one.text) for one in evaluation.documents), terminal_width()
     said = summary_text(tables, systems, width=width, documents=size, models=models, foreign=foreign)
-    print(fitted("\n".join([said, *judges_text(tables, systems)]), width))
-    print(fitted(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}", width))
+    print(fitted("\n".join([said, *judges_text(tables, systems)])))
+    print(fitted(f"\nwritten: {out / PAGE}, {out / 'tables'}, {out / 'manifest.json'}"))
     for folder in (one for one in (out / "labels", out / "forms") if one.is_dir()):
-        print(fitted(f"written: {folder}; the number in a file's name is that of its system above, [1] ...", width))
+        print(fitted(f"written: {folder}; the number in a file's name is that of its system above, [1] ..."))
 
 
 def checked(values: dict[str, object]) -> "Evaluate":

@@ -28,7 +28,6 @@ MODULES = (
     "flows.runtime.clients",
     "flows.runtime.domain",
     "flows.runtime.stage",
-    "flows.stages.history_qa",
     "flows.stages.med_omit",
     "pandera.backends.pandas.builtin_checks",
     "pandera.backends.pandas.register",
@@ -38,6 +37,7 @@ MODULES = (
     "pydantic.v1",
     "ruamel.yaml",
     "scmrepo.git",
+    "tasks.measures.note_qa.time_questions",
     "tasks.simulator.app",
     "tasks.statistics.metric_rows",
 )

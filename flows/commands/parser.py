@@ -13,35 +13,36 @@ from flows.repository.workspace import be_quiet
 from schemas.errors import VignetteError, explained
 from tasks.transport.shown import escaped_output
 
-COMMANDS = {
-    "repro": ("flows.commands.repro", "Probe the models, rebuild what changed, record the lineage."),
-    "stage": ("flows.commands.stage", "Run one stage of a pipeline, as dvc.yaml does."),
-    "probe": ("flows.commands.probe", "Identify the model of each role; update fingerprints/."),
-    "trial": ("flows.commands.trial", "Run what asks models on a few records; estimate the whole run."),
-    "watch": ("flows.commands.watch", "Probe on a schedule; rebuild what a changed model affects."),
-    "compare": ("flows.commands.compare", "Compare lineages on the same records, or list them."),
-    "demo": ("flows.commands.demo", "Rebuild a strong model's recorded lineage; compare with rules."),
-    "evaluate": ("flows.commands.evaluate", "Evaluate your own texts: claims, facts, overlap and more."),
-    "audit": ("flows.commands.audit", "Make a judge's report card from cases with a certain answer."),
-    "plan": ("flows.commands.plan", "Plan a study: half widths and power by number of documents."),
-    "agreement": ("flows.commands.agreement", "Compare metrics and verdicts with people's scores and labels."),
-    "exchange": ("flows.commands.exchange", "Write notes and spans for other tools; import forms; publish."),
-    "domain": ("flows.commands.domain", "Check, start or list clinical domains."),
-    "store": ("flows.commands.store", "Check, export or import stored replies; show or set ledgers."),
-    "server": ("flows.commands.server", "Start or stop the local Prefect server."),
+GROUPS = {
+    "Make": {
+        "repro": "Probe the models, rebuild what changed, record the lineage.",
+        "trial": "Run what asks models on a few records; estimate the whole run.",
+        "demo": "Rebuild a strong model's recorded lineage; compare with rules.",
+        "domain": "Check, start or list clinical domains.",
+        "exchange": "Write notes and spans for other tools; import forms; publish.",
+    },
+    "Judge": {
+        "evaluate": "Evaluate your own texts: claims, facts, overlap and more.",
+        "audit": "Make a judge's report card from cases with a certain answer.",
+        "plan": "Plan a study: half widths and power by number of documents.",
+        "agreement": "Compare metrics and verdicts with people's scores and labels.",
+    },
+    "Rebuild and compare": {
+        "compare": "Compare lineages on the same records, or list them.",
+        "watch": "Probe on a schedule; rebuild what a changed model affects.",
+        "stage": "Run one stage of a pipeline, as dvc.yaml does.",
+        "probe": "Identify the model of each role; update fingerprints/.",
+        "store": "Check, export or import stored replies; show or set ledgers.",
+        "server": "Start or stop the local Prefect server.",
+    },
 }
-"""Module and one-line help by command name.
+"""Help of each command, by what they are for.
 
-The module's function ``main``, or the one named after a colon, is the command; a module with subcommands lists their
-functions in ``SUBCOMMANDS``.
+The function ``main`` of the module of a command is the command; a module with subcommands lists their functions in
+``SUBCOMMANDS``.
 """
 
-GROUPS = {
-    "Make": ("repro", "trial", "demo", "domain", "exchange"),
-    "Judge": ("evaluate", "audit", "plan", "agreement"),
-    "Rebuild and compare": ("compare", "watch", "stage", "probe", "store", "server"),
-}
-"""Commands in the order of the help, by what they are for."""
+COMMANDS = {name: text for commands in GROUPS.values() for name, text in commands.items()}
 
 SETTINGS: dict[str, Any] = {"add_completion": False, "rich_markup_mode": None}
 
@@ -51,29 +52,25 @@ class _Commands(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = {
-            name: TyperCommand(name, help=text, rich_markup_mode=None) for name, (_, text) in COMMANDS.items()
-        }
+        self.commands = {name: TyperCommand(name, help=text, rich_markup_mode=None) for name, text in COMMANDS.items()}
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        for title, names in GROUPS.items():
+        for title, commands in GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl([(name, COMMANDS[name][1]) for name in names])
+                formatter.write_dl(list(commands.items()))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, found, rest = super().resolve_command(ctx, args)
-        return name, found and load_command(COMMANDS[str(name)][0]), rest
+        return name, found and load_command(str(name)), rest
 
 
-def load_command(place: str) -> Any:
-    """The parser of a command, from its place in COMMANDS. Telemetry is off first: Prefect reports its first import."""
+def load_command(name: str) -> Any:
+    """The parser of a command. Telemetry is off first: Prefect reports its first import."""
     be_quiet()
     require_environment()
-    module_name, _, name = place.partition(":")
-    module = import_module(module_name)
+    module = import_module(f"flows.commands.{name}")
     app = typer.Typer(help=module.__doc__, no_args_is_help=True, **SETTINGS)
-    functions = [getattr(module, name)] if name else getattr(module, "SUBCOMMANDS", None) or [module.main]
-    for function in functions:
+    for function in getattr(module, "SUBCOMMANDS", None) or [module.main]:
         app.command(function.__name__.rstrip("_"))(function)
     return typer.main.get_command(app)
 
@@ -103,14 +100,11 @@ def run(arguments: list[str]) -> int:
             typer.main.get_command(app)(args=arguments, prog_name="vignette")
         except SystemExit as done:
             return int(done.code or 0)
-        except VignetteError as error:
-            print(f"{arguments[0]}: {error}", file=sys.stderr)
-            return 1
-        except RecursionError:
-            print(f"{arguments[0]}: an input is nested too deeply to be read; flatten it", file=sys.stderr)
-            return 1
         except Exception as error:  # raised again unless it can be explained in a line
-            if (said := explained(error)) is None:
+            said = str(error) if isinstance(error, VignetteError) else explained(error)
+            if isinstance(error, RecursionError):
+                said = "an input is nested too deeply to be read; flatten it"
+            if said is None:
                 raise
             print(f"{arguments[0]}: {said}", file=sys.stderr)
             return 1

@@ -134,14 +134,10 @@ def _chosen(scores: pd.DataFrame, metrics: str | None, evaluation: Path) -> pd.D
     from tasks.measures.described import COMPARED
 
     whole, held = scores[scores["item"] == "all"], sorted(scores["metric"].unique())
-    of_measure = (
-        {stage: [*of["metric"].unique()] for stage, of in scores.groupby("stage")}
-        | {"": held}
-        | {one: [one] for one in held}
-    )
     wanted = list[str]()
-    for name in (metrics or "").split(","):
-        own = of_measure.get(name.strip(), [name.strip()])
+    for name in map(str.strip, (metrics or "").split(",")):
+        of_measure = scores[scores["stage"] == name] if name else scores
+        own = [name] if name in held else [*of_measure["metric"].unique()] or [name]
         wanted += [one for one in own if one in COMPARED] or own
     if unknown := [name for name in wanted if name not in held]:
         raise ParamsError(

@@ -28,7 +28,7 @@ from flows.repository.params import STARTED_BY, YES, load_params
 from flows.repository.pipeline import MAIN, PUBLISHED, declared_outputs, paths_of, read_pipeline, with_needed
 from flows.repository.processes import exclusive, exit_on_sigterm
 from flows.repository.surroundings import require_schema
-from flows.repository.terminal import fitted, terminal_width
+from flows.repository.terminal import fitted
 from flows.repository.workspace import root
 from flows.runtime.confirmation import paid_stages, require_confirmation
 from flows.runtime.sources import declared_sources, fingerprint_file, record_sources, sources_folder
@@ -71,7 +71,7 @@ def main(
                 roles = would_change(params) if probe else ()
                 code = () if pipeline == MAIN else [path.stem for path in StageCode().changed()]
                 stages = stages_to_run(pipeline, targets or [], roles, code)
-                print(fitted("would rebuild: " + (", ".join(stages) or "nothing"), terminal_width()))
+                print(fitted("would rebuild: " + (", ".join(stages) or "nothing")))
                 if paid := paid_stages(params, pipeline, stages):
                     print_estimates(params, pipeline, only=paid)
                 else:
@@ -86,7 +86,7 @@ def main(
                 probed = probe_roles(params, roles_to_probe(params)) if probe else []
             changed = [found.role for found in probed if found.changed]
             stages = stages_to_run(pipeline, targets or [], changed, said=said.result())
-            if stages and any(role.is_simulator for role in params.roles.values()):
+            if stages and params.by_rules:
                 from flows.runtime.domain import require_rules  # loads NumPy
 
                 require_rules(params.domain)  # whose gaps would leave symptoms without a mention, and no word of it
@@ -140,7 +140,7 @@ def print_end(params: Params, stages: Sequence[str], duration: float) -> None:
     """Say what the run did: duration in seconds, stages, key figures with n, whether rules wrote and judged."""
     minutes, seconds = divmod(round(duration), 60)
     named = f" ({', '.join(stages)})" if len(stages) <= _NAMED else ""
-    print(fitted(f"\ndone in {minutes} min {seconds} s: {number_of(len(stages), 'stage')}{named}", terminal_width()))
+    print(fitted(f"\ndone in {minutes} min {seconds} s: {number_of(len(stages), 'stage')}{named}"))
     print_figures(params, Path("reports/tables"))
     print_ledger(params)
     print(f"report: {_REPORT.resolve()}")
@@ -153,15 +153,14 @@ def print_figures(params: Params, folder: Path) -> None:
 
     from tasks.reporting.page import key_figures
 
-    width = terminal_width()
     tables = {file.stem: pd.read_csv(file) for file in sorted(folder.glob("*.csv"))}
     figures = key_figures(tables)
     size = max((len(figure["value"]) for figure in figures), default=0)
     for figure in figures:
         said = f"  {figure['value']:>{size}}  {figure['label']}; {figure['interval']}"
-        print(fitted(said, width, indent=size + 4))
-    if rules := [name for name, role in params.roles.items() if role.is_simulator]:
-        print(f"{', '.join(rules)}: the simulator's rules, no language model")
+        print(fitted(said, indent=size + 4))
+    if params.by_rules:
+        print(f"{', '.join(params.by_rules)}: the simulator's rules, no language model")
 
 
 def record_all_sources(params: Params) -> list[str]:

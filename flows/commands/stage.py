@@ -23,7 +23,7 @@ from flows.repository.lock import keep_lock
 from flows.repository.params import is_collecting, load_params
 from flows.repository.pipeline import StageFiles, maker_of, stage_files, stage_function
 from flows.repository.processes import stage_lease
-from flows.repository.terminal import fitted, terminal_width
+from flows.repository.terminal import fitted
 from flows.repository.workspace import LOGGER
 from schemas.errors import (
     BudgetError,
@@ -64,7 +64,7 @@ def main(
     """
     if name == CODE_STAGE:  # it reads all code and runs none of it: no params, no flow
         changed = StageCode().write()
-        print(fitted(f"{FOLDER}: {'changed: ' + ', '.join(changed) if changed else 'unchanged'}", terminal_width()))
+        print(fitted(f"{FOLDER}: {'changed: ' + ', '.join(changed) if changed else 'unchanged'}"))
         return
     end_with_parent()
     try:

@@ -71,7 +71,7 @@ def main(
         require_confirmation(few, MAIN, [*model_stages(MAIN)], show=print_lines)
     probe_roles(few, [*few.roles], folder / FINGERPRINTS)
     lines, failed = asyncio.run(_run(names, params, few, folder, all_documents=whole))
-    if not (whole and all(role.is_simulator for role in params.roles.values())):
+    if not (whole and {*params.by_rules} == {*params.roles}):
         said = f"the whole run, {params.sample.records:,} records, estimated from the calls of the trial:"
         print(f"\n{said}\n", flush=True)
         print_lines(lines, ["not counted: patients with many visits (visits.long_visits), for which see --estimate"])
@@ -94,7 +94,7 @@ async def _run(
     from flows.runtime.rehearsal import DOCUMENTS, run_small
 
     asked, needs = model_stages(MAIN), needed_by(read_pipeline(MAIN))
-    paid = {role for role, settings in few.roles.items() if not settings.is_simulator}
+    paid = {*few.roles} - {*few.by_rules}
     failed, worked, lines = dict[str, set[RoleName]](), set[RoleName](), list["Line"]()
 
     def is_stopped(name: str) -> bool:

@@ -5,10 +5,8 @@ import os
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -23,11 +21,10 @@ from flows.lineage.comparing import FOLDER, compare_lineages
 from flows.lineage.lineage import current_lineage, find_lineage, recorded_lineages, run_name
 from flows.rebuild.flow_run import PARENT_TASK
 from flows.rebuild.watch_tree import WatchTree
-from flows.repository.params import BUDGET, load_params
+from flows.repository.params import load_params
 from flows.repository.workspace import root, workspace
 from schemas.errors import BusyError, VignetteError, explained
 from schemas.params import Params
-from schemas.params.llm import Budget
 from schemas.params.runtime import Notify, OutcomeState
 
 CLI = "flows.commands.cli"
@@ -76,8 +73,10 @@ def watch_once(*, dry_run: bool = False) -> RoundOutcome:
     """
     params = load_params()
     try:
-        with _alone(), _budget(params.watch.budget_at(datetime.now(UTC))):
+        with FileLock(workspace() / "watch.lock", timeout=0):
             outcome = _round(params, WatchTree(params.watch), dry_run)
+    except Timeout:
+        outcome = RoundOutcome("skipped", detail="another round of the watch is in progress in this clone")
     except BusyError as error:
         outcome = RoundOutcome("skipped", detail=str(error))
     except VignetteError as error:
@@ -97,7 +96,7 @@ def _round(params: Params, tree: WatchTree, dry_run: bool) -> RoundOutcome:
         raise VignetteError("probing failed; see the message above")
     causes = tuple(tree.changed_roles())
     if has_moved:  # then a fingerprint may have changed by an edit: of its settings or, for the simulator, of code
-        edited = {*tree.edited_roles(), *tree.simulated_roles()}
+        edited = tree.edited_roles()
         causes = (f"branch {tree.branch}", *(role for role in causes if role not in edited))
     if dry_run and causes:
         tree.run(CLI, "repro", "--no-probe", "--dry-run")
@@ -119,19 +118,14 @@ def _rebuild(tree: WatchTree, causes: tuple[str, ...], *, push: bool) -> RoundOu
     tag = f"lineage/{lineage}"
     commit = tree.commit(f"Lineage {lineage}: {', '.join(causes)}", tag)
     tree.keep()
-    _name_in_mlflow(tree, lineage, commit)
+    # It was recorded by the last stage, before its commit was made.
+    recorded_lineages().rename(lineage, run_name(commit, tree.folder), {"git.revision": commit, "git.dirty": "false"})
     said = [f"{former or 'nothing'} -> {lineage}, tag {tag}"]
     if push and (problem := tree.push(tag)):
         said.append(f"not pushed: {problem}")
     if before is not None:
         said.append(_compare(before, tag))
     return RoundOutcome("rebuilt", causes, ", ".join(said), lineage)
-
-
-def _name_in_mlflow(tree: WatchTree, lineage: str, commit: str) -> None:
-    """Name the recorded lineage after its commit, which did not exist when the last stage recorded it."""
-    name = run_name(commit, tree.folder)
-    recorded_lineages().rename(lineage, name, {"git.revision": commit, "git.dirty": "false"})
 
 
 def _compare(before: str, tag: str) -> str:
@@ -152,30 +146,6 @@ def _unexpected(error: Exception) -> str:
         return said
     traceback.print_exception(error)
     return f"unexpected {type(error).__name__}: {error}"
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Lock the watch's tree for one round; raises BusyError when another round holds the lock."""
-    try:
-        with FileLock(workspace() / "watch.lock", timeout=0):
-            yield
-    except Timeout as error:
-        raise BusyError("another round of the watch is in progress in this clone") from error
-
-
-@contextmanager
-def _budget(budget: Budget) -> Iterator[None]:
-    """Pass the cap of scheduled runs to the commands of the round."""
-    before = os.environ.get(BUDGET)
-    os.environ[BUDGET] = budget.model_dump_json()
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[BUDGET]
-        else:
-            os.environ[BUDGET] = before
 
 
 def notify(params: Notify, outcome: Mapping[str, Any]) -> list[str]:

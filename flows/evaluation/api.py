@@ -10,6 +10,7 @@ result.save("results")  # tables, manifest and report.html
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,11 @@ from typing import Any
 import pandas as pd
 
 from flows.evaluation.audit import CLAIMS, judged, judges_of, make_audit
-from flows.evaluation.estimate import Guard
-from flows.evaluation.folder import evaluation_files, manifest, write_evaluation
+from flows.evaluation.estimate import guard
+from flows.evaluation.folder import evaluation_files, manifest, model_of, write_evaluation
 from flows.evaluation.judges import given_name, with_judges
 from flows.evaluation.models import CommandRun, run_blocking
-from flows.evaluation.several_judges import run_judges
+from flows.evaluation.several_judges import judge_by_each, require_work_of_judges, share_lists
 from flows.evaluation.work import Evaluation, evaluate_data, require_judge, require_work, roles_of
 from flows.repository.params import load_params
 from flows.repository.workspace import be_quiet, params_file
@@ -51,15 +52,27 @@ async def run_evaluation(
     ``budget.confirm_above_dollars``. ``judges``: several by name in place of the role's, of whom
     the first one has all figures.
     """
-    confirm = None if confirmed else Guard(chosen, data, judges or {}).check
+    confirm = None if confirmed else guard(chosen, data, judges or {})
     if judges:
-        return await run_judges(judges, chosen, data, confirm)
-    roles = roles_of(chosen, data)
-    async with CommandRun(params, confirm) as run:
-        await run.identify(roles)
-        evaluation = await evaluate_data(run, chosen, data)
-        run.require_answers()
-        return evaluation, manifest(evaluation, chosen, params, run.fingerprints, roles)
+        require_work_of_judges(judges, chosen, data)
+    roles, runs = roles_of(chosen, data), dict[str, CommandRun]()
+    async with AsyncExitStack() as opened:
+        for name, own in (judges or {"": params}).items():
+            runs[name] = await opened.enter_async_context(CommandRun(own, confirm))
+        first = next(iter(runs.values()))
+        for run in runs.values():
+            await run.identify(roles if run is first else ["judge"])
+        if judges:
+            share_lists(list(runs.values()))
+            evaluation = await judge_by_each(runs, chosen, data)
+        else:
+            evaluation = await evaluate_data(first, chosen, data)
+        for run in runs.values():
+            run.require_answers()
+        made_from = manifest(evaluation, chosen, first.params, first.fingerprints, roles)
+        if judges:
+            made_from["judges"] = {name: model_of(run.fingerprints, "judge", run.params) for name, run in runs.items()}
+        return evaluation, made_from
 
 
 DATA = "data"

@@ -16,7 +16,7 @@ from flows.repository.params import confirmation_limit
 from flows.runtime.costs import Line, identified, priced, require_affordable
 from flows.runtime.domain import load_domain
 from flows.runtime.sources import VARIABLE, sources_folder
-from schemas.errors import MissingSourceError, ParamsError, SourceError
+from schemas.errors import MissingSourceError, ParamsError, SourceError, did_you_mean
 from schemas.params import Params
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import CASES
@@ -94,8 +94,10 @@ class Audit:
 def tasks_of(file: Path | None, tasks: Sequence[str] | None) -> list[str]:
     """The tasks of an audit, by default those that the texts of ``file``, or the simulator's notes, allow.
 
-    Raises ParamsError for one that they do not allow.
+    Raises ParamsError for one that is none, or that they do not allow.
     """
+    if unknown := [task for task in tasks or () if task not in TASKS]:
+        raise ParamsError(f"--tasks {unknown[0]}: expected some of {', '.join(TASKS)}{did_you_mean(unknown[0], TASKS)}")
     possible = [task for task in TASKS if file is None or task == ERRORS or not ON_CARD[task].of_records]
     if lacking := [task for task in tasks or () if task not in possible]:
         raise ParamsError(

@@ -11,6 +11,7 @@ from flows.evaluation.audit import Audit, all_cases, reasons
 from flows.evaluation.folder import table_files
 from flows.evaluation.work import Evaluation
 from flows.lineage.origin import citation, code_rows, running_code
+from flows.runtime.folders import require_new_file, write_new_file
 from flows.runtime.tables import check
 from schemas.errors import ParamsError, SourceError, UnscoredError
 from schemas.params import Params
@@ -32,7 +33,7 @@ from tasks.texts.files import bounded_table
 from tasks.transport.shown import public_params
 from tasks.transport.untrusted import json_lines, of_form, parse_json, read_bytes
 
-FORMAT = "vignette-audit"
+FORMAT, EXPORT = "vignette-audit", "vignette audit --export"
 
 
 def card_files(
@@ -159,8 +160,7 @@ def write_cases(file: Path, audit: Audit, params: Params) -> None:
     """Write the cases of all tasks without the truth, and the truth with its reason beside it, as JSON Lines by id."""
     truths = file.with_name(f"{file.stem}-truth{file.suffix}")
     for one in (file, truths):
-        if one.exists():
-            raise SourceError(f"{one}: exists; name another file, or remove it")
+        require_new_file(one, EXPORT)
     cases = all_cases(audit, params)
     asked = cases["metric"].replace(FILLER, "claims")
     named = cases.rename(columns={"metric": "task", "condition": "factor", "text": "claim"}).reset_index(drop=True)
@@ -170,7 +170,7 @@ def write_cases(file: Path, audit: Audit, params: Params) -> None:
     columns = ["id", "task", "kind", "factor", "difficulty", "truth", "reason", "pair"]
     written = {file: shown[["id", "task", "question", "call", "premise", "claim"]], truths: truth[columns]}
     for one, table in written.items():
-        one.write_text(table.to_json(orient="records", lines=True, force_ascii=False), encoding="utf-8")
+        write_new_file(one, table.to_json(orient="records", lines=True, force_ascii=False).encode(), EXPORT)
     print(f"{number_of(len(shown), 'case')} written to {file}, their truth to {truths}")
 
 

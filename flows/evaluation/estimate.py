@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from flows.evaluation.models import Rehearsal, rehearse
 from flows.evaluation.work import asking_metrics, judge_all, roles_of
 from flows.repository.params import confirmation_limit
+from flows.runtime.clients import Confirm
 from flows.runtime.costs import Line, identified, priced, require_affordable
 from schemas.params import Params
 from schemas.params.measures import Evaluate
@@ -51,20 +51,16 @@ async def estimate_calls(
     return identified(params, [*found, *lines])
 
 
-@dataclass
-class Guard:
-    """Has an expensive evaluation confirmed at its first paid call (`flows.runtime.clients.Confirm`)."""
+def guard(chosen: Evaluate, data: DataSet, judges: Mapping[str, Params]) -> Confirm:
+    """Has an expensive evaluation confirmed at its first paid call."""
+    lines: list[Line] = []
 
-    chosen: Evaluate
-    data: DataSet
-    judges: Mapping[str, Params] = field(default_factory=dict)
-    _lines: list[Line] = field(default_factory=list)
-
-    def check(self, params: Params) -> None:
-        """Raise BudgetError if the evaluation may cost more than ``budget.confirm_above_dollars``."""
+    def check(params: Params) -> None:
         if confirmation_limit(params) is None:
             return
-        self._lines = self._lines or asyncio.run(estimate_calls(params, self.chosen, self.data, self.judges))
-        unknown = [f"the calls of metric {name}, your own" for name in asking_metrics(self.chosen)]
+        lines[:] = lines or asyncio.run(estimate_calls(params, chosen, data, judges))
+        unknown = [f"the calls of metric {name}, your own" for name in asking_metrics(chosen)]
         confirm = "use --yes; to see its calls, --dry-run"
-        require_affordable(params, self._lines, "the evaluation", confirm, unknown=unknown)
+        require_affordable(params, lines, "the evaluation", confirm, unknown=unknown)
+
+    return check

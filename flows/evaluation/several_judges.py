@@ -1,13 +1,10 @@
 """An evaluation by several judges of the same claims and facts, which the first one lists."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 
-from flows.evaluation.folder import manifest, model_of
 from flows.evaluation.models import CommandRun
 from flows.evaluation.work import (
     Evaluation,
@@ -16,11 +13,9 @@ from flows.evaluation.work import (
     judge_table,
     own_metrics,
     problem_of,
-    roles_of,
     without_p,
 )
 from flows.runtime.chunks import Frames
-from flows.runtime.clients import Confirm
 from schemas.errors import SourceError
 from schemas.params import Params
 from schemas.params.llm import RoleName
@@ -37,27 +32,6 @@ from tasks.measures.several_judges import Divided, Once, judges_table, verdicts_
 from tasks.reporting.evaluation_text import RULES
 from tasks.texts.document import documents_of
 from tasks.texts.reading import DataSet
-
-
-async def run_judges(
-    judges: Mapping[str, Params], chosen: Evaluate, data: DataSet, confirm: Confirm | None
-) -> tuple[Evaluation, dict[str, Any]]:
-    """The evaluation by judges by name, and its manifest with the identities of all."""
-    require_work_of_judges(judges, chosen, data)
-    roles = roles_of(chosen, data)
-    async with AsyncExitStack() as opened:
-        runs: dict[str, CommandRun] = {}
-        for name, params in judges.items():
-            runs[name] = await opened.enter_async_context(CommandRun(params, confirm))
-        first = next(iter(runs.values()))
-        for run in runs.values():
-            await run.identify(roles if run is first else ["judge"])
-        share_lists(list(runs.values()))
-        evaluation = await judge_by_each(runs, chosen, data)
-        for run in runs.values():
-            run.require_answers()
-        models = {name: model_of(run.fingerprints, "judge", run.params) for name, run in runs.items()}
-        return evaluation, {**manifest(evaluation, chosen, first.params, first.fingerprints, roles), "judges": models}
 
 
 def share_lists(runs: Sequence[CommandRun]) -> None:

@@ -1,6 +1,5 @@
 """Finds lineages by name and opens the files that they made."""
 
-import hashlib
 import json
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from flows.repository.cache import cached_file, fetch
 from flows.repository.git import git, head_revision, references, show
+from flows.repository.kept_runs import md5_of
 from flows.repository.lock import parse_lock, read_lock
 from flows.repository.params import load_params
 from flows.repository.pipeline import MAIN
@@ -59,8 +59,7 @@ class NamedLineage:
         md5, file = self.outputs()[path][1], root() / path
         found = cached_file(md5)
         if found is None and self.name == WORKSPACE and file.is_file():  # if it is still what the lock says
-            is_same = hashlib.md5(file.read_bytes(), usedforsecurity=False).hexdigest() == md5
-            found = file if is_same else None
+            found = file if md5_of(file) == md5 else None
         if found is None and self.revision is not None:
             content = show(self.revision, path)
         else:  # the cache names no ending, by which a table is read

@@ -1,6 +1,5 @@
 """Clones made for the lineages of a strong model whose replies ship with the project."""
 
-import hashlib
 import os
 import shlex
 import shutil
@@ -12,10 +11,9 @@ from typing import Any
 
 import yaml
 
-from flows.repository.git import git, git_text, without_git
+from flows.repository.git import git, git_text, head_revision, without_git
 from flows.repository.params import STARTED_BY
-from flows.repository.pipeline import MAIN, declared_outputs, read_pipeline
-from flows.repository.workspace import FOLDER, STORE, root
+from flows.repository.workspace import FOLDER, root
 from schemas.errors import VignetteError
 
 CASSETTES = Path("tests/cassettes")
@@ -23,14 +21,8 @@ CASSETTES = Path("tests/cassettes")
 _PARAMS, _REPLIES = "params.yaml", "replies.jsonl.gz"
 RULES, RECORDED = "rules", "strong-model"
 """Git tags of the simulator's and the recorded lineage."""
-_MARK, _BUILDING = "vignette.own-clone", "building"
-"""Git setting of the clones made here: the state in which they were left, or that they are not complete."""
-
-_STATE = (".vignette/", ".dvc/", "prefect.toml")
-"""What any command in a clone writes."""
-_BUILT = ("params.yaml", "dvc.lock", "reports/index.html", "reports/papers.html")
-_BUILT_IN = ("fingerprints/", "reports/comparisons/", f"{CASSETTES}/")
-"""What a build writes besides the outputs of its stages."""
+_MARK = "vignette.made-for"
+"""Git setting of the clones made here: the lineage that they are made for, and the commit."""
 
 
 @dataclass(frozen=True)
@@ -70,27 +62,26 @@ def recorded_params(folder: Path, recorded: Cassette) -> dict[str, Any]:
 
 
 class RecordedClone:
-    """A clone of the last commit in ``folder``, in place of an earlier one, to build a recorded lineage and the rules'.
+    """A clone of the last commit in ``folder``, to build a recorded lineage and that of the rules in.
 
-    Replies in the store of an earlier one are kept: a build that stopped may have paid for them. Raises VignetteError
-    if the folder holds anything but an earlier clone made here.
+    One that an earlier call made for the same lineage and commit is built on; no folder is replaced. Raises
+    VignetteError for any other folder that is not empty.
     """
 
     def __init__(self, folder: Path, recorded: Cassette) -> None:
         self.folder, self.recorded = folder, recorded
-        earlier = {file.name: file.read_bytes() for file in (folder / FOLDER).glob(f"{STORE}*")}
-        if folder.exists():
-            _require_own(folder)
-            shutil.rmtree(folder)
-        git_text("clone", "--quiet", str(root()), str(folder), folder=root())
-        git_text("config", _MARK, _BUILDING, folder=folder)
-        (folder / FOLDER).mkdir(exist_ok=True)
-        for name, stored in earlier.items():
-            (folder / FOLDER / name).write_bytes(stored)
-
-    def complete(self) -> None:
-        """Note the state in which the clone is left; once it is changed, no later clone replaces it."""
-        git_text("config", _MARK, _state(self.folder), folder=self.folder)
+        made_for = f"{recorded.name}, {head_revision(root())}"
+        if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+            git_text("clone", "--quiet", str(root()), str(folder), folder=root())
+            git_text("config", _MARK, made_for, folder=folder)
+            (folder / FOLDER).mkdir(exist_ok=True)
+            return
+        mark = git("config", "--get", _MARK, folder=folder) if (folder / ".git").is_dir() else None
+        if mark is None or mark.decode().strip() != made_for:
+            raise VignetteError(
+                f"{folder} exists and is no clone that this command made of the present commit for lineage "
+                f"{recorded.name}; move it away or remove it"
+            )
 
     def vignette(self, *arguments: str) -> None:
         """Run a ``vignette`` command in the clone. Raises VignetteError if it fails."""
@@ -107,7 +98,9 @@ class RecordedClone:
         (self.folder / "params.yaml").write_text(text, encoding="utf-8")
 
     def build_rules(self) -> None:
-        """Build the lineage with the simulator in all roles, on the records of the recorded one."""
+        """Build the lineage with the simulator in all roles, on the records of the recorded one, unless it is there."""
+        if self._is_built(RULES):
+            return
         shipped = yaml.safe_load((self.folder / "params.yaml").read_text(encoding="utf-8"))
         params = recorded_params(self.folder, self.recorded) | {"roles": shipped["roles"]}
         # The simulator does not know the prompts of the paper's protocol.
@@ -116,13 +109,21 @@ class RecordedClone:
         self._build(RULES, "--keep-server")  # for the recorded lineage, whose build stops it
 
     def build_recorded(self) -> None:
-        """Build the recorded lineage; only calls without a recorded reply reach the endpoint in its params."""
+        """Build the recorded lineage, unless it is there.
+
+        Only calls without a recorded reply reach the endpoint in its params.
+        """
+        if self._is_built(RECORDED):
+            return
         for fingerprint in sorted((self.folder / CASSETTES / "fingerprints").glob("*.json")):
             shutil.copy(fingerprint, self.folder / "fingerprints")
         self.set_params(yaml.safe_dump(recorded_params(self.folder, self.recorded), sort_keys=False))
         if (self.folder / self.recorded.replies).exists():  # not in a lineage that is recorded for the first time
             self.vignette("store", "import", str(self.recorded.replies))
         self._build(RECORDED, "--no-probe")
+
+    def _is_built(self, name: str) -> bool:
+        return bool(git_text("tag", "--list", name, folder=self.folder))
 
     def _build(self, name: str, *options: str) -> None:
         """Rebuild, and commit and tag the lineage."""
@@ -140,46 +141,3 @@ def _changed(params: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
         if isinstance(value, dict) and isinstance(params.get(name), dict)
     }
     return params | changes | inner
-
-
-def _require_own(folder: Path) -> None:
-    """Nothing that a person keeps is deleted: the folder must be empty, or a clone made here and not changed since.
-
-    Of one that is not complete, it is not known what the build left; it may hold what a build writes, and no more.
-    """
-    if folder.is_dir() and not any(folder.iterdir()):
-        return
-    mark = git("config", "--get", _MARK, folder=folder) if (folder / ".git").is_dir() else None
-    if mark is None:
-        raise VignetteError(f"{folder} exists and is no earlier clone made by this command; move it away")
-    if mark.decode().strip() == _BUILDING:
-        stages = read_pipeline(folder / MAIN).values() if (folder / MAIN).is_file() else ()
-        outs = {path for stage in stages for path in declared_outputs(stage)}
-        built = (*_BUILT_IN, *(f"{out}/" for out in outs))
-        others = [name for name in _changes(folder) if name not in {*_BUILT, *outs} and not name.startswith(built)]
-        if others:
-            raise VignetteError(f"{folder} holds {others[0]}, which no build wrote; move it away")
-    elif mark.decode().strip() != _state(folder):
-        raise VignetteError(f"{folder} was changed since it was made; remove it or move it away")
-
-
-def _changes(folder: Path) -> list[str]:
-    """Files in which a clone differs from its commit, also ignored ones, but for those that every command writes."""
-    options = ("--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
-    listed = git("status", *options, folder=folder)
-    if listed is None:
-        raise VignetteError(f"{folder}: git cannot tell what changed there; remove it or move it away")
-    found = []
-    for name in (line[3:] for line in listed.decode(errors="surrogateescape").split("\0") if line):
-        inner = (folder / name).rglob("*") if name.endswith("/") else [folder / name]
-        found += [path.relative_to(folder).as_posix() for path in inner if not path.is_dir() or path.is_symlink()]
-    return sorted(name for name in found if not (name.startswith(_STATE) or "__pycache__" in name.split("/")))
-
-
-def _state(folder: Path) -> str:
-    """Hash of a clone's references, of the changes in its working tree, and of the files that git ignores."""
-    said = [git_text("for-each-ref", folder=folder), git_text("diff", "--no-ext-diff", "HEAD", folder=folder)]
-    for name in _changes(folder):
-        found = (folder / name).lstat() if os.path.lexists(folder / name) else None
-        said.append(f"{name} {found and (found.st_size, found.st_mtime_ns)}")
-    return hashlib.sha256("\n".join(said).encode(errors="surrogateescape")).hexdigest()

@@ -3,9 +3,8 @@
 import json
 import subprocess
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
 
 from flows.repository.code import StageCode
 from flows.repository.lock import read_lock
@@ -16,8 +15,6 @@ from tasks.tracking.lineage import CODE_STAGE, RECORD_STAGE, record_is_behind
 
 RETURNED = Path("returned")
 """Folder of the files of people, in which anything may be put by hand."""
-Status = Mapping[str, list[Any]]
-"""What changed, by the name of each changed stage."""
 
 
 def stages_to_run(
@@ -25,7 +22,7 @@ def stages_to_run(
     targets: Sequence[str] = (),
     changed_roles: Collection[RoleName] = (),
     changed_code: Collection[str] = (),
-    said: Status | None = None,
+    said: Collection[str] | None = None,
 ) -> list[str]:
     """The stages that ``dvc repro`` would run, in the order of dvc.yaml; raises VignetteError when DVC fails.
 
@@ -57,8 +54,8 @@ sys.exit(main(sys.argv[1:]))
 """The command ``dvc``, which ends when this process is killed."""
 
 
-def status(pipeline: Path, targets: Collection[str] = ()) -> Status:
-    """What ``dvc status`` says of each changed stage of ``targets`` (all without any) and of those that they need.
+def status(pipeline: Path, targets: Collection[str] = ()) -> set[str]:
+    """The stages that ``dvc status`` says changed, of ``targets`` (all without any) and of those that they need.
 
     The stages of a whole file are asked for without ``--with-deps``, for which DVC would read every other pipeline.
     """
@@ -70,7 +67,4 @@ def status(pipeline: Path, targets: Collection[str] = ()) -> Status:
     output = subprocess.run(command, capture_output=True, text=True, check=False)
     if output.returncode != 0:
         raise VignetteError(f"dvc status failed: {' '.join(output.stderr.split())}")
-    found: dict[str, list[Any]] = json.loads(output.stdout)
-    return {
-        entry.rpartition(":")[2]: [each for each in said if isinstance(each, dict)] for entry, said in found.items()
-    }
+    return {entry.rpartition(":")[2] for entry in json.loads(output.stdout)}

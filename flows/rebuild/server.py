@@ -22,7 +22,7 @@ from typing import Any
 import psutil
 from filelock import FileLock
 
-from flows.repository.terminal import fitted, terminal_width
+from flows.repository.terminal import fitted
 from flows.repository.workspace import LOGGER, be_quiet, workspace
 from schemas.errors import VignetteError
 from tasks.transport.processes import is_alive, started, this_process
@@ -64,7 +64,8 @@ def prefect_environment() -> dict[str, str]:
 def use_server() -> None:
     """Point this process's Prefect at the server, starting it if none runs, and mark the server as in use."""
     be_quiet()
-    logging.raiseExceptions = False  # or Prefect prints two lines for all records that a server on a full disk refuses
+    # Or Prefect prints two lines for all records that a server on a full disk refuses. It has no other switch for it.
+    logging.raiseExceptions = False
     if "PREFECT_API_URL" not in os.environ or is_own_server():
         before = os.environ.get("PREFECT_API_URL")
         for name, value in prefect_environment().items():
@@ -187,32 +188,29 @@ def serve(port: int, host: str = LOOPBACK, names: Sequence[str] = (), *, stay: b
 
 
 def _start() -> str:
-    """Start a server; one that ends at once, as its port was taken in the meantime, is started on another."""
+    """Start a server."""
     log = workspace() / "prefect-server.log"
     database = sqlite_url(workspace() / "prefect" / "prefect.db", "sqlite+aiosqlite")
-    for own in (True, False, False):
-        port = _free_port(own=own)
-        address = f"http://{LOOPBACK}:{port}"
-        url = f"{address}/api"
-        with log.open("ab") as sink:
-            server = subprocess.Popen(
-                [sys.executable, "-m", "flows.commands.cli", "server", "supervise", str(port)],
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=sink,
-                start_new_session=True,  # a stage's end or interrupt must not take the server with it
-                env={_DATABASE: database, **os.environ, **prefect_environment(), _TOKEN: access()},
-            )
-        _state_file().write_text(json.dumps({"pid": server.pid, "born": started(server.pid), "url": url}))
-        if _may_write():  # points the ``prefect`` command, called in the clone's folder, at the server
-            _write_privately(_client_settings(), f'{_OURS}\n[api]\nurl = "{url}"\nauth_string = "{access()}"\n')
-        if _comes_to_answer(url):
-            print(fitted(f"prefect: {address} (asks for the content of {access_file()})", terminal_width()))
-            return url
-        if own_server_runs():
-            break
-    said = f"did not start within {START_SECONDS} s" if stop_server() else "ended when it was started"
-    raise VignetteError(f"the Prefect server {said}; see {log}")
+    port = _free_port()
+    address = f"http://{LOOPBACK}:{port}"
+    url = f"{address}/api"
+    with log.open("ab") as sink:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "flows.commands.cli", "server", "supervise", str(port)],
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=sink,
+            start_new_session=True,  # a stage's end or interrupt must not take the server with it
+            env={_DATABASE: database, **os.environ, **prefect_environment(), _TOKEN: access()},
+        )
+    _state_file().write_text(json.dumps({"pid": server.pid, "born": started(server.pid), "url": url}))
+    if _may_write():  # points the ``prefect`` command, called in the clone's folder, at the server
+        _write_privately(_client_settings(), f'{_OURS}\n[api]\nurl = "{url}"\nauth_string = "{access()}"\n')
+    if not _comes_to_answer(url):
+        said = f"did not start within {START_SECONDS} s" if stop_server() else "ended when it was started"
+        raise VignetteError(f"the Prefect server {said}; see {log}, and run again")
+    print(fitted(f"prefect: {address} (asks for the content of {access_file()})"))
+    return url
 
 
 def _comes_to_answer(url: str) -> bool:
@@ -229,10 +227,9 @@ def _comes_to_answer(url: str) -> bool:
     return True
 
 
-def _free_port(*, own: bool) -> int:
-    """The port that the path of the clone determines, so that bookmarks stay valid; another if taken or not ``own``."""
-    of_clone = _PORTS[zlib.crc32(str(workspace()).encode()) % len(_PORTS)]
-    for port in (of_clone, 0) if own else (0,):
+def _free_port() -> int:
+    """The port that the path of the clone determines, so that bookmarks stay valid; another if it is taken."""
+    for port in (_PORTS[zlib.crc32(str(workspace()).encode()) % len(_PORTS)], 0):
         with socket.socket() as probe, suppress(OSError):
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server will
             probe.bind((LOOPBACK, port))

@@ -21,6 +21,7 @@ import yaml
 
 from flows.repository.cache import push_artefacts
 from flows.repository.git import git, git_text, without_git
+from flows.repository.params import BUDGET
 from flows.repository.pipeline import MAIN, declared_outputs, read_pipeline
 from flows.repository.workspace import FINGERPRINTS, WORKSPACE, root, workspace, write_text
 from schemas.errors import VignetteError
@@ -42,6 +43,7 @@ class WatchTree:
         self._remote = params.git_remote
         self.folder = workspace() / "watch"
         self._queue = workspace() / "watch-unpushed.json"
+        self._budget = params.budget_at(datetime.now(UTC))
 
     def reset(self) -> bool:
         """Discard what the last round left and merge the watched branch; True if that brings new commits.
@@ -89,19 +91,18 @@ class WatchTree:
         return sorted(file.stem for file in files if file.parent == FINGERPRINTS)
 
     def edited_roles(self) -> list[str]:
-        """Roles whose settings differ between the last lineage and the checked-out commit."""
+        """Roles whose model may be another by an edit since the last lineage: of their settings or, for the simulator,
+        of code.
+        """
         before, now = (_roles(self.folder, commit) for commit in (self.tip(), self.head()))
-        return sorted(role for role in {*before, *now} if before.get(role) != now.get(role))
-
-    def simulated_roles(self) -> list[str]:
-        """Roles that the simulator serves; the code of the checked-out commit is their model."""
-        roles = _roles(self.folder, self.head())
-        return sorted(role for role, settings in roles.items() if settings.get("base_url") == SIMULATOR)
+        simulated = {role for role, settings in now.items() if settings.get("base_url") == SIMULATOR}
+        return sorted({role for role in {*before, *now} if before.get(role) != now.get(role)} | simulated)
 
     def run(self, *command: str) -> int:
-        """Run ``python -m ...`` with the tree's code in the tree; returns the exit status."""
+        """Run ``python -m ...`` with the tree's code in it, within the watch's budget; returns the exit status."""
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
         environment = {**without_git(os.environ), WORKSPACE: str(workspace()), "PATH": path}
+        environment[BUDGET] = self._budget.model_dump_json()
         return subprocess.run([sys.executable, "-m", *command], cwd=self.folder, env=environment).returncode
 
     def commit(self, message: str, tag: str) -> str:

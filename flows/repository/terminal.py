@@ -26,11 +26,12 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if has_terminal() else None
 
 
-def fitted(text: str, width: int | None, indent: int | None = None) -> str:
-    """``text`` with lines broken at ``width``; as it is where there is no width.
+def fitted(text: str, width: int | None = None, indent: int | None = None) -> str:
+    """``text`` with lines broken at ``width``, by default that of the terminal; as it is where there is none.
 
     ``indent``: columns before further lines, by default two more than before the first one.
     """
+    width = width or terminal_width()
     if width is None:
         return text
     return "\n".join(_broken(line, width, indent) for line in text.split("\n"))

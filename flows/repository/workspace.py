@@ -117,7 +117,7 @@ def root() -> Path:
             )
         raise VignetteError(
             f"{Path.cwd()}: no clone of vignette here or above, and this needs one (git clone, then make quick); "
-            "evaluate, audit, plan, agreement, prompts and exchange --dataset work anywhere"
+            "evaluate, audit, plan, agreement and exchange --dataset work anywhere"
         )
     return found
 

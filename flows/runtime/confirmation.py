@@ -71,4 +71,4 @@ def require_confirmation(
 def paid_stages(params: Params, pipeline: Path, stages: Collection[str]) -> list[str]:
     """Those of ``stages`` that ask a model other than the simulator's."""
     asked = model_stages(pipeline).items()
-    return [name for name, roles in asked if name in stages and any(not params.roles[r].is_simulator for r in roles)]
+    return [name for name, roles in asked if name in stages and {*roles} - {*params.by_rules}]

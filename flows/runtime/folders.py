@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from flows.repository.workspace import workspace, write_text
+from flows.repository.workspace import workspace, write_atomically, write_text
 from schemas.errors import SourceError, with_remedy
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _replace(folder: Path, files: Mapping[str, bytes], known: Mapping[str, list[
         _mark(folder, kind, {name: known.get(name, []) + digests.get(name, []) for name in {*known, *digests}})
         for name in files:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            move(partial / name, folder / name)
+            (partial / name).replace(folder / name)
         for name in known.keys() - files.keys():
             (folder / name).unlink(missing_ok=True)
             _remove_empty((folder / name).parent, folder)
@@ -118,26 +118,18 @@ def _first(names: Sequence[str]) -> str:
 
 
 def write_new_file(file: Path, content: bytes, kind: str) -> None:
-    """Write a file that the user named. Raises SourceError, see `require_new_file`, and when it cannot be written."""
+    """Write a file that the user named. Raises SourceError, see `require_new_file`, and TableError if that fails."""
     require_new_file(file, kind)
     if file.exists() and not file.is_file():  # a device such as /dev/stdout
         file.write_bytes(content)
         return
     file = file.resolve()
-    partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(content)
-        with _locked(workspace()):
-            # What stands there now stays known until the file is replaced.
-            written = _written()
-            written[str(file)] = [*written.get(str(file), [])[-1:], _digest_of_kind(content, kind)]
-            write_text(workspace() / WRITTEN, json.dumps(written, indent=1) + "\n")
-            move(partial, file)
-    except OSError as error:
-        raise SourceError(f"{file}: could not be written: {with_remedy(error)}") from error
-    finally:
-        partial.unlink(missing_ok=True)
+    with _locked(workspace()):
+        # What stands there now stays known until the file is replaced.
+        written = _written()
+        written[str(file)] = [*written.get(str(file), [])[-1:], _digest_of_kind(content, kind)]
+        write_text(workspace() / WRITTEN, json.dumps(written, indent=1) + "\n")
+        write_atomically(file, lambda to: to.write_bytes(content))
 
 
 def require_new_file(file: Path | None, kind: str) -> None:
@@ -162,11 +154,6 @@ def _written() -> dict[str, list[str]]:
 
 def _digest_of_kind(content: bytes, kind: str) -> str:
     return _digest(kind.encode() + b"\0" + content)
-
-
-def move(source: Path, target: Path) -> None:
-    """Move a written file into place."""
-    source.replace(target)
 
 
 def _known(folder: Path, kind: str) -> dict[str, list[str]]:

@@ -191,7 +191,7 @@ async def run_small(
     ``is_stopped``: whether a stage is left out, asked before it starts. ``documents``: see `Sample`.
     """
     load_domain(whole.domain)
-    if any(role.is_simulator for role in whole.roles.values()):
+    if whole.by_rules:
         require_rules(whole.domain)
     stages = _stages(pipeline, names)
     needs = needed_by(stages)

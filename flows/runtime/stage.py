@@ -22,7 +22,8 @@ from schemas.params.llm import RoleName
 from schemas.tables.columns import typed
 from schemas.tables.metrics import METRICS
 from schemas.tables.records import BY_NETWORK
-from schemas.tables.registry import schema_of
+from schemas.tables.registry import TABLES, schema_of
+from schemas.tables.stems import entry_of
 from tasks.llm.calls import Ask
 from tasks.llm.costs import Estimate, Used
 from tasks.network.definition import NetworkDefinition, load_definition
@@ -81,10 +82,15 @@ class Stage:
         """Check and write a declared output table."""
         self._write(stem, frame, self._schema(stem))
 
-    def save_empty(self, *stems: str) -> None:
-        """Write declared output tables without rows, as where the outside data of a stage is missing."""
-        for stem in stems:
-            self.save(stem, typed([], self._schema(stem)))
+    def save_nothing(self) -> None:
+        """Write all declared outputs without rows or text, as where the outside data of a stage is missing."""
+        for stem, file in self.files.outs.items():
+            if file.suffix not in (".csv", ".parquet"):
+                self.save_text(stem, "")
+            elif entry_of(stem, self.name, TABLES):
+                self.save(stem, typed([], self._schema(stem)))
+            else:
+                self.save_metrics(stem, typed([], METRICS))
 
     def _schema(self, stem: str) -> pa.DataFrameSchema:
         return BY_NETWORK[stem](self.network) if stem in BY_NETWORK else schema_of(stem, self.name)

@@ -19,7 +19,7 @@ from schemas.tables.columns import typed
 from schemas.tables.metrics import UNSCORED
 from schemas.tables.verdicts import VERDICTS, in_order
 from tasks.domains.rules import rules_of
-from tasks.llm.calls import Ask, Asks, unscored_table
+from tasks.llm.calls import Ask, Asks
 from tasks.measures.doclens.documents import MEQSUM, judge_notes, read_tasks
 from tasks.measures.doclens.form import disputed_pairs, preference_form, preference_rows, shown_pairs
 from tasks.measures.doclens.judging import METRICS, NAME, Plan, judge, write_and_judge
@@ -95,11 +95,7 @@ async def run_doclens_published(stage: Stage) -> None:
     try:
         documents = read_encounters(stage.sources or Path(), params.doclens.systems, subclaims=True)
     except MissingSourceError:
-        stage.save_empty("doclens_aci_judged", "recorded_claims", "preference_pairs")
-        stage.save_text("preference_form", "")
-        stage.save_unscored("unscored_doclens_aci", unscored_table([]), of=0)
-        stage.save_metrics("doclens_aci", metric_table([]))
-        stage.save_metrics("doclens_outputs", metric_table([]))
+        stage.save_nothing()
         return
 
     examples = params.doclens.writer_examples
@@ -108,7 +104,7 @@ async def run_doclens_published(stage: Stage) -> None:
     made = await stage.in_chunks(work, {"documents": documents_table(documents)}, by="document")
     judged = in_order(made["verdicts"])
     stage.save("doclens_aci_judged", judged)
-    strong = await judge_claims(documents, ask := recorded(), ask, params.doclens)
+    strong = await judge_claims(documents, ask := recorded("aci_bench"), ask, params.doclens)
     known = len(judged) + len(made["unscored"])
     stage.save_unscored("unscored_doclens_aci", made["unscored"], of=known, uncounted=strong["unscored"])
 

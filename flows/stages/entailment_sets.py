@@ -7,10 +7,9 @@ from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
 from schemas.params import Params
 from schemas.tables.verdicts import in_order
-from tasks.llm.calls import Asks, unscored_table
+from tasks.llm.calls import Asks
 from tasks.measures.grounding.entailment_sets import METRICS, SETS, judge_pairs, read_sets, set_file
 from tasks.measures.measure import figures
-from tasks.statistics.metric_rows import metric_table
 
 
 def reads(_: Params) -> list[str]:
@@ -22,9 +21,7 @@ async def run(stage: Stage) -> None:
     """Judge all pairs in two classes and in three, and write the accuracies; empty without the sources."""
     pairs = read_sets(stage.sources or Path())
     if pairs.empty:
-        stage.save_empty("entailment_judged")
-        stage.save_unscored("unscored_entailment_sets", unscored_table([]), of=0)
-        stage.save_metrics("entailment_sets", metric_table([]))
+        stage.save_nothing()
         return
     made = await stage.in_chunks(judge_chunk, {"pairs": pairs}, by="document")
     judged = in_order(made["verdicts"])

@@ -10,6 +10,8 @@ from flows.evaluation.work import evaluate_data, read_data, roles_of
 from flows.runtime.stage import Stage
 from schemas.errors import ParamsError
 from schemas.params.measures import Evaluate
+from schemas.tables.columns import typed
+from schemas.tables.registry import schema_of
 from tasks.measures.described import OF_OUTPUTS
 from tasks.measures.evaluation import evaluated
 from tasks.statistics.metric_rows import metric_table
@@ -28,10 +30,7 @@ async def run(stage: Stage) -> None:
     stage.save("evaluated", evaluated(found.documents))
     stage.save("document_scores", found.table("scores"))
     for stem in _MAYBE:
-        if stem in found.tables:
-            stage.save(stem, found.table(stem))
-        else:
-            stage.save_empty(stem)
+        stage.save(stem, found.tables.get(stem, typed([], schema_of(stem, stage.name))))
     stage.save("unscored_evaluation", found.table("unscored"))
     stage.save_metrics("metrics", found.table("metrics"))
     stage.save_metrics("judge", found.table("judge") if "judge" in found.tables else metric_table([]))

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from flows.repository.workspace import root
 from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
+from flows.stages.recorded_judge import STRONG, recorded
 from schemas.params import Params
 from schemas.params.measures import Evaluate
 from schemas.tables.columns import typed
@@ -24,7 +23,6 @@ from tasks.judges.human_scores import (
     wide_scores,
 )
 from tasks.llm.calls import Ask
-from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.measures.declared import Plan
 from tasks.measures.described import METRICS
 from tasks.measures.evaluation import evaluate_chunk, evaluation_tables, in_order, plan_of
@@ -43,9 +41,6 @@ async def run_human_labels(stage: Stage) -> None:
     stage.save_metrics("human_labels", pd.concat(tables, ignore_index=True))
 
 
-RECORDED = Path("tests/cassettes/mts_dialog.jsonl.gz")
-"""A strong model's replies to the requests about these summaries."""
-STRONG = "strong model (recorded)"
 READ = tuple(str(number) for number in range(2, 100, 5))
 """The dialogues that were read when the prompts in degrees and the headings were written."""
 
@@ -62,8 +57,7 @@ def reads_human_agreement(_: Params) -> list[str]:
 async def run_human_agreement(stage: Stage) -> None:
     """Judge the summaries and correlate; empty without sources."""
     if stage.sources is None or not (stage.sources / SUMMARIES).is_file():
-        stage.save_empty("unscored_human_agreement")
-        stage.save_metrics(STAGE, metric_table([]))
+        stage.save_nothing()
         return
     documents, human = read_study(stage.sources)
     data = DataSet(documents, "own", ())
@@ -104,8 +98,7 @@ async def _recorded_rows(
     documents: Sequence[Document], human: pd.DataFrame, scores: pd.DataFrame, params: Params
 ) -> list[Row]:
     """Rows of the recorded judge on the dialogues that were not read for its prompts, and on those that were."""
-    ask = RecordedAsk(STRONG, read_recorded(root() / RECORDED))
-    made = await judge_recorded(documents, ask, params)
+    made = await judge_recorded(documents, recorded("mts_dialog"), params)
     judged = _scores(_graded_plan(documents), made, _graded(params), STRONG)
     together = wide_scores(pd.concat([judged, scores[scores["stage"] == "overlap"]]), human)
     nothing, claims = nothing_to_judge(together, made["unscored"]), claims_of_references(made["doclens"])

@@ -33,7 +33,6 @@ from tasks.measures.med_omit.judging import (
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
 from tasks.measures.med_omit.omission_form import omission_form, omission_labels
 from tasks.statistics.bootstrap import sample_records
-from tasks.statistics.metric_rows import metric_table
 from tasks.text.soap import split_soap
 from tasks.texts.aci_bench import encounter_files, output_files, read_encounters
 from tasks.texts.document import SOURCE, Document, documents_of, documents_table
@@ -104,14 +103,12 @@ async def run_med_omit_published(stage: Stage) -> None:
     try:
         documents = read_encounters(stage.sources or Path(), params.doclens.systems, params.med_omit.splits)
     except MissingSourceError:
-        stage.save_empty("med_omit_aci_judged")
-        stage.save_unscored("unscored_med_omit_aci", unscored_table([]), of=0)
-        stage.save_metrics("med_omit_aci", metric_table([]))
+        stage.save_nothing()
         return
     made = await stage.in_chunks(judge_encounters, {"documents": documents_table(documents)}, by="document")
     judged = in_order(made["verdicts"])
     stage.save("med_omit_aci_judged", judged)
-    strong = await judge_omissions(documents, recorded(), params)
+    strong = await judge_omissions(documents, recorded("aci_bench"), params)
     known = _facts(judged) + len(made["unscored"])
     stage.save_unscored("unscored_med_omit_aci", made["unscored"], of=known, uncounted=strong["unscored"])
     own = metric_tables(made | {"verdicts": judged}, documents, params, stage.provenance(["writer", "judge"]))

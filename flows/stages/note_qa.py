@@ -81,7 +81,6 @@ async def run_note_qa(stage: Stage) -> None:
 
 STAGE = "note_qa_outside"
 FOLDER = "ehrnoteqa"
-_TABLES = ("written_questions", "questions", "note_qa_outside_judged")
 
 
 def reads_note_qa_outside(_: Params) -> list[str]:
@@ -98,18 +97,16 @@ async def run_note_qa_outside(stage: Stage) -> None:
     folder = stage.sources / FOLDER if stage.sources else None
     discharge = discharge_file(folder)
     if folder is None or discharge is None:
-        stage.save_empty(*_TABLES, "unscored_note_qa_outside")
-        stage.save_metrics("note_qa_outside", metric_table([]))
-        for name in ("question_form", "grading_form"):
-            stage.save_text(name, "")
+        stage.save_nothing()
         return
     notes, written, unwritten, roles = await _questions(stage, discharge, folder / QUESTIONS_FILE)
     form = OutsideQuestionForm(written)
     reviews = form.reviews(stage.returned("outside_questions_returned", form.id))
     questions = revise(written, reviews)
     verdicts, unanswered = await _verdicts(stage, notes, questions)
-    for name, table in zip(_TABLES, (written, questions, verdicts), strict=True):
-        stage.save(name, table)
+    stage.save("written_questions", written)
+    stage.save("questions", questions)
+    stage.save("note_qa_outside_judged", verdicts)
     stage.save_text("question_form", form.filled(notes, "clinician"))
 
     unscored = pd.concat([unwritten, unanswered], ignore_index=True)

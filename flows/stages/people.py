@@ -3,20 +3,16 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from flows.repository.workspace import root
 from flows.runtime.stage import Stage
-from flows.stages.human_labels import STRONG
+from flows.stages.recorded_judge import recorded
 from schemas.params import Params
 from tasks.audit.errors import ErrorText, drawn_texts, error_agreement, error_texts
 from tasks.audit.people import OF_PEOPLE, STAGE, agreement_rows, judge_set, people_sets, scored_text_rows
 from tasks.llm.calls import Ask, unscored_table
-from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.statistics.metric_rows import Row, metric_table
 from tasks.texts.files import read_rows
 from tasks.texts.judged_units import K_QA, PRIMOCK57
 
-RECORDED = Path("tests/cassettes/people.jsonl.gz")
-"""A strong model's replies to the requests about the units that people judged."""
 MEDEC = "medec/validation.csv"
 ERROR_TEXTS, SEED = 30, 0
 """Number and draw of the texts of MEDEC that are judged, each with its error and corrected."""
@@ -29,7 +25,7 @@ def reads_agreement_with_people(_: Params) -> list[str]:
 
 async def run_agreement_with_people(stage: Stage) -> None:
     """Judge the units of each set at hand by the judge of the run and by the recorded one, and compare."""
-    asks: Sequence[Ask] = (stage.ask("judge"), RecordedAsk(STRONG, read_recorded(root() / RECORDED)))
+    asks: Sequence[Ask] = (stage.ask("judge"), recorded("people"))
     rows, unscored, judged = list[Row](), list[dict[str, str | None]](), 0
     for one in people_sets(stage.sources):
         found, failed = await judge_set(asks, one, stage.params.doclens.claims_a_call)

@@ -1,4 +1,4 @@
-"""The recorded strong model that judges published outputs on ACI-BENCH, and the encounters it was asked about.
+"""The recorded strong model that judges published outputs, and the encounters of ACI-BENCH it was asked about.
 
 Some is judged on all encounters, the rest on drawn ones, and citations of notes that the model wrote itself for a few,
 by the stages that use this module. Params that shape a request are those of the recording there, whatever a run has.
@@ -13,14 +13,14 @@ from flows.repository.workspace import root
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.texts.document import Document
 
-FILE = Path("tests/cassettes/aci_bench.jsonl.gz")
+CASSETTES = Path("tests/cassettes")
 STRONG = "strong model (recorded)"
 SEED = 0
 
 
-def recorded() -> RecordedAsk:
-    """The recorded replies."""
-    return RecordedAsk(STRONG, read_recorded(root() / FILE))
+def recorded(name: str) -> RecordedAsk:
+    """The replies of a file of tests/cassettes: on ``aci_bench``, ``mts_dialog``, or units that ``people`` judged."""
+    return RecordedAsk(STRONG, read_recorded(root() / CASSETTES / f"{name}.jsonl.gz"))
 
 
 def drawn(documents: Sequence[Document], size: int) -> list[Document]:

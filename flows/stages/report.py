@@ -50,7 +50,7 @@ async def run(stage: Stage) -> None:
         key_figures=key_figures(tables),
         tables=grouped(tables, {path.stem: str(path) for path in found}),
         not_shown=not_shown,
-        simulator_roles=[name for name, role in stage.params.roles.items() if role.base_url == "simulator"],
+        simulator_roles=stage.params.by_rules,
         fingerprints=[stage.dep(role).read_text(encoding="utf-8") for role in sorted(stage.files.roles)],
         params=stage.params.model_dump(mode="json"),
     )

@@ -71,6 +71,11 @@ class Params(Section):
             )
         return self
 
+    @property
+    def by_rules(self) -> list[RoleName]:
+        """The roles that the simulator plays."""
+        return [name for name, role in self.roles.items() if role.is_simulator]
+
     def answered_by(self, name: str) -> "Params":
         """These params with ``note_qa_outside.answerers[name]`` as the role of the answerer."""
         return self.model_copy(update={"roles": {**self.roles, "answerer": self.note_qa_outside.answerers[name]}})

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from schemas.errors import EncodingError, MissingSourceError, SourceError
+from schemas.errors import MissingSourceError, SourceError
 from tasks.progress import number_of
 from tasks.texts.fields import Row
 from tasks.texts.inspect_log import inspect_rows, is_inspect_log
@@ -66,7 +66,7 @@ def read_rows(path: Path, *, split: str | None = None, encoding: str | None = No
     """Read a data file, dataset folder or folder of texts, by the path's ending.
 
     ``split``: the split of a dataset with several. ``encoding``: of files that are not UTF-8, such as windows-1252;
-    where none is given, such a file raises EncodingError. Raises MissingSourceError and SourceError.
+    where none is given, such a file is refused. Raises MissingSourceError and SourceError.
     """
     try:
         path.stat()
@@ -127,7 +127,7 @@ def _decode(path: Path, encoding: str | None = None) -> str:
         line, byte = raw[: error.start].count(b"\n") + 1, raw[error.start]
         if encoding is None:
             shown = raw[max(error.start - 20, 0) : error.start + 20].decode("cp1252", errors="replace")
-            raise EncodingError(
+            raise SourceError(
                 f"{path}: line {line}: byte {byte:#04x} is not UTF-8; save the file in UTF-8, or give "
                 f"--encoding windows-1252 if it should read {' '.join(shown.split())!r}"
             ) from error

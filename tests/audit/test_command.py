@@ -77,7 +77,7 @@ BAD = [
     ("--takes 0", None, "--takes 0: expected 1 or more"),
     ("--seed -1", None, "--seed -1: expected 0 to 4294967295"),
     ("--tasks ,", None, "expected some of claims"),
-    ("--tasks charm", None, "consistency, errors; found charm"),
+    ("--tasks charm", None, "--tasks charm: expected some of claims"),
     ("--tasks consistency --texts FILE", b"{}", "needs notes whose record is known"),
     ("--require sensitivity", None, "expected NAME=NUMBER"),
     ("--require sensitivity=nan", None, "expected a number from 0 to 1"),
@@ -172,7 +172,7 @@ def test_a_folder_that_an_audit_did_not_write_is_left_alone(
     (tmp_path / "mine.txt").write_text("mine")
     assert run(["audit", "simulator", *short[0], "--out", str(tmp_path)]) == 1
     assert run(["audit", *short[0], "--export", str(tmp_path / "mine.txt")]) == 1
-    assert "exists; name another file" in capsys.readouterr().err
+    assert "exists, and vignette audit --export did not write it" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"] and (tmp_path / "mine.txt").read_text() == "mine"
 
 

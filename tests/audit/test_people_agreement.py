@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.stages.people import RECORDED
+from flows.stages.recorded_judge import CASSETTES
 from schemas.tables.verdicts import verdict_table
 from tasks.audit.people import OF_PEOPLE, PeopleSet, agreement_rows, judge_set, people_sets
 from tasks.llm.recorded import RecordedAsk, read_recorded
@@ -69,7 +69,7 @@ def test_texts_that_both_judged_are_correlated() -> None:
 
 @needs_sources
 def test_recorded_replies_answer_every_request_about_people_s_units() -> None:
-    ask = RecordedAsk("strong", read_recorded(ROOT / RECORDED))
+    ask = RecordedAsk("strong", read_recorded(ROOT / CASSETTES / "people.jsonl.gz"))
     kappas = {}
     for asked in people_sets(sources_folder()):
         found, unscored = asyncio.run(judge_set([ask], asked, 20))

@@ -36,6 +36,6 @@ def refresh(lineage: str, folder: Path) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m tests.cassettes.refresh", description=__doc__)
     parser.add_argument("lineage", help="a folder of tests/cassettes with params.yaml")
-    parser.add_argument("--folder", type=Path, default=workspace() / "cassette", help="clone to build in")
+    parser.add_argument("--folder", type=Path, help="clone to build in (default: .vignette/cassette/LINEAGE)")
     options = parser.parse_args()
-    refresh(options.lineage, options.folder)
+    refresh(options.lineage, options.folder or workspace() / "cassette" / options.lineage)

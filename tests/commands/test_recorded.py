@@ -1,4 +1,4 @@
-"""Clones for recorded lineages: what is built in them, what is kept, and what is never deleted."""
+"""Clones for recorded lineages: what is built in them, when they are built on, and that no folder is replaced."""
 
 from pathlib import Path
 
@@ -67,50 +67,25 @@ def test_the_demo_builds_both_lineages_in_its_clone_and_names_what_is_there(
     said = capsys.readouterr().out
     assert f"reports: {clone}/reports/index.html, {clone}/reports/comparisons\n" in said
     assert f"judgements of this lineage: {clone}/data, and each reply in {CASSETTE.replies}\n" in said
-    RecordedClone(clone, CASSETTE)  # which replaces it, as nobody changed it
+    asked.clear()
+    demo(clone, CASSETTE.name)
+    assert [*asked] == [("compare", "rules", "strong-model")], "a clone in which a lineage is there is built on"
 
 
-def test_replies_of_an_earlier_clone_that_stopped_are_kept(project: Path, tmp_path: Path) -> None:
-    stored = RecordedClone(tmp_path / "cassette", CASSETTE).folder / FOLDER / STORE
+def test_a_clone_of_the_same_commit_and_lineage_is_built_on(project: Path, tmp_path: Path) -> None:
+    stored = RecordedClone(tmp_path / "clone", CASSETTE).folder / FOLDER / STORE
     stored.write_bytes(b"paid for")
-    assert (RecordedClone(tmp_path / "cassette", CASSETTE).folder / FOLDER / STORE).read_bytes() == b"paid for"
-
-
-@pytest.mark.parametrize("change", ["notes.txt", "commit"])
-def test_a_clone_that_was_changed_since_it_was_completed_is_kept(project: Path, tmp_path: Path, change: str) -> None:
-    clone = RecordedClone(tmp_path / "demo", CASSETTE)
-    clone.complete()
-    clone = RecordedClone(tmp_path / "demo", CASSETTE)
-    clone.complete()
-    if change == "commit":
-        git(clone.folder, "commit", "-q", "--allow-empty", "-m", "mine")
-    else:
-        (clone.folder / change).write_text("mine")
-    with pytest.raises(VignetteError, match="was changed since it was made; remove it or move it away"):
-        RecordedClone(tmp_path / "demo", CASSETTE)
-
-
-@pytest.mark.parametrize("name", ["secret.env", "data/mine.csv", "notes.txt"])
-@pytest.mark.parametrize("is_complete", [True, False])
-def test_a_file_that_a_person_left_is_kept_though_git_ignores_it(
-    project: Path, tmp_path: Path, name: str, is_complete: bool
-) -> None:
-    write_files(project, {"dvc.yaml": "stages: {a: {cmd: x, outs: [data/a]}}\n", ".gitignore": "data/\n*.env\n"})
-    commit(project)
-    clone = RecordedClone(tmp_path / "clone", CASSETTE)
-    write_files(clone.folder, {"data/a/result.csv": "built", "flows/__pycache__/a.pyc": "compiled"})
-    if is_complete:
-        clone.complete()
-    write_files(clone.folder, {name: "mine"})
-    with pytest.raises(VignetteError, match="was changed since it was made" if is_complete else f"holds {name}, which"):
+    RecordedClone(tmp_path / "clone", CASSETTE)
+    with pytest.raises(VignetteError, match="for lineage urinary; move it away or remove it"):
+        RecordedClone(tmp_path / "clone", Cassette("urinary"))
+    git(project, "commit", "-q", "--allow-empty", "-m", "two")
+    with pytest.raises(VignetteError, match="no clone that this command made of the present commit"):
         RecordedClone(tmp_path / "clone", CASSETTE)
-    assert (clone.folder / name).read_text() == "mine"
-    (clone.folder / name).unlink()
-    assert not (RecordedClone(tmp_path / "clone", CASSETTE).folder / "data/a/result.csv").exists()
+    assert stored.read_bytes() == b"paid for"
 
 
 @pytest.mark.parametrize("kept", ["folder", "repository", "file"])
-def test_nothing_else_is_deleted(project: Path, tmp_path: Path, kept: str) -> None:
+def test_another_folder_is_no_clone_to_build_in(project: Path, tmp_path: Path, kept: str) -> None:
     place = tmp_path / "results"
     if kept == "repository":
         git(project, "clone", "-q", str(project), str(place))
@@ -119,6 +94,5 @@ def test_nothing_else_is_deleted(project: Path, tmp_path: Path, kept: str) -> No
         (place / "paper.tex").touch()
     else:
         place.touch()
-    with pytest.raises(VignetteError, match="is no earlier clone made by this command; move it away"):
+    with pytest.raises(VignetteError, match="exists and is no clone that this command made"):
         RecordedClone(place, CASSETTE)
-    assert place.exists() and (kept != "folder" or (place / "paper.tex").exists())

@@ -36,7 +36,7 @@ def test_a_shown_vignette_command_is_accepted_by_its_parser(
     if name == "--help":
         return
     assert name in COMMANDS, f"{shown}: no such command"
-    command = load_command(COMMANDS[name][0])
+    command = load_command(name)
     subcommands = getattr(command, "commands", None)
     if subcommands and arguments:
         assert arguments[0] in subcommands, f"{shown}: expected one of {', '.join(subcommands)}"

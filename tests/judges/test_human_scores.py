@@ -12,7 +12,8 @@ import pytest
 from flows.commands.agreement import _table
 from flows.commands.parser import run
 from flows.repository.params import load_params
-from flows.stages.human_labels import RECORDED, judge_recorded
+from flows.stages.human_labels import judge_recorded
+from flows.stages.recorded_judge import CASSETTES
 from tasks.judges.human_scores import (
     ALL,
     adjusted_rows,
@@ -173,13 +174,14 @@ def test_a_contradicted_claim_finds_a_hallucination_as_an_unsupported_one_does()
 def test_every_recorded_request_about_the_study_is_asked_for_and_answered() -> None:
     sources = sources_folder()
     documents, _ = read_study(sources)
-    ask = RecordedAsk("recorded", read_recorded(ROOT / RECORDED))
+    replies = read_recorded(ROOT / CASSETTES / "mts_dialog.jsonl.gz")
+    ask = RecordedAsk("recorded", replies)
     made = asyncio.run(judge_recorded(documents, ask, load_params(ROOT / "params.yaml")))
     assert (
         made["unscored"].empty and made["doclens"]["value"].notna().all() and made["grounding"]["value"].notna().all()
     )
     assert made["doclens"].groupby(["document", "system"]).ngroups == 400
-    assert ask.used == set(read_recorded(ROOT / RECORDED)), "a reply to a prompt that no longer exists is of no use"
+    assert ask.used == set(replies), "a reply to a prompt that no longer exists is of no use"
 
 
 @from_table

@@ -383,7 +383,7 @@ def _summaries(task: Task, write: Any = WRITER) -> Tables:
 @each("name", [file.stem for file in sorted((ROOT / SOURCE_FINGERPRINTS).glob("*.json"))])
 @each("is_there", [False, True])
 def test_without_outside_data_a_stage_writes_empty_tables(tmp_path: Path, name: str, is_there: bool) -> None:
-    stage = MemoryStage(load_params(ROOT / "params.yaml"), tmp_path)
+    stage = MemoryStage(load_params(ROOT / "params.yaml"), tmp_path, name)
     stage.sources = tmp_path if is_there else None
     stage.tables["human_agreement"] = typed([], METRICS)  # of the stage before
     asyncio.run(stage_function(name)(stage))

@@ -9,7 +9,7 @@ import pytest
 
 from flows.commands.parser import run
 from flows.evaluation import estimate
-from flows.evaluation.estimate import Guard, estimate_calls
+from flows.evaluation.estimate import estimate_calls, guard
 from flows.evaluation.judges import with_judges, with_roles
 from flows.evaluation.work import asking_metrics, read_data
 from flows.repository.params import YES
@@ -69,11 +69,11 @@ def test_an_expensive_evaluation_needs_confirmation(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(estimate, "estimate_calls", reckoned)
     monkeypatch.delenv(YES, raising=False)
-    guard = Guard(chosen, read_data(chosen))
-    guard.check(_params(confirm_above_dollars=3.0))
-    guard.check(_params())
+    check = guard(chosen, read_data(chosen), {})
+    check(_params(confirm_above_dollars=3.0))
+    check(_params())
     with pytest.raises(BudgetError, match=r"about 2.50 dollars.*to run it, use --yes; to see its calls, --dry-run"):
-        guard.check(_params(confirm_above_dollars=1.0))
+        check(_params(confirm_above_dollars=1.0))
     assert len(rehearsals) == 1
 
 
@@ -89,7 +89,7 @@ def test_unknown_calls_of_an_own_metric_need_confirmation_and_are_named(
     monkeypatch.delenv(YES, raising=False)
     assert asking_metrics(chosen) == ["tone"]
     with pytest.raises(BudgetError, match="not known: the calls of metric tone, your own"):
-        Guard(chosen, read_data(chosen)).check(_params(confirm_above_dollars=3.0))
+        guard(chosen, read_data(chosen), {})(_params(confirm_above_dollars=3.0))
 
 
 def test_dry_run_prints_calls_and_writes_nothing(

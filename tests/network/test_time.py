@@ -81,7 +81,7 @@ def test_a_domain_without_transitions_has_no_visits(tmp_path):
     stage = SimpleNamespace(
         network=load_definition(copy), dep={"network": copy}.__getitem__, save=saved.__setitem__, params=None
     )
-    asyncio.run(visits_stage.run(stage))
+    asyncio.run(visits_stage.run_visits(stage))
     check(saved["visits"], visits_schema(stage.network), "visits")
     assert saved["visits"].empty
 

@@ -22,8 +22,8 @@ class Edited:
 
 
 @pytest.fixture
-def status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What DVC says of the stages of a tree, each of which depends on its code."""
+def status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The stages of a tree that DVC says changed, each of which depends on its code."""
     monkeypatch.chdir(tmp_path)
     files = {name: f"fingerprints/code/{name}.json" for name in DEPS}
     stages: dict[str, Any] = {
@@ -31,29 +31,27 @@ def status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     }
     stages = {"code": {"cmd": "vignette stage code", "deps": ["tasks"], "outs": list(files.values())}, **stages}
     MAIN.write_text(yaml.safe_dump({"stages": stages}, sort_keys=False))
-    found: dict[str, Any] = {}
+    found = set[str]()
     monkeypatch.setattr(plan, "status", lambda *_: found)
     monkeypatch.setattr(plan, "StageCode", Edited)
     return found
 
 
-def test_an_edit_without_meaning_runs_the_stage_that_reads_the_code_alone(status: dict[str, Any]) -> None:
+def test_an_edit_without_meaning_runs_the_stage_that_reads_the_code_alone(status: set[str]) -> None:
     assert plan.stages_to_run(MAIN) == []
-    status["code"] = []
+    status.add("code")
     assert plan.stages_to_run(MAIN) == ["code"]
 
 
-def test_an_edited_stage_runs_with_those_that_depend_on_it(
-    status: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_edited_stage_runs_with_those_that_depend_on_it(status: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Edited, "stages", ["doclens"])
     assert plan.stages_to_run(MAIN) == [], "the code is read where DVC found it changed"
-    status["code"] = []
+    status.add("code")
     assert plan.stages_to_run(MAIN) == ["code", "doclens", "shown"]
     assert plan.stages_to_run(MAIN, ["note_qa"]) == ["code"]
 
 
-def test_another_pipeline_is_told_whose_code_changed(status: dict[str, Any]) -> None:
+def test_another_pipeline_is_told_whose_code_changed(status: set[str]) -> None:
     assert plan.stages_to_run(MAIN, changed_code=["note_qa"]) == ["note_qa"]
 
 

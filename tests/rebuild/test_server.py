@@ -4,7 +4,6 @@ import asyncio
 import base64
 import json
 import re
-import socket
 import uuid
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from websockets.exceptions import WebSocketException
 from websockets.typing import Subprotocol
 
 from flows.rebuild import server
-from flows.repository.workspace import WORKSPACE
 from schemas.errors import VignetteError
 from tests.support.cases import each
 from tests.support.imports import ROOT
@@ -80,22 +78,6 @@ def test_a_server_without_a_token_does_not_start(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv("PREFECT_SERVER_API_AUTH_STRING", token)
         with pytest.raises(VignetteError, match="PREFECT_SERVER_API_AUTH_STRING is not set; set it to USER:TOKEN"):
             server.serve(4200, "0.0.0.0", stay=True)
-
-
-@pytest.mark.soak
-def test_a_server_whose_port_is_taken_in_the_meantime_starts_on_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(WORKSPACE, str(tmp_path))
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port, free_port = taken.getsockname()[1], server._free_port
-        monkeypatch.setattr(server, "_free_port", lambda *, own: port if own else free_port(own=False))
-        monkeypatch.setattr(server, "START_SECONDS", 36_000)  # if it waited for a process that has ended, for ever
-        url = server.ensure_server()
-    try:
-        assert server._answers(url) and str(port) not in url
-    finally:
-        assert server.stop_server()
 
 
 def test_the_files_with_the_token_can_be_read_by_their_owner_only(workplace: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from flows.repository.params import load_params
 from flows.stages.doclens import CITED, CITING, PRECISE, claims_table, judge_claims
-from flows.stages.recorded_judge import FILE, STRONG, recorded
+from flows.stages.recorded_judge import CASSETTES, STRONG, recorded
 from schemas.tables.verdicts import VERDICTS
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.measures.doclens.published import ACI_BENCH, OPEN_SYSTEMS, RULES_JUDGE, judged_by_rules
@@ -27,12 +27,12 @@ def encounters() -> list[Document]:
 @pytest.mark.dag
 @needs_sources
 def test_every_request_has_its_reply_and_every_reply_its_request(encounters: list[Document]) -> None:
-    ask = recorded()
+    ask = recorded("aci_bench")
     claims = asyncio.run(judge_claims(encounters, ask, ask, PARAMS.doclens))
     assert claims["unscored"].empty
     for judge in of_measures("judge_recorded"):
         judge(encounters, ask)
-    assert ask.used == set(read_recorded(FILE))
+    assert ask.used == set(read_recorded(CASSETTES / "aci_bench.jsonl.gz"))
 
     judged = claims["verdicts"]
     documents = judged.groupby(["system", "metric"])["document"].nunique()

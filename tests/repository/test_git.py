@@ -88,8 +88,7 @@ def test_clones_of_recorded_lineages_and_the_tree_of_a_watch_are_made_and_commit
 ) -> None:
     before, head = contents(of_another), (clone / ".git" / "HEAD").read_text()
     monkeypatch.setattr(watch_tree, "_share_cache", lambda folder: None)
-    made = RecordedClone(tmp_path / "demo", Cassette("respiratory"))
-    made.complete()
+    RecordedClone(tmp_path / "demo", Cassette("respiratory"))
     RecordedClone(tmp_path / "demo", Cassette("respiratory"))
     tree = WatchTree(Watch())
     tree.reset()

@@ -8,7 +8,6 @@ import pytest
 from flows.commands import exchange
 from flows.commands.parser import run
 from flows.repository.workspace import WORKSPACE
-from flows.runtime import folders
 from flows.runtime.folders import MARKER, PARTIAL, require_replaceable, write_export, write_new_file
 from schemas.errors import SourceError
 from tasks.exchange.annotated import AnnotatedText, LabelledSpan
@@ -107,17 +106,22 @@ def test_the_working_directory_is_written_in_place(tmp_path: Path, monkeypatch: 
         assert Path("a.txt").read_bytes() == content and Path().samefile(tmp_path)
 
 
-@pytest.mark.parametrize("moved", [0, 1])
-def test_an_export_that_was_killed_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moved: int) -> None:
-    write_export(tmp_path, OLD, "brat")
-    left = iter(range(moved))
+def kill_after(monkeypatch: pytest.MonkeyPatch, moved: int) -> None:
+    """A kill before a further file is moved into place."""
+    left, replace = iter(range(moved)), Path.replace
 
     def killed(source: Path, target: Path) -> None:
         if next(left, None) is None:
             raise KeyboardInterrupt
-        source.replace(target)
+        replace(source, target)
 
-    monkeypatch.setattr(folders, "move", killed)
+    monkeypatch.setattr(Path, "replace", killed)
+
+
+@pytest.mark.parametrize("moved", [0, 1])
+def test_an_export_that_was_killed_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moved: int) -> None:
+    write_export(tmp_path, OLD, "brat")
+    kill_after(monkeypatch, 1 + moved)  # the marker is the first
     with pytest.raises(KeyboardInterrupt):
         write_export(tmp_path, {"a.txt": b"new", "d/e.txt": b"e"}, "brat")
     monkeypatch.undo()
@@ -216,11 +220,7 @@ def test_a_write_that_was_killed_leaves_a_file_that_can_be_replaced(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_new_file(Path("a.csv"), b"old", "x")
-
-    def killed(*_: Path) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(folders, "move", killed)
+    kill_after(monkeypatch, 1)  # the list of written files is the first
     with pytest.raises(KeyboardInterrupt):
         write_new_file(Path("a.csv"), b"new", "x")
     monkeypatch.undo()

@@ -7,10 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pandera.pandas as pa
 
+from flows.repository.pipeline import PUBLISHED, StageFiles, stage_files
 from flows.runtime.chunks import Frames, cut, join
+from flows.runtime.stage import Stage
 from flows.runtime.tables import check
 from schemas.params import Params
-from schemas.tables.columns import typed
 from schemas.tables.records import BY_NETWORK
 from schemas.tables.registry import schema_of
 from tasks.domains.in_use import domain_file
@@ -45,9 +46,12 @@ class MemoryStage:
     def save(self, stem: str, frame: pd.DataFrame) -> None:
         self.tables[stem] = check(frame, self._schema(stem), stem)
 
-    def save_empty(self, *stems: str) -> None:
-        for stem in stems:
-            self.save(stem, typed([], self._schema(stem)))
+    def save_nothing(self) -> None:
+        Stage.save_nothing(self)  # type: ignore[arg-type]
+
+    @property
+    def files(self) -> StageFiles:
+        return stage_files(ROOT / PUBLISHED, self.name)
 
     def _schema(self, stem: str) -> pa.DataFrameSchema:
         return BY_NETWORK[stem](self.network) if stem in BY_NETWORK else schema_of(stem, self.name)

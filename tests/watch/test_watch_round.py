@@ -38,10 +38,7 @@ class ScriptedTree:
         return list(self.changed)
 
     def edited_roles(self) -> list[str]:
-        return ["writer"]
-
-    def simulated_roles(self) -> list[str]:
-        return ["annotator"]
+        return ["annotator", "writer"]
 
     def tip(self) -> str | None:
         return self.before
@@ -78,7 +75,8 @@ def round_of(monkeypatch: pytest.MonkeyPatch, tree: Any, *, dry_run: bool = Fals
     """A round after which the lineage is b; the last one was ``a``."""
     monkeypatch.setattr(watch_round, "find_lineage", lineage_at)
     monkeypatch.setattr(watch_round, "current_lineage", lambda _: SimpleNamespace(id="b"))
-    monkeypatch.setattr(watch_round, "_name_in_mlflow", lambda *_: None)
+    monkeypatch.setattr(watch_round, "run_name", lambda *_: "c0ffee")
+    monkeypatch.setattr(watch_round, "recorded_lineages", lambda: SimpleNamespace(rename=lambda *_: None))
     monkeypatch.setattr(watch_round, "_compare", lambda before, after: f"{before} compared with {after}")
     params = load_params(ROOT / "params.yaml")
     params = params.model_copy(update={"watch": params.watch.model_copy(update={"push": push})})

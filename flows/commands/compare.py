@@ -46,8 +46,8 @@ def main(
         code = sorted({path.stem for path in StageCode().changed()} & {name.partition("@")[0] for name in waiting})
         cause = f"; the code of {', '.join(code)} changed" if code else ""
         print(
-            f"workspace: compared as it last ran; {number_of(len(waiting), 'stage')} ({shown}) did not run with the "
-            f"present code, params and inputs{cause}: run vignette repro first\n"
+            f"workspace: compared as dvc.lock says; {number_of(len(waiting), 'stage')} ({shown}) did not run here, or "
+            f"not with the present code, params and inputs{cause}: run vignette repro first\n"
         )
     for files in compare_lineages(first, others, out or root() / FOLDER, seed=0, null=null):
         print("\nwritten: " + ", ".join(str(file) for file in files))

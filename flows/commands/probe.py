@@ -1,11 +1,9 @@
 """Probes the models of the roles and says which changed."""
 
 import asyncio
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -51,11 +49,14 @@ def probe_roles(params: Params, roles: Sequence[RoleName], folder: Path = FINGER
 
 
 def would_change(params: Params) -> list[RoleName]:
-    """The roles whose fingerprint a run would rewrite; probes them, prints a line for each, and writes nothing here."""
-    with TemporaryDirectory() as copy:
-        if FINGERPRINTS.exists():
-            shutil.copytree(FINGERPRINTS, copy, dirs_exist_ok=True)
-        return [found.role for found in probe_roles(params, roles_to_probe(params), Path(copy)) if found.changed]
+    """The roles whose fingerprint is not of the model in params.yaml. Asks no model; prints a line for each role."""
+    changed = [name for name, role in params.roles.items() if not is_of(read_fingerprint(FINGERPRINTS, name), role)]
+    for name, role in params.roles.items():
+        print(
+            f"{name}: {role.model}, "
+            + ("to be probed" if name in changed else "taken for unchanged, as no model is asked")
+        )
+    return changed
 
 
 def main(

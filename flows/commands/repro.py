@@ -48,7 +48,9 @@ def main(
     targets: Annotated[list[str] | None, typer.Argument(help="Stages to rebuild with what they depend on.")] = None,
     pipeline: Annotated[Path, typer.Option(help="The dvc.yaml to rebuild.")] = MAIN,
     probe: Annotated[bool, typer.Option("--probe/--no-probe", help="Identify the models first.")] = True,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be rebuilt and its cost.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be rebuilt and its cost; ask no model.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Run whatever it costs, up to the budget.")] = False,
     keep_server: Annotated[bool, typer.Option("--keep-server", help="Leave the Prefect server running.")] = False,
 ) -> None:
@@ -124,7 +126,7 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
         write_report()
         backfill()
         if stages:
-            print_end(params, stages, time.time() - begun)
+            print_end(params, stages, time.time() - begun, whole=not targets)
         elif _REPORT.is_file():
             print(f"report: {_REPORT.resolve()}")
     elif pipeline == PUBLISHED:
@@ -136,14 +138,18 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
     return 0
 
 
-def print_end(params: Params, stages: Sequence[str], duration: float) -> None:
-    """Say what the run did: duration in seconds, stages, key figures with n, whether rules wrote and judged."""
+def print_end(params: Params, stages: Sequence[str], duration: float, *, whole: bool) -> None:
+    """Say what the run did: duration in seconds, stages, and of a whole run key figures with n and who judged.
+
+    After a part, the tables of the other stages are of an earlier run.
+    """
     minutes, seconds = divmod(round(duration), 60)
     named = f" ({', '.join(stages)})" if len(stages) <= _NAMED else ""
     print(fitted(f"\ndone in {minutes} min {seconds} s: {number_of(len(stages), 'stage')}{named}"))
-    print_figures(params, Path("reports/tables"))
+    if whole:
+        print_figures(params, Path("reports/tables"))
     print_ledger(params)
-    print(f"report: {_REPORT.resolve()}")
+    print(f"report: {_REPORT.resolve()}" if whole else "key figures and report are of a whole run: vignette repro")
     print("what moved since the committed lineage: vignette compare HEAD workspace")
 
 

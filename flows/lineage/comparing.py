@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from flows.lineage.lineage import (
+    WORKSPACE,
     NamedLineage,
     fetch_outputs,
     find_lineage,
@@ -23,7 +24,7 @@ from flows.runtime.tables import CSV_FLOAT, read_table
 from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
 from tasks.reporting.comparison_page import Compared, render_comparison, terminal_text
-from tasks.reporting.headlines import FIGURES, intervals
+from tasks.reporting.headlines import FIGURES, with_intervals
 from tasks.tracking.comparison import compare_all, compare_metrics
 from tasks.tracking.differences import changed_stages, cost_table, differing_inputs, figure_table, is_redraw
 from tasks.tracking.measures import (
@@ -69,7 +70,7 @@ def show(a: NamedLineage, b: NamedLineage, measures: pd.DataFrame, folder: Path,
     """Print a comparison and write it as CSV and HTML; returns the files."""
     inputs = differing_inputs(a.lineage, b.lineage, a.identities, b.identities)
     costs = cost_table(recorded_costs(a.lineage), recorded_costs(b.lineage))
-    figures = figure_table(key_figures(a), key_figures(b), _intervals(a), _intervals(b))
+    figures = figure_table(_figures(a), _figures(b))
     found = Compared(a.name, b.name, figures, inputs, changed_stages(a.lineage, b.lineage), costs, measures, missing)
     print(terminal_text(found))
     stem = f"{_slug(a.name)}__{_slug(b.name)}"
@@ -201,12 +202,15 @@ def _committed_metrics(a: NamedLineage, b: NamedLineage) -> pd.DataFrame:
     return compare_metrics([tuple(read_table(file, METRICS) for file in pair) for pair in metric])
 
 
-def _intervals(side: NamedLineage) -> dict[str, tuple[float, float]]:
-    """The intervals of a lineage's key figures, from those of its metric tables that are at hand."""
+def _figures(side: NamedLineage) -> dict[str, tuple[float, float, float]]:
+    """Value, low and high of a lineage's key figures: from those of its metric tables that are at hand, as after a
+    part of the stages ran, the others without an interval.
+    """
     wanted = {key[0] for of_group in FIGURES.values() for key in of_group.values()}
     paths = {Path(path).stem: path for path in side.outputs() if Path(path).parent.name == "tables"}
     files = {stem: side.find_output(paths[stem]) for stem in sorted(wanted & {*paths})}
-    return intervals({stem: read_table(file, METRICS) for stem, file in files.items() if file and _has_metrics(file)})
+    tables = {stem: read_table(file, METRICS) for stem, file in files.items() if file and _has_metrics(file)}
+    return {name: (value, np.nan, np.nan) for name, value in key_figures(side).items()} | with_intervals(tables)
 
 
 def _has_metrics(file: Path) -> bool:
@@ -216,12 +220,15 @@ def _has_metrics(file: Path) -> bool:
 def _what_is_missing(lost: Sequence[tuple[NamedLineage, str]]) -> str:
     if not lost:
         return ""
-    names = " and ".join(dict.fromkeys(side.name for side, _ in lost))
+    names = dict.fromkeys(side.name for side, _ in lost)
     paths = sorted({path for _, path in lost})
     more = f" and {len(paths) - 2} more" if len(paths) > 2 else ""
+    elsewhere = " and ".join(name for name in names if name != WORKSPACE)
+    remedies = ["run `vignette repro` here"] if WORKSPACE in names else []
+    remedies += [f"run `dvc push` in the clone that made {elsewhere}"] if elsewhere else []
     return (
-        f"not tested: {', '.join(paths[:2])}{more} of {names} are neither in DVC's cache nor on a remote, so the "
-        f"values of the committed tables are shown; to compare records, run `dvc push` in the clone that made {names}"
+        f"not tested: {', '.join(paths[:2])}{more} of {' and '.join(names)} are neither in DVC's cache nor on a "
+        f"remote, so the values of the committed tables are shown; to compare records, {' and '.join(remedies)}"
     )
 
 

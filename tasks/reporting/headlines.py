@@ -31,19 +31,15 @@ def headlines(tables: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, float]]
     return {group: of_group for group, of_group in figures.items() if of_group}
 
 
-def intervals(tables: Mapping[str, pd.DataFrame]) -> dict[str, tuple[float, float]]:
-    """95% intervals of the figures that are rows of these tables and have one, by ``group/name``."""
+def with_intervals(tables: Mapping[str, pd.DataFrame]) -> dict[str, tuple[float, float, float]]:
+    """The figures that are rows of these tables, by ``group/name``: value, and 95% interval, NaN where it has none."""
     found = {
         f"{group}/{name}": _row(tables, *key)
         for group, of in FIGURES.items()
         for name, key in of.items()
         if key[0] in tables
     }
-    return {
-        name: (float(row["low"]), float(row["high"]))
-        for name, row in found.items()
-        if row is not None and pd.notna(row["low"])
-    }
+    return {name: tuple(row[["value", "low", "high"]].astype(float)) for name, row in found.items() if row is not None}
 
 
 def _row(tables: Mapping[str, pd.DataFrame], table: str, *key: str) -> "pd.Series[Any] | None":

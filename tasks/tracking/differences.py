@@ -98,21 +98,21 @@ def changed_stages(a: Lineage, b: Lineage) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["stage", "outputs"]).astype("str")
 
 
-Ends = Mapping[str, tuple[float, float]]
-"""95% intervals of figures, by name."""
+Figure = tuple[float, float, float]
+"""A value with its 95% interval, NaN where it has none."""
+_ABSENT = (np.nan, np.nan, np.nan)
 
 
-def figure_table(a: Mapping[str, float], b: Mapping[str, float], ends_a: Ends, ends_b: Ends) -> pd.DataFrame:
+def figure_table(a: Mapping[str, Figure], b: Mapping[str, Figure]) -> pd.DataFrame:
     """Key figures of two lineages in the order of ``b``: name, value and interval in ``a`` and ``b``, NaN where absent.
 
     ``apart``: the intervals have no value in common.
     """
     rows = []
     for name in dict.fromkeys([*b, *a]):
-        low_a, high_a = ends_a.get(name, (np.nan, np.nan))
-        low_b, high_b = ends_b.get(name, (np.nan, np.nan))
+        (value_a, low_a, high_a), (value_b, low_b, high_b) = a.get(name, _ABSENT), b.get(name, _ABSENT)
         apart = high_a < low_b or high_b < low_a
-        rows.append((name, a.get(name, np.nan), low_a, high_a, b.get(name, np.nan), low_b, high_b, apart))
+        rows.append((name, value_a, low_a, high_a, value_b, low_b, high_b, apart))
     return pd.DataFrame(rows, columns=["name", "a", "low_a", "high_a", "b", "low_b", "high_b", "apart"])
 
 

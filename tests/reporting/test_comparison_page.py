@@ -20,8 +20,9 @@ ROWS = [
     ["note_qa", "answerer", "normal", "all", "score", *OTHER],
 ]
 MEASURES = pd.DataFrame(ROWS, columns=COLUMNS)
-ENDS_A, ENDS_B = {"judge/specificity": (0.8, 0.95), "notes/spans": (3.8, 4.2)}, {"notes/spans": (3.4, 3.6)}
-FIGURES = figure_table({"judge/specificity": 0.9, "notes/spans": 4}, {"notes/spans": 3.5}, ENDS_A, ENDS_B)
+FIGURES = figure_table(
+    {"judge/specificity": (0.9, 0.8, 0.95), "notes/spans": (4, 3.8, 4.2)}, {"notes/spans": (3.5, 3.4, 3.6)}
+)
 
 
 def compared(measures: pd.DataFrame, *, b: str = "b", **tables: pd.DataFrame) -> Compared:

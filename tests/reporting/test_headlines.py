@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from schemas.tables.metrics import METRICS
-from tasks.reporting.headlines import FIGURES, headlines, intervals, reliability_curves, shares
+from tasks.reporting.headlines import FIGURES, headlines, reliability_curves, shares, with_intervals
 from tasks.reporting.page import key_figures, key_rows
 from tests.support.imports import ROOT
 
@@ -33,8 +33,9 @@ def test_headlines_are_rounded_and_grouped() -> None:
     assert headlines(tables()) == {"doclens": {"claim_recall": 0.7654}, "f1": {"BN-tab": 0.6}}
 
 
-def test_intervals_are_those_of_the_figures_of_the_tables_at_hand_and_a_weight_is_no_share() -> None:
-    assert intervals({"doclens": tables()["doclens"].assign(low=0.7, high=0.8)}) == {"doclens/claim_recall": (0.7, 0.8)}
+def test_figures_with_intervals_are_those_of_the_tables_at_hand_and_a_weight_is_no_share() -> None:
+    found = with_intervals({"doclens": tables()["doclens"].assign(low=0.7, high=0.8)})
+    assert found == {"doclens/claim_recall": (0.76543, 0.7, 0.8)}
     figures = {"doclens": {"claim_recall": 0.7654}, "med_omit": {"omitted": 0.1, "weight": 0.3}, "f1": {"BN-tab": 0.6}}
     shown = shares(figures | {"judge": {"sensitivity": 0.9}}).to_numpy().tolist()
     assert shown == [["doclens claim_recall", 0.7654], ["med_omit omitted", 0.1], ["judge sensitivity", 0.9]]

@@ -199,13 +199,13 @@ def test_metric_tables_of_git_replace_missing_scores(
             keep(clone / ".dvc" / "cache", table.read_bytes())
         outs.append({"path": "data/doclens_scores.parquet", "md5": hashlib.md5(str(value).encode()).hexdigest()})
         figures = clone / "reports/metrics.json"
-        figures.write_text(json.dumps({"doclens": {"claim_recall": value}}))
+        figures.write_text(json.dumps({"doclens": {"claim_recall": 0.5}}))  # at 0.75, stage `headlines` did not run
         outs.append({"path": "reports/metrics.json", "md5": hashlib.md5(figures.read_bytes()).hexdigest()})
         (clone / "dvc.lock").write_text(yaml.safe_dump({"stages": {"doclens": {"outs": outs}}}))
         commit(clone, str(value), "reports", "dvc.lock")
     compare(["HEAD~1", "workspace"], out=clone / "out")
     said = capsys.readouterr().out
-    assert "run `dvc push` in the clone that made HEAD~1" in said
+    assert "run `vignette repro` here and run `dvc push` in the clone that made HEAD~1" in said
     assert "values that differ in the metric tables: 1" in said and "0.500 -> 0.750 (+0.250, n 20)" in said
     assert (
         "of HEAD~1 and workspace are neither" in said
@@ -214,7 +214,9 @@ def test_metric_tables_of_git_replace_missing_scores(
     compare(["HEAD", "workspace"], out=clone / "out")
     said = capsys.readouterr()
     assert "measures compared: 0" in said.out
-    assert "workspace: compared as it last ran; 5 stages (prompt, write, filter, span, ...) did not run" in said.out
+    assert (
+        "workspace: compared as dvc.lock says; 5 stages (prompt, write, filter, span, ...) did not run here" in said.out
+    )
     assert "; the code of span, write changed: run vignette repro first" in said.out
 
 

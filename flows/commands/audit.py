@@ -174,9 +174,10 @@ def _announced(every: Sequence[Params], tasks: Sequence[str], cases: int, made_o
     models = [f"{role.model} at {public_url(role.base_url)}" for role in roles]
     rules = "the simulator's rules, no language model"
     judges = [rules if role.is_simulator else model for role, model in zip(roles, models, strict=True)]
+    card = folder / "card.html"
     return (
         f"judge: {'; '.join(judges)}. Cases: --cases {cases:,}, made of {made_of}; tasks {', '.join(tasks)}. "
-        f"The card goes to {folder / 'card.html'}"
+        f"The card goes to {card}{', in place of the one there' if card.exists() else ''}"
     )
 
 

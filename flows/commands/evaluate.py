@@ -80,7 +80,7 @@ def main(
     split: Annotated[str | None, typer.Option(help="Split of a dataset folder.")] = None,
     encoding: Annotated[str | None, typer.Option(help="Of files that are not UTF-8: windows-1252.")] = None,
     allow_empty: Annotated[
-        bool, typer.Option("--allow-empty", help="Score empty outputs instead of refusing them.")
+        bool, typer.Option("--allow-empty", help='Score outputs "" of JSON, else refused; an empty cell is missing.')
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls and cost instead; asks no model.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Run whatever it costs, up to the budget.")] = False,

@@ -310,8 +310,8 @@ def without_cases(*, records: bool) -> list[str]:
     for one in (one for one in OF_OUTPUTS if one.judged):
         own = [cases for cases in CASES_OF.get(one.name, ()) if cases.asked]
         if not any(records or not cases.of_records for cases in own):
-            why = "of texts whose records are not known" if own else "declared"
-            lacking.append(f"{one.choice}: has no cases {why}; the card says nothing of a judge's verdicts on it")
+            why = "as the records of these texts are not known" if own else "as it declares none"
+            lacking.append(f"measure {one.choice}: no cases, {why}; the card says nothing of a judge's verdicts on it")
     return lacking
 
 

@@ -42,7 +42,8 @@ def test_a_judge_that_looks_claims_up_in_the_text_is_found_out(plain: pd.DataFra
 
 
 def test_a_measure_that_asks_a_judge_and_has_no_cases_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    lacking = "qa: has no cases of texts whose records are not known; the card says nothing of a judge's verdicts on it"
+    why = "as the records of these texts are not known"
+    lacking = f"measure qa: no cases, {why}; the card says nothing of a judge's verdicts on it"
     for texts, prompts, task, said in (
         ({"1": "a note of the simulator"}, pd.DataFrame(), "claims", []),
         ({"a": "a text of the user"}, None, "claims", [lacking]),
@@ -50,5 +51,5 @@ def test_a_measure_that_asks_a_judge_and_has_no_cases_is_named(monkeypatch: pyte
     ):
         assert reasons(Audit(texts, pd.DataFrame(), [task], 1, prompts), [shipped()]) == said
     monkeypatch.setattr(audit, "CASES_OF", {name: own for name, own in CASES_OF.items() if name != "grounding"})
-    assert without_cases(records=True)[0].startswith("grounding: has no cases declared;")
+    assert without_cases(records=True)[0].startswith("measure grounding: no cases, as it declares none;")
     assert {*CASES_OF} <= {one.name for one in OF_OUTPUTS}

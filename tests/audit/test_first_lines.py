@@ -102,4 +102,7 @@ def test_an_audit_of_the_simulator_is_headed_as_a_dry_run(
     assert "beyond chance" not in "\n".join(printed)
     page = (out / "card.html").read_text()
     assert f"<h1>{DRY_RUN.capitalize()}. Report card" in page and "beyond chance" not in page
+    assert printed[0].endswith(f"The card goes to {out / 'card.html'}")
+    assert run(given) == 0
+    assert f"{out / 'card.html'}, in place of the one there\n" in capsys.readouterr().out
     assert "in equal shares" in page and "other rates of the same judge" in page, "the report has other cases"

@@ -157,6 +157,8 @@ def _verdict(judged: float | None) -> int | None:
 
 
 JUDGE_SHARES = frozenset(["sensitivity", "specificity", "precision_at_half", "judged_rightly"])
+_CLAIMS = ("claims", "grounded")
+"""Tables of verdicts on claims."""
 _COLUMNS = {name: name for name in ("document", "system", "method", "step", "reason")}
 
 
@@ -184,6 +186,7 @@ def render_evaluation(
     panels = [one.panel for one in OF_OUTPUTS if one.panel is not None and one.table in tables]
     shown = {"systems": list(systems), "documents": _documents(documents, systems, citing, tables, panels)}
     shown["panels"] = [{**vars(one), "units": None} for one in panels]
+    shown["claims"], shown["judged"] = "claims" in tables, bool(panels) or not tables.keys().isdisjoint(_CLAIMS)
     meanings = {name: one["meaning"] for name, one in METRICS.items()} | {**(own or {})}
     every = show(tables["metrics"], Wording(meanings, SHARES))
     unscored = tables["unscored"].fillna({"system": "all"}).to_dict("records")
@@ -198,17 +201,19 @@ def render_evaluation(
         said_of = [paragraph("own_text")]
         own_text = [Section("judge", "The judge on your own text", said_of, tables=whole.tables, folds=folds)]
     failed = [Section("unscored", "Not scored", [paragraph("not_scored")], tables=failing)] if unscored else []
+    kinds = {"systems": systems, "kinds": [panel.kind for panel in panels]}
+    meant = [Fold("What the verdicts mean", paragraphs=[said])]
+    claims = [Section("claims", "All claims and facts", widget="claims", data=kinds, folds=meant)]
     sections = [
         Section("documents", "Documents", widget="documents", data=shown),
-        Section("claims", "All claims and facts", widget="claims", data={"systems": systems,
-                "kinds": [panel.kind for panel in panels]}, folds=[Fold("What the verdicts mean", paragraphs=[said])]),
+        *(claims if shown["judged"] else []),
         *_comparisons(tables["comparisons"], dry_run=RULES in models.get("judge", "")),
         *_judges(tables, systems),
         *own_text,
         Section("metrics", "All metrics", folds=[all_rows(every, "metrics", small="by system, condition and section")]),
         *failed,
         origin_section({**(origin_rows or {}), **models}, cite),
-    ]  # fmt: skip
+    ]
     return render_sections(
         f"{title} – evaluation",
         _head(title, documents, tables, systems, models, problem, cite, own),
@@ -293,9 +298,9 @@ def _documents(
         units.append({})
         for unit in panel.units(dict(tables)):
             units[-1].setdefault(unit.document, []).append(unit)
-    none, kinds = typed([], VERDICTS), ("claims", "grounded")
+    none = typed([], VERDICTS)
     claims, grounded = (
-        dict(iter(tables[name].groupby("document", sort=False))) if name in tables else {} for name in kinds
+        dict(iter(tables[name].groupby("document", sort=False))) if name in tables else {} for name in _CLAIMS
     )
     return [
         document_data(

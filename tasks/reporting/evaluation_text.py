@@ -33,6 +33,8 @@ FAILING = "unscored "
 """How the metric of a comparison of failure rates begins."""
 BOUNDS = "_bounds"
 """Ending of the metric with the range of a mean over all that failed judgements may be."""
+UNTESTED = "not tested"
+"""How the note of a comparison without a test begins."""
 CORRECTED = "_corrected"
 """Ending of a metric that is corrected for the judge's errors."""
 _RATES = ("sensitivity", "specificity")
@@ -194,7 +196,7 @@ def _difference(metric: str, row: Mapping[str, Any]) -> str:
     p = f"adjusted p {said if (said := probability(row['p'])).startswith('<') else f'= {said}'}"
     return (
         f"{row['system_b']} minus {row['system_a']} {value}{' points' if metric in SHARES else ''} "
-        f"(95% CI {low} to {high}; {p if row['p'] == row['p'] else 'not tested'}; n = {row['n']})"
+        f"(95% CI {low} to {high}; {p if row['p'] == row['p'] else UNTESTED}; n = {row['n']})"
     )
 
 
@@ -268,8 +270,8 @@ def _differences(tables: Mapping[str, pd.DataFrame], names: Sequence[str], *, dr
         failing = comparisons["metric"].str.startswith(FAILING)
     if (comparisons["n"] < FEWEST).all():
         return ["", f"{counted}; not tested, as this takes at least {FEWEST} documents"]
-    untested = int((comparisons.loc[~failing, "n"] < FEWEST).sum())
-    counted += f"; {untested} not tested, as this takes at least {FEWEST} documents" if untested else ""
+    reasons = comparisons.loc[~failing & comparisons["note"].str.startswith(UNTESTED), "note"].value_counts()
+    counted += "".join(f"; {count} {reason}" for reason, count in reasons.items())
     beyond = comparisons[(comparisons["p"] < _LEVEL) & (comparisons["item"] == "all")]
     tested = int(comparisons.loc[~failing, "p"].notna().sum())
     sure = int(beyond["changed"].astype(bool).sum())

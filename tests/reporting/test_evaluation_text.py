@@ -9,7 +9,7 @@ import pandas as pd
 from flows.evaluation.folder import sampled
 from tasks.reporting.evaluation_page import align, aligned_segments
 from tasks.reporting.evaluation_text import DRY_RUN, main_table, shown, summary_text, what_to_report
-from tasks.tracking.comparison import DIRECTED, UNDECIDED
+from tasks.tracking.comparison import BESIDE, DIRECTED, TOO_FEW, UNDECIDED
 from tests.support.cases import from_table
 
 COLUMNS = ["system", "item", "metric", "value", "low", "high", "n", "unscored"]
@@ -150,15 +150,16 @@ def test_a_difference_that_failed_documents_may_change_is_shown_and_what_they_ma
     assert all("+0.250 [+0.125, +0.500], p 0.007, n 20" in line for line in shown[:3])
 
 
-def test_differences_on_fewer_than_eight_documents_are_said_to_be_untested() -> None:
+def test_untested_differences_are_counted_by_the_reason() -> None:
     few, enough = (comparisons(1).assign(n=n, p=1.0, changed=False) for n in (7, 8))
+    few["note"] = TOO_FEW
     assert summary(few)[-1] == "paired comparisons: 2; not tested, as this takes at least 8 documents"
     assert "not tested" not in summary(enough)[-1]
-    both = pd.concat([few, enough.assign(metric="unscored m0")], ignore_index=True)
+    beside = enough.head(1).assign(metric="bleu", p=np.nan, note=BESIDE)
+    both = pd.concat([few, beside, enough.assign(metric="unscored m0")], ignore_index=True)
     (line,) = [line for line in summary(both) if line.startswith("paired")]
-    assert line.startswith(
-        "paired comparisons: 2, and 2 of how often a score is missing; 2 not tested, as this takes at least 8"
-    )
+    said = f"paired comparisons: 3, and 2 of how often a score is missing; 2 {TOO_FEW}; 1 {BESIDE}; tested: 2"
+    assert line.startswith(said)
 
 
 TEXT = "The patient has a dry cough.\n\nNo fever, no dyspnea. Amoxicillin 500 mg was started."

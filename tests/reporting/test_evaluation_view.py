@@ -5,6 +5,8 @@ import re
 import pandas as pd
 import pytest
 
+from schemas.tables.columns import typed
+from schemas.tables.verdicts import VERDICTS
 from tasks.reporting.evaluation_page import document_data, render_evaluation
 from tasks.texts.document import Document
 from tests.support.report_page import metric_table
@@ -99,6 +101,19 @@ def page() -> str:
 def test_texts_are_escaped(page: str) -> None:
     assert "&lt;i&gt;Mine&lt;/i&gt;" in page and "<i>Mine" not in page
     assert "&lt;b&gt;no reply" in page and "He coughs. </script>" not in page
+
+
+def test_an_evaluation_that_judged_nothing_has_no_place_for_claims(page: str) -> None:
+    assert "All claims and facts" not in page and "uncoloured: without a claim" not in page
+    documents = [Document("d1", ("Cough.",), "Coughs.", outputs={"a": "He coughs."})]
+    tables = {
+        "metrics": metric_table({"metric": "words"}),
+        "comparisons": pd.DataFrame(),
+        "unscored": pd.DataFrame([UNSCORED]),
+    }
+    judged = tables | {"claims": typed([], VERDICTS)}
+    shown = render_evaluation("mine", documents, [], judged, systems=["a"], models={})
+    assert "All claims and facts" in shown and "uncoloured: without a claim" in shown
 
 
 def test_intervals_of_shares_are_bars_at_least_one_percent_wide(page: str) -> None:

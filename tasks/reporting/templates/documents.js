@@ -142,7 +142,7 @@
 
   function tally(one, output, number) {
     const count = (claims) => [claims.filter((claim) => claim[1] === 1).length, claims.filter((claim) => claim[1] !== null).length];
-    const tiles = one.reference ? [tile(...count(output.own), "claims of the output are in the reference"), tile(...count(output.recalled), "claims of the reference are in the output")] : [];
+    const tiles = data.claims && one.reference ? [tile(...count(output.own), "claims of the output are in the reference"), tile(...count(output.recalled), "claims of the reference are in the output")] : [];
     if (output.grounded) tiles.push(tile(...count(output.grounded), "claims of the output are in the source" + (count(output.grounded)[1] ? ", " + output.grounded.filter((claim) => claim[1] === 0).length + " contradicted by it" : "")));
     for (const [panel, given] of panels(one, number)) {
       const judged = given.filter((unit) => unit[2] !== null), counted = judged.filter((unit) => unit[2] === (panel.lacking ? 0 : 1));
@@ -162,7 +162,7 @@
     else byId("reference").replaceChildren(element("p", "This document has no reference.", "hint"));
     claimList(byId("own"), given.own, byId("output"));
     claimList(byId("recalled"), given.recalled, byId("reference"));
-    for (const part of ["own-part", "recalled-part"]) byId(part).hidden = !one.reference;
+    for (const part of ["own-part", "recalled-part"]) byId(part).hidden = !(data.claims && one.reference);
     byId("grounded-part").hidden = !given.grounded;
     claimList(byId("grounded"), given.grounded || [], byId("output"), SOURCE);
     byId("panels").replaceChildren(...panels(one, number).map(([panel, units]) => panelPart(panel, units)));
@@ -179,6 +179,9 @@
       if (sentence) point(byId(list).querySelector('[data-at="' + sentence.dataset.at + '"]'));
     });
   }
+
+  show();
+  if (!data.judged) return;
 
   // The table of all claims and facts.
   const rows = [];
@@ -229,6 +232,5 @@
     });
     header.replaceChildren(button);
   }
-  show();
   fill();
 })();

@@ -103,7 +103,10 @@ def failure_of(error: openai.OpenAIError, path: str, no_key: str | None) -> Send
     is_unknown = not isinstance(cause, NOT_SENT)
     if is_unknown and isinstance(error, openai.APITimeoutError):
         return SendFailure("lost", "timeout", unknown=True)
-    return SendFailure("lost", f"connection failed ({type(cause).__name__}: {cause})", unknown=is_unknown)
+    name, said = type(cause).__name__, cause
+    while not str(said) and (said.__cause__ or said.__context__):  # the outer errors may be without words
+        said = said.__cause__ or said.__context__
+    return SendFailure("lost", f"connection failed ({name}: {said})", unknown=is_unknown)
 
 
 def _status_failure(status: int, headers: Mapping[str, str], body: str, no_key: str | None) -> SendFailure:

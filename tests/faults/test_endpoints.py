@@ -4,12 +4,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx2 as httpx
+import openai
 import pytest
 from starlette.responses import JSONResponse, Response
 
 from schemas.errors import EndpointError
 from tasks.llm.calls import Reply
 from tasks.llm.replies import Completion, Unusable, read_completion, read_reply
+from tasks.transport.endpoint import failure_of
 from tests.support.cases import from_table
 from tests.support.hosted import completion, hosted
 from tests.support.scenarios import Scenario, but_for_greeting, look, says
@@ -103,3 +106,12 @@ def test_an_endpoint_that_answers_with_a_page_is_named_at_once(tmp_path: Path) -
     once = but_for_greeting(lambda body, number: page if number == 1 else completion("fine", body))
     (tmp_path / "later").mkdir()
     Scenario(once, 3, sent=4).play(tmp_path / "later")
+
+
+def test_a_connection_that_breaks_without_words_is_named_by_what_broke_it() -> None:
+    """As of https at a port of http, where the outer errors say nothing."""
+    error = openai.APIConnectionError(request=httpx.Request("POST", "https://127.0.0.1/v1"))
+    error.__cause__ = httpx.ConnectError("")
+    error.__cause__.__context__ = ConnectionResetError(104, "Connection reset by peer")
+    said = failure_of(error, "/chat/completions", None).reason
+    assert said == "connection failed (ConnectError: [Errno 104] Connection reset by peer)"

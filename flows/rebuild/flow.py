@@ -4,8 +4,9 @@ Each task has DVC run its stage in a process group. The stage's own flow run is 
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
 from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
@@ -69,9 +70,6 @@ def rebuild(pipeline: Path, names: Sequence[str], *, at_once: int) -> Unfinished
         futures: dict[str, PrefectFuture[Any]] = {}
         over, finished = set[str](), SimpleQueue[str]()
 
-        def note(name: str) -> Callable[[PrefectFuture[Any]], None]:
-            return lambda _: finished.put(name)
-
         with stages:
             while len(over) < len(needs):
                 # The runner would start whatever is submitted, and the longest chain is to go first. So ``wait_for``
@@ -79,7 +77,7 @@ def rebuild(pipeline: Path, names: Sequence[str], *, at_once: int) -> Unfinished
                 ready = (name for name in needs if name not in futures and needs[name] <= over)
                 for name in islice(ready, at_once - (len(futures) - len(over))):
                     futures[name] = stages.submit(name, [futures[other] for other in sorted(needs[name])])
-                    futures[name].add_done_callback(note(name))
+                    futures[name].add_done_callback(lambda _, name=name: finished.put(name))
                 over.add(finished.get())
             wait(list(futures.values()))  # at once, and then they know their states without asking the server
         ended.update({name: future.state for name, future in futures.items()})
@@ -108,14 +106,9 @@ def longest_chain_first(needs: Mapping[str, set[str]], names: Sequence[str]) -> 
     """
     among = {name: needs[name] & set(names) for name in names}
     lengths: dict[str, int] = {}
-
-    def length(name: str) -> int:
-        if name not in lengths:
-            dependents = [other for other in among if name in among[other]]
-            lengths[name] = 1 + max(map(length, dependents), default=0)
-        return lengths[name]
-
-    return dict(sorted(among.items(), key=lambda item: -length(item[0])))
+    for name in reversed([*TopologicalSorter(among).static_order()]):
+        lengths[name] = 1 + max((lengths[other] for other in among if name in among[other]), default=0)
+    return dict(sorted(among.items(), key=lambda item: -lengths[item[0]]))
 
 
 def _unfinished(ended: Mapping[str, State[Any]], needs: Mapping[str, set[str]], stopped_by: str | None) -> Unfinished:

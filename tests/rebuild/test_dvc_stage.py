@@ -83,6 +83,14 @@ def test_stages_that_end_at_once_are_all_in_the_lock(repository: Path, forked: N
     assert start("one").wait() == UNCHANGED
 
 
+def test_the_lock_is_moved_into_place_whole_so_that_a_kill_leaves_no_part_of_it(repository: Path, forked: None) -> None:
+    assert start("one").wait() == 0
+    os.link("dvc.lock", "earlier")
+    before = Path("earlier").read_text()
+    assert start("two").wait() == 0
+    assert Path("earlier").read_text() == before != Path("dvc.lock").read_text()
+
+
 def test_the_record_follows_a_lineage_whose_outputs_are_the_same(repository: Path, forked: None) -> None:
     """For DVC the stage is up to date then, or has run before: its run-cache holds an earlier lineage."""
 

@@ -33,7 +33,7 @@ def main(target: str) -> int:
     from dvc.repo import Repo
     from dvc.utils.serialize import _common
 
-    from flows.repository.lock import read_lock
+    from flows.repository.pipeline import read_lock
     from tasks.tracking.lineage import RECORD_STAGE, record_is_behind
     from tasks.transport.processes import end_with_parent
 

@@ -17,8 +17,7 @@ from dvc.repo import Repo
 from flows.rebuild import forks
 from flows.rebuild.dvc_stage import NO_MORE_CALLS, UNCHANGED, command_status
 from flows.rebuild.plan import stages_to_run
-from flows.repository.lock import read_lock
-from flows.repository.pipeline import MAIN
+from flows.repository.pipeline import MAIN, read_lock
 from flows.repository.processes import start_group
 from tasks.tracking.lineage import read_lineage, record_is_behind
 from tests.support.imports import ROOT

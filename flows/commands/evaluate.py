@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from flows.repository.terminal import fitted, terminal_width
-from schemas.errors import ParamsError, SourceError
+from schemas.errors import ParamsError
 
 if TYPE_CHECKING:
     from flows.evaluation.work import Evaluation
@@ -113,10 +113,9 @@ def main(
     use_instruction_set(loaded.runtime.instruction_set)  # before the imports below, which load NumPy
     chosen = checked(values)
     back = [(system, Path(file)) for system, file in (_pair(entry, "--returned") for entry in returned or [])]
-    from flows.evaluation.forms import clinicians_agreement, form_files, label_files, require_methods, require_systems
+    from flows.evaluation.forms import clinicians_agreement, form_files, label_files, require_methods, require_returned
 
     require_methods(chosen, forms=forms or bool(back), labels=labels)
-    _require_files(chosen, back)
     require_replaceable(out, EVALUATION_KIND)
     loaded, judges = with_judges(loaded, judge or [], writer, answerer, reading or [])
 
@@ -133,7 +132,7 @@ def main(
     # What is wrong with other files and names is said before anything is asked.
     if card is not None:
         read_card(card)
-    require_systems(back, plan_of(chosen, found).systems)
+    require_returned(back, plan_of(chosen, found).systems)
     require_judge(chosen, judge or [])
     require_work_of_judges(judges, chosen, found)
     if dry_run:
@@ -167,15 +166,6 @@ def _given(data: str | None, judge: list[str] | None, example: bool) -> tuple[st
 def _say(lines: Sequence[str]) -> None:
     for line in lines:
         print(f"evaluate: {line}", file=sys.stderr)
-
-
-def _require_files(chosen: "Evaluate", back: Sequence[tuple[str, Path]]) -> None:
-    """Raises SourceError for a file or folder that does not exist."""
-    named = [("data ", chosen.data), *(("--metric ", own) for own in chosen.own)]
-    named += [(f"--returned {system}=", str(path)) for system, path in back]
-    if missing := [f"{option}{path}" for option, path in named if not Path(path).exists()]:
-        lines = [f"{one}: no such file; check the spelling and the working directory" for one in missing]
-        raise SourceError("\n".join(lines))
 
 
 def _print_cost(

@@ -4,7 +4,7 @@ Each task has DVC run its stage in a process group. The stage's own flow run is 
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from itertools import islice
@@ -70,6 +70,9 @@ def rebuild(pipeline: Path, names: Sequence[str], *, at_once: int) -> Unfinished
         futures: dict[str, PrefectFuture[Any]] = {}
         over, finished = set[str](), SimpleQueue[str]()
 
+        def note(name: str) -> Callable[[PrefectFuture[Any]], None]:
+            return lambda _: finished.put(name)
+
         with stages:
             while len(over) < len(needs):
                 # The runner would start whatever is submitted, and the longest chain is to go first. So ``wait_for``
@@ -77,7 +80,7 @@ def rebuild(pipeline: Path, names: Sequence[str], *, at_once: int) -> Unfinished
                 ready = (name for name in needs if name not in futures and needs[name] <= over)
                 for name in islice(ready, at_once - (len(futures) - len(over))):
                     futures[name] = stages.submit(name, [futures[other] for other in sorted(needs[name])])
-                    futures[name].add_done_callback(lambda _, name=name: finished.put(name))
+                    futures[name].add_done_callback(note(name))
                 over.add(finished.get())
             wait(list(futures.values()))  # at once, and then they know their states without asking the server
         ended.update({name: future.state for name, future in futures.items()})

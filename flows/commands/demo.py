@@ -15,7 +15,7 @@ def main(
     ] = "respiratory",
 ) -> None:
     """Rebuild a strong model's recorded lineage without any call, and compare it with the simulator's."""
-    from flows.lineage.recorded import RECORDED, RULES, RecordedClone, cassette
+    from flows.lineage.recorded import RECORDED, REPLIES, RULES, RecordedClone, cassette
 
     recorded = cassette(lineage)
     clone = RecordedClone((folder or workspace() / "demo" / lineage).resolve(), recorded)
@@ -25,4 +25,4 @@ def main(
     report = clone.folder / "reports" / "index.html"
     print(f"\nreports: {report}, {clone.folder / 'reports/comparisons'}")
     print(f"a strong model's judgements of published outputs, claim by claim: {report}#judged")
-    print(f"its judgements of this lineage: {clone.folder / 'data'}, and each reply in {recorded.replies}")
+    print(f"its judgements of this lineage: {clone.folder / 'data'}, and each reply in {recorded / REPLIES}")

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import httpx
 from filelock import FileLock, Timeout
 from prefect import flow, task
 from prefect.client.schemas.objects import State
@@ -148,32 +147,13 @@ def _unexpected(error: Exception) -> str:
     return f"unexpected {type(error).__name__}: {error}"
 
 
-def notify(params: Notify, outcome: Mapping[str, Any]) -> list[str]:
-    """Send ``outcome`` (its key ``state`` decides whether) as JSON; returns what failed, without the address.
+def notify(params: Notify, outcome: Mapping[str, Any]) -> None:
+    """Pass ``outcome`` as JSON to the command, if its key ``state`` is one to notify of.
 
-    A failed notification does not fail the round.
+    A notification that fails is printed, and does not fail the round.
     """
-    if outcome["state"] not in params.outcomes:
-        return []
-    body, problems = json.dumps(outcome), []
-    if params.command:
+    if params.command and outcome["state"] in params.outcomes:
         try:
-            subprocess.run(params.command, input=body, text=True, check=True, timeout=TIMEOUT_S)
+            subprocess.run(params.command, input=json.dumps(outcome), text=True, check=True, timeout=TIMEOUT_S)
         except (OSError, subprocess.SubprocessError) as error:
-            problems.append(f"{params.command[0]}: {error}")
-    if params.webhook_env:
-        problems += _post(params.webhook_env, body)
-    for problem in problems:
-        print(f"watch: not notified: {problem}", file=sys.stderr)
-    return problems
-
-
-def _post(variable: str, body: str) -> list[str]:
-    address = os.environ.get(variable)
-    if not address:
-        return [f"watch.notify.webhook_env names {variable}, which is not set"]
-    try:
-        answered = httpx.post(address, content=body, headers={"Content-Type": "application/json"}, timeout=TIMEOUT_S)
-    except httpx.HTTPError as error:
-        return [f"the address in {variable}: {type(error).__name__}"]
-    return [] if answered.is_success else [f"the address in {variable} answered {answered.status_code}"]
+            print(f"watch: not notified: {params.command[0]}: {error}", file=sys.stderr)

@@ -46,9 +46,11 @@ def require_methods(settings: Evaluate, *, forms: bool, labels: bool) -> None:
         raise ParamsError("--labels lists the claims of DocLens; add doclens to --metrics")
 
 
-def require_systems(returned: Sequence[tuple[str, Path]], systems: Sequence[str]) -> None:
-    """Raise SourceError for a returned form of a system that is not evaluated."""
+def require_returned(returned: Sequence[tuple[str, Path]], systems: Sequence[str]) -> None:
+    """Raise SourceError for a returned form that is not there, or of a system that is not evaluated."""
     for system, path in returned:
+        if not path.is_file():
+            raise SourceError(f"--returned {system}={path}: no such file; check the spelling and the working directory")
         if system not in systems:
             known = ", ".join(systems) + did_you_mean(system, systems)
             raise SourceError(f"--returned {system}={path}: no such system; expected {known}")

@@ -45,10 +45,6 @@ class CommandRun(Clients):
         """The client of a role."""
         return self.wrap(role, self.of)
 
-    def provenance(self, roles: Sequence[RoleName]) -> str:
-        """The models behind the numbers."""
-        return ", ".join(f"{role}: {self.ask(role).label}" for role in roles)
-
     async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
         """Run ``work`` on chunks of the documents and concatenate the results in order."""
         gate = asyncio.Semaphore(CHUNKS_AT_ONCE)

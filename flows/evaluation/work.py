@@ -60,8 +60,6 @@ class Runner(Protocol):
 
     async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames: ...
 
-    def provenance(self, roles: Sequence[RoleName]) -> str: ...
-
     def ask(self, role: RoleName) -> Ask: ...
 
 
@@ -260,7 +258,7 @@ def evaluation_of(runner: Runner, chosen: Evaluate, data: DataSet, made: Frames)
     order = {document.id: place for place, document in enumerate(data.documents)}
     documents = sorted(documents_of(made["documents"]), key=lambda one: order[one.id])
     roles = roles_of(chosen, data)
-    made_by = runner.provenance(roles) or COMPUTED
+    made_by = ", ".join(f"{role}: {runner.ask(role).label}" for role in roles) or COMPUTED
     dry_run = "judge" in roles and RULES in runner.ask("judge").label
     made_by = f"{DRY_RUN}; {made_by}" if dry_run else made_by
     own = own_metrics(chosen, plan)

@@ -5,7 +5,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,46 +16,31 @@ from flows.repository.workspace import FOLDER, root
 from schemas.errors import VignetteError
 
 CASSETTES = Path("tests/cassettes")
-"""A folder for each recorded lineage, and the fingerprints of the model that all have in common."""
-_PARAMS, _REPLIES = "params.yaml", "replies.jsonl.gz"
+"""A folder for each recorded lineage by its domain, and the fingerprints of the model that all have in common."""
+PARAMS, REPLIES = "params.yaml", "replies.jsonl.gz"
+"""What a lineage sets otherwise than the shipped params, and its replies, in its folder."""
 RULES, RECORDED = "rules", "strong-model"
 """Git tags of the simulator's and the recorded lineage."""
 _MARK = "vignette.made-for"
 """Git setting of the clones made here: the lineage that they are made for, and the commit."""
 
 
-@dataclass(frozen=True)
-class Cassette:
-    """The files of a recorded lineage, relative to a clone; its name is that of its domain."""
-
-    name: str
-
-    @property
-    def params(self) -> Path:
-        """What the lineage sets otherwise than the shipped params."""
-        return CASSETTES / self.name / _PARAMS
-
-    @property
-    def replies(self) -> Path:
-        return CASSETTES / self.name / _REPLIES
+def cassettes() -> list[Path]:
+    """Folders, relative to a clone, of the recorded lineages that ship with the project, in order of their names."""
+    return [CASSETTES / file.parent.name for file in sorted((root() / CASSETTES).glob(f"*/{PARAMS}"))]
 
 
-def cassettes() -> list[Cassette]:
-    """The recorded lineages that ship with the project, in order of their names."""
-    return [Cassette(file.parent.name) for file in sorted((root() / CASSETTES).glob(f"*/{_PARAMS}"))]
-
-
-def cassette(name: str) -> Cassette:
-    """The recorded lineage of a name. Raises VignetteError if there is none."""
+def cassette(name: str) -> Path:
+    """The folder of the recorded lineage of a name. Raises VignetteError if there is none."""
     known = {found.name: found for found in cassettes()}
     if name not in known:
         raise VignetteError(f"no lineage {name!r} is recorded; there are: {', '.join(known)}")
     return known[name]
 
 
-def recorded_params(folder: Path, recorded: Cassette) -> dict[str, Any]:
+def recorded_params(folder: Path, recorded: Path) -> dict[str, Any]:
     """The params of a recorded lineage in a clone: the shipped ones, and what the lineage sets otherwise."""
-    files = folder / "params.yaml", folder / recorded.params
+    files = folder / "params.yaml", folder / recorded / PARAMS
     shipped, changes = (yaml.safe_load(file.read_text(encoding="utf-8")) for file in files)
     return _changed(shipped, changes)
 
@@ -68,7 +52,7 @@ class RecordedClone:
     VignetteError for any other folder that is not empty.
     """
 
-    def __init__(self, folder: Path, recorded: Cassette) -> None:
+    def __init__(self, folder: Path, recorded: Path) -> None:
         self.folder, self.recorded = folder, recorded
         made_for = f"{recorded.name}, {head_revision(root())}"
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
@@ -118,8 +102,8 @@ class RecordedClone:
         for fingerprint in sorted((self.folder / CASSETTES / "fingerprints").glob("*.json")):
             shutil.copy(fingerprint, self.folder / "fingerprints")
         self.set_params(yaml.safe_dump(recorded_params(self.folder, self.recorded), sort_keys=False))
-        if (self.folder / self.recorded.replies).exists():  # not in a lineage that is recorded for the first time
-            self.vignette("store", "import", str(self.recorded.replies))
+        if (self.folder / self.recorded / REPLIES).exists():  # not in a lineage that is recorded for the first time
+            self.vignette("store", "import", str(self.recorded / REPLIES))
         self._build(RECORDED, "--no-probe")
 
     def _is_built(self, name: str) -> bool:

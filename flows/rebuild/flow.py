@@ -6,6 +6,7 @@ Each task has DVC run its stage in a process group. The stage's own flow run is 
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
 from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
@@ -108,14 +109,9 @@ def longest_chain_first(needs: Mapping[str, set[str]], names: Sequence[str]) -> 
     """
     among = {name: needs[name] & set(names) for name in names}
     lengths: dict[str, int] = {}
-
-    def length(name: str) -> int:
-        if name not in lengths:
-            dependents = [other for other in among if name in among[other]]
-            lengths[name] = 1 + max(map(length, dependents), default=0)
-        return lengths[name]
-
-    return dict(sorted(among.items(), key=lambda item: -length(item[0])))
+    for name in reversed([*TopologicalSorter(among).static_order()]):
+        lengths[name] = 1 + max((lengths[other] for other in among if name in among[other]), default=0)
+    return dict(sorted(among.items(), key=lambda item: -lengths[item[0]]))
 
 
 def _unfinished(ended: Mapping[str, State[Any]], needs: Mapping[str, set[str]], stopped_by: str | None) -> Unfinished:

@@ -211,11 +211,7 @@ class Stage:
 
     def provenance(self, roles: Sequence[RoleName]) -> str:
         """The models behind the numbers, for the provenance column of metric tables."""
-        if roles:
-            return ", ".join(f"{role}: {self.ask(role).label}" for role in roles)
-        from tasks.statistics.metric_rows import COMPUTED  # loads SciPy's statistics, which many stages never use
-
-        return COMPUTED
+        return ", ".join(f"{role}: {self.ask(role).label}" for role in roles)
 
 
 def require_scored(unscored: pd.DataFrame, of: int, allowed: float, where: str, see: str = "") -> None:

@@ -1,4 +1,6 @@
-"""Stage `calibrate`: judges against planted truth, and the scores corrected for the judge's errors."""
+"""Stages `calibrate`, judges against planted truth and scores corrected for their errors, and `planted_errors`."""
+
+from typing import Any
 
 import pandas as pd
 
@@ -6,14 +8,18 @@ from flows.runtime.chunks import Frames
 from flows.runtime.stage import Stage
 from schemas.params import Params
 from schemas.tables.verdicts import in_order
+from tasks.audit.planted_assertions import METRICS, SYSTEM, read_assertions
+from tasks.domains.rules import rules_of
 from tasks.judges.cases import Given, planted_table
+from tasks.judges.consistency_checks import check_cases, plant_inconsistent
 from tasks.judges.rates import corrected_rows, judge_rows, rates, record_of
+from tasks.judges.simulated_notes import write_gold
 from tasks.llm.calls import Asks, unscored_table
 from tasks.llm.costs import FREE, CountedAsk
 from tasks.measures.cases import CASES_OF, judge_planted
 from tasks.measures.doclens.evaluators import make_evaluator, other_evaluators
 from tasks.measures.doclens.planted import judge_planted_claims, make_claims
-from tasks.measures.measure import scores_and_ceilings, unscored_documents
+from tasks.measures.measure import figures, scores_and_ceilings, unscored_documents
 from tasks.statistics.bootstrap import sample_records
 
 BY_RULES = "(simulator's rules)"
@@ -22,7 +28,7 @@ CORRECTED = [one.corrected for own in CASES_OF.values() for one in own if one.co
 """The scores that are corrected, and the cases that are like their units."""
 
 
-async def run(stage: Stage) -> None:
+async def run_calibrate(stage: Stage) -> None:
     """Plant, judge, compare, and correct."""
     params, seed = stage.params.calibrate, stage.params.seed
     notes = stage.load("notes")
@@ -77,3 +83,29 @@ async def judge_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
         "usage": pd.DataFrame(usage),
         "unscored": unscored_table(unscored),
     }
+
+
+async def run_planted_errors(stage: Stage) -> None:
+    """Plant, check, and score."""
+    params, seed = stage.params.planted_errors, stage.params.seed
+    cases = plant_inconsistent(stage.load("prompts"), each=params.each, rounds=params.rounds, seed=seed)
+    stage.save("planted_cases", cases)
+    made = await stage.in_chunks(check_chunk, {"cases": cases})
+    stage.save("planted_verdicts", verdicts := in_order(made["verdicts"]))
+    prompts = stage.load("prompts").sort_values("record").head(params.each)
+    gold = write_gold(prompts.assign(prompt=prompts["single_prompt"], call=prompts["record"], slot=0))
+    rules = rules_of(stage.params.domain)
+    labels = dict(zip(rules.symptoms, rules.symptom_labels, strict=True))
+    asserted, failures = await read_assertions(gold, labels, params.assertions, stage.ask("annotator"), seed=seed)
+    stage.save("assertion_cases", asserted)
+    unscored = pd.concat([made["unscored"], unscored_table(failures)], ignore_index=True)
+    stage.save_unscored("planted_unscored", unscored, of=len(cases) + len(asserted))
+    about: dict[str, Any] = {"stage": stage.name, "seed": seed, "provenance": stage.provenance(["annotator"])}
+    found = rates(verdicts, system=SYSTEM, of_errors=True, **about)
+    stage.save_metrics("planted_errors", pd.concat([found, figures(asserted, METRICS, **about)], ignore_index=True))
+
+
+async def check_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
+    """Verdicts on the cases of one chunk."""
+    verdicts, unscored = await check_cases(frames["cases"], ask("annotator"))
+    return {"verdicts": verdicts, "unscored": unscored_table(unscored)}

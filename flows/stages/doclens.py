@@ -70,17 +70,17 @@ async def judge_note_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
 
 WRITERS = ("writer (full)", "writer (section)")
 PLAN = Plan(sections="soap", citing=WRITERS, expected=WRITERS)
-_PRINTED = {
-    21: "doclens_table21_aci_gpt4",
-    22: "doclens_table22_aci_mistral",
-    23: "doclens_table23_aci_true",
-    25: "doclens_table25_aci_sections_gpt4",
-    26: "doclens_table26_aci_sections_mistral",
-    27: "doclens_table27_aci_sections_true",
+_WHOLE = {
+    "GPT-4": "doclens_table21_aci_gpt4",
+    "Mistral": "doclens_table22_aci_mistral",
+    "TRUE": "doclens_table23_aci_true",
 }
-_WHOLE = {"GPT-4": 21, "Mistral": 22, "TRUE": 23}
-_BY_SECTION = {"GPT-4": 25, "Mistral": 26, "TRUE": 27}
-"""Numbers of the tables of whole notes and of sections, by evaluator."""
+_BY_SECTION = {
+    "GPT-4": "doclens_table25_aci_sections_gpt4",
+    "Mistral": "doclens_table26_aci_sections_mistral",
+    "TRUE": "doclens_table27_aci_sections_true",
+}
+"""Printed tables of whole notes and of sections, by evaluator."""
 
 
 def reads_doclens_published(params: Params) -> list[str]:
@@ -91,7 +91,6 @@ def reads_doclens_published(params: Params) -> list[str]:
 async def run_doclens_published(stage: Stage) -> None:
     """Judge every system, by the configured judge and by the recorded one; empty tables without the sources."""
     params, seed = stage.params, stage.params.seed
-    printed = {number: pd.read_csv(stage.dep(stem)) for number, stem in _PRINTED.items()}
     try:
         documents = read_encounters(stage.sources or Path(), params.doclens.systems, subclaims=True)
     except MissingSourceError:
@@ -122,22 +121,21 @@ async def run_doclens_published(stage: Stage) -> None:
     stage.save_text("preference_form", form.filled("expert"))
     chosen = form.chosen(stage.returned("preferences_returned", form.id))
     preferred = preference_rows(pairs, chosen, system="metrics", provenance=f"{STRONG}; returned forms")
-    others = {"Mistral": printed[26], "TRUE": printed[27]}
-    whole, by_section = ({name: printed[n] for name, n in of.items()} for of in (_WHOLE, _BY_SECTION))
+    tables_of = (_WHOLE, _BY_SECTION)
+    whole, by_section = ({name: pd.read_csv(stage.dep(stem)) for name, stem in of.items()} for of in tables_of)
+    of_gpt4, others = by_section["GPT-4"], {name: by_section[name] for name in ("Mistral", "TRUE")}
     recalls = {name: section_recalls(table, documents) for name, table in judges.items()}
     tables = [
         system_rows(judged, complete, WRITERS, params.overlap, stage="doclens", seed=seed, provenance=made_by),
         recorded_rows(claims, documents, params.overlap, STRONG, seed=seed),
-        distance_metrics(printed[25], others, recalls, seed=seed),
+        distance_metrics(of_gpt4, others, recalls, seed=seed),
         rules_agreement(claims, rules, STRONG, seed=seed),
         section_preferences(judged, complete, WRITERS, seed=seed, provenance=made_by),
         metric_table(preferred, stage="doclens", seed=seed),
         evaluator_agreement(whole, by_section, {JUDGE: judged, STRONG: claims}, seed=seed),
     ]
     stage.save_metrics("doclens_aci", pd.concat(tables, ignore_index=True))
-    stage.save_metrics(
-        "doclens_outputs", output_table(printed[25], documents, recalls[STRONG], params.overlap, seed=seed)
-    )
+    stage.save_metrics("doclens_outputs", output_table(of_gpt4, documents, recalls[STRONG], params.overlap, seed=seed))
 
 
 PRECISE, CITED = 16, 8

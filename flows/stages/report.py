@@ -1,20 +1,23 @@
-"""Stage `report`: two self-contained HTML pages, of the run, and of the papers and outside data."""
+"""Stages `headlines`, `reproduce`, `reproduce_published` and `report`: what the tables of a run come to."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 
+from flows.repository.workspace import write_atomically
 from flows.runtime.stage import Stage
-from flows.runtime.tables import read_table
+from flows.runtime.tables import CSV_FLOAT, read_table
 from schemas.tables.baselines import RELIABILITY
 from schemas.tables.columns import typed
 from schemas.tables.metrics import METRICS
 from tasks.network.definition import NetworkDefinition
 from tasks.papers.conclusions import conclusions
 from tasks.papers.printed import SIMSUM
-from tasks.papers.reproduction import known_rows
+from tasks.papers.reproduction import PUBLISHED, judged, known_rows, tables_needed
 from tasks.reporting.display import paragraph
+from tasks.reporting.headlines import headlines, mean_f1, reliability_curves, shares
 from tasks.reporting.notes_view import claims_view, history_view, notes_view, untrusted_metrics
 from tasks.reporting.page import (
     grouped,
@@ -28,10 +31,39 @@ from tasks.reporting.page import (
 )
 from tasks.reporting.papers_page import conclusions_section, judged_section, reproduction_section
 
+CURVES = "baselines_reliability"
+
+
+async def run_headlines(stage: Stage) -> None:
+    """Write reports/metrics.json for ``dvc metrics`` and ``dvc exp``, and the tables behind ``dvc plots``."""
+    stems = [stem for stem, path in stage.files.deps.items() if path.parent.name == "tables" and stem != CURVES]
+    tables = {stem: stage.load_metrics(stem) for stem in stems}
+    figures = headlines(tables)
+    stage.save_text("metrics", json.dumps(figures, indent=1) + "\n")
+    _save(stage, "f1", mean_f1(tables["baselines"]))
+    _save(stage, "reliability", reliability_curves(stage.load(CURVES)))
+    _save(stage, "shares", shares(figures))
+
+
+def _save(stage: Stage, stem: str, table: pd.DataFrame) -> None:
+    write_atomically(stage.out(stem), lambda to: table.to_csv(to, index=False, float_format=CSV_FLOAT))
+
+
+async def run_reproduce(stage: Stage) -> None:
+    """Judge the figures that tables of the main pipeline answer."""
+    stage.save("reproduction", judged({name: stage.load_metrics(name) for name in tables_needed()}))
+
+
+async def run_reproduce_published(stage: Stage) -> None:
+    """Judge the figures that tables of this pipeline answer, with a row of basis ``absent`` for what lacks figures."""
+    tables = {name: stage.load_metrics(name.rpartition("/")[2]) for name in tables_needed(PUBLISHED)}
+    stage.save("reproduction", judged(tables, PUBLISHED))
+
+
 _NONE = typed([], METRICS)
 
 
-async def run(stage: Stage) -> None:
+async def run_report(stage: Stage) -> None:
     """Write the page of the run from the declared tables, and that of the papers with those of reports/published."""
     definition = stage.network
     stems = {"records": "records", "prompts": "prompts", "attempts": "attempts", "notes": "notes",

@@ -69,8 +69,6 @@ class Notify(Section):
 
     command: list[str] | None = None
     """Gets the outcome on its standard input."""
-    webhook_env: str | None = None
-    """Variable with the address to post to; addresses hold secrets."""
     outcomes: list[OutcomeState] = Field(default_factory=lambda: list(_NOTIFIED))
     """Notified outcomes."""
 

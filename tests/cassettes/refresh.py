@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from flows.lineage.recorded import RecordedClone, cassette
+from flows.lineage.recorded import REPLIES, RecordedClone, cassette
 from flows.repository.workspace import root, workspace
 
 
@@ -27,10 +27,10 @@ def refresh(lineage: str, folder: Path) -> None:
     clone = RecordedClone(folder.resolve(), recorded)
     clone.build_recorded()
     # Imported above; export does not replace a file that it did not write.
-    (clone.folder / recorded.replies).unlink(missing_ok=True)
-    clone.vignette("store", "export", "--used", str(recorded.replies))
-    shutil.copy(clone.folder / recorded.replies, root() / recorded.replies)
-    print(f"{recorded.replies}: written")
+    (clone.folder / recorded / REPLIES).unlink(missing_ok=True)
+    clone.vignette("store", "export", "--used", str(recorded / REPLIES))
+    shutil.copy(clone.folder / recorded / REPLIES, root() / recorded / REPLIES)
+    print(f"{recorded / REPLIES}: written")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 import pandas as pd
 import pytest
 
-from flows.lineage.recorded import CASSETTES, Cassette, cassettes, recorded_params
+from flows.lineage.recorded import CASSETTES, REPLIES, cassettes, recorded_params
 from flows.repository.params import COLLECT, response_store
 from flows.repository.pipeline import MAIN, StageFiles, model_stages, read_pipeline, with_needed
 from flows.repository.workspace import WORKSPACE
@@ -57,14 +57,14 @@ class Played(NamedTuple):
 
 
 @pytest.fixture(scope="module", params=cassettes(), ids=lambda recorded: recorded.name)
-def recorded(request: pytest.FixtureRequest) -> Cassette:
+def recorded(request: pytest.FixtureRequest) -> Path:
     """Each recorded lineage in turn."""
-    found: Cassette = request.param
+    found: Path = request.param
     return found
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory, recorded: Cassette) -> Iterator[Played]:
+def played(tmp_path_factory: pytest.TempPathFactory, recorded: Path) -> Iterator[Played]:
     """The stages that ask a model, and those that these need, in this process on the recorded replies."""
     folder = tmp_path_factory.mktemp("cassette")
     params = Params.model_validate(recorded_params(ROOT, recorded))
@@ -74,7 +74,7 @@ def played(tmp_path_factory: pytest.TempPathFactory, recorded: Cassette) -> Iter
     with pytest.MonkeyPatch.context() as patch, like_the_root(folder):
         patch.setenv(COLLECT, "1")
         patch.setenv(WORKSPACE, str(folder / "workspace"))
-        import_replies(response_store(params), ROOT / recorded.replies)
+        import_replies(response_store(params), ROOT / recorded / REPLIES)
         with suppress(UnscoredError):  # for want of replies, which the first test names
             run_stages(params, left_out=left_out, kind=Replayed)
         with open_existing(response_store(params)) as store:
@@ -87,9 +87,9 @@ def shown(line: dict) -> str:
     return " | ".join(message["content"][:120].replace("\n", " ") for message in line["messages"])
 
 
-def test_every_call_has_a_recorded_reply_and_none_is_stale(played: Played, recorded: Cassette) -> None:
+def test_every_call_has_a_recorded_reply_and_none_is_stale(played: Played, recorded: Path) -> None:
     new = [shown(json.loads(line)["body"]) for line in played.unplanned]
-    lines = read_replies(ROOT / recorded.replies)
+    lines = read_replies(ROOT / recorded / REPLIES)
     stale = [shown(line["request"]) for line in lines if line["key"] not in played.used]
     assert not new and not stale, (
         f"{len(new)} requests without a recorded reply, {len(stale)} recorded replies that nothing asks for. "
@@ -106,8 +106,8 @@ def test_nothing_is_unscored(played: Played) -> None:
     assert found.empty, found[["table", "record", "reason"]].to_string()
 
 
-def test_nearly_all_replies_are_usable_as_they_came(recorded: Cassette) -> None:
-    lines = read_replies(ROOT / recorded.replies)
+def test_nearly_all_replies_are_usable_as_they_came(recorded: Path) -> None:
+    lines = read_replies(ROOT / recorded / REPLIES)
     reasked = [line for line in lines if line["task"] == REASK]
     assert len(reasked) <= 0.01 * len(lines), Counter(line["stage"] for line in reasked)
 

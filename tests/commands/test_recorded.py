@@ -6,14 +6,14 @@ import pytest
 import yaml
 
 from flows.commands.demo import main as demo
-from flows.lineage.recorded import CASSETTES, Cassette, RecordedClone
+from flows.lineage.recorded import CASSETTES, PARAMS, REPLIES, RecordedClone
 from flows.repository.params import STARTED_BY
 from flows.repository.workspace import FOLDER, STORE
 from schemas.errors import VignetteError
 from tests.support.imports import ROOT
 from tests.support.repository import commit, git, write_files
 
-CASSETTE = Cassette("respiratory")
+CASSETTE = CASSETTES / "respiratory"
 
 
 def test_a_command_in_a_clone_knows_which_command_the_user_started(
@@ -44,9 +44,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_demo_builds_both_lineages_in_its_clone_and_names_what_is_there(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shipped = {name: (ROOT / name).read_text() for name in ("params.yaml", str(CASSETTE.params))}
+    shipped = {name: (ROOT / name).read_text() for name in ("params.yaml", str(CASSETTE / PARAMS))}
     prints = {"fingerprints/judge.json": "of rules", f"{CASSETTES}/fingerprints/judge.json": "recorded"}
-    write_files(project, shipped | prints | {str(CASSETTE.replies): b""})
+    write_files(project, shipped | prints | {str(CASSETTE / REPLIES): b""})
     commit(project)
     asked: dict[tuple[str, ...], tuple[str, str]] = {}
 
@@ -59,14 +59,14 @@ def test_the_demo_builds_both_lineages_in_its_clone_and_names_what_is_there(
     rules, recorded = ("vignette-judge", "of rules"), ("claude-reader", "recorded")
     assert asked == {
         ("repro",): rules,
-        ("store", "import", str(CASSETTE.replies)): recorded,
+        ("store", "import", str(CASSETTE / REPLIES)): recorded,
         ("repro", "--no-probe"): recorded,
         ("compare", "rules", "strong-model"): recorded,
     }
     assert git(clone, "tag").split() == ["rules", "strong-model"]
     said = capsys.readouterr().out
     assert f"reports: {clone}/reports/index.html, {clone}/reports/comparisons\n" in said
-    assert f"judgements of this lineage: {clone}/data, and each reply in {CASSETTE.replies}\n" in said
+    assert f"judgements of this lineage: {clone}/data, and each reply in {CASSETTE / REPLIES}\n" in said
     asked.clear()
     demo(clone, CASSETTE.name)
     assert [*asked] == [("compare", "rules", "strong-model")], "a clone in which a lineage is there is built on"
@@ -77,7 +77,7 @@ def test_a_clone_of_the_same_commit_and_lineage_is_built_on(project: Path, tmp_p
     stored.write_bytes(b"paid for")
     RecordedClone(tmp_path / "clone", CASSETTE)
     with pytest.raises(VignetteError, match="for lineage urinary; move it away or remove it"):
-        RecordedClone(tmp_path / "clone", Cassette("urinary"))
+        RecordedClone(tmp_path / "clone", CASSETTES / "urinary")
     git(project, "commit", "-q", "--allow-empty", "-m", "two")
     with pytest.raises(VignetteError, match="no clone that this command made of the present commit"):
         RecordedClone(tmp_path / "clone", CASSETTE)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.lineage.recorded import Cassette, RecordedClone
+from flows.lineage.recorded import CASSETTES, RecordedClone
 from flows.rebuild import watch_tree
 from flows.rebuild.watch_tree import WatchTree
 from flows.repository import git as module
@@ -88,8 +88,8 @@ def test_clones_of_recorded_lineages_and_the_tree_of_a_watch_are_made_and_commit
 ) -> None:
     before, head = contents(of_another), (clone / ".git" / "HEAD").read_text()
     monkeypatch.setattr(watch_tree, "_share_cache", lambda folder: None)
-    RecordedClone(tmp_path / "demo", Cassette("respiratory"))
-    RecordedClone(tmp_path / "demo", Cassette("respiratory"))
+    RecordedClone(tmp_path / "demo", CASSETTES / "respiratory")
+    RecordedClone(tmp_path / "demo", CASSETTES / "respiratory")
     tree = WatchTree(Watch())
     tree.reset()
     write_files(tree.folder, {"dvc.lock": "stages: {a: {}}\n"})

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from flows.commands.demo import main
-from flows.lineage.recorded import Cassette, cassettes
+from flows.lineage.recorded import REPLIES, cassettes
 from tests.cassettes.refresh import read_replies, refresh
 from tests.support.clone import Clone
 from tests.support.imports import ROOT
@@ -26,16 +26,16 @@ EACH = pytest.mark.parametrize("recorded", cassettes(), ids=lambda recorded: rec
 
 
 @EACH
-def test_the_demo_makes_no_call_and_shows_both_lineages(here: Path, tmp_path: Path, recorded: Cassette) -> None:
+def test_the_demo_makes_no_call_and_shows_both_lineages(here: Path, tmp_path: Path, recorded: Path) -> None:
     main(tmp_path / "demo", recorded.name)  # no endpoint listens at the recorded addresses: a call would fail
     page = (tmp_path / "demo" / "reports" / "comparisons" / "rules__strong-model.html").read_text(encoding="utf-8")
     assert "claude-writer" in page and "vignette-writer" in page
 
 
 @EACH
-def test_a_refresh_without_changed_prompts_keeps_all_replies(here: Path, tmp_path: Path, recorded: Cassette) -> None:
+def test_a_refresh_without_changed_prompts_keeps_all_replies(here: Path, tmp_path: Path, recorded: Path) -> None:
     refresh(recorded.name, tmp_path / "refreshed")
-    before, after = ({line["key"] for line in read_replies(folder / recorded.replies)} for folder in (ROOT, here))
+    before, after = ({line["key"] for line in read_replies(folder / recorded / REPLIES)} for folder in (ROOT, here))
     assert after == before
 
 

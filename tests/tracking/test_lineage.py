@@ -189,21 +189,6 @@ def test_reviewed_notes_are_traces_with_feedback_of_judge_and_person(store: Line
     assert not client_of(store).search_traces(locations=[store.experiment_id], run_id=run.info.run_id)
 
 
-def test_an_evaluation_is_written_once_with_its_metrics_and_params(store: LineageStore, tmp_path: Path) -> None:
-    manifest = {"evaluation": {"name": "mine"}, "params": {"seed": 7}, "models": {}, "code": {}, "documents": {}}
-    (tmp_path / "tables").mkdir()
-    for name in ("metrics.csv", "comparisons.csv"):
-        (tmp_path / "tables" / name).write_text("x\n")
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    row = {"system": "a", "condition": "c", "item": "all", "metric": "claim_recall"}
-    table = pd.DataFrame([{**row, "value": 0.9, "low": 0.8, "high": float("nan")}])
-    assert store.write_evaluation("mine", tmp_path, table)
-    assert not store.write_evaluation("mine", tmp_path, table)
-    (run,) = client_of(store).search_runs([store.experiment_id], "attributes.run_name = 'mine'")
-    assert run.data.metrics == {"a/c/all/claim_recall": 0.9, "a/c/all/claim_recall.low": 0.8}
-    assert run.data.params == {"evaluation.name": "mine", "params.seed": "7"}
-
-
 def test_a_half_written_lineage_is_replaced(store: LineageStore, tmp_path: Path) -> None:
     lineage = read_lineage(changed(d1="d3"))
     with pytest.raises(FileNotFoundError):

@@ -1,8 +1,8 @@
 """Writes lineages to MLflow and reads them: one parent run per lineage, one nested run per stage.
 
-The parent run holds headline figures, costs, params, inputs, metric tables, the report and the reviewed notes as
-traces, so that the runs of two lineages can be compared in MLflow's pages. Writing is idempotent on the lineage id: a
-complete lineage is kept, an incomplete one is replaced.
+The parent run holds headline figures, costs, params, inputs, metric tables and the report, so that the runs of two
+lineages can be compared in MLflow's pages. Writing is idempotent on the lineage id: a complete lineage is kept, an
+incomplete one is replaced.
 """
 
 import hashlib
@@ -13,9 +13,8 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
-import mlflow
 import pandas as pd
-from mlflow.entities import AssessmentSource, AssessmentSourceType, Dataset, DatasetInput, InputTag, Metric, Param, Run
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run
 from mlflow.tracking import MlflowClient
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID, MLFLOW_RUN_NOTE
 
@@ -24,7 +23,6 @@ from tasks.tracking.recording import (
     COUNTS,
     TOTAL,
     Recording,
-    Reviewed,
     data_inputs,
     description,
     flat_params,
@@ -36,39 +34,6 @@ from tasks.tracking.recording import (
     table_metrics,
 )
 from tasks.transport.shown import sqlite_url
-
-SAMPLE = 20
-"""Notes per lineage. A trace takes some 25 ms and 9 kB."""
-
-
-def log_traces(client: MlflowClient, uri: str, experiment_id: str, run_id: str, reviewed: Reviewed) -> None:
-    """Record the first notes of ``reviewed`` as traces of a run.
-
-    Notes that a person rated come first, because their feedback can be compared with the judge's.
-    """
-    mlflow.set_tracking_uri(uri)  # feedback has no client of its own
-    by_people = set(reviewed.ratings.loc[reviewed.ratings["rater_kind"] == "person", "record"])
-    notes = reviewed.notes.assign(order=[record not in by_people for record in reviewed.notes["record"]])
-    traces = {}
-    for row in notes.sort_values(["order", "record"]).head(SAMPLE).itertuples():
-        span = client.start_trace(
-            "write",
-            span_type="LLM",
-            inputs={"prompt": row.prompt},
-            tags={"record": str(row.record), "type": str(row.type)},
-            experiment_id=experiment_id,
-            run_id=run_id,
-        )
-        client.end_trace(span.trace_id, outputs={"note": row.note, "compact": row.compact})
-        traces[int(row.record)] = span.trace_id
-    mlflow.flush_trace_async_logging()  # feedback needs the traces in the store
-    for rating in reviewed.ratings[reviewed.ratings["record"].isin(traces)].itertuples():
-        is_person = rating.rater_kind == "person"
-        kind = AssessmentSourceType.HUMAN if is_person else AssessmentSourceType.LLM_JUDGE
-        source = AssessmentSource(source_type=kind, source_id=str(rating.rater) if is_person else reviewed.judge)
-        of, value = traces[int(rating.record)], int(rating.rating)
-        mlflow.log_feedback(trace_id=of, name=str(rating.aspect), value=value, source=source)
-
 
 _FINGERPRINT = "fingerprint."
 _MODEL = "model."
@@ -130,8 +95,6 @@ class LineageStore:
                 self._client.log_table(parent, pd.read_csv(table), f"tables/{table.stem}.json")
         for place, file in recording.files.items():
             self._client.log_artifact(parent, str(file), place)
-        if recording.reviewed is not None:
-            log_traces(self._client, self.uri, self.experiment_id, parent, recording.reviewed)
 
     def _write_stage(self, stage: StageLineage, parent: str, lineage_id: str, recording: Recording) -> None:
         own = {**recording.tags, "level": "stage", "stage": stage.name, MLFLOW_PARENT_RUN_ID: parent}
@@ -243,15 +206,9 @@ class LineageStore:
         return run is not None
 
     def remove(self, lineage_id: str) -> None:
-        """Delete a lineage's runs and traces."""
+        """Delete a lineage's runs."""
         recorded_mark(self._folder, lineage_id).unlink(missing_ok=True)
         for run in self._search(f"tags.lineage = '{lineage_id}'"):
-            if run.data.tags.get("level") == "lineage":
-                of_run = f"metadata.`mlflow.sourceRun` = '{run.info.run_id}'"
-                experiments, search = [self.experiment_id], self._client.search_traces
-                traces = search(locations=experiments, filter_string=of_run, include_spans=False)
-                if ids := [trace.info.trace_id for trace in traces]:
-                    self._client.delete_traces(self.experiment_id, trace_ids=ids)
             self._client.delete_run(run.info.run_id)
 
     def rename(self, lineage_id: str, name: str, tags: Mapping[str, str]) -> None:

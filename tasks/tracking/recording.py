@@ -1,4 +1,4 @@
-"""What is recorded of a lineage: its name, figures, params, inputs, costs and reviewed notes. Pure functions."""
+"""What is recorded of a lineage: its name, figures, params, inputs and costs. Pure functions."""
 
 import hashlib
 import math
@@ -26,18 +26,6 @@ _CODE = ("", ".py", ".txt")
 
 
 @dataclass(frozen=True)
-class Reviewed:
-    """Notes that raters saw (REVIEW_NOTES), their ratings, and the label of the model that rated them.
-
-    ``ratings`` has the columns rater, rater_kind, record, aspect and rating.
-    """
-
-    notes: pd.DataFrame
-    ratings: pd.DataFrame
-    judge: str
-
-
-@dataclass(frozen=True)
 class Recording:
     """Everything that is recorded of a lineage beyond dvc.lock.
 
@@ -53,7 +41,6 @@ class Recording:
     runs: Mapping[str, StageRun] = field(default_factory=dict)
     tables: Mapping[str, list[Path]] = field(default_factory=dict)
     files: Mapping[str, Path] = field(default_factory=dict)
-    reviewed: Reviewed | None = None
 
 
 def lineage_metrics(recording: Recording) -> dict[str, float]:

@@ -13,10 +13,8 @@ import yaml
 
 from flows.lineage.recording import gather
 from flows.repository.kept_runs import keep_run
-from schemas.tables.people import REVIEW_NOTES
-from tasks.people.rating_form import FOLLOWED
 from tasks.tracking.lineage import StageRun, read_lineage, record_is_behind
-from tasks.tracking.recording import Recording, Reviewed, named, outside_inputs
+from tasks.tracking.recording import Recording, named, outside_inputs
 from tests.support.imports import ROOT
 from tests.support.repository import commit, git, write_files
 
@@ -65,12 +63,6 @@ def test_a_record_of_another_lineage_is_behind() -> None:
     assert not record_is_behind(lock), "DVC runs what never ran"
 
 
-def reviewed() -> Reviewed:
-    notes = pd.DataFrame([(4, "type_1", "p", "n", "c", False, "[]")], columns=list(REVIEW_NOTES.columns))
-    given = [("rater_1", "person", 4, "consistency", 5), ("model", "model", 4, "consistency", 3)]
-    return Reviewed(notes, pd.DataFrame(given, columns=["rater", "rater_kind", "record", "aspect", "rating"]), "gpt-4o")
-
-
 def recording(tmp_path: Path, recall: float = 0.9) -> Recording:
     """A recording of LOCK: one headline figure, one metric table, the runs of both stages, a report."""
     table, report = tmp_path / "doclens.csv", tmp_path / "index.html"
@@ -88,7 +80,6 @@ def recording(tmp_path: Path, recall: float = 0.9) -> Recording:
         },
         tables={"doclens": [table]},
         files={"report": report},
-        reviewed=reviewed(),
     )
 
 
@@ -119,17 +110,9 @@ def test_the_recording_of_a_working_tree_is_what_its_files_say(tmp_path: Path, m
     assert found.runs == {"doclens": StageRun(2.0)} and found.tables == {"sample": [], "doclens": [table]}
     assert (found.files, found.tags["git.revision"], found.tags["git.dirty"]) == ({}, revision, "false")
     assert json.loads(found.tags["fingerprint.judge"]) == {"identity": identity, "epoch": 3}
-    given = {"document": "4", "judge": "r", "kind": "person", "metric": ["consistency", FOLLOWED], "value": [5.0, 1.0]}
-    write_files(tmp_path, {"reports/index.html": "", "dvc.yaml": files["dvc.yaml"] + "\n", "data/review/a": ""})
-    reviewed().notes.to_parquet("data/review/review_notes.parquet")
-    assert gather(lineage).reviewed is None, "nobody has rated yet"
-    pd.DataFrame(given).to_parquet("data/review/ratings.parquet")
+    write_files(tmp_path, {"reports/index.html": "", "dvc.yaml": files["dvc.yaml"] + "\n"})
     found = gather(lineage)
     assert found.files == {"report": Path("reports/index.html")} and found.tags["git.dirty"] == "true"
-    assert found.reviewed and found.reviewed.judge == "gpt-4o-2024"
-    assert found.reviewed.ratings.to_dict("records") == [
-        {"rater": "r", "rater_kind": "person", "record": 4, "aspect": "consistency", "rating": 5}
-    ]
 
 
 def client_of(store: LineageStore) -> MlflowClient:
@@ -175,18 +158,6 @@ def test_a_stage_run_holds_its_headline_figures_measurements_and_inputs(store: L
     assert [(i.dataset.name, i.dataset.digest) for i in child.inputs.dataset_inputs] == [
         ("data/sample/records.parquet", "r1")
     ]
-
-
-def test_reviewed_notes_are_traces_with_feedback_of_judge_and_person(store: LineageStore, tmp_path: Path) -> None:
-    lineage = read_lineage(changed(d1="d6"))
-    store.write(lineage, recording(tmp_path))
-    run = store.find(lineage.id)
-    (trace,) = client_of(store).search_traces(locations=[store.experiment_id], run_id=run.info.run_id)
-    assert trace.data.spans[0].inputs == {"prompt": "p"}
-    given = {(a.source.source_type, a.source.source_id, a.name, a.feedback.value) for a in trace.info.assessments}
-    assert given == {("HUMAN", "rater_1", "consistency", 5), ("LLM_JUDGE", "gpt-4o", "consistency", 3)}
-    store.remove(lineage.id)
-    assert not client_of(store).search_traces(locations=[store.experiment_id], run_id=run.info.run_id)
 
 
 def test_an_evaluation_is_written_once_with_its_metrics_and_params(store: LineageStore, tmp_path: Path) -> None:

@@ -200,10 +200,12 @@ def _exported_reply(line: Any, place: str) -> Paid:
         read_completion(reply)
         sample = json.loads(request).get("seed", 0) if paid.sample is None else paid.sample
         is_whole = request_key(paid.identity, sample, request) == paid.key
-    except ValidationError as error:
-        raise _not_exported(place, "; ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors())) from error
     except (ValueError, KeyError, TypeError, AttributeError, SendFailure) as error:
-        raise _not_exported(place, str(error)) from error
+        of_fields = error.errors() if isinstance(error, ValidationError) else []
+        problem = "; ".join(f"{one['loc'][0]}: {one['msg']}" for one in of_fields) or str(error)
+        raise StoreError(
+            f"{place}: not a line of `vignette store export` ({problem}); export the replies again"
+        ) from error
     if not is_whole:
         raise StoreError(
             f"{place}: the request is not the one that its key names; the file was edited, export it again"
@@ -212,10 +214,6 @@ def _exported_reply(line: Any, place: str) -> Paid:
 
 
 _PAID = TypeAdapter(Paid)
-
-
-def _not_exported(place: str, problem: str) -> StoreError:
-    return StoreError(f"{place}: not a line of `vignette store export` ({problem}); export the replies again")
 
 
 def delete_keys(connection: sa.Connection, keys: Iterable[bytes]) -> None:

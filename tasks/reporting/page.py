@@ -228,10 +228,13 @@ def render_papers(
     conclusions: Section,
     tables: Sequence[Section],
     claims: Mapping[str, Any],
-    judged: Sequence[Section],
     printed: Sequence[Mapping[str, str]],
 ) -> str:
-    """The second page: what the papers print and conclude, and the tables of outside data and paper scale."""
+    """The second page: what the papers print and conclude, and the tables of outside data and paper scale.
+
+    ``claims``: those of outside documents, with a recorded model's verdicts, for the script of the page.
+    """
+    judged = [Section("judged", "Judged by a strong model", [paragraph("judged")], widget="judged")] if claims else []
     outside = Section("outside", "Outside data, paper scale", [paragraph("outside")], parts=tables)
     head = Section("overview", "The papers, and outside data", [paragraph("papers")], tiles=printed)
     sections = [*reproduction, conclusions, *judged, outside, Section("provenance", "Provenance", widget="place")]
@@ -240,6 +243,6 @@ def render_papers(
         head,
         sections,
         scripts=("tables.js", "report.js"),
-        data={"judged-data": script_json(claims)} if judged else {},
+        data={"judged-data": script_json(claims)} if claims else {},
         links={"index.html": "← The run", "#overview": "Overview", **{f"#{one.id}": one.title for one in sections}},
     )

@@ -1,7 +1,7 @@
 """The second page of the report: printed figures and conclusions of the papers, and the tables of outside data."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -103,8 +103,3 @@ def conclusions_section(table: pd.DataFrame) -> Section:
     return Section(
         "conclusions", "What the papers conclude", [paragraph("conclusions", counts=counts_line(table))], parts=parts
     )
-
-
-def judged_section(rows: Sequence[Any]) -> list[Section]:
-    """Claims of outside documents, with a recorded model's verdicts, for the script of the page; none without any."""
-    return [Section("judged", "Judged by a strong model", [paragraph("judged")], widget="judged")] if rows else []

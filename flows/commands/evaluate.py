@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tasks.texts.reading import DataSet
 
 _TOO_SHORT = "List should have at least 1 item after validation, not 0"
-EXPERIMENT = "evaluations"
-"""MLflow experiment of the evaluations."""
 EXAMPLE = Path(__file__).with_name("example.json")
 """Twelve invented notes, each with a reference and the outputs of two systems."""
 
@@ -85,9 +83,6 @@ def main(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls and cost instead; asks no model.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Run whatever it costs, up to the budget.")] = False,
     params: Annotated[Path | None, typer.Option(help="Params file (default: the clone's, or as it ships).")] = None,
-    mlflow: Annotated[
-        bool, typer.Option(help="Record the metrics in the clone's MLflow store, if there is a clone.")
-    ] = True,
 ) -> None:
     """Evaluate outputs of one or more systems, and write tables, paired comparisons and report.html into a folder."""
     data, judge = _given(data, judge, example)
@@ -110,7 +105,7 @@ def main(
     # Options are checked before what judges is imported, which takes seconds.
     from flows.evaluation.judges import given_name, with_judges
     from flows.repository.params import load_params
-    from flows.repository.workspace import clone, params_file
+    from flows.repository.workspace import params_file
     from flows.runtime.folders import EVALUATION_KIND, require_replaceable
     from tasks.transport.instructions import use_instruction_set
 
@@ -158,7 +153,6 @@ def main(
         files = evaluation_files(evaluation, manifest, Path(chosen.data).name, more)
         if other := write_evaluation(out, files):
             said.append(f"{out}: replaced the evaluation of {other}; --out names another folder")
-        said += _record(out, evaluation) if mlflow and clone() is not None else []
     _say(said)
     _report(evaluation, model_labels(manifest), out)
     evaluation.require_scored()
@@ -268,15 +262,3 @@ def mapped(entries: Sequence[str]) -> dict[str, str]:
         if found.setdefault(field, column) != column:
             raise ParamsError(f"--map {entry}: {field} is given twice; expected one column")
     return found
-
-
-def _record(out: Path, evaluation: "Evaluation") -> list[str]:
-    """Write the metrics to MLflow; the evaluation stays valid when that fails, and the reason is returned."""
-    from flows.lineage.lineage import store_folder
-    from tasks.tracking.mlflow_store import LineageStore  # loads mlflow, which takes seconds
-
-    try:
-        LineageStore(store_folder(), EXPERIMENT).write_evaluation(out.resolve().name, out, evaluation.table("metrics"))
-    except Exception as error:  # of MLflow, its database or the disk: another one in each release
-        return [f"not recorded in MLflow ({' '.join(str(error).split())[:200]})"]
-    return []

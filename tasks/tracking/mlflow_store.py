@@ -5,7 +5,6 @@ lineages can be compared in MLflow's pages. Writing is idempotent on the lineage
 incomplete one is replaced.
 """
 
-import hashlib
 import json
 import time
 from collections.abc import Mapping
@@ -31,7 +30,6 @@ from tasks.tracking.recording import (
     named,
     outside_inputs,
     stage_metrics,
-    table_metrics,
 )
 from tasks.transport.shown import sqlite_url
 
@@ -123,24 +121,6 @@ class LineageStore:
         if datasets:
             self._client.log_inputs(run_id, datasets)
 
-    def write_evaluation(self, name: str, folder: Path, metrics: pd.DataFrame) -> bool:
-        """Write one evaluation, whose files are in ``folder``; returns False if the same one is already recorded.
-
-        It is identified by its manifest, which holds the hashes of all other files.
-        """
-        content = (folder / "manifest.json").read_bytes()
-        identity = hashlib.sha256(content).hexdigest()[:16]
-        if self._search(f"tags.evaluation = '{identity}' and attributes.status = 'FINISHED'"):
-            return False
-        manifest = json.loads(content)
-        run = self._client.create_run(self.experiment_id, tags={"evaluation": identity}, run_name=name).info.run_id
-        described = {key: manifest[key] for key in ("evaluation", "params", "models", "code", "documents")}
-        self._log(run, table_metrics(metrics), flat_params(described))
-        for file in ("manifest.json", "tables/metrics.csv", "tables/comparisons.csv"):  # not the texts
-            self._client.log_artifact(run, str(folder / file))
-        self._client.set_terminated(run)
-        return True
-
     def content(self, lineage_id: str) -> dict[str, Any] | None:
         """The recorded lineage.json of a lineage id or unique prefix; None if there is none."""
         ids = [row["lineage"] for row in self.overview() if row["lineage"].startswith(lineage_id)]
@@ -190,13 +170,10 @@ class LineageStore:
             for run in sorted(runs, key=lambda run: -run.info.end_time)
         ]
 
-    def runs(self, lineage_id: str) -> list[Run]:
-        """The stage runs of a lineage."""
-        return self._search(f"tags.lineage = '{lineage_id}' and tags.level = 'stage'")
-
     def metrics(self, lineage_id: str) -> dict[str, dict[str, float]]:
         """Metrics of a lineage, by stage and metric name."""
-        return {run.data.tags["stage"]: dict(run.data.metrics) for run in self.runs(lineage_id)}
+        runs = self._search(f"tags.lineage = '{lineage_id}' and tags.level = 'stage'")
+        return {run.data.tags["stage"]: dict(run.data.metrics) for run in runs}
 
     def attach(self, lineage_id: str, file: Path, place: str) -> bool:
         """Add a file to a lineage's parent run, in folder ``place`` of its artifacts; False if it is not recorded."""

@@ -1,14 +1,11 @@
 """What is recorded of a lineage: its name, figures, params, inputs and costs. Pure functions."""
 
 import hashlib
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from tasks.tracking.differences import flatten
 from tasks.tracking.lineage import Lineage, StageLineage, StageRun
@@ -20,7 +17,6 @@ TOTAL = "total/"
 
 _FORBIDDEN = re.compile(r"[^\w\-. /:]")
 _NAME_LENGTH = 240  # MLflow's limit is 250
-_KEY_COLUMNS = ("system", "condition", "item", "metric")
 _CODE = ("", ".py", ".txt")
 """Endings of code: of folders, modules and prompts."""
 
@@ -75,17 +71,6 @@ def lineage_params(lineage: Lineage, recording: Recording) -> dict[str, str]:
 def flat_params(params: Mapping[str, Any]) -> dict[str, str]:
     """Nested params by dotted name, as text."""
     return dict(sorted(named({name: str(value) for name, value in flatten(dict(params))}).items()))
-
-
-def table_metrics(table: pd.DataFrame) -> dict[str, float]:
-    """Metrics of a metric table: the value under its key, the interval under ``<key>.low`` and ``<key>.high``."""
-    entries: dict[str, float] = {}
-    for row in table.to_dict("records"):
-        name = "/".join(str(row[column]) for column in _KEY_COLUMNS)
-        for suffix, column in (("", "value"), (".low", "low"), (".high", "high")):
-            if isinstance(row[column], float | int) and not math.isnan(row[column]):
-                entries[name + suffix] = float(row[column])
-    return dict(sorted(named(entries).items()))
 
 
 def description(lineage_id: str, tags: Mapping[str, str], models: Mapping[str, str]) -> str:

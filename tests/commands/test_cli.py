@@ -140,7 +140,7 @@ def test_the_command_that_stops_the_server_says_whether_one_ran(
     assert capsys.readouterr().out == ("stopped\n" if ran else "no server was running\n")
 
 
-@each("arguments", ["evaluate --metrics overlap --no-mlflow", "audit --cases 2 --tasks claims --takes 1"])
+@each("arguments", ["evaluate --metrics overlap", "audit --cases 2 --tasks claims --takes 1"])
 def test_an_example_ships_with_which_a_command_runs_as_it_is(
     arguments: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -50,5 +50,5 @@ def test_the_example_prints_what_the_page_shows(tmp_path: Path, capsys: pytest.C
     text = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
     command, printed = re.findall(r"^```\w*\n(.*?)^```", text, re.M | re.S)[:2]
     assert command.startswith("vignette evaluate --example ")
-    assert parser.run(["evaluate", "--example", "--no-mlflow", "--out", str(tmp_path / "evaluation")]) == 0
+    assert parser.run(["evaluate", "--example", "--out", str(tmp_path / "evaluation")]) == 0
     assert capsys.readouterr().out.replace(f"{tmp_path}/", "") == printed

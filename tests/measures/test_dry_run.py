@@ -39,7 +39,7 @@ def test_an_evaluation_by_the_rules_tells_and_corrects_nothing(
         "--out",
         str(out),
     ]
-    assert run([*given, "--no-mlflow"]) == 0
+    assert run(given) == 0
     printed = capsys.readouterr()
     assert printed.out.splitlines()[0] == DRY_RUN
     assert "\nlower is better: facts omitted, omission weight\n" in printed.out

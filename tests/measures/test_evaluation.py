@@ -381,7 +381,7 @@ def test_overlap_alone_starts_no_judge_and_does_not_speak_of_one(
 ) -> None:
     monkeypatch.setenv("VIGNETTE_WORKSPACE", str(tmp_path))
     (data := tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, _rows())))
-    asked = ["evaluate", str(data), "--metrics", "overlap", "--no-mlflow", "--out", str(tmp_path / "out")]
+    asked = ["evaluate", str(data), "--metrics", "overlap", "--out", str(tmp_path / "out")]
     assert run(asked) == 0 and run([*asked, "--dry-run"]) == 0
     said = capsys.readouterr()
     written = said.out + (tmp_path / "out" / "tables" / "metrics.csv").read_text()

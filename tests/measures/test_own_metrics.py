@@ -115,7 +115,7 @@ def test_the_command_prints_it(
 ) -> None:
     monkeypatch.setenv("VIGNETTE_WORKSPACE", str(folder))
     (folder / "cased.py").write_text(CASED)
-    arguments = ["--metric", str(folder / "shown.py"), "--metrics", "overlap", "--no-mlflow"]
+    arguments = ["--metric", str(folder / "shown.py"), "--metrics", "overlap"]
     arguments += ["--metric", str(folder / "cased.py"), "--planted", "4"]
     assert run(["evaluate", str(folder / "cases.jsonl"), "--out", str(folder / "out"), *arguments]) == 0
     said = capsys.readouterr().out

@@ -154,25 +154,11 @@ def test_a_stage_run_holds_its_headline_figures_measurements_and_inputs(store: L
     assert (measured["doclens"]["unscored"], measured["doclens"]["rows/doclens_scores"]) == (2, 60)
     assert "doclens/claim_recall" not in measured["sample"]
     assert store.costs(lineage.id)["doclens.dollars"] == 0.25
-    (child,) = (run for run in store.runs(lineage.id) if run.data.tags.get("stage") == "doclens")
+    of_stage = f"tags.lineage = '{lineage.id}' and tags.stage = 'doclens'"
+    (child,) = client_of(store).search_runs([store.experiment_id], of_stage)
     assert [(i.dataset.name, i.dataset.digest) for i in child.inputs.dataset_inputs] == [
         ("data/sample/records.parquet", "r1")
     ]
-
-
-def test_an_evaluation_is_written_once_with_its_metrics_and_params(store: LineageStore, tmp_path: Path) -> None:
-    manifest = {"evaluation": {"name": "mine"}, "params": {"seed": 7}, "models": {}, "code": {}, "documents": {}}
-    (tmp_path / "tables").mkdir()
-    for name in ("metrics.csv", "comparisons.csv"):
-        (tmp_path / "tables" / name).write_text("x\n")
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    row = {"system": "a", "condition": "c", "item": "all", "metric": "claim_recall"}
-    table = pd.DataFrame([{**row, "value": 0.9, "low": 0.8, "high": float("nan")}])
-    assert store.write_evaluation("mine", tmp_path, table)
-    assert not store.write_evaluation("mine", tmp_path, table)
-    (run,) = client_of(store).search_runs([store.experiment_id], "attributes.run_name = 'mine'")
-    assert run.data.metrics == {"a/c/all/claim_recall": 0.9, "a/c/all/claim_recall.low": 0.8}
-    assert run.data.params == {"evaluation.name": "mine", "params.seed": "7"}
 
 
 def test_a_half_written_lineage_is_replaced(store: LineageStore, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ def gather(lineage: Lineage) -> Recording:
     tables = {group: next(iter(figures.values()))[0] for group, figures in FIGURES.items()}
     figures = json.loads(file.read_text(encoding="utf-8")) if (file := Path(HEADLINES)).exists() else {}
     owners = headline_stages({**tables, "f1": "baselines"}, lineage.stages)
+    written = [Path(path) for stage in read_pipeline(MAIN).values() for path in declared_outputs(stage)]
     return Recording(
         name=run_name(),
         tags=tags(),
@@ -33,18 +34,9 @@ def gather(lineage: Lineage) -> Recording:
         headlines=figures,
         headline_stages={group: stage for group, stage in owners.items() if group in figures},
         runs=runs,
-        tables=metric_tables(),
+        tables=[path for path in written if path.suffix == ".csv" and path.exists()],
         files={"report": SHOWN} if SHOWN.exists() else {},
     )
-
-
-def metric_tables() -> dict[str, list[Path]]:
-    """The CSV tables that each stage declares and has written."""
-    tables = {}
-    for name, stage in read_pipeline(MAIN).items():
-        paths = map(Path, declared_outputs(stage))
-        tables[name] = [path for path in paths if path.suffix == ".csv" and path.exists()]
-    return tables
 
 
 def tags() -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from pydantic import TypeAdapter, ValidationError
-from sqlalchemy import BigInteger, func
+from sqlalchemy import func
 
 from schemas.errors import StoreError
 from schemas.params.llm import RoleName
@@ -37,14 +37,11 @@ def open_existing(where: Where) -> Iterator[sa.Connection]:
 
 def sum_used(connection: sa.Connection, keys: Collection[bytes]) -> Used:
     """Sums over the kept replies with these keys; a key without a reply counts nothing."""
-    columns = responses.c.prompt_tokens, responses.c.completion_tokens
-    counts = [sa.cast(func.coalesce(func.sum(column), 0), BigInteger) for column in columns]
-    sums = sa.select(func.count(), *counts, func.coalesce(func.sum(responses.c.dollars), 0.0))
-    ordered, found = sorted(keys), Used()
+    c, ordered, rows = responses.c, sorted(keys), list[sa.Row[Any]]()
     for start in range(0, len(ordered), AT_ONCE):
-        some = responses.c.key.in_(ordered[start : start + AT_ONCE])
-        found = found.plus(Used(*connection.execute(sums.where(some)).one()))
-    return found
+        some = c.key.in_(ordered[start : start + AT_ONCE])
+        rows += connection.execute(sa.select(c.prompt_tokens, c.completion_tokens, c.dollars).where(some))
+    return Used(len(rows), *map(sum, zip(*rows, strict=True))) if rows else Used()
 
 
 def dollars_since(where: Where, created: str) -> float:

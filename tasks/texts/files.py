@@ -25,7 +25,7 @@ from tasks.texts.inspect_log import inspect_rows, is_inspect_log
 from tasks.texts.office import document_text, sheet_rows
 from tasks.transport.untrusted import LARGEST, MOST_VALUES, parse_json, read_bytes
 
-Layout = Literal["aci_bench", "meqsum", "radiology", "inspect", "own"]
+Layout = Literal["aci_bench", "meqsum", "radiology", "own"]
 PUBLISHED: Mapping[Layout, Mapping[str, str]] = {
     "aci_bench": {"id": "encounter_id", "source": "dialogue", "reference": "note"},
     "meqsum": {"id": "example_id", "source": "input", "reference": "reference"},
@@ -88,11 +88,8 @@ def _table(paths: Sequence[Path], encoding: str | None) -> Table:
     notes = list[str]()
     rows = [row for path in paths for row in _READERS[path.suffix.lower()](path, encoding, notes)]
     columns = {name for row in rows for name in row.values}
-    layout: Layout = "inspect" if rows and rows[0].place.endswith("(Inspect)") else "own"
-    for name, fields in PUBLISHED.items():
-        if set(fields.values()) <= columns and "source" not in columns:
-            layout = name
-            break
+    published = {} if "source" in columns else PUBLISHED
+    layout: Layout = next((name for name, fields in published.items() if set(fields.values()) <= columns), "own")
     return Table(rows, layout, tuple(paths), tuple(notes))
 
 

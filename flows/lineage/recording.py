@@ -6,23 +6,18 @@ import platform
 from importlib.metadata import version
 from pathlib import Path
 
-import pandas as pd
-
 from flows.lineage.lineage import HEADLINES, identities, model_name, run_name
 from flows.lineage.report import SHOWN
 from flows.repository.git import changed_files, head_revision
 from flows.repository.kept_runs import find_run
 from flows.repository.pipeline import MAIN, declared_outputs, read_pipeline
 from flows.repository.workspace import FINGERPRINTS
-from tasks.people.rating_form import ratings_of
 from tasks.reporting.headlines import FIGURES
 from tasks.tracking.lineage import Lineage
-from tasks.tracking.recording import Recording, Reviewed, headline_stages
+from tasks.tracking.recording import Recording, headline_stages
 
 PACKAGES = ("prefect", "dvc", "openai", "pgmpy", "sentence-transformers", "xgboost", "mlflow", "pandera", "torch")
 """Packages whose versions are recorded with a lineage."""
-
-REVIEW = Path("data/review")
 
 
 def gather(lineage: Lineage) -> Recording:
@@ -31,10 +26,7 @@ def gather(lineage: Lineage) -> Recording:
     tables = {group: next(iter(figures.values()))[0] for group, figures in FIGURES.items()}
     figures = json.loads(file.read_text(encoding="utf-8")) if (file := Path(HEADLINES)).exists() else {}
     owners = headline_stages({**tables, "f1": "baselines"}, lineage.stages)
-    notes, ratings = REVIEW / "review_notes.parquet", REVIEW / "ratings.parquet"
-    reviewed = None
-    if notes.exists() and ratings.exists():
-        reviewed = Reviewed(pd.read_parquet(notes), ratings_of(pd.read_parquet(ratings)), model_name("judge"))
+    written = [Path(path) for stage in read_pipeline(MAIN).values() for path in declared_outputs(stage)]
     return Recording(
         name=run_name(),
         tags=tags(),
@@ -42,19 +34,9 @@ def gather(lineage: Lineage) -> Recording:
         headlines=figures,
         headline_stages={group: stage for group, stage in owners.items() if group in figures},
         runs=runs,
-        tables=metric_tables(),
+        tables=[path for path in written if path.suffix == ".csv" and path.exists()],
         files={"report": SHOWN} if SHOWN.exists() else {},
-        reviewed=reviewed,
     )
-
-
-def metric_tables() -> dict[str, list[Path]]:
-    """The CSV tables that each stage declares and has written."""
-    tables = {}
-    for name, stage in read_pipeline(MAIN).items():
-        paths = map(Path, declared_outputs(stage))
-        tables[name] = [path for path in paths if path.suffix == ".csv" and path.exists()]
-    return tables
 
 
 def tags() -> dict[str, str]:

@@ -29,7 +29,7 @@ from tasks.reporting.page import (
     render_papers,
     tiles,
 )
-from tasks.reporting.papers_page import conclusions_section, judged_section, reproduction_section
+from tasks.reporting.papers_page import conclusions_section, reproduction_section
 
 CURVES = "baselines_reliability"
 
@@ -95,7 +95,6 @@ def _papers(stage: Stage, tables: Mapping[str, pd.DataFrame]) -> str:
     mine, at_scale = (stage.load(f"{where}/reproduction") for where in ("reports", "published"))
     outside, _ = tables_in(stage.dep("published/tables"))
     files = {path.stem: (str(path), table) for path, table in outside.items()}
-    claims = claims_view(stage.load("recorded_claims"))
     named = {**tables, **{f"published/{stem}": table for stem, (_, table) in files.items()}}
     other = "" if stage.network.source == SIMSUM else paragraph("of_simsum", source=SIMSUM)
     return render_papers(
@@ -107,8 +106,7 @@ def _papers(stage: Stage, tables: Mapping[str, pd.DataFrame]) -> str:
         ],
         conclusions_section(conclusions(named, strict=False)),
         [metric_section(stem, *files[stem], prefix="published", repeated=stem in tables) for stem in in_order(files)],
-        claims,
-        judged_section(list(claims)),
+        claims_view(stage.load("recorded_claims")),
         printed_tiles(known_rows([mine, at_scale])),
     )
 

@@ -1,9 +1,9 @@
 """The base of every params section, and values that sections share."""
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from schemas.errors import ParamsError
 
@@ -11,6 +11,15 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 """Pattern of a name that a file or a table is named after."""
 Device = Literal["cpu", "cuda", "auto"]
 """Where neural models compute; ``auto`` is a GPU if there is one."""
+
+
+def _rising(given: list[int]) -> list[int]:
+    if sorted(set(given)) != given:
+        raise ValueError(f"must rise; found {given}")
+    return given
+
+
+Rising = Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(_rising)]
 
 
 class Section(BaseModel):

@@ -2,9 +2,9 @@
 
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from schemas.params.base import Section
+from schemas.params.base import Rising, Section
 from schemas.params.measures import NoteQa
 
 
@@ -22,25 +22,18 @@ class Summarise(Section):
 
     patients: int = Field(default=16, ge=1)
     """Patients whose notes are summarised, a seeded sample."""
-    visits: list[int] = Field(default=[4, 8], min_length=2, max_length=2)
+    visits: Rising = Field(default=[4, 8], min_length=2, max_length=2)
     """Fewest and most visits of these patients."""
-    words: list[int] = Field(default=[60, 120, 240], min_length=1)
+    words: Rising = Field(default=[60, 120, 240], min_length=1)
     """Limits of the summaries; citation marks do not count."""
     purposes: list[Literal["referral", "discharge"]] = Field(default=["referral", "discharge"], min_length=1)
     """What each patient is summarised for."""
     judged: int = Field(default=6, ge=1)
     """Of these patients, those whose summaries are judged."""
-    doses: list[int] = Field(default=[0, 1, 2, 4, 8], min_length=2)
+    doses: Rising = Field(default=[0, 1, 2, 4, 8], min_length=2)
     """Facts removed from, and false ones added to, a summary of all facts."""
     claim_rounds: int = Field(default=12, ge=1)
     """Replies that may list the claims of a patient's notes, as doclens.claim_rounds."""
-
-    @field_validator("visits", "words", "doses")
-    @classmethod
-    def _rising(cls, given: list[int]) -> list[int]:
-        if sorted(set(given)) != given or given[0] < 0:
-            raise ValueError(f"must rise from 0 or above; found {given}")
-        return given
 
 
 class HistoryQa(Section):
@@ -50,7 +43,7 @@ class HistoryQa(Section):
     """A patient, from the record."""
     long_questions: int = Field(default=30, ge=0)
     """A patient whose notes exceed level 1."""
-    level_tokens: list[int] = Field(default=[3500, 7500, 16000], min_length=1)
+    level_tokens: Rising = Field(default=[3500, 7500, 16000], min_length=1)
     """Most tokens of level 1, of level 2, ..."""
     unanswerable_share: float = Field(default=0.2, ge=0, le=1)
     """Of the questions; above 0, every question offers "not told"."""
@@ -68,11 +61,4 @@ class HistoryQa(Section):
     @property
     def answering(self) -> NoteQa:
         """The settings with which questions are answered and judged, as for `NoteQa`."""
-        return NoteQa(
-            level_tokens=self.level_tokens,
-            tokenizer=self.tokenizer,
-            unanswerable_share=self.unanswerable_share,
-            versions=list(self.versions),
-            free_text=self.free_text,
-            judge_takes=self.judge_takes,
-        )
+        return NoteQa(**{name: value for name, value in self if name in NoteQa.model_fields})

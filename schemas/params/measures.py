@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from schemas.params.base import NAME, Device, Section
+from schemas.params.base import NAME, Device, Rising, Section
 from schemas.params.llm import Role
 
 
@@ -115,7 +115,7 @@ class NoteQa(Section):
 
     patients_by_notes: list[int] = Field(default=[10, 10, 10], min_length=1, max_length=3)
     """With one, two, three notes."""
-    level_tokens: list[int] = Field(default=[3500, 7500], min_length=1)
+    level_tokens: Rising = Field(default=[3500, 7500], min_length=1)
     """Most tokens of level 1, of level 2, ..."""
     tokenizer: str = "estimate"
     """Or "tiktoken:<encoding>", where its file is at hand."""
@@ -142,13 +142,6 @@ class NoteQa(Section):
     """Whose right and wrong answers measure the judge."""
     protocol: Literal["vignette", "paper"] = "vignette"
     """paper: generation and judging as printed (Appendix A)."""
-
-    @field_validator("level_tokens")
-    @classmethod
-    def _rising(cls, limits: list[int]) -> list[int]:
-        if sorted(set(limits)) != limits or limits[0] <= 0:
-            raise ValueError(f"must rise from above 0; found {limits}")
-        return limits
 
     @model_validator(mode="after")
     def _one_question(self) -> "NoteQa":

@@ -46,11 +46,6 @@ class Used:
     completion_tokens: int = 0
     dollars: float = 0.0
 
-    def plus(self, other: "Used") -> "Used":
-        """The sums of both, which have no reply in common."""
-        calls, prompt = self.calls + other.calls, self.prompt_tokens + other.prompt_tokens
-        return Used(calls, prompt, self.completion_tokens + other.completion_tokens, self.dollars + other.dollars)
-
 
 @dataclass(frozen=True)
 class Estimate:

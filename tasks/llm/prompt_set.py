@@ -41,27 +41,20 @@ def use_folder(folder: Path | None) -> None:
 
     Raises ParamsError for a folder that does not exist, for a file of another name, and for one that is not text.
     """
-    found = {} if folder is None else read_folder(folder)
-    if found != _REPLACED:
-        _REPLACED.clear()
-        _REPLACED.update(found)
-
-
-def read_folder(folder: Path) -> dict[str, str]:
-    """The texts of a folder by name. Raises ParamsError as `use_folder` does."""
+    _REPLACED.clear()
+    if folder is None:
+        return
     if not folder.is_dir():
         raise ParamsError(f"prompts.folder: {folder}: no such folder; expected ROOM/NAME.txt files, or null")
-    texts = {}
     for file in sorted(folder.rglob("*.txt")):
         name = file.relative_to(folder).with_suffix("").as_posix()
         if name not in own_prompts():
             said = f"prompts.folder: {file}: no prompt has this name; docs/prompts.md names them"
             raise ParamsError(said + did_you_mean(name, own_prompts()))
         try:
-            texts[name] = file.read_text(encoding="utf-8")
+            _REPLACED[name] = file.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             raise ParamsError(f"prompts.folder: {file}: {error}; expected UTF-8") from error
-    return texts
 
 
 def text_of(name: str) -> str:

@@ -33,8 +33,8 @@ from tasks.text.language import foreign_texts
 from tasks.text.sentences import sentence_spans
 from tasks.texts.document import Document
 
-Segments = Sequence[tuple[str, bool]]
-"""Parts of a text in order, with whether each is a sentence."""
+Segments = Sequence[tuple[str, int]]
+"""Parts of a text in order, with whether each is a sentence: 1 or 0."""
 
 _WORD = re.compile(r"[a-z0-9]+(?:[./][0-9]+)?")
 _GROUNDED = {"supported": 1, "contradicted": 0, "absent": 2}
@@ -49,17 +49,17 @@ LEAST = 0.34
 """Least share of a claim's words that its sentence has; a claim below it belongs to no sentence."""
 
 
-def aligned_segments(text: str) -> list[tuple[str, bool]]:
-    """``text`` cut into sentences (True) and what lies between them (False), in order and complete."""
-    parts: list[tuple[str, bool]] = []
+def aligned_segments(text: str) -> list[tuple[str, int]]:
+    """``text`` cut into sentences (1) and what lies between them (0), in order and complete."""
+    parts: list[tuple[str, int]] = []
     end = 0
     for start, stop in sentence_spans(text):
         if start > end:
-            parts.append((text[end:start], False))
-        parts.append((text[start:stop], True))
+            parts.append((text[end:start], 0))
+        parts.append((text[start:stop], 1))
         end = stop
     if end < len(text):
-        parts.append((text[end:], False))
+        parts.append((text[end:], 0))
     return parts
 
 
@@ -100,7 +100,7 @@ def document_data(
         parts, own = aligned_segments(document.outputs[system]), claims[claims["system"] == system]
         of = {metric: _rows(own[own["metric"] == metric]) for metric in JUDGED_METRICS}
         data = outputs[numbers[system]] = {
-            "text": _plain(parts),
+            "text": parts,
             "own": _claims(of["claim_precision"], parts),
             "recalled": _claims(of["claim_recall"], reference),
         }
@@ -113,7 +113,7 @@ def document_data(
     return {
         "id": document.id,
         "source": list(document.units),
-        "reference": _plain(reference) if document.reference else None,
+        "reference": reference if document.reference else None,
         "outputs": outputs,
         "units": [
             [[numbers[one.system], one.text, one.verdict, one.section, one.note, one.weight] for one in of_panel]
@@ -126,10 +126,6 @@ def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows as plain values, None where one is missing."""
     found: list[dict[str, Any]] = frame.astype(object).where(frame.notna(), None).to_dict("records")
     return found
-
-
-def _plain(parts: Segments) -> list[list[Any]]:
-    return [[text, int(is_sentence)] for text, is_sentence in parts]
 
 
 def _claims(rows: Sequence[Mapping[str, Any]], parts: Segments) -> list[list[Any]]:

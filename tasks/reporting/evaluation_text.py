@@ -14,7 +14,7 @@ from tasks.progress import number_of
 from tasks.reporting.display import number, paragraph, percent, probability, signed, words
 from tasks.reporting.show import Cell, Column, Table, cell, terminal
 from tasks.statistics.misclassification import MIXED
-from tasks.statistics.sign_flips import FEWEST
+from tasks.statistics.sign_flips import FEWEST, LEVEL
 
 METRICS: Mapping[str, Mapping[str, Any]] = shown_first()
 """Label, meaning and ``share`` of the metrics that are shown first, in order."""
@@ -39,8 +39,6 @@ CORRECTED = "_corrected"
 """Ending of a metric that is corrected for the judge's errors."""
 _RATES = ("sensitivity", "specificity")
 _SHOWN, _NAMED, _FEW = 12, 5, 3
-_LEVEL = 0.05
-"""Family-wise level of the comparisons' p values."""
 
 
 def main_table(metrics: pd.DataFrame, systems: Sequence[str]) -> tuple[list[str], list[tuple[str, list[dict | None]]]]:
@@ -272,7 +270,7 @@ def _differences(tables: Mapping[str, pd.DataFrame], names: Sequence[str], *, dr
         return ["", f"{counted}; not tested, as this takes at least {FEWEST} documents"]
     reasons = comparisons.loc[~failing & comparisons["note"].str.startswith(UNTESTED), "note"].value_counts()
     counted += "".join(f"; {count} {reason}" for reason, count in reasons.items())
-    beyond = comparisons[(comparisons["p"] < _LEVEL) & (comparisons["item"] == "all")]
+    beyond = comparisons[(comparisons["p"] < LEVEL) & (comparisons["item"] == "all")]
     tested = int(comparisons.loc[~failing, "p"].notna().sum())
     sure = int(beyond["changed"].astype(bool).sum())
     whatever = f", of which {sure} whatever the missing scores are" if sure < len(beyond) else ""

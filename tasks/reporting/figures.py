@@ -80,27 +80,6 @@ def svg(figure: Figure) -> str:
     return text[text.index("<svg") :]
 
 
-def agreement(rows: pd.DataFrame) -> Figure | None:
-    """Published against reproduced values of all judged rows, one panel per basis."""
-    judged = rows[(rows["verdict"] != "absent") & rows["reproduced"].notna()]
-    bases = sorted(judged["basis"].unique())
-    if not bases:
-        return None
-    with rc_context(SETTINGS):
-        figure, grid = _panels(len(bases), 2.5, 2.6)
-        for place, (axes, basis) in enumerate(zip(grid, bases, strict=True)):
-            part = judged[judged["basis"] == basis]
-            for verdict, label, colour in (("pass", "met", "#1d7a3e"), ("fail", "missed", "#b3261e")):
-                chosen = part[part["verdict"] == verdict]
-                axes.scatter(chosen["published"], chosen["reproduced"], s=14, color=colour, alpha=0.7, label=label)
-            limits = [min(part["published"].min(), 0), part["published"].max() * 1.05]
-            axes.plot(limits, limits, color=LINE, linewidth=0.8)
-            axes.set(title=f"{basis} ({len(part)})", xlabel="printed", ylabel="reproduced" if place == 0 else "")
-        figure.axes[0].legend(frameon=False)
-        figure.tight_layout()
-    return figure
-
-
 def intervals(names: Sequence[str], rows: pd.DataFrame, label: str, colours: Sequence[str] = ()) -> Figure:
     """Values of ``rows`` with their intervals (columns value, low, high), from top to bottom under ``names``.
 

@@ -18,23 +18,22 @@ def headlines(tables: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, float]]
 
     ``f1`` is the mean over symptoms of a predictor's F1 (macro for more than two values).
     """
-    found = {
-        group: {name: None if (row := _row(tables, *key)) is None else float(row["value"]) for name, key in of.items()}
-        for group, of in FIGURES.items()
-    }
+    rows = {group: {name: first_row(tables, *key) for name, key in of.items()} for group, of in FIGURES.items()}
+    found = {group: {name: row["value"] for name, row in of.items() if row is not None} for group, of in rows.items()}
     f1 = mean_f1(tables["baselines"]).set_index("setting")["f1"]
-    found["f1"] = {system: f1.get(f"{system} {condition}") for system, condition in SETTINGS.items()}
-    figures = {
-        group: {name: float(f"{value:.4g}") for name, value in of_group.items() if value is not None}
+    chosen = {system: f"{system} {condition}" for system, condition in SETTINGS.items()}
+    found["f1"] = {system: f1[setting] for system, setting in chosen.items() if setting in f1}
+    return {
+        group: {name: float(f"{value:.4g}") for name, value in of_group.items()}
         for group, of_group in found.items()
+        if of_group
     }
-    return {group: of_group for group, of_group in figures.items() if of_group}
 
 
 def with_intervals(tables: Mapping[str, pd.DataFrame]) -> dict[str, tuple[float, float, float]]:
     """The figures that are rows of these tables, by ``group/name``: value, and 95% interval, NaN where it has none."""
     found = {
-        f"{group}/{name}": _row(tables, *key)
+        f"{group}/{name}": first_row(tables, *key)
         for group, of in FIGURES.items()
         for name, key in of.items()
         if key[0] in tables
@@ -42,7 +41,8 @@ def with_intervals(tables: Mapping[str, pd.DataFrame]) -> dict[str, tuple[float,
     return {name: tuple(row[["value", "low", "high"]].astype(float)) for name, row in found.items() if row is not None}
 
 
-def _row(tables: Mapping[str, pd.DataFrame], table: str, *key: str) -> "pd.Series[Any] | None":
+def first_row(tables: Mapping[str, pd.DataFrame], table: str, *key: str) -> "pd.Series[Any] | None":
+    """The first row of METRICS with a value and this system, condition, item and metric; ``*`` is any."""
     rows = tables[table][tables[table]["value"].notna()]
     for column, wanted in zip(("system", "condition", "item", "metric"), key, strict=True):
         if wanted != "*":

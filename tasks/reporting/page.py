@@ -11,6 +11,7 @@ from tasks.measures.report import report
 from tasks.papers.reproduction import ABSENT_TABLES, CLASSES, class_counts
 from tasks.reporting.display import number, paragraph, percent, script_json, settings, words
 from tasks.reporting.figures import figure_of
+from tasks.reporting.headlines import first_row
 from tasks.reporting.sections import Section, all_rows, render_sections
 from tasks.reporting.show import Wording, listed, main_rows, show
 from tasks.transport.shown import public_params
@@ -115,18 +116,11 @@ def key_figures(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, str]]:
     """Rows of ``tables`` (by stem) that `key_rows` selects, but for those without a value or of fewer than `FEWEST`."""
     found = []
     for wanted in key_rows():
-        table = tables.get(wanted["table"])
-        if table is None:
+        key = [wanted.get(name, "*") for name in ("system", "condition", "item", "metric")]
+        row = first_row(tables, wanted["table"], *key) if wanted["table"] in tables else None
+        if row is None or 0 < row["n"] < FEWEST:
             continue
-        keys = [key for key in ("system", "condition", "item", "metric") if key in wanted]
-        rows = table[
-            (table[keys] == pd.Series({key: wanted[key] for key in keys})).all(axis=1)
-            & table["value"].notna()
-            & ~table["n"].between(1, FEWEST - 1)
-        ]
-        if rows.empty:
-            continue
-        row, write = rows.iloc[0], percent if wanted.get("percent") else number
+        write = percent if wanted.get("percent") else number
         interval = "" if pd.isna(row["low"]) else f"95% interval {write(row['low'])} to {write(row['high'])}"
         outcome = row["item"].rpartition(" on ")[2] if row["metric"] == "effect" else ""
         unit = next((f" {word}" for word in _UNITS if outcome.startswith(word)), "")
@@ -228,10 +222,13 @@ def render_papers(
     conclusions: Section,
     tables: Sequence[Section],
     claims: Mapping[str, Any],
-    judged: Sequence[Section],
     printed: Sequence[Mapping[str, str]],
 ) -> str:
-    """The second page: what the papers print and conclude, and the tables of outside data and paper scale."""
+    """The second page: what the papers print and conclude, and the tables of outside data and paper scale.
+
+    ``claims``: those of outside documents, with a recorded model's verdicts, for the script of the page.
+    """
+    judged = [Section("judged", "Judged by a strong model", [paragraph("judged")], widget="judged")] if claims else []
     outside = Section("outside", "Outside data, paper scale", [paragraph("outside")], parts=tables)
     head = Section("overview", "The papers, and outside data", [paragraph("papers")], tiles=printed)
     sections = [*reproduction, conclusions, *judged, outside, Section("provenance", "Provenance", widget="place")]
@@ -240,6 +237,6 @@ def render_papers(
         head,
         sections,
         scripts=("tables.js", "report.js"),
-        data={"judged-data": script_json(claims)} if judged else {},
+        data={"judged-data": script_json(claims)} if claims else {},
         links={"index.html": "← The run", "#overview": "Overview", **{f"#{one.id}": one.title for one in sections}},
     )

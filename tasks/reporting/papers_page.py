@@ -1,7 +1,7 @@
 """The second page of the report: printed figures and conclusions of the papers, and the tables of outside data."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -10,7 +10,6 @@ from schemas.tables.metrics import basis_kind
 from tasks.papers.conclusions import FAILS, HOLDS, counts_line, shown, tested, undecided
 from tasks.papers.printed import items, short_titles
 from tasks.reporting.display import decimals, fixed, paragraph, settings, words
-from tasks.reporting.figures import agreement, svg
 from tasks.reporting.sections import Fold, Section
 from tasks.reporting.show import Cell, Column, Table, listed
 
@@ -21,8 +20,8 @@ _WIDEST = 6
 
 
 def reproduction_section(identifier: str, title: str, rows: pd.DataFrame, remark: str = "") -> Section:
-    """Judged figures (REPRODUCTION): counts by basis, a chart, and each printed table to be opened."""
-    figure, kinds, bases = agreement(rows), basis_kind(rows["basis"]), []
+    """Judged figures (REPRODUCTION): counts by basis, and each printed table to be opened."""
+    kinds, bases = basis_kind(rows["basis"]), []
     for kind, meaning in settings("words.yaml")["bases"].items():
         for basis in sorted(rows.loc[kinds == kind, "basis"].unique()):
             counts = rows.loc[rows["basis"] == basis, "verdict"].value_counts()
@@ -33,7 +32,6 @@ def reproduction_section(identifier: str, title: str, rows: pd.DataFrame, remark
         identifier,
         title,
         [paragraph("printed") + remark],
-        figure=(svg(figure), paragraph("agreement")) if figure else None,
         tables=[listed(bases, {"basis": "basis", "figures": "figures", "meaning": "meaning"}, kind="wrap")],
         folds=[_printed_table(str(key[0]), str(key[1]), group) for key, group in groups],
     )
@@ -103,8 +101,3 @@ def conclusions_section(table: pd.DataFrame) -> Section:
     return Section(
         "conclusions", "What the papers conclude", [paragraph("conclusions", counts=counts_line(table))], parts=parts
     )
-
-
-def judged_section(rows: Sequence[Any]) -> list[Section]:
-    """Claims of outside documents, with a recorded model's verdicts, for the script of the page; none without any."""
-    return [Section("judged", "Judged by a strong model", [paragraph("judged")], widget="judged")] if rows else []

@@ -21,7 +21,6 @@ class Fold:
     tables: Sequence[Table] = ()
     notes: Sequence[str] = ()
     filter: str = ""
-    explained: bool = True
     counts: Mapping[str, int] = field(default_factory=dict)
     data: Sequence[Any] = ()
 

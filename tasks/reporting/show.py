@@ -74,7 +74,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Wording:
-    """How a table of METRICS is worded: meanings, and labels where a metric's name in words is none.
+    """How a table of METRICS is worded: ``meanings`` of its metrics.
 
     ``shares``: metrics stored in 0-1 and shown as percent. ``own_systems``: systems have names of the user's, which are
     shown as they are. ``keys``: what system, condition and item are called.
@@ -82,7 +82,6 @@ class Wording:
 
     meanings: Mapping[str, str] = field(default_factory=dict)
     shares: Collection[str] = ()
-    labels: Mapping[str, str] = field(default_factory=dict)
     own_systems: bool = True
     keys: Mapping[str, str] = field(default_factory=dict)
 
@@ -153,7 +152,7 @@ def _table(
         write = percent if row["metric"] in wording.shares else number
         by_key.setdefault(tuple(row[name] for name in _KEY), {})[row["metric"]] = cell(row, write)
     named = [[Cell(write(key[_KEY.index(name)])) for name, write in keys.items()] for key in by_key]
-    columns = [Column(wording.labels.get(name, words(name)), wording.meanings.get(name, "")) for name in metrics]
+    columns = [Column(words(name), wording.meanings.get(name, "")) for name in metrics]
     values = []
     for metric in metrics:
         found = [cells.get(metric) for cells in by_key.values()]

@@ -9,11 +9,9 @@ import io
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from struct import error as StructError
-from struct import unpack_from
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -25,9 +23,9 @@ from tasks.progress import number_of
 from tasks.texts.fields import Row
 from tasks.texts.inspect_log import inspect_rows, is_inspect_log
 from tasks.texts.office import document_text, sheet_rows
-from tasks.transport.untrusted import LARGEST, MOST_VALUES, of_form, parse_json, read_bytes
+from tasks.transport.untrusted import LARGEST, MOST_VALUES, parse_json, read_bytes
 
-Layout = Literal["aci_bench", "meqsum", "radiology", "inspect", "own"]
+Layout = Literal["aci_bench", "meqsum", "radiology", "own"]
 PUBLISHED: Mapping[Layout, Mapping[str, str]] = {
     "aci_bench": {"id": "encounter_id", "source": "dialogue", "reference": "note"},
     "meqsum": {"id": "example_id", "source": "input", "reference": "reference"},
@@ -90,11 +88,8 @@ def _table(paths: Sequence[Path], encoding: str | None) -> Table:
     notes = list[str]()
     rows = [row for path in paths for row in _READERS[path.suffix.lower()](path, encoding, notes)]
     columns = {name for row in rows for name in row.values}
-    layout: Layout = "inspect" if rows and rows[0].place.endswith("(Inspect)") else "own"
-    for name, fields in PUBLISHED.items():
-        if set(fields.values()) <= columns and "source" not in columns:
-            layout = name
-            break
+    published = {} if "source" in columns else PUBLISHED
+    layout: Layout = next((name for name, fields in published.items() if set(fields.values()) <= columns), "own")
     return Table(rows, layout, tuple(paths), tuple(notes))
 
 
@@ -272,7 +267,9 @@ def _text(path: Path, encoding: str | None, notes: list[str]) -> list[Row]:
 
 def _parquet(path: Path, _: str | None, *__: object) -> list[Row]:
     try:
-        return _numbered(path, bounded_table(path))
+        table = bounded_table(path)
+        require_different(path, table.column_names)
+        return [Row(f"{path}: row {number}", values) for number, values in enumerate(table.to_pylist(), 1)]
     except (pa.ArrowException, OSError, ValueError, LookupError, OverflowError) as error:
         raise SourceError(f"{path}: not a readable parquet file ({' '.join(str(error).split())[:120]})") from error
 
@@ -290,19 +287,14 @@ def bounded_table(path: Path) -> pa.Table:
         raise SourceError(f"{path}: unpacks to {unpacked:,} bytes; expected at most {LARGEST:,}; divide the file")
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
     with pq.ParquetFile(path, read_dictionary=texts) as file:
-        batches = list(_within_limits(path, file.iter_batches(batch_size=256)))
+        batches, size, rows = list[pa.RecordBatch](), 0, 0
+        for batch in file.iter_batches(batch_size=256):
+            size, rows = size + sum(map(_bytes, batch.columns)), rows + batch.num_rows
+            if size > LARGEST:
+                raise SourceError(f"{path}: holds more than {LARGEST:,} bytes of texts; divide the file")
+            _limit(path, rows * (ROW + batch.num_columns))
+            batches.append(batch)
         return pa.Table.from_batches(batches, file.schema_arrow) if batches else file.read()
-
-
-def _within_limits(path: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches. Raises SourceError at the first that makes them hold more than the memory is for."""
-    size, rows = 0, 0
-    for batch in batches:
-        size, rows = size + sum(map(_bytes, batch.columns)), rows + batch.num_rows
-        if size > LARGEST:
-            raise SourceError(f"{path}: holds more than {LARGEST:,} bytes of texts; divide the file")
-        _limit(path, rows * (ROW + batch.num_columns))
-        yield batch
 
 
 def _bytes(column: pa.Array) -> int:
@@ -320,53 +312,6 @@ def _bytes(column: pa.Array) -> int:
     return int(column.nbytes)
 
 
-def _arrow(path: Path, _: str | None, *__: object) -> list[Row]:
-    try:
-        raw = read_bytes(path)
-        if any(map(_is_packed, pa.ipc.MessageReader.open_stream(raw))):
-            raise SourceError(f"{path}: is packed; expected an Arrow stream without compression, or parquet")
-        with pa.ipc.open_stream(raw) as stream:
-            batches = list(_within_limits(path, map(_valid, stream)))
-            return _numbered(path, pa.Table.from_batches(batches, stream.schema))
-    except (pa.ArrowException, OSError, ValueError, LookupError, OverflowError, StructError) as error:
-        raise SourceError(f"{path}: not a readable arrow file ({' '.join(str(error).split())[:120]})") from error
-
-
-def _valid(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch. Raises ArrowInvalid for places outside of it, which Arrow would read without a look: a crash."""
-    batch.validate(full=True)
-    return batch
-
-
-def _is_packed(message: pa.Message) -> bool:
-    """Whether the batch of a message is compressed: it then says by what, as the fourth entry of its header.
-
-    Arrow unpacks a batch as a whole and gives no way to ask before. The header is a flatbuffer (Message.fbs of Arrow).
-    """
-    raw = message.metadata.to_pybytes()
-
-    def place(table: int, entry: int) -> int:
-        """Where an entry of the table at ``table`` is; 0 if it is left out."""
-        (back,) = unpack_from("<i", raw, table)
-        (size,) = unpack_from("<H", raw, table - back)
-        at = 4 + 2 * entry
-        offset = unpack_from("<H", raw, table - back + at)[0] if at < size else 0
-        return table + offset if offset else 0
-
-    def follow(at: int) -> int:
-        return at + int(unpack_from("<I", raw, at)[0])
-
-    if message.type not in ("record batch", "dictionary"):
-        return False
-    header = follow(place(follow(0), 2))
-    return place(header if message.type == "record batch" else follow(place(header, 1)), 3) != 0
-
-
-def _numbered(path: Path, table: pa.Table) -> list[Row]:
-    require_different(path, table.column_names)
-    return [Row(f"{path}: row {number}", values) for number, values in enumerate(table.to_pylist(), 1)]
-
-
 _ABOUT = re.compile(r"(?i)read.?me|licen[cs]e|dataset_info|requirements|.*\.md$")
 """Files of a dataset folder that are about the data."""
 _READERS: dict[str, Callable[[Path, str | None, list[str]], list[Row]]] = {
@@ -375,34 +320,19 @@ _READERS: dict[str, Callable[[Path, str | None, list[str]], list[Row]]] = {
     ".csv": _csv,
     ".tsv": _csv,
     ".parquet": _parquet,
-    ".arrow": _arrow,
     ".xlsx": _excel,
     **dict.fromkeys(TEXT_KINDS, _text),
 }
 
 
 def _dataset(folder: Path, split: str | None) -> list[Path]:
-    """Data files of a Hugging Face dataset folder: saved with ``save_to_disk``, or in the layout of the hub."""
-    if (folder / "dataset_dict.json").exists():
-        names = _listed(folder / "dataset_dict.json", "splits")
-        if split is None and len(names) > 1:
-            raise SourceError(f"{folder}: has the splits {', '.join(names)}; choose one with --split")
-        if split not in (None, *names):
-            raise SourceError(f"{folder}: no split {split}; it has {', '.join(names)}")
-        return _dataset(folder / (split or names[0]), None)
-    if (folder / "state.json").exists():
-        files = [folder / name for name in _listed(folder / "state.json", "_data_files", "filename")]
-        missing = [file for file in files if not file.exists()]
-        if missing:
-            raise MissingSourceError(f"{missing[0]}: no such file, though {folder}/state.json names it")
-    else:
-        files = [file for file in sorted(folder.rglob("*")) if file.suffix.lower() in _READERS]
-        files = [file for file in files if not _ABOUT.match(file.name)]
-        files = _of_split(folder, files, split)
+    """Data files of a Hugging Face dataset folder in the layout of the hub."""
+    if any((folder / name).exists() for name in ("dataset_dict.json", "state.json")):
+        raise SourceError(f"{folder}: a dataset of save_to_disk; write each split with Dataset.to_parquet instead")
+    files = [file for file in sorted(folder.rglob("*")) if file.suffix.lower() in _READERS]
+    files = _of_split(folder, [file for file in files if not _ABOUT.match(file.name)], split)
     if not files:
         raise SourceError(f"{folder}: no data file{f' of split {split}' if split else ''}; expected a dataset folder")
-    if strange := [file for file in files if file.suffix.lower() not in _READERS]:
-        raise SourceError(f"{strange[0]}: unknown kind of file; expected {', '.join(_READERS)}")
     return files
 
 
@@ -424,16 +354,3 @@ def _of_split(folder: Path, files: Sequence[Path], split: str | None) -> list[Pa
     if len(found) > 1 and not below:
         raise SourceError(f"{folder}: holds several splits or files ({', '.join(found)}); choose one with --split")
     return [file for file, label in zip(files, labels, strict=True) if label in found]
-
-
-def _listed(file: Path, key: str, inner: str | None = None) -> list[str]:
-    """The names that a description of a dataset lists below ``key``, each below ``inner`` of its entry if given.
-
-    Raises SourceError for one that leads out of the folder.
-    """
-    with of_form(str(file), "not the description of a dataset"):
-        names = [str(entry[inner] if inner else entry) for entry in parse_json(_decode(file))[key]]
-    for name in names:
-        if Path(name).is_absolute() or ".." in Path(name).parts:
-            raise SourceError(f"{file}: names {name}, which is not in its folder")
-    return names

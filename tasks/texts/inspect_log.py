@@ -49,7 +49,7 @@ def inspect_rows(log: Mapping[str, Any], file: str, notes: list[str]) -> list[Ro
                 raise SourceError(f"{place}: id {name} is a duplicate in epoch {epoch}; expected each id once")
             if not sample.get("error"):
                 row["outputs"][system] = _completion(sample, place)
-    return [Row(f"{file}: sample {name} (Inspect)", row) for name, row in rows.items()]
+    return [Row(f"{file}: sample {name}", row) for name, row in rows.items()]
 
 
 def _completion(sample: Mapping[str, Any], place: str) -> str:

@@ -1,8 +1,8 @@
 """Writes lineages to MLflow and reads them: one parent run per lineage, one nested run per stage.
 
-The parent run holds headline figures, costs, params, inputs, metric tables, the report and the reviewed notes as
-traces, so that the runs of two lineages can be compared in MLflow's pages. Writing is idempotent on the lineage id: a
-complete lineage is kept, an incomplete one is replaced.
+The parent run holds headline figures, costs, params, metric tables and the report, so that the runs of two
+lineages can be compared in MLflow's pages. Writing is idempotent on the lineage id: a complete lineage is kept, an
+incomplete one is replaced.
 """
 
 import json
@@ -12,61 +12,23 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
-import mlflow
 import pandas as pd
-from mlflow.entities import AssessmentSource, AssessmentSourceType, Dataset, DatasetInput, InputTag, Metric, Param, Run
+from mlflow.entities import Metric, Param, Run
 from mlflow.tracking import MlflowClient
-from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID, MLFLOW_RUN_NOTE
+from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
 from tasks.tracking.lineage import Lineage, StageLineage, recorded_mark
 from tasks.tracking.recording import (
     COUNTS,
     TOTAL,
     Recording,
-    Reviewed,
-    data_inputs,
-    description,
     flat_params,
     lineage_metrics,
     lineage_params,
     named,
-    outside_inputs,
     stage_metrics,
 )
 from tasks.transport.shown import sqlite_url
-
-SAMPLE = 20
-"""Notes per lineage. A trace takes some 25 ms and 9 kB."""
-
-
-def log_traces(client: MlflowClient, uri: str, experiment_id: str, run_id: str, reviewed: Reviewed) -> None:
-    """Record the first notes of ``reviewed`` as traces of a run.
-
-    Notes that a person rated come first, because their feedback can be compared with the judge's.
-    """
-    mlflow.set_tracking_uri(uri)  # feedback has no client of its own
-    by_people = set(reviewed.ratings.loc[reviewed.ratings["rater_kind"] == "person", "record"])
-    notes = reviewed.notes.assign(order=[record not in by_people for record in reviewed.notes["record"]])
-    traces = {}
-    for row in notes.sort_values(["order", "record"]).head(SAMPLE).itertuples():
-        span = client.start_trace(
-            "write",
-            span_type="LLM",
-            inputs={"prompt": row.prompt},
-            tags={"record": str(row.record), "type": str(row.type)},
-            experiment_id=experiment_id,
-            run_id=run_id,
-        )
-        client.end_trace(span.trace_id, outputs={"note": row.note, "compact": row.compact})
-        traces[int(row.record)] = span.trace_id
-    mlflow.flush_trace_async_logging()  # feedback needs the traces in the store
-    for rating in reviewed.ratings[reviewed.ratings["record"].isin(traces)].itertuples():
-        is_person = rating.rater_kind == "person"
-        kind = AssessmentSourceType.HUMAN if is_person else AssessmentSourceType.LLM_JUDGE
-        source = AssessmentSource(source_type=kind, source_id=str(rating.rater) if is_person else reviewed.judge)
-        of, value = traces[int(rating.record)], int(rating.rating)
-        mlflow.log_feedback(trace_id=of, name=str(rating.aspect), value=value, source=source)
-
 
 _FINGERPRINT = "fingerprint."
 _MODEL = "model."
@@ -106,10 +68,13 @@ class LineageStore:
         if is_new:
             self.remove(lineage.id)
             seconds = sum(run.seconds for run in recording.runs.values())
-            described = description(lineage.id, recording.tags, recording.models)
-            own = {**recording.tags, "level": "lineage", MLFLOW_RUN_NOTE: described}
-            parent = self._start(recording.name, lineage.id, own, seconds)
-            self._fill(parent, lineage, recording)
+            parent = self._start(recording.name, lineage.id, {**recording.tags, "level": "lineage"}, seconds)
+            self._client.log_text(parent, lineage.as_json(), "lineage.json")
+            self._log(parent, lineage_metrics(recording), lineage_params(lineage, recording))
+            for table in recording.tables:
+                self._client.log_table(parent, pd.read_csv(table), f"tables/{table.stem}.json")
+            for place, file in recording.files.items():
+                self._client.log_artifact(parent, str(file), place)
             for stage in lineage.stages:
                 self._write_stage(stage, parent, lineage.id, recording)
             # The parent is finished last, so a FINISHED parent implies that all stages are written.
@@ -119,25 +84,12 @@ class LineageStore:
         mark.touch()
         return is_new
 
-    def _fill(self, parent: str, lineage: Lineage, recording: Recording) -> None:
-        self._client.log_text(parent, lineage.as_json(), "lineage.json")
-        self._log(parent, lineage_metrics(recording), lineage_params(lineage, recording))
-        self._log_inputs(parent, outside_inputs(lineage))
-        for tables in recording.tables.values():
-            for table in tables:
-                self._client.log_table(parent, pd.read_csv(table), f"tables/{table.stem}.json")
-        for place, file in recording.files.items():
-            self._client.log_artifact(parent, str(file), place)
-        if recording.reviewed is not None:
-            log_traces(self._client, self.uri, self.experiment_id, parent, recording.reviewed)
-
     def _write_stage(self, stage: StageLineage, parent: str, lineage_id: str, recording: Recording) -> None:
         own = {**recording.tags, "level": "stage", "stage": stage.name, MLFLOW_PARENT_RUN_ID: parent}
         own |= {f"dep.{path}": digest for path, digest in stage.deps.items()}
         measured = recording.runs.get(stage.name)
         run_id = self._start(stage.name, lineage_id, own, 0.0 if measured is None else measured.seconds)
         self._log(run_id, stage_metrics(stage.name, recording), flat_params(stage.params))
-        self._log_inputs(run_id, data_inputs(stage))
         self._client.set_terminated(run_id)
 
     def _log(self, run_id: str, metrics: Mapping[str, float], params: Mapping[str, str]) -> None:
@@ -147,16 +99,6 @@ class LineageStore:
         logged = [Metric(name, float(value), timestamp=0, step=0) for name, value in metrics.items()]
         for start in range(0, len(logged), _METRICS_AT_ONCE):
             self._client.log_batch(run_id, metrics=logged[start : start + _METRICS_AT_ONCE])
-
-    def _log_inputs(self, run_id: str, inputs: Mapping[str, str]) -> None:
-        datasets = [
-            DatasetInput(
-                Dataset(path, md5[:36], "local", json.dumps({"uri": path})), [InputTag("mlflow.data.context", "input")]
-            )
-            for path, md5 in inputs.items()
-        ]
-        if datasets:
-            self._client.log_inputs(run_id, datasets)
 
     def content(self, lineage_id: str) -> dict[str, Any] | None:
         """The recorded lineage.json of a lineage id or unique prefix; None if there is none."""
@@ -207,13 +149,10 @@ class LineageStore:
             for run in sorted(runs, key=lambda run: -run.info.end_time)
         ]
 
-    def runs(self, lineage_id: str) -> list[Run]:
-        """The stage runs of a lineage."""
-        return self._search(f"tags.lineage = '{lineage_id}' and tags.level = 'stage'")
-
     def metrics(self, lineage_id: str) -> dict[str, dict[str, float]]:
         """Metrics of a lineage, by stage and metric name."""
-        return {run.data.tags["stage"]: dict(run.data.metrics) for run in self.runs(lineage_id)}
+        runs = self._search(f"tags.lineage = '{lineage_id}' and tags.level = 'stage'")
+        return {run.data.tags["stage"]: dict(run.data.metrics) for run in runs}
 
     def attach(self, lineage_id: str, file: Path, place: str) -> bool:
         """Add a file to a lineage's parent run, in folder ``place`` of its artifacts; False if it is not recorded."""
@@ -223,24 +162,17 @@ class LineageStore:
         return run is not None
 
     def remove(self, lineage_id: str) -> None:
-        """Delete a lineage's runs and traces."""
+        """Delete a lineage's runs."""
         recorded_mark(self._folder, lineage_id).unlink(missing_ok=True)
         for run in self._search(f"tags.lineage = '{lineage_id}'"):
-            if run.data.tags.get("level") == "lineage":
-                of_run = f"metadata.`mlflow.sourceRun` = '{run.info.run_id}'"
-                experiments, search = [self.experiment_id], self._client.search_traces
-                traces = search(locations=experiments, filter_string=of_run, include_spans=False)
-                if ids := [trace.info.trace_id for trace in traces]:
-                    self._client.delete_traces(self.experiment_id, trace_ids=ids)
             self._client.delete_run(run.info.run_id)
 
     def rename(self, lineage_id: str, name: str, tags: Mapping[str, str]) -> None:
-        """Give a lineage's parent run another name, set tags, and describe it by them."""
+        """Give a lineage's parent run another name, and set tags."""
         run = self.find(lineage_id)
         if run is not None:
             self._client.update_run(run.info.run_id, name=name)
-            described = description(lineage_id, {**run.data.tags, **tags}, _models(run))
-            for key, value in {**tags, MLFLOW_RUN_NOTE: described}.items():
+            for key, value in tags.items():
                 self._client.set_tag(run.info.run_id, key, value)
 
     def _start(self, name: str, lineage_id: str, tags: Mapping[str, str], seconds: float) -> str:

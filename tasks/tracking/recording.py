@@ -1,13 +1,11 @@
-"""What is recorded of a lineage: its name, figures, params, inputs, costs and reviewed notes. Pure functions."""
+"""What is recorded of a lineage: its name, figures, params and costs. Pure functions."""
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from tasks.tracking.differences import flatten
 from tasks.tracking.lineage import Lineage, StageLineage, StageRun
@@ -19,20 +17,6 @@ TOTAL = "total/"
 
 _FORBIDDEN = re.compile(r"[^\w\-. /:]")
 _NAME_LENGTH = 240  # MLflow's limit is 250
-_CODE = ("", ".py", ".txt")
-"""Endings of code: of folders, modules and prompts."""
-
-
-@dataclass(frozen=True)
-class Reviewed:
-    """Notes that raters saw (REVIEW_NOTES), their ratings, and the label of the model that rated them.
-
-    ``ratings`` has the columns rater, rater_kind, record, aspect and rating.
-    """
-
-    notes: pd.DataFrame
-    ratings: pd.DataFrame
-    judge: str
 
 
 @dataclass(frozen=True)
@@ -40,7 +24,7 @@ class Recording:
     """Everything that is recorded of a lineage beyond dvc.lock.
 
     ``models``: the model that answered each role; ``headlines``: figures by group and name; ``headline_stages``: the
-    stage of each group; ``tables``: metric tables by stage; ``files``: further artifacts by their place in the run.
+    stage of each group; ``tables``: metric tables; ``files``: further artifacts by their place in the run.
     """
 
     name: str
@@ -49,9 +33,8 @@ class Recording:
     headlines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     headline_stages: Mapping[str, str] = field(default_factory=dict)
     runs: Mapping[str, StageRun] = field(default_factory=dict)
-    tables: Mapping[str, list[Path]] = field(default_factory=dict)
+    tables: Sequence[Path] = ()
     files: Mapping[str, Path] = field(default_factory=dict)
-    reviewed: Reviewed | None = None
 
 
 def lineage_metrics(recording: Recording) -> dict[str, float]:
@@ -86,34 +69,6 @@ def lineage_params(lineage: Lineage, recording: Recording) -> dict[str, str]:
 def flat_params(params: Mapping[str, Any]) -> dict[str, str]:
     """Nested params by dotted name, as text."""
     return dict(sorted(named({name: str(value) for name, value in flatten(dict(params))}).items()))
-
-
-def description(lineage_id: str, tags: Mapping[str, str], models: Mapping[str, str]) -> str:
-    """A lineage in words, as Markdown: its id, the revision of its code, and the model of each role."""
-    revision = f"revision {_code(tags['git.revision'])}" if tags.get("git.revision") else "no committed revision"
-    edited = " with uncommitted changes" if tags.get("git.dirty") == "true" else ""
-    experiment = f", DVC experiment {_code(tags['dvc.experiment'])}" if tags.get("dvc.experiment") else ""
-    by_role = "".join(f"\n- {role}: {_code(model)}" for role, model in sorted(models.items()))
-    return f"Lineage {_code(lineage_id)} of {revision}{edited}{experiment}." + (by_role and f"\n\nModels:\n{by_role}")
-
-
-def _code(text: str) -> str:
-    """Text as Markdown code of one line."""
-    return "`" + " ".join(text.replace("`", "'").split()) + "`"
-
-
-def outside_inputs(lineage: Lineage) -> dict[str, str]:
-    """Hashes of the data files that no stage makes, by path: networks, returned forms, recorded sources."""
-    made = {path for stage in lineage.stages for path in stage.outs}
-    found = {path: md5 for stage in lineage.stages for path, md5 in data_inputs(stage).items() if path not in made}
-    return dict(sorted(found.items()))
-
-
-def data_inputs(stage: StageLineage) -> dict[str, str]:
-    """Hashes of the data that a stage reads, by path; neither code nor prompts nor fingerprints."""
-    found = {path: md5 for path, md5 in stage.deps.items() if md5 and not path.startswith("fingerprints")}
-    folders = ("tasks/", "flows/", "schemas/")
-    return {path: md5 for path, md5 in found.items() if not path.startswith(folders) or Path(path).suffix not in _CODE}
 
 
 def named(entries: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 - `role`: the `Ask` of a role; answers calls from the store, from an equal request under way, or by the client
 - `client`: sends requests through `endpoint`, within `limits`, and books each attempt at its `prices`
 - `store`: replies and `ledger` in `database`; `inspection` checks and copies them, `missing` has them sent as a batch
-- `fingerprint`: a model's identity (of rules: `simulator_code`); `probing` asks for it, `epochs` notices silent changes
+- `fingerprint`: a model's identity; `probing` asks for it, `epochs` notices silent changes
 
 Of use to all: `processes`, `instructions` (sets), `untrusted` (files of others), `shown` (no secrets).
 """

@@ -51,12 +51,6 @@ REMEDIES = {
 
 LAYOUT = 3
 """Number of the tables' layout, kept in the store."""
-UPGRADE = (
-    *("DROP TABLE batches", "ALTER TABLE reservations DROP COLUMN in_batch"),
-    *("DELETE FROM layout", f"INSERT INTO layout VALUES ({LAYOUT})"),
-)
-"""Turns layout 2 into this one, in which `missing` is created."""
-
 METADATA = sa.MetaData()
 
 
@@ -193,14 +187,7 @@ def _prepare(connection: sa.Connection) -> int:
             connection.execute(sa.text(f"INSERT INTO layout VALUES ({LAYOUT}) ON CONFLICT (number) DO NOTHING"))
     elif "layout" not in tables:
         return 0
-    number = sa.select(sa.func.max(layout.c.number))
-    if connection.execute(number).scalar_one() == 2:
-        with transaction(connection):
-            if connection.execute(number).scalar_one() == 2:  # no other process has done it meanwhile
-                for statement in UPGRADE:
-                    connection.execute(sa.text(statement))
-                METADATA.create_all(connection)
-    return int(connection.execute(number).scalar_one())
+    return int(connection.execute(sa.select(sa.func.max(layout.c.number))).scalar_one())
 
 
 def _open(url: sa.URL) -> sa.Connection:

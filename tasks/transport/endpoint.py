@@ -13,14 +13,15 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import httpx2 as httpx  # of the client library
 import openai
 
 from schemas.params.llm import Role, RoleName, Sending, by_hand
-from tasks.llm.replies import SendFailure
-from tasks.transport.shown import public_url, url_query
+from tasks.llm.replies import LONGEST_ERROR, SendFailure
+from tasks.transport.shown import public_url
 
 FATAL = {401, 402, 403, 404, 501}
 """The key is refused, the account has no credit, or the model or path is unknown: no request here can succeed."""
@@ -50,7 +51,6 @@ REFUSALS = re.compile(
     r"unsupported|not supported|n.t support|unknown|unrecognized|not permitted|extra_forbidden|unavailable|invalid"
 )
 
-LONGEST_ERROR = 500
 NOT_SENT_WITHOUT_KEY = "no key"
 """Code of the failure of requests that are not sent, as the key that the params name is not there."""
 PACKING = (b"content-encoding", b"content-length", b"transfer-encoding", b"content-type")
@@ -80,7 +80,7 @@ def connect(
         api_key=key or "none",
         timeout=sending.timeout_s,
         max_retries=0,
-        default_query={**url_query(url), **role.query},
+        default_query={**dict(parse_qsl(urlsplit(url).query, keep_blank_values=True)), **role.query},
         default_headers={**ACCEPTED, **account, **role.headers},
         http_client=httpx.AsyncClient(
             transport=within, timeout=sending.timeout_s, follow_redirects=False, trust_env=False
@@ -176,7 +176,8 @@ def missing_key(role: RoleName, variable: str | None) -> str:
     """Why no key is sent, and what to do."""
     if variable:
         return f"the variable {variable} is not set: export it, then run again"
-    return f"no key was sent: name the variable that holds it in runtime.sending.{role}.api_key_env"
+    here = f"runtime.sending.{role}.api_key_env"
+    return f"no key was sent: name the variable that holds it in {here} ({by_hand('api_key_env=VARIABLE')})"
 
 
 def key_headers(role: Role, sending: Sending, key: str | None) -> dict[str, Any]:

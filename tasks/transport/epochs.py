@@ -12,6 +12,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import sqlalchemy as sa
+from scipy.spatial.distance import pdist, squareform
 
 from tasks.transport.database import fingerprints, imported, upsert
 from tasks.transport.fingerprint import Fingerprint, differing_fields, parse_fingerprint
@@ -97,8 +98,7 @@ def change_p_value(now: Replies, before: Replies, *, level: float) -> float:
 
 def _sum_but_largest(statistics: np.ndarray) -> np.ndarray:
     """Sums over prompts (prompts, draws), each without its largest."""
-    sums: np.ndarray = statistics.sum(axis=0) - statistics.max(axis=0)
-    return sums
+    return np.asarray(statistics.sum(axis=0) - statistics.max(axis=0))
 
 
 def _split_statistics(before: list[str], now: list[str]) -> np.ndarray:
@@ -109,8 +109,7 @@ def _split_statistics(before: list[str], now: list[str]) -> np.ndarray:
     to_group, to_rest = groups @ distance, rest @ distance
     between = (to_group * rest).sum(axis=1) / (first * second)
     within = (to_group * groups).sum(axis=1) / first**2 + (to_rest * rest).sum(axis=1) / second**2
-    statistics: np.ndarray = 2 * between - within
-    return statistics
+    return np.asarray(2 * between - within)
 
 
 @lru_cache
@@ -124,21 +123,13 @@ def _splits(size: int, first: int) -> np.ndarray:
 
 
 def _distances(replies: list[str]) -> np.ndarray:
-    bags = [_bag(reply) for reply in replies]
-    columns = {term: n for n, term in enumerate(set().union(*bags))}
-    counts = np.zeros((len(bags), len(columns)))
-    for row, bag in enumerate(bags):
-        for term, count in bag.items():
-            counts[row, columns[term]] = count
-    totals = counts.sum(axis=1)
-    apart = np.abs(counts[:, None, :] - counts[None, :, :]).sum(axis=2)
-    distances: np.ndarray = apart / np.maximum(totals[:, None] + totals[None, :], 1.0)
-    return distances
-
-
-def _bag(reply: str) -> Counter[str]:
-    words = reply.lower().split()
-    return Counter(words) + Counter(f"{one} {other}" for one, other in pairwise(words))
+    bags = []
+    for reply in replies:
+        words = reply.lower().split()
+        bags.append(Counter(words) + Counter(f"{one} {other}" for one, other in pairwise(words)))
+    terms = set().union(*bags)
+    counts = np.array([[bag[term] for term in terms] for bag in bags], dtype=float)
+    return np.nan_to_num(squareform(pdist(counts, "braycurtis")))  # nan: two empty replies
 
 
 def settle(

@@ -7,20 +7,26 @@ fields that vary between identical models (``created``), and holds only those th
 import hashlib
 import json
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schemas.errors import IdentityError
 from schemas.params.llm import SIMULATOR, Role, RoleName, Structured, by_hand
+from tasks.code import Code, Place
+from tasks.domains.in_use import domain_cache, domain_folder
 from tasks.llm.prompt_set import replaced
+from tasks.simulator.dispatch import MODELS, family, modules_of
 from tasks.transport.shown import public_url
-from tasks.transport.simulator_code import content_hash
 
 if TYPE_CHECKING:
     from tasks.llm.replies import Completion  # loads pandas, which an identity does not need
 
 
+_CORE = ("tasks.simulator.dispatch", "tasks.simulator.request")
+"""Modules that every reply of the simulator passes through; its application transports replies unchanged."""
+_BEYOND = ("schemas", "tasks.transport", "tasks.domains.in_use")
+"""What finds and checks the data of the rules."""
 OWNER = "vignette"
 """Owner of the models that the simulator lists when it is served on a port (`tasks.simulator.app`)."""
 
@@ -112,7 +118,42 @@ def parse_fingerprint(text: str, role: RoleName) -> Fingerprint:
 
 def simulator_identity(role: Role) -> dict[str, str]:
     """The identity of rules: the hash of the code and data that shape their replies. Raises IdentityError."""
-    return {"endpoint": "simulator", "asked": role.model, "content": content_hash(role.model)}
+    return {"endpoint": "simulator", "asked": role.model, "content": _content_hash(role.model)}
+
+
+@domain_cache(maxsize=16)
+def _content_hash(model: str) -> str:
+    return hashlib.sha256(json.dumps(simulator_content(model, _code())).encode()).hexdigest()
+
+
+@cache
+def _code() -> Code:
+    """The code of this process, read once for all models: its hashes do not change while it runs."""
+    return Code()
+
+
+def simulator_content(model: str, code: Code) -> dict[str, str]:
+    """Hashes of the modules, by name, and of the files, by path: the model's rules, what they import, and the domain.
+
+    A module brings all data files of its package; of the domain count the writer's words or, for the other models, the
+    lexicon that they read. Raises IdentityError for a model that is not served.
+    """
+    if model not in MODELS:
+        served = ", ".join(MODELS)
+        raise IdentityError(f"the simulator serves no model {model!r} but {served}; correct params.yaml")
+    roots: list[Place] = [(module, None) for module in (*_CORE, *modules_of(family(model)))]
+    beyond = {module for module in code.modules if f"{module}.".startswith(tuple(f"{one}." for one in _BEYOND))}
+    modules = code.reached(roots, beyond, by_name=False)
+    packages = {module.rpartition(".")[0] for module in modules}
+    found = code.hashes(modules, [path for path, package in code.files.items() if package in packages])
+    folder = domain_folder()
+    files = [folder / f"{name}.yaml" for name in ("network", "wording", "history")]
+    files += sorted((folder / ("writer" if family(model) == "writer" else "lexicon")).rglob("*"))
+    return found | {
+        path.relative_to(folder.parent).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in files
+        if path.is_file()
+    }
 
 
 def named_identity(role: Role) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from pydantic import TypeAdapter, ValidationError
-from sqlalchemy import BigInteger, func
+from sqlalchemy import func
 
 from schemas.errors import StoreError
 from schemas.params.llm import RoleName
@@ -37,14 +37,11 @@ def open_existing(where: Where) -> Iterator[sa.Connection]:
 
 def sum_used(connection: sa.Connection, keys: Collection[bytes]) -> Used:
     """Sums over the kept replies with these keys; a key without a reply counts nothing."""
-    columns = responses.c.prompt_tokens, responses.c.completion_tokens
-    counts = [sa.cast(func.coalesce(func.sum(column), 0), BigInteger) for column in columns]
-    sums = sa.select(func.count(), *counts, func.coalesce(func.sum(responses.c.dollars), 0.0))
-    ordered, found = sorted(keys), Used()
+    c, ordered, rows = responses.c, sorted(keys), list[sa.Row[Any]]()
     for start in range(0, len(ordered), AT_ONCE):
-        some = responses.c.key.in_(ordered[start : start + AT_ONCE])
-        found = found.plus(Used(*connection.execute(sums.where(some)).one()))
-    return found
+        some = c.key.in_(ordered[start : start + AT_ONCE])
+        rows += connection.execute(sa.select(c.prompt_tokens, c.completion_tokens, c.dollars).where(some))
+    return Used(len(rows), *map(sum, zip(*rows, strict=True))) if rows else Used()
 
 
 def dollars_since(where: Where, created: str) -> float:
@@ -200,10 +197,12 @@ def _exported_reply(line: Any, place: str) -> Paid:
         read_completion(reply)
         sample = json.loads(request).get("seed", 0) if paid.sample is None else paid.sample
         is_whole = request_key(paid.identity, sample, request) == paid.key
-    except ValidationError as error:
-        raise _not_exported(place, "; ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors())) from error
     except (ValueError, KeyError, TypeError, AttributeError, SendFailure) as error:
-        raise _not_exported(place, str(error)) from error
+        of_fields = error.errors() if isinstance(error, ValidationError) else []
+        problem = "; ".join(f"{one['loc'][0]}: {one['msg']}" for one in of_fields) or str(error)
+        raise StoreError(
+            f"{place}: not a line of `vignette store export` ({problem}); export the replies again"
+        ) from error
     if not is_whole:
         raise StoreError(
             f"{place}: the request is not the one that its key names; the file was edited, export it again"
@@ -212,10 +211,6 @@ def _exported_reply(line: Any, place: str) -> Paid:
 
 
 _PAID = TypeAdapter(Paid)
-
-
-def _not_exported(place: str, problem: str) -> StoreError:
-    return StoreError(f"{place}: not a line of `vignette store export` ({problem}); export the replies again")
 
 
 def delete_keys(connection: sa.Connection, keys: Iterable[bytes]) -> None:

@@ -18,10 +18,9 @@ import sqlalchemy as sa
 from schemas.errors import IdentityError, MissingError
 from schemas.params.llm import Price, RoleName
 from tasks.llm.costs import FREE, cost
-from tasks.llm.replies import SendFailure, read_completion
+from tasks.llm.replies import LONGEST_ERROR, SendFailure, read_completion
 from tasks.llm.requests import Request
 from tasks.transport.database import Where, connect, missing, responses, transaction, upsert
-from tasks.transport.endpoint import LONGEST_ERROR
 from tasks.transport.fingerprint import Fingerprint, require_answered
 from tasks.transport.ledger import add_to_ledger
 from tasks.transport.prices import usage_of
@@ -74,13 +73,12 @@ def batch_files(connection: sa.Connection, begun: float) -> Iterator[tuple[str, 
     connection.execute(sa.delete(missing).where(c.key.in_(sa.select(responses.c.key))))
     rows = connection.execute(sa.select(missing).where(c.collected >= begun).order_by(c.role, c.identity, c.key))
     for (role, _), theirs in groupby(rows, key=lambda row: (row.role, row.identity)):
-        lines = [_line(row.key, unpack(row.request)) for row in theirs]
+        lines = [
+            f'{{"custom_id":"{row.key.hex()}","method":"POST","url":"/v1/chat/completions","body":{unpack(row.request)}}}'
+            for row in theirs
+        ]
         for start in range(0, len(lines), MOST_REQUESTS):
             yield role, lines[start : start + MOST_REQUESTS]
-
-
-def _line(key: bytes, request: str) -> str:
-    return f'{{"custom_id":"{key.hex()}","method":"POST","url":"/v1/chat/completions","body":{request}}}'
 
 
 @dataclass

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, TextIO
-from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 CONTROLS = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Categories of characters that move the cursor, turn the direction of text or cannot be seen."""
@@ -120,11 +120,6 @@ def public_params(value: Any, name: str = "") -> Any:
     if not isinstance(value, str):
         return value
     return public_url(value) if name.endswith("base_url") else _ADDRESS.sub(lambda found: public_url(found[0]), value)
-
-
-def url_query(url: str) -> dict[str, str]:
-    """The query of ``url`` by name."""
-    return dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
 
 
 def url_secrets(url: str) -> list[str]:

@@ -16,12 +16,12 @@ KNOW_THE_SIMULATOR = (
     "tasks.audit.planted_assertions",
     "tasks.measures.doclens.written_claims",
     "tasks.measures.doclens.evaluators",  # the evaluator without a model
-    "tasks.transport.simulator_code",
+    "tasks.transport.fingerprint",  # hashes its rules
     "flows.runtime.clients",  # asks it within the process
     "flows.runtime.domain",  # checks the files that the simulator reads
 )
 
-LOOKS_UP, LOOKED_UP_AT = "tasks.transport.simulator_code", {"tasks.simulator", "tasks.domains"}
+LOOKS_UP, LOOKED_UP_AT = "tasks.transport.fingerprint", {"tasks.simulator", "tasks.domains"}
 """A module that imports from rooms above its own, to hash the code of the simulator and the domain."""
 
 

@@ -285,15 +285,6 @@ def test_a_file_that_unpacks_to_more_than_the_limit_is_refused(tmp_path: Path, n
         read(tmp_path)
 
 
-@each("name", ["../secret.jsonl", "/etc/passwd.jsonl", "a/../../secret.jsonl"])
-def test_a_dataset_opens_nothing_outside_its_folder(tmp_path: Path, name: str) -> None:
-    (tmp_path / "data").mkdir(exist_ok=True)
-    (tmp_path / "secret.jsonl").write_text('{"id": "a", "source": "x"}')
-    (tmp_path / "data" / "state.json").write_text(json.dumps({"_data_files": [{"filename": name}]}))
-    with pytest.raises(SourceError, match="which is not in its folder"):
-        read_rows(tmp_path / "data")
-
-
 def test_git_changes_no_line_end(tmp_path: Path) -> None:
     content = {".gitattributes": (ROOT / ".gitattributes").read_text(), "a.py": "x = 1\n", "b.csv": "a\r\n1\r\n"}
     repository.write_files(tmp_path / "origin", {})

@@ -228,7 +228,7 @@ SCENARIOS: dict[str, Scenario] = {
     ),
     "no key": Scenario(
         lambda *_: refuses(401, "no key"),
-        error=r"refuses every request.*name the variable that holds it in runtime.sending.writer.api_key_env",
+        error=r"refuses every request.*holds it in runtime.sending.writer.api_key_env.*URL#api_key_env=",
     ),
     "a key that is not set": Scenario(
         lambda *_: refuses(401, "no key"),

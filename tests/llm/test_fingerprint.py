@@ -1,5 +1,7 @@
 """Identity and epoch change if and only if the model does."""
 
+import hashlib
+import json
 import shutil
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -19,9 +21,9 @@ from tasks.transport.fingerprint import (
     require_recorded,
     require_same,
     served_identity,
+    simulator_content,
     simulator_identity,
 )
-from tasks.transport.simulator_code import content, content_hash
 from tasks.transport.store import ResponseStore
 
 ROLE = Role(base_url="https://user:pass@api.example.com/v1?key=abcd", model="big")
@@ -52,7 +54,9 @@ def test_a_role_names_which_fields_count() -> None:
 
 
 def test_the_identity_of_the_simulator_is_the_hash_of_its_rules() -> None:
-    annotator, writer = (content(model, Code()) for model in ("vignette-annotator", "vignette-writer-calibration"))
+    annotator, writer = (
+        simulator_content(model, Code()) for model in ("vignette-annotator", "vignette-writer-calibration")
+    )
     assert "tasks.simulator.dispatch" in {*annotator} & {*writer}
     assert any("simulator/reader/data/" in name for name in annotator)  # read by the modules, imported by none
     assert any(name.startswith("respiratory/lexicon/") for name in annotator)
@@ -61,7 +65,7 @@ def test_the_identity_of_the_simulator_is_the_hash_of_its_rules() -> None:
     assert not any(".simulator.writer." in name or "/writer/" in name for name in annotator)
     assert not {"tasks.simulator.server", "tasks.simulator.app"} & {*annotator, *writer}
     hashed = simulator_identity(Role(base_url="simulator", model="vignette-annotator"))["content"]
-    assert hashed == content_hash("vignette-annotator")
+    assert hashed == hashlib.sha256(json.dumps(annotator).encode()).hexdigest()
 
 
 def test_a_changed_rule_changes_the_identity(tmp_path: Path) -> None:
@@ -70,9 +74,9 @@ def test_a_changed_rule_changes_the_identity(tmp_path: Path) -> None:
 
     def after(file: Path, more: str) -> dict[str, str]:
         file.write_text(file.read_text(encoding="utf-8") + more, encoding="utf-8")
-        return content("vignette-writer", Code(tmp_path))
+        return simulator_content("vignette-writer", Code(tmp_path))
 
-    seen = [content("vignette-writer", Code(tmp_path))]
+    seen = [simulator_content("vignette-writer", Code(tmp_path))]
     for file in (simulator / "writer" / "notes.py", tmp_path / "tasks" / "text" / "sections.py"):
         seen.append(after(file, "\nFURTHER = 1\n"))
     seen.append(after(simulator / "writer" / "data" / "words.yaml", "\n"))

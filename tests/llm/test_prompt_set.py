@@ -8,7 +8,7 @@ import pytest
 
 from flows.repository.params import load_params
 from schemas.errors import IdentityError, ParamsError
-from tasks.llm.prompt_set import own_prompts, read_folder, replaced, use_folder
+from tasks.llm.prompt_set import own_prompts, replaced, use_folder
 from tasks.llm.prompts import problems, render, variables
 from tasks.transport.fingerprint import Fingerprint, is_of, parse_fingerprint, require_recorded, simulator_identity
 from tests.support.imports import ROOT
@@ -71,7 +71,7 @@ def test_files_of_other_names_and_missing_folders_are_errors(folder: Path) -> No
     misspelt.write_text(MINE)
     said = f"prompts.folder: {misspelt}: no prompt has this name; docs/prompts.md names them"
     with pytest.raises(ParamsError, match=rf"^{re.escape(said)}; did you mean doclens/subclaims\?$"):
-        read_folder(folder)
+        use_folder(folder)
     with pytest.raises(ParamsError, match="no such folder"):
         use_folder(folder / "nowhere")
 

@@ -43,7 +43,7 @@ def shown(reference: str | None = "Fever denied. Well.", citing: tuple[str, ...]
 def test_claims_are_shown_at_their_sentence_in_the_order_of_the_text() -> None:
     (output,) = shown()["outputs"].values()
     cough, fever = 0, 2  # segments; the blank between the sentences is one
-    assert output["text"] == [["Dry cough.", 1], [" ", 0], ["No fever.", 1]]
+    assert output["text"] == [("Dry cough.", 1), (" ", 0), ("No fever.", 1)]
     assert output["own"] == [
         ["The cough is dry.", None, cough, "all", None],
         ["There is no fever.", 1, fever, "all", "said"],

@@ -4,12 +4,11 @@ import pytest
 
 from tasks.reporting.figures import (
     COLOURS,
-    agreement,
     evidence_settings,
     figure_of,
     forest,
 )
-from tests.support.report_page import metric_table, reproduction_rows
+from tests.support.report_page import metric_table
 
 
 def f1(system: str, condition: str, item: str, value: float, low: float, high: float) -> dict:
@@ -59,24 +58,6 @@ def test_a_forest_has_a_row_per_value_from_top_to_bottom_and_a_line_at_zero_if_a
     assert len(drawn) == 4, "one interval, two values, and the line at zero"
     assert axes.get_xlabel() == "effect, 95% interval"
     assert forest("effect")(table.assign(low=float("nan"), high=float("nan"))) is None, "the table is shown"
-
-
-def test_printed_and_reproduced_values_are_drawn_by_basis_and_verdict() -> None:
-    rows = reproduction_rows(
-        {"published": 0.5, "reproduced": 0.5},
-        {"published": 0.8, "reproduced": 0.6, "verdict": "fail"},
-        {"published": -2.0, "reproduced": -2.0, "basis": "sampled"},
-        {"published": 0.1, "reproduced": float("nan"), "basis": "absent", "verdict": "absent"},
-    )
-    figure = agreement(rows)
-    exact, sampled = figure.axes
-    assert (exact.get_title(), sampled.get_title()) == ("recomputed (2)", "sampled (1)")
-    assert (exact.get_ylabel(), sampled.get_ylabel(), sampled.get_xlabel()) == ("reproduced", "", "printed")
-    met, missed = (points.get_offsets().tolist() for points in exact.collections)
-    assert (met, missed) == ([[0.5, 0.5]], [[0.8, 0.6]])
-    assert exact.get_lines()[0].get_xdata().tolist() == pytest.approx([0, 0.84])
-    assert sampled.get_lines()[0].get_xdata().tolist() == pytest.approx([-2.0, -2.1])
-    assert agreement(rows.tail(1)) is None
 
 
 def test_equal_tables_give_equal_bytes_and_an_unknown_table_no_figure() -> None:

@@ -23,9 +23,9 @@ def test_metrics_of_the_same_rows_share_a_table() -> None:
         {"metric": "recall", "item": "b"},
         {"metric": "words", "item": "c", "value": 120.5, "low": 119.0, "high": 122.0},
     )
-    shown = show(rows, Wording({"recall": "share found"}, labels={"precision": "right"}, keys={"item": "part"}))
+    shown = show(rows, Wording({"recall": "share found"}, keys={"item": "part"}))
     first, second = shown.tables
-    assert (labels(first), labels(second)) == (["part", "right", "recall"], ["part", "words"])
+    assert (labels(first), labels(second)) == (["part", "precision", "recall"], ["part", "words"])
     assert values(first) == [["a", "0.500", "0.500"], ["b", "", "0.500"]] and first.rows[1][1] is None
     assert first.columns[2] == Column("recall", "share found") and (first.heads, first.n) == (1, True)
     assert (shown.rows, shown.n) == (3, "")

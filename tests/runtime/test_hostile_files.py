@@ -69,23 +69,9 @@ def row(**fields: Any) -> str:
     return json.dumps({"id": "a", "source": "text", **fields})
 
 
-def arrow(path: Path, table: pa.Table, **options: Any) -> None:
-    """Write a table as a stream of Arrow."""
-    with pa.ipc.new_stream(path, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as sink:
-        sink.write_table(table)
-
-
 def repeated(size: int = 1_000_000, times: int = 1000) -> pa.Array:
     """``times`` one text of ``size`` characters, which a file holds once."""
     return pa.array(["x" * size]).dictionary_encode().take(pa.array([0] * times))
-
-
-def astray(path: Path) -> None:
-    """A stream of Arrow with a text that ends far outside of it."""
-    arrow(path, documents(pa.array(["abc", "def"])))
-    ends = b"\0\0\0\0\3\0\0\0\6\0\0\0"
-    assert path.read_bytes().count(ends) == 1
-    path.write_bytes(path.read_bytes().replace(ends, ends[:4] + b"\3\0\0\x7f" + ends[8:]))
 
 
 def documents(source: pa.Array) -> pa.Table:
@@ -256,13 +242,6 @@ FILES = {
         "not the verdicts of a card",
         lambda path: read_card(path.parent),
     ),
-    "no arrow": Case("d.arrow", b"\xff\xff\xff\xff\xff\xff\xff\x7f", "not a readable arrow file"),
-    "arrow that repeats a text": Case("d.arrow", lambda to: arrow(to, documents(repeated())), "more than 200,000,000"),
-    "arrow that is packed": Case(
-        "d.arrow", lambda to: arrow(to, documents(pa.array(["x" * 1_000_000] * 3)), compression="zstd"), "is packed"
-    ),
-    "arrow of nulls": Case("d.arrow", lambda to: arrow(to, pa.table({"id": pa.nulls(5_000_001)})), "more than 5,000"),
-    "arrow that leads out of itself": Case("d.arrow", astray, "not a readable arrow file .*ffset"),
     "no workbook": Case("d.xlsx", b"PK\x03\x04" + bytes(100), "not a readable .xlsx file"),
     "a workbook that unpacks to 200 MB": Case(
         "d.xlsx", lambda to: packed(to, **{"xl/worksheets/sheet1.xml": 201_000_000}), "unpacks to 201,000,000 bytes"
@@ -339,7 +318,6 @@ FILES = {
     "params that are a folder": Case("params.yaml", Path.mkdir, "a folder or a device"),
     "params that are a device": Case("params.yaml", device, "a folder or a device"),
     "params that are a pipe": Case("params.yaml", os.mkfifo, "a folder or a device"),
-    "a dataset without names": Case("state.json", "{}", "state.json", lambda path: read_documents(path.parent)),
 }
 
 

@@ -13,10 +13,8 @@ import yaml
 
 from flows.lineage.recording import gather
 from flows.repository.kept_runs import keep_run
-from schemas.tables.people import REVIEW_NOTES
-from tasks.people.rating_form import FOLLOWED
 from tasks.tracking.lineage import StageRun, read_lineage, record_is_behind
-from tasks.tracking.recording import Recording, Reviewed, named, outside_inputs
+from tasks.tracking.recording import Recording, named
 from tests.support.imports import ROOT
 from tests.support.repository import commit, git, write_files
 
@@ -65,12 +63,6 @@ def test_a_record_of_another_lineage_is_behind() -> None:
     assert not record_is_behind(lock), "DVC runs what never ran"
 
 
-def reviewed() -> Reviewed:
-    notes = pd.DataFrame([(4, "type_1", "p", "n", "c", False, "[]")], columns=list(REVIEW_NOTES.columns))
-    given = [("rater_1", "person", 4, "consistency", 5), ("model", "model", 4, "consistency", 3)]
-    return Reviewed(notes, pd.DataFrame(given, columns=["rater", "rater_kind", "record", "aspect", "rating"]), "gpt-4o")
-
-
 def recording(tmp_path: Path, recall: float = 0.9) -> Recording:
     """A recording of LOCK: one headline figure, one metric table, the runs of both stages, a report."""
     table, report = tmp_path / "doclens.csv", tmp_path / "index.html"
@@ -86,9 +78,8 @@ def recording(tmp_path: Path, recall: float = 0.9) -> Recording:
             "sample": StageRun(1.5, {"records": 1000}),
             "doclens": StageRun(20.0, {"doclens_scores": 60}, 2, 300, 9000, 800, 0.25),
         },
-        tables={"doclens": [table]},
+        tables=[table],
         files={"report": report},
-        reviewed=reviewed(),
     )
 
 
@@ -116,20 +107,12 @@ def test_the_recording_of_a_working_tree_is_what_its_files_say(tmp_path: Path, m
     found, revision = gather(lineage), git(tmp_path, "rev-parse", "HEAD")
     assert found.name == f"{revision[:7]} unknown/gpt-4o-2024" and found.models == {"judge": "gpt-4o-2024"}
     assert found.headlines["doclens"] == {"claim_recall": 0.9} and found.headline_stages == {"doclens": "doclens"}
-    assert found.runs == {"doclens": StageRun(2.0)} and found.tables == {"sample": [], "doclens": [table]}
+    assert found.runs == {"doclens": StageRun(2.0)} and found.tables == [table]
     assert (found.files, found.tags["git.revision"], found.tags["git.dirty"]) == ({}, revision, "false")
     assert json.loads(found.tags["fingerprint.judge"]) == {"identity": identity, "epoch": 3}
-    given = {"document": "4", "judge": "r", "kind": "person", "metric": ["consistency", FOLLOWED], "value": [5.0, 1.0]}
-    write_files(tmp_path, {"reports/index.html": "", "dvc.yaml": files["dvc.yaml"] + "\n", "data/review/a": ""})
-    reviewed().notes.to_parquet("data/review/review_notes.parquet")
-    assert gather(lineage).reviewed is None, "nobody has rated yet"
-    pd.DataFrame(given).to_parquet("data/review/ratings.parquet")
+    write_files(tmp_path, {"reports/index.html": "", "dvc.yaml": files["dvc.yaml"] + "\n"})
     found = gather(lineage)
     assert found.files == {"report": Path("reports/index.html")} and found.tags["git.dirty"] == "true"
-    assert found.reviewed and found.reviewed.judge == "gpt-4o-2024"
-    assert found.reviewed.ratings.to_dict("records") == [
-        {"rater": "r", "rater_kind": "person", "record": 4, "aspect": "consistency", "rating": 5}
-    ]
 
 
 def client_of(store: LineageStore) -> MlflowClient:
@@ -153,9 +136,6 @@ def test_the_parent_run_holds_what_two_lineages_are_compared_by(store: LineageSt
         "total/seconds": 21.5,
     }
     assert run.data.params == {"model.judge": "gpt-4o", "seed": "7", "sample.records": "1000"}
-    assert run.data.tags["mlflow.note.content"] == (
-        f"Lineage `{lineage.id}` of revision `abc` with uncommitted changes.\n\nModels:\n\n- judge: `gpt-4o`"
-    )
     assert "tables/doclens.json" in run.data.tags["mlflow.loggedArtifacts"]
     client = client_of(store)
     assert [file.path for file in client.list_artifacts(run.info.run_id, "report")] == ["report/index.html"]
@@ -163,7 +143,7 @@ def test_the_parent_run_holds_what_two_lineages_are_compared_by(store: LineageSt
     assert store.content(lineage.id[:8])["stages"]["sample"]["outs"] == {"data/sample/records.parquet": "r1"}
 
 
-def test_a_stage_run_holds_its_headline_figures_measurements_and_inputs(store: LineageStore, tmp_path: Path) -> None:
+def test_a_stage_run_holds_its_headline_figures_and_measurements(store: LineageStore, tmp_path: Path) -> None:
     lineage = read_lineage(changed(d1="d5"))
     store.write(lineage, recording(tmp_path))
     measured = store.metrics(lineage.id)
@@ -171,28 +151,12 @@ def test_a_stage_run_holds_its_headline_figures_measurements_and_inputs(store: L
     assert (measured["doclens"]["unscored"], measured["doclens"]["rows/doclens_scores"]) == (2, 60)
     assert "doclens/claim_recall" not in measured["sample"]
     assert store.costs(lineage.id)["doclens.dollars"] == 0.25
-    (child,) = (run for run in store.runs(lineage.id) if run.data.tags.get("stage") == "doclens")
-    assert [(i.dataset.name, i.dataset.digest) for i in child.inputs.dataset_inputs] == [
-        ("data/sample/records.parquet", "r1")
-    ]
-
-
-def test_reviewed_notes_are_traces_with_feedback_of_judge_and_person(store: LineageStore, tmp_path: Path) -> None:
-    lineage = read_lineage(changed(d1="d6"))
-    store.write(lineage, recording(tmp_path))
-    run = store.find(lineage.id)
-    (trace,) = client_of(store).search_traces(locations=[store.experiment_id], run_id=run.info.run_id)
-    assert trace.data.spans[0].inputs == {"prompt": "p"}
-    given = {(a.source.source_type, a.source.source_id, a.name, a.feedback.value) for a in trace.info.assessments}
-    assert given == {("HUMAN", "rater_1", "consistency", 5), ("LLM_JUDGE", "gpt-4o", "consistency", 3)}
-    store.remove(lineage.id)
-    assert not client_of(store).search_traces(locations=[store.experiment_id], run_id=run.info.run_id)
 
 
 def test_a_half_written_lineage_is_replaced(store: LineageStore, tmp_path: Path) -> None:
     lineage = read_lineage(changed(d1="d3"))
     with pytest.raises(FileNotFoundError):
-        store.write(lineage, Recording("x", tables={"doclens": [tmp_path / "gone.csv"]}))
+        store.write(lineage, Recording("x", tables=[tmp_path / "gone.csv"]))
     assert not store.has(lineage.id)
     assert store.write(lineage, Recording("x"))
     assert store.has(lineage.id)
@@ -204,16 +168,3 @@ def test_names_that_mlflow_rejects_are_replaced_without_losing_an_entry() -> Non
     accepted = named(entries)
     assert list(accepted.values()) == [1, 2, 3]
     assert all(len(name) <= 250 and not set(name) & set("()[]") for name in accepted)
-
-
-def test_inputs_of_a_lineage_are_data_that_no_stage_makes() -> None:
-    lock = changed()
-    lock["stages"]["sample"]["deps"] += [
-        {"path": "tasks/network/respiratory.yaml", "md5": "y1"},
-        {"path": "tasks/network/sampling.py", "md5": "c1"},
-        {"path": "returned/review_returned", "md5": "f1.dir"},
-    ]
-    assert outside_inputs(read_lineage(lock)) == {
-        "returned/review_returned": "f1.dir",
-        "tasks/network/respiratory.yaml": "y1",
-    }

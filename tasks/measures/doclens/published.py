@@ -11,6 +11,7 @@ unit is a system's mean, which Tables 21 to 23 (whole notes) and 25 to 27 (secti
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations, product
 from typing import Any
 
@@ -20,7 +21,7 @@ import pandas as pd
 from schemas.params.measures import Overlap
 from schemas.tables.verdicts import in_order
 from tasks.measures.doclens.evaluators import Question, SimulatorEvaluator
-from tasks.measures.doclens.judging import CITATION_METRICS, CLAIM_METRICS, METRICS, NAME, output_texts
+from tasks.measures.doclens.judging import CITATION_METRICS, CLAIM_METRICS, METRICS, NAME, plain_documents
 from tasks.measures.measure import differences, figures
 from tasks.measures.measure import scores as scores_of
 from tasks.measures.overlap.scoring import METRICS as OVERLAP
@@ -72,12 +73,12 @@ def output_table(
     agree fully on it. A system that lacks an output has no ROUGE.
     """
     names = [*OPEN_SYSTEMS, *ACI_BENCH.values()]
-    texts = {name: {one.id: one.outputs[name] for one in documents if name in one.outputs} for name in names}
-    complete = {name: by_id for name, by_id in texts.items() if by_id and len(by_id) == len(documents)}
+    names = [name for name in names if all(name in one.outputs for one in documents)]
+    complete = [replace(one, outputs={name: one.outputs[name] for name in names}) for one in documents]
     rows = list[Row]()
-    if complete:
-        rouge = section_rouge(complete, documents, "soap")
-        scored = pd.concat([rouge[rouge["metric"].isin(_ROUGE)], _bert_scores(complete, documents, params)])
+    if names and complete:
+        rouge = section_rouge(complete, "soap")
+        scored = pd.concat([rouge[rouge["metric"].isin(_ROUGE)], _bert_scores(complete, names, params)])
         for (system, item, metric), own in scored.groupby(["system", "item", "metric"])["value"]:
             about: Row = {"system": system, "item": item, "condition": "overlap"}
             rows.append(metric_row(metric, own.mean(), n=int(own.count()), **about))
@@ -89,17 +90,15 @@ def output_table(
     return metric_table(rows, stage=NAME, seed=seed, provenance=COMPUTED)
 
 
-def _bert_scores(
-    texts: Mapping[str, Mapping[str, str]], documents: Sequence[Document], params: Overlap
-) -> pd.DataFrame | None:
+def _bert_scores(documents: Sequence[Document], systems: Sequence[str], params: Overlap) -> pd.DataFrame | None:
     """BERTScore F1 of each section with the reference's: system, item, metric and value; None without a model."""
     if params.bert_score_model is None:
         return None
-    keys = pd.DataFrame(product(texts, PARTS, range(len(documents))), columns=["system", "item", "document"])
+    keys = pd.DataFrame(product(systems, PARTS, range(len(documents))), columns=["system", "item", "document"])
     references, outputs = [], list[str]()
-    for system, part in product(texts, PARTS):
+    for system, part in product(systems, PARTS):
         references += part_texts([str(one.reference) for one in documents], part)
-        outputs += part_texts([texts[system][one.id] for one in documents], part)
+        outputs += part_texts([one.outputs[system] for one in documents], part)
     scored, _ = bert_score(references, outputs, model=params.bert_score_model, layer=params.bert_score_layer)
     return None if scored is None else keys.assign(metric="bertscore_f1", value=scored["bertscore_f1"])
 
@@ -203,7 +202,7 @@ def system_rows(
 ) -> pd.DataFrame:
     """METRICS of several systems' outputs: judged scores, overlap with references, and Kendall's tau between both."""
     made_by: dict[str, Any] = {"stage": stage, "seed": seed, "provenance": provenance}
-    scored, absent = score_outputs(output_texts(documents, citing), documents, params)
+    scored, absent = score_outputs(plain_documents(documents, citing), params)
     parts = [
         figures(judged, METRICS, **made_by),
         overlap_rows(verdicts_of(scored), absent, stage=stage, seed=seed),
@@ -221,7 +220,7 @@ def recorded_rows(
     made_by: dict[str, Any] = {"stage": NAME, "seed": seed, "provenance": judge}
     claims = judged[judged["metric"].isin(CLAIM_METRICS)]
     means = scores_of(claims.assign(condition=judge), METRICS)
-    scored, _ = score_outputs(output_texts(documents, ()), documents, params)
+    scored, _ = score_outputs(documents, params)
     parts = [
         figures(judged.assign(condition=judge), METRICS, **made_by),
         metric_table(system_difference_rows(means[means["item"] == WHOLE]), condition=judge, item=WHOLE, **made_by),
@@ -253,7 +252,7 @@ def recalls_by_section(judged: pd.DataFrame, documents: Sequence[Document], citi
     """Claim recall and `OTHERS` of each output by section: document, system, item and a column for each."""
     keys = ["document", "system", "item"]
     scores = scores_of(judged[judged["metric"] == "claim_recall"], METRICS)
-    rouge = section_rouge(output_texts(documents, citing), documents, "soap")
+    rouge = section_rouge(plain_documents(documents, citing), "soap")
     wide = rouge[rouge["metric"].isin(OTHERS)].pivot_table(index=keys, columns="metric", values="value").reset_index()
     return scores.rename(columns={"value": "claim_recall"}).merge(wide, on=keys)
 

@@ -9,10 +9,9 @@ from schemas.params import Params
 from tasks.measures.declared import Forms
 from tasks.measures.declared import Plan as Evaluated
 from tasks.measures.doclens.judging import plain_documents
-from tasks.measures.med_omit.clinicians import agreement_between, agreement_with_judge
+from tasks.measures.med_omit.clinicians import OmissionForm, agreement_between, agreement_with_judge, omission_form
 from tasks.measures.med_omit.judging import SYSTEM, output_parts
 from tasks.measures.med_omit.measure import TABLE, scope_of
-from tasks.measures.med_omit.omission_form import OmissionForm, omission_form
 from tasks.people.forms import Returned
 from tasks.texts.document import Document, Tables
 

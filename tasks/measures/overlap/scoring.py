@@ -29,7 +29,7 @@ from tasks.statistics.agreement import correlation_interval
 from tasks.statistics.intervals import COUNT
 from tasks.statistics.metric_rows import COMPUTED, NAN, Row, metric_row, metric_table
 from tasks.text.soap import PARTS, split_soap
-from tasks.texts.document import WHOLE, Document, Sectioning, compared_sections
+from tasks.texts.document import WHOLE, Document, Sectioning, compared_sections, system_names
 
 Tokens = Sequence[str]
 Score = tuple[float, float, float]
@@ -221,8 +221,6 @@ MEANINGS = {
 RECALL = ("rouge1_r", "rouge2_r", "rougeLsum_r", "bertscore_r", "claim_recall")
 PRECISION = ("rouge1_p", "rouge2_p", "rougeLsum_p", "bleu", "bertscore_p", "claim_precision")
 Absent = dict[str, str]
-Texts = Mapping[str, Mapping[str, str]]
-"""Outputs by system and document."""
 
 
 def score_texts(references: Sequence[str], outputs: Sequence[str], params: Overlap) -> tuple[pd.DataFrame, Absent]:
@@ -244,13 +242,12 @@ def score_texts(references: Sequence[str], outputs: Sequence[str], params: Overl
     return pd.concat([wide, found], axis=1), absent
 
 
-def score_outputs(texts: Texts, documents: Sequence[Document], params: Overlap) -> tuple[pd.DataFrame, Absent]:
+def score_outputs(documents: Sequence[Document], params: Overlap) -> tuple[pd.DataFrame, Absent]:
     """Every overlap metric of each output with its reference: columns document, system and one a metric, sorted."""
-    references = {one.id: str(one.reference) for one in documents}
-    keys = sorted((document, system) for system, outputs in texts.items() for document in outputs)
-    outputs = [texts[system][document] for document, system in keys]
-    found, absent = score_texts([references[document] for document, _ in keys], outputs, params)
-    return pd.concat([pd.DataFrame(keys, columns=["document", "system"], dtype="str"), found], axis=1), absent
+    rows = [(one.id, system, str(one.reference), text) for one in documents for system, text in one.outputs.items()]
+    keys = pd.DataFrame(sorted(rows), columns=["document", "system", "reference", "output"], dtype="str")
+    found, absent = score_texts(keys.pop("reference").tolist(), keys.pop("output").tolist(), params)
+    return pd.concat([keys, found], axis=1), absent
 
 
 def verdicts_of(scored: pd.DataFrame, sections: pd.DataFrame | None = None, *, condition: str = NAME) -> pd.DataFrame:
@@ -273,8 +270,8 @@ def overlap_rows(
     return pd.concat([found, metric_table(rows, stage=stage)], ignore_index=True)
 
 
-def section_rouge(texts: Texts, documents: Sequence[Document], how: Sectioning) -> pd.DataFrame:
-    """ROUGE by section: document, system, item, metric, value; empty for undivided texts.
+def section_rouge(documents: Sequence[Document], how: Sectioning) -> pd.DataFrame:
+    """ROUGE of the outputs by section: document, system, item, metric, value; empty for undivided texts.
 
     SOAP parts are scored as by ACI-BENCH's script: two notes that both lack a part agree fully on it. Other sections
     are scored where the reference has them.
@@ -283,18 +280,16 @@ def section_rouge(texts: Texts, documents: Sequence[Document], how: Sectioning) 
     if how == "whole":
         return pd.DataFrame(columns=columns).astype(dict.fromkeys(columns[:-1], "str") | {"value": float})
     rows, references, outputs = [], list[str](), list[str]()
-    for system, by_document in texts.items():
-        for document in documents:
-            text = by_document.get(document.id)
-            if text is None or document.reference is None:
-                continue
-            for name, (reference, output) in compared_sections(document, text, how).items():
-                if how == "soap":
-                    (reference,), (output,) = part_texts([document.reference], name), part_texts([text], name)
-                if reference:
-                    rows.append((document.id, system, name))
-                    references.append(reference)
-                    outputs.append(output)
+    for system, one in product(system_names(documents), documents):
+        if system not in one.outputs or one.reference is None:
+            continue
+        for name, (reference, output) in compared_sections(one, one.outputs[system], how).items():
+            if how == "soap":
+                reference, output = part_texts([one.reference, one.outputs[system]], name)
+            if reference:
+                rows.append((one.id, system, name))
+                references.append(reference)
+                outputs.append(output)
     keys = pd.DataFrame(rows, columns=columns[:3], dtype="str")
     return pd.concat([keys, rouge(references, outputs)], axis=1).melt(id_vars=columns[:3], var_name="metric")
 

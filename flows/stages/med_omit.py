@@ -15,7 +15,7 @@ from schemas.params import Params
 from schemas.tables.verdicts import in_order
 from tasks.llm.calls import Ask, Asks, unscored_table
 from tasks.measures.measure import differences, figures, record_scores
-from tasks.measures.med_omit.clinicians import agreement_between, agreement_with_judge, omission_form, omission_labels
+from tasks.measures.med_omit.form import agreement_between, agreement_with_judge, omission_form, omission_labels
 from tasks.measures.med_omit.judging import (
     METRICS,
     NAME,

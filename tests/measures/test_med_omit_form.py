@@ -14,7 +14,7 @@ from schemas.errors import SourceError
 from schemas.params.measures import FormSample
 from schemas.tables.metrics import METRICS
 from schemas.tables.verdicts import PERSON
-from tasks.measures.med_omit.clinicians import (
+from tasks.measures.med_omit.form import (
     OmissionForm,
     agreement_between,
     agreement_with_judge,

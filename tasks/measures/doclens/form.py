@@ -11,8 +11,7 @@ import pandas as pd
 
 from schemas.tables.columns import typed
 from schemas.tables.people import PREFERENCE_PAIRS
-from tasks.people.choice_form import ChoiceForm, Question, Shown
-from tasks.people.forms import Returned
+from tasks.people.forms import ChoiceForm, Question, Returned, Shown
 from tasks.statistics.agreement import Correlation, correlation, correlation_interval
 from tasks.statistics.metric_rows import Row, mean_row, metric_row
 from tasks.texts.document import Document, compared_sections

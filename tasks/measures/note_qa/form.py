@@ -17,8 +17,17 @@ from pydantic import Field
 
 from schemas.tables.note_qa import LETTERS
 from tasks.measures.note_qa.answering import SCORE
-from tasks.people.choice_form import ChoiceForm, Question, Shown
-from tasks.people.forms import Form, Item, Returned, ReturnedFile, holding, labelled
+from tasks.people.forms import (
+    ChoiceForm,
+    Form,
+    Item,
+    Question,
+    Returned,
+    ReturnedFile,
+    Shown,
+    holding,
+    labelled,
+)
 from tasks.statistics.agreement import Correlation, correlation_interval
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table
 

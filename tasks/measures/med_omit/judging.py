@@ -41,7 +41,7 @@ from tasks.measures.med_omit.fact_score import (
 from tasks.measures.med_omit.replies import fact_lines
 from tasks.statistics.intervals import COUNT
 from tasks.text.soap import split_soap
-from tasks.texts.document import SOURCE, WHOLE, Document, Tables
+from tasks.texts.document import SOURCE, WHOLE, Document, Tables, system_names
 
 NAME = "med_omit"
 WRITER = "writer"
@@ -190,13 +190,12 @@ def name_encoder(params: Embed) -> Encode:
     return encode
 
 
-def output_parts(documents: Iterable[Document], scope: str) -> Texts:
+def output_parts(documents: Sequence[Document], scope: str) -> Texts:
     """What is judged of the outputs (`judged_part`) by system and document."""
-    found: Texts = {}
-    for document in documents:
-        for system, text in document.outputs.items():
-            found.setdefault(system, {})[document.id] = judged_part(text, scope)
-    return found
+    return {
+        system: {one.id: judged_part(one.outputs[system], scope) for one in documents if system in one.outputs}
+        for system in system_names(documents)
+    }
 
 
 def judged_part(text: str, scope: str) -> str:

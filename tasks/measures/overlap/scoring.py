@@ -28,7 +28,7 @@ from tasks.measures.measure import Metric, Metrics, figures
 from tasks.statistics.agreement import correlation_interval
 from tasks.statistics.intervals import COUNT
 from tasks.statistics.metric_rows import COMPUTED, NAN, Row, metric_row, metric_table
-from tasks.text.soap import PARTS, split_soap
+from tasks.text.soap import split_soap
 from tasks.texts.document import WHOLE, Document, Sectioning, compared_sections, system_names
 
 Tokens = Sequence[str]
@@ -181,8 +181,6 @@ def bert_score(
 
 def part_texts(notes: Sequence[str], part: str) -> list[str]:
     """One part of each note in the form scored by ACI-BENCH's script, with marks for line breaks and missing parts."""
-    if part not in PARTS:
-        raise ValueError(f"unknown part {part}; expected one of {', '.join(PARTS)}")
     return [split_soap(note).get(part, EMPTY_PART).replace("\n", LINE_BREAK) for note in notes]
 
 
@@ -276,11 +274,9 @@ def section_rouge(documents: Sequence[Document], how: Sectioning) -> pd.DataFram
     SOAP parts are scored as by ACI-BENCH's script: two notes that both lack a part agree fully on it. Other sections
     are scored where the reference has them.
     """
-    columns = ["document", "system", "item", "metric", "value"]
-    if how == "whole":
-        return pd.DataFrame(columns=columns).astype(dict.fromkeys(columns[:-1], "str") | {"value": float})
+    columns = ["document", "system", "item"]
     rows, references, outputs = [], list[str](), list[str]()
-    for system, one in product(system_names(documents), documents):
+    for system, one in product(system_names(documents), documents if how != "whole" else ()):
         if system not in one.outputs or one.reference is None:
             continue
         for name, (reference, output) in compared_sections(one, one.outputs[system], how).items():
@@ -290,8 +286,8 @@ def section_rouge(documents: Sequence[Document], how: Sectioning) -> pd.DataFram
                 rows.append((one.id, system, name))
                 references.append(reference)
                 outputs.append(output)
-    keys = pd.DataFrame(rows, columns=columns[:3], dtype="str")
-    return pd.concat([keys, rouge(references, outputs)], axis=1).melt(id_vars=columns[:3], var_name="metric")
+    keys = pd.DataFrame(rows, columns=columns, dtype="str")
+    return pd.concat([keys, rouge(references, outputs)], axis=1).melt(id_vars=columns, var_name="metric")
 
 
 def beside_claims(scored: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:

@@ -75,7 +75,7 @@ def test_soap_parts_run_to_the_next_heading_and_missing_ones_are_marked() -> Non
 
 
 def test_a_bertscore_model_that_is_not_there_is_a_reason_not_a_score(tmp_path) -> None:
-    found, reason = bert_score(["a"], ["b"], model=str(tmp_path / "none"), layer=1)
+    found, reason = bert_score(["a"], ["b"], Overlap(bert_score_model=str(tmp_path / "none"), bert_score_layer=1))
     assert found is None
     assert reason and "none" in reason
 
@@ -87,7 +87,7 @@ def test_bertscore_by_a_models_folder(tmp_path: Path) -> None:
     assert "bertscore" not in absent
     assert scored["bertscore_f1"].tolist()[:2] == pytest.approx([1, 0], abs=1e-5)
     assert scored["bertscore_r"].notna().all()
-    _, reason = bert_score([same], [same], model=str(tmp_path / "model"), layer=99)
+    _, reason = bert_score([same], [same], params.model_copy(update={"bert_score_layer": 99}))
     assert reason and reason.startswith("BERTScore model")
 
 

@@ -92,14 +92,12 @@ def output_table(
 
 def _bert_scores(documents: Sequence[Document], systems: Sequence[str], params: Overlap) -> pd.DataFrame | None:
     """BERTScore F1 of each section with the reference's: system, item, metric and value; None without a model."""
-    if params.bert_score_model is None:
-        return None
     keys = pd.DataFrame(product(systems, PARTS, range(len(documents))), columns=["system", "item", "document"])
     references, outputs = [], list[str]()
     for system, part in product(systems, PARTS):
         references += part_texts([str(one.reference) for one in documents], part)
         outputs += part_texts([one.outputs[system] for one in documents], part)
-    scored, _ = bert_score(references, outputs, model=params.bert_score_model, layer=params.bert_score_layer)
+    scored, _ = bert_score(references, outputs, params)
     return None if scored is None else keys.assign(metric="bertscore_f1", value=scored["bertscore_f1"])
 
 

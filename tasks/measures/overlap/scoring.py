@@ -158,25 +158,25 @@ def rouge(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns, dtype=float)
 
 
-def bert_score(
-    references: Sequence[str], outputs: Sequence[str], *, model: str, layer: int | None = None
-) -> tuple[pd.DataFrame | None, str | None]:
-    """BERTScore (Zhang et al. 2020) with a model's name or folder; None and a reason if it is not available.
+def bert_score(references: Sequence[str], outputs: Sequence[str], params: Overlap) -> tuple[pd.DataFrame | None, str]:
+    """BERTScore (Zhang et al. 2020) by the model of ``params``; None and a reason if it is not available.
 
     A pair with an empty text scores 0, as the package fails on it with recent tokenizers.
     """
+    if params.bert_score_model is None:
+        return None, "needs overlap.bert_score_model, a model's name or folder"
     from bert_score import BERTScorer
 
     filled = [at for at, texts in enumerate(zip(references, outputs, strict=True)) if all(t.strip() for t in texts)]
     values = np.zeros((3, len(outputs)))
     try:
-        scorer = BERTScorer(model_type=model, num_layers=layer, lang="en")
+        scorer = BERTScorer(model_type=params.bert_score_model, num_layers=params.bert_score_layer, lang="en")
         if filled:
             scored = scorer.score([outputs[at] for at in filled], [references[at] for at in filled])
             values[:, filled] = np.stack([one.numpy() for one in scored])
     except (OSError, KeyError, ValueError, AssertionError) as error:
-        return None, f"BERTScore model {model}: {' '.join(str(error).split())[:200]}"
-    return pd.DataFrame(dict(zip(("bertscore_p", "bertscore_r", "bertscore_f1"), values, strict=True))), None
+        return None, f"BERTScore model {params.bert_score_model}: {' '.join(str(error).split())[:200]}"
+    return pd.DataFrame(dict(zip(("bertscore_p", "bertscore_r", "bertscore_f1"), values, strict=True))), ""
 
 
 def part_texts(notes: Sequence[str], part: str) -> list[str]:
@@ -230,14 +230,10 @@ def score_texts(references: Sequence[str], outputs: Sequence[str], params: Overl
     bleu = [scorer.sentence_score(o, [r]).score / 100 for r, o in zip(references, outputs, strict=True)]
     counts = {"bleu": bleu, "words": [len(output.split()) for output in outputs]}
     wide = rouge(references, outputs).assign(**{name: np.array(values, dtype=float) for name, values in counts.items()})
-    absent = dict(ABSENT)
-    if params.bert_score_model is None:
-        absent["bertscore"] = "needs overlap.bert_score_model, a model's name or folder"
-        return wide, absent
-    found, reason = bert_score(references, outputs, model=params.bert_score_model, layer=params.bert_score_layer)
-    if found is None:
-        return wide, {**absent, "bertscore": reason or "not available"}
-    return pd.concat([wide, found], axis=1), absent
+    found, reason = bert_score(references, outputs, params)
+    return (
+        (wide, {**ABSENT, "bertscore": reason}) if found is None else (pd.concat([wide, found], axis=1), dict(ABSENT))
+    )
 
 
 def score_outputs(documents: Sequence[Document], params: Overlap) -> tuple[pd.DataFrame, Absent]:

@@ -231,9 +231,9 @@ def score_texts(references: Sequence[str], outputs: Sequence[str], params: Overl
     counts = {"bleu": bleu, "words": [len(output.split()) for output in outputs]}
     wide = rouge(references, outputs).assign(**{name: np.array(values, dtype=float) for name, values in counts.items()})
     found, reason = bert_score(references, outputs, params)
-    return (
-        (wide, {**ABSENT, "bertscore": reason}) if found is None else (pd.concat([wide, found], axis=1), dict(ABSENT))
-    )
+    if found is None:
+        return wide, {**ABSENT, "bertscore": reason}
+    return pd.concat([wide, found], axis=1), dict(ABSENT)
 
 
 def score_outputs(documents: Sequence[Document], params: Overlap) -> tuple[pd.DataFrame, Absent]:

@@ -22,14 +22,7 @@ from tasks.judges.rates import rate_rows
 from tasks.llm.costs import Used
 from tasks.reporting.display import words
 from tasks.reporting.evaluation_text import DRY_RUN, RULES
-from tasks.statistics.metric_rows import (
-    Row,
-    balanced_accuracy,
-    bounds_rows,
-    mean_row,
-    metric_row,
-    metric_table,
-)
+from tasks.statistics.metric_rows import Row, balanced_accuracy, bounds_rows, mean_row, metric_row, metric_table
 from tasks.statistics.paired_verdicts import Compared, agreement, compared, right, tested_rows
 from tasks.statistics.sign_flips import LEVEL, holm
 

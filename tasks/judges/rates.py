@@ -27,12 +27,7 @@ STAGE = "calibrate"
 
 
 def rate_rows(
-    verdicts: pd.DataFrame,
-    *,
-    seed: int,
-    of_errors: bool = False,
-    clusters: Callable[[str], str] = str,
-    **shared: Any,
+    verdicts: pd.DataFrame, *, seed: int, of_errors: bool = False, clusters: Callable[[str], str] = str, **shared: Any
 ) -> list[Row]:
     """METRICS rows of VERDICTS with a truth, by metric: rates (item "all"), and the share judged rightly of each kind.
 

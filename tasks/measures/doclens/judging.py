@@ -129,10 +129,7 @@ async def judge(ask: Ask, documents: Sequence[Document], plan: Plan, params: Doc
     cited = f"{condition(params)}, one call" if one_call else condition(params)
     named = dict.fromkeys(CLAIM_METRICS, condition(params)) | dict.fromkeys(CITATION_METRICS, cited)
     rows = [{**row, "condition": named[row["metric"]]} for row in (*claims, *citations, *lost)]
-    return {
-        "verdicts": verdict_table(rows, judge=evaluator.label),
-        "unscored": unscored_table([*unscored, *failed]),
-    }
+    return {"verdicts": verdict_table(rows, judge=evaluator.label), "unscored": unscored_table([*unscored, *failed])}
 
 
 async def write_and_judge(

@@ -37,14 +37,7 @@ from tasks.measures.overlap.scoring import (
 )
 from tasks.statistics.agreement import correlation, correlation_interval, kappa_interval
 from tasks.statistics.intervals import mean_interval
-from tasks.statistics.metric_rows import (
-    COMPUTED,
-    Row,
-    mean_row,
-    metric_row,
-    metric_table,
-    system_difference_rows,
-)
+from tasks.statistics.metric_rows import COMPUTED, Row, mean_row, metric_row, metric_table, system_difference_rows
 from tasks.text.soap import PARTS, split_soap
 from tasks.texts.document import WHOLE, Document, compared_sections
 

@@ -53,10 +53,7 @@ sub-clusters; its diagnoses, the most likely first. The weight of a fact is what
 _OF_FACTS: dict[str, Any] = {"of": OMITTED, "pooled": False, "deviation": True, "compared": True}
 OMISSIONS: Metrics = {
     "omission_count": Metric(
-        **_OF_FACTS,
-        kind="sum",
-        bounds=COUNT,
-        meaning="number of the source's facts that an output omits",
+        **_OF_FACTS, kind="sum", bounds=COUNT, meaning="number of the source's facts that an output omits"
     ),
     "omission_share": Metric(
         **_OF_FACTS,

@@ -52,10 +52,7 @@ def overlap_correlations(
     return score_correlations(joined, CORRELATED, correlated(joined), stage=NAME, **about)
 
 
-SYSTEMS = {
-    "gpt-4": "GPT-4 (zero-shot, ACI-BENCH)",
-    "gpt-3.5-turbo": "ChatGPT (zero-shot, ACI-BENCH)",
-}
+SYSTEMS = {"gpt-4": "GPT-4 (zero-shot, ACI-BENCH)", "gpt-3.5-turbo": "ChatGPT (zero-shot, ACI-BENCH)"}
 """The outputs of ``doclens.systems`` by each printed name of the model."""
 
 WEIGHT_GRADED = "omission_weight_graded"

@@ -17,17 +17,7 @@ from pydantic import Field
 
 from schemas.tables.note_qa import LETTERS
 from tasks.measures.note_qa.answering import SCORE
-from tasks.people.forms import (
-    ChoiceForm,
-    Form,
-    Item,
-    Question,
-    Returned,
-    ReturnedFile,
-    Shown,
-    holding,
-    labelled,
-)
+from tasks.people.forms import ChoiceForm, Form, Item, Question, Returned, ReturnedFile, Shown, holding, labelled
 from tasks.statistics.agreement import Correlation, correlation_interval
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table
 
@@ -249,10 +239,7 @@ def grading_rows(answers: pd.DataFrame, chosen: pd.DataFrame, verdicts: pd.DataF
 
 RETURNED = (
     Returned(
-        QuestionForm.format,
-        "note_qa",
-        "questions_returned",
-        lambda load, _: QuestionForm(load("generated_questions")),
+        QuestionForm.format, "note_qa", "questions_returned", lambda load, _: QuestionForm(load("generated_questions"))
     ),
     Returned(
         OutsideQuestionForm.format,

@@ -50,6 +50,8 @@ ACI_BENCH = {
 SECTIONS = dict(zip(PARTS, ("Subjective", "Objective-Exam", "Objective-Results", "Assessment and Plan"), strict=True))
 BASELINE = "section present, no claim read"
 RULES_JUDGE = "simulator's rules"
+CELL = ["section", "system"]
+"""Index of the recalls of DocLens's Table 25."""
 KEYS = ["document", "system", "item", "metric", "unit"]
 """Columns that identify a judgement of one judge."""
 _ROUGE = ("rouge1_f", "rouge2_f", "rougeL_f")
@@ -76,8 +78,7 @@ def output_table(
             about: Row = {"system": system, "item": item, "condition": "overlap"}
             rows.append(metric_row(metric, own.mean(), n=int(own.count()), **about))
     parts = {section: part for part, section in SECTIONS.items()}
-    for row, value in _presence_baseline(recalls, printed_recalls(table25)).items():
-        section, _, system = row.partition(" / ")
+    for (section, system), value in _presence_baseline(recalls, printed_recalls(table25)).items():
         about = {"system": BASELINE, "condition": system, "item": parts[section]}
         rows.append(metric_row("claim_recall", value, n=len(documents), **about))
     return metric_table(rows, stage=NAME, seed=seed, provenance=COMPUTED)
@@ -103,43 +104,36 @@ def distance_metrics(
     (`_presence_baseline`): an evaluator must beat it to show that it judges.
     """
     printed = printed_recalls(table25)
-    compared = {name: _by_cell(recalls, "value") for name, recalls in judges.items()}
+    compared = {name: recalls["value"] for name, recalls in judges.items()}
     compared |= {name: printed_recalls(table) for name, table in others.items()}
     compared[BASELINE] = _presence_baseline(next(iter(judges.values())), printed)
-    rows, target = [], np.array(list(printed.values()))
+    rows = list[Row]()
     for name, by_cell in compared.items():
-        if set(printed) <= set(by_cell):
-            values = np.array([by_cell[cell] for cell in printed])
+        values = by_cell.reindex(printed.index)
+        if values.notna().all():
             distances = {
-                "mean absolute difference": float(np.abs(values - target).mean()),
-                "correlation": float(np.corrcoef(values, target)[0, 1]),
+                "mean absolute difference": float((values - printed).abs().mean()),
+                "correlation": float(np.corrcoef(values, printed)[0, 1]),
             }
             about: Row = {"system": name, "provenance": "stand-in" if name in judges else "printed tables"}
             rows += [metric_row(metric, value, n=len(printed), **about) for metric, value in distances.items()]
     return metric_table(rows, stage=NAME, condition="against GPT-4", item="16 cells of Table 25", seed=seed)
 
 
-def printed_recalls(table25: pd.DataFrame) -> dict[str, float]:
-    """Printed claim recalls of the open systems by "section / system", as shares."""
+def printed_recalls(table25: pd.DataFrame) -> pd.Series:
+    """Printed claim recalls of the open systems by section and system, as shares."""
     rows = table25[table25["system"].isin(OPEN_SYSTEMS) & table25["claim_recall"].notna()]
-    names = rows["section"] + " / " + rows["system"]
-    return dict(zip(names, (rows["claim_recall"] / 100).tolist(), strict=True))
+    return rows.set_index(CELL)["claim_recall"] / 100
 
 
-def _by_cell(recalls: pd.DataFrame, column: str) -> dict[str, float]:
-    """A column of `section_recalls` by "section / system"."""
-    return dict(zip(recalls["section"] + " / " + recalls["system"], recalls[column].tolist(), strict=True))
-
-
-def _presence_baseline(recalls: pd.DataFrame, printed: Mapping[str, float]) -> dict[str, float]:
+def _presence_baseline(recalls: pd.DataFrame, printed: pd.Series) -> pd.Series:
     """Share of notes whose output has the section, times the section's constant, fitted to the other systems."""
-    presence, predicted = _by_cell(recalls, "presence"), {}
-    for row in printed:
-        section = row.split(" / ")[0]
-        others = [other for other in printed if other.split(" / ")[0] == section and other != row]
-        shares, values = np.array([presence[o] for o in others]), np.array([printed[o] for o in others])
+    predicted, presence = printed.copy(), recalls["presence"].reindex(printed.index)
+    for cell in printed.index:
+        others = (printed.index.get_level_values("section") == cell[0]) & (printed.index != cell)
+        shares, values = presence[others].to_numpy(), printed[others].to_numpy()
         norm = float(shares @ shares)
-        predicted[row] = presence[row] * (float(shares @ values) / norm if norm else 0.0)
+        predicted[cell] = presence[cell] * (float(shares @ values) / norm if norm else 0.0)
     return predicted
 
 
@@ -161,8 +155,8 @@ async def judged_by_rules(judged: pd.DataFrame, documents: Sequence[Document]) -
 def section_recalls(judged: pd.DataFrame, documents: Sequence[Document]) -> pd.DataFrame:
     """Claim recall by system and section: the mean over notes whose reference has claims in it, as in the paper.
 
-    ``judged`` is VERDICTS of any judge. Columns system, section, item, value and presence: the share of these notes
-    whose output has the section.
+    ``judged`` is VERDICTS of any judge. Columns value and presence, the share of these notes whose output has the
+    section, by section and system.
     """
     scores = scores_of(judged[judged["system"].isin([*OPEN_SYSTEMS, *ACI_BENCH.values()])], METRICS)
     means = scores[scores["metric"] == "claim_recall"].groupby(["system", "item"])["value"].mean()
@@ -171,8 +165,8 @@ def section_recalls(judged: pd.DataFrame, documents: Sequence[Document]) -> pd.D
         if item in SECTIONS:
             asked = [one for one in documents if (one.claims or {}).get(item)]
             presence = sum(item in split_soap(one.outputs[system]) for one in asked) / len(asked)
-            rows.append((system, item, share, SECTIONS[item], presence))
-    return pd.DataFrame(rows, columns=["system", "item", "value", "section", "presence"])
+            rows.append((SECTIONS[item], system, share, presence))
+    return pd.DataFrame(rows, columns=[*CELL, "value", "presence"]).set_index(CELL)
 
 
 PREFERENCE_SECTIONS = ("objective_exam", "assessment_and_plan")

@@ -2,8 +2,12 @@
 
 import errno
 import sqlite3
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Hashable, Iterable
 from difflib import get_close_matches
+from typing import TypeVar
+
+T = TypeVar("T", bound=Hashable)
 
 _REMEDIES = {
     errno.EACCES: "allow this user to use it",
@@ -89,6 +93,11 @@ def did_you_mean(given: object, names: Iterable[object]) -> str:
     known = {str(name).lower(): name for name in names}
     near = get_close_matches(str(given).lower(), known, n=1)
     return f"; did you mean {known[near[0]]}?" if near else ""
+
+
+def repeated(values: Iterable[T]) -> T | None:
+    """The first value that occurs more than once."""
+    return next((value for value, times in Counter(values).items() if times > 1), None)
 
 
 def with_remedy(error: OSError) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,7 +12,7 @@ from flows.commands.import_forms import import_
 from flows.repository.params import load_params
 from flows.repository.pipeline import MAIN, maker_of, stage_files
 from flows.runtime.folders import require_new_file, write_export, write_new_file
-from schemas.errors import SourceError
+from schemas.errors import SourceError, repeated
 from tasks.transport.untrusted import of_form, read_bytes
 
 if TYPE_CHECKING:
@@ -177,9 +176,8 @@ def read_files(form: Format, source: Path, labels: Sequence[str]) -> list[Annota
 
 
 def _require_different(source: Path, texts: Sequence[AnnotatedText]) -> None:
-    for name, times in Counter(text.name for text in texts).items():
-        if times > 1:
-            raise SourceError(f"{source}: {name} is there {times} times; keep one")
+    if (name := repeated(text.name for text in texts)) is not None:
+        raise SourceError(f"{source}: {name} is there more than once; keep one")
 
 
 def _text(file: Path) -> str:

@@ -15,8 +15,7 @@ from schemas.params import Params
 from schemas.tables.verdicts import in_order
 from tasks.llm.calls import Ask, Asks, unscored_table
 from tasks.measures.measure import differences, figures, record_scores
-from tasks.measures.med_omit.clinicians import agreement_between, agreement_with_judge
-from tasks.measures.med_omit.figures import CORRELATED, SYSTEMS, overlap_correlations
+from tasks.measures.med_omit.form import agreement_between, agreement_with_judge, omission_form, omission_labels
 from tasks.measures.med_omit.judging import (
     METRICS,
     NAME,
@@ -25,13 +24,12 @@ from tasks.measures.med_omit.judging import (
     REMOVED,
     SYSTEM,
     WRITER,
-    Plan,
     corrupt_summaries,
     judge,
     name_encoder,
 )
+from tasks.measures.med_omit.measure import CORRELATED, SYSTEMS, overlap_correlations
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
-from tasks.measures.med_omit.omission_form import omission_form, omission_labels
 from tasks.statistics.bootstrap import sample_records
 from tasks.text.soap import split_soap
 from tasks.texts.aci_bench import encounter_files, output_files, read_encounters
@@ -87,7 +85,7 @@ def _facts(judged: pd.DataFrame) -> int:
 async def judge_compact(frames: Frames, ask: Asks, params: Params) -> Frames:
     """Verdicts on one chunk of notes."""
     documents = documents_of(frames["documents"])
-    return await judge(ask("judge"), documents, Plan(), params.med_omit, name_encoder(params.embed))
+    return await judge(ask("judge"), documents, params.med_omit, name_encoder(params.embed))
 
 
 def reads_med_omit_published(params: Params) -> list[str]:
@@ -125,8 +123,8 @@ _AS_RECORDED: dict[str, Any] = {"compare_differentials": True, "least_lines": 5,
 async def judge_omissions(documents: Sequence[Document], ask: Ask, params: Params) -> Frames:
     """MED-OMIT's tables of the subjective parts of GPT-4's and ChatGPT's notes of `visits_drawn`."""
     asked = params.med_omit.model_copy(update=_AS_RECORDED)
-    plan = Plan("history", asked.least_lines)
-    return await judge(ask, visits_drawn(documents), plan, asked, name_encoder(params.embed))
+    about: dict[str, Any] = {"scope": "history", "least_lines": asked.least_lines}
+    return await judge(ask, visits_drawn(documents), asked, name_encoder(params.embed), **about)
 
 
 def visits_drawn(documents: Sequence[Document]) -> list[Document]:
@@ -156,8 +154,9 @@ def metric_tables(made: Frames, documents: Sequence[Document], params: Params, m
 
 async def judge_encounters(frames: Frames, ask: Asks, params: Params) -> Frames:
     """Verdicts on one chunk of encounters."""
-    plan, documents = Plan("history", params.med_omit.least_lines), documents_of(frames["documents"])
-    made = await judge(ask("judge"), documents, plan, params.med_omit, name_encoder(params.embed), ask("writer"))
+    documents, encode = documents_of(frames["documents"]), name_encoder(params.embed)
+    about: dict[str, Any] = {"scope": "history", "least_lines": params.med_omit.least_lines, "write": ask("writer")}
+    made = await judge(ask("judge"), documents, params.med_omit, encode, **about)
     if not params.med_omit.removed_facts:
         return made
     summaries, verdicts = (

@@ -31,8 +31,7 @@ async def run_overlap(stage: Stage) -> None:
     judged = scores_of(stage.load("doclens_judged"), METRICS)
     known = set(judged["document"])
     documents = [one for one in note_documents(stage.load("notes"), stage.load("compact_notes")) if one.id in known]
-    texts = {COMPACT: {one.id: one.outputs[COMPACT] for one in documents}}
-    found, absent = score_outputs(texts, documents, params)
+    found, absent = score_outputs(documents, params)
     verdicts = verdicts_of(found, condition=CONDITION)
     stage.save("overlap_scores", record_scores(verdicts, OF_OVERLAP))
     others = [stage.load(stem) for stem in stage.files.deps if stem.endswith("_scores")]

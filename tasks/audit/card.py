@@ -12,25 +12,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import kendalltau
 
 from tasks.audit.cases import AGAIN, FACTORS, FAMILY, HIDDEN, LONGER, NAMES, REVERSED
 from tasks.audit.comparisons import ALL, KIND_LEVEL, fewest_texts, weaker_kinds
-from tasks.audit.errors import FLAGGED, SENTENCE, VERSION
+from tasks.audit.errors import VERSION
 from tasks.audit.trials import ASKED
 from tasks.judges.cases import Asked
 from tasks.judges.rates import rate_rows
 from tasks.llm.costs import Used
 from tasks.reporting.display import words
 from tasks.reporting.evaluation_text import DRY_RUN, RULES
-from tasks.statistics.metric_rows import (
-    Row,
-    balanced_accuracy,
-    bounds_rows,
-    mean_row,
-    metric_row,
-    metric_table,
-)
+from tasks.statistics.metric_rows import Row, balanced_accuracy, bounds_rows, mean_row, metric_row, metric_table
 from tasks.statistics.paired_verdicts import Compared, agreement, compared, right, tested_rows
 from tasks.statistics.sign_flips import LEVEL, holm
 
@@ -110,7 +102,7 @@ def card_table(verdicts: pd.DataFrame, practice: Mapping[str, Practice] | None =
         if practice and judge in practice:
             rows += practice_rows(practice[str(judge)], **shared)
     plain, judges = verdicts[verdicts["condition"] == ""], sorted(verdicts["judge"].unique())
-    rows += [*agreement(plain, judges, ALL), *rank_rows(rows)]
+    rows += agreement(plain, judges, ALL)
     return metric_table(rows, stage=STAGE, seed=seed)
 
 
@@ -207,26 +199,6 @@ def invariance_rows(own: pd.DataFrame, **shared: Any) -> list[Row]:
         rows += tested_rows(metric, one, p, p_scored, **keys)
         rows.append(metric_row("texts", float(one.texts), n=one.n, **keys))
     return rows
-
-
-def rank_rows(rows: Sequence[Row]) -> list[Row]:
-    """Kendall's tau of the judges by their balanced accuracy on planted cases and on errors that people made.
-
-    None with fewer than two judges that have both. A task of planted cases counts as one.
-    """
-    accuracy = [row for row in rows if row["metric"] == "balanced_accuracy" and not np.isnan(row["value"])]
-    frame = pd.DataFrame(accuracy, columns=["system", "condition", "value"])
-    people = frame["condition"].isin([FLAGGED, SENTENCE, VERSION])
-    planted = frame[~people].groupby("system")["value"].mean()
-    found: list[Row] = []
-    for task, group in frame[people].groupby("condition", sort=True):
-        both = pd.concat([planted, group.set_index("system")["value"]], axis=1, keys=["planted", "people"]).dropna()
-        if len(both) > 1:
-            tau = float(kendalltau(both["planted"], both["people"]).statistic)
-            keys: Row = {"system": "ranks of the judges", "condition": f"against their ranks by {task}", "item": ALL}
-            keys["provenance"] = f"judges: {', '.join(map(str, both.index))}"
-            found.append(metric_row("kendall", tau, n=len(both), **keys))
-    return found
 
 
 def change_table(card: pd.DataFrame) -> pd.DataFrame:

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -116,17 +117,13 @@ def _drawn(planted: Sequence[PlantedClaim], size: int, random: np.random.Generat
     kinds: dict[bool, dict[str, list[int]]] = {True: {}, False: {}}
     for at in order.tolist():
         kinds[planted[at].truth].setdefault(planted[at].kind, []).append(at)
-    drawn = [_in_turn(list(by_kind.values())) for by_kind in kinds.values()]
+    turns = [zip_longest(*by_kind.values()) for by_kind in kinds.values()]
+    drawn = [[at for turn in own for at in turn if at is not None] for own in turns]
     half = [
-        list(turn)[: max(-(-size // 2), size - sum(len(one) for one in kinds[not truth].values()))]
+        turn[: max(-(-size // 2), size - sum(len(one) for one in kinds[not truth].values()))]
         for truth, turn in zip(kinds, drawn, strict=True)
     ]
     return sorted(at for part in half for at in part)[:size]
-
-
-def _in_turn(groups: Sequence[list[int]]) -> Iterator[int]:
-    for place in range(max(map(len, groups), default=0)):
-        yield from (group[place] for group in groups if place < len(group))
 
 
 def _plain(claims: Sequence[Named]) -> Iterator[Made]:

@@ -16,12 +16,7 @@ from tasks.audit.trials import ASKED
 from tasks.measures.described import METRICS
 from tasks.statistics.intervals import Interval, mean_interval
 from tasks.statistics.metric_rows import Row, metric_row, metric_table
-from tasks.statistics.misclassification import (
-    MIN_INFORMEDNESS,
-    MIXED,
-    SHIFTS,
-    corrected_mean,
-)
+from tasks.statistics.misclassification import MIN_INFORMEDNESS, MIXED, SHIFTS, corrected_mean
 from tasks.statistics.prediction_powered import powered_share
 
 TASKS: Mapping[str, str] = {name: metric.task for name, metric in METRICS.items() if metric.task is not None}

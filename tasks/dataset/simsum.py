@@ -7,7 +7,6 @@ published dataset may be read in place of generated records, notes and spans.
 import csv
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
@@ -18,7 +17,7 @@ import pandas as pd
 from pydantic import Field
 from sklearn.model_selection import train_test_split
 
-from schemas.errors import SourceError
+from schemas.errors import SourceError, repeated
 from schemas.params.base import Section
 from schemas.params.records import Published
 from schemas.tables.columns import typed
@@ -112,8 +111,8 @@ def _read(path: Path) -> pd.DataFrame:
     if not rows:
         raise SourceError(f"{path}: the file is empty")
     header = rows[0]
-    if repeated := sorted(name for name, times in Counter(header).items() if times > 1):
-        raise SourceError(f"{path}: duplicate columns {repeated}")
+    if (twice := repeated(header)) is not None:
+        raise SourceError(f"{path}: duplicate column {twice!r}")
     filled = [row for row in rows[1:] if row]
     for number, row in enumerate(filled, start=1):
         if len(row) != len(header):

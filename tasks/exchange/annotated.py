@@ -1,10 +1,9 @@
 """An annotated text, the form that every exchange format is written from and read into."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from schemas.errors import SourceError
+from schemas.errors import SourceError, repeated
 from schemas.tables.records import ASSERTIONS
 
 
@@ -52,8 +51,7 @@ def annotated(name: str, text: str, spans: Sequence[LabelledSpan]) -> AnnotatedT
                 f"{name}: span {span.start}-{span.end} ({span.label}) asserts {span.assertion!r}; "
                 f"expected one of {', '.join(ASSERTIONS)}"
             )
-    places = [span.place for span in ordered]
-    if len(set(places)) < len(places):
-        start, end, label = next(place for place, times in Counter(places).items() if times > 1)
+    if twice := repeated(span.place for span in ordered):
+        start, end, label = twice
         raise SourceError(f"{name}: span {start}-{end} ({label}) is listed twice; keep one")
     return AnnotatedText(name, text, ordered)

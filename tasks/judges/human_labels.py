@@ -149,19 +149,17 @@ def label_rows(
     corrected = corrected_mean(sums, truth, judged, clusters, seed=seed, ceilings=sizes)
     size = len(labels) / max(len(sizes), 1)  # mean items a cluster: sums back to shares
     shares = [end / size for end in corrected]
-    possible = 0 <= shares[0] <= 1 and shares[2] - shares[1] <= 1
-    if not shares[2] - shares[1] <= 1:
-        shares = [NAN] * 3
+    told = shares[2] - shares[1] <= 1
     yes = known[judged]
     rates = [row for row in rate_rows(known.assign(metric=condition), seed=seed) if row["item"] == "all"]
     rows = [
         mean_row("labelled_share", truth, clusters=clusters, seed=seed),
         metric_row("judged_share", float(labels["value"].mean()) if len(labels) else NAN, n=len(labels)),
         metric_row("powered_share", *powered, n=len(known)),
-        metric_row("corrected_share", *shares, n=len(labels)),
-        metric_row("corrected_share_possible", float(possible), n=len(known)),
+        metric_row("corrected_share", *(shares if told else [NAN] * 3), n=len(labels)),
+        metric_row("corrected_share_possible", float(told and 0 <= shares[0] <= 1), n=len(known)),
         mean_row("precision", yes["truth"], clusters=yes["document"], seed=seed),
-        *(row for row in rates if row["metric"] not in ("precision_at_half", "balanced_accuracy")),
+        *(row for row in rates if row["metric"] != "precision_at_half"),
     ]
     about = {"condition": condition, "item": "all", "system": system, "seed": seed, "provenance": provenance}
     return metric_table(rows, stage=STAGE, **about)

@@ -27,12 +27,7 @@ STAGE = "calibrate"
 
 
 def rate_rows(
-    verdicts: pd.DataFrame,
-    *,
-    seed: int,
-    of_errors: bool = False,
-    clusters: Callable[[str], str] = str,
-    **shared: Any,
+    verdicts: pd.DataFrame, *, seed: int, of_errors: bool = False, clusters: Callable[[str], str] = str, **shared: Any
 ) -> list[Row]:
     """METRICS rows of VERDICTS with a truth, by metric: rates (item "all"), and the share judged rightly of each kind.
 
@@ -71,8 +66,8 @@ def judge_rows(
     leaves the dollars undefined.
     """
     tables, planted = [], "planted claims"
-    for judge, own in as_errors(verdicts).groupby("judge", sort=True):
-        errors, name = own.assign(metric=planted), str(judge)
+    for judge, own in verdicts.groupby("judge", sort=True):
+        errors, name = own.assign(metric=planted, value=1 - own["value"], truth=1 - own["truth"]), str(judge)
         tables.append(rates(errors, seed=seed, system=name, provenance=name, of_errors=True, clusters=record_of))
     totals = usage.groupby("judge", sort=True)[["claims", "calls", "prompt", "completion"]].sum()
     for judge, (claims, calls, prompt, completion) in zip(totals.index, totals.to_numpy().tolist(), strict=True):
@@ -84,11 +79,6 @@ def judge_rows(
         about = {"stage": STAGE, "system": judge, "seed": seed, "provenance": judge}
         tables.append(metric_table(rows, condition=planted, item="all", **about))
     return pd.concat(tables, ignore_index=True)
-
-
-def as_errors(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """VERDICTS on the opposite question, whether what was judged is untrue."""
-    return verdicts.assign(value=1 - verdicts["value"], truth=1 - verdicts["truth"])
 
 
 def record_of(document: str) -> str:

@@ -2,11 +2,12 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
 import json_repair
+
+from schemas.errors import repeated
 
 MOST_REPAIRED = 20_000
 """Longest JSON with slips that is repaired, in characters: the repair library takes quadratic time."""
@@ -54,11 +55,9 @@ def _loaded(text: str) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+    if (twice := repeated(key for key, _ in pairs)) is not None:
         raise KeyTwice(f"the key {twice[:80]!r} is given twice")
-    return found
+    return dict(pairs)
 
 
 def _value(body: str) -> Any:

@@ -104,10 +104,7 @@ def unscored_outputs(rows: pd.DataFrame, method: str, systems: Sequence[str]) ->
     return typed(named, UNSCORED_OUTPUTS)
 
 
-SORTED: Mapping[str, Sequence[str]] = {
-    "questions": ["question"],
-    "unscored": ["document", "system", "method", "step"],
-}
+SORTED: Mapping[str, Sequence[str]] = {"questions": ["question"], "unscored": ["document", "system", "method", "step"]}
 """Order of tables before scores are computed: sums of floats depend on it."""
 
 

@@ -15,11 +15,7 @@ from schemas.errors import SourceError
 from schemas.tables.people import ASPECTS
 from tasks.people.forms import labelled
 from tasks.people.rating_form import FOLLOWED, ratings_of
-from tasks.statistics.agreement import (
-    cohen_kappa,
-    correlation_interval,
-    krippendorff_interval,
-)
+from tasks.statistics.agreement import cohen_kappa, correlation_interval, krippendorff_interval
 from tasks.statistics.intervals import difference_interval, mean_interval
 from tasks.statistics.metric_rows import Row, bounds_rows, metric_row, metric_table, score_table
 

@@ -83,11 +83,7 @@ def penalty_parts(
             "1D": instructions("diagnosis", *(["further_symptom"] if mention else []), "sex_or_age"),
         }
     else:
-        parts = {
-            "2A": named(*values),
-            "2B": others,
-            "2C": instructions("diagnosis", "sex_or_age"),
-        }
+        parts = {"2A": named(*values), "2B": others, "2C": instructions("diagnosis", "sex_or_age")}
     return [{"part": name, **rubric["parts"][name], "items": items} for name, items in parts.items() if items]
 
 

@@ -173,19 +173,20 @@ def what_to_report(
     compared = pairs.groupby("metric") if len(systems) <= _FEW and len(pairs) else ()
     differences = {metric: of[of["item"] == "all"] for metric, of in compared}
     for place, name in enumerate(names):
-        found = [(system, cell(row, partial(shown, name))) for system, of in rows if (row := of[place]) is not None]
-        figures = [
-            f"{system} {one.value}"
-            + (f" (95% CI {one.interval}; n = {one.n}" if one.interval else f" (n = {one.n}")
-            + (f", {one.unscored} without a score)" if one.unscored else ")")
-            for system, one in found
-        ]
+        figures = [_mean(system, name, row) for system, of in rows if (row := of[place]) is not None]
         figures += [_difference(name, row) for row in differences.get(name, pairs.iloc[:0]).to_dict("records")]
         label, meaning = described(name)["label"].removeprefix("- "), described(name)["meaning"]
         said.append(f"{label[:1].upper()}{label[1:]} ({meaning}): {'; '.join(figures)}.")
     if len(pairs) and (tested := int(pairs["p"].notna().sum())):
         said.append(f"{number_of(tested, 'test')} (tables/comparisons.csv): {paragraph('intervals')}.")
     return " ".join([*said, cite]).strip()
+
+
+def _mean(system: str, metric: str, row: Mapping[str, Any]) -> str:
+    """A system's mean with interval, n and what is without a score."""
+    one = cell(row, partial(shown, metric))
+    interval = f"95% CI {one.interval}; " if one.interval else ""
+    return f"{system} {one.value} ({interval}n = {one.n}{f', {one.unscored} without a score' if one.unscored else ''})"
 
 
 def _difference(metric: str, row: Mapping[str, Any]) -> str:

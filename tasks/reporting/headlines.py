@@ -75,10 +75,11 @@ def reliability_curves(reliability: pd.DataFrame) -> pd.DataFrame:
 
 def shares(figures: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
     """Headline figures of measures and of the judge that are shares in 0-1, for a bar chart: columns measure, share."""
+    known = {*SHARES, *settings("columns.yaml")["percent"]}
     rows = [
         (f"{group} {name}", figures[group][name])
         for group in (*report("headlines"), "judge")
         for name in figures.get(group, {})
-        if group == "judge" or FIGURES[group][name][-1] in SHARES
+        if group == "judge" or FIGURES[group][name][-1] in known
     ]
     return pd.DataFrame(rows, columns=["measure", "share"])

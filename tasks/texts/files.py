@@ -8,7 +8,6 @@ import csv
 import io
 import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from schemas.errors import MissingSourceError, SourceError
+from schemas.errors import MissingSourceError, SourceError, repeated
 from tasks.progress import number_of
 from tasks.texts.fields import Row
 from tasks.texts.inspect_log import inspect_rows, is_inspect_log
@@ -242,8 +241,7 @@ def _is_blank(value: Any) -> bool:
 
 def require_different(path: Path | str, names: Sequence[str]) -> None:
     """Raises SourceError for a name that two columns have."""
-    if len(set(names)) < len(names):
-        twice = next(name for name, times in Counter(names).items() if times > 1)
+    if (twice := repeated(names)) is not None:
         raise SourceError(f"{path}: column {twice} is a duplicate; rename one")
 
 

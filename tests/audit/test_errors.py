@@ -13,7 +13,7 @@ from flows.evaluation.audit import MEDEC, NO_RULE, audit_cost, make_audit
 from flows.repository.params import load_params
 from schemas.errors import MissingSourceError, SourceError
 from schemas.tables.verdicts import VERDICTS, verdict_table
-from tasks.audit.card import FIRST, card_table, findings, rank_rows, unanswered
+from tasks.audit.card import FIRST, card_table, findings, unanswered
 from tasks.audit.errors import (
     FIELDS,
     FLAGGED,
@@ -138,17 +138,6 @@ def test_no_request_says_which_version_is_right_or_what_is_wrong() -> None:
     for call in ask.calls:
         said = call.messages[-1].content
         assert call.key not in said and not any(f"{name}" in said for name in ("t0", "t1", "corrected", "organism"))
-
-
-def test_judges_are_ranked_by_planted_errors_and_by_those_of_people() -> None:
-    def accuracy(system: str, condition: str, value: float) -> dict:
-        return {"metric": "balanced_accuracy", "system": system, "condition": condition, "value": value}
-
-    planted = [accuracy("a", "claims", 0.9), accuracy("b", "claims", 0.8), accuracy("c", "claims", 0.7)]
-    people = [accuracy("a", FLAGGED, 0.8), accuracy("b", FLAGGED, 0.5), accuracy("c", FLAGGED, 0.6)]
-    (row,) = rank_rows([*planted, *people])
-    assert row["value"] == pytest.approx(1 / 3) and row["n"] == 3, "two of three pairs are in the same order"
-    assert rank_rows([*planted, people[0]]) == [] == rank_rows(planted)
 
 
 def _source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: list[dict[str, str]]) -> None:

@@ -24,7 +24,7 @@ from tasks.measures.doclens.subclaims import list_subclaims
 from tasks.measures.doclens.writing import Example, Writer, write_outputs, writer
 from tasks.measures.grounding.grounding import ground
 from tasks.measures.history.summarising import summarise
-from tasks.measures.note_qa.answering import answer_questions, judge_call
+from tasks.measures.note_qa.answering import answer, judge_call
 from tasks.measures.note_qa.questions import generated_questions, paper_questions
 from tasks.notes.consistency import consistency_call
 from tasks.notes.prompting import build_prompts, symptom_values
@@ -36,6 +36,7 @@ from tasks.texts.document import Document
 from tasks.visits.prompting import CHECK, heading, visit_prompts
 from tests.support.histories import worder_of
 from tests.support.of_measures import of_measures
+from tests.support.params import shipped
 from tests.support.records import NETWORK, records_of, span_row
 from tests.support.review import drawn
 from tests.support.scripted import ScriptedAsk
@@ -199,12 +200,14 @@ def _note_qa() -> dict[str, Call]:
     question = {"question": "p001/1", "patient": "p001", "wording": REPLIES["AskedQuestion"]["question"]}
     question |= {"choices": json.dumps(CHOICES), "answer": "A"}
     output = {"question": "p001/1", "form": "multiple_choice", "version": "normal", "variant": "answer", "output": "A"}
-    printed = ScriptedAsk(printed_layout)
+    printed, frames = ScriptedAsk(printed_layout), {"questions": pd.DataFrame([question]), "patients": PATIENT}
     return {
         **_asked(generated_questions(PATIENT, params, asking, seed=7), asking, room),
         **_asked(paper_questions(PATIENT, params, printed, seed=7), printed, room),
         "note_qa/paper_judge": judge_call(output, question, 0, "paper"),
-        **_asked(answer_questions(pd.DataFrame([question]), PATIENT, params, answering), answering, room),
+        **_asked(
+            answer(frames, lambda _: answering, shipped().model_copy(update={"note_qa": params})), answering, room
+        ),
         "note_qa/judge": judge_call(output, question, 0),
     }
 

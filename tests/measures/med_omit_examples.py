@@ -14,17 +14,16 @@ from schemas.tables.verdicts import VERDICTS, verdict_table
 from tasks.llm.calls import Call, Reply
 from tasks.llm.recorded import RecordedAsk
 from tasks.measures.med_omit.fact_score import DiagnosisNames
-from tasks.measures.med_omit.figures import SYSTEMS
 from tasks.measures.med_omit.judging import (
     DIAGNOSES,
     GRADED,
     OMITTED,
     UNIQUE,
     EndOfHistory,
-    Plan,
     corrupt_summaries,
     judge,
 )
+from tasks.measures.med_omit.measure import SYSTEMS
 from tasks.measures.med_omit.replies import Differential, EvidenceClusters, Facts, Importances, Mechanisms, Omissions
 from tasks.texts.document import SOURCE, Document
 from tests.support.scripted import ScriptedAsk
@@ -136,7 +135,7 @@ def requests(asked: Callable[[Awaitable[Any], ScriptedAsk, str], dict[str, Call]
     document = Document("e", (DIALOGUE,), outputs={"a": "Cough for three days."})
     found: dict[str, Call] = {}
     for params in (MedOmit(), MedOmit(importance="note")):
-        work = judge(ask, [document], Plan("history"), params, lambda names: np.eye(len(names)), ask)
+        work = judge(ask, [document], params, lambda names: np.eye(len(names)), scope="history", write=ask)
         found |= asked(work, ask, "tasks/measures/med_omit")
     texts = {"F0": "Cough.", "F1": "Fever."}
     facts = facts_judged({"document": "e", "fact": f, "text": t, "omitted": {"s": False}} for f, t in texts.items())

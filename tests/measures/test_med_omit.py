@@ -24,7 +24,7 @@ from tasks.measures.med_omit.fact_score import (
     merged,
     uniqueness,
 )
-from tasks.measures.med_omit.judging import DIAGNOSES, GRADED, OMITTED, REMOVED, UNIQUE, Plan, corrupt_summaries, judge
+from tasks.measures.med_omit.judging import DIAGNOSES, GRADED, OMITTED, REMOVED, UNIQUE, corrupt_summaries, judge
 from tasks.measures.med_omit.judging import METRICS as OMITTED_METRICS
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
 from tasks.measures.med_omit.replies import IncludedFact, Omissions
@@ -122,7 +122,7 @@ def script(*refused: str) -> ScriptedAsk:
 
 def judged(ask: ScriptedAsk, summary: str = "Smokes.", encode=None) -> Tables:  # type: ignore[no-untyped-def]
     document = Document("1", (NOTE,), outputs={"s": summary})
-    return asyncio.run(judge(ask, [document], Plan(), MedOmit(), encode or unlike))
+    return asyncio.run(judge(ask, [document], MedOmit(), encode or unlike))
 
 
 def unlike(names: Sequence[str]) -> np.ndarray:
@@ -174,8 +174,9 @@ def test_a_document_whose_facts_are_not_listed_is_unscored() -> None:
 
 
 def test_an_expected_output_that_is_missing_is_unscored() -> None:
-    document, plan = Document("1", (NOTE,), outputs={"s": "Smokes."}), Plan(expected=("s", "t"))
-    rows = rows_of(asyncio.run(judge(script(), [document], plan, MedOmit(), unlike))["verdicts"]).reset_index()
+    document = Document("1", (NOTE,), outputs={"s": "Smokes."})
+    made = asyncio.run(judge(script(), [document], MedOmit(), unlike, expected=("s", "t")))
+    rows = rows_of(made["verdicts"]).reset_index()
     found = rows[rows["metric"].isin(["omission_share", "differential_lost"])].groupby("system")[["n", "unscored"]]
     assert found.agg(list).to_dict("index") == {
         "s": {"n": [1, 1], "unscored": [0, 0]},

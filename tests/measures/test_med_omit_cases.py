@@ -7,9 +7,8 @@ import pandas as pd
 from flows.repository.params import load_params
 from tasks.judges.shortening import Shortened
 from tasks.measures.measure import scores_and_ceilings
-from tasks.measures.med_omit.figures import graded_weights, rank_rows
 from tasks.measures.med_omit.judging import OMISSIONS
-from tasks.measures.med_omit.measure import MEASURE
+from tasks.measures.med_omit.measure import MEASURE, graded_weights, rank_rows
 from tasks.measures.med_omit.planted import judge_omissions
 from tasks.measures.med_omit.replies import IncludedFact, Omissions
 from tests.measures.med_omit_examples import facts_judged

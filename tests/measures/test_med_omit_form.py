@@ -14,8 +14,14 @@ from schemas.errors import SourceError
 from schemas.params.measures import FormSample
 from schemas.tables.metrics import METRICS
 from schemas.tables.verdicts import PERSON
-from tasks.measures.med_omit.clinicians import agreement_between, agreement_with_judge
-from tasks.measures.med_omit.omission_form import OmissionForm, judged_facts, omission_form, omission_labels
+from tasks.measures.med_omit.form import (
+    OmissionForm,
+    agreement_between,
+    agreement_with_judge,
+    judged_facts,
+    omission_form,
+    omission_labels,
+)
 from tests.measures.med_omit_examples import differential, facts_judged
 from tests.support.params import shipped
 from tests.support.returned import file_of, validated

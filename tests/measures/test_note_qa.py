@@ -15,7 +15,7 @@ from schemas.params.measures import NoteQa
 from schemas.tables.note_qa import LETTERS, PATIENT_NOTES, QUESTIONS
 from schemas.tables.verdicts import LOST, verdict_table
 from tasks.llm.calls import Call
-from tasks.measures.note_qa.answering import answer_questions, judge_call, judge_outputs
+from tasks.measures.note_qa.answering import answer, judge_call, judge_outputs
 from tasks.measures.note_qa.metrics import effect_rows, mode_ranks, question_metrics
 from tasks.measures.note_qa.patients import (
     compatible,
@@ -229,12 +229,14 @@ def test_choices_are_shuffled_by_question_and_seed_and_the_letter_of_the_right_o
 
 
 def test_an_answer_without_a_final_line_is_unscored_by_its_letter_and_is_still_judged(made):
-    params = PARAMS.model_copy(update={"versions": ["normal"], "free_text": False})
+    own = PARAMS.model_copy(update={"versions": ["normal"], "free_text": False})
+    params = shipped().model_copy(update={"note_qa": own})
     asked = made.questions.head(4)
     replies = iter(["I think B.", *(f"Answer: {letter}" for letter in asked.sort_values("question")["answer"][1:])])
-    answers, failed = asyncio.run(answer_questions(asked, made.patients, params, ScriptedAsk(lambda _: next(replies))))
+    frames, ask = {"questions": asked, "patients": made.patients}, ScriptedAsk(lambda _: next(replies))
+    answers, failed = asyncio.run(answer(frames, lambda _: ask, params)).values()
     assert len(answers) == 4 and answers["letter"].isna().sum() == 1
-    assert [(row["step"], row["reason"], row["detail"]) for row in failed] == [
+    assert [(row["step"], row["reason"], row["detail"]) for row in failed.to_dict("records")] == [
         ("note_qa/letter/multiple_choice/normal", "no last line with a letter", "I think B.")
     ]
     judged, _ = asyncio.run(judge_outputs(answers, asked, 1, ScriptedAsk(lambda _: "no")))

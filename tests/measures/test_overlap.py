@@ -75,7 +75,7 @@ def test_soap_parts_run_to_the_next_heading_and_missing_ones_are_marked() -> Non
 
 
 def test_a_bertscore_model_that_is_not_there_is_a_reason_not_a_score(tmp_path) -> None:
-    found, reason = bert_score(["a"], ["b"], model=str(tmp_path / "none"), layer=1)
+    found, reason = bert_score(["a"], ["b"], Overlap(bert_score_model=str(tmp_path / "none"), bert_score_layer=1))
     assert found is None
     assert reason and "none" in reason
 
@@ -87,16 +87,18 @@ def test_bertscore_by_a_models_folder(tmp_path: Path) -> None:
     assert "bertscore" not in absent
     assert scored["bertscore_f1"].tolist()[:2] == pytest.approx([1, 0], abs=1e-5)
     assert scored["bertscore_r"].notna().all()
-    _, reason = bert_score([same], [same], model=str(tmp_path / "model"), layer=99)
+    _, reason = bert_score([same], [same], params.model_copy(update={"bert_score_layer": 99}))
     assert reason and reason.startswith("BERTScore model")
 
 
-OUTPUTS = {"a": {"1": "dry cough", "2": "no fever"}, "b": {"1": "dry", "2": ""}}
-DOCUMENTS = [Document("1", (), "dry cough"), Document("2", (), "no fever")]
+DOCUMENTS = [
+    Document("1", (), "dry cough", outputs={"a": "dry cough", "b": "dry"}),
+    Document("2", (), "no fever", outputs={"a": "no fever", "b": ""}),
+]
 
 
 def test_scores_of_systems_are_means_and_absent_metrics_are_listed_with_their_requirements() -> None:
-    scored, absent = score_outputs(OUTPUTS, DOCUMENTS, Overlap())
+    scored, absent = score_outputs(DOCUMENTS, Overlap())
     rows = METRICS.validate(overlap_rows(verdicts_of(scored), absent, stage="s", seed=1))
     rows = rows.set_index(["system", "metric"])
     assert rows.loc[("a", "rouge1_r"), "value"] == 1
@@ -124,12 +126,11 @@ def test_a_missing_output_and_a_reference_without_words_have_no_value() -> None:
 
 def test_sections_are_scored_where_the_reference_has_them_and_soap_parts_always() -> None:
     document = Document("1", ("x",), "PLAN\nRest.", outputs={"s": "EXAM\nClear.\nPLAN\nRest."})
-    texts = {"s": dict.fromkeys(["1"], document.outputs["s"])}
-    headings = section_rouge(texts, [document], "headings").set_index(["item", "metric"])["value"]
+    headings = section_rouge([document], "headings").set_index(["item", "metric"])["value"]
     assert set(headings.index.get_level_values("item")) == {"plan"} and headings["plan", "rouge1_f"] == 1
-    soap = section_rouge(texts, [document], "soap").set_index(["item", "metric"])["value"]
+    soap = section_rouge([document], "soap").set_index(["item", "metric"])["value"]
     assert soap["objective_results", "rouge1_f"] == 1, "both lack the part"
-    assert section_rouge(texts, [document], "whole").empty
+    assert section_rouge([document], "whole").empty
 
 
 def texts(seed: int, n: int) -> list[str]:

@@ -37,8 +37,10 @@ def test_figures_with_intervals_are_those_of_the_tables_at_hand_and_a_weight_is_
     found = with_intervals({"doclens": tables()["doclens"].assign(low=0.7, high=0.8)})
     assert found == {"doclens/claim_recall": (0.76543, 0.7, 0.8)}
     figures = {"doclens": {"claim_recall": 0.7654}, "med_omit": {"omitted": 0.1, "weight": 0.3}, "f1": {"BN-tab": 0.6}}
-    shown = shares(figures | {"judge": {"sensitivity": 0.9}}).to_numpy().tolist()
-    assert shown == [["doclens claim_recall", 0.7654], ["med_omit omitted", 0.1], ["judge sensitivity", 0.9]]
+    figures |= {"note_qa": {"normal": 0.5}, "judge": {"sensitivity": 0.9}}
+    names, values = shares(figures).to_numpy().T.tolist()
+    assert names == ["doclens claim_recall", "med_omit omitted", "note_qa normal", "judge sensitivity"]
+    assert values == [0.7654, 0.1, 0.5, 0.9]
 
 
 def test_reliability_pools_symptoms_weighted_by_n() -> None:

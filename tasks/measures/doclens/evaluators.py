@@ -6,7 +6,6 @@ claim; a failed judgement is None and has a reason.
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
-from schemas.errors import ParamsError
+from schemas.errors import ParamsError, repeated
 from schemas.params.base import Device
 from schemas.params.measures import DocLens
 from schemas.tables.verdicts import Judgement
@@ -151,9 +150,8 @@ def _problem(given: Sequence[tuple[int, Any]], claims: int) -> str | None:
     for number, _ in given:
         if not 1 <= number <= claims:
             return f"claim {number} is not one of 1 to {claims}"
-    distinct = Counter(number for number, _ in set(given))
-    twice = [number for number, verdicts in distinct.items() if verdicts > 1]
-    return f"claim {twice[0]} has two verdicts" if twice else None
+    twice = repeated(number for number, _ in dict.fromkeys(given))
+    return None if twice is None else f"claim {twice} has two verdicts"
 
 
 class ClaimVerdict(Reply):

@@ -1,7 +1,7 @@
 """The form in which experts compare two outputs whose metrics disagree, and what it tells (DocLens, Section 4.3)."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -11,8 +11,7 @@ import pandas as pd
 
 from schemas.tables.columns import typed
 from schemas.tables.people import PREFERENCE_PAIRS
-from tasks.people.choice_form import ChoiceForm, Question, Shown
-from tasks.people.forms import Returned
+from tasks.people.forms import ChoiceForm, Question, Returned, Shown
 from tasks.statistics.agreement import Correlation, correlation, correlation_interval
 from tasks.statistics.metric_rows import Row, mean_row, metric_row
 from tasks.texts.document import Document, compared_sections
@@ -73,18 +72,17 @@ def preference_form(pairs: pd.DataFrame) -> PreferenceForm:
         "Say of each claim of the reference whether each output fully contains it.",
         "Then say which output has more of what matters in the reference.",
     )
-    return PreferenceForm(help_, [_shown(row) for row in pairs.to_dict("records")])
-
-
-def _shown(row: Mapping[str, object]) -> Shown:
-    claims = [
-        Question(f"{side} {at}", f"{side} output: {claim}", ("yes", "no"))
-        for at, claim in enumerate(json.loads(str(row["claims"])))
-        for side in SIDES
-    ]
     heads = {"Reference": "reference", "First output": "text_first", "Second output": "text_second"}
-    sheets = tuple((head, str(row[name])) for head, name in heads.items())
-    return Shown(str(row["pair"]), sheets, (*claims, Question("preferred", "Which is more complete?", SIDES)))
+    preferred, items = Question("preferred", "Which is more complete?", SIDES), []
+    for row in pairs.to_dict("records"):
+        claims = [
+            Question(f"{side} {at}", f"{side} output: {claim}", ("yes", "no"))
+            for at, claim in enumerate(json.loads(row["claims"]))
+            for side in SIDES
+        ]
+        sheets = tuple((head, row[name]) for head, name in heads.items())
+        items.append(Shown(row["pair"], sheets, (*claims, preferred)))
+    return PreferenceForm(help_, items)
 
 
 def preference_rows(pairs: pd.DataFrame, chosen: pd.DataFrame, **shared: Any) -> list[Row]:

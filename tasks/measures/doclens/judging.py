@@ -129,10 +129,7 @@ async def judge(ask: Ask, documents: Sequence[Document], plan: Plan, params: Doc
     cited = f"{condition(params)}, one call" if one_call else condition(params)
     named = dict.fromkeys(CLAIM_METRICS, condition(params)) | dict.fromkeys(CITATION_METRICS, cited)
     rows = [{**row, "condition": named[row["metric"]]} for row in (*claims, *citations, *lost)]
-    return {
-        "verdicts": verdict_table(rows, judge=evaluator.label),
-        "unscored": unscored_table([*unscored, *failed]),
-    }
+    return {"verdicts": verdict_table(rows, judge=evaluator.label), "unscored": unscored_table([*unscored, *failed])}
 
 
 async def write_and_judge(
@@ -270,15 +267,6 @@ def lost_rows(
                 yield {**about, "unit": LOST, "text": "", "value": None}
 
 
-def output_texts(documents: Sequence[Document], citing: Collection[str]) -> dict[str, dict[str, str]]:
-    """Outputs by system and document, without the citation marks of systems that cite."""
-    found: dict[str, dict[str, str]] = {}
-    for document in documents:
-        for system, text in plain_outputs(document, citing).items():
-            found.setdefault(system, {})[document.id] = text
-    return found
-
-
 def plain_outputs(document: Document, citing: Collection[str]) -> dict[str, str]:
     """A document's outputs by system, without the citation marks of systems that cite."""
     units = len(document.units) if any(system in citing for system in document.outputs) else 0
@@ -290,8 +278,7 @@ def plain_outputs(document: Document, citing: Collection[str]) -> dict[str, str]
 
 def plain_documents(documents: Sequence[Document], citing: Collection[str]) -> list[Document]:
     """The documents with outputs without the citation marks of systems that cite."""
-    texts = output_texts(documents, citing)
-    return [replace(one, outputs={name: texts[name][one.id] for name in one.outputs}) for one in documents]
+    return [replace(one, outputs=plain_outputs(one, citing)) for one in documents]
 
 
 def citing_systems(documents: Sequence[Document]) -> list[str]:

@@ -11,6 +11,7 @@ unit is a system's mean, which Tables 21 to 23 (whole notes) and 25 to 27 (secti
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations, product
 from typing import Any
 
@@ -20,7 +21,7 @@ import pandas as pd
 from schemas.params.measures import Overlap
 from schemas.tables.verdicts import in_order
 from tasks.measures.doclens.evaluators import Question, SimulatorEvaluator
-from tasks.measures.doclens.judging import CITATION_METRICS, CLAIM_METRICS, METRICS, NAME, output_texts
+from tasks.measures.doclens.judging import CITATION_METRICS, CLAIM_METRICS, METRICS, NAME, plain_documents
 from tasks.measures.measure import differences, figures
 from tasks.measures.measure import scores as scores_of
 from tasks.measures.overlap.scoring import METRICS as OVERLAP
@@ -36,14 +37,7 @@ from tasks.measures.overlap.scoring import (
 )
 from tasks.statistics.agreement import correlation, correlation_interval, kappa_interval
 from tasks.statistics.intervals import mean_interval
-from tasks.statistics.metric_rows import (
-    COMPUTED,
-    Row,
-    mean_row,
-    metric_row,
-    metric_table,
-    system_difference_rows,
-)
+from tasks.statistics.metric_rows import COMPUTED, Row, mean_row, metric_row, metric_table, system_difference_rows
 from tasks.text.soap import PARTS, split_soap
 from tasks.texts.document import WHOLE, Document, compared_sections
 
@@ -56,6 +50,8 @@ ACI_BENCH = {
 SECTIONS = dict(zip(PARTS, ("Subjective", "Objective-Exam", "Objective-Results", "Assessment and Plan"), strict=True))
 BASELINE = "section present, no claim read"
 RULES_JUDGE = "simulator's rules"
+CELL = ["section", "system"]
+"""Index of the recalls of DocLens's Table 25."""
 KEYS = ["document", "system", "item", "metric", "unit"]
 """Columns that identify a judgement of one judge."""
 _ROUGE = ("rouge1_f", "rouge2_f", "rougeL_f")
@@ -72,35 +68,30 @@ def output_table(
     agree fully on it. A system that lacks an output has no ROUGE.
     """
     names = [*OPEN_SYSTEMS, *ACI_BENCH.values()]
-    texts = {name: {one.id: one.outputs[name] for one in documents if name in one.outputs} for name in names}
-    complete = {name: by_id for name, by_id in texts.items() if by_id and len(by_id) == len(documents)}
+    names = [name for name in names if all(name in one.outputs for one in documents)]
+    complete = [replace(one, outputs={name: one.outputs[name] for name in names}) for one in documents]
     rows = list[Row]()
-    if complete:
-        rouge = section_rouge(complete, documents, "soap")
-        scored = pd.concat([rouge[rouge["metric"].isin(_ROUGE)], _bert_scores(complete, documents, params)])
+    if names and complete:
+        rouge = section_rouge(complete, "soap")
+        scored = pd.concat([rouge[rouge["metric"].isin(_ROUGE)], _bert_scores(complete, names, params)])
         for (system, item, metric), own in scored.groupby(["system", "item", "metric"])["value"]:
             about: Row = {"system": system, "item": item, "condition": "overlap"}
             rows.append(metric_row(metric, own.mean(), n=int(own.count()), **about))
     parts = {section: part for part, section in SECTIONS.items()}
-    for row, value in _presence_baseline(recalls, printed_recalls(table25)).items():
-        section, _, system = row.partition(" / ")
+    for (section, system), value in _presence_baseline(recalls, printed_recalls(table25)).items():
         about = {"system": BASELINE, "condition": system, "item": parts[section]}
         rows.append(metric_row("claim_recall", value, n=len(documents), **about))
     return metric_table(rows, stage=NAME, seed=seed, provenance=COMPUTED)
 
 
-def _bert_scores(
-    texts: Mapping[str, Mapping[str, str]], documents: Sequence[Document], params: Overlap
-) -> pd.DataFrame | None:
+def _bert_scores(documents: Sequence[Document], systems: Sequence[str], params: Overlap) -> pd.DataFrame | None:
     """BERTScore F1 of each section with the reference's: system, item, metric and value; None without a model."""
-    if params.bert_score_model is None:
-        return None
-    keys = pd.DataFrame(product(texts, PARTS, range(len(documents))), columns=["system", "item", "document"])
+    keys = pd.DataFrame(product(systems, PARTS, range(len(documents))), columns=["system", "item", "document"])
     references, outputs = [], list[str]()
-    for system, part in product(texts, PARTS):
+    for system, part in product(systems, PARTS):
         references += part_texts([str(one.reference) for one in documents], part)
-        outputs += part_texts([texts[system][one.id] for one in documents], part)
-    scored, _ = bert_score(references, outputs, model=params.bert_score_model, layer=params.bert_score_layer)
+        outputs += part_texts([one.outputs[system] for one in documents], part)
+    scored, _ = bert_score(references, outputs, params)
     return None if scored is None else keys.assign(metric="bertscore_f1", value=scored["bertscore_f1"])
 
 
@@ -113,43 +104,36 @@ def distance_metrics(
     (`_presence_baseline`): an evaluator must beat it to show that it judges.
     """
     printed = printed_recalls(table25)
-    compared = {name: _by_cell(recalls, "value") for name, recalls in judges.items()}
+    compared = {name: recalls["value"] for name, recalls in judges.items()}
     compared |= {name: printed_recalls(table) for name, table in others.items()}
     compared[BASELINE] = _presence_baseline(next(iter(judges.values())), printed)
-    rows, target = [], np.array(list(printed.values()))
+    rows = list[Row]()
     for name, by_cell in compared.items():
-        if set(printed) <= set(by_cell):
-            values = np.array([by_cell[cell] for cell in printed])
+        values = by_cell.reindex(printed.index)
+        if values.notna().all():
             distances = {
-                "mean absolute difference": float(np.abs(values - target).mean()),
-                "correlation": float(np.corrcoef(values, target)[0, 1]),
+                "mean absolute difference": float((values - printed).abs().mean()),
+                "correlation": float(np.corrcoef(values, printed)[0, 1]),
             }
             about: Row = {"system": name, "provenance": "stand-in" if name in judges else "printed tables"}
             rows += [metric_row(metric, value, n=len(printed), **about) for metric, value in distances.items()]
     return metric_table(rows, stage=NAME, condition="against GPT-4", item="16 cells of Table 25", seed=seed)
 
 
-def printed_recalls(table25: pd.DataFrame) -> dict[str, float]:
-    """Printed claim recalls of the open systems by "section / system", as shares."""
+def printed_recalls(table25: pd.DataFrame) -> pd.Series:
+    """Printed claim recalls of the open systems by section and system, as shares."""
     rows = table25[table25["system"].isin(OPEN_SYSTEMS) & table25["claim_recall"].notna()]
-    names = rows["section"] + " / " + rows["system"]
-    return dict(zip(names, (rows["claim_recall"] / 100).tolist(), strict=True))
+    return rows.set_index(CELL)["claim_recall"] / 100
 
 
-def _by_cell(recalls: pd.DataFrame, column: str) -> dict[str, float]:
-    """A column of `section_recalls` by "section / system"."""
-    return dict(zip(recalls["section"] + " / " + recalls["system"], recalls[column].tolist(), strict=True))
-
-
-def _presence_baseline(recalls: pd.DataFrame, printed: Mapping[str, float]) -> dict[str, float]:
+def _presence_baseline(recalls: pd.DataFrame, printed: pd.Series) -> pd.Series:
     """Share of notes whose output has the section, times the section's constant, fitted to the other systems."""
-    presence, predicted = _by_cell(recalls, "presence"), {}
-    for row in printed:
-        section = row.split(" / ")[0]
-        others = [other for other in printed if other.split(" / ")[0] == section and other != row]
-        shares, values = np.array([presence[o] for o in others]), np.array([printed[o] for o in others])
+    predicted, presence = printed.copy(), recalls["presence"].reindex(printed.index)
+    for cell in printed.index:
+        others = (printed.index.get_level_values("section") == cell[0]) & (printed.index != cell)
+        shares, values = presence[others].to_numpy(), printed[others].to_numpy()
         norm = float(shares @ shares)
-        predicted[row] = presence[row] * (float(shares @ values) / norm if norm else 0.0)
+        predicted[cell] = presence[cell] * (float(shares @ values) / norm if norm else 0.0)
     return predicted
 
 
@@ -171,8 +155,8 @@ async def judged_by_rules(judged: pd.DataFrame, documents: Sequence[Document]) -
 def section_recalls(judged: pd.DataFrame, documents: Sequence[Document]) -> pd.DataFrame:
     """Claim recall by system and section: the mean over notes whose reference has claims in it, as in the paper.
 
-    ``judged`` is VERDICTS of any judge. Columns system, section, item, value and presence: the share of these notes
-    whose output has the section.
+    ``judged`` is VERDICTS of any judge. Columns value and presence, the share of these notes whose output has the
+    section, by section and system.
     """
     scores = scores_of(judged[judged["system"].isin([*OPEN_SYSTEMS, *ACI_BENCH.values()])], METRICS)
     means = scores[scores["metric"] == "claim_recall"].groupby(["system", "item"])["value"].mean()
@@ -181,8 +165,8 @@ def section_recalls(judged: pd.DataFrame, documents: Sequence[Document]) -> pd.D
         if item in SECTIONS:
             asked = [one for one in documents if (one.claims or {}).get(item)]
             presence = sum(item in split_soap(one.outputs[system]) for one in asked) / len(asked)
-            rows.append((system, item, share, SECTIONS[item], presence))
-    return pd.DataFrame(rows, columns=["system", "item", "value", "section", "presence"])
+            rows.append((SECTIONS[item], system, share, presence))
+    return pd.DataFrame(rows, columns=[*CELL, "value", "presence"]).set_index(CELL)
 
 
 PREFERENCE_SECTIONS = ("objective_exam", "assessment_and_plan")
@@ -203,7 +187,7 @@ def system_rows(
 ) -> pd.DataFrame:
     """METRICS of several systems' outputs: judged scores, overlap with references, and Kendall's tau between both."""
     made_by: dict[str, Any] = {"stage": stage, "seed": seed, "provenance": provenance}
-    scored, absent = score_outputs(output_texts(documents, citing), documents, params)
+    scored, absent = score_outputs(plain_documents(documents, citing), params)
     parts = [
         figures(judged, METRICS, **made_by),
         overlap_rows(verdicts_of(scored), absent, stage=stage, seed=seed),
@@ -221,7 +205,7 @@ def recorded_rows(
     made_by: dict[str, Any] = {"stage": NAME, "seed": seed, "provenance": judge}
     claims = judged[judged["metric"].isin(CLAIM_METRICS)]
     means = scores_of(claims.assign(condition=judge), METRICS)
-    scored, _ = score_outputs(output_texts(documents, ()), documents, params)
+    scored, _ = score_outputs(documents, params)
     parts = [
         figures(judged.assign(condition=judge), METRICS, **made_by),
         metric_table(system_difference_rows(means[means["item"] == WHOLE]), condition=judge, item=WHOLE, **made_by),
@@ -253,7 +237,7 @@ def recalls_by_section(judged: pd.DataFrame, documents: Sequence[Document], citi
     """Claim recall and `OTHERS` of each output by section: document, system, item and a column for each."""
     keys = ["document", "system", "item"]
     scores = scores_of(judged[judged["metric"] == "claim_recall"], METRICS)
-    rouge = section_rouge(output_texts(documents, citing), documents, "soap")
+    rouge = section_rouge(plain_documents(documents, citing), "soap")
     wide = rouge[rouge["metric"].isin(OTHERS)].pivot_table(index=keys, columns="metric", values="value").reset_index()
     return scores.rename(columns={"value": "claim_recall"}).merge(wide, on=keys)
 

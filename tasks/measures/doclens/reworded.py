@@ -14,9 +14,8 @@ from functools import partial
 import numpy as np
 
 from tasks.judges.edits import change, leave_out, pattern, put, words
-from tasks.judges.shortening import MIN_WORDS
+from tasks.judges.shortening import statements
 from tasks.measures.doclens.planted_claims import PlantedClaim
-from tasks.text.sentences import sentences
 
 STREAM = 101
 _WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -42,17 +41,11 @@ def reworded_claims(notes: Mapping[str, str], *, seed: int) -> list[PlantedClaim
     found: list[PlantedClaim] = []
     for name in sorted(notes):
         note = notes[name]
-        own = _statements(note)
+        own = [one for one in statements(note) if "\n" not in one]
         for kind, claim, truth, source in [*_reworded(own, random), *_exchanged(own, random)]:
             if claim not in note:
                 found.append(PlantedClaim(name, kind, note, claim, truth, source))
     return found
-
-
-def _statements(note: str) -> list[str]:
-    """Sentences of a note in prose that occur once."""
-    found = [one for one in sentences(note) if len(one.split()) >= MIN_WORDS and one.endswith(".")]
-    return [one for one in dict.fromkeys(found) if note.count(one) == 1 and "\n" not in one]
 
 
 Made = tuple[str, str, bool, str]

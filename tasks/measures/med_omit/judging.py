@@ -9,7 +9,6 @@ the paper does not report this test. It needs a writer that follows instructions
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 from zlib import crc32
 
@@ -42,7 +41,7 @@ from tasks.measures.med_omit.fact_score import (
 from tasks.measures.med_omit.replies import fact_lines
 from tasks.statistics.intervals import COUNT
 from tasks.text.soap import split_soap
-from tasks.texts.document import SOURCE, WHOLE, Document, Tables
+from tasks.texts.document import SOURCE, WHOLE, Document, Tables, system_names
 
 NAME = "med_omit"
 WRITER = "writer"
@@ -54,10 +53,7 @@ sub-clusters; its diagnoses, the most likely first. The weight of a fact is what
 _OF_FACTS: dict[str, Any] = {"of": OMITTED, "pooled": False, "deviation": True, "compared": True}
 OMISSIONS: Metrics = {
     "omission_count": Metric(
-        **_OF_FACTS,
-        kind="sum",
-        bounds=COUNT,
-        meaning="number of the source's facts that an output omits",
+        **_OF_FACTS, kind="sum", bounds=COUNT, meaning="number of the source's facts that an output omits"
     ),
     "omission_share": Metric(
         **_OF_FACTS,
@@ -105,34 +101,30 @@ Texts = dict[str, dict[str, str]]
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What is judged.
-
-    ``scope``: whole texts, or the history of dialogues (the paper's setting). Dialogues with fewer than ``least_lines``
-    lines up to the end of the history are excluded (Section 4). ``expected``: systems of which every document should
-    have an output.
-    """
-
-    scope: Literal["whole", "history"] = "whole"
-    least_lines: int = 1
-    expected: Collection[str] = ()
-
-
 async def judge(
-    ask: Ask, documents: Sequence[Document], plan: Plan, params: MedOmit, encode: Encode, write: Ask | None = None
+    ask: Ask,
+    documents: Sequence[Document],
+    params: MedOmit,
+    encode: Encode,
+    *,
+    scope: Literal["whole", "history"] = "whole",
+    least_lines: int = 1,
+    expected: Collection[str] = (),
+    write: Ask | None = None,
 ) -> Tables:
     """Tables verdicts (VERDICTS, of outputs and of the source), unscored, and summaries (document, system, summary).
 
-    ``encode`` embeds diagnoses, to recognise renamed ones; ``write``: the writer, who then summarises too, as one more
-    system. Outputs are judged as they are: citation marks have to be taken out before. An output without a known fact
-    or differential leaves a failed verdict.
+    ``encode`` embeds diagnoses, to recognise renamed ones. ``scope``: whole texts, or the history of dialogues (the
+    paper's setting), of which those with fewer than ``least_lines`` lines up to its end are excluded (Section 4).
+    ``expected``: systems of which every document should have an output; ``write``: the writer, who then summarises too.
+    Outputs are judged as they are: citation marks have to be taken out before. One without a known fact or differential
+    leaves a failed verdict.
     """
     sources, unscored = {one.id: one.text for one in documents}, list[dict[str, str | None]]()
-    summaries = output_parts(documents, plan.scope)
-    due = {name: tuple(texts) for name, texts in summaries.items()} | dict.fromkeys(plan.expected, tuple(sources))
-    if plan.scope == "history":
-        sources, unscored = await truncate_dialogues(ask, sources, plan.least_lines)
+    summaries = output_parts(documents, scope)
+    due = {name: tuple(texts) for name, texts in summaries.items()} | dict.fromkeys(expected, tuple(sources))
+    if scope == "history":
+        sources, unscored = await truncate_dialogues(ask, sources, least_lines)
         summaries = {name: {key: texts[key] for key in sources if key in texts} for name, texts in summaries.items()}
     if write is not None:
         calls = {key: _written(key, "subjective", text, dialogue=text) for key, text in sources.items()}
@@ -150,7 +142,7 @@ async def judge(
             unscored.append(unscored_row(case.key, "facts", "no fact is listed"))
         unscored += [dict(row) for row in (*([case.failure] if case.failure else []), *case.lost_clusters)]
         rows += [{**row, "document": case.key, "system": SOURCE} for row in _source_rows(case, params.variant)]
-    for system, expected in due.items():
+    for system, keys in due.items():
         texts = summaries.get(system, {})
         judged = {case.key: case for case in cases if case.key in texts}
         found, failed = await find_omissions(ask, list(judged.values()), texts)
@@ -159,7 +151,7 @@ async def judge(
         failed += [dict(one.failure) for one in of_outputs if one.failure is not None]
         unscored += [{**row, "step": f"{row['step']} of {system}"} for row in failed]
         compared = {one.key: one.differential for one in of_outputs if one.failure is None}
-        for key in expected:
+        for key in keys:
             own = [*_omitted_rows(judged[key], found.get(key, {}), params.variant)] if key in judged else []
             own = own or [_row(OMITTED, LOST, "", None)]
             if key in compared:
@@ -195,13 +187,12 @@ def name_encoder(params: Embed) -> Encode:
     return encode
 
 
-def output_parts(documents: Iterable[Document], scope: str) -> Texts:
+def output_parts(documents: Sequence[Document], scope: str) -> Texts:
     """What is judged of the outputs (`judged_part`) by system and document."""
-    found: Texts = {}
-    for document in documents:
-        for system, text in document.outputs.items():
-            found.setdefault(system, {})[document.id] = judged_part(text, scope)
-    return found
+    return {
+        system: {one.id: judged_part(one.outputs[system], scope) for one in documents if system in one.outputs}
+        for system in system_names(documents)
+    }
 
 
 def judged_part(text: str, scope: str) -> str:

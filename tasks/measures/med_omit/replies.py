@@ -9,13 +9,13 @@ which are then unscored.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator, model_validator
 
+from schemas.errors import repeated
 from tasks.llm.calls import Reply
 from tasks.measures.med_omit.fact_score import Category, DiagnosisNames, Likelihood
 
@@ -281,8 +281,8 @@ class Mechanisms(Reply):
 
 
 def _refuse_repeats(noun: str, names: Sequence[str]) -> None:
-    if repeated := sorted(name for name, times in Counter(names).items() if times > 1):
-        raise ValueError(f"{noun} {repeated[0]!r} is listed more than once")
+    if (twice := repeated(sorted(names))) is not None:
+        raise ValueError(f"{noun} {twice!r} is listed more than once")
 
 
 def _refuse_missing(given: Iterable[str], known: Mapping[str, str] | None) -> None:

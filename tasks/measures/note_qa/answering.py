@@ -44,23 +44,22 @@ def forms(params: NoteQa) -> list[str]:
     return ["multiple_choice", *(["free_text"] if params.free_text else [])]
 
 
-async def answer_questions(
-    questions: pd.DataFrame, notes: pd.DataFrame, params: NoteQa, ask: Ask
-) -> tuple[pd.DataFrame, Unscored]:
-    """Ask every question with each version of the notes, in each form: `ANSWERS`, and what is unscored.
+async def answer(frames: Tables, ask: Asks, params: Params) -> Tables:
+    """Answers (`ANSWERS`) to the questions of a chunk of patients with each version of their notes, and unscored.
 
     A multiple-choice answer whose letter cannot be read is unscored by its letter, neither right nor wrong. The judge
     may understand it.
     """
+    notes, own = frames["patients"], params.note_qa
     texts = {key: notes_text(group) for key, group in notes.groupby(["patient", "version"])}
     texts |= {(patient, "none"): NO_NOTES for patient in notes["patient"].unique()}
-    answers, failed = await answer_from(questions, texts, params.versions, forms(params), ask)
+    answers, failed = await answer_from(frames["questions"], texts, own.versions, forms(own), ask("answerer"))
     chosen = answers[answers["form"].eq("multiple_choice") & answers["output"].notna()]
     unread = [
         unscored_row(row.question, f"note_qa/letter/{row.form}/{row.version}", "no last line with a letter", row.output)
         for row in chosen[chosen["letter"].isna()].itertuples()
     ]
-    return answers, [*failed, *unread]
+    return {"answers": answers, "unscored": unscored_table([*failed, *unread])}
 
 
 async def answer_from(
@@ -223,12 +222,6 @@ def _variants(
             ]
     refusals = ["multiple_choice", *(["free_text"] if free_text else [])] if answerable else []
     return found + [(form, "refusal", REFUSAL, False) for form in refusals]
-
-
-async def answer(frames: Tables, ask: Asks, params: Params) -> Tables:
-    """Answers to the questions of a chunk of patients."""
-    answers, unscored = await answer_questions(frames["questions"], frames["patients"], params.note_qa, ask("answerer"))
-    return {"answers": answers, "unscored": unscored_table(unscored)}
 
 
 async def judge(frames: Tables, ask: Asks, params: Params, answerer: str = ANSWERER) -> Tables:

@@ -17,8 +17,7 @@ from pydantic import Field
 
 from schemas.tables.note_qa import LETTERS
 from tasks.measures.note_qa.answering import SCORE
-from tasks.people.choice_form import ChoiceForm, Question, Shown
-from tasks.people.forms import Form, Item, Returned, ReturnedFile, holding, labelled
+from tasks.people.forms import ChoiceForm, Form, Item, Question, Returned, ReturnedFile, Shown, holding, labelled
 from tasks.statistics.agreement import Correlation, correlation_interval
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, metric_table
 
@@ -240,10 +239,7 @@ def grading_rows(answers: pd.DataFrame, chosen: pd.DataFrame, verdicts: pd.DataF
 
 RETURNED = (
     Returned(
-        QuestionForm.format,
-        "note_qa",
-        "questions_returned",
-        lambda load, _: QuestionForm(load("generated_questions")),
+        QuestionForm.format, "note_qa", "questions_returned", lambda load, _: QuestionForm(load("generated_questions"))
     ),
     Returned(
         OutsideQuestionForm.format,

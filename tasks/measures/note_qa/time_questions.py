@@ -101,9 +101,9 @@ class TimeQuestions(Drawing):
         if answerable and not at:
             return None
         most = min(max(5, len(at) + 2), (end - start).days + 1)  # more visits than days cannot be right
-        wrong = [_number(k) for k in range(1, most + 1) if k != len(at) or not answerable]
+        numbers = [_number(k) for k in range(1, most + 1)]
         wording = f"From {start} to {end}, at how many visits did the patient have {label}?"
-        return self.closed("often", wording, _number(len(at)) if answerable else None, wrong, at)
+        return self.closed("often", wording, _number(len(at)) if answerable else None, numbers, at)
 
     def long(self, answerable: bool) -> Draft | None:
         """Days from the first visit with a symptom to the next visit without; unanswerable while it goes on."""
@@ -118,11 +118,11 @@ class TimeQuestions(Drawing):
         days = (self.course.dates[evidence[-1]] - self.course.dates[begun[0]]).days
         near = {(later - one).days for one in self.course.dates for later in self.course.dates if later > one}
         near |= {days + shift for shift in (-9, -4, 3, 7, 11, 16, 30)}
-        wrong = [_lasting(k) for k in sorted(near) if k > 1 and (k != days or not answerable)]
+        times = [_lasting(k) for k in sorted(near) if k > 1]
         wording = (
             f"From {start} on, how many days lay between the first visit with {label} and the next visit without it?"
         )
-        return self.closed("long", wording, _lasting(days) if answerable else None, wrong, evidence)
+        return self.closed("long", wording, _lasting(days) if answerable else None, times, evidence)
 
     def since(self, answerable: bool) -> Draft | None:
         """The first visit with a symptom and a treatment that is followed by a visit without the symptom."""
@@ -149,12 +149,10 @@ class TimeQuestions(Drawing):
         changed = [label for label, held in self.course.present.items() if held[i] != held[i + 1]]
         if answerable and len(changed) != 1:
             return None
-        others = [_named(label) for label in self.course.present if label not in changed or not answerable]
-        symptoms = listed(list(self.course.present))
-        wording = (
-            f"Which of {symptoms} did the patient have at one of the visits of {one} and {other}, but not at the other?"
-        )
-        return self.closed("changed", wording, _named(changed[0]) if answerable else None, others, [i, i + 1])
+        labels, right = list(self.course.present), _named(changed[0]) if answerable else None
+        asked = f"did the patient have at one of the visits of {one} and {other}, but not at the other?"
+        wording, options = f"Which of {listed(labels)} {asked}", [_named(label) for label in labels]
+        return self.closed("changed", wording, right, options, [i, i + 1])
 
     def order(self, answerable: bool) -> Draft | None:
         """Which of three symptoms the patient had first from a day on."""
@@ -168,7 +166,7 @@ class TimeQuestions(Drawing):
         earliest = [label for label in asked if firsts.get(label) == min(firsts.values(), default=None)]
         choices = {label: _named(label) for label in asked}
         choices[""] = Wording("Two or more of them at the same visit", "More than one, at one and the same visit")
-        right = choices.pop(earliest[0] if len(earliest) == 1 else "") if answerable else None
+        right = choices[earliest[0] if len(earliest) == 1 else ""] if answerable else None
         wording = f"From {start} on, which did the patient have first: {asked[0]}, {asked[1]} or {asked[2]}?"
         return self.closed("order", wording, right, list(choices.values()), sorted(set(firsts.values()))[:1])
 

@@ -97,12 +97,12 @@ class Drawing:
         return options[int(self.random.integers(len(options)))]
 
     def closed(
-        self, kind: str, wording: str, right: Wording | None, wrong: Sequence[Wording], evidence: Sequence[int] = ()
+        self, kind: str, wording: str, right: Wording | None, options: Sequence[Wording], evidence: Sequence[int] = ()
     ) -> Draft | None:
-        """Compose five choices of the right one (None: unanswerable) and distractors; None if there are too few."""
+        """Compose five choices of the right one (None: unanswerable) and other ``options``; None if these are few."""
         unknown = [Wording(UNKNOWN, "This cannot be learned from what was charted")] if self.offer_unknown else []
         fixed = [right, *unknown] if right else unknown
-        need = len(LETTERS) - len(fixed)
+        need, wrong = len(LETTERS) - len(fixed), [one for one in options if one != right]
         if len(wrong) < need:
             return None
         drawn = [wrong[i] for i in self.random.permutation(len(wrong))[:need]]
@@ -225,13 +225,12 @@ class QuestionMaker(Drawing):
             if len(pool) < size:
                 return None
             names = [pool[i] for i in self.random.permutation(len(pool))[:size]]
-            options = list(product(*(self.vocabulary.values[name] for name in names)))
-            stated = tuple(visit.values[name] for name in names)
-            wrong = [self._combination(names, one) for one in options if not answerable or one != stated]
-            right = self._combination(names, stated) if answerable else None
+            values = product(*(self.vocabulary.values[name] for name in names))
+            options = [self._combination(names, one) for one in values]
+            right = self._combination(names, [visit.values[name] for name in names]) if answerable else None
             asked = " and ".join(self.vocabulary.labels[name] for name in names)
             wording = f"What does the note charted on {visit.date} say about the patient's {asked}?"
-            if draft := self.closed("findings", wording, right, wrong):
+            if draft := self.closed("findings", wording, right, options):
                 return draft
         return None
 
@@ -264,13 +263,11 @@ class QuestionMaker(Drawing):
         name = self._shared(self.visits, answerable)
         if len(self.visits) < 2 or name is None:
             return None
-        present = tuple(visit.values[name] not in ABSENT for visit in self.visits)
-        options = list(product([True, False], repeat=len(self.visits)))
         dates = [visit.date for visit in self.visits]
-        right = _at(present, dates) if answerable else None
-        wrong = [_at(option, dates) for option in options if not answerable or option != present]
+        right = _at([visit.values[name] not in ABSENT for visit in self.visits], dates) if answerable else None
+        options = [_at(present, dates) for present in product([True, False], repeat=len(dates))]
         wording = f"At which of the visits does the patient have {self.vocabulary.labels[name]}?"
-        return self.closed("visit", wording, right, wrong)
+        return self.closed("visit", wording, right, options)
 
     def change(self, answerable: bool) -> Draft | None:
         """How did a symptom change between two consecutive visits?"""
@@ -281,12 +278,11 @@ class QuestionMaker(Drawing):
         name = self._shared(pair, answerable)
         if name is None:
             return None
-        stated, label = tuple(visit.values[name] for visit in pair), self.vocabulary.labels[name]
-        options = list(product(self.vocabulary.values[name], repeat=2))
-        right = _course(label, stated) if answerable else None
-        wrong = [_course(label, option) for option in options if not answerable or option != stated]
+        label = self.vocabulary.labels[name]
+        right = _course(label, [visit.values[name] for visit in pair]) if answerable else None
+        options = [_course(label, values) for values in product(self.vocabulary.values[name], repeat=2)]
         dates = f"from the visit of {pair[0].date} to the visit of {pair[1].date}"
-        return self.closed("change", f"How did the patient's {label} change {dates}?", right, wrong)
+        return self.closed("change", f"How did the patient's {label} change {dates}?", right, options)
 
     def _shared(self, visits: Sequence[Encounter], answerable: bool) -> str | None:
         """Draw a symptom that all these notes must mention or, for unanswerable questions, that none may mention."""

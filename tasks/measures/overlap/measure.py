@@ -30,13 +30,12 @@ async def judge(plan: Plan, params: Params, _: Asks, documents: Sequence[Documen
     value.
     """
     having = [one for one in documents if one.reference is not None]
-    texts = {name: {one.id: one.outputs[name] for one in having if name in one.outputs} for name in plan.systems}
-    scored, absent = score_outputs(texts, having, params.overlap)
+    scored, absent = score_outputs(having, params.overlap)
     every = pd.MultiIndex.from_product([[one.id for one in having], plan.systems], names=["document", "system"])
     whole = scored.set_index(["document", "system"]).reindex(every).reset_index()
     wordless = [one.id for one in having if not has_words(str(one.reference))]
     return {
-        "verdicts": verdicts_of(whole, section_rouge(texts, having, plan.sections)),
+        "verdicts": verdicts_of(whole, section_rouge(having, plan.sections)),
         "absent": pd.DataFrame(absent.items(), columns=["metric", "reason"], dtype="str"),
         "unscored": unscored_table(unscored_row(name, "ROUGE", "the reference has no word") for name in wordless),
     }

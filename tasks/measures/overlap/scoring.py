@@ -28,8 +28,8 @@ from tasks.measures.measure import Metric, Metrics, figures
 from tasks.statistics.agreement import correlation_interval
 from tasks.statistics.intervals import COUNT
 from tasks.statistics.metric_rows import COMPUTED, NAN, Row, metric_row, metric_table
-from tasks.text.soap import PARTS, split_soap
-from tasks.texts.document import WHOLE, Document, Sectioning, compared_sections
+from tasks.text.soap import split_soap
+from tasks.texts.document import WHOLE, Document, Sectioning, compared_sections, system_names
 
 Tokens = Sequence[str]
 Score = tuple[float, float, float]
@@ -158,31 +158,29 @@ def rouge(references: Sequence[str], outputs: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns, dtype=float)
 
 
-def bert_score(
-    references: Sequence[str], outputs: Sequence[str], *, model: str, layer: int | None = None
-) -> tuple[pd.DataFrame | None, str | None]:
-    """BERTScore (Zhang et al. 2020) with a model's name or folder; None and a reason if it is not available.
+def bert_score(references: Sequence[str], outputs: Sequence[str], params: Overlap) -> tuple[pd.DataFrame | None, str]:
+    """BERTScore (Zhang et al. 2020) by the model of ``params``; None and a reason if it is not available.
 
     A pair with an empty text scores 0, as the package fails on it with recent tokenizers.
     """
+    if params.bert_score_model is None:
+        return None, "needs overlap.bert_score_model, a model's name or folder"
     from bert_score import BERTScorer
 
     filled = [at for at, texts in enumerate(zip(references, outputs, strict=True)) if all(t.strip() for t in texts)]
     values = np.zeros((3, len(outputs)))
     try:
-        scorer = BERTScorer(model_type=model, num_layers=layer, lang="en")
+        scorer = BERTScorer(model_type=params.bert_score_model, num_layers=params.bert_score_layer, lang="en")
         if filled:
             scored = scorer.score([outputs[at] for at in filled], [references[at] for at in filled])
             values[:, filled] = np.stack([one.numpy() for one in scored])
     except (OSError, KeyError, ValueError, AssertionError) as error:
-        return None, f"BERTScore model {model}: {' '.join(str(error).split())[:200]}"
-    return pd.DataFrame(dict(zip(("bertscore_p", "bertscore_r", "bertscore_f1"), values, strict=True))), None
+        return None, f"BERTScore model {params.bert_score_model}: {' '.join(str(error).split())[:200]}"
+    return pd.DataFrame(dict(zip(("bertscore_p", "bertscore_r", "bertscore_f1"), values, strict=True))), ""
 
 
 def part_texts(notes: Sequence[str], part: str) -> list[str]:
     """One part of each note in the form scored by ACI-BENCH's script, with marks for line breaks and missing parts."""
-    if part not in PARTS:
-        raise ValueError(f"unknown part {part}; expected one of {', '.join(PARTS)}")
     return [split_soap(note).get(part, EMPTY_PART).replace("\n", LINE_BREAK) for note in notes]
 
 
@@ -221,8 +219,6 @@ MEANINGS = {
 RECALL = ("rouge1_r", "rouge2_r", "rougeLsum_r", "bertscore_r", "claim_recall")
 PRECISION = ("rouge1_p", "rouge2_p", "rougeLsum_p", "bleu", "bertscore_p", "claim_precision")
 Absent = dict[str, str]
-Texts = Mapping[str, Mapping[str, str]]
-"""Outputs by system and document."""
 
 
 def score_texts(references: Sequence[str], outputs: Sequence[str], params: Overlap) -> tuple[pd.DataFrame, Absent]:
@@ -234,23 +230,18 @@ def score_texts(references: Sequence[str], outputs: Sequence[str], params: Overl
     bleu = [scorer.sentence_score(o, [r]).score / 100 for r, o in zip(references, outputs, strict=True)]
     counts = {"bleu": bleu, "words": [len(output.split()) for output in outputs]}
     wide = rouge(references, outputs).assign(**{name: np.array(values, dtype=float) for name, values in counts.items()})
-    absent = dict(ABSENT)
-    if params.bert_score_model is None:
-        absent["bertscore"] = "needs overlap.bert_score_model, a model's name or folder"
-        return wide, absent
-    found, reason = bert_score(references, outputs, model=params.bert_score_model, layer=params.bert_score_layer)
+    found, reason = bert_score(references, outputs, params)
     if found is None:
-        return wide, {**absent, "bertscore": reason or "not available"}
-    return pd.concat([wide, found], axis=1), absent
+        return wide, {**ABSENT, "bertscore": reason}
+    return pd.concat([wide, found], axis=1), dict(ABSENT)
 
 
-def score_outputs(texts: Texts, documents: Sequence[Document], params: Overlap) -> tuple[pd.DataFrame, Absent]:
+def score_outputs(documents: Sequence[Document], params: Overlap) -> tuple[pd.DataFrame, Absent]:
     """Every overlap metric of each output with its reference: columns document, system and one a metric, sorted."""
-    references = {one.id: str(one.reference) for one in documents}
-    keys = sorted((document, system) for system, outputs in texts.items() for document in outputs)
-    outputs = [texts[system][document] for document, system in keys]
-    found, absent = score_texts([references[document] for document, _ in keys], outputs, params)
-    return pd.concat([pd.DataFrame(keys, columns=["document", "system"], dtype="str"), found], axis=1), absent
+    rows = [(one.id, system, str(one.reference), text) for one in documents for system, text in one.outputs.items()]
+    keys = pd.DataFrame(sorted(rows), columns=["document", "system", "reference", "output"], dtype="str")
+    found, absent = score_texts(keys.pop("reference").tolist(), keys.pop("output").tolist(), params)
+    return pd.concat([keys, found], axis=1), absent
 
 
 def verdicts_of(scored: pd.DataFrame, sections: pd.DataFrame | None = None, *, condition: str = NAME) -> pd.DataFrame:
@@ -273,30 +264,26 @@ def overlap_rows(
     return pd.concat([found, metric_table(rows, stage=stage)], ignore_index=True)
 
 
-def section_rouge(texts: Texts, documents: Sequence[Document], how: Sectioning) -> pd.DataFrame:
-    """ROUGE by section: document, system, item, metric, value; empty for undivided texts.
+def section_rouge(documents: Sequence[Document], how: Sectioning) -> pd.DataFrame:
+    """ROUGE of the outputs by section: document, system, item, metric, value; empty for undivided texts.
 
     SOAP parts are scored as by ACI-BENCH's script: two notes that both lack a part agree fully on it. Other sections
     are scored where the reference has them.
     """
-    columns = ["document", "system", "item", "metric", "value"]
-    if how == "whole":
-        return pd.DataFrame(columns=columns).astype(dict.fromkeys(columns[:-1], "str") | {"value": float})
+    columns = ["document", "system", "item"]
     rows, references, outputs = [], list[str](), list[str]()
-    for system, by_document in texts.items():
-        for document in documents:
-            text = by_document.get(document.id)
-            if text is None or document.reference is None:
-                continue
-            for name, (reference, output) in compared_sections(document, text, how).items():
-                if how == "soap":
-                    (reference,), (output,) = part_texts([document.reference], name), part_texts([text], name)
-                if reference:
-                    rows.append((document.id, system, name))
-                    references.append(reference)
-                    outputs.append(output)
-    keys = pd.DataFrame(rows, columns=columns[:3], dtype="str")
-    return pd.concat([keys, rouge(references, outputs)], axis=1).melt(id_vars=columns[:3], var_name="metric")
+    for system, one in product(system_names(documents), documents if how != "whole" else ()):
+        if system not in one.outputs or one.reference is None:
+            continue
+        for name, (reference, output) in compared_sections(one, one.outputs[system], how).items():
+            if how == "soap":
+                reference, output = part_texts([one.reference, one.outputs[system]], name)
+            if reference:
+                rows.append((one.id, system, name))
+                references.append(reference)
+                outputs.append(output)
+    keys = pd.DataFrame(rows, columns=columns, dtype="str")
+    return pd.concat([keys, rouge(references, outputs)], axis=1).melt(id_vars=columns, var_name="metric")
 
 
 def beside_claims(scored: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Collection, Iterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -12,26 +12,8 @@ from schemas.params.base import Section
 from tasks.domains import in_use
 from tasks.domains.in_use import data_of, domain_cache, domain_name
 
-
-class Network(Protocol):
-    """The part of a network that the other files of a domain, and prompts, refer to."""
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The variables in order."""
-        ...
-
-    def of_type(self, *types: str) -> tuple[str, ...]:
-        """The variables of these types."""
-        ...
-
-    def values(self, name: str) -> tuple[str, ...]:
-        """The values of a variable, the reference first; empty for a count."""
-        ...
-
-    def parents(self, name: str) -> tuple[str, ...]:
-        """The parents of a variable."""
-        ...
+if TYPE_CHECKING:
+    from tasks.network.graph import NetworkDefinition
 
 
 class Phrases(Section):
@@ -151,7 +133,7 @@ def history_words(domain: str) -> HistoryWords:
     return HistoryWords.model_validate(data_of(domain, "history") if present else {})
 
 
-def wording_defects(wording: PromptingRules, network: Network) -> Iterator[str]:
+def wording_defects(wording: PromptingRules, network: "NetworkDefinition") -> Iterator[str]:
     """Lines on names and values of ``wording`` that contradict the network."""
     symptoms, conditions = network.of_type("symptom"), network.of_type("underlying condition")
     yield from _names("absent_value", wording.absent_value, symptoms, "symptom")
@@ -197,7 +179,7 @@ def _labels(labels: dict[str, str]) -> Iterator[str]:
         taken[label.lower()] = name
 
 
-def _values(symptom: str, wording: PromptingRules, network: Network) -> Iterator[str]:
+def _values(symptom: str, wording: PromptingRules, network: "NetworkDefinition") -> Iterator[str]:
     values = network.values(symptom)
     absent = wording.absent_value.get(symptom, values[0])
     if absent != values[0]:
@@ -215,13 +197,13 @@ def _values(symptom: str, wording: PromptingRules, network: Network) -> Iterator
         yield f"key claims.{symptom}: has {', '.join(worded) or 'nothing'}; needs a wording for {', '.join(values)}"
 
 
-def layout_defects(layout: dict[str, Any], network: Network) -> Iterator[str]:
+def layout_defects(layout: dict[str, Any], network: "NetworkDefinition") -> Iterator[str]:
     """Lines on columns of the exported dataset that contradict the network."""
     yield from _names("columns", layout.get("columns", {}), network.variables, "variable")
     yield from _unknown("meanings", layout.get("meanings", {}), network.variables)
 
 
-def history_defects(words: HistoryWords, network: Network) -> Iterator[str]:
+def history_defects(words: HistoryWords, network: "NetworkDefinition") -> Iterator[str]:
     """Lines on names and values of ``history.yaml`` that contradict the network, and on phrases without a place."""
     treatments = network.of_type("treatment")
     yield from _foreign("traits", words.traits, network.of_type("underlying condition"), "underlying condition")

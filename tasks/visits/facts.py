@@ -13,7 +13,8 @@ import pandas as pd
 
 from schemas.tables.columns import typed
 from schemas.tables.visits import HISTORY_FACTS
-from tasks.domains.rules import HistoryWords, Network, PromptingRules
+from tasks.domains.rules import HistoryWords, PromptingRules
+from tasks.network.graph import NetworkDefinition
 from tasks.network.visits import date_of
 from tasks.text.language import capitalized
 
@@ -41,7 +42,7 @@ class Fact:
 class Worder:
     """Words facts in a domain: as claims, and in the telegraphic style of a summary."""
 
-    network: Network
+    network: NetworkDefinition
     rules: PromptingRules
     words: HistoryWords
 
@@ -90,7 +91,7 @@ class Worder:
         return self.words.decided({fact.item: fact.value})[fact.item]
 
 
-def facts_of(visits: Visits, network: Network, rules: PromptingRules, words: HistoryWords) -> list[Fact]:
+def facts_of(visits: Visits, network: NetworkDefinition, rules: PromptingRules, words: HistoryWords) -> list[Fact]:
     """The facts of one patient: traits of the first visit, then the others by day."""
     found = [
         Fact("trait", name, int(visits[0]["day"]))
@@ -122,7 +123,7 @@ def _levels(visits: Visits, rules: PromptingRules) -> Iterator[Fact]:
                 yield Fact("level", symptom, int(visit["day"]), str(visit[symptom]))
 
 
-def _decisions(visits: Visits, network: Network, words: HistoryWords) -> Iterator[Fact]:
+def _decisions(visits: Visits, network: NetworkDefinition, words: HistoryWords) -> Iterator[Fact]:
     """Treatments given and outcomes decided; a treatment that was not given is no fact."""
     for visit in visits:
         given = {name for name in words.treatments if visit[name] != network.values(name)[0]}

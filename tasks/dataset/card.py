@@ -1,15 +1,17 @@
 """The dataset card: README.md with Hugging Face front matter, filled from ``templates/card.md``."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
+import pandas as pd
 import yaml
 from jinja2 import StrictUndefined, Template
 
 from schemas.params.records import Export
 from schemas.tables.columns import SECTIONS
 from schemas.tables.records import MATCH_KINDS
-from tasks.dataset.fields import SPAN_FIELDS, columns_of, split_path
+from tasks.dataset.fields import SPAN_FIELDS, VISIT_HEAD, VISIT_NOTE, columns_of, split_path, visits_path
 from tasks.domains.rules import rules_of
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
@@ -39,17 +41,6 @@ class Origin:
         return "all" if all(ruled) else "part" if any(ruled) else ""
 
 
-def description(origin: Origin) -> str:
-    """One paragraph about contents and provenance."""
-    subject = rules_of(origin.domain).subject
-    return (
-        f"{origin.total} simulated patient records of a Bayesian network of {subject}, each with a "
-        f"clinical note and a compact version of it, and {origin.spans} symptom spans. Notes written by: "
-        f"{', '.join(origin.written_by)}. Spans annotated by: {', '.join(origin.annotated_by)}. "
-        "No text is of a real patient."
-    )
-
-
 def citation(export: Export) -> str:
     """How to cite the dataset; creators and year are left out where params do not give them."""
     year = f" ({export.date_published[:4]})" if export.date_published else ""
@@ -57,9 +48,12 @@ def citation(export: Export) -> str:
     return f"{creators}{export.name}, version {export.version}{'' if creators else year} [data set]. {export.url}"
 
 
-def dataset_card(export: Export, origin: Origin) -> str:
-    """The card as Markdown."""
-    files_by_split = [{"split": split, "path": split_path(split)} for split in origin.records]
+def dataset_card(export: Export, origin: Origin, visits: Mapping[str, pd.DataFrame], visits_left_out: int) -> str:
+    """The card as Markdown; ``visits`` of patients over time by split, if any, and how many patients are left out."""
+    rules = rules_of(origin.domain)
+    paths = {"default": {split: split_path(split) for split in origin.records}}
+    if visits:
+        paths["visits"] = {split: visits_path(split) for split in visits}
     front = {
         "pretty_name": export.name,
         "license": export.license.lower(),
@@ -67,19 +61,26 @@ def dataset_card(export: Export, origin: Origin) -> str:
         "task_categories": ["text-classification", "token-classification"],
         "tags": ["clinical", "synthetic"],
         "size_categories": [next((name for limit, name in SIZES if origin.total < limit), "n>100K")],
-        "configs": [{"config_name": "default", "data_files": files_by_split}],
+        "configs": [
+            {"config_name": name, "data_files": [{"split": split, "path": path} for split, path in own.items()]}
+            for name, own in paths.items()
+        ],
     }
     text = files("tasks.dataset").joinpath("templates", "card.md").read_text(encoding="utf-8")
     return Template(text, trim_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined).render(
         front=yaml.safe_dump(front, sort_keys=False).strip(),
         export=export,
         origin=origin,
-        description=description(origin),
+        subject=rules.subject,
         citation=citation(export),
         columns=columns_of(origin.domain),
         split_path=split_path,
         span_fields=SPAN_FIELDS,
-        symptoms=rules_of(origin.domain).symptoms,
+        symptoms=rules.symptoms,
         sections=SECTIONS,
         matched=MATCH_KINDS,
+        visits={name: {"patients": own["patient"].nunique(), "visits": len(own)} for name, own in visits.items()},
+        visits_left_out=visits_left_out,
+        visits_path=visits_path,
+        visit_columns={**VISIT_HEAD, **VISIT_NOTE},
     )

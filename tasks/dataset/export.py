@@ -1,12 +1,10 @@
 """Assembles the files of the dataset: a row a record, and the patients over time, a row a visit; and their splits.
 
-A record's notes, prompt and spans are in one split, as are all visits of a patient. The visits are added to the files
-of the records: the card gains a section and a configuration for Hugging Face datasets.
+A record's notes, prompt and spans are in one split, as are all visits of a patient.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from importlib.resources import files
+from collections.abc import Sequence
 from io import BytesIO
 
 import numpy as np
@@ -14,17 +12,19 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-import yaml
-from jinja2 import StrictUndefined, Template
 
 from schemas.errors import TableError
 from schemas.params.records import Export
 from tasks.dataset.card import Origin, dataset_card
-from tasks.dataset.fields import dataset_table, split_path
+from tasks.dataset.fields import VISIT_HEAD, VISIT_NOTE, dataset_table, split_path, visits_path
 from tasks.dataset.simsum import simsum_csv, span_json
 from tasks.domains.rules import variables_of
 
 CHECKSUMS = "SHA256SUMS"
+"""Checksums of all other files, in the format that ``sha256sum --check`` reads."""
+OverTime = tuple[dict[str, pd.DataFrame], int]
+"""Rows of the visits by split, and how many patients are left out, see `visit_splits`."""
+NOBODY: OverTime = ({}, 0)
 
 
 def dataset_files(
@@ -39,8 +39,9 @@ def dataset_files(
     annotated_by: tuple[str, ...],
     seed: int,
     domain: str,
+    over_time: OverTime = NOBODY,
 ) -> dict[str, bytes]:
-    """Files of the records by relative path, to which `checksums` belong; those without both versions are left out."""
+    """Files by relative path, with checksums: records with both versions of the note, and patients ``over_time``."""
     complete = sorted(set(notes["record"].tolist()) & set(compact_notes["record"].tolist()))
     spans = spans[spans["record"].isin(complete)]
     strata = records.merge(prompts[["record", "kind"]], on="record")[["record", *strata_columns(domain)]]
@@ -65,13 +66,12 @@ def dataset_files(
         "spans/normal_span_annotations.json": span_json(spans, "normal", complete, domain).encode(),
         "spans/adv_span_annotations.json": span_json(spans, "compact", complete, domain).encode(),
     }
-    return {**data, "README.md": dataset_card(export, origin).encode()}
-
-
-def checksums(files: Mapping[str, bytes]) -> str:
-    """SHA-256 of each file, in the format that ``sha256sum --check`` reads."""
-    lines = [f"{hashlib.sha256(contents).hexdigest()}  {path}\n" for path, contents in sorted(files.items())]
-    return "".join(lines)
+    visits, left_out = over_time
+    plain = {name: pa.Table.from_pandas(own, preserve_index=False) for name, own in visits.items()}
+    data |= {visits_path(name): _parquet(own.replace_schema_metadata()) for name, own in plain.items()}
+    data["README.md"] = dataset_card(export, origin, visits, left_out).encode()
+    sums = [f"{hashlib.sha256(contents).hexdigest()}  {path}\n" for path, contents in sorted(data.items())]
+    return {**data, CHECKSUMS: "".join(sums).encode()}
 
 
 def _parquet(table: pa.Table) -> bytes:
@@ -125,20 +125,6 @@ def _systematic_sample(
     return sorted(ordered[places].tolist())
 
 
-HEAD = {
-    "record": "the visit: 100 times the patient plus the number of the visit; unique",
-    "patient": "the patient: 0, 1, 2, ...",
-    "visit": "number of the visit: 1, 2, ...",
-    "day": "days since the patient's first visit",
-    "date": "ISO 8601; simulated",
-}
-NOTE = {
-    "note": "the note of the visit, below a line with its number and date",
-    "consistent": "whether the check found the note consistent with its record and the earlier visits",
-    "provenance": "the model or rules that wrote the note",
-}
-VISITS = "visits/{}.parquet"
-"""The file of a split's visits within the dataset."""
 _STREAM = 1401
 
 
@@ -150,7 +136,7 @@ def visit_splits(
     test_share: float,
     validation_share: float,
     seed: int,
-) -> tuple[dict[str, pd.DataFrame], int]:
+) -> OverTime:
     """Rows of each split that has patients, by patient and visit; and how many patients lack a note and are left out.
 
     ``visits``: the table of visits, ``dates`` their ISO dates, ``notes``: VISIT_NOTES. The shares are of patients.
@@ -158,8 +144,8 @@ def visit_splits(
     texts = notes[["record", "text", "consistent", "provenance"]].rename(columns={"text": "note"})
     merged = visits.assign(date=dates).merge(texts, on="record", how="left", validate="1:1")
     lacking = merged.groupby("patient")["note"].transform(lambda own: own.isna().any()).astype(bool)
-    variables = [name for name in visits.columns if name not in HEAD]
-    rows = merged.loc[~lacking, [*HEAD, *variables, *NOTE]].sort_values(["patient", "visit"])
+    variables = [name for name in visits.columns if name not in VISIT_HEAD]
+    rows = merged.loc[~lacking, [*VISIT_HEAD, *variables, *VISIT_NOTE]].sort_values(["patient", "visit"])
     parts = split_patients(sorted(rows["patient"].unique().tolist()), test_share, validation_share, seed)
     tables = {name: rows[rows["patient"].isin(own)].reset_index(drop=True) for name, own in parts.items()}
     return tables, int(merged.loc[lacking, "patient"].nunique())
@@ -172,28 +158,3 @@ def split_patients(patients: list[int], test_share: float, validation_share: flo
     held = min(test + round(len(order) * validation_share), max(len(order) - 1, 0))
     parts = dict(zip(SPLITS, (order[held:], order[test:held], order[:test]), strict=True))
     return {name: sorted(own) for name, own in parts.items() if own}
-
-
-def with_visits(dataset: Mapping[str, bytes], tables: Mapping[str, pd.DataFrame], left_out: int) -> dict[str, bytes]:
-    """The files of the records and the visits (`visit_splits`), described in the card before its use and limits."""
-    if not tables:
-        return dict(dataset)
-    plain = {name: pa.Table.from_pandas(table, preserve_index=False) for name, table in tables.items()}
-    data = {VISITS.format(name): _parquet(table.replace_schema_metadata()) for name, table in plain.items()}
-    _, front, text = dataset["README.md"].decode().split("---\n", 2)
-    fields = yaml.safe_load(front)
-    entries = [{"split": split, "path": VISITS.format(split)} for split in tables]
-    fields["configs"].append({"config_name": "visits", "data_files": entries})
-    template = files("tasks.dataset").joinpath("templates", "visits_card.md").read_text(encoding="utf-8")
-    counts = {name: {"patients": t["patient"].nunique(), "visits": len(t)} for name, t in tables.items()}
-    section = Template(template, trim_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined).render(
-        splits=counts,
-        patients=sum(count["patients"] for count in counts.values()),
-        visits=sum(count["visits"] for count in counts.values()),
-        left_out=left_out,
-        path=VISITS.format,
-        columns={**HEAD, **NOTE},
-    )
-    before, heading, after = text.partition("\n## Use and limits\n")
-    card = f"---\n{yaml.safe_dump(fields, sort_keys=False)}---\n{before}{section}{heading}{after}"
-    return {**dataset, **data, "README.md": card.encode()}

@@ -57,12 +57,6 @@ def values_of(domain: str, variable: str) -> tuple[str, ...]:
     return () if values == "count" else tuple(values)
 
 
-def symptom_names(domain: str) -> dict[str, str]:
-    """Names of symptoms in span files."""
-    rules = rules_of(domain)
-    return {symptom: rules.labels[symptom] for symptom in rules.symptoms}
-
-
 _LONGEST_CELL = 100_000_000  # characters; the default limit of csv refuses a note of 128 kB
 
 
@@ -167,7 +161,7 @@ _KEYS = ("symptom", "text", "start", "end")
 
 def span_json(spans: pd.DataFrame, version: str, records: list[int], domain: str) -> str:
     """The spans of one version of the notes of ``records``, as JSON with the record id as key."""
-    held, names = spans[spans["version"] == version], symptom_names(domain)
+    held, names = spans[spans["version"] == version], rules_of(domain).symptom_labels
     listed: dict[str, list[dict[str, object]]] = {str(record): [] for record in sorted(records)}
     for row in held.to_dict("records"):
         if str(row["record"]) in listed:
@@ -183,7 +177,7 @@ def read_span_json(path: Path, version: str, notes: Mapping[int, str], domain: s
     of the notes, any other list has the ids 0, 1, ... A record without spans may be empty, null or absent. Raises
     SourceError naming file, record and span for anything else, and where the offsets do not match the text.
     """
-    symptoms = {name: symptom for symptom, name in symptom_names(domain).items()}
+    symptoms = {name: symptom for symptom, name in rules_of(domain).symptom_labels.items()}
     rows = [
         _row(path, version, record, number, span, notes[record], symptoms)
         for record, spans in sorted(_by_record(path, sorted(notes)).items())

@@ -51,9 +51,9 @@ class PromptingRules(Section):
         return tuple(self.absent_value)
 
     @property
-    def symptom_labels(self) -> tuple[str, ...]:
-        """The symptoms' names in prompts, in the order of the rules."""
-        return tuple(self.labels[symptom] for symptom in self.symptoms)
+    def symptom_labels(self) -> dict[str, str]:
+        """The symptoms' names in prompts by column, in the order of the rules."""
+        return {symptom: self.labels[symptom] for symptom in self.symptoms}
 
     @property
     def condition_labels(self) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class PromptingRules(Section):
     @property
     def symptom_by_label(self) -> dict[str, str]:
         """Column names of the symptoms by their name in prompts, in lower case."""
-        return {self.labels[symptom].lower(): symptom for symptom in self.symptoms}
+        return {label.lower(): symptom for symptom, label in self.symptom_labels.items()}
 
     def is_plain(self, symptom: str) -> bool:
         """Whether a symptom is present or not, without levels."""

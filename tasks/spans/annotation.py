@@ -139,8 +139,8 @@ async def extract_phrases(
     ``values``: each symptom's value by record. Empty phrases are dropped. A phrase for an unknown symptom becomes an
     unscored row.
     """
-    labels = dict(zip(rules.symptoms, rules.symptom_labels, strict=True))
-    names = rules.symptom_labels
+    labels = rules.symptom_labels
+    names = tuple(labels.values())
     reply = reply_for(names)
     calls = {}
     for record in sorted(notes):

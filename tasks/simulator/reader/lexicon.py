@@ -53,7 +53,7 @@ def reading() -> Reading:
 
 def symptoms() -> tuple[str, ...]:
     """Labels of the domain's symptoms, in the order of its wording."""
-    return load_rules().symptom_labels
+    return tuple(load_rules().symptom_labels.values())
 
 
 def level_pattern(level: str) -> re.Pattern[str]:

@@ -61,6 +61,7 @@ def _text(content: Any) -> str:
     return content or ""
 
 
+_NUMBERED = re.compile(r"^\[?(\d+)[.\]]\s*(.*)$")
 _NOTE = re.compile(
     r"^<note>\nPatient: (?P<patient>[^\n]*)\nNote: (?P<id>[^\n]*)\nDate: (?P<date>[^\n]*)\n\n(?P<text>.*?)\n</note>$",
     re.MULTILINE | re.DOTALL,
@@ -81,6 +82,12 @@ class ChartedNote:
 def read_notes(block: str) -> list[ChartedNote]:
     """Parse the notes block of a prompt; empty for a prompt without notes."""
     return [ChartedNote(**match.groupdict()) for match in _NOTE.finditer(block)]
+
+
+def numbered(block: str) -> list[tuple[int, str]]:
+    """The lines of the form ``3. text`` or ``[3] text``."""
+    matches = (_NUMBERED.match(line.strip()) for line in block.split("\n"))
+    return [(int(match[1]), match[2]) for match in matches if match]
 
 
 def read_choices(block: str) -> dict[str, str]:

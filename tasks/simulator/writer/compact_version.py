@@ -17,7 +17,7 @@ from tasks.domains.in_use import domain_cache, domain_data
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.resources import load
 from tasks.simulator.writer.notes import PlantedError, seeded
-from tasks.simulator.writer.rules import COMPACT_ERRORS, ErrorRates, rates_of, symptom_patterns, writer_rates
+from tasks.simulator.writer.rules import COMPACT_ERRORS, ErrorRates, plan, rates_of, writer_rates
 from tasks.text.sentences import sentence_spans
 
 _TABLE: dict[str, Any] = load("writer", "shorthand")
@@ -301,12 +301,11 @@ def write_compact(request: ChatRequest, rates: ErrorRates | None = None) -> Rewr
 
 def _lost(note: str, rng: random.Random) -> Rewritten | None:
     """Omit a sentence about a symptom, preferably the only one."""
-    spans = sentence_spans(note)
-    found = {
-        symptom: [span for span in spans if pattern.search(note, *span)]
-        for symptom, pattern in symptom_patterns().items()
-    }
-    stated = {symptom: places for symptom, places in found.items() if places}
+    stated: dict[str, list[tuple[int, int]]] = {}
+    for symptom, pattern in plan().recognised.items():
+        says = re.compile(pattern, re.IGNORECASE)
+        if places := [span for span in sentence_spans(note) if says.search(note, *span)]:
+            stated[symptom] = places
     if not stated:
         return None
     fewest = min(len(places) for places in stated.values())

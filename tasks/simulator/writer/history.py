@@ -130,11 +130,12 @@ def write_history(draft: Draft, mentions: tuple[Mention, ...], conditions: tuple
     else:
         sentence(draft, grammar()["frame.no_symptom_open"])
     later = present[len(lead) :]
-    nodes = [(1 + 1.2 * draft.random(), _with_names(draft, "frame.later", [mention], in_phrase)) for mention in later]
-    pieces = [Piece(place, node, "present") for place, node in nodes]
-    start = {mention.symptom: 0.0 for mention in lead} | {
-        mention.symptom: piece.place for mention, piece in zip(later, pieces, strict=True)
-    }
+    pieces = [
+        Piece(1 + 1.2 * draft.random(), _with_names(draft, "frame.later", [mention], in_phrase), "present")
+        for mention in later
+    ]
+    start = {mention.symptom: 0.0 for mention in lead}
+    start |= {mention.symptom: piece.place for mention, piece in zip(later, pieces, strict=True)}
     pieces += _elaborations(draft, present, in_phrase, start)
     focus = asked_about(draft, present, start)
     pieces += focus

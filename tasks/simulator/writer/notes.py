@@ -126,11 +126,6 @@ class Plan:
     extra_history: Node | None = None
     extra_exam: Node | None = None
 
-    @property
-    def examined(self) -> str | None:
-        """The forbidden symptom with a normal finding in the examination, if any."""
-        return self.item if self.kind == "forbidden_examined" else None
-
 
 def plant(rng: random.Random, instructions: Instructions, rates: ErrorRates) -> Plan:
     """Draw an error with the sum of all rates; its kind is drawn among those that the instructions allow.
@@ -263,12 +258,13 @@ def _related(rng: random.Random, planned: Plan) -> Truth:
     high = temperature is not None and temperature.value == levels(temperature.symptom)[-1]
     breathless = breathing is not None and breathing.present
     kind = "acute" if high and not lasting else kind
+    examined = planned.item if planned.kind == "forbidden_examined" else None
     draft.variables |= particulars(rng, breathless=breathless, feverish=high, kind=kind)
     return _laid_out(
         draft,
         planned,
         lambda: history.write_history(draft, instructions.mentions, instructions.conditions),
-        lambda: related_findings(draft, instructions.mentions, instructions.conditions, planned.examined),
+        lambda: related_findings(draft, instructions.mentions, instructions.conditions, examined),
     )
 
 

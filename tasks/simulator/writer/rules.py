@@ -3,8 +3,6 @@
 Rules are those of the domain, and those of ``data`` for every domain.
 """
 
-import re
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -128,12 +126,6 @@ class WriterPlan(Section):
 def plan() -> WriterPlan:
     """The plan of the domain in use."""
     return WriterPlan.model_validate(domain_data("writer/plan"))
-
-
-@domain_cache(maxsize=1)
-def symptom_patterns() -> Mapping[str, re.Pattern[str]]:
-    """The pattern of each symptom's sentences in a finished note."""
-    return {name: re.compile(text, re.IGNORECASE) for name, text in plan().recognised.items()}
 
 
 @domain_cache(maxsize=32)

@@ -116,16 +116,12 @@ def read_dataset(folder: Path) -> pa.Table:
         )
     try:
         table = pa.concat_tables([pq.read_table(file) for file in files])
-        return table.cast(_schema(domain_of(table, folder))).sort_by("record")
+        domains = [name for name in domain_names() if list(columns_of(name)) == table.schema.names]
+        if domains:
+            return table.cast(_schema(domains[0])).sort_by("record")
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         said = " ".join(str(error).split())[:120]
         raise SourceError(f"{folder}: cannot be read as an exported dataset ({said})") from error
-
-
-def domain_of(table: pa.Table, folder: Path) -> str:
-    """The domain whose columns the table has. Raises SourceError where there is none."""
-    if found := [name for name in domain_names() if list(columns_of(name)) == table.schema.names]:
-        return found[0]
     raise SourceError(
         f"{folder}: columns {', '.join(table.schema.names)} are those of no domain ({', '.join(domain_names())})"
     )

@@ -75,7 +75,9 @@ def read_simsum(path: Path, domain: str) -> pd.DataFrame:
         raise SourceError(f"{path}: columns {missing} are missing; found {list(frame.columns)}")
     record = _ids(path, frame)
     variables = {name: _values(path, frame, name, domain) for name in layout.columns}
-    texts = {"note": _texts(path, frame, NOTE), "compact": _texts(path, frame, COMPACT)}
+    for column in (NOTE, COMPACT):
+        _require(path, frame, frame[column].str.strip() != "", column, "a note")
+    texts = {"note": frame[NOTE], "compact": frame[COMPACT]}
     return pd.DataFrame({"record": record, **variables, **texts}).sort_values("record", ignore_index=True)
 
 
@@ -120,10 +122,8 @@ def _ids(path: Path, frame: pd.DataFrame) -> pd.Series:
     if column is None:
         return pd.Series(range(len(frame)), dtype="int64")
     ids = frame[column].str.strip()
-    if not (good := ids.str.fullmatch(r"\d{1,18}")).all():
-        raise _wrong(path, frame, ~good, column, "a record number")
-    if (twice := ids.astype("int64").duplicated()).any():
-        raise _wrong(path, frame, twice, column, "a unique id")
+    _require(path, frame, ids.str.fullmatch(r"\d{1,18}"), column, "a record number")
+    _require(path, frame, ~ids.astype("int64").duplicated(), column, "a unique id")
     return ids.astype("int64")
 
 
@@ -132,26 +132,20 @@ def _values(path: Path, frame: pd.DataFrame, name: str, domain: str) -> pd.Serie
     column = layout.columns[name]
     values = frame[column].str.strip()
     if not allowed:
-        if not (good := values.str.fullmatch(r"\d{1,9}(\.0+)?")).all():
-            raise _wrong(path, frame, ~good, column, "a whole number of days")
+        _require(path, frame, values.str.fullmatch(r"\d{1,9}(\.0+)?"), column, "a whole number of days")
         return values.astype(float).astype("int64")
     values = values.replace(layout.other_values.get(name, {}))
-    if not (good := values.isin(allowed)).all():
-        raise _wrong(path, frame, ~good, column, f"one of {', '.join(allowed)}")
+    _require(path, frame, values.isin(allowed), column, f"one of {', '.join(allowed)}")
     return values
 
 
-def _texts(path: Path, frame: pd.DataFrame, column: str) -> pd.Series:
-    if (empty := frame[column].str.strip() == "").any():
-        raise _wrong(path, frame, empty, column, "a note")
-    return frame[column]
-
-
-def _wrong(path: Path, frame: pd.DataFrame, wrong: pd.Series, column: str, expected: str) -> SourceError:
-    """The error for the first row of ``wrong``; rows are counted from 1 below the header."""
-    row = int(wrong.to_numpy().argmax())
-    more = f" ({int(wrong.sum())} such rows)" if wrong.sum() > 1 else ""
-    return SourceError(
+def _require(path: Path, frame: pd.DataFrame, good: pd.Series, column: str, expected: str) -> None:
+    """Raise SourceError for the first row that is not ``good``; rows are counted from 1 below the header."""
+    if good.all():
+        return
+    row, times = int(good.to_numpy().argmin()), int((~good).sum())
+    more = f" ({times} such rows)" if times > 1 else ""
+    raise SourceError(
         f"{path}: row {row + 1}, column {column}: found {frame[column].iloc[row]!r}, expected {expected}{more}"
     )
 

@@ -145,12 +145,12 @@ def wording_defects(wording: PromptingRules, network: "NetworkDefinition") -> It
     for symptom in symptoms:
         yield from _values(symptom, wording, network)
     for symptom, causes in wording.descriptors.items():
-        yield from _unknown(f"descriptors.{symptom}", causes, network.variables)
-        yield from _unknown("descriptors", [symptom], symptoms)
+        yield from _foreign(f"descriptors.{symptom}", causes, network.variables, "variable")
+        yield from _foreign("descriptors", [symptom], symptoms, "symptom")
     for symptom, further in wording.further_causes.items():
-        yield from _unknown(f"further_causes.{symptom}", further, network.variables)
-    yield from _unknown("defined_for_writer", wording.defined_for_writer, symptoms)
-    yield from _unknown("overruling_causes", wording.overruling_causes, network.variables)
+        yield from _foreign(f"further_causes.{symptom}", further, network.variables, "variable")
+    yield from _foreign("defined_for_writer", wording.defined_for_writer, symptoms, "symptom")
+    yield from _foreign("overruling_causes", wording.overruling_causes, network.variables, "variable")
 
 
 def _names(key: str, found: Collection[str], expected: Collection[str], role: str) -> Iterator[str]:
@@ -163,12 +163,6 @@ def _foreign(key: str, found: Collection[str], expected: Collection[str], role: 
     yield from (
         f"key {key}: {name} is no {role} of network.yaml, which has {known}" for name in found if name not in expected
     )
-
-
-def _unknown(key: str, names: Collection[str], known: Collection[str]) -> Iterator[str]:
-    for name in names:
-        if name not in known:
-            yield f"key {key}: unknown variable {name!r}; network.yaml has {', '.join(known)}"
 
 
 def _labels(labels: dict[str, str]) -> Iterator[str]:
@@ -200,7 +194,7 @@ def _values(symptom: str, wording: PromptingRules, network: "NetworkDefinition")
 def layout_defects(layout: dict[str, Any], network: "NetworkDefinition") -> Iterator[str]:
     """Lines on columns of the exported dataset that contradict the network."""
     yield from _names("columns", layout.get("columns", {}), network.variables, "variable")
-    yield from _unknown("meanings", layout.get("meanings", {}), network.variables)
+    yield from _foreign("meanings", layout.get("meanings", {}), network.variables, "variable")
 
 
 def history_defects(words: HistoryWords, network: "NetworkDefinition") -> Iterator[str]:

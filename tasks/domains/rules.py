@@ -3,7 +3,7 @@
 ``wording.yaml`` has the rules for building prompts from records, ``history.yaml`` words for what happens over visits.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -101,7 +101,7 @@ class HistoryWords(Section):
     treatments: dict[str, dict[str, str]] = Field(default_factory=dict)  # treatment -> value -> what was done
     outcomes: dict[str, Counted] = Field(default_factory=dict)  # count -> what was decided
 
-    def decided(self, values: dict[str, object]) -> dict[str, str]:
+    def decided(self, values: Mapping[Any, object]) -> dict[str, str]:
         """The phrase of each treatment and outcome that has one, for the ``values`` of a visit; 0 decides nothing."""
         found = {name: phrases[str(values[name])] for name, phrases in self.treatments.items() if name in values}
         for name, worded in self.outcomes.items():

@@ -91,14 +91,15 @@ class Worder:
         return self.words.decided({fact.item: fact.value})[fact.item]
 
 
-def facts_of(visits: Visits, network: NetworkDefinition, rules: PromptingRules, words: HistoryWords) -> list[Fact]:
+def facts_of(visits: Visits, worder: Worder) -> list[Fact]:
     """The facts of one patient: traits of the first visit, then the others by day."""
+    rules = worder.rules
     found = [
         Fact("trait", name, int(visits[0]["day"]))
         for name in rules.conditions
-        if visits[0][name] != network.values(name)[0]
+        if visits[0][name] != worder.network.values(name)[0]
     ]
-    timed = [*_episodes(visits, rules), *_levels(visits, rules), *_decisions(visits, network, words)]
+    timed = [*_episodes(visits, rules), *_levels(visits, rules), *_decisions(visits, worder)]
     return found + sorted(timed, key=lambda fact: fact.start)
 
 
@@ -123,21 +124,20 @@ def _levels(visits: Visits, rules: PromptingRules) -> Iterator[Fact]:
                 yield Fact("level", symptom, int(visit["day"]), str(visit[symptom]))
 
 
-def _decisions(visits: Visits, network: NetworkDefinition, words: HistoryWords) -> Iterator[Fact]:
+def _decisions(visits: Visits, worder: Worder) -> Iterator[Fact]:
     """Treatments given and outcomes decided; a treatment that was not given is no fact."""
     for visit in visits:
-        given = {name for name in words.treatments if visit[name] != network.values(name)[0]}
-        for name in words.decided({str(key): value for key, value in visit.items()}):
-            if name in given or name in words.outcomes:
-                kind = "treatment" if name in given else "decision"
-                yield Fact(kind, name, int(visit["day"]), str(visit[name]))
+        for name in worder.words.decided(visit):
+            is_treatment = name in worder.words.treatments
+            if not is_treatment or visit[name] != worder.network.values(name)[0]:
+                yield Fact("treatment" if is_treatment else "decision", name, int(visit["day"]), str(visit[name]))
 
 
 def history_facts(visits: pd.DataFrame, worder: Worder) -> pd.DataFrame:
     """HISTORY_FACTS of all patients of the table of visits."""
     rows = []
     for patient, own in visits.sort_values(["patient", "visit"]).groupby("patient", sort=True):
-        for fact in facts_of(own.to_dict("records"), worder.network, worder.rules, worder.words):
+        for fact in facts_of(own.to_dict("records"), worder):
             named = {"patient": patient, "fact": fact.key, "kind": fact.kind, "item": fact.item}
             times = {"value": fact.value, "start": fact.start, "end": fact.end}
             rows.append({**named, **times, "claim": worder.claim(fact, int(patient))})

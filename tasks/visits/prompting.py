@@ -56,7 +56,7 @@ def visit_choices(history: Visits, worder: Worder, seed: int) -> Choices:
 
 def _row(history: Visits, choices: list[Choices], visit: Visit, worder: Worder) -> dict[str, object]:
     chosen = choices[-1]
-    decided = worder.words.decided({str(name): value for name, value in visit.items()})
+    decided = worder.words.decided(visit)
     fields = {
         "known": known_lines(history[:-1], choices, worder),
         "decided": list(decided.values()),
@@ -85,8 +85,7 @@ def known_lines(earlier: Visits, choices: list[Choices], worder: Worder) -> list
         onset = _onset(earlier, symptom, rules)
         lines.append(line if onset in (None, last) else f"{line}, since {_date(onset)}")
     for visit in earlier:
-        decided = worder.words.decided({str(name): value for name, value in visit.items()})
-        lines += [f"{_date(visit)}: {phrase}" for phrase in decided.values()]
+        lines += [f"{_date(visit)}: {phrase}" for phrase in worder.words.decided(visit).values()]
     return lines
 
 

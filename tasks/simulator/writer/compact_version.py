@@ -184,9 +184,8 @@ _WORDS = re.compile(r"[a-z]+")
 
 @dataclass(slots=True)
 class Piece:
-    """A piece of the compact text and its source stretch."""
+    """A piece of the compact text, by its place, and its source stretch."""
 
-    text: str
     start: int
     end: int
     source_start: int
@@ -207,12 +206,12 @@ class Compact:
             self.text += " "
         start = len(self.text)
         self.text += text
-        self.pieces.append(Piece(text, start, len(self.text), source_start, source_end))
+        self.pieces.append(Piece(start, len(self.text), source_start, source_end))
 
     def locate(self, start: int, end: int) -> tuple[int, int] | None:
         """Return the position of ``source[start:end]`` in the compact text; None if it was omitted."""
         near = (piece for piece in self.pieces if piece.source_start < end and piece.source_end > start)
-        held = [piece for piece in near if any(map(str.isalnum, piece.text))]
+        held = [piece for piece in near if any(map(str.isalnum, self.text[piece.start : piece.end]))]
         return (held[0].start, held[-1].end) if held else None
 
 

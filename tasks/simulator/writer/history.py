@@ -13,7 +13,7 @@ from tasks.simulator.writer.sentences import (
     avoiding,
     capitalised,
     in_a_row,
-    joined_nodes,
+    join,
     present_list,
     sentence,
     stretched,
@@ -155,7 +155,10 @@ def write_pieces(draft: Draft, pieces: list[Piece], start: int, style: str = "jo
         node, draw = piece.node, draft.random()
         joins = bool(waiting) and draw < joined and waiting[0].says == piece.says
         if joins and not waiting[0].optional | piece.optional:
-            sentence(draft, joined_nodes(node, waiting.pop(0).node))
+            sentence(draft, node, end="")
+            join(draft, waiting.pop(0).node)
+            draft.trim()
+            draft.emit(".")
             continue
         after_opening = len(waiting) == len(pieces) - 1
         if not fronted and not after_opening and draw > 1 - writer_rates().style["adverbial_history"]:

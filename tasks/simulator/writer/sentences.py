@@ -127,28 +127,17 @@ _CONJUNCTIONS = (", and ",) * 13 + ("; ",) * 2
 _DENIES = re.compile(r"\b(?:no|not|without|den(?:y|ies|ied))\b", re.IGNORECASE)
 
 
-def joined_nodes(first: Node, second: Node) -> Node:
-    """Join two sentences; the second keeps its subject and loses its capital."""
+def join(draft: Draft, second: Node, *, apart: bool = False) -> None:
+    """Continue a sentence with another one, after a semicolon if the two speak of different things (``apart``).
 
-    def write(draft: Draft) -> None:
-        first(draft)
-        joined_on(second)(draft)
-
-    return write
-
-
-def joined_on(second: Node, *, apart: bool = False) -> Node:
-    """Continue a sentence with another one, after a semicolon if the two speak of different things (``apart``)."""
-
-    def write(draft: Draft) -> None:
-        draft.trim()
-        conjunction = _CONJUNCTIONS[int(draft.random() * len(_CONJUNCTIONS))]
-        said = re.split(r"[.:]\s", draft.text)[-1]
-        closed = apart or ", and " in said or _DENIES.search(said)  # "and" would carry a denial on
-        draft.emit("; " if closed else conjunction)
-        _inside(draft, second)
-
-    return write
+    The second keeps its subject and loses its capital.
+    """
+    draft.trim()
+    conjunction = _CONJUNCTIONS[int(draft.random() * len(_CONJUNCTIONS))]
+    said = re.split(r"[.:]\s", draft.text)[-1]
+    closed = apart or ", and " in said or _DENIES.search(said)  # "and" would carry a denial on
+    draft.emit("; " if closed else conjunction)
+    _inside(draft, second)
 
 
 def wrapped(node: Node, front: str, back: str | None = None, unless: re.Pattern[str] | None = None) -> Node:
@@ -265,7 +254,7 @@ def written_as_pair(
     first, second = pair
     if not written_once(draft, start, section, lambda: sentence(draft, first, end="", lead=lead)):
         return 0
-    more = written_once(draft, start, section, lambda: joined_on(second, apart=apart)(draft))
+    more = written_once(draft, start, section, lambda: join(draft, second, apart=apart))
     draft.trim()
     draft.emit(".")
     return 1 + more

@@ -46,6 +46,10 @@ class Worder:
     rules: PromptingRules
     words: HistoryWords
 
+    def has(self, visit: Mapping[Hashable, Any], name: str) -> bool:
+        """Whether a visit has a condition, symptom or treatment."""
+        return bool(visit[name] != self.network.values(name)[0])
+
     def claim(self, fact: Fact, patient: int) -> str:
         """A full sentence that states the fact."""
         name, start, end = self._name(fact.item), date_of(patient, fact.start), date_of(patient, fact.end)
@@ -93,21 +97,17 @@ class Worder:
 
 def facts_of(visits: Visits, worder: Worder) -> list[Fact]:
     """The facts of one patient: traits of the first visit, then the others by day."""
-    rules = worder.rules
-    found = [
-        Fact("trait", name, int(visits[0]["day"]))
-        for name in rules.conditions
-        if visits[0][name] != worder.network.values(name)[0]
-    ]
-    timed = [*_episodes(visits, rules), *_levels(visits, rules), *_decisions(visits, worder)]
-    return found + sorted(timed, key=lambda fact: fact.start)
+    conditions = [name for name in worder.rules.conditions if worder.has(visits[0], name)]
+    timed = [*_episodes(visits, worder), *_levels(visits, worder), *_decisions(visits, worder)]
+    traits = [Fact("trait", name, int(visits[0]["day"])) for name in conditions]
+    return traits + sorted(timed, key=lambda fact: fact.start)
 
 
-def _episodes(visits: Visits, rules: PromptingRules) -> Iterator[Fact]:
-    for symptom in rules.symptoms:
+def _episodes(visits: Visits, worder: Worder) -> Iterator[Fact]:
+    for symptom in worder.rules.symptoms:
         start: int | None = None
         for visit in visits:
-            present, day = visit[symptom] != rules.absent_value[symptom], int(visit["day"])
+            present, day = worder.has(visit, symptom), int(visit["day"])
             if present and start is None:
                 start = day
             if not present and start is not None:
@@ -117,10 +117,10 @@ def _episodes(visits: Visits, rules: PromptingRules) -> Iterator[Fact]:
             yield Fact("episode", symptom, start)
 
 
-def _levels(visits: Visits, rules: PromptingRules) -> Iterator[Fact]:
-    for symptom in rules.symptoms:
-        for visit in visits if not rules.is_plain(symptom) else ():
-            if visit[symptom] != rules.absent_value[symptom]:
+def _levels(visits: Visits, worder: Worder) -> Iterator[Fact]:
+    for symptom in worder.rules.symptoms:
+        for visit in visits if not worder.rules.is_plain(symptom) else ():
+            if worder.has(visit, symptom):
                 yield Fact("level", symptom, int(visit["day"]), str(visit[symptom]))
 
 
@@ -129,7 +129,7 @@ def _decisions(visits: Visits, worder: Worder) -> Iterator[Fact]:
     for visit in visits:
         for name in worder.words.decided(visit):
             is_treatment = name in worder.words.treatments
-            if not is_treatment or visit[name] != worder.network.values(name)[0]:
+            if not is_treatment or worder.has(visit, name):
                 yield Fact("treatment" if is_treatment else "decision", name, int(visit["day"]), str(visit[name]))
 
 
@@ -146,17 +146,13 @@ def history_facts(visits: pd.DataFrame, worder: Worder) -> pd.DataFrame:
 
 def visits_in_sentences(visits: Visits, worder: Worder) -> list[str]:
     """What the record says besides its facts: conditions never present, each symptom at each visit, no treatment."""
-    rules, patient, network = worder.rules, int(visits[0]["patient"]), worder.network
-    found = [
-        worder.denial(Fact("trait", name, 0), patient)
-        for name in rules.conditions
-        if all(visit[name] == network.values(name)[0] for visit in visits)
-    ]
+    rules, patient = worder.rules, int(visits[0]["patient"])
+    never = [name for name in rules.conditions if not any(worder.has(visit, name) for visit in visits)]
+    found = [worder.denial(Fact("trait", name, 0), patient) for name in never]
     for visit in visits:
         day = date_of(patient, int(visit["day"]))
         for name in rules.symptoms:
-            said = "no " if visit[name] == rules.absent_value[name] else ""
-            found.append(f"On {day} the patient had {said}{rules.labels[name]}.")
-        denied = {name: visit[name] for name in worder.words.treatments if visit[name] == network.values(name)[0]}
+            found.append(f"On {day} the patient had {'' if worder.has(visit, name) else 'no '}{rules.labels[name]}.")
+        denied = {name: visit[name] for name in worder.words.treatments if not worder.has(visit, name)}
         found += [f"On {day} {phrase}." for phrase in worder.words.decided(denied).values()]
     return found

@@ -63,12 +63,6 @@ def shorthand_of_domain() -> Shorthand:
 
 
 @domain_cache(maxsize=1)
-def symptom_words() -> frozenset[str]:
-    """Words of symptoms: a sentence that has one is not omitted."""
-    return frozenset([*_TABLE["symptom_words"].split(), *shorthand_of_domain().symptom_words.split()])
-
-
-@domain_cache(maxsize=1)
 def _forms() -> dict[str, list[str]]:
     """The short forms of each term."""
     listed = _TABLE["terms"] | shorthand_of_domain().terms
@@ -238,7 +232,8 @@ def shorten(note: str, rng: random.Random, *, without: frozenset[int] = frozense
 
 def mentions_symptom(text: str) -> bool:
     """Whether ``text`` contains a word for a symptom of the domain, so that it should not be omitted."""
-    return not symptom_words().isdisjoint(_WORDS.findall(text.lower()))
+    words = f"{_TABLE['symptom_words']} {shorthand_of_domain().symptom_words}".split()
+    return not {*words}.isdisjoint(_WORDS.findall(text.lower()))
 
 
 def _sentence(note: str, start: int, end: int, writer: Writer, compact: Compact) -> None:

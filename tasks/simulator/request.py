@@ -63,7 +63,7 @@ def _text(content: Any) -> str:
 
 _NUMBERED = re.compile(r"^\[?(\d+)[.\]]\s*(.*)$")
 _NOTE = re.compile(
-    r"^<note>\nPatient: (?P<patient>[^\n]*)\nNote: (?P<id>[^\n]*)\nDate: (?P<date>[^\n]*)\n\n(?P<text>.*?)\n</note>$",
+    r"^<note>\nPatient: [^\n]*\nNote: [^\n]*\nDate: (?P<date>[^\n]*)\n\n(?P<text>.*?)\n</note>$",
     re.MULTILINE | re.DOTALL,
 )
 _CHOICE = re.compile(r"^([A-E]): (.*)$", re.MULTILINE)
@@ -73,8 +73,6 @@ _CHOICE = re.compile(r"^([A-E]): (.*)$", re.MULTILINE)
 class ChartedNote:
     """A patient's note in a prompt."""
 
-    patient: str
-    id: str
     date: str
     text: str
 

@@ -44,7 +44,7 @@ def denial(group: list[str], *, complaint: bool) -> Node:
 
     def write(draft: Draft) -> None:
         names = absent_names(draft, group)
-        draft.variables["list"] = absent_list(group, writer_rates().spans["absent_list"], names)
+        draft.variables["list"] = absent_list(group, names)
         first, last = (_is_plural(name) for name in (names[0].split(" or ")[0], names[-1].split(" or ")[-1]))
         plural, singular = ("were", "was") if draft.past else ("are", "is")
         draft.variables["is"] = plural if first else singular
@@ -207,7 +207,7 @@ def _hang(opening: Node, hung: list[str]) -> Node:
     def write(draft: Draft) -> None:
         opening(draft)
         draft.trim()
-        draft.variables["list"] = absent_list(hung, writer_rates().spans["absent_list"], absent_names(draft, hung))
+        draft.variables["list"] = absent_list(hung, absent_names(draft, hung))
         tail(draft)
 
     return write

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from tasks.simulator.resources import any_of, load
 from tasks.simulator.writer.grammar import Draft, Mark, Node, marked, write_list, written
-from tasks.simulator.writer.rules import grammar
+from tasks.simulator.writer.rules import grammar, writer_rates
 
 _SETTINGS = load("writer", "settings")
 _OPENS_WITH_ADVERBIAL = re.compile(rf"{any_of(_SETTINGS['adverbials'])}\b", re.IGNORECASE)
@@ -98,10 +98,10 @@ def absent_names(draft: Draft, symptoms: Sequence[str]) -> list[str]:
     return [draft.rendered(avoiding(rule, _OR) if len(rules) > 1 else rule) for rule in rules]
 
 
-def absent_list(symptoms: Sequence[str], whole: float, names: Sequence[str]) -> Node:
+def absent_list(symptoms: Sequence[str], names: Sequence[str]) -> Node:
     """Return a list of absent symptoms, worded as ``names``. Each span starts at the denial and ends with its symptom.
 
-    With probability ``whole`` every span ends at the end of the list.
+    In some lists every span ends at the end of the list.
     """
 
     def write(draft: Draft) -> None:
@@ -109,7 +109,7 @@ def absent_list(symptoms: Sequence[str], whole: float, names: Sequence[str]) -> 
         start = draft.mark
         nodes = [_absent(name, symptom, start) for name, symptom in zip(names, symptoms, strict=True)]
         write_list(draft, nodes, lambda _: "or")
-        if draft.random() < whole:
+        if draft.random() < writer_rates().spans["absent_list"]:
             for mark in draft.marks[first:]:
                 mark.end = draft.length
 

@@ -61,7 +61,7 @@ def _text(content: Any) -> str:
     return content or ""
 
 
-_NUMBERED = re.compile(r"^\[?(\d+)[.\]]\s*(.*)$")
+_NUMBERED = re.compile(r"^[^\S\n]*\[?(\d+)[.\]][^\S\n]*(.*?)[^\S\n]*$", re.MULTILINE)
 _NOTE = re.compile(
     r"^<note>\nPatient: [^\n]*\nNote: [^\n]*\nDate: (?P<date>[^\n]*)\n\n(?P<text>.*?)\n</note>$",
     re.MULTILINE | re.DOTALL,
@@ -84,8 +84,7 @@ def read_notes(block: str) -> list[ChartedNote]:
 
 def numbered(block: str) -> list[tuple[int, str]]:
     """The lines of the form ``3. text`` or ``[3] text``."""
-    matches = (_NUMBERED.match(line.strip()) for line in block.split("\n"))
-    return [(int(match[1]), match[2]) for match in matches if match]
+    return [(int(number), text) for number, text in _NUMBERED.findall(block)]
 
 
 def read_choices(block: str) -> dict[str, str]:

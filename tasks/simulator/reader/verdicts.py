@@ -24,7 +24,7 @@ from tasks.simulator.resources import vocabulary
 from tasks.text.sentences import sentences
 
 _WORDS = vocabulary()
-_FACT = re.compile(r"^(F\d+):\s*(.*)$")
+_FACT = re.compile(r"^[^\S\n]*(F\d+):[^\S\n]*(.*?)[^\S\n]*$", re.MULTILINE)
 _BULLET = re.compile(r"^\s*(?:[•\-*#>]+|\d{1,2}[.)])\s*")
 _LABEL = re.compile(r"^(?P<label>[A-Za-z][^:.\n]{0,60}):\s*(?P<rest>.+)$")
 _NEXT = rf"(?:he|she|it|there|no|{_WORDS['clause_verbs']})"
@@ -40,8 +40,7 @@ _INCLUDED = {"whole": "yes", "part": "partly", "none": "no"}
 
 def facts(request: ChatRequest) -> dict[str, str]:
     """The facts of a prompt by id."""
-    matches = (_FACT.match(line.strip()) for line in request.tag("facts").split("\n"))
-    return {match[1]: match[2] for match in matches if match}
+    return dict(_FACT.findall(request.tag("facts")))
 
 
 def judge_claims(request: ChatRequest) -> str:

@@ -29,7 +29,6 @@ _NUMBER = re.compile(rf"\b(?:\d+(?:[./]\d+)*|{'|'.join(list(NUMBERS)[1:])})\b", 
 _UNIT = re.compile(rf"\b(?:{'|'.join(sorted(_UNITS, key=len, reverse=True))})\b", re.IGNORECASE)
 _SLOTS = {"#": _NUMBER.pattern, "@": _UNIT.pattern}
 _TOKEN = r"\d+(?:[./]\d+)*|°[CF]|[A-Za-z]+\d*(?:['’-][A-Za-z]+)*|[^\sA-Za-z0-9]"
-_NO_TERMS: tuple[re.Pattern[str], list[str]] = (re.compile(_TOKEN, re.IGNORECASE), [])
 _BEFORE = r"(?<![\w-])"
 _DROPPED, _VERBS, _KEEP_VERB, _PER, _SOME = (
     frozenset(_TABLE[name].split()) for name in ("dropped", "verbs", "keep_verb", "per", "some")
@@ -70,8 +69,11 @@ def _forms() -> dict[str, list[str]]:
 
 
 @domain_cache(maxsize=1)
-def _terms() -> dict[str, tuple[re.Pattern[str], list[str]]]:
-    """By the character with which terms begin, the terms, longest first, and a pattern with a group for each."""
+def _terms() -> tuple[re.Pattern[str], list[str]]:
+    """A pattern of any token with a group for each term, longest first, and the terms by group.
+
+    Terms are tried by the character with which they begin, which takes half the time.
+    """
     begun: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for term in sorted(_forms(), key=lambda term: (-len(term.split()), -len(term), term)):
         words = r"\s+".join(_SLOTS.get(word, re.escape(word)) for word in term.split())
@@ -80,10 +82,8 @@ def _terms() -> dict[str, tuple[re.Pattern[str], list[str]]]:
         first = {"#": f"0123456789{''.join(NUMBERS)}", "@": "".join(_UNITS)}.get(term[0], term[0])
         for letter in set(first.lower() + ("p" if term.startswith("the patient") else "")):
             begun[letter].append((term, pattern))
-    return {
-        letter: (re.compile("|".join([*(one for _, one in own), _TOKEN]), re.IGNORECASE), [term for term, _ in own])
-        for letter, own in begun.items()
-    }
+    listed = [rf"(?={re.escape(letter)})(?:{'|'.join(one for _, one in own)})" for letter, own in begun.items()]
+    return re.compile("|".join([*listed, _TOKEN]), re.IGNORECASE), [term for own in begun.values() for term, _ in own]
 
 
 class Writer:
@@ -96,13 +96,9 @@ class Writer:
 
     def write(self, note: str, start: int, end: int) -> list[Written]:
         """The sentence ``note[start:end]`` in shorthand."""
-        terms, found, at = _terms(), list[tuple[re.Match[str], str | None]](), start
-        while at < end:
-            pattern, own = terms.get(note[at].lower(), _NO_TERMS)
-            match = pattern.match(note, at, end)
-            at = match.end() if match else at + 1
-            if match:
-                found.append((match, own[match.lastindex - 1] if match.lastindex else None))
+        any_token, terms = _terms()
+        tokens = any_token.finditer(note, start, end)
+        found = [(match, terms[match.lastindex - 1] if match.lastindex else None) for match in tokens]
         written: list[Written] = []
         for at, (match, term) in enumerate(found):
             word = match[0].lower()

@@ -55,17 +55,6 @@ class Origin:
     seed: int
     domain: str
 
-    @property
-    def total(self) -> int:
-        """Records of all splits."""
-        return sum(self.records.values())
-
-    @property
-    def by_rules(self) -> str:
-        """Whether the simulator wrote and annotated "all" of it, "part" of it, or nothing ("")."""
-        ruled = ["simulator" in label for label in (*self.written_by, *self.annotated_by)]
-        return "all" if all(ruled) else "part" if any(ruled) else ""
-
 
 def citation(export: Export) -> str:
     """How to cite the dataset; creators and year are left out where params do not give them."""
@@ -76,7 +65,8 @@ def citation(export: Export) -> str:
 
 def dataset_card(export: Export, origin: Origin, visits: Mapping[str, pd.DataFrame], visits_left_out: int) -> str:
     """The card as Markdown; ``visits`` of patients over time by split, if any, and how many patients are left out."""
-    rules = rules_of(origin.domain)
+    rules, total = rules_of(origin.domain), sum(origin.records.values())
+    ruled = ["simulator" in label for label in (*origin.written_by, *origin.annotated_by)]
     paths = {"default": {split: split_path(split) for split in origin.records}}
     if visits:
         paths["visits"] = {split: visits_path(split) for split in visits}
@@ -86,7 +76,7 @@ def dataset_card(export: Export, origin: Origin, visits: Mapping[str, pd.DataFra
         "language": ["en"],
         "task_categories": ["text-classification", "token-classification"],
         "tags": ["clinical", "synthetic"],
-        "size_categories": [next((name for limit, name in SIZES if origin.total < limit), "n>100K")],
+        "size_categories": [next((name for limit, name in SIZES if total < limit), "n>100K")],
         "configs": [
             {"config_name": name, "data_files": [{"split": split, "path": path} for split, path in own.items()]}
             for name, own in paths.items()
@@ -97,6 +87,8 @@ def dataset_card(export: Export, origin: Origin, visits: Mapping[str, pd.DataFra
         front=yaml.safe_dump(front, sort_keys=False).strip(),
         export=export,
         origin=origin,
+        total=total,
+        by_rules="all" if all(ruled) else "part" if any(ruled) else "",
         subject=rules.subject,
         citation=citation(export),
         columns=columns_of(origin.domain),

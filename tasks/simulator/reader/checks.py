@@ -34,7 +34,7 @@ _AMOUNT = re.compile(
     rf"(?P<unit>{'|'.join(sorted(UNITS, key=len, reverse=True))})\b(?![/.]\w)",
     re.IGNORECASE,
 )
-_LATERALITY = re.compile(r"\bR\b|\bL\b|\brt\b|\blt\b|\bright\b|\bleft\b", re.IGNORECASE)
+_LATERALITY = re.compile(r"\b(?:r|l|rt|lt|right|left)\b", re.IGNORECASE)
 
 
 def check(request: ChatRequest) -> str:
@@ -192,10 +192,11 @@ def differences(note: str, compact: str) -> Iterator[tuple[str, str]]:
     before, after = _amounts(note), _amounts(compact)
     units = {unit for _, unit in before}
     yield from (("changed", f"{number} {unit}s") for number, unit in sorted(after - before) if unit in units)
-    letters = [{word[0].lower() for word in _LATERALITY.findall(text)} for text in (note, compact)]
-    sides = [{"right" if letter == "r" else "left" for letter in found} for found in letters]
-    if sides[0] and sides[1] - sides[0]:
-        yield "changed", f"side: {'/'.join(sorted(sides[0]))}"
+    sides, other_sides = (
+        {"right" if word[0] in "rR" else "left" for word in _LATERALITY.findall(text)} for text in (note, compact)
+    )
+    if sides and other_sides - sides:
+        yield "changed", f"side: {'/'.join(sorted(sides))}"
 
 
 def _amounts(text: str) -> set[tuple[str, str]]:

@@ -21,15 +21,7 @@ from schemas.errors import TableError
 from schemas.params.records import Export
 from schemas.tables.columns import SECTIONS
 from schemas.tables.records import MATCH_KINDS
-from tasks.dataset.fields import (
-    SPAN_FIELDS,
-    VISIT_HEAD,
-    VISIT_NOTE,
-    columns_of,
-    dataset_table,
-    split_path,
-    visits_path,
-)
+from tasks.dataset.fields import SPAN_FIELDS, VISIT_HEAD, VISIT_NOTE, columns_of, dataset_table, split_path, visits_path
 from tasks.dataset.simsum import simsum_csv, span_json
 from tasks.domains.rules import rules_of, variables_of
 

@@ -1,6 +1,7 @@
 """Assembles the files of the dataset: a row a record, and the patients over time, a row a visit; and their splits.
 
-A record's notes, prompt and spans are in one split, as are all visits of a patient.
+A record's notes, prompt and spans are in one split, as are all visits of a patient. The dataset card is README.md with
+Hugging Face front matter, filled from ``templates/card.md``.
 """
 
 import hashlib
@@ -30,8 +31,6 @@ CHECKSUMS = "SHA256SUMS"
 OverTime = tuple[dict[str, pd.DataFrame], int]
 """Rows of the visits by split, and how many patients are left out, see `visit_splits`."""
 NOBODY: OverTime = ({}, 0)
-
-
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 
 
@@ -127,17 +126,16 @@ def dataset_files(
     )
     table = dataset_table(records, prompts, notes, compact_notes, spans, domain)
     data = {
-        **{
-            split_path(name): _parquet(table.filter(pc.is_in(table["record"], pa.array(members, pa.int64()))))
-            for name, members in splits.items()
-        },
         "SimSUM.csv": simsum_csv(records, notes, compact_notes, domain).encode(),
         "spans/normal_span_annotations.json": span_json(spans, "normal", complete, domain).encode(),
         "spans/adv_span_annotations.json": span_json(spans, "compact", complete, domain).encode(),
     }
+    for name, members in splits.items():
+        data[split_path(name)] = _parquet(table.filter(pc.is_in(table["record"], pa.array(members, pa.int64()))))
     visits, left_out = over_time
-    plain = {name: pa.Table.from_pandas(own, preserve_index=False) for name, own in visits.items()}
-    data |= {visits_path(name): _parquet(own.replace_schema_metadata()) for name, own in plain.items()}
+    for name, own in visits.items():
+        plain = pa.Table.from_pandas(own, preserve_index=False).replace_schema_metadata()
+        data[visits_path(name)] = _parquet(plain)
     data["README.md"] = dataset_card(export, origin, visits, left_out).encode()
     sums = [f"{hashlib.sha256(contents).hexdigest()}  {path}\n" for path, contents in sorted(data.items())]
     return {**data, CHECKSUMS: "".join(sums).encode()}

@@ -30,6 +30,7 @@ VISIT_NOTE = {
     "consistent": "whether the check found the note consistent with its record and the earlier visits",
     "provenance": "the model or rules that wrote the note",
 }
+"""Columns of the visits before and after the variables, with their meaning."""
 _TYPES = {
     "integer": pa.int64(),
     "text": pa.string(),

@@ -205,20 +205,18 @@ class Compact:
         return (held[0].start, held[-1].end) if held else None
 
 
-def shorten(note: str, rng: random.Random, *, without: frozenset[int] = frozenset()) -> Compact:
-    """Write ``note`` in shorthand. ``without``: starts of sentences to omit (a planted loss)."""
+def shorten(note: str, rng: random.Random, *, without: int | None = None) -> Compact:
+    """Write ``note`` in shorthand. ``without``: start of a sentence to omit (a planted loss)."""
     compact, writer = Compact(), Writer(rng, writer_rates().compact["abbreviated"])
     position = 0
     for start, end in sentence_spans(note):
-        gap = note[position:start]
-        breaks = gap.count("\n")
-        position = end
+        breaks, position = note[position:start].count("\n"), end
         if breaks and compact.text:  # an omitted sentence leaves no empty lines
             compact.text += "\n" * (min(breaks, 2) - (len(compact.text) - len(compact.text.rstrip("\n"))))
         text = note[start:end]
         if _HEADING.match(text):
             compact.append(text, start, end, space=False)
-        elif start in without:
+        elif start == without:
             compact.left_out.append((start, end))
         else:
             _sentence(note, start, end, writer, compact)
@@ -300,9 +298,8 @@ def _lost(note: str, rng: random.Random) -> Rewritten | None:
         return None
     fewest = min(len(places) for places in stated.values())
     symptom = rng.choice([name for name, places in stated.items() if len(places) == fewest])
-    place = rng.choice(stated[symptom])
-    compact = shorten(note, rng, without=frozenset([place[0]]))
-    return compact, PlantedError("detail_lost", symptom)
+    start, _ = rng.choice(stated[symptom])
+    return shorten(note, rng, without=start), PlantedError("detail_lost", symptom)
 
 
 def _changed(note: str, rng: random.Random) -> Rewritten | None:

@@ -94,8 +94,7 @@ async def run_planted_errors(stage: Stage) -> None:
     stage.save("planted_verdicts", verdicts := in_order(made["verdicts"]))
     prompts = stage.load("prompts").sort_values("record").head(params.each)
     gold = write_gold(prompts.assign(prompt=prompts["single_prompt"], call=prompts["record"], slot=0))
-    rules = rules_of(stage.params.domain)
-    labels = dict(zip(rules.symptoms, rules.symptom_labels, strict=True))
+    labels = rules_of(stage.params.domain).symptom_labels
     asserted, failures = await read_assertions(gold, labels, params.assertions, stage.ask("annotator"), seed=seed)
     stage.save("assertion_cases", asserted)
     unscored = pd.concat([made["unscored"], unscored_table(failures)], ignore_index=True)

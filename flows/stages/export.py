@@ -2,13 +2,21 @@
 
 from flows.runtime.stage import Stage
 from flows.runtime.tables import write_folder
-from tasks.dataset.export import CHECKSUMS, checksums, dataset_files, visit_splits, with_visits
+from tasks.dataset.export import dataset_files, visit_splits
 from tasks.network.visits import visit_dates
 
 
 async def run(stage: Stage) -> None:
     """Write the dataset's folder: the records, and the patients with several visits."""
     statistics, visits = stage.load_metrics("span_statistics"), stage.load("visits")
+    over_time = visit_splits(
+        visits,
+        visit_dates(visits),
+        stage.load("visit_notes"),
+        test_share=stage.params.baselines.test_share,
+        validation_share=stage.params.export.validation_share,
+        seed=stage.params.seed,
+    )
     files = dataset_files(
         stage.load("records"),
         stage.load("prompts"),
@@ -20,14 +28,6 @@ async def run(stage: Stage) -> None:
         annotated_by=tuple(sorted(statistics["provenance"].unique())),
         seed=stage.params.seed,
         domain=stage.params.domain,
+        over_time=over_time,
     )
-    over_time = visit_splits(
-        visits,
-        visit_dates(visits),
-        stage.load("visit_notes"),
-        test_share=stage.params.baselines.test_share,
-        validation_share=stage.params.export.validation_share,
-        seed=stage.params.seed,
-    )
-    files = with_visits(files, *over_time)
-    write_folder(stage.out("dataset"), {**files, CHECKSUMS: checksums(files).encode()})
+    write_folder(stage.out("dataset"), files)

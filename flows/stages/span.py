@@ -69,6 +69,5 @@ async def span_chunk(frames: Frames, ask: Asks, params: Params) -> Frames:
         "normal": dict(zip(notes["record"].tolist(), notes["note"], strict=True)),
         "compact": dict(zip(compact["record"].tolist(), compact["compact"], strict=True)),
     }
-    labels = dict(zip(rules.symptoms, rules.symptom_labels, strict=True))
-    spans, failures = await state_assertions(spans, texts, labels, annotator)
+    spans, failures = await state_assertions(spans, texts, rules.symptom_labels, annotator)
     return {"spans": spans, "unscored": pd.concat([unscored, unscored_table(failures)], ignore_index=True)}

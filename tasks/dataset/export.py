@@ -1,11 +1,12 @@
 """Assembles the files of the dataset: a row a record, and the patients over time, a row a visit; and their splits.
 
-A record's notes, prompt and spans are in one split, as are all visits of a patient. The visits are added to the files
-of the records: the card gains a section and a configuration for Hugging Face datasets.
+A record's notes, prompt and spans are in one split, as are all visits of a patient. The dataset card is README.md with
+Hugging Face front matter, filled from ``templates/card.md``.
 """
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from io import BytesIO
 
@@ -19,12 +20,79 @@ from jinja2 import StrictUndefined, Template
 
 from schemas.errors import TableError
 from schemas.params.records import Export
-from tasks.dataset.card import Origin, dataset_card
-from tasks.dataset.fields import dataset_table, split_path
+from schemas.tables.columns import SECTIONS
+from schemas.tables.records import MATCH_KINDS
+from tasks.dataset.fields import SPAN_FIELDS, VISIT_HEAD, VISIT_NOTE, columns_of, dataset_table, split_path, visits_path
 from tasks.dataset.simsum import simsum_csv, span_json
-from tasks.domains.rules import variables_of
+from tasks.domains.rules import rules_of, variables_of
 
 CHECKSUMS = "SHA256SUMS"
+"""Checksums of all other files, in the format that ``sha256sum --check`` reads."""
+OverTime = tuple[dict[str, pd.DataFrame], int]
+"""Rows of the visits by split, and how many patients are left out, see `visit_splits`."""
+NOBODY: OverTime = ({}, 0)
+SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How the dataset was made."""
+
+    records: dict[str, int]  # by split
+    left_out: int  # records without note or compact note
+    spans: int
+    written_by: tuple[str, ...]
+    annotated_by: tuple[str, ...]
+    seed: int
+    domain: str
+
+
+def citation(export: Export) -> str:
+    """How to cite the dataset; creators and year are left out where params do not give them."""
+    year = f" ({export.date_published[:4]})" if export.date_published else ""
+    creators = f"{'; '.join(export.creators)}{year}. " if export.creators else ""
+    return f"{creators}{export.name}, version {export.version}{'' if creators else year} [data set]. {export.url}"
+
+
+def dataset_card(export: Export, origin: Origin, visits: Mapping[str, pd.DataFrame], visits_left_out: int) -> str:
+    """The card as Markdown; ``visits`` of patients over time by split, if any, and how many patients are left out."""
+    rules, total = rules_of(origin.domain), sum(origin.records.values())
+    ruled = ["simulator" in label for label in (*origin.written_by, *origin.annotated_by)]
+    paths = {"default": {split: split_path(split) for split in origin.records}}
+    if visits:
+        paths["visits"] = {split: visits_path(split) for split in visits}
+    front = {
+        "pretty_name": export.name,
+        "license": export.license.lower(),
+        "language": ["en"],
+        "task_categories": ["text-classification", "token-classification"],
+        "tags": ["clinical", "synthetic"],
+        "size_categories": [next((name for limit, name in SIZES if total < limit), "n>100K")],
+        "configs": [
+            {"config_name": name, "data_files": [{"split": split, "path": path} for split, path in own.items()]}
+            for name, own in paths.items()
+        ],
+    }
+    text = files("tasks.dataset").joinpath("templates", "card.md").read_text(encoding="utf-8")
+    return Template(text, trim_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined).render(
+        front=yaml.safe_dump(front, sort_keys=False).strip(),
+        export=export,
+        origin=origin,
+        total=total,
+        by_rules="all" if all(ruled) else "part" if any(ruled) else "",
+        subject=rules.subject,
+        citation=citation(export),
+        columns=columns_of(origin.domain),
+        split_path=split_path,
+        span_fields=SPAN_FIELDS,
+        symptoms=rules.symptoms,
+        sections=SECTIONS,
+        matched=MATCH_KINDS,
+        visits={name: {"patients": own["patient"].nunique(), "visits": len(own)} for name, own in visits.items()},
+        visits_left_out=visits_left_out,
+        visits_path=visits_path,
+        visit_columns={**VISIT_HEAD, **VISIT_NOTE},
+    )
 
 
 def dataset_files(
@@ -39,8 +107,9 @@ def dataset_files(
     annotated_by: tuple[str, ...],
     seed: int,
     domain: str,
+    over_time: OverTime = NOBODY,
 ) -> dict[str, bytes]:
-    """Files of the records by relative path, to which `checksums` belong; those without both versions are left out."""
+    """Files by relative path, with checksums: records with both versions of the note, and patients ``over_time``."""
     complete = sorted(set(notes["record"].tolist()) & set(compact_notes["record"].tolist()))
     spans = spans[spans["record"].isin(complete)]
     strata = records.merge(prompts[["record", "kind"]], on="record")[["record", *strata_columns(domain)]]
@@ -57,21 +126,19 @@ def dataset_files(
     )
     table = dataset_table(records, prompts, notes, compact_notes, spans, domain)
     data = {
-        **{
-            split_path(name): _parquet(table.filter(pc.is_in(table["record"], pa.array(members, pa.int64()))))
-            for name, members in splits.items()
-        },
         "SimSUM.csv": simsum_csv(records, notes, compact_notes, domain).encode(),
         "spans/normal_span_annotations.json": span_json(spans, "normal", complete, domain).encode(),
         "spans/adv_span_annotations.json": span_json(spans, "compact", complete, domain).encode(),
     }
-    return {**data, "README.md": dataset_card(export, origin).encode()}
-
-
-def checksums(files: Mapping[str, bytes]) -> str:
-    """SHA-256 of each file, in the format that ``sha256sum --check`` reads."""
-    lines = [f"{hashlib.sha256(contents).hexdigest()}  {path}\n" for path, contents in sorted(files.items())]
-    return "".join(lines)
+    for name, members in splits.items():
+        data[split_path(name)] = _parquet(table.filter(pc.is_in(table["record"], pa.array(members, pa.int64()))))
+    visits, left_out = over_time
+    for name, own in visits.items():
+        plain = pa.Table.from_pandas(own, preserve_index=False).replace_schema_metadata()
+        data[visits_path(name)] = _parquet(plain)
+    data["README.md"] = dataset_card(export, origin, visits, left_out).encode()
+    sums = [f"{hashlib.sha256(contents).hexdigest()}  {path}\n" for path, contents in sorted(data.items())]
+    return {**data, CHECKSUMS: "".join(sums).encode()}
 
 
 def _parquet(table: pa.Table) -> bytes:
@@ -125,20 +192,6 @@ def _systematic_sample(
     return sorted(ordered[places].tolist())
 
 
-HEAD = {
-    "record": "the visit: 100 times the patient plus the number of the visit; unique",
-    "patient": "the patient: 0, 1, 2, ...",
-    "visit": "number of the visit: 1, 2, ...",
-    "day": "days since the patient's first visit",
-    "date": "ISO 8601; simulated",
-}
-NOTE = {
-    "note": "the note of the visit, below a line with its number and date",
-    "consistent": "whether the check found the note consistent with its record and the earlier visits",
-    "provenance": "the model or rules that wrote the note",
-}
-VISITS = "visits/{}.parquet"
-"""The file of a split's visits within the dataset."""
 _STREAM = 1401
 
 
@@ -150,7 +203,7 @@ def visit_splits(
     test_share: float,
     validation_share: float,
     seed: int,
-) -> tuple[dict[str, pd.DataFrame], int]:
+) -> OverTime:
     """Rows of each split that has patients, by patient and visit; and how many patients lack a note and are left out.
 
     ``visits``: the table of visits, ``dates`` their ISO dates, ``notes``: VISIT_NOTES. The shares are of patients.
@@ -158,8 +211,8 @@ def visit_splits(
     texts = notes[["record", "text", "consistent", "provenance"]].rename(columns={"text": "note"})
     merged = visits.assign(date=dates).merge(texts, on="record", how="left", validate="1:1")
     lacking = merged.groupby("patient")["note"].transform(lambda own: own.isna().any()).astype(bool)
-    variables = [name for name in visits.columns if name not in HEAD]
-    rows = merged.loc[~lacking, [*HEAD, *variables, *NOTE]].sort_values(["patient", "visit"])
+    variables = [name for name in visits.columns if name not in VISIT_HEAD]
+    rows = merged.loc[~lacking, [*VISIT_HEAD, *variables, *VISIT_NOTE]].sort_values(["patient", "visit"])
     parts = split_patients(sorted(rows["patient"].unique().tolist()), test_share, validation_share, seed)
     tables = {name: rows[rows["patient"].isin(own)].reset_index(drop=True) for name, own in parts.items()}
     return tables, int(merged.loc[lacking, "patient"].nunique())
@@ -172,28 +225,3 @@ def split_patients(patients: list[int], test_share: float, validation_share: flo
     held = min(test + round(len(order) * validation_share), max(len(order) - 1, 0))
     parts = dict(zip(SPLITS, (order[held:], order[test:held], order[:test]), strict=True))
     return {name: sorted(own) for name, own in parts.items() if own}
-
-
-def with_visits(dataset: Mapping[str, bytes], tables: Mapping[str, pd.DataFrame], left_out: int) -> dict[str, bytes]:
-    """The files of the records and the visits (`visit_splits`), described in the card before its use and limits."""
-    if not tables:
-        return dict(dataset)
-    plain = {name: pa.Table.from_pandas(table, preserve_index=False) for name, table in tables.items()}
-    data = {VISITS.format(name): _parquet(table.replace_schema_metadata()) for name, table in plain.items()}
-    _, front, text = dataset["README.md"].decode().split("---\n", 2)
-    fields = yaml.safe_load(front)
-    entries = [{"split": split, "path": VISITS.format(split)} for split in tables]
-    fields["configs"].append({"config_name": "visits", "data_files": entries})
-    template = files("tasks.dataset").joinpath("templates", "visits_card.md").read_text(encoding="utf-8")
-    counts = {name: {"patients": t["patient"].nunique(), "visits": len(t)} for name, t in tables.items()}
-    section = Template(template, trim_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined).render(
-        splits=counts,
-        patients=sum(count["patients"] for count in counts.values()),
-        visits=sum(count["visits"] for count in counts.values()),
-        left_out=left_out,
-        path=VISITS.format,
-        columns={**HEAD, **NOTE},
-    )
-    before, heading, after = text.partition("\n## Use and limits\n")
-    card = f"---\n{yaml.safe_dump(fields, sort_keys=False)}---\n{before}{section}{heading}{after}"
-    return {**dataset, **data, "README.md": card.encode()}

@@ -18,6 +18,19 @@ SPAN_FIELDS = ("symptom", "start", "end", "text", "section", "matched", "asserti
 _SPANS = pa.list_(pa.struct([(name, pa.int64() if name in ("start", "end") else pa.string()) for name in SPAN_FIELDS]))
 NOTE = {"normal": "note", "compact": "compact_note"}
 """The column with the text of each version; its spans are in the column with ``_spans`` added."""
+VISIT_HEAD = {
+    "record": "the visit: 100 times the patient plus the number of the visit; unique",
+    "patient": "the patient: 0, 1, 2, ...",
+    "visit": "number of the visit: 1, 2, ...",
+    "day": "days since the patient's first visit",
+    "date": "ISO 8601; simulated",
+}
+VISIT_NOTE = {
+    "note": "the note of the visit, below a line with its number and date",
+    "consistent": "whether the check found the note consistent with its record and the earlier visits",
+    "provenance": "the model or rules that wrote the note",
+}
+"""Columns of the visits before and after the variables, with their meaning."""
 _TYPES = {
     "integer": pa.int64(),
     "text": pa.string(),
@@ -54,6 +67,11 @@ def columns_of(domain: str) -> dict[str, Column]:
 def split_path(split: str) -> str:
     """The parquet file of a split within the dataset."""
     return f"data/{split}.parquet"
+
+
+def visits_path(split: str) -> str:
+    """The parquet file of a split's visits within the dataset."""
+    return f"visits/{split}.parquet"
 
 
 def dataset_table(
@@ -99,16 +117,12 @@ def read_dataset(folder: Path) -> pa.Table:
         )
     try:
         table = pa.concat_tables([pq.read_table(file) for file in files])
-        return table.cast(_schema(domain_of(table, folder))).sort_by("record")
+        domains = [name for name in domain_names() if list(columns_of(name)) == table.schema.names]
+        if domains:
+            return table.cast(_schema(domains[0])).sort_by("record")
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         said = " ".join(str(error).split())[:120]
         raise SourceError(f"{folder}: cannot be read as an exported dataset ({said})") from error
-
-
-def domain_of(table: pa.Table, folder: Path) -> str:
-    """The domain whose columns the table has. Raises SourceError where there is none."""
-    if found := [name for name in domain_names() if list(columns_of(name)) == table.schema.names]:
-        return found[0]
     raise SourceError(
         f"{folder}: columns {', '.join(table.schema.names)} are those of no domain ({', '.join(domain_names())})"
     )

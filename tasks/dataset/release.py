@@ -9,8 +9,7 @@ import pyarrow.parquet as pq
 
 from schemas.errors import SourceError
 from schemas.params.records import Export
-from tasks.dataset.card import citation
-from tasks.dataset.export import CHECKSUMS, SPLITS
+from tasks.dataset.export import CHECKSUMS, SPLITS, citation
 from tasks.dataset.fields import split_path
 from tasks.dataset.simsum import LABEL
 

@@ -56,12 +56,6 @@ def values_of(domain: str, variable: str) -> tuple[str, ...]:
     return () if values == "count" else tuple(values)
 
 
-def symptom_names(domain: str) -> dict[str, str]:
-    """Names of symptoms in span files."""
-    rules = rules_of(domain)
-    return {symptom: rules.labels[symptom] for symptom in rules.symptoms}
-
-
 _LONGEST_CELL = 100_000_000  # characters; the default limit of csv refuses a note of 128 kB
 
 
@@ -80,7 +74,9 @@ def read_simsum(path: Path, domain: str) -> pd.DataFrame:
         raise SourceError(f"{path}: columns {missing} are missing; found {list(frame.columns)}")
     record = _ids(path, frame)
     variables = {name: _values(path, frame, name, domain) for name in layout.columns}
-    texts = {"note": _texts(path, frame, NOTE), "compact": _texts(path, frame, COMPACT)}
+    for column in (NOTE, COMPACT):
+        _require(path, frame, frame[column].str.strip() != "", column, "a note")
+    texts = {"note": frame[NOTE], "compact": frame[COMPACT]}
     return pd.DataFrame({"record": record, **variables, **texts}).sort_values("record", ignore_index=True)
 
 
@@ -125,10 +121,8 @@ def _ids(path: Path, frame: pd.DataFrame) -> pd.Series:
     if column is None:
         return pd.Series(range(len(frame)), dtype="int64")
     ids = frame[column].str.strip()
-    if not (good := ids.str.fullmatch(r"\d{1,18}")).all():
-        raise _wrong(path, frame, ~good, column, "a record number")
-    if (twice := ids.astype("int64").duplicated()).any():
-        raise _wrong(path, frame, twice, column, "a unique id")
+    _require(path, frame, ids.str.fullmatch(r"\d{1,18}"), column, "a record number")
+    _require(path, frame, ~ids.astype("int64").duplicated(), column, "a unique id")
     return ids.astype("int64")
 
 
@@ -137,26 +131,20 @@ def _values(path: Path, frame: pd.DataFrame, name: str, domain: str) -> pd.Serie
     column = layout.columns[name]
     values = frame[column].str.strip()
     if not allowed:
-        if not (good := values.str.fullmatch(r"\d{1,9}(\.0+)?")).all():
-            raise _wrong(path, frame, ~good, column, "a whole number of days")
+        _require(path, frame, values.str.fullmatch(r"\d{1,9}(\.0+)?"), column, "a whole number of days")
         return values.astype(float).astype("int64")
     values = values.replace(layout.other_values.get(name, {}))
-    if not (good := values.isin(allowed)).all():
-        raise _wrong(path, frame, ~good, column, f"one of {', '.join(allowed)}")
+    _require(path, frame, values.isin(allowed), column, f"one of {', '.join(allowed)}")
     return values
 
 
-def _texts(path: Path, frame: pd.DataFrame, column: str) -> pd.Series:
-    if (empty := frame[column].str.strip() == "").any():
-        raise _wrong(path, frame, empty, column, "a note")
-    return frame[column]
-
-
-def _wrong(path: Path, frame: pd.DataFrame, wrong: pd.Series, column: str, expected: str) -> SourceError:
-    """The error for the first row of ``wrong``; rows are counted from 1 below the header."""
-    row = int(wrong.to_numpy().argmax())
-    more = f" ({int(wrong.sum())} such rows)" if wrong.sum() > 1 else ""
-    return SourceError(
+def _require(path: Path, frame: pd.DataFrame, good: pd.Series, column: str, expected: str) -> None:
+    """Raise SourceError for the first row that is not ``good``; rows are counted from 1 below the header."""
+    if good.all():
+        return
+    row, times = int(good.to_numpy().argmin()), int((~good).sum())
+    more = f" ({times} such rows)" if times > 1 else ""
+    raise SourceError(
         f"{path}: row {row + 1}, column {column}: found {frame[column].iloc[row]!r}, expected {expected}{more}"
     )
 
@@ -166,7 +154,7 @@ _KEYS = ("symptom", "text", "start", "end")
 
 def span_json(spans: pd.DataFrame, version: str, records: list[int], domain: str) -> str:
     """The spans of one version of the notes of ``records``, as JSON with the record id as key."""
-    held, names = spans[spans["version"] == version], symptom_names(domain)
+    held, names = spans[spans["version"] == version], rules_of(domain).symptom_labels
     listed: dict[str, list[dict[str, object]]] = {str(record): [] for record in sorted(records)}
     for row in held.to_dict("records"):
         if str(row["record"]) in listed:
@@ -182,7 +170,7 @@ def read_span_json(path: Path, version: str, notes: Mapping[int, str], domain: s
     of the notes, any other list has the ids 0, 1, ... A record without spans may be empty, null or absent. Raises
     SourceError naming file, record and span for anything else, and where the offsets do not match the text.
     """
-    symptoms = {name: symptom for symptom, name in symptom_names(domain).items()}
+    symptoms = {name: symptom for symptom, name in rules_of(domain).symptom_labels.items()}
     rows = [
         _row(path, version, record, number, span, notes[record], symptoms)
         for record, spans in sorted(_by_record(path, sorted(notes)).items())

@@ -83,11 +83,6 @@ def domain_file(name: str) -> Path:
     return domain_folder() / f"{name}.yaml"
 
 
-def files_within(folder: str) -> list[str]:
-    """Names without suffix of the YAML files in a folder of the domain in use, sorted."""
-    return sorted(path.stem for path in (domain_folder() / folder).glob("*.yaml"))
-
-
 @domain_cache(maxsize=64)
 def data_of(domain: str, name: str) -> Any:
     """Content of a YAML file of a domain by its path without suffix, such as ``lexicon/symptoms``.

@@ -3,8 +3,8 @@
 ``wording.yaml`` has the rules for building prompts from records, ``history.yaml`` words for what happens over visits.
 """
 
-from collections.abc import Collection, Iterator
-from typing import Any, Protocol
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -12,26 +12,8 @@ from schemas.params.base import Section
 from tasks.domains import in_use
 from tasks.domains.in_use import data_of, domain_cache, domain_name
 
-
-class Network(Protocol):
-    """The part of a network that the other files of a domain, and prompts, refer to."""
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """The variables in order."""
-        ...
-
-    def of_type(self, *types: str) -> tuple[str, ...]:
-        """The variables of these types."""
-        ...
-
-    def values(self, name: str) -> tuple[str, ...]:
-        """The values of a variable, the reference first; empty for a count."""
-        ...
-
-    def parents(self, name: str) -> tuple[str, ...]:
-        """The parents of a variable."""
-        ...
+if TYPE_CHECKING:
+    from tasks.network.graph import NetworkDefinition
 
 
 class Phrases(Section):
@@ -69,9 +51,9 @@ class PromptingRules(Section):
         return tuple(self.absent_value)
 
     @property
-    def symptom_labels(self) -> tuple[str, ...]:
-        """The symptoms' names in prompts, in the order of the rules."""
-        return tuple(self.labels[symptom] for symptom in self.symptoms)
+    def symptom_labels(self) -> dict[str, str]:
+        """The symptoms' names in prompts by column, in the order of the rules."""
+        return {symptom: self.labels[symptom] for symptom in self.symptoms}
 
     @property
     def condition_labels(self) -> tuple[str, ...]:
@@ -81,7 +63,7 @@ class PromptingRules(Section):
     @property
     def symptom_by_label(self) -> dict[str, str]:
         """Column names of the symptoms by their name in prompts, in lower case."""
-        return {self.labels[symptom].lower(): symptom for symptom in self.symptoms}
+        return {label.lower(): symptom for symptom, label in self.symptom_labels.items()}
 
     def is_plain(self, symptom: str) -> bool:
         """Whether a symptom is present or not, without levels."""
@@ -119,7 +101,7 @@ class HistoryWords(Section):
     treatments: dict[str, dict[str, str]] = Field(default_factory=dict)  # treatment -> value -> what was done
     outcomes: dict[str, Counted] = Field(default_factory=dict)  # count -> what was decided
 
-    def decided(self, values: dict[str, object]) -> dict[str, str]:
+    def decided(self, values: Mapping[Any, object]) -> dict[str, str]:
         """The phrase of each treatment and outcome that has one, for the ``values`` of a visit; 0 decides nothing."""
         found = {name: phrases[str(values[name])] for name, phrases in self.treatments.items() if name in values}
         for name, worded in self.outcomes.items():
@@ -151,7 +133,7 @@ def history_words(domain: str) -> HistoryWords:
     return HistoryWords.model_validate(data_of(domain, "history") if present else {})
 
 
-def wording_defects(wording: PromptingRules, network: Network) -> Iterator[str]:
+def wording_defects(wording: PromptingRules, network: "NetworkDefinition") -> Iterator[str]:
     """Lines on names and values of ``wording`` that contradict the network."""
     symptoms, conditions = network.of_type("symptom"), network.of_type("underlying condition")
     yield from _names("absent_value", wording.absent_value, symptoms, "symptom")
@@ -163,12 +145,12 @@ def wording_defects(wording: PromptingRules, network: Network) -> Iterator[str]:
     for symptom in symptoms:
         yield from _values(symptom, wording, network)
     for symptom, causes in wording.descriptors.items():
-        yield from _unknown(f"descriptors.{symptom}", causes, network.variables)
-        yield from _unknown("descriptors", [symptom], symptoms)
+        yield from _foreign(f"descriptors.{symptom}", causes, network.variables, "variable")
+        yield from _foreign("descriptors", [symptom], symptoms, "symptom")
     for symptom, further in wording.further_causes.items():
-        yield from _unknown(f"further_causes.{symptom}", further, network.variables)
-    yield from _unknown("defined_for_writer", wording.defined_for_writer, symptoms)
-    yield from _unknown("overruling_causes", wording.overruling_causes, network.variables)
+        yield from _foreign(f"further_causes.{symptom}", further, network.variables, "variable")
+    yield from _foreign("defined_for_writer", wording.defined_for_writer, symptoms, "symptom")
+    yield from _foreign("overruling_causes", wording.overruling_causes, network.variables, "variable")
 
 
 def _names(key: str, found: Collection[str], expected: Collection[str], role: str) -> Iterator[str]:
@@ -183,12 +165,6 @@ def _foreign(key: str, found: Collection[str], expected: Collection[str], role: 
     )
 
 
-def _unknown(key: str, names: Collection[str], known: Collection[str]) -> Iterator[str]:
-    for name in names:
-        if name not in known:
-            yield f"key {key}: unknown variable {name!r}; network.yaml has {', '.join(known)}"
-
-
 def _labels(labels: dict[str, str]) -> Iterator[str]:
     taken: dict[str, str] = {}
     for name, label in labels.items():
@@ -197,7 +173,7 @@ def _labels(labels: dict[str, str]) -> Iterator[str]:
         taken[label.lower()] = name
 
 
-def _values(symptom: str, wording: PromptingRules, network: Network) -> Iterator[str]:
+def _values(symptom: str, wording: PromptingRules, network: "NetworkDefinition") -> Iterator[str]:
     values = network.values(symptom)
     absent = wording.absent_value.get(symptom, values[0])
     if absent != values[0]:
@@ -215,13 +191,13 @@ def _values(symptom: str, wording: PromptingRules, network: Network) -> Iterator
         yield f"key claims.{symptom}: has {', '.join(worded) or 'nothing'}; needs a wording for {', '.join(values)}"
 
 
-def layout_defects(layout: dict[str, Any], network: Network) -> Iterator[str]:
+def layout_defects(layout: dict[str, Any], network: "NetworkDefinition") -> Iterator[str]:
     """Lines on columns of the exported dataset that contradict the network."""
     yield from _names("columns", layout.get("columns", {}), network.variables, "variable")
-    yield from _unknown("meanings", layout.get("meanings", {}), network.variables)
+    yield from _foreign("meanings", layout.get("meanings", {}), network.variables, "variable")
 
 
-def history_defects(words: HistoryWords, network: Network) -> Iterator[str]:
+def history_defects(words: HistoryWords, network: "NetworkDefinition") -> Iterator[str]:
     """Lines on names and values of ``history.yaml`` that contradict the network, and on phrases without a place."""
     treatments = network.of_type("treatment")
     yield from _foreign("traits", words.traits, network.of_type("underlying condition"), "underlying condition")

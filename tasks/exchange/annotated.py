@@ -39,12 +39,12 @@ def annotated(name: str, text: str, spans: Sequence[LabelledSpan]) -> AnnotatedT
 
     Raises SourceError naming the text and the span that is empty, outside it, repeated or asserts an unknown word.
     """
-    ordered, size = tuple(sorted(spans)), len(text)
+    ordered = tuple(sorted(spans))
     for span in ordered:
-        if not 0 <= span.start < span.end <= size:
+        if not 0 <= span.start < span.end <= len(text):
             raise SourceError(
                 f"{name}: span {span.start}-{span.end} ({span.label}) is empty or outside its text of "
-                f"{size} characters; correct its offsets"
+                f"{len(text)} characters; correct its offsets"
             )
         if span.assertion not in ("", *ASSERTIONS):
             raise SourceError(

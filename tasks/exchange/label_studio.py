@@ -35,7 +35,14 @@ def labelling_config(labels: Sequence[str]) -> str:
 
 def write_tasks(texts: Sequence[AnnotatedText], *, annotated_by: str) -> str:
     """Tasks to import into a project, as JSON; ``annotated_by`` names the model version of the pre-annotations."""
-    return json.dumps([_task(one, annotated_by) for one in texts], ensure_ascii=False, indent=1) + "\n"
+    tasks = []
+    for one in texts:
+        regions = [
+            part for number, span in enumerate(one.spans) for part in _region(f"{one.name}-{number}", span, one.text)
+        ]
+        predictions = [{"model_version": annotated_by, "result": regions}]
+        tasks.append({"data": {"name": one.name, "text": one.text}, "predictions": predictions})
+    return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
 
 
 def read_export(content: str, labels: Sequence[str] = ()) -> list[AnnotatedText]:
@@ -64,16 +71,6 @@ def read_export(content: str, labels: Sequence[str] = ()) -> list[AnnotatedText]
                 raise SourceError(f"{name}: label {unknown[0]!r} is not one of {', '.join(labels)}; correct it")
             found.append(annotated(name, text, spans))
     return found
-
-
-def _task(one: AnnotatedText, annotated_by: str) -> dict[str, Any]:
-    regions = [
-        part for number, span in enumerate(one.spans) for part in _region(f"{one.name}-{number}", span, one.text)
-    ]
-    return {
-        "data": {"name": one.name, "text": one.text},
-        "predictions": [{"model_version": annotated_by, "result": regions}],
-    }
 
 
 def _region(name: str, span: LabelledSpan, text: str) -> Iterator[dict[str, Any]]:

@@ -16,8 +16,9 @@ from schemas.errors import TableError
 from schemas.params.records import Prompting
 from schemas.tables.columns import typed
 from schemas.tables.records import PROMPTS
-from tasks.domains.rules import Network, PromptingRules
+from tasks.domains.rules import PromptingRules
 from tasks.llm.prompts import render
+from tasks.network.graph import NetworkDefinition
 
 NOTES_A_CALL = 3
 """Notes of patients without symptoms and conditions are requested three per call."""
@@ -39,7 +40,7 @@ class Choices:
 
 
 def build_prompts(
-    records: pd.DataFrame, network: Network, rules: PromptingRules, seed: int, params: Prompting = DEFAULTS
+    records: pd.DataFrame, network: NetworkDefinition, rules: PromptingRules, seed: int, params: Prompting = DEFAULTS
 ) -> pd.DataFrame:
     """The PROMPTS table, one row per record: all choices, and the prompt.
 
@@ -58,7 +59,7 @@ def symptom_values(prompts: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame([{"record": record, **json.loads(listed)} for record, listed in values])
 
 
-def choose(record: Mapping[Hashable, Any], network: Network, rules: PromptingRules, seed: int) -> Choices:
+def choose(record: Mapping[Hashable, Any], network: NetworkDefinition, rules: PromptingRules, seed: int) -> Choices:
     """Draw kind of prompt, symptoms to mention and to avoid, descriptors, and orders for one record."""
     draw = np.random.default_rng([seed, _CHOICES, int(record["record"])])
     present = {s for s in rules.symptoms if record[s] != rules.absent_value[s]}
@@ -78,7 +79,7 @@ def choose(record: Mapping[Hashable, Any], network: Network, rules: PromptingRul
 
 
 def _row(
-    record: Mapping[Hashable, Any], network: Network, rules: PromptingRules, seed: int, params: Prompting
+    record: Mapping[Hashable, Any], network: NetworkDefinition, rules: PromptingRules, seed: int, params: Prompting
 ) -> dict[str, object]:
     choices = choose(record, network, rules, seed)
     asks_other = not choices.mention and choices.kind == "symptoms" and params.nothing_to_mention == "other_complaint"
@@ -115,7 +116,7 @@ def _mention_probability(record: Mapping[Hashable, Any], symptom: str, rules: Pr
 
 
 def _descriptor_causes(
-    record: Mapping[Hashable, Any], symptom: str, network: Network, rules: PromptingRules
+    record: Mapping[Hashable, Any], symptom: str, network: NetworkDefinition, rules: PromptingRules
 ) -> tuple[str, ...]:
     """The causes whose descriptors are pooled: an overruling cause alone, else all that are present."""
     possible = {*network.parents(symptom), *rules.further_causes.get(symptom, ())}

@@ -14,8 +14,6 @@ from typing import Any
 
 from tasks.simulator.request import ChatRequest
 
-Handler = Callable[[ChatRequest], str]
-
 MODELS = (
     "vignette-writer",
     "vignette-writer-calibration",  # plants an error in most notes, all kinds equally often, to measure judges
@@ -148,5 +146,5 @@ def complete(request: ChatRequest) -> str:
     if request.task not in _HANDLERS:
         return "I answer by rules and know no rule for this request."
     module, function = _HANDLERS[request.task][1].split(":")
-    handler: Handler = getattr(import_module(f"tasks.simulator.{module}"), function)
+    handler: Callable[[ChatRequest], str] = getattr(import_module(f"tasks.simulator.{module}"), function)
     return handler(request)

@@ -61,8 +61,9 @@ def _text(content: Any) -> str:
     return content or ""
 
 
+_NUMBERED = re.compile(r"^[^\S\n]*\[?(\d+)[.\]][^\S\n]*(.*?)[^\S\n]*$", re.MULTILINE)
 _NOTE = re.compile(
-    r"^<note>\nPatient: (?P<patient>[^\n]*)\nNote: (?P<id>[^\n]*)\nDate: (?P<date>[^\n]*)\n\n(?P<text>.*?)\n</note>$",
+    r"^<note>\nPatient: [^\n]*\nNote: [^\n]*\nDate: (?P<date>[^\n]*)\n\n(?P<text>.*?)\n</note>$",
     re.MULTILINE | re.DOTALL,
 )
 _CHOICE = re.compile(r"^([A-E]): (.*)$", re.MULTILINE)
@@ -72,8 +73,6 @@ _CHOICE = re.compile(r"^([A-E]): (.*)$", re.MULTILINE)
 class ChartedNote:
     """A patient's note in a prompt."""
 
-    patient: str
-    id: str
     date: str
     text: str
 
@@ -81,6 +80,11 @@ class ChartedNote:
 def read_notes(block: str) -> list[ChartedNote]:
     """Parse the notes block of a prompt; empty for a prompt without notes."""
     return [ChartedNote(**match.groupdict()) for match in _NOTE.finditer(block)]
+
+
+def numbered(block: str) -> list[tuple[int, str]]:
+    """The lines of the form ``3. text`` or ``[3] text``."""
+    return [(int(number), text) for number, text in _NUMBERED.findall(block)]
 
 
 def read_choices(block: str) -> dict[str, str]:

@@ -4,31 +4,16 @@ Two pure functions of the request and the package version, `truth` and `compact_
 writes the text. It is not available over HTTP; only the cases of measures call it (`tasks.judges`), never a judge.
 """
 
-from collections.abc import Container
-
-from tasks.simulator.prompts import NOTE_TASKS
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.writer.compact_version import source_note, write_compact
-from tasks.simulator.writer.notes import GoldSpan, Truth, write_notes
+from tasks.simulator.writer.notes import GoldSpan, Truth
+from tasks.simulator.writer.notes import write_notes as truth
 from tasks.simulator.writer.rules import COMPACT_ERRORS, NOTE_ERRORS, ErrorRates
 
 ERROR_KINDS = {"normal": NOTE_ERRORS, "compact": COMPACT_ERRORS}
 """Kinds of planted errors by note version."""
 
 __all__ = ["ERROR_KINDS", "Truth", "compact_truth", "truth"]
-
-
-def truth(
-    request: ChatRequest, rates: ErrorRates | None = None, errors: Container[str | None] | None = None
-) -> tuple[Truth, ...]:
-    """Return the truth of each text in the reply: one, or three for three notes.
-
-    ``errors``: nothing is written unless the error planned for the first note is among these, None being no error.
-    Raises ValueError for another task.
-    """
-    if request.task not in NOTE_TASKS:
-        raise ValueError(f"task {request.task!r} writes no note; expected one of {', '.join(NOTE_TASKS)}")
-    return tuple(write_notes(request, rates, errors))
 
 
 def compact_truth(request: ChatRequest, note: Truth, rates: ErrorRates | None = None) -> Truth:

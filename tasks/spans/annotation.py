@@ -8,7 +8,7 @@ are located in the compact note.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -22,7 +22,7 @@ from tasks.llm.ask_all import Unscored, ask_all
 from tasks.llm.calls import Ask, Call, Message, Reply, unscored_row, unscored_table
 from tasks.llm.printed import in_users_form
 from tasks.llm.prompts import render
-from tasks.spans.matching import Match, match_phrases
+from tasks.spans.matching import match_phrases
 from tasks.text.sections import section_at
 
 
@@ -72,28 +72,17 @@ async def annotate_spans(
     mapped, more = await map_phrases(normal, compact, asked, ask)
     failures += more
     placed, more = await locate_phrases(compact, mapped, ask, step="compact", max_corrections=max_corrections)
-    rows = [_span_row("normal", normal[one.record], one) for one in found]
-    rows += [_span_row("compact", compact[one.record], one) for one in placed]
+    rows = []
+    for version, texts, located in (("normal", normal, found), ("compact", compact, placed)):
+        for one in located:
+            text, section = texts[one.record][one.start : one.end], section_at(texts[one.record], one.start)
+            rows.append({**asdict(one), "version": version, "text": text, "section": section})
     return spans_table(rows), unscored_table([*failures, *more])
 
 
 def spans_table(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
     """Rows as a sorted SPANS table, with the right types also if there are no rows."""
     return typed(rows, SPANS).sort_values(["record", "version", "start", "end", "symptom"], ignore_index=True)
-
-
-def _span_row(version: str, note: str, one: Located) -> dict[str, object]:
-    """One row of SPANS."""
-    return {
-        "record": one.record,
-        "version": version,
-        "symptom": one.symptom,
-        "start": one.start,
-        "end": one.end,
-        "text": note[one.start : one.end],
-        "section": section_at(note, one.start),
-        "matched": one.matched,
-    }
 
 
 _TEXT = Field(description="phrase of the note, word for word")
@@ -139,8 +128,8 @@ async def extract_phrases(
     ``values``: each symptom's value by record. Empty phrases are dropped. A phrase for an unknown symptom becomes an
     unscored row.
     """
-    labels = dict(zip(rules.symptoms, rules.symptom_labels, strict=True))
-    names = rules.symptom_labels
+    labels = rules.symptom_labels
+    names = tuple(labels.values())
     reply = reply_for(names)
     calls = {}
     for record in sorted(notes):
@@ -200,22 +189,23 @@ async def locate_phrases(
     are merged.
     """
     by_record = _by_record(phrases)
-    texts = {record: [phrase.text for phrase in listed] for record, listed in by_record.items()}
-    matches = {record: _match(notes[record], by_record[record], texts[record], sure=False) for record in by_record}
+    pairs = {record: [(phrase.symptom, phrase.text) for phrase in own] for record, own in by_record.items()}
+    matches = {record: match_phrases(notes[record], own) for record, own in pairs.items()}
     corrected: set[tuple[int, int]] = set()
     reasons: dict[int, str] = {}
     for round_number in range(max_corrections):
         missing: dict[int, list[int]] = {}
         for record, found in matches.items():
-            if rows := [row for row, match in enumerate(found) if match is None and texts[record][row].strip()]:
+            if rows := [row for row, match in enumerate(found) if match is None and pairs[record][row][1].strip()]:
                 missing[record] = rows
-        wanted = {record: [texts[record][row] for row in rows] for record, rows in missing.items()}
+        wanted = {record: [pairs[record][row][1] for row in rows] for record, rows in missing.items()}
         answered, reasons = await _correct(notes, wanted, ask, f"{step}/correct/{round_number}")
         for record, replaced in answered.items():
             for row in missing[record]:
-                texts[record][row] = replaced.get(texts[record][row], texts[record][row])
+                symptom, text = pairs[record][row]
+                pairs[record][row] = symptom, replaced.get(text, text)
                 corrected.add((record, row))
-            matches[record] = _match(notes[record], by_record[record], texts[record], sure=True)
+            matches[record] = match_phrases(notes[record], pairs[record], sure=True)
     located: set[Located] = set()
     failures: Unscored = []
     for record, found in matches.items():
@@ -227,7 +217,11 @@ async def locate_phrases(
                 continue
             kind = "corrected" if (record, row) in corrected else match.kind
             located.add(Located(record, phrase.symptom, match.start, match.end, kind))
-    return _merged(located), failures
+    order = ("exact", "normalised", "elided", "corrected")  # of one place, the most direct kind of match is kept
+    kept: dict[tuple[int, str, int, int], Located] = {}
+    for one in sorted(located, key=lambda o: order.index(o.matched)):
+        kept.setdefault((one.record, one.symptom, one.start, one.end), one)
+    return sorted(kept.values(), key=lambda o: (o.record, o.start, o.end, o.symptom)), failures
 
 
 def _by_record(phrases: Sequence[Phrase]) -> dict[int, list[Phrase]]:
@@ -235,10 +229,6 @@ def _by_record(phrases: Sequence[Phrase]) -> dict[int, list[Phrase]]:
     for phrase in phrases:
         found[phrase.record].append(phrase)
     return found
-
-
-def _match(note: str, phrases: Sequence[Phrase], texts: Sequence[str], *, sure: bool) -> list[Match | None]:
-    return match_phrases(note, [(p.symptom, text) for p, text in zip(phrases, texts, strict=True)], sure=sure)
 
 
 async def _correct(
@@ -256,15 +246,6 @@ async def _correct(
         loose = {" ".join(phrase.split()): correction for phrase, correction in given.items()}
         corrections[record] = {p: given.get(p, loose.get(" ".join(p.split()), "")) for p in wanted[record]}
     return corrections, {int(row["record"] or 0): f"correction failed: {row['reason']}" for row in failed}
-
-
-def _merged(located: set[Located]) -> list[Located]:
-    """One of each (record, symptom, start, end), with the most direct kind of match."""
-    order = ("exact", "normalised", "elided", "corrected")
-    kept: dict[tuple[int, str, int, int], Located] = {}
-    for one in sorted(located, key=lambda o: order.index(o.matched)):
-        kept.setdefault((one.record, one.symptom, one.start, one.end), one)
-    return sorted(kept.values(), key=lambda o: (o.record, o.start, o.end, o.symptom))
 
 
 class Pair(BaseModel):

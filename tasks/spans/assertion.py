@@ -45,32 +45,30 @@ async def state_assertions(
 
     ``texts``: the notes by version and record. ``labels``: the name in prompts by symptom.
     """
-    of_record: dict[int, list[int]] = {}
-    for index, record in spans["record"].items():
-        of_record.setdefault(int(record), []).append(int(str(index)))
+    of_record = {int(str(record)): list(own.itertuples()) for record, own in spans.groupby("record")}
     calls = {}
-    for record, rows in sorted(of_record.items()):
+    for record, own in of_record.items():
         phrases = [
             {
-                "version": _SHOWN[str(spans.at[row, "version"])],
-                "symptom": labels[str(spans.at[row, "symptom"])],
-                "text": spans.at[row, "text"],
-                "sentence": _sentence(texts[str(spans.at[row, "version"])][record], int(str(spans.at[row, "start"]))),
+                "version": _SHOWN[span.version],
+                "symptom": labels[span.symptom],
+                "text": span.text,
+                "sentence": _sentence(texts[span.version][record], span.start),
             }
-            for row in rows
+            for span in own
         ]
         note, compact = (texts[version].get(record, "") for version in _SHOWN)
         messages = render("tasks.spans", "assertion", note=note, compact=compact, phrases=phrases)
         calls[record] = Call(f"{record}/{ASSERTION_STEP}", messages, reply=AssertionReply)
     replies, failures = await ask_all(ask, calls, AssertionReply, ASSERTION_STEP)
-    stated: dict[int, str] = {}
+    stated = {}
     for record, reply in replies.items():
         given = {one.number: one.assertion for one in reply.assertions}
-        for number, row in enumerate(of_record[record], 1):
+        for number, span in enumerate(of_record[record], 1):
             if number in given:
-                stated[row] = given[number]
+                stated[span.Index] = given[number]
             else:
-                what = f"{spans.at[row, 'symptom']}: {spans.at[row, 'text']}"
+                what = f"{span.symptom}: {span.text}"
                 failures.append(unscored_row(record, ASSERTION_STEP, "the reply passes the phrase over", what))
     column = pd.Series(stated, dtype="str").reindex(spans.index)
     return spans.assign(assertion=column)[list(SPANS.columns)], failures

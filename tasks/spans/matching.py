@@ -91,10 +91,6 @@ class NoteIndex:
         self._codes: dict[str, str] = {}
         self._all = "".join(self._codes.setdefault(token.form, chr(len(self._codes) + 1)) for token in self.tokens)
 
-    def key(self, phrase: str) -> tuple[str, ...]:
-        """Token forms: equal for phrases that differ only in case, punctuation and white space."""
-        return tuple(forms(tokenize(phrase)))
-
     def places(self, phrase: str) -> list[Place]:
         """All places of ``phrase`` by the strictest comparison that finds any, in order; places may overlap."""
         tokens = tokenize(phrase)
@@ -298,7 +294,7 @@ def match_phrases(note: str, phrases: Sequence[tuple[str, str]], *, sure: bool =
     index = NoteIndex(note)
     groups: dict[tuple[str, tuple[tuple[str, ...], ...]], list[int]] = defaultdict(list)
     for row, (symptom, phrase) in enumerate(phrases):
-        groups[symptom, tuple(index.key(part) for part in _parts(phrase))].append(row)
+        groups[symptom, tuple(tuple(forms(tokenize(part))) for part in _parts(phrase))].append(row)
     matches: list[Match | None] = [None] * len(phrases)
     for rows in groups.values():
         found = _resolve(index, [phrases[row][1] for row in rows], sure)
@@ -320,24 +316,18 @@ def _resolve(index: NoteIndex, listed: Sequence[str], sure: bool) -> list[Match 
         if not sure:
             return [None] * len(listed)
         places = index.literal(listed[0])
-    places = _without_overlaps(places)
-    if not places:
+    apart: list[Place] = []
+    for place in places:
+        if not apart or place[0] >= apart[-1][1]:
+            apart.append(place)
+    if not apart:
         return [None] * len(listed)
-    taken = [places[min(i, len(places) - 1)] for i in range(len(listed))]
+    taken = [apart[min(i, len(apart) - 1)] for i in range(len(listed))]
     return [_match(index.note, phrase, place) for phrase, place in zip(listed, taken, strict=True)]
 
 
 def _parts(phrase: str) -> list[str]:
     return [part for part in ELISION.split(phrase) if part]
-
-
-def _without_overlaps(places: Sequence[Place]) -> list[Place]:
-    """Drop each place that overlaps an earlier one."""
-    kept: list[Place] = []
-    for place in places:
-        if not kept or place[0] >= kept[-1][1]:
-            kept.append(place)
-    return kept
 
 
 def _match(note: str, phrase: str, place: Place) -> Match:

@@ -17,21 +17,8 @@ ASSERTION_STEP = "assertion"
 """Step of unscored rows for which a span has its place, but no assertion."""
 
 
-def span_statistics(
-    spans: pd.DataFrame, values: pd.DataFrame, version: str, *, stage: str = "span", **about: Any
-) -> pd.DataFrame:
-    """METRICS rows of Table 3 for one version of a set of notes.
-
-    ``values`` has one row per note: ``record``, and a column with the value of each symptom. Spans of other versions
-    and records are ignored. Items ``symptom`` and ``all`` are Table 3(a); items ``symptom=value`` are Table 3(b), whose
-    shares refer to all notes with that value. ``about``: system, seed, provenance and unscored notes.
-    """
-    rows = _rows(spans[spans["version"] == version], values)
-    return metric_table(rows, stage=stage, condition=version, **about)
-
-
 def _rows(spans: pd.DataFrame, values: pd.DataFrame) -> Iterator[Row]:
-    """Ratios of sums over the notes, of the spans of one version."""
+    """Ratios of sums over the notes, of the spans of one version; ``values``: of each symptom, one row per note."""
     symptoms = [column for column in values.columns if column != "record"]
     position = {int(record): row for row, record in enumerate(values["record"].tolist())}
     inside = spans[spans["record"].isin(position)]
@@ -81,14 +68,20 @@ def all_statistics(
     unscored: pd.DataFrame,
     **about: Any,
 ) -> pd.DataFrame:
-    """`span_statistics` of each version in ``notes`` (version -> table), over the records with such a note."""
+    """METRICS rows of Table 3 for each version in ``notes`` (version -> table), over the records with such a note.
+
+    ``records`` has a column of values for each symptom. Items ``symptom`` and ``all`` are Table 3(a); items
+    ``symptom=value`` are Table 3(b), whose shares refer to all notes with that value.
+    """
     lost = unscored.loc[unscored["step"] != ASSERTION_STEP, "step"]
     failed = lost.isin(("extract", "normal"))
     counts = {"normal": int(failed.sum()), "compact": int((~failed).sum())}
     parts = []
     for version, frame in notes.items():
         values = records.loc[records["record"].isin(frame["record"]), ["record", *symptoms]]
-        parts.append(span_statistics(spans, values, version, system="spans", unscored=counts[version], **about))
+        rows = _rows(spans[spans["version"] == version], values)
+        about |= {"stage": "span", "system": "spans", "condition": version, "unscored": counts[version]}
+        parts.append(metric_table(rows, **about))
     return pd.concat(parts, ignore_index=True)
 
 

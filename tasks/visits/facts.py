@@ -13,7 +13,8 @@ import pandas as pd
 
 from schemas.tables.columns import typed
 from schemas.tables.visits import HISTORY_FACTS
-from tasks.domains.rules import HistoryWords, Network, PromptingRules
+from tasks.domains.rules import HistoryWords, PromptingRules
+from tasks.network.graph import NetworkDefinition
 from tasks.network.visits import date_of
 from tasks.text.language import capitalized
 
@@ -41,9 +42,13 @@ class Fact:
 class Worder:
     """Words facts in a domain: as claims, and in the telegraphic style of a summary."""
 
-    network: Network
+    network: NetworkDefinition
     rules: PromptingRules
     words: HistoryWords
+
+    def has(self, visit: Mapping[Hashable, Any], name: str) -> bool:
+        """Whether a visit has a condition, symptom or treatment."""
+        return bool(visit[name] != self.network.values(name)[0])
 
     def claim(self, fact: Fact, patient: int) -> str:
         """A full sentence that states the fact."""
@@ -90,22 +95,19 @@ class Worder:
         return self.words.decided({fact.item: fact.value})[fact.item]
 
 
-def facts_of(visits: Visits, network: Network, rules: PromptingRules, words: HistoryWords) -> list[Fact]:
+def facts_of(visits: Visits, worder: Worder) -> list[Fact]:
     """The facts of one patient: traits of the first visit, then the others by day."""
-    found = [
-        Fact("trait", name, int(visits[0]["day"]))
-        for name in rules.conditions
-        if visits[0][name] != network.values(name)[0]
-    ]
-    timed = [*_episodes(visits, rules), *_levels(visits, rules), *_decisions(visits, network, words)]
-    return found + sorted(timed, key=lambda fact: fact.start)
+    conditions = [name for name in worder.rules.conditions if worder.has(visits[0], name)]
+    timed = [*_episodes(visits, worder), *_levels(visits, worder), *_decisions(visits, worder)]
+    traits = [Fact("trait", name, int(visits[0]["day"])) for name in conditions]
+    return traits + sorted(timed, key=lambda fact: fact.start)
 
 
-def _episodes(visits: Visits, rules: PromptingRules) -> Iterator[Fact]:
-    for symptom in rules.symptoms:
+def _episodes(visits: Visits, worder: Worder) -> Iterator[Fact]:
+    for symptom in worder.rules.symptoms:
         start: int | None = None
         for visit in visits:
-            present, day = visit[symptom] != rules.absent_value[symptom], int(visit["day"])
+            present, day = worder.has(visit, symptom), int(visit["day"])
             if present and start is None:
                 start = day
             if not present and start is not None:
@@ -115,28 +117,27 @@ def _episodes(visits: Visits, rules: PromptingRules) -> Iterator[Fact]:
             yield Fact("episode", symptom, start)
 
 
-def _levels(visits: Visits, rules: PromptingRules) -> Iterator[Fact]:
-    for symptom in rules.symptoms:
-        for visit in visits if not rules.is_plain(symptom) else ():
-            if visit[symptom] != rules.absent_value[symptom]:
+def _levels(visits: Visits, worder: Worder) -> Iterator[Fact]:
+    for symptom in worder.rules.symptoms:
+        for visit in visits if not worder.rules.is_plain(symptom) else ():
+            if worder.has(visit, symptom):
                 yield Fact("level", symptom, int(visit["day"]), str(visit[symptom]))
 
 
-def _decisions(visits: Visits, network: Network, words: HistoryWords) -> Iterator[Fact]:
+def _decisions(visits: Visits, worder: Worder) -> Iterator[Fact]:
     """Treatments given and outcomes decided; a treatment that was not given is no fact."""
     for visit in visits:
-        given = {name for name in words.treatments if visit[name] != network.values(name)[0]}
-        for name in words.decided({str(key): value for key, value in visit.items()}):
-            if name in given or name in words.outcomes:
-                kind = "treatment" if name in given else "decision"
-                yield Fact(kind, name, int(visit["day"]), str(visit[name]))
+        for name in worder.words.decided(visit):
+            is_treatment = name in worder.words.treatments
+            if not is_treatment or worder.has(visit, name):
+                yield Fact("treatment" if is_treatment else "decision", name, int(visit["day"]), str(visit[name]))
 
 
 def history_facts(visits: pd.DataFrame, worder: Worder) -> pd.DataFrame:
     """HISTORY_FACTS of all patients of the table of visits."""
     rows = []
     for patient, own in visits.sort_values(["patient", "visit"]).groupby("patient", sort=True):
-        for fact in facts_of(own.to_dict("records"), worder.network, worder.rules, worder.words):
+        for fact in facts_of(own.to_dict("records"), worder):
             named = {"patient": patient, "fact": fact.key, "kind": fact.kind, "item": fact.item}
             times = {"value": fact.value, "start": fact.start, "end": fact.end}
             rows.append({**named, **times, "claim": worder.claim(fact, int(patient))})
@@ -145,17 +146,13 @@ def history_facts(visits: pd.DataFrame, worder: Worder) -> pd.DataFrame:
 
 def visits_in_sentences(visits: Visits, worder: Worder) -> list[str]:
     """What the record says besides its facts: conditions never present, each symptom at each visit, no treatment."""
-    rules, patient, network = worder.rules, int(visits[0]["patient"]), worder.network
-    found = [
-        worder.denial(Fact("trait", name, 0), patient)
-        for name in rules.conditions
-        if all(visit[name] == network.values(name)[0] for visit in visits)
-    ]
+    rules, patient = worder.rules, int(visits[0]["patient"])
+    never = [name for name in rules.conditions if not any(worder.has(visit, name) for visit in visits)]
+    found = [worder.denial(Fact("trait", name, 0), patient) for name in never]
     for visit in visits:
         day = date_of(patient, int(visit["day"]))
         for name in rules.symptoms:
-            said = "no " if visit[name] == rules.absent_value[name] else ""
-            found.append(f"On {day} the patient had {said}{rules.labels[name]}.")
-        denied = {name: visit[name] for name in worder.words.treatments if visit[name] == network.values(name)[0]}
+            found.append(f"On {day} the patient had {'' if worder.has(visit, name) else 'no '}{rules.labels[name]}.")
+        denied = {name: visit[name] for name in worder.words.treatments if not worder.has(visit, name)}
         found += [f"On {day} {phrase}." for phrase in worder.words.decided(denied).values()]
     return found

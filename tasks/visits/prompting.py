@@ -14,14 +14,13 @@ from schemas.params.history import VisitNotes
 from schemas.tables.columns import typed
 from schemas.tables.records import FIRST_NOTES
 from schemas.tables.visits import VISIT_NOTES
-from tasks.domains.rules import PromptingRules
 from tasks.llm.calls import Ask, unscored_table
 from tasks.llm.prompts import render
 from tasks.network.visits import date_of
 from tasks.notes.consistency import filter_notes
 from tasks.notes.prompting import Choices, choose, instructions_text
 from tasks.notes.writing import NoteRequest, write_singly
-from tasks.visits.facts import Visits, Worder
+from tasks.visits.facts import Visits, Worder, facts_of
 
 COLUMNS = ["record", "patient", "visit", "day", "date", "kind", "slot", "instructions", "prompt"]
 """Of the prompts: those that writing and checking notes need (`tasks.notes.consistency`), and the visit's own."""
@@ -43,8 +42,8 @@ def visit_choices(history: Visits, worder: Worder, seed: int) -> Choices:
     """The choices for the last visit of ``history``; symptoms are mentioned as the module's docstring says."""
     *_, visit = history
     rules = worder.rules
-    carried = {s for s in rules.symptoms if len(history) > 1 and _has(history[-2], s, rules)}
-    present = {s for s in rules.symptoms if _has(visit, s, rules)}
+    carried = {s for s in rules.symptoms if len(history) > 1 and worder.has(history[-2], s)}
+    present = {s for s in rules.symptoms if worder.has(visit, s)}
     sure = {s: dict.fromkeys(rules.mention_probability[s], 1.0) for s in carried | present}
     known = rules.model_copy(update={"mention_probability": {**rules.mention_probability, **sure}})
     chosen = choose(visit, worder.network, known, seed)
@@ -56,7 +55,7 @@ def visit_choices(history: Visits, worder: Worder, seed: int) -> Choices:
 
 def _row(history: Visits, choices: list[Choices], visit: Visit, worder: Worder) -> dict[str, object]:
     chosen = choices[-1]
-    decided = worder.words.decided({str(name): value for name, value in visit.items()})
+    decided = worder.words.decided(visit)
     fields = {
         "known": known_lines(history[:-1], choices, worder),
         "decided": list(decided.values()),
@@ -79,32 +78,19 @@ def known_lines(earlier: Visits, choices: list[Choices], worder: Worder) -> list
     if not earlier:
         return [f"health condition: {worder.rules.labels[name]}" for name in choices[-1].conditions]
     *_, last = earlier
-    rules, lines = worder.rules, []
+    episodes = [fact for fact in facts_of(earlier, worder) if fact.kind == "episode"]
+    onsets, lines = {fact.item: fact.start for fact in episodes if fact.end is None}, []
     for symptom in choices[-2].mention:
-        line = f"{rules.labels[symptom]}: {last[symptom]} at the visit of {_date(last)}"
-        onset = _onset(earlier, symptom, rules)
-        lines.append(line if onset in (None, last) else f"{line}, since {_date(onset)}")
+        line = f"{worder.rules.labels[symptom]}: {last[symptom]} at the visit of {_date(last)}"
+        onset = onsets.get(symptom, last["day"])
+        lines.append(line if onset == last["day"] else f"{line}, since {date_of(int(last['patient']), onset)}")
     for visit in earlier:
-        decided = worder.words.decided({str(name): value for name, value in visit.items()})
-        lines += [f"{_date(visit)}: {phrase}" for phrase in decided.values()]
+        lines += [f"{_date(visit)}: {phrase}" for phrase in worder.words.decided(visit).values()]
     return lines
-
-
-def _onset(earlier: Visits, symptom: str, rules: PromptingRules) -> Visit | None:
-    """The first visit of the symptom's episode that includes the last visit; None where it is absent there."""
-    onset: Visit | None = None
-    for visit in earlier:
-        present = _has(visit, symptom, rules)
-        onset = (visit if onset is None else onset) if present else None
-    return onset
 
 
 def _date(visit: Visit) -> str:
     return date_of(int(visit["patient"]), int(visit["day"]))
-
-
-def _has(visit: Visit, symptom: str, rules: PromptingRules) -> bool:
-    return bool(visit[symptom] != rules.absent_value[symptom])
 
 
 CHECK = ("tasks.visits", "visit_consistency")

@@ -25,8 +25,10 @@ LEAVES = {
 ALSO = {
     "tasks.audit": {"tasks.judges", "tasks.measures", "tasks.reporting", "tasks.spans", "tasks.texts"},
     "tasks.baselines": {"tasks.judges", "tasks.network"},
+    "tasks.domains": {"tasks.network"},
     "tasks.measures": {"tasks.judges", "tasks.network", "tasks.people", "tasks.texts", "tasks.visits"},
     "tasks.judges": {"tasks.notes", "tasks.texts"},
+    "tasks.notes": {"tasks.network"},
     "tasks.people": {"tasks.texts"},
     "tasks.papers": {"tasks.measures"},
     "tasks.simulator": {"tasks.network"},

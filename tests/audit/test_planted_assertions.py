@@ -23,7 +23,7 @@ from tests.support.records import NETWORK
 from tests.support.scripted import ScriptedAsk
 
 RULES = load_rules()
-LABELS = dict(zip(RULES.symptoms, RULES.symptom_labels, strict=True))
+LABELS = RULES.symptom_labels
 
 
 @pytest.fixture(scope="module")

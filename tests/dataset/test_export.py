@@ -12,7 +12,7 @@ import yaml
 from schemas.params.records import Export
 from schemas.tables.columns import typed
 from schemas.tables.records import ASSERTIONS, SPANS
-from tasks.dataset.export import CHECKSUMS, SPLITS, checksums, dataset_files
+from tasks.dataset.export import CHECKSUMS, NOBODY, SPLITS, OverTime, dataset_files
 from tasks.dataset.fields import columns_of
 from tests.dataset.test_simsum import COMPACTS, NOTES, RECORDS, spans_of
 from tests.notes.test_writing import prompts_of
@@ -24,12 +24,11 @@ SPLIT = pd.DataFrame({"record": range(6), "part": ["train", "train", "train", "t
 EXPORT = Export(validation_share=0.2, creators=["Doe, Jane"], date_published="2026-12-01")
 
 
-def exported(kept: pd.DataFrame = KEPT, by: str = SIMULATOR) -> dict[str, bytes]:
+def exported(kept: pd.DataFrame = KEPT, by: str = SIMULATOR, over_time: OverTime = NOBODY) -> dict[str, bytes]:
     compact = COMPACTS.head(5).assign(provenance=by)
     annotators = (by.replace("writer", "annotator"),)
     tables = (RECORDS, prompts_of(RECORDS), kept, compact, spans_of([0, 2]), SPLIT)
-    files = dataset_files(*tables, EXPORT, annotated_by=annotators, seed=7, domain="respiratory")
-    return {**files, CHECKSUMS: checksums(files).encode()}
+    return dataset_files(*tables, EXPORT, annotated_by=annotators, seed=7, domain="respiratory", over_time=over_time)
 
 
 @cache

@@ -7,9 +7,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from tasks.dataset.export import SPLITS, VISITS, split_patients, visit_splits, with_visits
+from tasks.dataset.export import SPLITS, split_patients, visit_splits
+from tasks.dataset.fields import visits_path
 from tasks.network.visits import visit_dates
-from tests.dataset.test_export import export_files
+from tests.dataset.test_export import exported
 from tests.support.histories import random_visits
 
 
@@ -28,12 +29,12 @@ def made(patients: int = 20) -> tuple[dict[str, pd.DataFrame], int]:
 
 @cache
 def dataset() -> dict[str, bytes]:
-    return with_visits(export_files(), *made())
+    return exported(over_time=made())
 
 
 def test_all_visits_of_a_patient_are_in_one_split() -> None:
     visits = random_visits("respiratory", 20)
-    tables = {split: pq.read_table(BytesIO(dataset()[VISITS.format(split)])).to_pandas() for split in SPLITS}
+    tables = {split: pq.read_table(BytesIO(dataset()[visits_path(split)])).to_pandas() for split in SPLITS}
     patients = {split: set(table["patient"]) for split, table in tables.items()}
     assert {split: len(own) for split, own in patients.items()} == {"train": 13, "validation": 2, "test": 4}
     assert sum(map(len, patients.values())) == len(set().union(*patients.values())) == 19

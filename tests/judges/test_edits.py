@@ -12,7 +12,7 @@ from tasks.judges.rates import rates
 from tasks.judges.shortening import is_gone, statements
 from tests.support.cases import each, from_table
 
-SYMPTOMS = rules_of("respiratory").symptom_labels
+SYMPTOMS = tuple(rules_of("respiratory").symptom_labels.values())
 
 
 @from_table

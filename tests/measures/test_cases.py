@@ -55,7 +55,7 @@ def flaws(claim: str) -> list[str]:
 
 
 RULES = rules_of("respiratory")
-SYMPTOMS = RULES.symptom_labels
+SYMPTOMS = tuple(RULES.symptom_labels.values())
 NONE = pd.Series(dtype="int64")
 WRITTEN, DROPPED = "asked for and written", "dropped by the writer"
 MATCHED = {("notes against prompts", "claim_recall"): ("entailment", OF_PROMPTS)}

@@ -91,7 +91,7 @@ def test_damage_is_nested_and_its_truth_follows_from_construction() -> None:
     doses, made = [0, 1, 2, 4, 8], set()
     for patient in range(20):
         visits = patient_visits(patient)
-        facts = facts_of(visits, WORDER.network, WORDER.rules, WORDER.words)
+        facts = facts_of(visits, WORDER)
         found = dosed_summaries(visits, WORDER, doses, 7)
         assert found == dosed_summaries(visits, WORDER, doses, 7)
         whole = {WORDER.statement(fact, patient) for fact in facts}
@@ -111,7 +111,7 @@ def test_damage_is_nested_and_its_truth_follows_from_construction() -> None:
 def test_invented_facts_are_not_in_the_record() -> None:
     for patient in range(30):
         visits = patient_visits(patient)
-        facts = facts_of(visits, WORDER.network, WORDER.rules, WORDER.words)
+        facts = facts_of(visits, WORDER)
         assert not {*facts} & {*invented_facts(visits, facts, WORDER)}
 
 

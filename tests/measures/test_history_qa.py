@@ -162,7 +162,7 @@ def test_a_patient_who_lacks_a_note_is_left_out_and_named() -> None:
 def charted(day: str, number: int, findings: str, plan: str, course: str = "") -> ChartedNote:
     course = f"**Course**\n{course}\n" if course else ""
     text = f"Visit {number}, {day} (day 0)\n**History**\n{findings}\n{course}**Plan**\n{plan}"
-    return ChartedNote("h0001", str(number), day, text)
+    return ChartedNote(day, text)
 
 
 NOTES = [
@@ -198,5 +198,5 @@ def test_the_rules_answer_about_time_from_todays_findings(question: str, expecte
 
 
 def test_notes_that_are_not_of_dated_visits_are_answered_as_before() -> None:
-    notes = [ChartedNote("p001", "1", "2012-03-01", "**History**\nThe patient has a cough.")]
+    notes = [ChartedNote("2012-03-01", "**History**\nThe patient has a cough.")]
     assert over_time("Up to 2012-03-20, at which visit did the patient last have cough?", notes) is None

@@ -8,13 +8,7 @@ from schemas.errors import SourceError
 from schemas.tables.metrics import METRICS
 from tasks.domains.rules import load_rules
 from tasks.spans.annotation import spans_table
-from tasks.spans.statistics import (
-    all_statistics,
-    precision,
-    recall,
-    span_quality,
-    span_statistics,
-)
+from tasks.spans.statistics import all_statistics, precision, recall, span_quality
 from tests.support.records import records_of, span_row
 
 SYMPTOMS = list(load_rules().symptoms)
@@ -36,7 +30,8 @@ SPANS = spans_table(
         span(9, "cough", "of another set", "history"),
     ]
 )
-METRIC_ROWS = span_statistics(SPANS, RECORDS, "normal", seed=7, system="spans", provenance="test")
+NORMAL, NONE = {"normal": RECORDS[["record"]]}, pd.DataFrame({"step": []})
+METRIC_ROWS = all_statistics(SPANS, RECORDS, NORMAL, SYMPTOMS, NONE, seed=7, provenance="test")
 VALUES = METRIC_ROWS.set_index(["item", "metric"])["value"]
 
 

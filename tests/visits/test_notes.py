@@ -134,7 +134,7 @@ def test_a_symptom_that_returns_is_two_episodes_and_the_last_goes_on() -> None:
     visits = random_visits("respiratory", 1, most=1).to_dict("records")[0]
     values = ["yes", "yes", "no", "yes"]
     history = [{**visits, "visit": n + 1, "day": 10 * n, "cough": value} for n, value in enumerate(values)]
-    coughs = [fact for fact in facts_of(history, worder.network, worder.rules, worder.words) if fact.item == "cough"]
+    coughs = [fact for fact in facts_of(history, worder) if fact.item == "cough"]
     assert coughs == [Fact("episode", "cough", 0, end=20), Fact("episode", "cough", 30)]
     assert worder.claim(coughs[0], 0).endswith("ended by 2012-10-13.")
     assert "ended" not in worder.claim(coughs[1], 0)

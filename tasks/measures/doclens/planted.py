@@ -54,7 +54,7 @@ class PlantedCitation:
 def make_claims(given: Given) -> list[PlantedClaim]:
     """Claims planted by script; of a card also reworded ones, of simulated notes those whose truth the writer knows."""
     params, rules = given.params, rules_of(given.params.domain)
-    claims = plant_claims(given.texts, rules.symptom_labels, seed=params.seed)
+    claims = plant_claims(given.texts, [*rules.symptom_labels.values()], seed=params.seed)
     if given.card:
         return [*claims, *reworded_claims(given.texts, seed=params.seed)]
     if given.prompts is None:

@@ -43,7 +43,7 @@ class Dose:
 def dosed_summaries(visits: Visits, worder: Worder, doses: Sequence[int], seed: int) -> list[Dose]:
     """All damages of one patient's summary at ``doses``, but those that leave no fact or lack statements to add."""
     patient = int(visits[0]["patient"])
-    facts = facts_of(visits, worder.network, worder.rules, worder.words)
+    facts = facts_of(visits, worder)
     random = np.random.default_rng([seed, _STREAM, patient])
     statements = {fact.key: worder.statement(fact, patient) for fact in facts}
     order = [facts[at].key for at in random.permutation(len(facts))]

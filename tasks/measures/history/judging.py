@@ -32,7 +32,7 @@ def summary_questions(visits: pd.DataFrame, worder: Worder) -> pd.DataFrame:
     """Questions of all patients of the table of visits, with patient, kind, wording and the right answer."""
     rows = []
     for patient, own in visits.sort_values("visit").groupby("patient", sort=True):
-        facts = facts_of(own.to_dict("records"), worder.network, worder.rules, worder.words)
+        facts = facts_of(own.to_dict("records"), worder)
         rows += [(int(str(patient)), *asked) for asked in _questions(facts, int(str(patient)), worder)]
     return pd.DataFrame(rows, columns=["patient", "kind", "wording", "right"])
 

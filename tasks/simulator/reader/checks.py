@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from tasks.domains.rules import load_rules
 from tasks.simulator import prompts
 from tasks.simulator.reader.findings import Finding, condition_of, find, fits_level, mentions, symptom_of
-from tasks.simulator.reader.lexicon import conditions, level_pattern, reading, says, symptoms
+from tasks.simulator.reader.lexicon import level_pattern, reading, says, symptoms
 from tasks.simulator.reader.timeline import DATE
 from tasks.simulator.reader.words import NUMBERS, UNITS, expansion, stems
 from tasks.simulator.request import ChatRequest
@@ -34,7 +34,7 @@ _AMOUNT = re.compile(
     rf"(?P<unit>{'|'.join(sorted(UNITS, key=len, reverse=True))})\b(?![/.]\w)",
     re.IGNORECASE,
 )
-_LATERALITY = re.compile(r"\bR\b|\bL\b|\brt\b|\blt\b|\bright\b|\bleft\b", re.IGNORECASE)
+_LATERALITY = re.compile(r"\b(?:r|l|rt|lt|right|left)\b", re.IGNORECASE)
 
 
 def check(request: ChatRequest) -> str:
@@ -143,7 +143,7 @@ def _conditions(note: str, asked: prompts.Instructions) -> Iterator[str]:
         name, implicit = finding.concept, finding.kind == "implicit"
         if finding.category != "condition" or finding.other or name in seen:
             continue
-        network = name in conditions()
+        network = name in load_rules().condition_labels
         alike = bool(set(asked.conditions) & set(reading().treated_alike))
         if implicit and (finding.polarity == "absent" or not network or alike):
             continue
@@ -192,23 +192,24 @@ def differences(note: str, compact: str) -> Iterator[tuple[str, str]]:
     before, after = _amounts(note), _amounts(compact)
     units = {unit for _, unit in before}
     yield from (("changed", f"{number} {unit}s") for number, unit in sorted(after - before) if unit in units)
-    letters = [{word[0].lower() for word in _LATERALITY.findall(text)} for text in (note, compact)]
-    sides = [{"right" if letter == "r" else "left" for letter in found} for found in letters]
-    if sides[0] and sides[1] - sides[0]:
-        yield "changed", f"side: {'/'.join(sorted(sides[0]))}"
+    sides, other_sides = (
+        {"right" if word[0] in "rR" else "left" for word in _LATERALITY.findall(text)} for text in (note, compact)
+    )
+    if sides and other_sides - sides:
+        yield "changed", f"side: {'/'.join(sorted(sides))}"
 
 
 def _amounts(text: str) -> set[tuple[str, str]]:
     """(number, unit) of each duration; weeks as days and years as months, so that "two weeks" is "14 d"."""
-    found = set()
-    for match in _AMOUNT.finditer(text):
-        number, unit = int(match["figure"] or NUMBERS[match["word"].lower()]), UNITS[match["unit"].lower()]
-        times, unit = {"week": (7, "day"), "year": (12, "month")}.get(unit, (1, unit))
-        found.add((str(number * times), unit))
-    for word in re.findall(r"\b(?:past|last|previous)\s+(day|week|month|year)\b", text, re.IGNORECASE):
-        times, unit = {"week": (7, "day"), "year": (12, "month")}.get(word.lower(), (1, word.lower()))
-        found.add((str(times), unit))
-    return found | ({("14", "day")} if "fortnight" in text else set())
+    found = [
+        (int(match["figure"] or NUMBERS[match["word"].lower()]), UNITS[match["unit"].lower()])
+        for match in _AMOUNT.finditer(text)
+    ]
+    last = re.findall(r"\b(?:past|last|previous)\s+(day|week|month|year)\b", text, re.IGNORECASE)
+    found += [(1, unit.lower()) for unit in last] + [(2, "week")] * ("fortnight" in text)
+    smaller = {"week": (7, "day"), "year": (12, "month")}
+    amounts = ((number, *smaller.get(unit, (1, unit))) for number, unit in found)
+    return {(str(number * times), unit) for number, times, unit in amounts}
 
 
 def parts(note: str) -> tuple[str, str]:
@@ -297,5 +298,5 @@ def _condition(item: str, text: str, prompt: str) -> bool:
     named = {f.concept.lower() for f in found}
     if not item.startswith("other_"):
         return item.replace("_", " ").lower() in named
-    known = {name.lower() for name in conditions()} | {"alcohol use", "allergies"}
+    known = {name.lower() for name in load_rules().condition_labels} | {"alcohol use", "allergies"}
     return sum(name not in prompt.lower() for name in named - known) >= int(item.removeprefix("other_"))

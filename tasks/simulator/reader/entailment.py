@@ -146,7 +146,8 @@ def align(premise: str, claim: str, *, given: str | None = None) -> Alignment | 
     With ``given``, the claim is read freely, as a clinician reads: the words of ``given``, such as a question that both
     answer, count for nothing, and a paraphrase conflicts only in negation, numbers, sides and degrees.
     """
-    wanted, found = claim_words(claim), places(premise, in_full=given is not None)
+    wanted = _both(*(said(one, claimed=True) for one in sentences(claim)))
+    found = places(premise, in_full=given is not None)
     if given:
         wanted = {word: said for word, said in wanted.items() if word not in stems(given)} or wanted
     if not wanted or not found:
@@ -163,11 +164,6 @@ def align(premise: str, claim: str, *, given: str | None = None) -> Alignment | 
         if coverage >= most - NEAR
     ]
     return Alignment(most, max(near, key=lambda one: (one.conflict is None, one.coverage)).conflict)
-
-
-def claim_words(claim: str) -> Said:
-    """The content words of a claim, of all its sentences."""
-    return _both(*(said(one, claimed=True) for one in sentences(claim)))
 
 
 def _conflict(wanted: Said, place: Said, known: frozenset[str], *, freely: bool) -> str | None:

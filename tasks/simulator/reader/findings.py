@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tasks.domains.in_use import domain_cache
-from tasks.simulator.reader.lexicon import Entry, concepts, is_held_out, matches, reading, symptoms
+from tasks.simulator.reader.lexicon import Item, concepts, is_held_out, matches, reading, symptoms
 from tasks.simulator.reader.words import Token, tokenize
 from tasks.simulator.resources import any_of, load
 from tasks.text.sections import section_at
@@ -20,7 +20,7 @@ from tasks.text.sentences import sentence_spans
 Polarity = Literal["present", "absent", "uncertain"]
 Kind = Literal["before", "after", "possible", "supposed", "other"]
 _CUES = load("reader", "cues")
-_KINDS: tuple[Kind, ...] = ("before", "after", "possible", "supposed", "other")
+_KINDS: tuple[Kind, ...] = ("after", "before", "possible", "supposed", "other")
 _TRIGGERS = {kind: re.compile(rf"(?<![\w-]){any_of(_CUES[kind])}(?![\w-])", re.IGNORECASE) for kind in _KINDS}
 _PSEUDO, _END, _ITEM = (re.compile(any_of(_CUES[name]), re.IGNORECASE) for name in ("pseudo", "end", "item"))
 _BARE = frozenset(_CUES["bare"].split())
@@ -47,8 +47,8 @@ def scopes(sentence: str) -> tuple[Scope, ...]:
     ends = [match.span() for match in _END.finditer(sentence)]
     items = [match.start() for match in _ITEM.finditer(sentence)]
     found: list[Scope] = []
-    for kind in ("after", "before", "possible", "supposed", "other"):
-        for match in _TRIGGERS[kind].finditer(sentence):
+    for kind, trigger in _TRIGGERS.items():
+        for match in trigger.finditer(sentence):
             start, end = match.span()
             if kind in ("before", "after") and any(a <= start and end <= b for a, b in hidden):
                 continue
@@ -155,45 +155,46 @@ def _counts(finding: Finding, before: Sequence[Finding], text: str) -> bool:
     return False
 
 
-def _kept(text: str, tokens: Sequence[Token]) -> list[tuple[int, int, Entry]]:
+def _kept(text: str, tokens: Sequence[Token]) -> list[tuple[int, int, Item]]:
     """The longest match of each concept that no blocker hides and that is not held out."""
     listed = sorted(matches(tokens), key=lambda m: (-(m[1] - m[0]), m[0], m[2].kind))
-    blockers = [(a, b) for a, b, entry in listed if entry.category == "none"]
-    kept: list[tuple[int, int, Entry]] = []
-    for first, last, entry in listed:
-        if entry.category == "none" or any(e.concept == entry.concept and a < last and first < b for a, b, e in kept):
+    blockers = [(a, b) for a, b, item in listed if item.category == "none"]
+    kept: list[tuple[int, int, Item]] = []
+    for first, last, item in listed:
+        if item.category == "none" or any(i.concept == item.concept and a < last and first < b for a, b, i in kept):
             continue
-        inside = [1 for a, b in blockers if a <= first and last <= b and b - a > last - first]
-        if inside and entry.category in ("symptom", "condition"):
+        inside = any(a <= first and last <= b and b - a > last - first for a, b in blockers)
+        if inside and item.category in ("symptom", "condition"):
             continue
-        if entry.category != "symptom" or not is_held_out(text[tokens[first].start : tokens[last - 1].end]):
-            kept.append((first, last, entry))
+        if item.category != "symptom" or not is_held_out(text[tokens[first].start : tokens[last - 1].end]):
+            kept.append((first, last, item))
     return kept
 
 
-def _finding(text: str, tokens: Sequence[Token], match: tuple[int, int, Entry], sentence: tuple[int, int]) -> Finding:
-    first, last, entry = match
+def _finding(text: str, tokens: Sequence[Token], match: tuple[int, int, Item], sentence: tuple[int, int]) -> Finding:
+    first, last, item = match
     start, end, offset = tokens[first].start, tokens[last - 1].end, sentence[0]
     known = scopes(text[slice(*sentence)])
-    stated, scope = polarity(known, start - offset, end - offset, symptom=entry.category == "symptom")
-    if entry.category == "symptom" and _absent_by_itself(tokens[first:last], entry):
+    stated, scope = polarity(known, start - offset, end - offset, symptom=item.category == "symptom")
+    if item.category == "symptom" and _absent_by_itself(tokens[first:last], item):
         near = scope is not None and 0 <= start - offset - scope.cue[1] <= 1 and tokens[first].low != "afebrile"
         stated = "present" if stated == "absent" and near else "absent"
     cue = (scope.cue[0] + offset, scope.cue[1] + offset) if scope else None
     is_others, section = scope is not None and scope.kind == "other", section_at(text, start)
-    return Finding(*entry, start, end, stated, section, sentence, cue, other=is_others)
+    named = item.concept, item.category, item.kind
+    return Finding(*named, start, end, stated, section, sentence, cue, other=is_others)
 
 
-def _absent_by_itself(match: Sequence[Token], entry: Entry) -> bool:
+def _absent_by_itself(match: Sequence[Token], item: Item) -> bool:
     """Whether the wording itself says that the symptom is absent: "afebrile", "breathing comfortably"."""
-    if entry.kind == "calm" or any(word.low in _ABSENT for word in match):
+    if item.kind == "calm" or any(word.low in _ABSENT for word in match):
         return True
-    if entry.kind != "exam":
+    if item.kind != "exam":
         return False
     if match[0].full in ("normal", "good", "easy") or any(word.low == "free" for word in match):
         return True
     abnormal = any(word.low.startswith((*_PATHOLOGY, *reading().abnormal_signs)) for word in match)
-    return match[-1].full in _NORMAL and entry.concept in reading().normal_by_last_word and not abnormal
+    return match[-1].full in _NORMAL and item.concept in reading().normal_by_last_word and not abnormal
 
 
 def level_of(celsius: float) -> str:

@@ -53,25 +53,12 @@ def reading() -> Reading:
 
 def symptoms() -> tuple[str, ...]:
     """Labels of the domain's symptoms, in the order of its wording."""
-    return load_rules().symptom_labels
-
-
-def conditions() -> tuple[str, ...]:
-    """Labels of the domain's underlying conditions."""
-    return load_rules().condition_labels
+    return tuple(load_rules().symptom_labels.values())
 
 
 def level_pattern(level: str) -> re.Pattern[str]:
     """The wordings of a level of the temperature symptom; a pattern that never matches for a level without any."""
     return re.compile(reading().level_words.get(level, r"(?!)"), re.IGNORECASE)
-
-
-class Entry(NamedTuple):
-    """What a term stands for; ``kind`` is the kind of wording (direct, lay, implicit, exam, ...)."""
-
-    concept: str
-    category: str
-    kind: str
 
 
 _SPLIT = BeforeValidator(lambda listed: listed.split(", ") if isinstance(listed, str) else listed)
@@ -110,12 +97,12 @@ def _slot(part: str) -> _Slot:
 
 
 @domain_cache(maxsize=1)
-def _patterns() -> dict[str, list[tuple[tuple[_Slot, ...], Entry]]]:
+def _patterns() -> dict[str, list[tuple[tuple[_Slot, ...], Item]]]:
     """The compiled lexicon: patterns by the words with which they may begin, or by ``ab*`` for a beginning of words.
 
     Raises ValueError for a pattern that does not begin with a word or has no required one.
     """
-    begun: dict[str, list[tuple[tuple[_Slot, ...], Entry]]] = defaultdict(list)
+    begun: dict[str, list[tuple[tuple[_Slot, ...], Item]]] = defaultdict(list)
     for item in _items():
         for pattern in item.terms:
             slots = tuple(map(_slot, pattern.split()))
@@ -125,18 +112,18 @@ def _patterns() -> dict[str, list[tuple[tuple[_Slot, ...], Entry]]]:
             first = slots[: required + 1]
             words = {word.lower() for slot in first for word in (*slot.words, *slot.capitals)}
             for key in words | {f"{one[:2]}*" for slot in first for one in slot.prefixes}:
-                begun[key].append((slots, Entry(item.concept, item.category, item.kind)))
+                begun[key].append((slots, item))
     return begun
 
 
-def matches(tokens: Sequence[Token]) -> Iterator[tuple[int, int, Entry]]:
-    """Yield (first token, one past the last, entry) of the longest match of each pattern at each token."""
+def matches(tokens: Sequence[Token]) -> Iterator[tuple[int, int, Item]]:
+    """Yield (first token, one past the last, item) of the longest match of each pattern at each token."""
     begun = _patterns()
     for start, token in enumerate(tokens):
         for key in {token.low, token.full, f"{token.low[:2]}*"}:
-            for slots, entry in begun.get(key, ()):
+            for slots, item in begun.get(key, ()):
                 if end := _longest(tokens, start, slots, 0):
-                    yield start, end, entry
+                    yield start, end, item
 
 
 def _longest(tokens: Sequence[Token], at: int, slots: tuple[_Slot, ...], position: int) -> int:

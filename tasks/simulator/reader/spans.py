@@ -42,10 +42,7 @@ _PASSING = re.compile(
 )
 _NAMES = re.compile(r"name is one of (\".*?\")(?=[,.]? (?:and|where)\b|\.)", re.DOTALL)
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
-_PHRASE = re.compile(
-    rf"^(\d+)\. \[(full|compact)\] ([^:\n]+): ({_QUOTED}) in ({_QUOTED})$",
-    re.MULTILINE,
-)
+_PHRASE = re.compile(rf"^(\d+)\. \[(full|compact)\] ([^:\n]+): ({_QUOTED}) in ({_QUOTED})$", re.MULTILINE)
 _DENIES, _FORMERLY = (re.compile(rf"\b{_WORDS[name]}\b", re.IGNORECASE) for name in ("denies", "formerly"))
 _ALIKE, _LEAST = 0.72, 0.45
 """Least likeness of a phrase and the words that it quotes, and of a phrase and its counterpart."""

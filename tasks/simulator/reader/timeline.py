@@ -5,11 +5,10 @@ note does not state is absent at its visit.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
-from typing import TypeAlias
 
 from tasks.domains.in_use import domain_cache
 from tasks.simulator.reader.findings import level_of, mentions, symptoms_in
@@ -68,7 +67,7 @@ class _Visit:
 
 def over_time(question: str, notes: Sequence[ChartedNote]) -> Answer | None:
     """The answer to a question about time; None for another question, and for notes that are not of dated visits."""
-    for pattern, answer in _KINDS:
+    for kind, pattern in _KINDS.items():
         if (asked := pattern.search(question)) and notes and all(_HEADING.match(note.text) for note in notes):
             visits = []
             for note in notes:
@@ -76,8 +75,63 @@ def over_time(question: str, notes: Sequence[ChartedNote]) -> Answer | None:
                 found = "".join(findings) or plan, plan if findings else ""
                 visits.append(_Visit(date.fromisoformat(note.date), *found))
             days = [date.fromisoformat(day) for day in DATE.findall(question)]
-            return answer(asked, symptoms_in(asked["symptom"]), days, sorted(visits, key=lambda visit: visit.day))
+            return _answer(kind, asked, days, sorted(visits, key=lambda visit: visit.day))
     return None
+
+
+_DAY = r"\d{4}-\d{2}-\d{2}"
+_FROM = rf"^From {_DAY} on, "
+_KINDS = {
+    kind: re.compile(pattern, re.IGNORECASE)
+    for kind, pattern in {
+        "first": _FROM + r"at which visit did the patient first have (?P<symptom>.+)\?",
+        "last": rf"^Up to {_DAY}, at which visit did the patient last have (?P<symptom>.+)\?",
+        "often": rf"^From {_DAY} to {_DAY}, at how many visits did the patient have (?P<symptom>.+)\?",
+        "long": (
+            _FROM + r"how many days lay between the first visit with (?P<symptom>.+) and the next visit without it\?"
+        ),
+        "since": (
+            _FROM + r"at which visit with (?P<symptom>.+) was it first so that (?P<phrase>.+) "
+            r"and the next visit was without"
+        ),
+        "changed": rf"^Which of (?P<symptom>.+) did the patient have at one of the visits of {_DAY} and {_DAY}",
+        "order": _FROM + r"which did the patient have first: (?P<symptom>.+)\?",
+    }.items()
+}
+
+
+def _answer(kind: str, asked: re.Match[str], days: Sequence[date], visits: Sequence[_Visit]) -> Answer:
+    """The answer to a question of one of `_KINDS`, from the visits in order."""
+    names, course = symptoms_in(asked["symptom"]), [visit for visit in visits if days[0] <= visit.day]
+    if kind == "first":
+        return _dated([visit for visit in course if visit.has(names)])
+    if kind == "last":
+        return _dated([visit for visit in visits[::-1] if visit.day <= days[0] and visit.has(names)])
+    if kind == "often":
+        among = [visit.has(names) for visit in course if visit.day <= days[1]]
+        return Answer(str(sum(among)), f"At {sum(among)} visit{'' if sum(among) == 1 else 's'}.") if among else SILENT
+    if kind == "long":
+        begun = next((visit.day for visit in course if visit.has(names)), None)
+        ended = next((visit.day for visit in course if begun and visit.day > begun and not visit.has(names)), None)
+        lasted = f"{(ended - begun).days} days" if begun and ended else None
+        return Answer(lasted, f"{lasted}.") if lasted else SILENT
+    if kind == "since":
+        pairs = pairwise(course)
+        return _dated([v for v, after in pairs if v.gives(asked["phrase"]) and v.has(names) and not after.has(names)])
+    if kind == "changed":
+        at = {visit.day: visit for visit in visits}
+        one, other = (at.get(day) for day in days[:2])
+        return _named([name for name in names if one and other and one.has([name]) != other.has([name])])
+    held = next(filter(None, ([name for name in names if visit.has([name])] for visit in course)), [])
+    return Answer("same visit", "Two or more of them at the same visit.") if len(held) > 1 else _named(held)
+
+
+def _dated(visits: Sequence[_Visit]) -> Answer:
+    return Answer(str(visits[0].day), f"At the visit of {visits[0].day}.") if visits else SILENT
+
+
+def _named(names: Sequence[str]) -> Answer:
+    return Answer(names[0], f"{capitalized(names[0])}.") if names else SILENT
 
 
 def choice_over_time(answer: Answer, choices: Mapping[str, str], silent: str | None) -> str:
@@ -88,86 +142,3 @@ def choice_over_time(answer: Answer, choices: Mapping[str, str], silent: str | N
             if letter != silent and token.search(text):
                 return letter
     return silent or min(choices)
-
-
-Names: TypeAlias = Sequence[str]
-Days: TypeAlias = Sequence[date]
-Visits: TypeAlias = Sequence[_Visit]
-
-
-def _first(asked: re.Match[str], names: Names, days: Days, visits: Visits) -> Answer:
-    return _dated([visit for visit in _within(visits, days[0]) if visit.has(names)])
-
-
-def _last(asked: re.Match[str], names: Names, days: Days, visits: Visits) -> Answer:
-    return _dated([visit for visit in visits[::-1] if visit.day <= days[0] and visit.has(names)])
-
-
-def _often(asked: re.Match[str], names: Names, days: Days, visits: Visits) -> Answer:
-    among = _within(visits, days[0], days[1])
-    count = sum(visit.has(names) for visit in among)
-    return Answer(str(count), f"At {count} visit{'' if count == 1 else 's'}.") if among else SILENT
-
-
-def _long(asked: re.Match[str], names: Names, days: Days, visits: Visits) -> Answer:
-    course = _within(visits, days[0])
-    begun = next((visit.day for visit in course if visit.has(names)), None)
-    ended = next((visit.day for visit in course if begun and visit.day > begun and not visit.has(names)), None)
-    if begun is None or ended is None:
-        return SILENT
-    lasted = (ended - begun).days
-    return Answer(f"{lasted} days", f"{lasted} days.")
-
-
-def _since(asked: re.Match[str], names: Names, days: Days, visits: Visits) -> Answer:
-    pairs = pairwise(_within(visits, days[0]))
-    return _dated([v for v, after in pairs if v.gives(asked["phrase"]) and v.has(names) and not after.has(names)])
-
-
-def _changed(asked: re.Match[str], names: Names, days: Days, visits: Visits) -> Answer:
-    at = {visit.day: visit for visit in visits}
-    one, other = (at.get(day) for day in days[:2])
-    return _named([name for name in names if one and other and one.has([name]) != other.has([name])])
-
-
-def _order(asked: re.Match[str], names: Names, days: Days, visits: Visits) -> Answer:
-    for visit in _within(visits, days[0]):
-        held = [name for name in names if visit.has([name])]
-        if held:
-            return Answer("same visit", "Two or more of them at the same visit.") if len(held) > 1 else _named(held)
-    return SILENT
-
-
-def _within(visits: Visits, start: date, end: date = date.max) -> Visits:
-    return [visit for visit in visits if start <= visit.day <= end]
-
-
-def _dated(visits: Visits) -> Answer:
-    return Answer(str(visits[0].day), f"At the visit of {visits[0].day}.") if visits else SILENT
-
-
-def _named(names: Names) -> Answer:
-    return Answer(names[0], f"{capitalized(names[0])}.") if names else SILENT
-
-
-_DAY = r"\d{4}-\d{2}-\d{2}"
-_FROM = rf"^From {_DAY} on, "
-_KINDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Names, Days, Visits], Answer]], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), answer)
-    for pattern, answer in (
-        (_FROM + r"at which visit did the patient first have (?P<symptom>.+)\?", _first),
-        (rf"^Up to {_DAY}, at which visit did the patient last have (?P<symptom>.+)\?", _last),
-        (rf"^From {_DAY} to {_DAY}, at how many visits did the patient have (?P<symptom>.+)\?", _often),
-        (
-            _FROM + r"how many days lay between the first visit with (?P<symptom>.+) and the next visit without it\?",
-            _long,
-        ),
-        (
-            _FROM + r"at which visit with (?P<symptom>.+) was it first so that (?P<phrase>.+) "
-            r"and the next visit was without",
-            _since,
-        ),
-        (rf"^Which of (?P<symptom>.+) did the patient have at one of the visits of {_DAY} and {_DAY}", _changed),
-        (_FROM + r"which did the patient have first: (?P<symptom>.+)\?", _order),
-    )
-)

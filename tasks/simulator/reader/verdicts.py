@@ -19,13 +19,12 @@ from tasks.simulator.reader.entailment import NO, SAME_MATTER, TURN, YES, align,
 from tasks.simulator.reader.findings import find, level_of
 from tasks.simulator.reader.lexicon import is_held_out, level_pattern
 from tasks.simulator.reader.words import stems
-from tasks.simulator.request import ChatRequest
+from tasks.simulator.request import ChatRequest, numbered
 from tasks.simulator.resources import vocabulary
 from tasks.text.sentences import sentences
 
 _WORDS = vocabulary()
-_NUMBERED = re.compile(r"^\[?(\d+)[.\]]\s*(.*)$")
-_FACT = re.compile(r"^(F\d+):\s*(.*)$")
+_FACT = re.compile(r"^[^\S\n]*(F\d+):[^\S\n]*(.*?)[^\S\n]*$", re.MULTILINE)
 _BULLET = re.compile(r"^\s*(?:[•\-*#>]+|\d{1,2}[.)])\s*")
 _LABEL = re.compile(r"^(?P<label>[A-Za-z][^:.\n]{0,60}):\s*(?P<rest>.+)$")
 _NEXT = rf"(?:he|she|it|there|no|{_WORDS['clause_verbs']})"
@@ -39,16 +38,9 @@ _HEADING = re.compile(r'(?:belong to|under the heading) ("(?:[^"\\]|\\.)*")')
 _INCLUDED = {"whole": "yes", "part": "partly", "none": "no"}
 
 
-def numbered(block: str) -> list[tuple[int, str]]:
-    """The lines of the form ``3. text`` or ``[3] text``."""
-    matches = (_NUMBERED.match(line.strip()) for line in block.split("\n"))
-    return [(int(match[1]), match[2]) for match in matches if match]
-
-
 def facts(request: ChatRequest) -> dict[str, str]:
     """The facts of a prompt by id."""
-    matches = (_FACT.match(line.strip()) for line in request.tag("facts").split("\n"))
-    return {match[1]: match[2] for match in matches if match}
+    return dict(_FACT.findall(request.tag("facts")))
 
 
 def judge_claims(request: ChatRequest) -> str:

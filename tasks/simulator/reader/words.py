@@ -42,11 +42,10 @@ def expand(text: str) -> str:
     return _SHORT.sub(written_out, text)
 
 
-@domain_cache(maxsize=1)
-def _classes() -> dict[str, str]:
-    """The first word of each class of synonyms, by the stems of all."""
-    lines = [line.split() for line in _WORDS["classes"]]
-    return {str(_STEMMER.stem(word)): str(_STEMMER.stem(words[0])) for words in lines for word in words}
+_CLASSES: dict[str, str] = {
+    _STEMMER.stem(word): _STEMMER.stem(words[0]) for words in map(str.split, _WORDS["classes"]) for word in words
+}
+"""The first word of each class of synonyms, by the stems of all."""
 
 
 @domain_cache(maxsize=50_000)
@@ -54,7 +53,7 @@ def stem(word: str) -> str:
     """The Snowball stem of a word (Porter 2001), or that of its class of synonyms; a number in figures."""
     low = word.lower()
     found = str(_STEMMER.stem(low))
-    return NUMBERS.get(low) or SIDES.get(low) or _classes().get(found, found)
+    return NUMBERS.get(low) or SIDES.get(low) or _CLASSES.get(found, found)
 
 
 class Content(NamedTuple):

@@ -7,12 +7,11 @@ nothing with the judge.
 import hashlib
 import re
 
-from tasks.simulator.request import ChatRequest
+from tasks.simulator.request import ChatRequest, numbered
 from tasks.simulator.resources import load
 from tasks.text.shorthand import shorten
 
 _WORDS = load("writer", "citing")
-_LINE = re.compile(r"^\[(\d+)\]\s*(.*)$")
 _TURN = re.compile(r"^\[?(?P<speaker>doctor|patient|patient_guest)\]?\s*(?P<said>.*)$", re.IGNORECASE)
 _HEADING = re.compile(r"^\W*(history|physical exam\w*)\W*$", re.IGNORECASE)
 _FILLER = re.compile(r"\b(?:um|uh|you know|okay|yeah|well|so)\b\s*,?\s*", re.IGNORECASE)
@@ -29,48 +28,40 @@ def chance(*parts: object) -> float:
     return int.from_bytes(digest[:6], "big") / 2**48
 
 
-def cite(number: int, total: int, *parts: object) -> str:
-    """Return the citation of a statement based on input sentence ``number`` of ``total``, occasionally erroneous."""
+def _cited(statement: str, number: int, total: int, *parts: object) -> str:
+    """Return a statement with the number of its sentence among ``total``; the citation is occasionally erroneous."""
     draw = chance("slip", number, *parts)
     other = (number + 1) % total if total > 1 else number
+    citation = f" [{number}]"
     if draw < MISSING:
-        return ""
-    if draw < MISSING + WRONG:
-        return f" [{other}]"
-    if draw < MISSING + WRONG + REDUNDANT and other != number:
-        return f" [{number}] [{other}]"
-    return f" [{number}]"
-
-
-def _lines(block: str) -> list[tuple[int, str]]:
-    matches = (_LINE.match(line.strip()) for line in block.split("\n"))
-    return [(int(match[1]), match[2]) for match in matches if match]
+        citation = ""
+    elif draw < MISSING + WRONG:
+        citation = f" [{other}]"
+    elif draw < MISSING + WRONG + REDUNDANT and other != number:
+        citation += f" [{other}]"
+    return f"{statement.rstrip(' .!?')}{citation}."
 
 
 def cited_sentences(request: ChatRequest) -> str:
     """Reply with most sentences of a note or of findings in shorthand, each with its number; headings are kept."""
-    lines = _lines(request.tag("note", request.tag("findings", "")))
+    lines = numbered(request.tag("note", request.tag("findings", "")))
     written = []
     for number, sentence in lines:
         if _HEADING.match(sentence):
             written.append(f"\n{sentence}")
         elif chance("drop", number, sentence, request.seed) >= _DROPPED:
-            written.append(_with_citation(shorten(sentence), cite(number, len(lines), sentence, request.seed)))
+            written.append(_cited(shorten(sentence), number, len(lines), sentence, request.seed))
     return "\n".join(written).strip()
-
-
-def _with_citation(sentence: str, citation: str) -> str:
-    return f"{sentence.rstrip(' .!?')}{citation}."
 
 
 def cited_note(request: ChatRequest) -> str:
     """Reply with sentences of the dialogue sorted into sections, each with its line number."""
-    lines = _lines(request.tag("dialogue"))
+    lines = numbered(request.tag("dialogue"))
     wanted = request.tag("section", "full").strip()
     sections: dict[str, list[str]] = {name: [] for name in _SECTIONS}
     for number, line in lines:
         for section, sentence in _sorted_turn(line):
-            sections[section].append(_with_citation(sentence, cite(number, len(lines), sentence, request.seed)))
+            sections[section].append(_cited(sentence, number, len(lines), sentence, request.seed))
     names = _SECTIONS if wanted == "full" else tuple(name for name in _SECTIONS if name == wanted.upper())
     return "\n\n".join(f"{name}\n\n" + "\n".join(sections[name]) for name in names if sections[name])
 
@@ -98,7 +89,7 @@ def _third_person(sentence: str) -> str:
 
 def cited_question(request: ChatRequest) -> str:
     """Reply with the last question of the input, or else its longest sentence, with its number."""
-    lines = _lines(request.tag("question"))
+    lines = numbered(request.tag("question"))
     if not lines:
         return ""
     asking = [line for line in lines if "?" in line[1]]

@@ -17,7 +17,7 @@ from tasks.domains.in_use import domain_cache, domain_data
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.resources import load
 from tasks.simulator.writer.notes import PlantedError, seeded
-from tasks.simulator.writer.rules import COMPACT_ERRORS, ErrorRates, rates_of, symptom_patterns, writer_rates
+from tasks.simulator.writer.rules import COMPACT_ERRORS, ErrorRates, plan, rates_of, writer_rates
 from tasks.text.sentences import sentence_spans
 
 _TABLE: dict[str, Any] = load("writer", "shorthand")
@@ -29,7 +29,6 @@ _NUMBER = re.compile(rf"\b(?:\d+(?:[./]\d+)*|{'|'.join(list(NUMBERS)[1:])})\b", 
 _UNIT = re.compile(rf"\b(?:{'|'.join(sorted(_UNITS, key=len, reverse=True))})\b", re.IGNORECASE)
 _SLOTS = {"#": _NUMBER.pattern, "@": _UNIT.pattern}
 _TOKEN = r"\d+(?:[./]\d+)*|°[CF]|[A-Za-z]+\d*(?:['’-][A-Za-z]+)*|[^\sA-Za-z0-9]"
-_NO_TERMS: tuple[re.Pattern[str], list[str]] = (re.compile(_TOKEN, re.IGNORECASE), [])
 _BEFORE = r"(?<![\w-])"
 _DROPPED, _VERBS, _KEEP_VERB, _PER, _SOME = (
     frozenset(_TABLE[name].split()) for name in ("dropped", "verbs", "keep_verb", "per", "some")
@@ -63,12 +62,6 @@ def shorthand_of_domain() -> Shorthand:
 
 
 @domain_cache(maxsize=1)
-def symptom_words() -> frozenset[str]:
-    """Words of symptoms: a sentence that has one is not omitted."""
-    return frozenset([*_TABLE["symptom_words"].split(), *shorthand_of_domain().symptom_words.split()])
-
-
-@domain_cache(maxsize=1)
 def _forms() -> dict[str, list[str]]:
     """The short forms of each term."""
     listed = _TABLE["terms"] | shorthand_of_domain().terms
@@ -76,8 +69,11 @@ def _forms() -> dict[str, list[str]]:
 
 
 @domain_cache(maxsize=1)
-def _terms() -> dict[str, tuple[re.Pattern[str], list[str]]]:
-    """By the character with which terms begin, the terms, longest first, and a pattern with a group for each."""
+def _terms() -> tuple[re.Pattern[str], list[str]]:
+    """A pattern of any token with a group for each term, longest first, and the terms by group.
+
+    Terms are tried by the character with which they begin, which takes half the time.
+    """
     begun: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for term in sorted(_forms(), key=lambda term: (-len(term.split()), -len(term), term)):
         words = r"\s+".join(_SLOTS.get(word, re.escape(word)) for word in term.split())
@@ -86,10 +82,8 @@ def _terms() -> dict[str, tuple[re.Pattern[str], list[str]]]:
         first = {"#": f"0123456789{''.join(NUMBERS)}", "@": "".join(_UNITS)}.get(term[0], term[0])
         for letter in set(first.lower() + ("p" if term.startswith("the patient") else "")):
             begun[letter].append((term, pattern))
-    return {
-        letter: (re.compile("|".join([*(one for _, one in own), _TOKEN]), re.IGNORECASE), [term for term, _ in own])
-        for letter, own in begun.items()
-    }
+    listed = [rf"(?={re.escape(letter)})(?:{'|'.join(one for _, one in own)})" for letter, own in begun.items()]
+    return re.compile("|".join([*listed, _TOKEN]), re.IGNORECASE), [term for own in begun.values() for term, _ in own]
 
 
 class Writer:
@@ -102,13 +96,9 @@ class Writer:
 
     def write(self, note: str, start: int, end: int) -> list[Written]:
         """The sentence ``note[start:end]`` in shorthand."""
-        terms, found, at = _terms(), list[tuple[re.Match[str], str | None]](), start
-        while at < end:
-            pattern, own = terms.get(note[at].lower(), _NO_TERMS)
-            match = pattern.match(note, at, end)
-            at = match.end() if match else at + 1
-            if match:
-                found.append((match, own[match.lastindex - 1] if match.lastindex else None))
+        any_token, terms = _terms()
+        tokens = any_token.finditer(note, start, end)
+        found = [(match, terms[match.lastindex - 1] if match.lastindex else None) for match in tokens]
         written: list[Written] = []
         for at, (match, term) in enumerate(found):
             word = match[0].lower()
@@ -184,9 +174,8 @@ _WORDS = re.compile(r"[a-z]+")
 
 @dataclass(slots=True)
 class Piece:
-    """A piece of the compact text and its source stretch."""
+    """A piece of the compact text, by its place, and its source stretch."""
 
-    text: str
     start: int
     end: int
     source_start: int
@@ -207,29 +196,27 @@ class Compact:
             self.text += " "
         start = len(self.text)
         self.text += text
-        self.pieces.append(Piece(text, start, len(self.text), source_start, source_end))
+        self.pieces.append(Piece(start, len(self.text), source_start, source_end))
 
     def locate(self, start: int, end: int) -> tuple[int, int] | None:
         """Return the position of ``source[start:end]`` in the compact text; None if it was omitted."""
         near = (piece for piece in self.pieces if piece.source_start < end and piece.source_end > start)
-        held = [piece for piece in near if any(map(str.isalnum, piece.text))]
+        held = [piece for piece in near if any(map(str.isalnum, self.text[piece.start : piece.end]))]
         return (held[0].start, held[-1].end) if held else None
 
 
-def shorten(note: str, rng: random.Random, *, without: frozenset[int] = frozenset()) -> Compact:
-    """Write ``note`` in shorthand. ``without``: starts of sentences to omit (a planted loss)."""
+def shorten(note: str, rng: random.Random, *, without: int | None = None) -> Compact:
+    """Write ``note`` in shorthand. ``without``: start of a sentence to omit (a planted loss)."""
     compact, writer = Compact(), Writer(rng, writer_rates().compact["abbreviated"])
     position = 0
     for start, end in sentence_spans(note):
-        gap = note[position:start]
-        breaks = gap.count("\n")
-        position = end
+        breaks, position = note[position:start].count("\n"), end
         if breaks and compact.text:  # an omitted sentence leaves no empty lines
             compact.text += "\n" * (min(breaks, 2) - (len(compact.text) - len(compact.text.rstrip("\n"))))
         text = note[start:end]
         if _HEADING.match(text):
             compact.append(text, start, end, space=False)
-        elif start in without:
+        elif start == without:
             compact.left_out.append((start, end))
         else:
             _sentence(note, start, end, writer, compact)
@@ -239,7 +226,8 @@ def shorten(note: str, rng: random.Random, *, without: frozenset[int] = frozense
 
 def mentions_symptom(text: str) -> bool:
     """Whether ``text`` contains a word for a symptom of the domain, so that it should not be omitted."""
-    return not symptom_words().isdisjoint(_WORDS.findall(text.lower()))
+    words = f"{_TABLE['symptom_words']} {shorthand_of_domain().symptom_words}".split()
+    return not {*words}.isdisjoint(_WORDS.findall(text.lower()))
 
 
 def _sentence(note: str, start: int, end: int, writer: Writer, compact: Compact) -> None:
@@ -301,19 +289,17 @@ def write_compact(request: ChatRequest, rates: ErrorRates | None = None) -> Rewr
 
 def _lost(note: str, rng: random.Random) -> Rewritten | None:
     """Omit a sentence about a symptom, preferably the only one."""
-    spans = sentence_spans(note)
-    found = {
-        symptom: [span for span in spans if pattern.search(note, *span)]
-        for symptom, pattern in symptom_patterns().items()
-    }
-    stated = {symptom: places for symptom, places in found.items() if places}
+    stated: dict[str, list[tuple[int, int]]] = {}
+    for symptom, pattern in plan().recognised.items():
+        says = re.compile(pattern, re.IGNORECASE)
+        if places := [span for span in sentence_spans(note) if says.search(note, *span)]:
+            stated[symptom] = places
     if not stated:
         return None
     fewest = min(len(places) for places in stated.values())
     symptom = rng.choice([name for name, places in stated.items() if len(places) == fewest])
-    place = rng.choice(stated[symptom])
-    compact = shorten(note, rng, without=frozenset([place[0]]))
-    return compact, PlantedError("detail_lost", symptom)
+    start, _ = rng.choice(stated[symptom])
+    return shorten(note, rng, without=start), PlantedError("detail_lost", symptom)
 
 
 def _changed(note: str, rng: random.Random) -> Rewritten | None:

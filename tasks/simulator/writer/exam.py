@@ -100,14 +100,8 @@ def _general(draft: Draft, said: Said) -> list[Finding]:
     unwell = ill and draft.random() < (1.0 if high else 0.4)
     if _is_present(said, plan().breathing):  # its findings speak of effort and distress
         return [Finding(1, avoiding(rules["exam.general_ill"], _AT_EASE), "general")]
-    return [
-        Finding(
-            1,
-            rules["exam.general_ill" if unwell else "exam.general"],
-            "general",
-            None if high else rules["exam.general_colon"],
-        )
-    ]
+    short = None if high else rules["exam.general_colon"]
+    return [Finding(1, rules["exam.general_ill" if unwell else "exam.general"], "general", short)]
 
 
 def _vitals(draft: Draft, said: Said, examined: str | None) -> list[Finding]:

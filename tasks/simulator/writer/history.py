@@ -13,7 +13,7 @@ from tasks.simulator.writer.sentences import (
     avoiding,
     capitalised,
     in_a_row,
-    joined_nodes,
+    join,
     present_list,
     sentence,
     stretched,
@@ -44,7 +44,7 @@ def denial(group: list[str], *, complaint: bool) -> Node:
 
     def write(draft: Draft) -> None:
         names = absent_names(draft, group)
-        draft.variables["list"] = absent_list(group, writer_rates().spans["absent_list"], names)
+        draft.variables["list"] = absent_list(group, names)
         first, last = (_is_plural(name) for name in (names[0].split(" or ")[0], names[-1].split(" or ")[-1]))
         plural, singular = ("were", "was") if draft.past else ("are", "is")
         draft.variables["is"] = plural if first else singular
@@ -130,11 +130,12 @@ def write_history(draft: Draft, mentions: tuple[Mention, ...], conditions: tuple
     else:
         sentence(draft, grammar()["frame.no_symptom_open"])
     later = present[len(lead) :]
-    nodes = [(1 + 1.2 * draft.random(), _with_names(draft, "frame.later", [mention], in_phrase)) for mention in later]
-    pieces = [Piece(place, node, "present") for place, node in nodes]
-    start = {mention.symptom: 0.0 for mention in lead} | {
-        mention.symptom: piece.place for mention, piece in zip(later, pieces, strict=True)
-    }
+    pieces = [
+        Piece(1 + 1.2 * draft.random(), _with_names(draft, "frame.later", [mention], in_phrase), "present")
+        for mention in later
+    ]
+    start = {mention.symptom: 0.0 for mention in lead}
+    start |= {mention.symptom: piece.place for mention, piece in zip(later, pieces, strict=True)}
     pieces += _elaborations(draft, present, in_phrase, start)
     focus = asked_about(draft, present, start)
     pieces += focus
@@ -154,7 +155,10 @@ def write_pieces(draft: Draft, pieces: list[Piece], start: int, style: str = "jo
         node, draw = piece.node, draft.random()
         joins = bool(waiting) and draw < joined and waiting[0].says == piece.says
         if joins and not waiting[0].optional | piece.optional:
-            sentence(draft, joined_nodes(node, waiting.pop(0).node))
+            sentence(draft, node, end="")
+            join(draft, waiting.pop(0).node)
+            draft.trim()
+            draft.emit(".")
             continue
         after_opening = len(waiting) == len(pieces) - 1
         if not fronted and not after_opening and draw > 1 - writer_rates().style["adverbial_history"]:
@@ -203,7 +207,7 @@ def _hang(opening: Node, hung: list[str]) -> Node:
     def write(draft: Draft) -> None:
         opening(draft)
         draft.trim()
-        draft.variables["list"] = absent_list(hung, writer_rates().spans["absent_list"], absent_names(draft, hung))
+        draft.variables["list"] = absent_list(hung, absent_names(draft, hung))
         tail(draft)
 
     return write

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from tasks.domains.rules import load_rules
-from tasks.simulator.prompts import Instructions, Mention, read_instructions
+from tasks.simulator.prompts import NOTE_TASKS, Instructions, Mention, read_instructions
 from tasks.simulator.request import ChatRequest
 from tasks.simulator.resources import load
 from tasks.simulator.writer import history, unrelated
@@ -126,11 +126,6 @@ class Plan:
     extra_history: Node | None = None
     extra_exam: Node | None = None
 
-    @property
-    def examined(self) -> str | None:
-        """The forbidden symptom with a normal finding in the examination, if any."""
-        return self.item if self.kind == "forbidden_examined" else None
-
 
 def plant(rng: random.Random, instructions: Instructions, rates: ErrorRates) -> Plan:
     """Draw an error with the sum of all rates; its kind is drawn among those that the instructions allow.
@@ -233,23 +228,26 @@ def instructions_of(prompt: str) -> Instructions:
 
 def write_notes(
     request: ChatRequest, rates: ErrorRates | None = None, errors: Container[str | None] | None = None
-) -> list[Truth]:
+) -> tuple[Truth, ...]:
     """Return the requested notes with their truth: one, or three for three visits.
 
     ``errors``: none is written unless the error that is drawn for the first one is among these, None being no error.
+    Raises ValueError for another task.
     """
-    instructions, count = instructions_of(request.last), 3 if "three" in (request.task or "") else 1
+    if request.task not in NOTE_TASKS:
+        raise ValueError(f"task {request.task!r} writes no note; expected one of {', '.join(NOTE_TASKS)}")
+    instructions, count = instructions_of(request.last), 3 if "three" in request.task else 1
     texts = tuple(text for _, text in request.messages)
     plans: list[tuple[random.Random, Plan]] = []
     for slot in range(count):
         rng = seeded(request, texts, slot)
         plans.append((rng, plant(rng, instructions, rates_of(request.model) if rates is None else rates)))
         if errors is not None and plans[0][1].kind not in errors:
-            return []
+            return ()
     if instructions.mentions:
-        return [_related(*plans[0])]
+        return (_related(*plans[0]),)
     drawn = unrelated.draw_complaints(Draft(seeded(request, texts, 99)), count)
-    return [_unrelated(*planned, complaint) for planned, complaint in zip(plans, drawn, strict=True)]
+    return tuple(_unrelated(*planned, complaint) for planned, complaint in zip(plans, drawn, strict=True))
 
 
 def _related(rng: random.Random, planned: Plan) -> Truth:
@@ -263,12 +261,13 @@ def _related(rng: random.Random, planned: Plan) -> Truth:
     high = temperature is not None and temperature.value == levels(temperature.symptom)[-1]
     breathless = breathing is not None and breathing.present
     kind = "acute" if high and not lasting else kind
+    examined = planned.item if planned.kind == "forbidden_examined" else None
     draft.variables |= particulars(rng, breathless=breathless, feverish=high, kind=kind)
     return _laid_out(
         draft,
         planned,
         lambda: history.write_history(draft, instructions.mentions, instructions.conditions),
-        lambda: related_findings(draft, instructions.mentions, instructions.conditions, planned.examined),
+        lambda: related_findings(draft, instructions.mentions, instructions.conditions, examined),
     )
 
 

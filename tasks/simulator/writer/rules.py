@@ -3,14 +3,12 @@
 Rules are those of the domain, and those of ``data`` for every domain.
 """
 
-import re
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from schemas.params.base import Section
-from tasks.domains.in_use import domain_cache, domain_data, domain_file, files_within
+from tasks.domains.in_use import domain_cache, domain_data, domain_folder
 from tasks.domains.rules import load_rules
 from tasks.simulator.resources import load
 from tasks.simulator.writer.grammar import Grammar
@@ -130,12 +128,6 @@ def plan() -> WriterPlan:
     return WriterPlan.model_validate(domain_data("writer/plan"))
 
 
-@domain_cache(maxsize=1)
-def symptom_patterns() -> Mapping[str, re.Pattern[str]]:
-    """The pattern of each symptom's sentences in a finished note."""
-    return {name: re.compile(text, re.IGNORECASE) for name, text in plan().recognised.items()}
-
-
 @domain_cache(maxsize=32)
 def _present_values(symptom: str) -> tuple[str, ...]:
     node = domain_data("network")["variables"].get(symptom, {})
@@ -232,7 +224,8 @@ def grammar() -> Grammar:
     rules: dict[str, str] = {}
     for name in (*SHARED_FILES, *plan().shared):
         rules |= flatten(load("writer", name))
-    for name in files_within("writer"):
-        if name not in NO_RULES:
-            rules |= flatten(domain_data(f"writer/{name}"))
-    return Grammar(rules, plan().letters, domain_file("writer/plan").parent)
+    folder = domain_folder() / "writer"
+    for file in sorted(folder.glob("*.yaml")):
+        if file.stem not in NO_RULES:
+            rules |= flatten(domain_data(f"writer/{file.stem}"))
+    return Grammar(rules, plan().letters, folder)

@@ -1,14 +1,11 @@
 """Sentence realisation: punctuation, capitals, lists of symptoms, extent of spans, and topics that are covered once."""
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import NamedTuple
 
 from tasks.simulator.resources import any_of, load
 from tasks.simulator.writer.grammar import Draft, Mark, Node, marked, write_list, written
-from tasks.simulator.writer.rules import grammar
+from tasks.simulator.writer.rules import grammar, writer_rates
 
 _SETTINGS = load("writer", "settings")
 _OPENS_WITH_ADVERBIAL = re.compile(rf"{any_of(_SETTINGS['adverbials'])}\b", re.IGNORECASE)
@@ -101,10 +98,10 @@ def absent_names(draft: Draft, symptoms: Sequence[str]) -> list[str]:
     return [draft.rendered(avoiding(rule, _OR) if len(rules) > 1 else rule) for rule in rules]
 
 
-def absent_list(symptoms: Sequence[str], whole: float, names: Sequence[str]) -> Node:
+def absent_list(symptoms: Sequence[str], names: Sequence[str]) -> Node:
     """Return a list of absent symptoms, worded as ``names``. Each span starts at the denial and ends with its symptom.
 
-    With probability ``whole`` every span ends at the end of the list.
+    In some lists every span ends at the end of the list.
     """
 
     def write(draft: Draft) -> None:
@@ -112,7 +109,7 @@ def absent_list(symptoms: Sequence[str], whole: float, names: Sequence[str]) -> 
         start = draft.mark
         nodes = [_absent(name, symptom, start) for name, symptom in zip(names, symptoms, strict=True)]
         write_list(draft, nodes, lambda _: "or")
-        if draft.random() < whole:
+        if draft.random() < writer_rates().spans["absent_list"]:
             for mark in draft.marks[first:]:
                 mark.end = draft.length
 
@@ -130,28 +127,17 @@ _CONJUNCTIONS = (", and ",) * 13 + ("; ",) * 2
 _DENIES = re.compile(r"\b(?:no|not|without|den(?:y|ies|ied))\b", re.IGNORECASE)
 
 
-def joined_nodes(first: Node, second: Node) -> Node:
-    """Join two sentences; the second keeps its subject and loses its capital."""
+def join(draft: Draft, second: Node, *, apart: bool = False) -> None:
+    """Continue a sentence with another one, after a semicolon if the two speak of different things (``apart``).
 
-    def write(draft: Draft) -> None:
-        first(draft)
-        joined_on(second)(draft)
-
-    return write
-
-
-def joined_on(second: Node, *, apart: bool = False) -> Node:
-    """Continue a sentence with another one, after a semicolon if the two speak of different things (``apart``)."""
-
-    def write(draft: Draft) -> None:
-        draft.trim()
-        conjunction = _CONJUNCTIONS[int(draft.random() * len(_CONJUNCTIONS))]
-        said = re.split(r"[.:]\s", draft.text)[-1]
-        closed = apart or ", and " in said or _DENIES.search(said)  # "and" would carry a denial on
-        draft.emit("; " if closed else conjunction)
-        _inside(draft, second)
-
-    return write
+    The second keeps its subject and loses its capital.
+    """
+    draft.trim()
+    conjunction = _CONJUNCTIONS[int(draft.random() * len(_CONJUNCTIONS))]
+    said = re.split(r"[.:]\s", draft.text)[-1]
+    closed = apart or ", and " in said or _DENIES.search(said)  # "and" would carry a denial on
+    draft.emit("; " if closed else conjunction)
+    _inside(draft, second)
 
 
 def wrapped(node: Node, front: str, back: str | None = None, unless: re.Pattern[str] | None = None) -> Node:
@@ -197,7 +183,7 @@ def with_tail(node: Node, tail: Node, described: str) -> Node:
         named = draft.text[draft.marks[first].start : start] if len(draft.marks) > first else ""
         named, added = f"{described} {named}", draft.text[start:]
         two_times = _TIME_OF_DAY.search(named) and _OCCASION.search(added)
-        if two_times or contradicts(added, named, "history"):
+        if two_times or contradicts(added.lower(), named.lower(), "history"):
             draft.restore(before)
         if len(draft.marks) == first + 1:
             draft.marks[first].end = draft.length
@@ -226,53 +212,16 @@ def _inside(draft: Draft, node: Node) -> None:
             draft.parts[index] = part[0].lower() + part[1:]
 
 
-class _Said(NamedTuple):
-    """A pattern of lower-case text, and words of which a match has one, which are quicker to look for."""
-
-    words: tuple[str, ...]
-    pattern: re.Pattern[str]
-
-    def within(self, text: str) -> bool:
-        """Whether ``text`` matches."""
-        return any(word in text for word in self.words) and self.pattern.search(text) is not None
-
-
-@lru_cache
-def _said(pattern: str) -> _Said:
-    assert not re.search(r"\\[A-Z]", pattern), pattern
-    plain, low = "", pattern.lower()
-    while plain != (plain := re.sub(r"\([^()]*\)[?*]?", "#", plain or low)):
-        pass
-    branches = re.sub(r"(?:\\.|\[[^]]*\])[?*+]*|.[?*]|\+", "#", plain).split("|")
-    return _Said(tuple(max(re.findall(r"[^#]*", branch), key=len) for branch in branches), re.compile(low))
-
-
-def _by_word(pairs: Sequence[Sequence[str]]) -> dict[str, list[tuple[re.Pattern[str], _Said]]]:
-    """What a text must not have besides each pattern, by the words of the pattern."""
-    found = defaultdict(list)
-    for one, other in (*pairs, *(pair[::-1] for pair in pairs)):
-        for word in _said(one).words:
-            found[word].append((_said(one).pattern, _said(other)))
-    return found
-
-
-_APART = {section: _by_word(pairs) for section, pairs in _SETTINGS["apart"].items()}
-_ONCE = {
-    section: _by_word([*_SETTINGS["apart"][section], *((topic, topic) for topic in topics.values())])
-    for section, topics in _SETTINGS["topics"].items()
+_TOPICS = {section: [*map(re.compile, topics.values())] for section, topics in _SETTINGS["topics"].items()}
+_APART = {
+    section: [(re.compile(one), re.compile(other)) for pair in pairs for one, other in (pair, pair[::-1])]
+    for section, pairs in _SETTINGS["apart"].items()
 }
 
 
-def _excluded(text: str, known: dict[str, list[tuple[re.Pattern[str], _Said]]]) -> set[_Said]:
-    """What must not be said besides a lower-case ``text``."""
-    pairs = {pair for word, own in known.items() if word in text for pair in own}
-    return {other for one, other in pairs if one.search(text)}
-
-
 def contradicts(new: str, said: str, section: str) -> bool:
-    """Whether ``new`` and ``said`` match the two patterns of a pair that excludes each other."""
-    low = said.lower()
-    return any(one.within(low) for one in _excluded(new.lower(), _APART[section]))
+    """Whether ``new`` and ``said``, in lower case, match the two patterns of a pair that excludes each other."""
+    return any(one.search(new) and other.search(said) for one, other in _APART[section])
 
 
 def written_once(draft: Draft, start: int, section: str, write: Callable[[], None]) -> bool:
@@ -289,7 +238,7 @@ def written_once(draft: Draft, start: int, section: str, write: Callable[[], Non
         new = draft.text[start + len(said) :].lower()
         if section == "examination" and len(draft.marks) > marks:
             return True
-        if not any(one.within(low) for one in _excluded(new, _ONCE[section])):
+        if not (contradicts(new, low, section) or any(one.search(new) and one.search(low) for one in _TOPICS[section])):
             return True
         draft.restore(before)
     return False
@@ -305,7 +254,7 @@ def written_as_pair(
     first, second = pair
     if not written_once(draft, start, section, lambda: sentence(draft, first, end="", lead=lead)):
         return 0
-    more = written_once(draft, start, section, lambda: joined_on(second, apart=apart)(draft))
+    more = written_once(draft, start, section, lambda: join(draft, second, apart=apart))
     draft.trim()
     draft.emit(".")
     return 1 + more

@@ -8,18 +8,18 @@ import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from tasks.domains.in_use import domain_name
 from tasks.domains.rules import history_words, load_rules
 from tasks.simulator.prompts import COURSE, PLAN
 from tasks.simulator.reader.findings import find, mentions
 from tasks.simulator.reader.timeline import status
-from tasks.simulator.request import ChatRequest
+from tasks.simulator.request import ChatRequest, numbered
 from tasks.simulator.resources import load
 from tasks.simulator.writer.notes import seeded
 from tasks.text.language import capitalized
 
-_LINE = re.compile(r"^\[(\d+)\]\s*(.*)$")
 _VISIT = re.compile(r"^Visit \d+, (\d{4}-\d\d-\d\d)\b")
 _LIMIT = re.compile(r"at most (\d+) words")
 
@@ -61,7 +61,9 @@ def summarise(request: ChatRequest) -> str:
     words, rng = load("writer", "visits")["summary"], seeded(request, (request.last,))
     limit, purpose = _LIMIT.search(request.last), "referral" if "Purpose: referral" in request.last else "discharge"
     room = int(limit[1]) if limit else 10**6
-    visits = read_visits(request.tag("notes"))
+    lines = numbered(request.tag("notes"))
+    starts = [at for at, (_, text) in enumerate(lines) if _VISIT.match(text)]
+    visits = [_read(lines[start:end]) for start, end in pairwise([*starts, len(lines)])]
     order = words["first"][purpose]
     ranked = sorted(_facts(visits), key=lambda fact: order.index(fact.form))  # stable: by date within a kind
     stated = list[Stated]()
@@ -77,19 +79,8 @@ def summarise(request: ChatRequest) -> str:
     return " ".join(cited) or "No symptom or treatment was recorded."
 
 
-def read_visits(block: str) -> list[ReadVisit]:
-    """Read the numbered sentences of a patient's notes."""
-    lines = [(int(found[1]), found[2]) for line in block.split("\n") if (found := _LINE.match(line.strip()))]
-    parts: list[list[tuple[int, str]]] = []
-    for number, text in lines:
-        if _VISIT.match(text):
-            parts.append([])
-        if parts:
-            parts[-1].append((number, text))
-    return [_read(part) for part in parts]
-
-
 def _read(lines: list[tuple[int, str]]) -> ReadVisit:
+    """Read the numbered sentences of the note of a visit."""
     heads = {text.strip(): at for at, (_, text) in enumerate(lines)}
     plan = heads.get(PLAN, len(lines))
     course = heads.get(COURSE, plan)

@@ -120,4 +120,4 @@ def _span(
 
 
 def _brat_label(label: str) -> str:
-    return label.replace(" ", "_")
+    return "_".join(label.split())  # a line break would begin another annotation

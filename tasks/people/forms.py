@@ -29,7 +29,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from schemas.errors import SourceError
+from schemas.errors import SourceError, repeated
 from schemas.params import Params
 from schemas.tables.verdicts import PERSON, in_order, verdict_table
 from tasks.texts.document import WHOLE
@@ -205,6 +205,8 @@ class Form(ABC):
         for file in read:
             seen[file.rater] += 1
             found.append((f"{file.rater} {seen[file.rater]}" if shared[file.rater] > 1 else file.rater, file))
+        if (name := repeated(name for name, _ in found)) is not None:
+            raise SourceError(f"returned {self.kind} forms: two raters are {name!r}; change the code of one in its file")
         return found
 
     def _defect(self, content: Any, error: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from tasks.exchange.annotated import AnnotatedText, LabelledSpan, annotated
 from tasks.exchange.brat import read_brat, write_brat
 from tasks.exchange.label_studio import labelling_config, read_export, write_tasks
 
-LABELS = ("cough", "respiratory pain", "nasal symptoms")
+LABELS = ("cough", "respiratory pain", "nasal symptoms", "two\nlines")
 NOTE = "**History**\nCough for 3 days 🤧, worse\nat night; T° 38.2–39 °C.\r\n\tNo é pain.  "
 
 

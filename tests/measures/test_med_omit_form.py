@@ -121,6 +121,9 @@ def test_a_count_that_no_differential_has_is_refused() -> None:
 def test_clinicians_with_copies_of_one_form_are_two_raters() -> None:
     files = {name: _file("clinician", "yes", signature=name) for name in ("dr_a.json", "dr_b.json")}
     assert list(FORM.validations(files)["rater"]) == ["clinician 1", "clinician 2"]
+    third = {"dr_c.json": _file("clinician 1", "no", signature="dr_c")}
+    with pytest.raises(SourceError, match="two raters are 'clinician 1'; change the code of one"):
+        FORM.validations(files | third)
     with pytest.raises(SourceError, match=r"\.json: both of clinician, signed 'x'; keep one"):
         FORM.validations({name: _file("clinician", "yes", signature="X") for name in files})
 

@@ -117,10 +117,9 @@ Made = Mapping[str, Any]
 class Declared:
     """A measure, to all that show, choose, count or compare it.
 
-    ``name``: stage of its rows; ``metrics``: all that it may have, in the order of pages; ``meanings``: of what it
-    computes otherwise; ``of_table``: of what one table has, by its file stem. ``judge``: judges the outputs of an
-    evaluation, None for what is no measure of outputs: the tables verdicts (VERDICTS), unscored (UNSCORED), and others;
-    by ``params``, a section of params.yaml. ``metrics_by``: those that it has by the params, by default all;
+    ``name``: stage of its rows; ``metrics``: all that it may have, in the order of pages. ``judge``: judges the outputs
+    of an evaluation, None for what is no measure of outputs: the tables verdicts (VERDICTS), unscored (UNSCORED), and
+    others; by ``params``, a section of params.yaml. ``metrics_by``: those that it has by the params, by default all;
     ``figures``: METRICS of documents, the tables of an evaluation (verdicts by measure) and the DOCUMENT_SCORES of the
     measures before it, by default those of its metrics. ``chosen_as``: its name in the list of measures of an
     evaluation, by default ``name``; ``by_default``: chosen where none is named. ``table``: name of its verdicts among
@@ -140,8 +139,6 @@ class Declared:
     metrics_by: Callable[[Params], Metrics] | None = None
     figures: Callable[[Plan, Params, Sequence[Document], Tables, pd.DataFrame, Made], pd.DataFrame] | None = None
     chosen_as: str = ""
-    meanings: Mapping[str, str] = field(default_factory=dict)
-    of_table: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     by_default: bool = True
     table: str | None = None
     roles: Callable[[Sequence[Document]], Sequence[RoleName]] = lambda _: ("judge",)

@@ -49,16 +49,14 @@ def chosen(names: Sequence[str] | None) -> list[Declared]:
     return [one for name, one in known.items() if (one.by_default if names is None else name in names)]
 
 
-def meanings(table: str) -> dict[str, str]:
-    """What each metric of a table and each figure that is made of it says, by name."""
+def meanings() -> dict[str, str]:
+    """What each metric and each figure that is made of it says, by name."""
     figures = {
         f"{name}{ending}": said.format(label=name.replace("_", " "))
         for name in METRICS
         for ending, said in _FIGURES.items()
     }
-    own = {name: metric.meaning for name, metric in METRICS.items() if metric.meaning} | figures
-    computed = {name: said for one in DECLARED for name, said in one.meanings.items()}
-    return own | computed | {name: said for one in DECLARED for name, said in one.of_table.get(table, {}).items()}
+    return {name: metric.meaning for name, metric in METRICS.items() if metric.meaning} | figures
 
 
 def percent() -> set[str]:

@@ -39,7 +39,7 @@ def meanings(stem: str) -> dict[str, str]:
     """Description of each metric of a table, by metric."""
     columns = settings("columns.yaml")
     common: dict[str, str] = columns["names"] | columns["metrics"]
-    return common | described.meanings(stem) | captions().get(stem, {}).get("metrics", {})
+    return common | described.meanings() | captions().get(stem, {}).get("metrics", {})
 
 
 def in_order(stems: Collection[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the table of summaries of patients over time says: metrics against the record, and what it computes of all."""
+"""The metrics of summaries of patients over time against the record."""
 
 from dataclasses import replace
 
@@ -34,20 +34,5 @@ OF_STATEMENTS: Metrics = {
         OF_SOURCE, "claims_supported", "share of the summary's statements that the record supports, by the judge"
     ),
 }
-MEANINGS = {
-    "known_recall": "share of the record's facts that it states, by construction",
-    "known_precision": "share of its statements that are true, by construction",
-    "length": "words without citation marks",
-    "over_limit": "share of summaries with more words than asked for; they are kept whole",
-    "difference": "mean difference between the longest and the shortest limit, paired by patient and purpose",
-    "slope": "mean slope of the item on the truth over the doses of a damage, signed so that following is positive",
-    "follows_truth": "1 if the interval of that slope is above 0, for metrics that have to notice the damage",
-    "spearman": "rank correlation of the item with true recall over summaries",
-    "kendall_of_systems": (
-        "Kendall's tau of the systems' means of the item with their true recall; for weights, with the ranks under the "
-        "paper's weights of facts"
-    ),
-}
-"""Of what the table computes beyond means of verdicts."""
 # --8<-- [end:metrics]
-MEASURE = Declared(STAGE, {**OF_FACTS, **OF_STATEMENTS}, of_table={STAGE: MEANINGS})
+MEASURE = Declared(STAGE, {**OF_FACTS, **OF_STATEMENTS})

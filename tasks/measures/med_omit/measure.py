@@ -29,7 +29,6 @@ from tasks.measures.med_omit.judging import (
     judged_part,
     name_encoder,
 )
-from tasks.measures.med_omit.network_importance import MEANINGS
 from tasks.measures.overlap.scoring import correlated, score_correlations, score_texts
 from tasks.statistics.agreement import correlation
 from tasks.statistics.intervals import COUNT
@@ -156,7 +155,6 @@ MEASURE = Declared(
     _judge,
     "med_omit",
     figures=_figures,
-    meanings=MEANINGS,
     table=TABLE,
     cited="MED-OMIT (Schumacher et al. 2024)",
     of_summaries=_of_summaries,

@@ -19,12 +19,6 @@ from tasks.network.inference import posterior
 from tasks.statistics.agreement import correlation_interval
 from tasks.statistics.metric_rows import mean_row, metric_row, metric_table
 
-MEANINGS = {
-    "posterior_shift": "largest change of a diagnosis' probability (total variation) when the fact is left out, mean",
-    "importance_kendall": "Kendall's tau-b between the judge's importance and the network's",
-    "importance_spearman": "Spearman's rho between the judge's importance and the network's",
-}
-
 
 def symptoms_of_facts(facts: pd.DataFrame, spans: pd.DataFrame) -> dict[tuple[str, str], frozenset[str]]:
     """The symptoms that each (document, fact) states: those with a span of the note whose text occurs in the fact."""

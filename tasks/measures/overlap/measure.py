@@ -9,7 +9,6 @@ from schemas.params import Params
 from tasks.llm.calls import Asks, unscored_row, unscored_table
 from tasks.measures.declared import Declared, Made, Plan
 from tasks.measures.overlap.scoring import (
-    MEANINGS,
     METRICS,
     NAME,
     agreement_rows,
@@ -63,7 +62,6 @@ MEASURE = Declared(
     judge,
     "overlap",
     figures=_figures,
-    meanings=MEANINGS,
     roles=lambda _: (),
     cited="ROUGE (Lin 2004)",
     referenced=True,

@@ -208,13 +208,6 @@ METRICS: Metrics = {
     name: replace(one, compared=name in _MEANING, meaning=_MEANING.get(name, ""), label=_LABEL.get(name, ""))
     for name, one in _METRICS.items()
 }
-MEANINGS = {
-    "bertscore": "BERTScore, absent unless overlap.bert_score_model names a model",
-    "bleurt": "BLEURT, absent because its package is not on PyPI",
-    "medcon": "MEDCON, absent because it needs a UMLS licence",
-    "f1_radgraph": "RadGraph F1, absent because its model is credentialed",
-}
-"""Of metrics without a value."""
 # --8<-- [end:metrics]
 RECALL = ("rouge1_r", "rouge2_r", "rougeLsum_r", "bertscore_r", "claim_recall")
 PRECISION = ("rouge1_p", "rouge2_p", "rougeLsum_p", "bleu", "bertscore_p", "claim_precision")

@@ -97,7 +97,7 @@ def test_a_table_is_sorted_by_number_and_filtered(browser: Browser, tmp_path: Pa
     values = [0.9, 0.1, 10.5, -2.0]
     table = metric_table(
         *({"metric": "score", "item": f"item {v}", "value": v} for v in values),
-        *({"metric": "score", "item": f"other {i}", "value": 100.0 + i} for i in range(12)),
+        *({"metric": "score", "item": f"=other {i}", "value": 100.0 + i} for i in range(12)),
     )
     with opened(browser, tmp_path / "index.html", page_of([shown_note()], {"note_qa": table})) as page:
         page.click("#table-note_qa summary")
@@ -106,3 +106,8 @@ def test_a_table_is_sorted_by_number_and_filtered(browser: Browser, tmp_path: Pa
         assert shown[:4] == ["item -2.0", "item 0.1", "item 0.9", "item 10.5"]
         page.fill("#table-note_qa input.filter", "other 11")
         assert page.locator("#table-note_qa tbody tr:visible").count() == 1
+        with page.expect_download() as download:
+            page.click("#table-note_qa button.csv")
+        lines = download.value.path().read_text(encoding="utf-8").splitlines()
+        assert lines[:2] == ['"item","score"', '"item -2.0","−200.0%; 40.0% to 60.0%"']
+        assert lines[-1].startswith('"\'=other 11"'), "no formula of a spreadsheet"

@@ -30,6 +30,24 @@ function element(tag, text, className) {
     };
     table.tBodies[0].append(...[...table.tBodies[0].rows].sort(compare));
   }
+  // All rows as a CSV file: a place has its value, interval and n in one field. What a spreadsheet takes for a formula
+  // begins with an apostrophe, as in the tables that commands write.
+  function csv(table) {
+    const quoted = (cell) => '"' + [...cell.childNodes].map((part) => part.textContent.trim()).filter(Boolean).join("; ").replace(/^(?=[=@]|[+-](?!\d[^|(!]*$))/, "'").replaceAll('"', '""') + '"';
+    return [...table.rows].map((row) => [...row.cells].map(quoted).join(",")).join("\n");
+  }
+  for (const table of document.querySelectorAll("details table.sortable")) {
+    const button = element("button", "CSV", "csv");
+    button.type = "button";
+    button.addEventListener("click", () => {
+      const link = element("a");
+      link.href = URL.createObjectURL(new Blob([csv(table)], { type: "text/csv" }));
+      link.download = "rows.csv";
+      link.click();
+      URL.revokeObjectURL(link.href);
+    });
+    table.closest(".scroll").before(button);
+  }
 
   for (const table of document.querySelectorAll("table.sortable")) {
     [...table.tHead.rows[0].cells].forEach((header, column) => {

@@ -206,7 +206,9 @@ class Form(ABC):
             seen[file.rater] += 1
             found.append((f"{file.rater} {seen[file.rater]}" if shared[file.rater] > 1 else file.rater, file))
         if (name := repeated(name for name, _ in found)) is not None:
-            raise SourceError(f"returned {self.kind} forms: two raters are {name!r}; change the code of one in its file")
+            raise SourceError(
+                f"returned {self.kind} forms: two raters are {name!r}; change the code of one in its file"
+            )
         return found
 
     def _defect(self, content: Any, error: Mapping[str, Any]) -> str:

@@ -23,6 +23,7 @@ from flows.rebuild.plan import stages_to_run, status
 from flows.rebuild.server import stop_if_unused, use_server
 from flows.repository.code import StageCode
 from flows.repository.git import require_repository
+from flows.repository.lock import lock_in_use, restore_lock
 from flows.repository.params import STARTED_BY, YES, load_params
 from flows.repository.pipeline import MAIN, PUBLISHED, declared_outputs, paths_of, read_pipeline, with_needed
 from flows.repository.processes import exclusive, exit_on_sigterm
@@ -67,6 +68,7 @@ def main(
                 raise ParamsError(f"{name}: no stage of {pipeline}{did_you_mean(name, known)}")
         use_instruction_set(params.runtime.instruction_set)
         with exclusive(), exit_on_sigterm():
+            restore_lock(pipeline.with_suffix(".lock"))
             if dry_run:
                 roles = would_change(params) if probe else ()
                 code = () if pipeline == MAIN else [path.stem for path in StageCode().changed()]
@@ -107,7 +109,7 @@ def _rebuild(params: Params, pipeline: Path, targets: Sequence[str], stages: Seq
     if stages:
         require_schema(store_folder() / "mlflow.db")
         use_server()  # before the import: Prefect reads its settings when it is imported
-        with stages_forked(len(stages)):
+        with stages_forked(len(stages)), lock_in_use(pipeline.with_suffix(".lock")):
             from flows.rebuild.flow import rebuild  # while the server imports as well
 
             outcome = rebuild(pipeline, stages, at_once=params.runtime.stages_at_once)

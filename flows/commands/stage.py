@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import os
 import sys
 import time
 import traceback
@@ -18,6 +19,7 @@ from flows.rebuild.server import use_server
 from flows.repository.cache import restore_outputs
 from flows.repository.code import FOLDER, StageCode
 from flows.repository.kept_runs import keep_run, md5_of
+from flows.repository.lock import keep_lock
 from flows.repository.params import is_collecting, load_params
 from flows.repository.pipeline import StageFiles, maker_of, stage_files, stage_function
 from flows.repository.processes import stage_lease
@@ -37,7 +39,7 @@ from schemas.errors import (
 from schemas.params import Params
 from tasks.tracking.lineage import CODE_STAGE, StageRun
 from tasks.transport.instructions import use_instruction_set
-from tasks.transport.processes import end_with_parent
+from tasks.transport.processes import RUN, end_with_parent
 
 STOPS_CALLS = (BudgetError, EndpointError, IdentityError)
 """Errors that concern every call of a rebuild, and not the stage alone: `NO_MORE_CALLS` is then the exit status."""
@@ -67,6 +69,8 @@ def main(
     end_with_parent()
     try:
         with stage_lease(pipeline, name):
+            if RUN not in os.environ:  # but for `dvc repro`, which writes nothing now
+                keep_lock(pipeline.with_suffix(".lock"))
             asyncio.run(_run(name, pipeline, params))
     except BaseException as error:
         cause = first_cause(error)

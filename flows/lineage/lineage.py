@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, get_args
 from flows.repository.cache import cached_file, fetch
 from flows.repository.git import git, head_revision, references, show
 from flows.repository.kept_runs import md5_of
+from flows.repository.lock import parse_lock, read_lock
 from flows.repository.params import load_params
-from flows.repository.pipeline import MAIN, parse_lock, read_lock
+from flows.repository.pipeline import MAIN
 from flows.repository.surroundings import require_schema
 from flows.repository.terminal import aligned
 from flows.repository.workspace import FINGERPRINTS, root, workspace

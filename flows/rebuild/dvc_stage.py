@@ -11,10 +11,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable
-from io import StringIO
 from pathlib import Path
-from typing import Any
 
 from flows.rebuild.forks import hand_over
 
@@ -31,16 +28,14 @@ def main(target: str) -> int:
     from dvc.exceptions import DvcException
     from dvc.lock import LockError
     from dvc.repo import Repo
-    from dvc.utils.serialize import _common
 
-    from flows.repository.pipeline import read_lock
+    from flows.repository.lock import keep_lock, read_lock
     from tasks.tracking.lineage import RECORD_STAGE, record_is_behind
     from tasks.transport.processes import end_with_parent
 
     pipeline, _, name = target.rpartition(":")
     lock = Path(pipeline).with_suffix(".lock")
     end_with_parent()
-    _common._dump_data = _write_whole
     logging.getLogger("dvc").setLevel(logging.WARNING)
     signal.signal(signal.SIGTERM, _end_group)
     try:
@@ -52,23 +47,12 @@ def main(target: str) -> int:
             with repo.lock:  # no other process of DVC writes now
                 for stage in stages:  # DVC itself leaves out those with an output that git tracks
                     repo.stage_cache.save(stage)
+                keep_lock(lock)
             return 0
     except DvcException as error:
         cause = error.__cause__
         print("dvc: " + ": ".join(str(said) for said in (error, cause) if said), file=sys.stderr)
         return BUSY if isinstance(cause, LockError) else command_status(str(cause))
-
-
-def _write_whole(path: Any, data: Any, dumper: Callable[..., object], fs: object = None, **options: Any) -> None:
-    """Write dvc.lock, in place of DVC's function, which rewrites the file: a kill would leave a part of it.
-
-    The part may be valid YAML, in which the lost stages look never run.
-    """
-    from flows.repository.workspace import write_text
-
-    content = StringIO()
-    dumper(data, content, **options)
-    write_text(Path(path), content.getvalue())
 
 
 def command_status(message: str) -> int:

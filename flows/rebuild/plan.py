@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from flows.repository.code import StageCode
-from flows.repository.pipeline import MAIN, model_stages, read_lock, read_pipeline, with_dependents, with_needed
+from flows.repository.lock import read_lock
+from flows.repository.pipeline import MAIN, model_stages, read_pipeline, with_dependents, with_needed
 from schemas.errors import SourceError, VignetteError
 from schemas.params.llm import RoleName
 from tasks.tracking.lineage import CODE_STAGE, RECORD_STAGE, record_is_behind

@@ -10,7 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from flows.repository.git import git
-from flows.repository.pipeline import read_lock, stage_files
+from flows.repository.lock import read_lock
+from flows.repository.pipeline import stage_files
 from flows.repository.workspace import root
 from schemas.errors import SourceError, VignetteError
 

@@ -1,4 +1,4 @@
-"""Reads dvc.yaml, which alone defines the stages and the files that each may read and must write, and dvc.lock."""
+"""Reads dvc.yaml, which alone defines the stages and the files that each may read and must write."""
 
 import os
 from collections import Counter
@@ -102,23 +102,6 @@ def _items(foreach: list[str] | str, params: Path) -> dict[str, dict[str, str]]:
         key: {"${key}": key} | {f"${{item.{name}}}": str(value) for name, value in entry.items()}
         for key, entry in entries.items()
     }
-
-
-def read_lock(lock: Path) -> dict[str, Any]:
-    """The content of a dvc.lock; empty if there is none. See `parse_lock`."""
-    return parse_lock(lock.read_bytes(), str(lock)) if lock.exists() else {}
-
-
-def parse_lock(content: str | bytes, name: str) -> dict[str, Any]:
-    """Parse the content of the dvc.lock ``name``. Raises VignetteError for what is none."""
-    try:
-        found = yaml.load(content, Loader=yaml.CSafeLoader) or {}
-    except yaml.YAMLError as error:
-        raise VignetteError(f"{name}: not valid YAML: {' '.join(str(error).split())}; restore it from git") from error
-    stages = found.get("stages") if isinstance(found, dict) else found
-    if found and not (isinstance(stages, dict) and all(isinstance(entry, dict) for entry in stages.values())):
-        raise VignetteError(f"{name}: holds no stages, though dvc.lock is a mapping of them; restore it from git")
-    return dict(found)
 
 
 def declared_outputs(stage: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from flows.repository.code import COUNTS, EXEMPT, FOLDER, PIPELINES
-from flows.repository.pipeline import declared_outputs, parse_lock, paths_of, read_pipeline
+from flows.repository.lock import parse_lock
+from flows.repository.pipeline import declared_outputs, paths_of, read_pipeline
 from tasks.code import ROOT
 from tasks.measures.described import MEASURES
 from tasks.tracking.lineage import record_is_behind

@@ -17,7 +17,8 @@ from dvc.repo import Repo
 from flows.rebuild import forks
 from flows.rebuild.dvc_stage import NO_MORE_CALLS, UNCHANGED, command_status
 from flows.rebuild.plan import stages_to_run
-from flows.repository.pipeline import MAIN, read_lock
+from flows.repository.lock import read_lock
+from flows.repository.pipeline import MAIN
 from flows.repository.processes import start_group
 from tasks.tracking.lineage import read_lineage, record_is_behind
 from tests.support.imports import ROOT
@@ -80,14 +81,6 @@ def test_stages_that_end_at_once_are_all_in_the_lock(repository: Path, forked: N
     assert [process.wait() for process in [start(name) for name in NAMES]] == [0] * len(NAMES)
     assert set(read_lock(Path("dvc.lock"))["stages"]) == set(NAMES)
     assert start("one").wait() == UNCHANGED
-
-
-def test_the_lock_is_moved_into_place_whole_so_that_a_kill_leaves_no_part_of_it(repository: Path, forked: None) -> None:
-    assert start("one").wait() == 0
-    os.link("dvc.lock", "earlier")
-    before = Path("earlier").read_text()
-    assert start("two").wait() == 0
-    assert Path("earlier").read_text() == before != Path("dvc.lock").read_text()
 
 
 def test_the_record_follows_a_lineage_whose_outputs_are_the_same(repository: Path, forked: None) -> None:

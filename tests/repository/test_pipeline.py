@@ -7,7 +7,7 @@ import yaml
 
 from flows.rebuild.plan import stages_to_run
 from flows.repository.cache import restore_outputs
-from flows.repository.pipeline import parse_lock, stage_files
+from flows.repository.pipeline import stage_files
 from schemas.errors import SourceError, VignetteError
 from tests.support.imports import ROOT
 from tests.support.repository import keep
@@ -81,11 +81,3 @@ def test_a_device_among_returned_files_is_named_before_dvc_reads_it(pipeline: Pa
     form.symlink_to("/dev/zero")
     with pytest.raises(SourceError, match=r"returned/forms/a\.json: neither a file nor a folder; remove it"):
         stages_to_run(pipeline)
-
-
-@pytest.mark.parametrize(
-    "content", ["stages: [", "a: &a [*a]", "<<<<<<< HEAD\n", "stages: []", "stages: {write: 1}", "7"]
-)
-def test_what_is_no_lock_is_one_line(content: str) -> None:
-    with pytest.raises(VignetteError, match=r"^main: dvc\.lock: .*restore it from git$"):
-        parse_lock(content, "main: dvc.lock")

@@ -20,6 +20,7 @@ from tasks.audit.card import CHANGE_NAMES, FIRST
 from tasks.audit.cases import FACTORS
 from tasks.llm.replies import SendFailure
 from tasks.measures.doclens.citations import read_statements, without_citations
+from tasks.measures.doclens.judging import cites
 from tasks.tracking.comparison import UNTESTED, compare_systems
 from tasks.transport.endpoint import setting_at_fault
 from tests.support.cases import each, from_table
@@ -33,6 +34,7 @@ MODEL = "gpt-5@https://api.openai.com/v1"
 def test_a_bracket_cites_where_all_its_numbers_are_units(output: str, citations: list[int], without: str) -> None:
     assert [number for one in read_statements(output, 6) for number in one.citations] == citations
     assert without_citations(output, 6) == without
+    assert cites(output, 6) == bool(citations)
 
 
 @from_table

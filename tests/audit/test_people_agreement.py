@@ -67,6 +67,19 @@ def test_texts_that_both_judged_are_correlated() -> None:
     assert one["n"] == 6
 
 
+def test_a_verdict_that_is_missing_moves_from_n_to_unscored_in_every_row() -> None:
+    """Six units have none: all of one text, and one of each of its neighbours."""
+    random = np.random.default_rng(1)
+    people = [verdicts(name, random.integers(0, 2, 24).astype(float)) for name in "xyz"]
+    judge = verdicts("j", random.integers(0, 3, 24) / 2)
+    missing = judge.assign(value=judge["value"].mask(judge.index.isin(range(3, 9))))
+    whole, lost = rows_of(people, judge), rows_of(people, missing)
+    assert {name: row["n"] for name, row in whole.items()} == {
+        name: row["n"] + row["unscored"] for name, row in lost.items()
+    }
+    assert {row["unscored"] for name, row in lost.items() if name[0] == "j" and name[2] == "pearson_of_texts"} == {1}
+
+
 @needs_sources
 def test_recorded_replies_answer_every_request_about_people_s_units() -> None:
     ask = RecordedAsk("strong", read_recorded(ROOT / RECORDED))

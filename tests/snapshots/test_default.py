@@ -39,8 +39,17 @@ class Unanswered(InProcess):
         return ScriptedAsk(lambda _: ValueError("no reply"))
 
 
+def test_without_a_model_among_the_raters_review_asks_none(
+    ran: tuple[Path, dict[str, pd.DataFrame]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ran[0])
+    params = shipped(**{**DEFAULT, "review": {**DEFAULT["review"], "model_rater": False}})
+    run_stages(params, left_out={*read_pipeline(MAIN)} - {"review"}, kind=Unanswered)
+    assert pd.read_parquet("data/review/unscored_review.parquet").empty
+
+
 ASKING = [name for name in reversed(model_stages(MAIN)) if name != "own_metrics"]  # whose shipped metric asks nobody
-"""From the last stage to the first, as an earlier one leaves the later ones without texts."""
+"""From the last stage to the first, as an earlier one leaves the later ones, and other tests, without texts."""
 
 
 @pytest.mark.parametrize("name", ASKING)

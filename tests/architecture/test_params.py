@@ -51,30 +51,6 @@ def test_a_stage_that_asks_a_role_whose_identity_is_not_listed_is_an_error() -> 
         stage.ask("judge")
 
 
-STALE = {
-    "baselines.neural.hidden": {
-        "baseline_neural_text", "baseline_neural_text_tab", "baseline_bn_text", "baselines_published",
-        "baselines_text_published",
-        "simsum_published",
-    },
-    "baselines.bins": {"baselines", "baselines_text_published", "simsum_published"},
-    "baselines.processes": set(),
-    "doclens.notes": {"doclens"},
-    "write.max_tries": {"write", "filter", "compact"},
-    "write.published.sha256": {"sample", "write", "compact", "span"},
-    "network.fit.optimiser": {"network", "network_published"},
-    "roles.answerer.temperature": {"history_qa", "judge_summaries", "note_qa", "note_qa_outside"},
-    "runtime.chunk_rows": set(),
-    "budget.dollars": set(),
-}  # fmt: skip
-
-
-@each("param", STALE)
-def test_a_changed_param_makes_its_readers_stale_and_no_other_stage(param: str) -> None:
-    stale = {name for name in STAGES if any(f"{param}.".startswith(f"{path}.") for path in listed(name))}
-    assert stale == STALE[param]
-
-
 def test_every_section_is_listed_by_a_stage_or_concerns_execution() -> None:
     used = {path.split(".")[0] for name in STAGES for path in listed(name)} | HOW_STAGES_RUN
     assert set(Params.model_fields) - used == {"report"}

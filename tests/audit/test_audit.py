@@ -36,6 +36,7 @@ from tasks.audit.correction import corrected_rows, label_half_width, label_plans
 from tasks.statistics.metric_rows import mean_row, metric_table
 from tasks.statistics.sign_flips import flip_p, holm
 from tests.support.card_verdicts import card_verdicts
+from tests.support.counts import check_counts
 from tests.support.params import shipped
 from tests.support.scripted import DirectAsk, ScriptedAsk
 
@@ -127,6 +128,18 @@ def test_rates_count_failures_apart() -> None:
         1,
     )
     assert (by.loc["specificity", "value"], by.loc["balanced_accuracy", "value"]) == (0.5, 0.75)
+
+
+def test_missing_verdicts_are_counted_in_every_row_of_a_card() -> None:
+    factors = ("", HIDDEN[0], f"{AGAIN}, take 2")
+    table = verdicts(*((f"c{n}", factor, f"d{n}", n % 2 == 0, n % 7 > 0) for factor in factors for n in range(40)))
+    of_cases = "~metric.str.endswith('_texts')"
+    check_counts(lambda own: card_table(own, seed=1).query(of_cases), table, "value")
+    kinds = table.assign(kind=np.where(np.arange(len(table)) % 4 < 2, "a", "b"))
+    check_counts(weaker_kinds, kinds, "value")
+    others = ["task", "kind", "others_n", "others_unscored"]
+    names = {"others_n": "n", "others_unscored": "unscored"}
+    check_counts(lambda own: weaker_kinds(own)[others].rename(columns=names), kinds, "value")
 
 
 def test_a_judge_that_obeys_is_found_and_named() -> None:

@@ -14,6 +14,7 @@ from tasks.audit.people import OF_PEOPLE, PeopleSet, agreement_rows, judge_set, 
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.measures.measure import Metric
 from tasks.statistics.metric_rows import Row
+from tests.support.counts import check_counts
 from tests.support.imports import ROOT
 from tests.support.of_measures import of_measures
 from tests.support.sources import needs_sources, sources_folder
@@ -65,6 +66,15 @@ def test_texts_that_both_judged_are_correlated() -> None:
     one = found["j", "K, against x", "pearson_of_texts"]
     assert one["value"] == pytest.approx(np.corrcoef([0, 0, 1, 0, 0, 1], [0, 0.5, 1, 0, 0.5, 1])[0, 1])
     assert one["n"] == 6
+
+
+def test_missing_verdicts_are_counted_in_every_row() -> None:
+    random = np.random.default_rng(1)
+    people = pd.concat([verdicts(name, random.integers(0, 2, 24).astype(float)) for name in "xyz"])
+    judge = verdicts("j", random.integers(0, 3, 24) / 2)
+    check_counts(lambda own: agreement_rows(people, {"strict": own}, (VIEW, VIEW), "K"), judge, "value")
+    none = judge.assign(value=judge["value"].mask(judge["document"] == "d1"))
+    assert rows_of([people], none)["j", "K, against x", "pearson_of_texts"]["unscored"] == 1
 
 
 @needs_sources

@@ -1,1 +1,1 @@
-"""Benchmarks, as ratios to a reference measured in the same run."""
+"""What a run costs at a size that no test has."""

@@ -4,7 +4,6 @@ none is left over, and nothing is unscored.
 
 import json
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,31 +16,27 @@ from flows.lineage.recorded import CASSETTES, REPLIES, cassettes, recorded_param
 from flows.repository.params import COLLECT, response_store
 from flows.repository.pipeline import MAIN, StageFiles, model_stages, read_pipeline, with_needed
 from flows.repository.workspace import WORKSPACE
-from flows.runtime.chunks import ChunkWork, Frames, cut, join
 from flows.runtime.stage import Stage
 from schemas.errors import UnscoredError
 from schemas.params import Params
-from tasks.llm.requests import REASK
 from tasks.transport.inspection import import_replies, open_existing
 from tasks.transport.missing import batch_files
 from tests.cassettes.refresh import read_replies
 from tests.support.imports import ROOT
-from tests.support.one_process import ABOUT_THE_RUN, like_the_root, run_stages
+from tests.support.one_process import ABOUT_THE_RUN, InProcess, like_the_root, run_stages
 
 pytestmark = pytest.mark.dag
 
 
-class Replayed(Stage):
+class Replayed(InProcess):
     """A stage in process that finds its replies in a store, and notes requests for which there is none."""
+
+    ask = Stage.ask
 
     used_by_all: ClassVar[set[bytes]] = set()
 
     def __init__(self, files: StageFiles, params: Params) -> None:
         super().__init__(files, params, ROOT / CASSETTES / "fingerprints")
-
-    async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
-        chunks = cut(frames, by, self.params.runtime.chunk_rows)
-        return join([await work(chunk, self.ask, self.params) for chunk in chunks])
 
     async def close(self) -> None:
         self.used_by_all |= self.used()[0]
@@ -104,14 +99,3 @@ def test_nothing_is_unscored(played: Played) -> None:
     assert len(tables) >= 7
     found = found[found["reason"] != "the metric gave no number"]  # of own metrics, which leave some notes out
     assert found.empty, found[["table", "record", "reason"]].to_string()
-
-
-def test_nearly_all_replies_are_usable_as_they_came(recorded: Path) -> None:
-    lines = read_replies(ROOT / recorded / REPLIES)
-    reasked = [line for line in lines if line["task"] == REASK]
-    assert len(reasked) <= 0.01 * len(lines), Counter(line["stage"] for line in reasked)
-
-
-def test_spans_are_located(played: Played) -> None:
-    spans = pd.read_parquet(played.folder / "data" / "span" / "spans.parquet")
-    assert (spans["matched"] == "exact").mean() >= 0.98, spans["matched"].value_counts()

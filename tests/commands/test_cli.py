@@ -8,6 +8,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -138,6 +139,14 @@ def test_the_command_that_stops_the_server_says_whether_one_ran(
     monkeypatch.setattr("flows.commands.server.stop_server", lambda: ran)
     assert parser.run(["server", "stop"]) == 0
     assert capsys.readouterr().out == ("stopped\n" if ran else "no server was running\n")
+
+
+def test_a_server_is_served_as_the_options_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[Any] = []
+    monkeypatch.setattr("flows.commands.server.serve", lambda *given, stay: served.append((*given, stay)))
+    for options in ("", "--host 0.0.0.0 --name node1 --name node2 --stay"):
+        assert parser.run(["server", "supervise", "4200", *options.split()]) == 0
+    assert served == [(4200, "127.0.0.1", (), False), (4200, "0.0.0.0", ["node1", "node2"], True)]
 
 
 @each("arguments", ["evaluate --metrics overlap", "audit --cases 2 --tasks claims --takes 1"])

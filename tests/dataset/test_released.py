@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flows.stages.released_notes import FILES, as_released, run_simsum_published
-from schemas.params.learning import Baselines
+from flows.stages.released_notes import FILES, run_simsum_published
 from tasks.dataset.simsum import released_split, simsum_csv
 from tasks.papers.printed import items
 from tasks.papers.reproduction import PUBLISHED, compared
@@ -74,8 +73,3 @@ def test_the_split_is_that_of_the_released_code() -> None:
     split = released_split(pd.Series(range(10000))).set_index("record")["part"]
     first = np.random.RandomState(2024).permutation(10000)[:2000]
     assert (split == "test").sum() == 2000 and set(split.loc[first]) == {"test"}
-
-
-def test_the_network_is_fitted_with_adam_and_texts_as_released() -> None:
-    found = as_released(Baselines())
-    assert found.network.optimiser == "adam" and len(found.neural.as_released) == 3

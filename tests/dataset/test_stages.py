@@ -80,12 +80,6 @@ def test_published_texts_and_spans_pass_through_unasked(written: MemoryStage, tm
     assert again == (written.folder / "dataset" / "SimSUM.csv").read_bytes()
 
 
-def test_a_published_file_that_changed_stops_the_run(written: MemoryStage, tmp_path: Path):
-    files = published_files(written.folder / "dataset").model_copy(update={"sha256": "0" * 64})
-    with pytest.raises(SourceError, match="the files' digest is"):
-        run(params(write={"source": "published", "published": files}), tmp_path)
-
-
 def test_of_the_notes_whose_spans_failed_people_see_those_that_lack_an_assertion_alone(
     written: MemoryStage, tmp_path: Path
 ):

@@ -96,21 +96,6 @@ def test_every_metric_has_a_description(folder: str) -> None:
     assert missing == [], "add to the metric's meaning, or to tasks/reporting/templates/captions.yaml"
 
 
-@of_the_site
-def test_every_page_of_docs_is_in_the_navigation(site: Path) -> None:
-    home = (site / "index.html").read_text(encoding="utf-8")
-    pages = [page.relative_to(ROOT / "docs").with_suffix(".html").as_posix() for page in (ROOT / "docs").rglob("*.md")]
-    visited = {page for link in re.findall(r'href="([\w/-]+\.html)', home) for page in _linked(site, link)}
-    assert sorted(set(pages) - visited) == []
-
-
-def _linked(site: Path, page: str) -> set[str]:
-    """Pages linked from ``page``, itself included, relative to the site."""
-    folder = (site / page).parent
-    links = re.findall(r'href="([\w/.-]+\.html)', (site / page).read_text(encoding="utf-8"))
-    return {page, *((folder / link).resolve().relative_to(site.resolve()).as_posix() for link in links)}
-
-
 def test_the_page_shows_the_measurements() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert with_table(page, pd.read_csv(MEASURED)) == page

@@ -20,6 +20,7 @@ from tasks.audit.card import CHANGE_NAMES, FIRST
 from tasks.audit.cases import FACTORS
 from tasks.llm.replies import SendFailure
 from tasks.measures.doclens.citations import read_statements, without_citations
+from tasks.measures.doclens.judging import cites
 from tasks.tracking.comparison import UNTESTED, compare_systems
 from tasks.transport.endpoint import setting_at_fault
 from tests.support.cases import each, from_table
@@ -33,6 +34,7 @@ MODEL = "gpt-5@https://api.openai.com/v1"
 def test_a_bracket_cites_where_all_its_numbers_are_units(output: str, citations: list[int], without: str) -> None:
     assert [number for one in read_statements(output, 6) for number in one.citations] == citations
     assert without_citations(output, 6) == without
+    assert cites(output, 6) == bool(citations)
 
 
 @from_table
@@ -152,7 +154,7 @@ def test_a_clone_called_vignette_hides_no_module(tmp_path: Path) -> None:
     shutil.rmtree(clone / "build", ignore_errors=True)
     code = f"import site; site.addsitedir({str(site)!r})\nfrom importlib.util import find_spec\n"
     code += "print(find_spec('vignette').origin)"
-    found = subprocess.check_output([sys.executable, "-S", "-c", code], cwd=tmp_path, text=True)  # no other install
+    found = subprocess.check_output([sys.executable, "-ES", "-c", code], cwd=tmp_path, text=True)  # no other install
     assert Path(found.strip()) == clone / "vignette.py"
 
 
@@ -202,6 +204,8 @@ def test_commands_name_the_sheets_that_they_do_not_read(
     assert f"{file}: not read: sheets more; only the first, Sheet, is" in said.out + said.err
 
 
-def test_one_metric_may_be_named_alone() -> None:
-    row = {"id": "a", "source": "A cough since Monday.", "reference": "Has a cough.", "output": "A cough."}
-    assert "rouge1_f" in set(evaluate([row], metrics="overlap").metrics["metric"])
+def test_one_metric_may_be_named_alone_and_what_is_assumed_is_a_warning_of_the_caller_s_line() -> None:
+    row = {"source": "A cough since Monday.", "reference": "Has a cough.", "output": "A cough."}
+    with pytest.warns(UserWarning, match="no column id; documents are numbered") as caught:
+        assert "rouge1_f" in set(evaluate([row], metrics="overlap").metrics["metric"])
+    assert {one.filename for one in caught} == {__file__}

@@ -275,12 +275,6 @@ def test_a_column_that_is_there_twice_is_refused_in_parquet_and_in_a_frame(tmp_p
             _documents(data, Evaluate(data="data", metrics=["grounding"]))  # type: ignore[arg-type]
 
 
-def test_a_system_without_any_output_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "d.csv"
-    file.write_text("id,source,output:A,output:B\n1,x,y,\n")
-    assert read_documents(file).notes == (f"{file}: no output of B in any row, so that it is left out",)
-
-
 BRAT = {"n.txt": "Dry cough.\n", "n.ann": "T1\tcough 0 9\tDry cough\nA1\tAssertion T1 present\n"}
 
 

@@ -11,6 +11,7 @@ from tasks.judges.edits import OUTSIDE, change, change_detail, graded_pairs, sub
 from tasks.judges.rates import rates
 from tasks.judges.shortening import is_gone, statements
 from tests.support.cases import each, from_table
+from tests.support.counts import check_counts
 
 SYMPTOMS = tuple(rules_of("respiratory").symptom_labels.values())
 
@@ -127,6 +128,12 @@ def test_the_share_judged_rightly_of_a_kind_leaves_out_and_counts_its_failures()
     assert {name: tuple(whole.loc[name, ["value", "n", "unscored"]]) for name in found} == found
     ends = whole.loc[[f"{name}_bounds" for name in found], ["low", "high"]].to_numpy()
     assert ends == pytest.approx(np.array([[1 / 3, 1], [1 / 3, 2 / 3], [1 / 3, 1]]), abs=0.02)
+
+
+def test_missing_verdicts_are_counted_in_every_rate() -> None:
+    kinds = {"own sentence": True, "side changed": False, "number changed": False}
+    cases = [case_verdict(str(n), "entailment", kind, "t", kinds[kind], n % 5 > 0) for n in range(12) for kind in kinds]
+    check_counts(lambda own: rates(own, seed=1, provenance="p"), planted_table(cases, "p"), "value")
 
 
 def test_rates_do_not_depend_on_the_number_of_notes_per_kind() -> None:

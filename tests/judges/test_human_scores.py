@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 
@@ -26,7 +27,8 @@ from tasks.judges.human_scores import (
 )
 from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.texts.mts_dialog import read_study
-from tests.support.cases import from_table
+from tests.support.cases import each, from_table
+from tests.support.counts import check_counts
 from tests.support.imports import ROOT
 from tests.support.sources import needs_sources, sources_folder
 
@@ -60,6 +62,16 @@ def test_correlations_count_the_summaries_without_a_score() -> None:
     assert by["pearson"]["value"] == pytest.approx(np.corrcoef(scored["good"], scored["human"])[0, 1])
     assert set(by) == {"pearson", "spearman", "kendall"}
     assert all((row["n"], row["unscored"]) == (23, 1) and row["low"] < row["value"] < row["high"] for row in rows)
+
+
+@each("rows_of", [
+    lambda own: correlation_rows(own, ["good", "noise"], ["human"], everything(own)),
+    lambda own: difference_rows(own, [("good", "noise")], ["human"], everything(own)),
+    lambda own: within_rows(own, ["good", "noise"], ["human"]),
+    lambda own: [row for row in detection_rows(own, ["good", "noise"], "rate") if row["metric"] == "auc"],
+])  # fmt: skip
+def test_missing_scores_are_counted_in_every_row(rows_of: Callable[[pd.DataFrame], list[dict]]) -> None:
+    check_counts(rows_of, table(), "good")
 
 
 def test_a_metric_that_agrees_is_closer_than_noise_and_not_than_itself() -> None:

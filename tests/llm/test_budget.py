@@ -19,7 +19,7 @@ from tasks.llm.requests import Request
 from tasks.progress import Count
 from tasks.transport import role
 from tasks.transport.inspection import ledgers
-from tasks.transport.ledger import free, read_ledger
+from tasks.transport.ledger import read_ledger
 from tasks.transport.prices import Prices
 from tasks.transport.processes import this_process
 from tasks.transport.store import ResponseStore
@@ -98,23 +98,6 @@ def test_a_new_ledger_starts_from_zero(tmp_path: Path) -> None:
         run(endpoint.base_url, tmp_path, range(3), dollars=10.0)
         run(endpoint.base_url, tmp_path, range(4), dollars=10.0, ledger="second")
     assert spent(tmp_path, "second") == (0.04, 2)
-
-
-def test_requests_in_flight_of_a_killed_process_count_as_spent(tmp_path: Path) -> None:
-    with ResponseStore(tmp_path / "responses.sqlite") as store:
-        me = this_process()[0]
-        sql(
-            store,
-            "INSERT INTO reservations VALUES (:key, 'default', 4.0, 100, :me, 4194305, 1.0)",
-            key=b"k" * 32,
-            me=me,
-        )
-        budget = Budget(dollars=5.0)
-        assert asyncio.run(store.reserve(b"m" * 32, budget, 0.03, 21)) is True
-        assert store.do_now(lambda c: read_ledger(c, "default")).dollars == 4.0
-        store.do_now(lambda c: free(c, b"m" * 32))
-        with pytest.raises(BudgetError, match=r"holds 4\.0000 dollars"):
-            asyncio.run(store.reserve(b"n" * 32, budget, 1.01, 1010))
 
 
 @pytest.mark.parametrize("ledger", ["default", "second"])

@@ -2,22 +2,18 @@
 
 import asyncio
 import email.utils
-import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from schemas.params.llm import Role, Sending
+from schemas.params.llm import Role
 from tasks.llm.replies import SendFailure
 from tasks.transport import endpoint, limits
 from tasks.transport.endpoint import of_structure, setting_at_fault
 from tasks.transport.limits import Rate
 from tasks.transport.store import ResponseStore
 from tests.support.cases import each, from_table
-from tests.support.endpoints import chat
-from tests.support.hosted import completion, hosted
-from tests.support.scenarios import ask
 
 
 class Clock:
@@ -116,20 +112,3 @@ def test_an_endpoint_may_ask_for_a_pause_in_three_ways(headers: dict[str, str], 
 def test_a_pause_until_a_date_lasts_from_now() -> None:
     date = email.utils.formatdate(time.time() + 100, usegmt=True)
     assert endpoint._wait({"retry-after": date}) == pytest.approx(100, abs=3)
-
-
-def test_roles_on_one_endpoint_share_its_limit(tmp_path: Path) -> None:
-    with hosted(lambda body, _: completion("x", body)) as endpoint:
-        sending = Sending(rpm=600, timeout_s=2)
-
-        def run(first: int) -> None:
-            ask(endpoint.base_url, tmp_path, [chat(n) for n in range(first, first + 10)], sending=sending)
-
-        begun = time.monotonic()
-        threads = [threading.Thread(target=run, args=(first,)) for first in (0, 100)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        lasted = time.monotonic() - begun
-    assert len(endpoint.times) == 22 and lasted >= 21 * 0.1 * 0.95

@@ -1,6 +1,5 @@
 """A stage whose run was killed stops calling within seconds."""
 
-import json
 import os
 import signal
 import subprocess
@@ -14,16 +13,13 @@ import pytest
 from dvc.repo import Repo
 
 from flows.rebuild import server
-from flows.repository.workspace import WORKSPACE
 from tasks.transport import processes
-from tasks.transport.probing import PROBE_CALLS
 from tasks.transport.processes import RUN, depended_on, is_alive, this_process
 from tests.support.cases import each, from_table
 from tests.support.endpoints import journal_lines
 from tests.support.faulty import Faults, faulty_app
-from tests.support.hosted import hosted, serving
+from tests.support.hosted import serving
 from tests.support.imports import ROOT
-from tests.support.scenarios import echo, slowly
 
 STAGE = """
 import asyncio, os, sys
@@ -88,32 +84,6 @@ def test_a_process_that_calls_nothing_ends_with_its_parent_and_with_what_it_star
     parent.wait()
     _, alive = psutil.wait_procs(below, timeout=10)
     assert len(below) == 2 and not alive
-
-
-SHELL = """
-import signal, subprocess, sys
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
-subprocess.run([sys.executable, "-m", "flows.commands.cli", *sys.argv[1:]])
-"""
-
-
-@pytest.mark.soak
-def test_an_evaluation_sends_no_more_calls_when_its_shell_is_killed(tmp_path: Path) -> None:
-    texts = [f"The patient has had a dry cough for {n} days." for n in range(500)]
-    rows = [{"id": text, "source": text, "outputs": {"mine": text}} for text in texts]
-    (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), WORKSPACE: str(tmp_path)}
-    with hosted(slowly(echo)) as endpoint:
-        command = ["evaluate", "data.jsonl", "--metrics", "grounding", "--judge", f"big-1@{endpoint.base_url}"]
-        shell = subprocess.Popen([sys.executable, "-c", SHELL, *command], cwd=tmp_path, env=environment)
-        deadline = time.monotonic() + 60
-        while len(endpoint.bodies) < PROBE_CALLS + 20 and time.monotonic() < deadline:
-            time.sleep(0.05)
-        below = psutil.Process(shell.pid).children(recursive=True)
-        shell.kill()
-        shell.wait()
-        _, alive = psutil.wait_procs(below, timeout=10)
-        assert below and not alive and len(endpoint.bodies) >= PROBE_CALLS + 20
 
 
 def ancestor(*words: str) -> SimpleNamespace:

@@ -122,13 +122,6 @@ def test_replies_that_hold_no_answer_are_named() -> None:
     assert problem(reply_to("[1] says so"), Optional) == "it holds no JSON object", "a citation is no list"
 
 
-def test_the_object_or_list_of_the_text_is_read() -> None:
-    read = Optional(pairs=["a", "b"])
-    assert read_reply(reply_to("Two of them: [\"a\", 'b'] as asked"), Optional) == read
-    assert read_reply(reply_to('In {"pairs": ["a", "b"]}, all of ["c"]'), Optional) == read
-    assert read_reply(reply_to("```\n{'pairs': ['a', 'b'],}\n```\n{}"), Optional) == read
-
-
 @each("kind", [Optional, None])
 def test_a_reply_of_a_model_that_did_not_stop_is_refused_before_it_is_parsed(kind: type[Reply] | None) -> None:
     began = time.monotonic()
@@ -176,23 +169,6 @@ def test_fences_and_marks_are_found_in_linear_time(filler: str) -> None:
     with suppress(Unusable):
         read_reply(read_completion(json.dumps(body)), Optional)
     assert time.monotonic() - began < 2
-
-
-CORRECTED = """Here:
-```json
-{"pairs": ["a"]}
-```
-On reflection, the second is missing:
-```json
-{"pairs": ["a", "b"]}
-```"""
-
-
-def test_of_two_fences_the_correction_counts() -> None:
-    read = Optional(pairs=["a", "b"])
-    assert read_reply(reply_to(CORRECTED), Optional) == read
-    assert read_reply(reply_to(CORRECTED + "\nThis follows:\n```python\nprint({})\n```"), Optional) == read
-    assert "stops half way" in problem(reply_to(CORRECTED.removesuffix("]}\n```")), Optional)
 
 
 REASONED = {

@@ -258,6 +258,19 @@ def test_unanswered_and_ungenerated_questions_are_counted(tmp_path: Path) -> Non
     assert ["d0", "weather", "answer/free_text"] in steps and ["d1", "all", "note_qa/generate"] in steps
 
 
+@pytest.mark.parametrize("failing", ["", "/judge/"])
+def test_calls_that_fail_are_listed_under_the_names_of_the_data_whatever_marks_these_hold(
+    tmp_path: Path, failing: str
+) -> None:
+    name = "org/model, v1: a/b"
+    texts = {"source": DIALOGUES[0], "reference": NOTES[0], "outputs": {name: DIALOGUES[0]}}
+    rows, metrics = [{"id": "d/1", **texts, "questions": OWN}], ["doclens", "grounding", "med_omit", "qa"]
+    unscored = _evaluated(tmp_path, rows, failing=[failing], metrics=metrics).table("unscored")
+    systems = unscored.dropna(subset="system").groupby("method")["system"].agg(set)
+    assert set(unscored["document"]) == {"d/1"} and "note_qa" in systems
+    assert all(own <= {name, SOURCE} and name in own for own in systems), systems
+
+
 def test_outputs_that_could_not_be_written_are_unscored(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"metrics": ["doclens", "grounding"], "write": [0], "write_by": ["whole", "section"]}
     found = _evaluated(tmp_path, _asked(), failing=["d0/cited_note"], **settings)

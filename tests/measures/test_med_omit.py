@@ -3,14 +3,12 @@
 import asyncio
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from schemas.errors import MissingSourceError, SourceError
 from schemas.params.measures import MedOmit
 from schemas.tables.metrics import METRICS
 from schemas.tables.verdicts import VERDICTS
@@ -29,7 +27,6 @@ from tasks.measures.med_omit.judging import METRICS as OMITTED_METRICS
 from tasks.measures.med_omit.network_importance import add_posterior_shift, agreement_rows, symptoms_of_facts
 from tasks.measures.med_omit.replies import IncludedFact, Omissions
 from tasks.network.inference import posterior
-from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document, Tables
 from tests.measures.med_omit_examples import facts_judged
 from tests.support.records import NETWORK
@@ -381,16 +378,3 @@ def test_removed_facts_are_found_omitted_and_kept_ones_are_not() -> None:
     assert table["value"].tolist() == [1.0 if table["metric"][0] == "kept_not_found" else 0.0]
     work = corrupt_summaries(rewriting, DirectAsk(), stated(True), summaries, remove=1, seed=1)
     assert asyncio.run(work)[0].empty  # a summary with one stated fact is left alone
-
-
-def test_splits_of_aci_bench_are_read_together(tmp_path: Path) -> None:
-    (tmp_path / "aci_bench").mkdir()
-    for at, split in enumerate(("test1", "test2")):
-        row = pd.DataFrame({"encounter_id": [f"e{at}"], "dialogue": ["[doctor] hi"], "note": [f"note {at}"]})
-        row.to_csv(tmp_path / "aci_bench" / f"{split}.csv", index=False)
-    found = read_encounters(tmp_path, {"s": "aci_bench/{split}.csv"}, ["test1", "test2"])
-    assert [(one.id, one.outputs) for one in found] == [("e0", {"s": "note 0"}), ("e1", {"s": "note 1"})]
-    with pytest.raises(SourceError, match=r"test3.csv: no such file"):
-        read_encounters(tmp_path, {}, ["test1", "test3"])
-    with pytest.raises(MissingSourceError):
-        read_encounters(tmp_path, {}, ["test3"])

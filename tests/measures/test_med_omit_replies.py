@@ -3,17 +3,16 @@
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from flows.stages.med_omit import judge_compact
-from tasks.llm.calls import Ask, Reply
+from tasks.llm.calls import Reply
 from tasks.llm.prompt_set import use_folder
 from tasks.llm.replies import Completion, Unusable, read_reply
-from tasks.measures.med_omit.cases import Case, add_importance, find_omissions
 from tasks.measures.med_omit.judging import SOURCE, EndOfHistory, truncate_dialogues
 from tasks.measures.med_omit.replies import EvidenceClusters, Importances, Mechanisms, Omissions, fact_id
 from tasks.texts.document import Document, documents_table
@@ -201,30 +200,6 @@ def test_a_reply_that_the_printed_form_does_not_allow_is_refused(text: str, kind
         printed(text, kind)
 
 
-CASE = Case("1", "Text.", {name: ("medical", text) for name, text in FACTS.items()})
-
-
-@each(
-    "name, fields, work",
-    [
-        ("omissions", "{{ summary }} {{ facts }}", lambda ask: find_omissions(ask, [CASE], {"1": "Cough."})),
-        ("importance", "{{ differential }} {{ facts }}", lambda ask: add_importance(ask, [CASE])),
-        ("truncate", "{{ lines }}", lambda ask: truncate_dialogues(ask, {"1": "[doctor] hi"}, 1)),
-    ],
-)
-def test_a_step_with_a_printed_prompt_is_asked_for_its_form(
-    tmp_path: Path, name: str, fields: str, work: Callable[[Ask], Awaitable[object]]
-) -> None:
-    (tmp_path / "med_omit").mkdir(exist_ok=True)
-    (tmp_path / "med_omit" / f"{name}.txt").write_text(f"[user]\n{{# reply: printed #}}\n{fields}")
-    use_folder(tmp_path)
-    try:
-        asyncio.run(work(ask := ScriptedAsk(lambda _: ValueError("no reply is needed"))))  # type: ignore[arg-type]
-    finally:
-        use_folder(None)
-    assert {call.form for call in ask.calls} == {"printed"}
-
-
 PRINTED_FACTS = {"F0": "Dry cough.", "F1": "Fever for 3 days.", "F2": "Owns a dog."}
 SUPPORTS = '{"influenza": {"F0": "typical", "F1": "typical"}}'
 
@@ -233,6 +208,14 @@ SUPPORTS = '{"influenza": {"F0": "typical", "F1": "typical"}}'
 def prompts(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path / "prompts"
     use_folder(None)
+
+
+def test_the_end_of_a_history_is_asked_for_in_the_form_of_a_printed_prompt(prompts: Path) -> None:
+    put(prompts, med_omit__truncate=f"[user]\n{COMMENT}{{{{ lines }}}}")
+    use_folder(prompts)
+    ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
+    asyncio.run(truncate_dialogues(ask, {"1": "[doctor] hi"}, 1))
+    assert {call.form for call in ask.calls} == {"printed"}
 
 
 @each("comment", [COMMENT, ""])

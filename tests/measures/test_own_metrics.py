@@ -22,6 +22,7 @@ from tasks.llm.calls import Call
 from tasks.measures.measure import figures
 from tasks.measures.own import Own, known_rows, load_metrics
 from tasks.texts.document import Document
+from tests.support.counts import check_counts
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
 from tests.support.scripted import ScriptedAsk
@@ -56,6 +57,7 @@ def test_cases_of_a_metric_tell_how_far_it_is_from_the_known_scores(folder: Path
     assert not unscored and len(verdicts) == 2 * len(ROWS)
     rows = {row["item"]: row for row in known_rows(verdicts)}
     assert (rows["all kept"]["value"], rows["none kept"]["value"], rows["all"]["n"]) == (0, 0, 20)
+    check_counts(known_rows, verdicts, "value")
     worse = replace(own, score=lambda texts: {text.id: 0.25 for text in texts})
     found = known_rows(asyncio.run(Own([worse], []).judge_cases(lambda _: ScriptedAsk(str), documents, 1))[0])
     assert {row["item"]: row["value"] for row in found} == {"all": -0.25, "all kept": -0.75, "none kept": 0.25}

@@ -17,11 +17,11 @@ from schemas.errors import ParamsError
 from schemas.params import Params
 from schemas.params.measures import NoteQa
 from schemas.tables.note_qa import LETTERS
-from tasks.llm.calls import Ask, Asks, Call, Message, Reply
+from tasks.llm.calls import Asks, Call, Message, Reply
 from tasks.llm.printed import in_users_form
 from tasks.llm.prompt_set import use_folder
 from tasks.llm.replies import Completion, Unusable, read_reply
-from tasks.measures.doclens.evaluators import ClaimVerdicts, ExplainedVerdicts, InstructionEvaluator, Question
+from tasks.measures.doclens.evaluators import ClaimVerdicts, ExplainedVerdicts
 from tasks.measures.doclens.judging import Plan, judge
 from tasks.measures.note_qa.questions import write_questions
 from tasks.spans.annotation import CorrectReply, MapReply
@@ -34,7 +34,6 @@ from tests.support.hosted import Hosted, completion, hosted
 from tests.support.params import shipped
 from tests.support.records import records_of
 from tests.support.scenarios import ROLE, fingerprint
-from tests.support.scripted import ScriptedAsk
 
 CLAIMS = ("He coughs.", "Temperature < 38.", "Temperature > 38.")
 CONTEXTS: dict[type[Reply], dict] = {
@@ -158,34 +157,6 @@ def test_simsum_matches_phrases_by_dictionaries(folder: Path) -> None:
         body = sent(endpoint, words)
         assert "response_format" not in body and "JSON schema" not in str(body["messages"]), "the user's words alone"
     assert "response_format" in sent(endpoint, "extract symptom")
-
-
-QUESTION = Question("1", "Text.", CLAIMS)
-
-
-@each(
-    "name, fields, work",
-    [
-        (
-            "doclens__entail_json",
-            "{{ premise }} {{ claims }}",
-            lambda ask: InstructionEvaluator(ask, "json")([QUESTION]),
-        ),
-        ("doclens__entail_json_cot", "{{ premise }} {{ claims }}", lambda ask: InstructionEvaluator(ask)([QUESTION])),
-    ],
-)
-def test_a_step_with_a_printed_prompt_is_asked_for_its_form(
-    folder: Path, name: str, fields: str, work: Callable[[Ask], Awaitable[object]]
-) -> None:
-    put(folder, **{name: f"[user]\n{COMMENT}{fields}"})
-    use_folder(folder)
-    ask = ScriptedAsk(lambda _: ValueError("no reply is needed"))
-
-    async def run() -> None:
-        await work(ask)
-
-    asyncio.run(run())
-    assert {call.form for call in ask.calls} == {"printed"}
 
 
 @each("style", ["json", "json_cot"])

@@ -25,15 +25,11 @@ from tasks.measures.grounding.grounding import GroundedClaims
 from tasks.reporting.evaluation_text import figures_and_pairs, judges_text, reading_line
 from tasks.statistics.agreement import cohen_kappa
 from tasks.statistics.paired_verdicts import UNIT
+from tests.measures.test_evaluation import NOTES as TEXTS
 from tests.support.memory_stage import MemoryStage
 from tests.support.params import shipped
 from tests.support.scripted import DirectAsk
 
-TEXTS = (
-    "The patient has had a dry cough for three weeks. She denies fever. The lungs are clear.",
-    "He has a sore right knee after a fall. The knee is swollen. An x-ray is ordered.",
-    "She has had a headache for two days. She takes ibuprofen. Her blood pressure is normal.",
-)
 METRICS = ["doclens", "grounding"]
 
 

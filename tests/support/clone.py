@@ -63,12 +63,7 @@ class Clone:
     def copied_to(self, folder: Path) -> "Clone":
         """Return a copy with all its artefacts in ``folder``, which must not exist."""
         shutil.copytree(self.folder, folder, symlinks=True)
-        return Clone.at(folder)
-
-    @classmethod
-    def at(cls, folder: Path) -> "Clone":
-        """Return the clone that exists in ``folder``."""
-        clone = object.__new__(cls)
+        clone = object.__new__(Clone)
         clone.folder = folder
         return clone
 

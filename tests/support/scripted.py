@@ -42,17 +42,13 @@ def as_reply(call: Call, text: str) -> Said:
         return problem
 
 
-class DirectAsk:
+class DirectAsk(ScriptedAsk):
     """Answers calls with the simulator, in order."""
 
     def __init__(self, model: str = "vignette-judge", temperature: float = 0.0) -> None:
         self.label = f"{model} (simulator's rules)"
         self.model, self.temperature = model, temperature
         self.calls: list[Call] = []
-
-    async def __call__(self, calls: Sequence[Call]) -> list[Answer]:
-        self.calls += calls
-        return [self._answer(call) for call in calls]
 
     def _answer(self, call: Call) -> Answer:
         messages = tuple((m.role, m.content) for m in call.messages)

@@ -1,10 +1,11 @@
-"""People's verdicts on claims, statements and facts: what is read of their files, and what is refused."""
+"""Published sets: what is read of their files, and what is refused."""
 
 from pathlib import Path
 
 import pytest
 
-from schemas.errors import SourceError
+from schemas.errors import MissingSourceError, SourceError
+from tasks.texts.aci_bench import read_encounters
 from tasks.texts.judged_units import CHECKLISTS, CONSULTATIONS, STATEMENTS, read_k_qa, read_primock57
 from tasks.texts.judged_units import K_QA as FILE
 
@@ -54,3 +55,14 @@ def test_statements_and_lists_of_a_consultation(tmp_path: Path) -> None:
         ("clinician 1/2", "job", None, None),
         ("clinician 2/0", "cough", "irrelevant", 0.0),
     ]  # the repeated list of clinician 1 is left out
+
+
+def test_splits_of_aci_bench_are_read_together(tmp_path: Path) -> None:
+    for at, split in enumerate(("test1", "test2")):
+        write(tmp_path, f"aci_bench/{split}.csv", f"encounter_id,dialogue,note\ne{at},[doctor] hi,note {at}\n")
+    found = read_encounters(tmp_path, {"s": "aci_bench/{split}.csv"}, ["test1", "test2"])
+    assert [(one.id, one.outputs) for one in found] == [("e0", {"s": "note 0"}), ("e1", {"s": "note 1"})]
+    with pytest.raises(SourceError, match=r"test3.csv: no such file"):
+        read_encounters(tmp_path, {}, ["test1", "test3"])
+    with pytest.raises(MissingSourceError):
+        read_encounters(tmp_path, {}, ["test3"])

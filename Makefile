@@ -47,7 +47,7 @@ define install
 		|| { echo "nothing is installed, for the reasons above; check the network$(if $(TORCH_INDEX), and $(TORCH_INDEX)), and run make again" >&2; exit 1; }
 endef
 
-.PHONY: quick repro demo test check setup lock published soak local-llm test-llm exchange docs stop lint style clean
+.PHONY: quick repro demo test check setup lock published bench soak local-llm test-llm exchange docs stop lint style clean
 
 quick: $(READY)
 	@$(BIN)/vignette trial --whole --records 50
@@ -135,6 +135,9 @@ $(DOCS): $(READY)
 # The documentation site, in site/index.html.
 docs: $(DOCS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+
+bench: $(DEV)
+	$(BIN)/python -m tests.benchmarks
 
 stop: $(READY)
 	$(BIN)/vignette server stop

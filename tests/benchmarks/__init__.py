@@ -1,1 +1,1 @@
-"""What a run costs at a size that no test has."""
+"""Benchmarks, as ratios to a reference measured in the same run."""

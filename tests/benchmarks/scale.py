@@ -1,15 +1,15 @@
 """From `sample` to `span` with the simulator at two sizes: processor time, memory and disk of each stage.
 
 The sizes are in VIGNETTE_BENCH_RECORDS, by default 2,000 and 10,000 records (7 minutes of processor time); 100,000
-take over an hour. ``python -m tests.benchmarks.scale measure`` writes docs/scale.csv and the table of docs/scale.md,
-without the word only the table. Processor time is extrapolated by the calls, without the start of the stage's process,
-which the stage `sample` gives.
+take over an hour. The measurements go to docs/scale.csv; ``python -m tests.benchmarks.scale`` writes the table of
+docs/scale.md from them. Processor time is extrapolated by the calls, without the start of the stage's process, which
+the stage `sample` gives.
 """
 
 import os
 import resource
-import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,11 +17,24 @@ from typing import Any
 import pandas as pd
 import psutil
 
+from tests.benchmarks.rows import Row, row
 from tests.support.clone import Clone
 
 STAGES = ("sample", "prompt", "write", "filter", "compact", "span")
 SIZES = tuple(int(size) for size in os.environ.get("VIGNETTE_BENCH_RECORDS", "2000,10000").split(","))
 NOTES = 100
+MEMORY_MB = 2500
+
+
+def scale() -> Iterator[Row]:
+    """Processor time per record at the larger size against the smaller, and the most memory."""
+    measured = pd.concat([measure(size, last=size == SIZES[-1]) for size in SIZES], ignore_index=True)
+    measured.to_csv(MEASURED, index=False, float_format="%.6g", lineterminator="\n")
+    seconds, peak = (measured[measured["stage"].isin(STAGES)].groupby("records")[name] for name in ("cpu_s", "peak_mb"))
+    few, many = (seconds.sum()[size] / size for size in SIZES)
+    name = "sample to span: processor time"
+    yield row(f"{name} of 1,000 records", 1000 * many, 1000 * few, f"of {SIZES[0]:,} records", "s", SIZES[-1])
+    yield row("sample to span: memory", peak.max()[SIZES[-1]], MEMORY_MB, "allowed", "MB", SIZES[-1])
 
 
 def measure(records: int, *, last: bool) -> pd.DataFrame:
@@ -137,8 +150,8 @@ def with_table(page: str, measured: pd.DataFrame) -> str:
     return f"{before}{BEGIN}\n\n{table(measured)}\n\n{END}{rest.split(END)[1]}"
 
 
+BENCHES = {"scale": scale}
+
+
 if __name__ == "__main__":
-    if sys.argv[1:] == ["measure"]:
-        sizes = pd.concat([measure(size, last=size == SIZES[-1]) for size in SIZES], ignore_index=True)
-        sizes.to_csv(MEASURED, index=False, float_format="%.6g", lineterminator="\n")
     PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), pd.read_csv(MEASURED)), encoding="utf-8")

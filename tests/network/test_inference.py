@@ -1,5 +1,9 @@
-"""Posteriors equal enumeration, with hard and soft evidence."""
+"""Posteriors equal enumeration and pgmpy, with hard and soft evidence, on every processor."""
 
+import os
+import platform
+import subprocess
+import sys
 from itertools import product
 
 import numpy as np
@@ -204,3 +208,30 @@ def test_a_reader_that_infers_symptoms_from_each_other_is_not_counted_twice(sett
     product = report[pain] / marginal(prior, pain) * network
     product /= product.sum(axis=1, keepdims=True)
     assert np.abs(product - marginal(exact, pain)).max() > 0.1
+
+
+FIT = """
+from tasks.network.fitting import fit
+from schemas.params.records import Fit
+from tasks.network.sampling import sample
+from tests.support.records import NETWORK
+fitted = fit(NETWORK, sample(NETWORK, 800, 7), Fit(optimiser="newton"))
+print([repr(fitted.variable(name).distribution) for name in fitted.variables])
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="OpenBLAS kernels of x86 processors")
+def test_fit_does_not_depend_on_the_processor() -> None:
+    fits = {
+        kind: subprocess.run(
+            [sys.executable, "-c", FIT],
+            env={**os.environ, "OPENBLAS_CORETYPE": kind},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for kind in ("Nehalem", "Haswell")
+    }
+    assert "Noisy" in fits["Haswell"]
+    assert fits["Nehalem"] == fits["Haswell"]

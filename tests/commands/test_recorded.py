@@ -58,7 +58,7 @@ def test_the_demo_builds_both_lineages_in_its_clone_and_names_what_is_there(
     demo(clone := tmp_path / "demo", CASSETTE.name)
     rules, recorded = ("vignette-judge", "of rules"), ("claude-reader", "recorded")
     assert asked == {
-        ("repro",): rules,
+        ("repro", "--keep-server"): rules,
         ("store", "import", str(CASSETTE / REPLIES)): recorded,
         ("repro", "--no-probe"): recorded,
         ("compare", "rules", "strong-model"): recorded,

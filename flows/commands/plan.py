@@ -137,7 +137,7 @@ def _chosen(scores: pd.DataFrame, metrics: str | None, evaluation: Path) -> pd.D
     wanted = list[str]()
     for name in map(str.strip, (metrics or "").split(",")):
         of_measure = scores[scores["stage"] == name] if name else scores
-        own = [name] if name in held else [*of_measure["metric"].unique()] or [name]
+        own = [name] if name in held else [*of_measure["metric"].unique()] or [name] * bool(name)
         wanted += [one for one in own if one in COMPARED] or own
     if unknown := [name for name in wanted if name not in held]:
         raise ParamsError(

@@ -56,7 +56,7 @@ class RecordedClone:
         self.folder, self.recorded = folder, recorded
         made_for = f"{recorded.name}, {head_revision(root())}"
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-            git_text("clone", "--quiet", str(root()), str(folder), folder=root())
+            git_text("clone", "--quiet", "--no-tags", str(root()), str(folder), folder=root())
             git_text("config", _MARK, made_for, folder=folder)
             (folder / FOLDER).mkdir(exist_ok=True)
             return

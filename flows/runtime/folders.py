@@ -126,8 +126,8 @@ def write_new_file(file: Path, content: bytes, kind: str) -> None:
     file = file.resolve()
     with _locked(workspace()):
         # What stands there now stays known until the file is replaced.
-        written = _written()
-        written[str(file)] = [*written.get(str(file), [])[-1:], _digest_of_kind(content, kind)]
+        written, contents = _written(), [file.read_bytes()] if file.exists() else []
+        written[str(file)] = [_digest_of_kind(one, kind) for one in (*contents, content)]
         write_text(workspace() / WRITTEN, json.dumps(written, indent=1) + "\n")
         write_atomically(file, lambda to: to.write_bytes(content))
 

@@ -48,6 +48,7 @@ def test_the_demo_builds_both_lineages_in_its_clone_and_names_what_is_there(
     prints = {"fingerprints/judge.json": "of rules", f"{CASSETTES}/fingerprints/judge.json": "recorded"}
     write_files(project, shipped | prints | {str(CASSETTE / REPLIES): b""})
     commit(project)
+    git(project, "tag", "rules")  # the user's, of something else
     asked: dict[tuple[str, ...], tuple[str, str]] = {}
 
     def vignette(clone: RecordedClone, *arguments: str) -> None:

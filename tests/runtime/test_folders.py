@@ -220,12 +220,13 @@ def test_a_write_that_was_killed_leaves_a_file_that_can_be_replaced(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_new_file(Path("a.csv"), b"old", "x")
-    kill_after(monkeypatch, 1)  # the list of written files is the first
-    with pytest.raises(KeyboardInterrupt):
-        write_new_file(Path("a.csv"), b"new", "x")
-    monkeypatch.undo()
-    monkeypatch.chdir(here)
-    monkeypatch.setenv(WORKSPACE, str(here.parent / "state"))
+    for content in (b"new", b"another"):
+        kill_after(monkeypatch, 1)  # the list of written files is the first
+        with pytest.raises(KeyboardInterrupt):
+            write_new_file(Path("a.csv"), content, "x")
+        monkeypatch.undo()
+        monkeypatch.chdir(here)
+        monkeypatch.setenv(WORKSPACE, str(here.parent / "state"))
     assert Path("a.csv").read_bytes() == b"old"
     write_new_file(Path("a.csv"), b"newer", "x")
     assert [path.name for path in here.iterdir()] == ["a.csv"] and Path("a.csv").read_bytes() == b"newer"

@@ -80,6 +80,7 @@ def test_the_command_plans_from_an_evaluation_and_from_a_pilot(
         ("document,score\na,1\nb,inf\n", [], "score 'inf'; expected a number"),
         ("document,value\na,1\n", [], "no document or score"),
         ("document,score\na,1\na,0\n", [], "listed twice"),
+        ("document,score\na,\n", [], "0 documents; a plan needs a pilot of 8 or more"),
         ("document,score\na,1\nb,0\n", [], "2 documents; a plan needs a pilot of 8 or more"),
         ("document,score\na,1\n", ["--documents", "1"], "expected numbers from 2"),
         ("document,score\na,1\n", ["--metrics", "scores"], "did you mean score?"),

@@ -76,6 +76,8 @@ def load_params(path: Path = _DEFAULT) -> Params:
             from tasks.llm.prompts import require_fillable  # loads jinja2
 
             require_fillable()
+            if empty := [file for file in sorted((path.parent / folder).rglob("*.txt")) if not file.stat().st_size]:
+                raise ParamsError(f"prompts.folder: {empty[0]}: is empty; write the prompt, or remove the file")
     except DomainError as error:
         raise DomainError(f"{path}: {error}{did_you_mean(params.domain, domain_names())}") from error
     except ParamsError as error:

@@ -254,7 +254,7 @@ def _with_points(read: Sequence[Row], column: pd.Series) -> pd.Series:
 
 def _require_columns(data: Path, wanted: Sequence[str], known: Collection[str]) -> None:
     if missing := [name for name in wanted if name not in known]:
-        found = ", ".join(map(str, known)) + did_you_mean(missing[0], known)
+        found = (", ".join(map(str, known)) or "no row") + did_you_mean(missing[0], known)
         named = "; name that of the document with --id" if "id" in missing else ""
         raise SourceError(f"{data}: no column {', '.join(missing)}; found {found}{named}")
 

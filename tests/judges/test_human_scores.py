@@ -215,6 +215,12 @@ def test_the_command_prints_the_table_or_one_clear_line(
         assert ("good - noise", "pearson_difference") in found.index
 
 
+def test_a_table_of_a_header_alone_is_said_to_have_no_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "scores.csv").write_text("id,human,rouge\n")
+    assert run(["agreement", str(tmp_path / "scores.csv"), "--human", "human"]) == 1
+    assert "scores.csv: no column id, human; found no row; name" in capsys.readouterr().err
+
+
 def decimals(folder: Path, separator: str, *cells: str) -> list[str]:
     """The arguments of a call on texts whose metric is written as ``cells``."""
     rows = [separator.join((str(at // 2), "AB"[at % 2], str(at), cell, "0")) for at, cell in enumerate(cells)]

@@ -16,7 +16,7 @@ from tasks.statistics.metric_rows import NAN, mean_row, metric_row, metric_table
 from tasks.statistics.misclassification import corrected_mean
 from tasks.statistics.prediction_powered import powered_share
 from tasks.texts.document import WHOLE
-from tasks.transport.untrusted import read_bytes
+from tasks.texts.files import read_rows
 
 STAGE, LABELS = "human_labels", "human labels"
 COLUMNS = ("item", "judged", "label")
@@ -29,11 +29,16 @@ _YES, _NO = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no")
 
 
 def read_labels(path: Path) -> pd.DataFrame:
-    """VERDICTS of a CSV file, see `parse_labels`; raises SourceError for what is no file or no UTF-8."""
-    try:
-        return parse_labels(str(path), with_verdicts(path, read_bytes(path).decode()))
-    except UnicodeDecodeError as error:
-        raise SourceError(f"{path}: not in UTF-8 ({error}); save the file in UTF-8") from error
+    """VERDICTS of a sheet, see `parse_labels`; raises SourceError for what cannot be read."""
+    return parse_labels(str(path), with_verdicts(path, _as_csv(path)))
+
+
+def _as_csv(path: Path) -> str:
+    """A sheet as CSV text with commas, however a spreadsheet saved it. Raises SourceError, see `read_rows`."""
+    rows = [dict(row.values) for row in read_rows(path).rows]
+    if not rows:
+        raise SourceError(f"{path}: no label, as there are no rows; expected the columns {', '.join(COLUMNS)}")
+    return pd.DataFrame(rows).to_csv(index=False)
 
 
 def with_verdicts(path: Path, text: str) -> str:
@@ -71,7 +76,7 @@ def sheet_of(path: Path) -> tuple[str, str] | None:
     """Metric and system of a sheet of `vignette evaluate`, by the file JUDGED of its folder; None for other tables."""
     if (kept := _kept(path)) is None:
         return None
-    items = pd.read_csv(path, dtype="str", keep_default_na=False)["item"]
+    items = pd.read_csv(StringIO(_as_csv(path)), dtype="str", keep_default_na=False)["item"]
     own = kept[kept["item"].isin(items)].reindex(columns=["metric", "system"]).dropna()
     return None if own.empty else (own["metric"].iloc[0], own["system"].iloc[0])
 

@@ -24,6 +24,7 @@ APART = "● apart: moved beyond chance"
 CODE = "fingerprints/code/"
 """Folder of the files that hold what the code of each stage is."""
 CHANGED, SAME = "#b3261e", "#5d6b7a"
+_COST = ("calls", "tokens", "dollars")
 
 
 @dataclass(frozen=True)
@@ -150,10 +151,15 @@ def terminal_text(found: Compared) -> str:
     lines += ["", f"stages that changed: {', '.join(found.stages['stage']) or 'none'}", ""]
     if not len(found.costs):
         return "\n".join([*lines, "cost: not known here: the calls of neither lineage were made in this clone"])
-    total = found.costs.drop(columns="stage").sum()
-    parts = [f"{what} {total[f'{what}_a']:,.0f} -> {total[f'{what}_b']:,.0f}" for what in ("calls", "tokens")]
-    parts.append(f"dollars {total['dollars_a']:.2f} -> {total['dollars_b']:.2f}")
+    total = found.costs.drop(columns="stage").sum(skipna=False)
+    parts = [f"{what} {_spent(total, what, 'a')} -> {_spent(total, what, 'b')}" for what in _COST]
     return "\n".join([*lines, f"cost: {', '.join(parts)}"])
+
+
+def _spent(costs: Mapping[Any, Any], what: str, side: str) -> str:
+    """A cost of one lineage, whose calls may not have been made in this clone."""
+    value = costs[f"{what}_{side}"]
+    return "unknown" if math.isnan(value) else format(value, ",.2f" if what == "dollars" else ",.0f")
 
 
 def render_comparison(found: Compared) -> str:
@@ -178,14 +184,9 @@ def render_comparison(found: Compared) -> str:
         sections.append(Section("stages", "Stages that changed", tables=[listed(stages, columns, kind="wrap")]))
     if costs:
         columns = {"stage": "stage"} | {
-            f"{what}_{side}": f"{what}, {name}"
-            for side, name in (("a", a), ("b", b))
-            for what in ("calls", "tokens", "dollars")
+            f"{what}_{side}": f"{what}, {name}" for side, name in (("a", a), ("b", b)) for what in _COST
         }
-        rows = [
-            row | {key: format(row[key], ",.2f" if key.startswith("dollars") else ",.0f") for key in [*columns][1:]}
-            for row in costs
-        ]
+        rows = [row | {f"{what}_{side}": _spent(row, what, side) for side in "ab" for what in _COST} for row in costs]
         sections.append(Section("cost", "Cost", [paragraph("cost")], tables=[listed(rows, columns)]))
     same = [] if inputs or stages else ["The lineages have the same inputs and outputs."]
     head = Section("summary", f"{a} → {b}", [_summary(found), *same], found.warnings)

@@ -28,7 +28,7 @@ from tasks.reporting.evaluation_text import (
 )
 from tasks.reporting.sections import Fold, Section, all_rows, origin_section, render_sections
 from tasks.reporting.show import Wording, differences, listed, show
-from tasks.statistics.sign_flips import FEWEST
+from tasks.statistics.sign_flips import FEWEST, LEVEL
 from tasks.text.language import foreign_texts
 from tasks.text.sentences import sentence_spans
 from tasks.texts.document import Document
@@ -268,8 +268,10 @@ def _comparisons(table: pd.DataFrame, *, dry_run: bool) -> list[Section]:
     elif not tested.any():
         said = paragraph("untested", fewest=FEWEST)
     else:
-        moved = int(table["changed"].sum())
-        said = paragraph("differences", size=len(table), tested=tested.sum(), moved=moved, fewest=FEWEST)
+        moved, beyond = int(table["changed"].sum()), int((table["p"] < LEVEL).sum())
+        found = f"{moved} (marked ●)"
+        found += f", and {beyond - moved} more unless the missing scores say otherwise" if beyond > moved else ""
+        said = paragraph("differences", size=len(table), tested=tested.sum(), found=found, fewest=FEWEST)
     notes = [f"{paragraph('intervals')}."] if tested.any() else []
     names = {"system A": "system_a", "system B": "system_b", "section": "item"}
     heads: dict[str, Any] = {label: itemgetter(name) for label, name in names.items()}

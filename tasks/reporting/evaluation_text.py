@@ -192,10 +192,12 @@ def _mean(system: str, metric: str, row: Mapping[str, Any]) -> str:
 def _difference(metric: str, row: Mapping[str, Any]) -> str:
     """A paired difference with interval and p, of a share in points."""
     value, low, high = (signed(row[one], partial(shown, metric)).rstrip("%") for one in ("difference", "low", "high"))
-    p = f"adjusted p {said if (said := probability(row['p'])).startswith('<') else f'= {said}'}"
+    known = probability(row["p"])
+    p = f"adjusted p {known if known.startswith('<') else f'= {known}'}"
+    said = f"; {row['note']}" if row["note"] and row["p"] == row["p"] else ""
     return (
         f"{row['system_b']} minus {row['system_a']} {value}{' points' if metric in SHARES else ''} "
-        f"(95% CI {low} to {high}; {p if row['p'] == row['p'] else UNTESTED}; n = {row['n']})"
+        f"(95% CI {low} to {high}; {p if row['p'] == row['p'] else UNTESTED}; n = {row['n']}{said})"
     )
 
 

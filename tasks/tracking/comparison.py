@@ -33,12 +33,12 @@ FAILURE_LEVEL = 0.01
 """Part of LEVEL that is spent on differences in failure rates, if there are any. A handful of failures has few possible
 sign flips, so its p value would not survive the correction for all other measures."""
 
-UNDECIDED = "cannot be told: failed records decide (n {})"
+UNDECIDED = "cannot be told: the missing scores decide (n {})"
 """Note on a difference that is beyond chance, and might not be with other scores of the failed records."""
-DIRECTED = "beyond chance without the failed records (n {}; whatever these scored, it is from {:+.3f} to {:+.3f})"
+DIRECTED = "beyond chance without the missing scores (n {}; whatever these are, it is from {:+.3f} to {:+.3f})"
 """Note on such a difference whose sign the failed records cannot change: its bounds exclude 0."""
 
-BESIDE = "not tested beside ROUGE-Lsum, of which nearly the same is said"
+BESIDE = "not tested, as ROUGE-Lsum says nearly the same"
 TOO_FEW = f"not tested, as this takes at least {FEWEST} documents"
 UNVERIFIED = "the content of the records is not in both lineages, so equal ids may be other texts"
 _KEY = ["stage", "condition", "item", "metric"]

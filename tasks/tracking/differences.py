@@ -117,7 +117,10 @@ def figure_table(a: Mapping[str, Figure], b: Mapping[str, Figure]) -> pd.DataFra
 
 
 def cost_table(a: Mapping[str, float], b: Mapping[str, float]) -> pd.DataFrame:
-    """Cost of each stage in two lineages: stage, then calls, tokens and dollars of ``a`` and of ``b``."""
+    """Cost of each stage in two lineages: stage, then calls, tokens and dollars of ``a`` and of ``b``.
+
+    NaN for a lineage of which none is known.
+    """
     stages = sorted({name.split(".")[0] for name in (*a, *b)})
     rows = [(stage, *_cost(a, stage), *_cost(b, stage)) for stage in stages]
     return pd.DataFrame(rows, columns=["stage", *(f"{what}_{side}" for side in "ab" for what in COST)])
@@ -127,6 +130,8 @@ COST = ("calls", "tokens", "dollars")
 
 
 def _cost(costs: Mapping[str, float], stage: str) -> tuple[float, float, float]:
+    if not costs:
+        return np.nan, np.nan, np.nan
     sent, received = (costs.get(f"{stage}.{kind}_tokens", 0.0) for kind in ("prompt", "completion"))
     return costs.get(f"{stage}.calls", 0.0), sent + received, costs.get(f"{stage}.dollars", 0.0)
 

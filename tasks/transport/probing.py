@@ -150,8 +150,10 @@ def _not_answered(client: "Client", failure: SendFailure) -> EndpointError:
     if failure.code == NOT_SENT_WITHOUT_KEY:
         return EndpointError(f"role {name}: nothing was sent to {address}: {failure.reason}")
     if failure.kind != "rejected":
-        remedy = "check the address, and that its server runs"
-        return EndpointError(f"role {name}: {address} does not answer: {failure.reason}; {remedy}")
+        said, remedy = "does not answer", "check the address, and that its server runs"
+        if failure.kind == "busy":
+            said, remedy = "takes no more requests", f"wait, or lower rpm and concurrency ({by_hand('rpm=N')})"
+        return EndpointError(f"role {name}: {address} {said}: {failure.reason}; {remedy}")
     setting = setting_at_fault(failure, client.role)
     change = f"; in params.yaml set roles.{name}.{setting}" if setting else ""
     return EndpointError(f"role {name}: {address} rejects the probe: {failure.reason}{change}")

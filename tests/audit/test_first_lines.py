@@ -103,6 +103,8 @@ def test_an_audit_of_the_simulator_is_headed_as_a_dry_run(
     page = (out / "card.html").read_text()
     assert f"<h1>{DRY_RUN.capitalize()}. Report card" in page and "beyond chance" not in page
     assert printed[0].endswith(f"The card goes to {out / 'card.html'}")
-    assert run(given) == 0
-    assert f"{out / 'card.html'}, in place of the one there\n" in capsys.readouterr().out
+    assert run([*given, "--against", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert f"{out / 'card.html'}, in place of the one there\n" in said
+    assert "not compared with the earlier card: simulator's rules" in said
     assert "in equal shares" in page and "other rates of the same judge" in page, "the report has other cases"

@@ -96,6 +96,14 @@ def test_a_model_is_identified_by_its_reply_where_no_list_shows_it(tmp_path: Pat
     assert seen.greeting.model == "big-1" and seen.entry.get("id") in (None, "big-1")
 
 
+def test_an_endpoint_that_takes_no_more_requests_is_not_said_to_be_gone(tmp_path: Path) -> None:
+    with (
+        hosted(lambda *_: JSONResponse({"error": {"message": "Rate limit reached"}}, 429)) as endpoint,
+        pytest.raises(EndpointError, match=r"takes no more requests: HTTP 429: .*; wait, or lower rpm and concurrency"),
+    ):
+        look(endpoint, tmp_path)
+
+
 def test_an_endpoint_that_answers_with_a_page_is_named_at_once(tmp_path: Path) -> None:
     """A login page or one of a proxy, with status 200; later in a run, such a page is a failure that may pass."""
     page = Response("\n<!DOCTYPE html><title>Sign in</title>", media_type="text/html")

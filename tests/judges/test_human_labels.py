@@ -16,14 +16,17 @@ def sheet(judged: Sequence[bool], labels: Sequence[object]) -> str:
     return "\n".join(["item,judged,label", *rows])
 
 
-def test_labels_that_pandas_saved_are_read_back(tmp_path: Path) -> None:
+def test_labels_that_pandas_or_a_spreadsheet_saved_are_read_back(tmp_path: Path) -> None:
     file = tmp_path / "labels.csv"
     saved = pd.DataFrame({"item": ["a", "b", "c"], "judged": [1.0, 0.0, 1.0], "label": [1, None, 0]})
     saved.to_csv(file, index=False)
     assert "a,1.0,1.0\nb,0.0,\n" in file.read_text()
-    found = read_labels(file)
-    assert found["value"].tolist() == [1, 0, 1]
-    assert found["truth"].fillna(-1).tolist() == [1, -1, 0]
+    saved.to_csv(tmp_path / "semicolons.csv", index=False, sep=";", encoding="utf-8-sig")
+    saved.to_excel(tmp_path / "labels.xlsx", index=False)
+    for kind in (file, tmp_path / "semicolons.csv", tmp_path / "labels.xlsx"):
+        found = read_labels(kind)
+        assert found["value"].tolist() == [1, 0, 1], kind
+        assert found["truth"].fillna(-1).tolist() == [1, -1, 0], kind
 
 
 def test_the_command_prints_the_judge_of_a_labelled_sheet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

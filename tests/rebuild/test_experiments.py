@@ -87,7 +87,9 @@ def test_a_probe_by_hand_is_taken_over_without_another_one(clone: Clone) -> None
     written = file.read_bytes()
     plan = clone.vignette("repro", "--dry-run", "shown").stdout
     assert "judge: vignette-judge, taken for unchanged, as no model is asked\n" in plan
-    assert "would rebuild: probe@judge, judged, shown\n" in plan and file.read_bytes() == written, "a dry run writes nothing"
+    assert "would rebuild: probe@judge, judged, shown\n" in plan and file.read_bytes() == written, (
+        "a dry run writes nothing"
+    )
     done = clone.run("dvc", "repro", "judged")
     assert stages_run(done.stdout) == ["probe@judge", "judged"]
     assert "is of vignette-judge, not probed" in done.stdout

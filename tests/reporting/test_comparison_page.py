@@ -100,6 +100,9 @@ def test_inputs_are_listed_with_short_hashes_and_the_cost_of_both_lineages() -> 
     assert "stages that changed: doclens" in changed
     assert any("no table of scores or predictions by record differs" in line for line in changed)
     assert "cost: not known here: the calls of neither lineage were made in this clone" in changed
+    elsewhere = compared(MEASURES, costs=cost_table({}, {"write.calls": 3.0}))
+    assert terminal_text(elsewhere).splitlines()[-1].startswith("cost: calls unknown -> 3, tokens unknown -> 0,")
+    assert "unknown" in render_comparison(elsewhere)
 
 
 def test_at_most_thirty_measures_are_shown_by_p() -> None:
@@ -119,13 +122,16 @@ def test_at_most_thirty_measures_are_shown_by_p() -> None:
 
 def test_one_sentence_says_why_records_do_not_pair() -> None:
     split = [f"compared as independent samples: 0 of {n} records pair" for n in (12, 60)]
-    notes = [*split, f"{split[1]}; one training seed", "cannot be told: failed records decide (n 3)"]
+    notes = [*split, f"{split[1]}; one training seed", "cannot be told: the missing scores decide (n 3)"]
     many = pd.concat([MEASURES.head(1).assign(note=note) for note in notes])
     causes = [("param", "seed", "7", "8", "prompt, sample, split"), ("param", "seeds", "1", "2", "baselines")]
     code = ("code", "tasks/a.py", "0" * 32, "1" * 32, "sample")
     inputs = pd.DataFrame([code, *causes], columns=EMPTY.columns)
     merged = "compared as independent samples: 0 of 12 to 60 records pair (3 of 4 measures)"
-    others = ["one training seed (1 of 4 measures)", "cannot be told: failed records decide (n 3) (1 of 4 measures)"]
+    others = [
+        "one training seed (1 of 4 measures)",
+        "cannot be told: the missing scores decide (n 3) (1 of 4 measures)",
+    ]
     assert compared(many).warnings == [merged, *others]
     of_seed = f"seed (7 -> 8) changed, so other records were drawn: {merged}"
     assert compared(many, inputs=inputs).warnings == [of_seed, *others]

@@ -89,6 +89,8 @@ def test_what_to_report_names_method_judge_card_means_and_what_is_missing() -> N
     assert "; b minus a +25.0 points (95% CI +12.5 to +50.0; adjusted p = 0.020; n = 20)." in said
     assert " 2 tests (tables/comparisons.csv): p by sign flips and bootstrap t" in said
     assert "minus" not in what_to_report(metrics, ["a", "b", "c", "d"], comparisons=pairs, **about)
+    open_ = what_to_report(metrics, ["a", "b"], comparisons=pairs.assign(note=UNDECIDED.format(1)), **about)
+    assert "adjusted p = 0.020; n = 20; cannot be told: the missing scores decide (n 1))" in open_
     untested = what_to_report(metrics, ["a", "b"], comparisons=pairs.assign(p=np.nan), **about)
     assert "+12.5 to +50.0; not tested; n = 20)" in untested
     assert said.startswith(
@@ -144,8 +146,8 @@ def test_a_difference_that_failed_documents_may_change_is_shown_and_what_they_ma
     assert any(line.endswith("whole texts: 4, of which 1 whatever the missing scores are") for line in lines)
     shown = [line for line in lines if line.startswith("  b minus a")]
     assert [line.partition(", n 20")[2] for line in shown[:3]] == [
-        "", "; cannot be told: failed records decide (n 5)",
-        "; beyond chance without the failed records (n 1; whatever these scored, it is from +0.570 to +0.650)",
+        "", "; cannot be told: the missing scores decide (n 5)",
+        "; beyond chance without the missing scores (n 1; whatever these are, it is from +0.570 to +0.650)",
     ]  # fmt: skip
     assert all("+0.250 [+0.125, +0.500], p 0.007, n 20" in line for line in shown[:3])
 

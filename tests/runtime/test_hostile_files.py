@@ -198,7 +198,7 @@ FILES = {
     "a form without a format": Case("f.json", "{}", "not a returned file of a form", take_in),
     "a form in UTF-16": Case("f.json", form().encode("utf-16"), "not in UTF-8", take_in),
     "a form of 21 MB": Case("f.json", " " * 21_000_000, "has 21,000,000 bytes", take_in),
-    "labels in UTF-16": Case("l.csv", "item,judged,label\n".encode("utf-16"), r"l\.csv: not in UTF-8"),
+    "labels in UTF-16": Case("l.csv", "item,judged,label\n".encode("utf-16"), r"l\.csv: no label, as"),
     # tables
     "JSON with a key twice": Case("d.json", '[{"id": 1, "id": 2}]', "key id is a duplicate"),
     "deep JSON": Case("d.json", DEEP, "nested too deeply"),

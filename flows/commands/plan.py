@@ -130,15 +130,16 @@ _DEFAULTS = {"system": "all", "metric": "score", "item": "all", "condition": "pi
 
 
 def _chosen(scores: pd.DataFrame, metrics: str | None, evaluation: Path) -> pd.DataFrame:
-    """Scores of whole documents, of the metrics or measures named; of a measure, and by default, those compared."""
+    """Scores of whole documents, of the metrics or measures named; of a measure, and by default, those tested."""
     from tasks.measures.described import COMPARED
+    from tasks.tracking.comparison import UNTESTED
 
     whole, held = scores[scores["item"] == "all"], sorted(scores["metric"].unique())
     wanted = list[str]()
     for name in map(str.strip, (metrics or "").split(",")):
         of_measure = scores[scores["stage"] == name] if name else scores
         own = [name] if name in held else [*of_measure["metric"].unique()] or [name] * bool(name)
-        wanted += [one for one in own if one in COMPARED] or own
+        wanted += [one for one in own if one in COMPARED and one not in UNTESTED] or own
     if unknown := [name for name in wanted if name not in held]:
         raise ParamsError(
             f"--metrics {unknown[0]}: not in {evaluation}; found {', '.join(held)}{did_you_mean(unknown[0], held)}"

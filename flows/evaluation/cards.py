@@ -251,8 +251,8 @@ def print_card(
         print("\n".join(["", *label_plans(card, plan, seed=seed)]))
     tested = None if changes is None else judged_by_models(changes, "judge")
     worse, other = ([], []) if tested is None or tested.empty else change_lines(tested)
-    if changes is not None and len(changes) > len(tested if tested is not None else ()):
-        other = [*other, f"not compared with the earlier card: {RULES}, of which nothing is told from chance"]
+    if changes is not None and tested is not None and len(changes) > len(tested):
+        other = [*other, f"the {RULES} are not compared with the earlier card"]
     found = requirements(card, required, CHANGE_NAMES)
     said = [*worse, *other, *(f"required, {state}: {line}" for state, line in found)]
     print("\n".join(["", *said, f"written: {out / 'card.html'}, {out / 'card.csv'}"]))

@@ -106,5 +106,5 @@ def test_an_audit_of_the_simulator_is_headed_as_a_dry_run(
     assert run([*given, "--against", str(out)]) == 0
     said = capsys.readouterr().out
     assert f"{out / 'card.html'}, in place of the one there\n" in said
-    assert "not compared with the earlier card: simulator's rules" in said
+    assert "the simulator's rules are not compared with the earlier card" in said
     assert "in equal shares" in page and "other rates of the same judge" in page, "the report has other cases"

@@ -33,7 +33,7 @@ FAILING = "unscored "
 """How the metric of a comparison of failure rates begins."""
 BOUNDS = "_bounds"
 """Ending of the metric with the range of a mean over all that failed judgements may be."""
-UNTESTED = "not tested"
+NOT_TESTED = "not tested"
 """How the note of a comparison without a test begins."""
 CORRECTED = "_corrected"
 """Ending of a metric that is corrected for the judge's errors."""
@@ -197,7 +197,7 @@ def _difference(metric: str, row: Mapping[str, Any]) -> str:
     said = f"; {row['note']}" if row["note"] and row["p"] == row["p"] else ""
     return (
         f"{row['system_b']} minus {row['system_a']} {value}{' points' if metric in SHARES else ''} "
-        f"(95% CI {low} to {high}; {p if row['p'] == row['p'] else UNTESTED}; n = {row['n']}{said})"
+        f"(95% CI {low} to {high}; {p if row['p'] == row['p'] else NOT_TESTED}; n = {row['n']}{said})"
     )
 
 
@@ -271,7 +271,7 @@ def _differences(tables: Mapping[str, pd.DataFrame], names: Sequence[str], *, dr
         failing = comparisons["metric"].str.startswith(FAILING)
     if (comparisons["n"] < FEWEST).all():
         return ["", f"{counted}; not tested, as this takes at least {FEWEST} documents"]
-    reasons = comparisons.loc[~failing & comparisons["note"].str.startswith(UNTESTED), "note"].value_counts()
+    reasons = comparisons.loc[~failing & comparisons["note"].str.startswith(NOT_TESTED), "note"].value_counts()
     counted += "".join(f"; {count} {reason}" for reason, count in reasons.items())
     beyond = comparisons[(comparisons["p"] < LEVEL) & (comparisons["item"] == "all")]
     tested = int(comparisons.loc[~failing, "p"].notna().sum())

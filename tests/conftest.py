@@ -20,7 +20,7 @@ gc.disable()  # while modules are imported, all of which stay: a quarter of the 
 ENCODE = (
     "tests/snapshots/test_default.py",
     "tests/encoder/",
-    "tests/runtime/test_instructions.py",
+    "tests/transport/test_instructions.py",
     "tests/dataset/test_released.py",
 )
 FIRST = (

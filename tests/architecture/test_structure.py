@@ -62,6 +62,12 @@ def test_no_module_is_too_long_to_read() -> None:
     assert {module: length for module, length in lengths.items() if length > LONGEST} == {}
 
 
+def test_the_tests_of_a_room_are_in_the_folder_of_its_name() -> None:
+    """After an edit, ``pytest tests/<room>`` runs what is most likely to notice it."""
+    rooms = {m.split(".")[1] for m, file in CODE.modules.items() if not m.startswith("schemas") and m.count(".") > 1}
+    assert {name for name in rooms if not [*(ROOT / "tests" / name).glob("test_*.py")]} == set()
+
+
 def test_only_listed_modules_import_the_simulator() -> None:
     importers = {m for m in CODE.modules if any(n.startswith("tasks.simulator") for n in run_imports(m))}
     assert {module for module in importers if not module.startswith(KNOW_THE_SIMULATOR)} == set()

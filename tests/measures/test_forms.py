@@ -13,7 +13,7 @@ from tasks.measures.doclens.citations import Statement, read_statements, without
 from tasks.measures.doclens.evaluators import InstructionEvaluator, Question
 from tasks.measures.note_qa.answering import judge_outputs
 from tasks.text.final_answer import final_letter
-from tests.replies.meant import MEANT, Meant
+from tests.llm.meant import MEANT, Meant
 from tests.support.cases import each, from_table
 from tests.support.memory import growth_below
 from tests.support.scripted import ScriptedAsk

@@ -25,7 +25,7 @@ from tasks.measures.grounding.grounding import GroundedClaims
 from tasks.reporting.evaluation_text import figures_and_pairs, judges_text, reading_line
 from tasks.statistics.agreement import cohen_kappa
 from tasks.statistics.paired_verdicts import UNIT
-from tests.measures.test_evaluation import NOTES as TEXTS
+from tests.evaluation.test_evaluation import NOTES as TEXTS
 from tests.support.memory_stage import MemoryStage
 from tests.support.params import shipped
 from tests.support.scripted import DirectAsk

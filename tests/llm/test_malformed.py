@@ -9,7 +9,7 @@ import pytest
 from tasks.llm.calls import Reply
 from tasks.llm.replies import Completion, Unusable, read_completion, read_reply
 from tests.llm.test_requests import replies
-from tests.replies.meant import MEANT, Meant
+from tests.llm.meant import MEANT, Meant
 from tests.support.cases import each
 
 

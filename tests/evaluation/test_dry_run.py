@@ -10,7 +10,7 @@ import pytest
 from flows.commands.parser import run
 from tasks.reporting.evaluation_text import DRY_RUN
 from tasks.tracking import planning
-from tests.audit.test_first_lines import YES_SAYER, verdicts
+from tests.evaluation.test_first_lines import YES_SAYER, verdicts
 
 FINDINGS = ("a dry cough", "a sore knee", "a headache", "back pain", "a rash", "nausea")
 

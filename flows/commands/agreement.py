@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from flows.commands.plan import evaluation_scores
+from flows.commands.plan import evaluation_scores, print_remark
 from flows.runtime.folders import require_new_file, write_new_file
 from schemas.errors import ParamsError, SourceError, did_you_mean
 from tasks.progress import number_of
@@ -29,9 +28,6 @@ _MOST = 12
 """Most differences that are printed."""
 _SHEETS = "claim_"
 """How the names of an evaluation's sheets begin."""
-_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?")
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 
 
 def main(
@@ -73,6 +69,7 @@ def main(
         if given := [name for name, value in (("--metric", metric), ("--evaluation", evaluation)) if value]:
             raise ParamsError(f"{given[0]}: needs --human, the column with people's scores")
         found = _labelled(data)
+        print_remark(data.parent.parent)
         print(_said(data, found) + "\n")
         columns = ["condition", "item", "metric", "value", "low", "high", "n", "unscored"]
         figures = found[columns].assign(**(found[["value", "low", "high"]].round(2) + 0.0))  # a zero without sign
@@ -185,6 +182,7 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
 
     from tasks.judges.human_labels import TAKE
     from tasks.texts.files import read_rows
+    from tasks.texts.numbers import with_points
 
     found = read_rows(data)
     read = found.rows
@@ -195,7 +193,7 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
     documents, systems = _names(read, id_), _names(read, system) if system in rows else "all"
     table = rows.drop(columns=[name for name in (id_, system, TAKE) if name in rows])
     for name in table:
-        table[name] = _with_points(read, table[name])
+        table[name] = with_points(read, table[name])
     table = table.apply(lambda column: pd.to_numeric(column.replace("", None), errors="coerce").where(column.notna()))
     for name in table:
         for row, value, number in zip(read, rows[name], table[name], strict=True):
@@ -229,27 +227,6 @@ def _names(read: Sequence[Row], column: str) -> list[str]:
             raise SourceError(f"{row.place}: column {column} {held}; expected a text or a whole number")
         found.append(name)
     return found
-
-
-def _with_points(read: Sequence[Row], column: pd.Series) -> pd.Series:
-    """The column with decimal commas written as points.
-
-    Raises SourceError for a column of numbers where a comma may divide thousands as well.
-    """
-    texts = column.astype("object").where(column.notna(), "").map(lambda value: str(value).strip())
-    has_comma = texts.str.fullmatch(_DECIMAL_COMMA)
-    if not has_comma.any():
-        return column
-    others = texts[~has_comma & (texts != "")]
-    if texts[has_comma].str.fullmatch(_THOUSANDS).all() or others.str.contains(".", regex=False).any():
-        if not others.str.fullmatch(_NUMBER).all():
-            return column  # words, among them numbers
-        at = int(has_comma.to_numpy().argmax())
-        raise SourceError(
-            f"{read[at].place}: column {column.name} holds {texts.iloc[at]!r}, whose comma may divide decimals or "
-            "thousands; write all numbers of the column with a decimal point and without other marks"
-        )
-    return column.where(~has_comma, texts.str.replace(",", ".", regex=False))
 
 
 def _require_columns(data: Path, wanted: Sequence[str], known: Collection[str]) -> None:

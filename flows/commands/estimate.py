@@ -1,5 +1,6 @@
 """Prints what each stage would cost before anything is paid, and what was spent."""
 
+import json
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +31,9 @@ def print_lines(lines: "Sequence[Line]", said: Sequence[str] = (), file: object 
 
     print(table(lines))
     if without := unpriced(lines):
-        said = [*said, f"no sum in dollars: {file} has no price of {', '.join(without)}"]
+        example = f"prices: {{{json.dumps(without[0])}: {{prompt: 2.5, completion: 10}}}}"
+        told = f"give it in dollars a million tokens: {example}"
+        said = [*said, f"no sum in dollars: {file} has no price of {', '.join(without)}; {told}"]
     for remark in said:
         print(fitted(remark))
 

@@ -79,21 +79,30 @@ def evaluation_scores(evaluation: Path) -> pd.DataFrame:
 
     from flows.runtime.tables import check
     from schemas.tables.evaluate import DOCUMENT_SCORES
-    from tasks.reporting.evaluation_text import DRY_RUN
     from tasks.texts.files import bounded_table
 
-    file, manifest = evaluation / "tables" / "scores.parquet", evaluation / "manifest.json"
+    file = evaluation / "tables" / "scores.parquet"
     if not file.is_file():
         raise SourceError(f"{file}: no such file; expected a folder that `vignette evaluate` wrote")
     try:
         bounded_table(file)
         scores = check(pd.read_parquet(file), DOCUMENT_SCORES, str(file))
-        made_from = json.loads(manifest.read_bytes()) if manifest.is_file() else {}
     except (OSError, ValueError, LookupError, TypeError) as error:  # the last two of what pandas left in the file
         raise SourceError(f"{file}: not the scores of an evaluation ({error}); evaluate again") from error
+    print_remark(evaluation)
+    return scores
+
+
+def print_remark(evaluation: Path) -> None:
+    """Print the remark of an evaluation that was a dry run, by the manifest of its folder."""
+    from tasks.reporting.evaluation_text import DRY_RUN
+
+    try:
+        made_from = json.loads((evaluation / "manifest.json").read_bytes())
+    except (OSError, ValueError):
+        return
     if isinstance(made_from, dict) and made_from.get("remark") == DRY_RUN:
         print(DRY_RUN)
-    return scores
 
 
 def _scores(evaluation: Path) -> pd.DataFrame:
@@ -105,12 +114,14 @@ def _scores(evaluation: Path) -> pd.DataFrame:
     from schemas.tables.columns import typed
     from schemas.tables.evaluate import DOCUMENT_SCORES
     from tasks.texts.files import read_rows
+    from tasks.texts.numbers import with_points
 
     found, read = [], read_rows(evaluation)
     for note in read.notes:
         print(note, file=sys.stderr)
-    for row in read.rows:
-        document, score = row.values.get("document", row.values.get("id")), row.values.get("score")
+    given = pd.Series([row.values.get("score") for row in read.rows], dtype="object", name="score")
+    for row, score in zip(read.rows, with_points(read.rows, given), strict=True):
+        document = row.values.get("document", row.values.get("id"))
         if document is None or "score" not in row.values:
             raise SourceError(f"{row.place}: no document or score, but {', '.join(row.values)}; expected both")
         value = pd.to_numeric(score, errors="coerce") if score not in (None, "") else float("nan")

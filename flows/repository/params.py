@@ -81,6 +81,7 @@ def load_params(path: Path = _DEFAULT) -> Params:
     except DomainError as error:
         raise DomainError(f"{path}: {error}{did_you_mean(params.domain, domain_names())}") from error
     except ParamsError as error:
+        use_folder(None)  # rather than what was read of a refused one
         raise ParamsError(f"{path}: {error}") from error
     return params
 

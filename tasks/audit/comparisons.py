@@ -68,7 +68,7 @@ def against(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
         raise ValueError(f"the cards have no judge in common: {', '.join(names[0])}; before: {', '.join(names[1])}")
     both = now.merge(before[[*_KEYS, "value"]], on=_KEYS, suffixes=("", "_before"))
     if both.empty:
-        raise ValueError("the cards have no case in common; make both with the same --seed, --cases and --texts")
+        raise ValueError("the cards have no case in common; make both with the same --seed, --cases, --texts and --map")
     tables = []
     for judge, rows in both.groupby("judge", sort=True):
         found = _changes(rows)
@@ -79,7 +79,7 @@ def against(now: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
                 f"{rows.loc[rows['condition'] == '', 'unit'].nunique()} of {asked['unit'].nunique()} cases, of "
                 f"{rows['document'].nunique()} texts, are in both cards; to tell a change of {len(primary)} rates from "
                 f"chance takes {fewest_texts(2 * len(primary))} texts; make both of more texts, with the same --seed, "
-                "--cases and --texts"
+                "--cases, --texts and --map"
             )
         tables.append(found.assign(judge=judge))
     return pd.concat(tables, ignore_index=True)

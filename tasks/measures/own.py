@@ -12,6 +12,7 @@ The file is Python that is run on purpose, as the user's own. Data never name on
 import importlib.util
 import inspect
 import math
+import traceback
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -31,6 +32,8 @@ from tasks.statistics.metric_rows import Row, mean_row
 from tasks.texts.document import WHOLE, Document, Tables
 
 _MARK = "vignette_metric"
+_ENDINGS = ("_pooled", "_std", "_bounds", "_difference", "_corrected", "_possible")
+"""How names of figures that are made of a metric end."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +105,19 @@ def metric(
 
 
 def load_metrics(files: Sequence[Path], taken: Collection[str] = ()) -> list[OwnMetric]:
-    """The metrics of all files, in order. Raises SourceError for a name of another one, or one that is ``taken``."""
+    """The metrics of all files, in order. Raises SourceError for a name of another one, or one that is ``taken``.
+
+    A name may not end as those of figures that are made of a metric either.
+    """
     found: dict[str, OwnMetric] = {}
     for one in (metric for file in files for metric in _load(file, file.read_bytes() if file.is_file() else None)):
         if one.name in found:
             raise SourceError(f"{one.file}: metric {one.name} is also in {found[one.name].file}; rename one")
         if one.name in taken:
             raise SourceError(f"{one.file}: metric {one.name} has the name of one that ships; rename it")
+        if one.name.endswith(_ENDINGS):
+            ending = next(ending for ending in _ENDINGS if one.name.endswith(ending))
+            raise SourceError(f"{one.file}: metric {one.name} ends in {ending}, as figures made of a metric; rename it")
         found[one.name] = one
     return list(found.values())
 
@@ -125,7 +134,7 @@ def _load(file: Path, content: bytes | None) -> list[OwnMetric]:
     except SourceError as error:
         raise SourceError(f"{file}: {error}") from error
     except Exception as error:  # whatever the user's code raises
-        raise SourceError(f"{file}: cannot be run ({type(error).__name__}: {error})") from error
+        raise SourceError(f"{_raised_at(file, error)}: cannot be run ({type(error).__name__}: {error})") from error
     found = []
     for function in (one for one in vars(module).values() if hasattr(one, _MARK)):
         takes = len(inspect.signature(function).parameters)
@@ -136,6 +145,13 @@ def _load(file: Path, content: bytes | None) -> list[OwnMetric]:
     if not found:
         raise SourceError(f"{file}: no metric; expected a function decorated by @vignette.metric(NAME)")
     return found
+
+
+def _raised_at(file: Path, error: Exception) -> str:
+    """The user's file, with the line of it that raised the error or called what did."""
+    own = str(file.absolute())
+    lines = [one.lineno for one in traceback.extract_tb(error.__traceback__) if one.filename == own]
+    return f"{file}: line {lines[-1]}" if lines else str(file)
 
 
 ABOVE_KNOWN = "above_known_score"
@@ -220,7 +236,8 @@ def _known(one: OwnMetric, texts: Sequence[Text], seed: int) -> dict[str, dict[s
     try:
         made = list(one.cases(texts, seed)) if one.cases is not None else []
     except Exception as error:  # whatever the user's code raises
-        raise SourceError(f"{one.file}: cases of {one.name} failed ({type(error).__name__}: {error})") from error
+        at = _raised_at(one.file, error)
+        raise SourceError(f"{at}: cases of {one.name} failed ({type(error).__name__}: {error})") from error
     for case in made:
         if not isinstance(case, KnownCase) or not 0 <= case.score <= 1:
             raise SourceError(
@@ -254,8 +271,8 @@ async def _scored(
         raise  # of the judge: a budget, a key
     except Exception as error:
         raise SourceError(
-            f"{one.file}: metric {one.name} failed on the outputs of {system} ({type(error).__name__}: {error}); "
-            "leave out a document that cannot be scored, and it is unscored"
+            f"{_raised_at(one.file, error)}: metric {one.name} failed on the outputs of {system} "
+            f"({type(error).__name__}: {error}); leave out a document that cannot be scored, and it is unscored"
         ) from error
     if not isinstance(given, Mapping):
         raise SourceError(

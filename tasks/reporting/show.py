@@ -170,8 +170,9 @@ def _table(
 
 
 def cell(row: Mapping[str, Any], write: Callable[[float], str] = number) -> Cell:
-    """A row of METRICS as it is shown."""
+    """A row of METRICS as it is shown; what is computed from a network, not from rows, has no n."""
     value, low, high = row["value"], row["low"], row["high"]
+    is_exact = value == value and not row["n"] and not row["unscored"]
     has_interval = not (math.isnan(low) or math.isnan(high))
     on_bar = has_interval and 0 <= low <= high <= 1
     return _sorted(
@@ -179,11 +180,11 @@ def cell(row: Mapping[str, Any], write: Callable[[float], str] = number) -> Cell
         write(value),
         interval=f"{write(low)} to {write(high)}" if has_interval else "",
         bar=(100 * low, max(100 * (high - low), 1)) if on_bar else None,
-        n=int(row["n"]),
+        n=None if is_exact else int(row["n"]),
         unscored=int(row["unscored"]),
         partial=int(row.get("partial", 0)),
         kind="value",
-        small=tuple(row.get("small", ())),
+        small=(*row.get("small", ()), *(["exact"] if is_exact else [])),
     )
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from unicodedata import normalize
 
 from schemas.errors import SourceError, did_you_mean
 from tasks.texts.document import SOURCE, WHOLE, Document
@@ -227,10 +228,14 @@ def _without_absent(row: Row) -> Row:
 
 
 def id_text(given: object) -> object:
-    """An id as a text without blanks around it; a whole number that a program keeps as 7.0 is ``7``."""
+    """An id as a text without blanks around it; a whole number that a program keeps as 7.0 is ``7``.
+
+    Accents are composed, as file names have them apart on some systems.
+    """
     if isinstance(given, float) and given.is_integer():
         given = int(given)
-    return str(given).strip() if isinstance(given, str | int) and not isinstance(given, bool) else given
+    is_id = isinstance(given, str | int) and not isinstance(given, bool)
+    return normalize("NFC", str(given)).strip() if is_id else given
 
 
 def _source(row: Row, defects: Defects) -> tuple[str, ...]:

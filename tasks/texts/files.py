@@ -116,13 +116,14 @@ def _decode(path: Path, encoding: str | None = None) -> str:
             return text
         if encoding is None:
             found = "a null character, as UTF-16 has them in Latin letters"
-            raise SourceError(f"{path}: holds {found}; save the file in UTF-8, or give its --encoding (utf-16-le)")
+            remedy = "save the file in UTF-8, or, for evaluate, give --encoding utf-16-le"
+            raise SourceError(f"{path}: holds {found}; {remedy}")
     except UnicodeDecodeError as error:
         line, byte = raw[: error.start].count(b"\n") + 1, raw[error.start]
         if encoding is None:
             shown = raw[max(error.start - 20, 0) : error.start + 20].decode("cp1252", errors="replace")
             raise SourceError(
-                f"{path}: line {line}: byte {byte:#04x} is not UTF-8; save the file in UTF-8, or give "
+                f"{path}: line {line}: byte {byte:#04x} is not UTF-8; save the file in UTF-8, or, for evaluate, give "
                 f"--encoding windows-1252 if it should read {' '.join(shown.split())!r}"
             ) from error
     try:
@@ -211,8 +212,8 @@ def _below_header(path: Path, found: Sequence[tuple[str, Sequence[Any]]]) -> lis
     """The rows below the first, by its names; ``found``: place and cells of each row.
 
     Empty rows are left out. A column without a name that holds a value is called by its number; one that holds none, at
-    the end of the rows as between them, is left out. Raises SourceError for a name that two columns have, and a row
-    that lacks cells of CSV.
+    the end of the rows as between them, is left out. Raises SourceError for a name that two columns have, a title where
+    names are expected, and a row that lacks cells of CSV.
     """
     found = [one for one in found if not all(map(_is_blank, one[1]))]
     if not found:
@@ -225,6 +226,12 @@ def _below_header(path: Path, found: Sequence[tuple[str, Sequence[Any]]]) -> lis
         more = any(not _is_blank(value) for value in cells[width:])
         if not is_sheet and (more or len(cells) < named):
             raise SourceError(f"{place}: found {len(cells)} cells, expected {named}; is a comma or quote not quoted?")
+    if [at for at, name in enumerate(header) if name] == [0] and len(held) > 2:
+        below = "; ".join(str(cell) for cell in found[1][1] if not _is_blank(cell))
+        raise SourceError(
+            f"{found[0][0]}: only its first cell {header[0]!r} is filled, as that of a title is; expected the names of "
+            f"the columns there, as {below!r:.80} may be; delete the rows above them"
+        )
     last = max({width - 1, *held})
     columns = {at: header[at] if at < width else "" for at in range(last + 1)}
     columns = {at: name or f"column {at + 1}" for at, name in columns.items() if name or at in held}

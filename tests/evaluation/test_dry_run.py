@@ -38,6 +38,7 @@ def test_an_evaluation_by_the_rules_tells_and_corrects_nothing(
         str(card),
         "--out",
         str(out),
+        "--labels",
     ]
     assert run(given) == 0
     printed = capsys.readouterr()
@@ -63,7 +64,10 @@ def test_an_evaluation_by_the_rules_tells_and_corrects_nothing(
         "\n".join(["id,system,quality", *(f"d{n},{s},{n}" for n in range(12) for s in ("copy", "short"))])
     )
     monkeypatch.setattr(planning, "powers", partial(planning.powers, studies=2))
+    sheet = out / "labels" / "claim_recall_1.csv"
+    pd.read_csv(sheet, dtype="str").assign(label="1").to_csv(sheet, index=False)
     for asked in (
+        ["agreement", str(sheet)],
         ["plan", str(out), "--documents", "12"],
         ["agreement", str(people), "--human", "quality", "--evaluation", str(out)],
     ):

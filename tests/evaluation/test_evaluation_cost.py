@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from flows.commands.parser import run
 from flows.evaluation import estimate
@@ -102,5 +103,8 @@ def test_dry_run_prints_calls_and_writes_nothing(
     assert run(["evaluate", "data.jsonl", "--judge", NOWHERE, "--metrics", "doclens", "--dry-run"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert [line.split()[:3] for line in printed[1:3]] == [["probe", "judge", "model"], ["evaluate", "judge", "model"]]
-    assert "no price" in printed[2] and "no sum in dollars: " in printed[-1]
+    assert "no price" in printed[2]
+    said = " ".join(printed).partition("no sum in dollars: ")[2]
+    example = said.partition("tokens: prices: ")[2]
+    assert "has no price of model; " in said and Price.model_validate(yaml.safe_load(example)["model"]).prompt > 0
     assert sorted(tmp_path.rglob("*")) == before

@@ -100,6 +100,7 @@ def test_params_name_the_folder_beside_them(folder: Path) -> None:
     (folder / "own" / "doclens" / "subclaims.txt").write_text("[user]\n{{ texte }}")
     with pytest.raises(ParamsError, match=r"params\.yaml: prompt doclens/subclaims: unknown field texte"):
         load_params(folder / "params.yaml")
+    assert replaced() == {}, "nothing of what was refused is in use"
     (folder / "own" / "doclens" / "subclaims.txt").write_text("")
     with pytest.raises(ParamsError, match=r"own/doclens/subclaims\.txt: is empty"):
         load_params(folder / "params.yaml")

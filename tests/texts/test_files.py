@@ -242,6 +242,14 @@ def test_a_system_whose_outputs_are_not_read_is_named(tmp_path: Path, files: dic
         read_documents(folder.parent / "d.csv", output_files(given))
 
 
+def test_an_id_is_the_same_with_accents_composed_or_apart(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("id,source\nM\u00fcller,Dry cough.\n")
+    (tmp_path / "outputs").mkdir()
+    (tmp_path / "outputs" / "Mu\u0308ller.txt").write_text("Cough.")
+    (document,) = read_documents(tmp_path / "d.csv", {"A": tmp_path / "outputs"}).documents
+    assert (document.id, document.outputs) == ("M\u00fcller", {"A": "Cough."})
+
+
 TWICE = '{"id": 1, "source": "x", "outputs": {"A": "y"}, "output:A": "z"}'
 
 
@@ -253,6 +261,7 @@ TWICE = '{"id": 1, "source": "x", "outputs": {"A": "y"}, "output:A": "z"}'
         ({"a.csv": "id,source\n1,x\n", "b.txt": "x", "README.txt": ""}, r"several splits or files \(a, b\)"),
         ({"a.xlsx": "PK"}, r"a\.xlsx: not a readable \.xlsx file"),
         ({"a.txt": r"{\rtf1\ansi Dry cough.}"}, r"a\.txt: is rich text \(RTF\); save it as plain text"),
+        ({"a.csv": "Pilot;;\nid;source;n\n1;x;2\n"}, r"row 0: only its first cell 'Pilot' is filled.*'id; source; n'"),
         ({"a.csv": "\0".join("id,source\n1,x\n")}, r"a\.csv: holds a null character, as UTF-16"),
     ],
 )

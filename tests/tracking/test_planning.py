@@ -62,9 +62,11 @@ def test_the_command_plans_from_an_evaluation_and_from_a_pilot(
     assert parser.run(["plan", str(tmp_path), "--documents", "10,60"]) == 0
     of_evaluation = capsys.readouterr().out
     pilot = tmp_path / "pilot.csv"
-    table.rename(columns={"value": "score"})[["document", "system", "metric", "score"]].to_csv(pilot, index=False)
-    assert parser.run(["plan", str(pilot), "--documents", "10,60"]) == 0
-    assert of_evaluation.splitlines()[1:] == capsys.readouterr().out.splitlines()[1:]
+    for marks in ({}, {"sep": ";", "decimal": ","}):
+        rows = table.rename(columns={"value": "score"})[["document", "system", "metric", "score"]]
+        rows.to_csv(pilot, index=False, **marks)
+        assert parser.run(["plan", str(pilot), "--documents", "10,60"]) == 0
+        assert of_evaluation.splitlines()[1:] == capsys.readouterr().out.splitlines()[1:]
     widths = of_evaluation.splitlines()[5].split()
     assert widths[:4] == ["a", "claim_recall", "all", "12"] and float(widths[-1]) < float(widths[-2])
     *_, said, _, _ = of_evaluation.splitlines()

@@ -174,14 +174,13 @@ def test_an_example_is_alone(arguments: str, said: str, capsys: pytest.CaptureFi
 
 
 def test_a_closed_stream_ends_no_command(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_bytes(b"id,source\n1,caf\xe9\n")
-    ask = f"{sys.executable} -m flows.commands.cli evaluate {tmp_path}/a.csv --metrics overlap --out {tmp_path}/out"
+    plan = f"{sys.executable} -m flows.commands.cli plan {tmp_path} --documents no"
     for command in (
-        f"{ask} <&-",
-        f"{ask} <&- >&-",
-        f"{ask} <&- 2>&-",
+        f"{plan} <&-",
+        f"{plan} <&- >&-",
+        f"{plan} <&- 2>&-",
         f"{sys.executable} -m flows.commands.cli --version >&-",
     ):
         done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=120)
-        assert "Traceback" not in done.stderr and done.returncode == ("evaluate" in command)
-        assert ("is not UTF-8" in done.stderr) == ("evaluate" in command and "2>&-" not in command)
+        assert "Traceback" not in done.stderr and done.returncode == ("plan" in command)
+        assert ("expected whole numbers" in done.stderr) == ("plan" in command and "2>&-" not in command)

@@ -1,6 +1,7 @@
 """Every command shown in README and docs exists with its options."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ from tests.support.shown import PROGRAMS, Shown, shown_commands
 SHOWN = shown_commands()
 EXAMPLES = {"FORMAT": "brat", "PLACEHOLDER": "value", "...": "value"}
 """Values for the placeholders of shown commands."""
+
+
+load = cache(load_command)  # to make one takes longer than all else here
 
 
 def of(program: str) -> list[Shown]:
@@ -36,7 +40,7 @@ def test_a_shown_vignette_command_is_accepted_by_its_parser(
     if name == "--help":
         return
     assert name in COMMANDS, f"{shown}: no such command"
-    command = load_command(name)
+    command = load(name)
     subcommands = getattr(command, "commands", None)
     if subcommands and arguments:
         assert arguments[0] in subcommands, f"{shown}: expected one of {', '.join(subcommands)}"

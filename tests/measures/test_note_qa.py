@@ -25,6 +25,7 @@ from tasks.measures.note_qa.patients import (
     stated_traits,
     token_counter,
 )
+from tasks.measures.note_qa.planted import further_answers
 from tasks.measures.note_qa.questions import (
     AnswerChoices,
     AskedQuestion,
@@ -293,6 +294,32 @@ def test_the_judge_is_right_where_its_verdict_agrees_with_the_letter() -> None:
     row = of_the_judge(judged_cases(*answers)).loc["accuracy", "answers"]
     assert (row["value"], row["n"]) == (pytest.approx((0.5 + 1 + 0) / 3), 3)
     assert of_the_judge(judged_cases(answers[-1])).empty
+
+
+PARTS = {
+    "Headache and fever": {"Headache.", "Fever."},
+    "No pain at first, then severe pain": {"No pain at first."},
+    "At the visits of 2026-05-03 and 2026-05-10 and 2026-05-17": {"At the visits of 2026-05-03 and 2026-05-10."},
+    "At the visits of 2026-05-03 and 2026-05-10": {"At the visit of 2026-05-03."},
+    "For 12 days": set(),
+}
+"""Right answers, and what is a part of each."""
+
+
+def test_a_card_has_answers_that_are_right_in_part_name_two_choices_or_another_number() -> None:
+    found, wrong = dict[str, set[str]](), "Nothing of this"
+    for seed in range(8):
+        asked = [(name, json.dumps([wrong, right]), "B") for name, right in enumerate(PARTS)]
+        questions = pd.DataFrame(asked, columns=["question", "choices", "answer"])
+        further = further_answers(questions.assign(patient="p"), questions, seed=seed)
+        assert set(further["right"]) == {False} and set(further["form"]) == {"free_text"}
+        for name, right in enumerate(PARTS):
+            own = further[further["question"] == name].set_index("variant")["output"]
+            assert own["two answers"] == f"Either {right} or {wrong}."
+            assert ("wrong in a number" in own) == right.startswith("For"), "a date is none"
+            assert own.get("wrong in a number") != f"{right}."
+            found.setdefault(right, set()).update(own[own.index == "right in part"])
+    assert found == PARTS
 
 
 def test_the_judge_of_planted_answers_by_hand() -> None:

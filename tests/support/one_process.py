@@ -6,6 +6,9 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from flows.repository.pipeline import MAIN, needed_by, read_pipeline, stage_files, stage_function
 from flows.runtime.chunks import ChunkWork, Frames, cut, join
@@ -22,10 +25,21 @@ ABOUT_THE_RUN = ("probe@writer", "probe@annotator", "probe@judge", "probe@answer
 
 
 class InProcess(Stage):
-    """A stage that asks the simulator in this process, and reads and writes its declared files."""
+    """A stage that asks the simulator in this process, and reads and writes its declared files.
+
+    ``counted``: of how many rows those of each table of unscored ones are.
+    """
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.counted = list[dict[str, Any]]()
 
     def ask(self, role: RoleName) -> Ask:
         return DirectAsk(self.params.roles[role].model)
+
+    def save_unscored(self, stem: str, frame: pd.DataFrame, *, of: int, uncounted: pd.DataFrame | None = None) -> None:
+        self.counted.append({"stage": self.name, "table": stem, "unscored": len(frame), "of": of})
+        super().save_unscored(stem, frame, of=of, uncounted=uncounted)
 
     async def in_chunks(self, work: ChunkWork, frames: Frames, *, by: str = "record") -> Frames:
         chunks = cut(frames, by, self.params.runtime.chunk_rows)
@@ -49,16 +63,27 @@ def like_the_root(folder: Path) -> Iterator[None]:
 
 
 def run_stages(
-    params: Params, pipeline: Path = MAIN, *, left_out: Collection[str] = ABOUT_THE_RUN, kind: type[Stage] = InProcess
-) -> None:
-    """Run the stages of a pipeline in the working directory, in an order that its graph allows."""
+    params: Params,
+    pipeline: Path = MAIN,
+    *,
+    left_out: Collection[str] = ABOUT_THE_RUN,
+    kind: type[InProcess] = InProcess,
+) -> pd.DataFrame:
+    """Run the stages of a pipeline in the working directory, in an order that its graph allows.
+
+    Returns of how many rows, by stage and table, the unscored ones are.
+    """
+    counted = list[dict[str, Any]]()
     with in_domain(params.domain):
         for name in TopologicalSorter(needed_by(read_pipeline(pipeline))).static_order():
             if name not in left_out:
-                asyncio.run(_run(kind(stage_files(pipeline, name), params)))
+                stage = kind(stage_files(pipeline, name), params)
+                asyncio.run(_run(stage))
+                counted += stage.counted
+    return pd.DataFrame(counted)
 
 
-async def _run(stage: Stage) -> None:
+async def _run(stage: InProcess) -> None:
     try:
         await stage_function(stage.name)(stage)
     finally:

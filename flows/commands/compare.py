@@ -30,6 +30,8 @@ def main(
 
     A lineage is named by a git revision, a DVC experiment, a recorded lineage id (or its start), or ``workspace``.
     """
+    if names and len(names) < 2:
+        raise typer.BadParameter("name at least two lineages, or none to list the recorded ones")
     from flows.lineage.comparing import FOLDER, compare_lineages
     from flows.lineage.lineage import WORKSPACE, find_lineage, list_lineages
     from flows.rebuild.plan import stages_to_run
@@ -38,8 +40,6 @@ def main(
     if not names:
         print(list_lineages())
         return
-    if len(names) < 2:
-        raise typer.BadParameter("name at least two lineages, or none to list the recorded ones")
     first, *others = [find_lineage(name, pipeline) for name in names]
     if WORKSPACE in names and (waiting := stages_to_run(pipeline)):
         shown = ", ".join(waiting[:_NAMED]) + (", ..." if len(waiting) > _NAMED else "")

@@ -21,7 +21,7 @@ ENCODE = (
     "tests/snapshots/test_default.py",
     "tests/encoder/",
     "tests/transport/test_instructions.py",
-    "tests/dataset/test_released.py",
+    "tests/stages/test_released.py",
 )
 FIRST = (
     "tests/dag/test_whole_dag.py",

@@ -70,7 +70,7 @@ def test_published_texts_and_spans_pass_through_unasked(written: MemoryStage, tm
         assert read.tables[name][column].tolist() == written.tables[name][column].tolist()
         assert set(read.tables[name]["provenance"]) == {"published"}
     assert read.tables["notes"]["consistent"].all()  # else note_qa would leave them all out
-    assert read.tables["attempts"]["consistent"].isna().all()
+    assert read.tables["attempts"]["consistent"].isna().all() and set(read.tables["attempts"]["attempt"]) == {0}
     columns = ["record", "version", "symptom", "start", "end", "text", "section"]
     pd.testing.assert_frame_equal(read.tables["spans"][columns], written.tables["spans"][columns], check_dtype=False)
     assert set(read.tables["spans"]["matched"]) == {"published"}

@@ -8,8 +8,8 @@ import pytest
 
 from tasks.llm.calls import Reply
 from tasks.llm.replies import Completion, Unusable, read_completion, read_reply
-from tests.llm.test_requests import replies
 from tests.llm.meant import MEANT, Meant
+from tests.llm.test_requests import replies
 from tests.support.cases import each
 
 

@@ -69,10 +69,19 @@ def _value(body: str) -> Any:
         if len(body) > MOST_REPAIRED:
             reason = f"its JSON has slips, and its {len(body):,} characters are too many to repair"
             raise ValueError(f"{reason} (at most {MOST_REPAIRED:,})") from error
+    if two := _TWO_NUMBERS.search(_STRING.sub('""', body)):
+        raise ValueError(f"its JSON has two numbers where one is expected ({two[0][:40]})")
     objects, found = _objects(body), json.loads(json.dumps(json_repair.loads(body)))
     if objects > _count(found):
         raise ValueError("its JSON has slips by which two of its objects would be read as one")
     return found
+
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
+_TWO_NUMBERS = re.compile(
+    r":\s*+-?\d[\d.]*+(?:\s*+,|\s++(?:or|and)\b|(?=\s))\s*+\d[\d.]*+(?=\s*+[,}\]])", re.IGNORECASE
+)
+"""Numbers of which the repair library takes the first: ``1 or 0``, ``3, 4``."""
 
 
 def _count(value: Any) -> int:

@@ -77,7 +77,7 @@ def main(
         _write(found, out)
         return
     with of_form(str(data), SCALARS):
-        table = _table(data, id_, system, human)
+        table = _table(data, id_, system, human, metric or [])
     table, added = (table, []) if evaluation is None else _add_scores(table, evaluation)
     others = [str(name) for name in table if name not in (*human, "document", "system")]
     _require_columns(data, metric or [], others)
@@ -176,8 +176,11 @@ def _write(found: pd.DataFrame, out: Path | None) -> None:
         print(f"written: {out}")
 
 
-def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
-    """The rows with ``document`` and ``system``, columns of numbers as floats."""
+def _table(data: Path, id_: str, system: str, human: list[str], metrics: Sequence[str] = ()) -> pd.DataFrame:
+    """The rows with ``document`` and ``system``, columns of numbers as floats.
+
+    Raises SourceError for a word in a column of scores: of people's, of ``metrics``, or, without any, of some numbers.
+    """
     import pandas as pd
 
     from tasks.judges.human_labels import TAKE
@@ -195,12 +198,14 @@ def _table(data: Path, id_: str, system: str, human: list[str]) -> pd.DataFrame:
     for name in table:
         table[name] = with_points(read, table[name])
     table = table.apply(lambda column: pd.to_numeric(column.replace("", None), errors="coerce").where(column.notna()))
+    scores = {*human, *(metrics or table.columns[table.notna().any()])}
     for name in table:
         for row, value, number in zip(read, rows[name], table[name], strict=True):
             is_word = number != number and value is not None and value == value and str(value).strip() != ""
-            if abs(number) == math.inf or (is_word and name in human):
+            if abs(number) == math.inf or (is_word and name in scores):
+                more = "" if name in (*human, *metrics) else "; if it is no metric, name the metrics with --metric"
                 raise SourceError(
-                    f"{row.place}: column {name} holds {value!r}; expected numbers, or nothing where unscored"
+                    f"{row.place}: column {name} holds {value!r}; expected numbers, or nothing where unscored{more}"
                 )
     table = table.assign(document=documents, system=systems)
     keys = [table["document"], table["system"], *([rows[TAKE]] if TAKE in rows else [])]

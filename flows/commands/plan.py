@@ -127,7 +127,8 @@ def _scores(evaluation: Path) -> pd.DataFrame:
         value = pd.to_numeric(score, errors="coerce") if score not in (None, "") else float("nan")
         if score not in (None, "") and not math.isfinite(value):
             raise SourceError(f"{row.place}: score {score!r}; expected a number, or nothing where unscored")
-        names = {name: str(row.values.get(name) or default) for name, default in _DEFAULTS.items()}
+        given = {name: row.values.get(name) for name in _DEFAULTS}
+        names = {name: str(_DEFAULTS[name] if value in (None, "") else value) for name, value in given.items()}
         found.append({"document": str(document), "record": 0, "value": float(value), **names})
     table = typed([one for one in found if one["value"] == one["value"]], DOCUMENT_SCORES)
     if twice := table[table.duplicated(list(DOCUMENT_SCORES.unique or []))].head(1).to_dict("records"):

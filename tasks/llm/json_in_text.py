@@ -69,23 +69,43 @@ def _value(body: str) -> Any:
         if len(body) > MOST_REPAIRED:
             reason = f"its JSON has slips, and its {len(body):,} characters are too many to repair"
             raise ValueError(f"{reason} (at most {MOST_REPAIRED:,})") from error
-    _refuse_keys_given_twice(body)
-    return json.loads(json.dumps(json_repair.loads(body)))
+    if two := _TWO_NUMBERS.search(_STRING.sub('""', body)):
+        raise ValueError(f"its JSON has two numbers where one is expected ({two[0][:40]})")
+    objects, found = _objects(body), json.loads(json.dumps(json_repair.loads(body)))
+    if objects > _count(found):
+        raise ValueError("its JSON has slips by which two of its objects would be read as one")
+    return found
+
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
+_TWO_NUMBERS = re.compile(
+    r":\s*+-?\d[\d.]*+(?:\s*+,|\s++(?:or|and)\b|(?=\s))\s*+\d[\d.]*+(?=\s*+[,}\]])", re.IGNORECASE
+)
+"""Numbers of which the repair library takes the first: ``1 or 0``, ``3, 4``."""
+
+
+def _count(value: Any) -> int:
+    """The objects with a key in a value."""
+    below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return (isinstance(value, dict) and bool(value)) + sum(map(_count, below))
 
 
 _TOKEN = re.compile(r"""([{,])\s*+(?:['“”]?(\w[\w -]*+)['“”]?|"(\w[\w -]*+)")\s*:|"(?:[^"\\]|\\.)*+"|[{}\[\]]""")
 
 
-def _refuse_keys_given_twice(body: str) -> None:
-    """The same for JSON with slips, in which the library takes the last."""
+def _objects(body: str) -> int:
+    """The objects with a key in JSON with slips. Raises KeyTwice, where the library would take the last."""
     keys: list[list[tuple[str, int]]] = []
+    objects = 0
     for token in _TOKEN.finditer(body):
+        objects += token[1] == "{"
         if token[0][0] in "{[":
             keys.append([])
         elif token[0] in ("}", "]"):
             _unique(keys.pop() if keys else [])
         if (key := token[2] or token[3]) and keys:
             keys[-1].append((key.strip(), 0))
+    return objects
 
 
 def _bodies(text: str) -> list[str]:

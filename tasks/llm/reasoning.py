@@ -6,11 +6,11 @@ from itertools import islice
 _STEMS = "think|thought|reasoning|reflection|scratchpad|deliberat|monologue"
 _NAMES = "(?:seed:)?(?:think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad)"
 _END = re.compile(
-    rf"</{_NAMES}>|\[/think(?:ing)?\]|◁/think▷|<\|(?:end_of_thought|end_thinking)\|>|<\|channel\|>final<\|message\|>"
-    r"|^\.\.\.done thinking\.?[ \t]*$",
+    rf"</{_NAMES}>|\[/think(?:ing)?\]|◁/think▷|<\|(?:end_of_thought|end_thinking)\|>"
+    r"|<\|channel\|>final(?:\s*<\|constrain\|>\w+)?<\|message\|>|assistantfinal|^\.\.\.done thinking\.?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Ends of reasoning whose beginning may be part of the prompt."""
+"""Ends of reasoning whose beginning may be part of the prompt; ``assistantfinal``: marks of gpt-oss, stripped."""
 _OPENING = re.compile(
     rf"<\|?([^\W\d][\w.:-]*)(?:\s[^<>]*)?\|?>|\[(think(?:ing)?)\]|◁(\w+)▷|```(\w*(?:{_STEMS})\w*)\n", re.IGNORECASE
 )

@@ -3,8 +3,10 @@
 import re
 
 _FINAL = re.compile(r"^[^\w\n]*(?:final\s+)?answer[^\w\n]*:(.*)$", re.IGNORECASE | re.MULTILINE)
-_LETTER = re.compile(r"[^\w\n]*(?:boxed[^\w\n]*)?(?:text[^\w\n]*)?([A-E])(?![\w'’]|\s+[a-z]|\s*[,/&]\s*[A-E]\b)")
-"""The only letter, and no word: of ``B: both``, ``**B**``, ``(B)``, ``\\boxed{B}``, but not of ``A visit``."""
+_LETTER = re.compile(
+    r"[^\w\n]*(?:boxed[^\w\n]*)?(?:text[^\w\n]*)?([A-E])(?![\w'’]|\s+[a-z]|(?<=A)\s+\w|\s*[,/&]\s*[A-E]\b)"
+)
+"""The only letter, and no word: of ``B: both``, ``**B**``, ``(B)``, ``\\boxed{B}``, but not of ``A CT scan``."""
 
 
 def final_letter(reply: str) -> str | None:

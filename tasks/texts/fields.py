@@ -240,6 +240,7 @@ def id_text(given: object) -> object:
 
 def _source(row: Row, defects: Defects) -> tuple[str, ...]:
     given = row.values.get("source")
+    given = listed if _are_texts(listed := _decoded(given)) else given
     listed = given if isinstance(given, list) else [given]
     if not listed or not all(isinstance(text, str) and text.strip() for text in listed):
         defects.of(row, "source", f"is {_shown(given)}; expected a text, or a list of texts, none of them empty")

@@ -226,11 +226,12 @@ def _below_header(path: Path, found: Sequence[tuple[str, Sequence[Any]]]) -> lis
         more = any(not _is_blank(value) for value in cells[width:])
         if not is_sheet and (more or len(cells) < named):
             raise SourceError(f"{place}: found {len(cells)} cells, expected {named}; is a comma or quote not quoted?")
-    if [at for at, name in enumerate(header) if name] == [0] and len(held) > 2:
+    names = [name for name in header if name]
+    if 2 * len(names) < len(held):
         below = "; ".join(str(cell) for cell in found[1][1] if not _is_blank(cell))
         raise SourceError(
-            f"{found[0][0]}: only its first cell {header[0]!r} is filled, as that of a title is; expected the names of "
-            f"the columns there, as {below!r:.80} may be; delete the rows above them"
+            f"{found[0][0]}: only {', '.join(map(repr, names))} is filled, as in a title; expected the names of the "
+            f"columns there, as {below!r:.80} may be; delete the rows above them"
         )
     last = max({width - 1, *held})
     columns = {at: header[at] if at < width else "" for at in range(last + 1)}

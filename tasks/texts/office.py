@@ -9,6 +9,7 @@ from typing import Any
 from zipfile import ZipFile
 
 from schemas.errors import SourceError
+from tasks.progress import number_of
 from tasks.transport.untrusted import LARGEST, read_bytes
 
 LARGEST_PART = 20_000_000
@@ -22,7 +23,8 @@ _STREAMED = ("xl/worksheets/", "xl/sharedStrings.xml", "xl/media/", "word/media/
 def sheet_rows(path: Path, notes: list[str]) -> Iterator[tuple[int, list[Any]]]:
     """The numbers, as Excel shows them, and cells of the first sheet's rows that are not empty; last cells may lack.
 
-    Further sheets with cells are named in ``notes``. Raises SourceError for a formula without its result.
+    Further sheets with cells and hidden rows are named in ``notes``. Raises SourceError for a formula without its
+    result.
     """
     import openpyxl
 
@@ -38,6 +40,12 @@ def sheet_rows(path: Path, notes: list[str]) -> Iterator[tuple[int, list[Any]]]:
         }
         if unread := [name for name, cells in held.items() if any(cell is not None for cell in cells)]:
             notes.append(f"{path}: not read: sheets {', '.join(unread)}; only the first, {sheet.title}, is")
+        with sheet._get_source() as part:  # openpyxl does not say of a sheet that it streams which rows are hidden
+            heads = [row.partition(b">")[0] for row in part.read().split(b"<row ")[1:] if b"<c " in row]
+        if hidden := sum(b' hidden="1"' in head or b' hidden="true"' in head for head in heads):
+            notes.append(
+                f"{path}: {number_of(hidden, 'hidden row')} read as all others; delete those that are not meant"
+            )
         for number, (row, written) in enumerate(zip(sheet.iter_rows(), formulas.iter_rows(), strict=True), 1):
             if number > MOST_ROWS:
                 raise SourceError(f"{path}: more than {MOST_ROWS:,} rows, the most that Excel has; correct the file")

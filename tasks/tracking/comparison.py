@@ -272,7 +272,7 @@ def _measures(
     """Measures of one system by stage, condition, item and metric."""
     found = {}
     for key, group in scores.sort_values("record").groupby(_KEY, sort=True):
-        parts = group["value"].to_numpy(np.float32)[:, None, None, None]
+        parts = group["value"].to_numpy(float)[:, None, None, None]
         stage, condition, item, metric = key
         records = group["record"].to_numpy(np.int64)
         missing = np.empty(0, dtype=np.int64) if failed is None else failed

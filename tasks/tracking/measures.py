@@ -44,7 +44,7 @@ class Measure:
 
     key: Key
     records: Ids
-    parts: npt.NDArray[np.float32]
+    parts: npt.NDArray[np.floating]
     items: npt.NDArray[np.str_] = field(default_factory=_no_items)
     failed: Ids | None = None
     classes: tuple[str, ...] = ()
@@ -110,7 +110,7 @@ def score_measures(
     measures = {}
     for key, group in _merge_items(scores, contents or {}).sort_values("record").groupby(_SCORE_KEY, sort=True):
         records = group["record"].to_numpy(np.int64)
-        parts = group["value"].to_numpy(np.float32)[:, None, None, None]
+        parts = group["value"].to_numpy(float)[:, None, None, None]
         items = group["items"].to_numpy(np.str_) if group["items"].ne("").any() else _no_items()
         key = (stage, *key)
         measures[key] = Measure(key, records, parts, items, failed)

@@ -137,6 +137,13 @@ def test_a_missing_output_has_one_row_and_alike_overlap_metrics_one_test() -> No
     assert found.loc[found["metric"].isin(UNTESTED), "difference"].notna().all(), "none is lost"
 
 
+def test_a_difference_of_large_scores_is_not_rounded() -> None:
+    none = pd.DataFrame(columns=["system", "stage", "condition", "item", "metric", "unscored"])
+    large = scores(0).assign(value=lambda rows: 1.7e9 + rows["value"])
+    found = compare_systems(large, {}, none, ["a", "b"], seed=1, own={"words": None})
+    assert found.set_index("metric").loc["words", "difference"] == pytest.approx(0.1, abs=1e-6)
+
+
 def test_a_clone_called_vignette_hides_no_module(tmp_path: Path) -> None:
     """An editable install, imported from the folder in which the clone is."""
     clone, wheels, site = tmp_path / "vignette", tmp_path / "wheels", tmp_path / "site"

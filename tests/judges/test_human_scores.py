@@ -255,6 +255,7 @@ def test_a_comma_that_may_be_another_mark_is_refused(
         ("d1,None,1,0", "row 25: column system is empty"),
         ("d1,x,inf,0", "row 25: column quality holds 'inf'"),
         ("d1,x,1,inf", "row 25: column rouge holds 'inf'"),
+        ("d1,x,1,85%", "row 25: column rouge holds '85%'"),
     ],
 )
 def test_a_cell_by_which_a_row_would_be_left_out_is_named(

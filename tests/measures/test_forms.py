@@ -49,6 +49,8 @@ READ = [
     ("AnswerChoices", _choices("b"), _choices("B")),
     ("AnswerChoices", _choices("(C) Choice C"), _choices("C")),
     ("AnswerChoices", _choices("Option D."), _choices("D")),
+    ("AnswerChoices", _choices("A rash"), _choices("A rash")),  # no letter, so that choices are asked for again
+    ("AnswerChoices", _choices("D-dimer rise"), _choices("D-dimer rise")),
     ("Rating", _rating(penalties=["[1B/fever]", "1a/cough: cough"]), _rating(penalties=["1B/fever", "1A/cough"])),
     ("Rating", _rating(penalties=["[1B/fever] fever: yes, high"]), _rating(penalties=["1B/fever"])),
     ("Rating", _rating(clinical_accuracy="3"), _rating(clinical_accuracy=3)),

@@ -176,11 +176,13 @@ def test_sheets_formulas_and_parts_that_are_not_read_are_named_or_refused(tmp_pa
     book, rows = openpyxl.Workbook(), [["id", "source", "output:A"], [1, "Dry cough.", "Cough."]]
     for row in rows:
         book.active.append(row)
+    book.active.row_dimensions[2].hidden = True
     book.create_sheet("none")
     book.create_sheet("more")["C9"] = 0
     book.save(tmp_path / "d.xlsx")
-    (note,) = read_documents(tmp_path / "d.xlsx").notes
-    assert note == f"{tmp_path}/d.xlsx: not read: sheets more; only the first, Sheet, is"
+    sheets, hidden = read_documents(tmp_path / "d.xlsx").notes
+    assert sheets == f"{tmp_path}/d.xlsx: not read: sheets more; only the first, Sheet, is"
+    assert hidden == f"{tmp_path}/d.xlsx: 1 hidden row read as all others; delete those that are not meant"
     book.active["C3"] = '="Cou"&"gh."'
     book.save(tmp_path / "f.xlsx")
     with pytest.raises(SourceError, match=r"f\.xlsx: C3: a formula whose result is not in the file"):
@@ -195,7 +197,7 @@ def test_sheets_formulas_and_parts_that_are_not_read_are_named_or_refused(tmp_pa
     assert read_rows(tmp_path / "n.docx").notes == (f"{tmp_path}/n.docx: not read: comments, embedded files, header",)
     assert (
         read_documents(tmp_path / "d.xlsx", {"B": tmp_path / "n.docx"})
-        .notes[1]
+        .notes[2]
         .endswith("n.docx: not read: comments, embedded files, header")
     )
 
@@ -261,7 +263,8 @@ TWICE = '{"id": 1, "source": "x", "outputs": {"A": "y"}, "output:A": "z"}'
         ({"a.csv": "id,source\n1,x\n", "b.txt": "x", "README.txt": ""}, r"several splits or files \(a, b\)"),
         ({"a.xlsx": "PK"}, r"a\.xlsx: not a readable \.xlsx file"),
         ({"a.txt": r"{\rtf1\ansi Dry cough.}"}, r"a\.txt: is rich text \(RTF\); save it as plain text"),
-        ({"a.csv": "Pilot;;\nid;source;n\n1;x;2\n"}, r"row 0: only its first cell 'Pilot' is filled.*'id; source; n'"),
+        ({"a.csv": "Pilot;;\nid;source;n\n1;x;2\n"}, r"row 0: only 'Pilot' is filled.*'id; source; n'"),
+        ({"a.csv": "Visit;;;Output;\nid;source;n;A;B\n1;x;2;y;z\n"}, "row 0: only 'Visit', 'Output' is filled"),
         ({"a.csv": "\0".join("id,source\n1,x\n")}, r"a\.csv: holds a null character, as UTF-16"),
     ],
 )

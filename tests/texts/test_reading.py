@@ -100,6 +100,8 @@ WITHIN: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"id": 7}, {"id": "7"}),
     ({"id": " a "}, {"id": "a"}),
     ({"source": ["x", "y"]}, {"source": ("x", "y")}),
+    ({"source": '["x", "y"]'}, {"source": ("x", "y")}),  # a cell of a CSV file
+    ({"source": '["x" wrote]'}, {"source": ('["x" wrote]',)}),
     ({"source": "x" * 200_000}, {"source": ("x" * 200_000,)}),
     ({"reference": None, "claims": float("nan")}, {"reference": None, "claims": None}),
     ({"sections": '["A", "B "]'}, {"sections": ("A", "B")}),  # a cell of a CSV file

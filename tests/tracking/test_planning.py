@@ -67,6 +67,10 @@ def test_the_command_plans_from_an_evaluation_and_from_a_pilot(
         rows.to_csv(pilot, index=False, **marks)
         assert parser.run(["plan", str(pilot), "--documents", "10,60"]) == 0
         assert of_evaluation.splitlines()[1:] == capsys.readouterr().out.splitlines()[1:]
+    numbered = table.assign(system=table["system"].map({"a": 0, "b": 1}), score=table["value"])
+    numbered.drop(columns=["value", "condition", "stage"]).to_json(tmp_path / "pilot.json", orient="records")
+    assert parser.run(["plan", str(tmp_path / "pilot.json"), "--documents", "10"]) == 0
+    assert "0 claim_recall" in " ".join(capsys.readouterr().out.split()), "a system called 0 keeps its name"
     widths = of_evaluation.splitlines()[5].split()
     assert widths[:4] == ["a", "claim_recall", "all", "12"] and float(widths[-1]) < float(widths[-2])
     *_, said, _, _ = of_evaluation.splitlines()

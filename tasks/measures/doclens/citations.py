@@ -62,7 +62,7 @@ def _without(marks: re.Pattern[str], text: str, units: int) -> str:
 
 
 def read_statements(output: str, units: int = MOST_UNITS) -> list[Statement]:
-    """Split a cited output into statements, in order: its sentences without headings.
+    """Split a cited output into statements, in order: its sentences without headings and numbers of lists.
 
     ``units``: how many sentences the source has. A bracket with another number, such as ``[135-145]``, is no citation.
 
@@ -72,7 +72,7 @@ def read_statements(output: str, units: int = MOST_UNITS) -> list[Statement]:
     statements = []
     for line in output.split("\n"):
         found = [_statement(sentence, units) for sentence in _cited_sentences(line, units)]
-        found = [statement for statement in found if re.search(r"\w", statement.text)]
+        found = [statement for statement in found if re.search(r"[^\W\d]", statement.text)]
         for at, statement in enumerate(found):
             following = next((other.citations for other in found[at:] if other.citations), ())
             statements.append(Statement(statement.text, statement.citations or following))

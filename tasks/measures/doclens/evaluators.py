@@ -213,8 +213,10 @@ _LABEL = r"(?:(?:entailment|entailed|prediction|verdict|answer|label|is)\W++)"
 _LINE_START = r"(?:\A\W*+|(?<=\w)[^\w\n]*+\n\W*+)"
 _LINE_END = r"(?=\W*+\Z|[^\w\n]*+\n)"
 """Marks around a line's words. Each run of marks is read once, from the word before it, so that time stays linear."""
-_LINE = re.compile(rf"{_LINE_START}(?:claim\W*+)?(\d++)\W++{_LABEL}{{0,9}}([01]){_LINE_END}", re.IGNORECASE)
-"""A verdict on a line of its own: ``1: 1``, ``Claim 1: 0``, ``1. entailment prediction: 1``."""
+_LINE = re.compile(
+    rf"{_LINE_START}(?:claim\W*+)?(\d++)(?!\.\d)(?:\W++{_LABEL}{{1,9}}|[^\w\n]++)([01]){_LINE_END}", re.IGNORECASE
+)
+"""A verdict on a line of its own: ``1: 1``, ``Claim 1: 0``, ``1. entailment prediction: 1``; not ``1``, then ``0``."""
 _PREDICTION = re.compile(rf"{_LINE_START}(?:(?:claim\W*+)?(1)\W++)?{_LABEL}{{1,9}}([01]){_LINE_END}", re.IGNORECASE)
 """The verdict on the only claim of a call: ``entailment prediction: 1``."""
 _EXPLANATION = re.compile(rf"{_LINE_START}(?:1\W++)?explanation(?=\W+(\S.*))", re.IGNORECASE)

@@ -119,8 +119,8 @@ def question_rows(questions: pd.DataFrame, notes: pd.DataFrame) -> list[Row]:
 STEP = "note_qa/generate"
 _ORDER = 806
 _ISO_DATE = r"\d{4}-\d{2}-\d{2}"
-_LETTER = re.compile(r"\W*(?:(?:answer|choice|option)\W+)?([A-E])(?:\W|$)", re.IGNORECASE)
-"""The letter of ``B``, ``b.``, ``(B) Dry skin``, ``Option B``."""
+_LETTER = re.compile(r"\W*(?:(?:answer|choice|option)\W+)?([A-E])(?=\W*$|\s*[.:)\]*])", re.IGNORECASE)
+"""The letter of ``B``, ``b.``, ``(B) Dry skin``, ``Option B``, but not of the text ``A rash``."""
 
 
 class AskedQuestion(Reply):

@@ -70,19 +70,6 @@ class Panel:
     groups: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Forms:
-    """Forms on which people check a measure's verdicts on the outputs of an evaluation.
-
-    ``name`` begins the names of their files. ``pages``: HTML of a form by system; ``agreement`` of the files (name ->
-    text) that were returned for a system: METRICS.
-    """
-
-    name: str
-    pages: Callable[[Sequence[Document], Tables, Plan, Params], Mapping[str, str]]
-    agreement: Callable[[str, Mapping[str, str], Tables, Params], pd.DataFrame]
-
-
 STRICT, CLINICIAN = "strict", "clinician"
 """Readings of claims and statements."""
 

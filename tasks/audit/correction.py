@@ -88,8 +88,7 @@ def _unfit(cases: pd.DataFrame) -> str | None:
 
 
 def _corrected(values: np.ndarray, cases: pd.DataFrame, *, seed: int, shift: float = 0.0) -> Interval:
-    known = (cases["truth"].to_numpy(dtype=bool), cases["value"].to_numpy(dtype=bool))
-    return corrected_mean(values, *known, cases["document"].to_numpy(), seed=seed, shift=shift)
+    return corrected_mean(values, cases["truth"], cases["value"], cases["document"], seed=seed, shift=shift)
 
 
 def _mixed(values: np.ndarray, cases: pd.DataFrame, *, seed: int) -> tuple[float, float]:

@@ -150,8 +150,7 @@ def _minds(card: pd.DataFrame, changed: Sequence[Mapping[str, Any]]) -> list[Sec
         )
         for one in changed
     ]
-    tables = _tables(card, rows.assign(condition=rows["condition"].str.strip()))
-    return [Section("changes", "What should not matter", tables=tables, folds=folds)] if len(rows) else []
+    return [Section("changes", "What should not matter", tables=_tables(card, rows), folds=folds)] if len(rows) else []
 
 
 def _kinds(card: pd.DataFrame) -> Section:

@@ -153,16 +153,6 @@ def _compared(one: pd.DataFrame, other: pd.DataFrame, **about: Any) -> list[Row]
     both = known.merge(one[[*TEXT, "unit", "value"]], on=[*TEXT, "unit"], suffixes=("_people", ""))
     if both.empty:
         return []
-    rows, means = _of_units(both, about), both.groupby(TEXT)[["value", "value_people"]].mean()
-    scored = means.dropna().reset_index()
-    if scored["document"].nunique() >= FEWEST_PAIRS and scored["value_people"].nunique() > 1:
-        found = correlation_interval(scored["value"], scored["value_people"], "pearson", clusters=scored["document"])
-        about = {**about, "unscored": len(means) - len(scored)}
-        rows.append(metric_row("pearson_of_texts", *found, n=len(scored), **about))
-    return rows
-
-
-def _of_units(both: pd.DataFrame, about: Row) -> list[Row]:
     scored = both.dropna(subset="value")
     lost = both.loc[both["value"].isna(), "value_people"].to_numpy() >= COUNTS
     grades, truth = scored["value"].to_numpy(dtype=float), scored["value_people"].to_numpy() >= COUNTS
@@ -174,6 +164,12 @@ def _of_units(both: pd.DataFrame, about: Row) -> list[Row]:
     ]
     if len(np.unique(grades)) > 2:
         rows.append(statistic_row("auc", partial(area, truth, grades), len(scored), clusters=texts, **about))
+    means = both.groupby(TEXT)[["value", "value_people"]].mean()
+    known = means.dropna().reset_index()
+    if known["document"].nunique() >= FEWEST_PAIRS and known["value_people"].nunique() > 1:
+        found = correlation_interval(known["value"], known["value_people"], "pearson", clusters=known["document"])
+        about = {**about, "unscored": len(means) - len(known)}
+        rows.append(metric_row("pearson_of_texts", *found, n=len(known), **about))
     return rows
 
 

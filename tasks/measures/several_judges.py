@@ -14,7 +14,7 @@ from tasks.measures.declared import Plan
 from tasks.measures.described import COMPARED, MEASURES, METRICS, OF_OUTPUTS, chosen
 from tasks.measures.evaluation import evaluation_tables
 from tasks.measures.measure import unit_values
-from tasks.measures.note_qa.judging import NAME as NOTE_QA
+from tasks.measures.note_qa.measure import NAME as NOTE_QA
 from tasks.statistics.metric_rows import metric_table
 from tasks.statistics.paired_verdicts import agreement
 from tasks.texts.document import Document, Tables

@@ -18,7 +18,7 @@ from tasks.llm.calls import Asks, unscored_table
 from tasks.measures.declared import Declared, Panel, Unit
 from tasks.measures.measure import Metric, Metrics
 from tasks.measures.note_qa.answering import SCORE, answer_from, forms, judge_outputs
-from tasks.measures.note_qa.patients import notes_text, token_counter
+from tasks.measures.note_qa.patients import estimated_tokens, notes_text
 from tasks.measures.note_qa.questions import generated_questions, patient_of, question_row, question_table
 from tasks.texts.document import SOURCE, WHOLE, Document, Tables
 
@@ -59,7 +59,7 @@ async def judge_questions(
     answer. Questions without choices are asked in free text. A document whose questions could not be generated has
     failed verdicts of all systems.
     """
-    notes = source_notes(documents, params)
+    notes = source_notes(documents)
     lacking = {document.id for document in documents if document.questions is None}
     own = own_questions(documents, notes, params)
     generated, unasked = question_table([]), list[Row]()
@@ -89,11 +89,10 @@ async def judge_questions(
     return {"verdicts": verdicts, "questions": questions, "unscored": unscored}
 
 
-def source_notes(documents: Iterable[Document], params: NoteQa) -> pd.DataFrame:
+def source_notes(documents: Iterable[Document]) -> pd.DataFrame:
     """The sources as PATIENT_NOTES; undated notes are called by their place, ``visit 1`` the oldest."""
-    count = token_counter(params.tokenizer)
     rows = [
-        _note(document.id, text, f"visit {place + 1}", position=place, tokens=count(text))
+        _note(document.id, text, f"visit {place + 1}", position=place, tokens=estimated_tokens(text))
         for document in documents
         for place, text in enumerate(document.source)
     ]

@@ -338,7 +338,7 @@ def read_patients(file: Path, params: NoteQa, subjects: set[str] | None = None) 
     The table is read in chunks, since it is larger than the memory of many machines. Raises SourceError for missing
     columns.
     """
-    chunks = [_reduced(chunk) for chunk in _chunks(file, subjects)]
+    chunks = list(_chunks(file, subjects))
     notes = pd.concat(chunks, ignore_index=True) if chunks else pd.DataFrame(columns=["patient"])
     notes = notes.sort_values(["patient", "date", "note_id"], ignore_index=True)
     notes["position"] = notes.groupby("patient").cumcount()
@@ -348,25 +348,16 @@ def read_patients(file: Path, params: NoteQa, subjects: set[str] | None = None) 
 
 
 def _chunks(file: Path, subjects: set[str] | None) -> Iterator[pd.DataFrame]:
+    """The columns of PATIENT_NOTES but for the position, in parts."""
     header = pd.read_csv(file, nrows=0).columns
     if missing := [name for name in _COLUMNS if name not in header]:
         raise SourceError(f"{file}: columns {missing} are missing; expected MIMIC-IV-Note's discharge table")
     for chunk in pd.read_csv(file, usecols=_COLUMNS, dtype=str, chunksize=20_000):
-        yield chunk if subjects is None else chunk[chunk["subject_id"].isin(subjects)]
-
-
-def _reduced(chunk: pd.DataFrame) -> pd.DataFrame:
-    texts = [reduce_whitespace(text) for text in chunk["text"].fillna("")]
-    return pd.DataFrame(
-        {
-            "patient": chunk["subject_id"].to_numpy(),
-            "version": "normal",
-            "note_id": chunk["hadm_id"].fillna("").to_numpy(),
-            "date": chunk["charttime"].fillna("").str[:10].to_numpy(),
-            "note": texts,
-            "tokens": [estimated_tokens(text) for text in texts],
-        }
-    )
+        chosen = chunk if subjects is None else chunk[chunk["subject_id"].isin(subjects)]
+        texts = chosen["text"].fillna("").map(reduce_whitespace)
+        about = {"version": "normal", "date": chosen["charttime"].fillna("").str[:10], "note": texts}
+        named = chosen.fillna({"hadm_id": ""}).rename(columns={"subject_id": "patient", "hadm_id": "note_id"})
+        yield named.assign(**about, tokens=texts.map(estimated_tokens))
 
 
 def sample_patients(notes: pd.DataFrame, params: NoteQa, *, seed: int) -> pd.DataFrame:

@@ -356,7 +356,8 @@ def _chunks(file: Path, subjects: set[str] | None) -> Iterator[pd.DataFrame]:
         chosen = chunk if subjects is None else chunk[chunk["subject_id"].isin(subjects)]
         texts = chosen["text"].fillna("").map(reduce_whitespace)
         about = {"version": "normal", "date": chosen["charttime"].fillna("").str[:10], "note": texts}
-        named = chosen.fillna({"hadm_id": ""}).rename(columns={"subject_id": "patient", "hadm_id": "note_id"})
+        named = chosen[["subject_id", "hadm_id"]].fillna({"hadm_id": ""})
+        named = named.rename(columns={"subject_id": "patient", "hadm_id": "note_id"})
         yield named.assign(**about, tokens=texts.map(estimated_tokens))
 
 

@@ -256,11 +256,9 @@ def evaluated_agreement(system: str, files: Mapping[str, str], tables: Tables, p
     return pd.concat(parts, ignore_index=True).assign(condition=system)
 
 
-RETURNED = (
-    Returned(
-        OmissionForm.format,
-        "med_omit",
-        "omissions_returned",
-        lambda load, params: omission_form(load("med_omit_judged"), SYSTEM, params.med_omit.form, seed=params.seed),
-    ),
+RETURNED = Returned(
+    OmissionForm.format,
+    "med_omit",
+    "omissions_returned",
+    lambda load, params: omission_form(load("med_omit_judged"), SYSTEM, params.med_omit.form, seed=params.seed),
 )

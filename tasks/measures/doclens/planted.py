@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from schemas.params import Params
-from schemas.tables.verdicts import Judgement
 from tasks.domains.rules import PromptingRules, rules_of
 from tasks.judges.cases import Asked, Cases, Corrected, Given, Row, case_verdict
 from tasks.judges.shortening import (
@@ -179,11 +178,6 @@ def _ordered(cases: Sequence[PlantedClaim]) -> list[PlantedClaim]:
     return [case for _, _, case in sorted(rounds, key=lambda row: row[:2])]
 
 
-async def entailed(ask: Ask, questions: Sequence[Question], params: Params) -> list[tuple[Judgement, ...]]:
-    """Whether each claim of a card is entailed."""
-    return [found.judgements for found in await make_evaluator(params.doclens, ask)(questions)]
-
-
 def plant_citations(notes: Mapping[str, str], *, seed: int) -> list[PlantedCitation]:
     """For each note one right, one redundant and one wrong citation of a sentence that is unlike the others."""
     random = np.random.default_rng([seed, PLANT_STREAM, 2])
@@ -289,7 +283,7 @@ CASES = (
         lambda ask, cases, params: judge_planted_claims(make_evaluator(params.doclens, ask), cases),
         {"claims": Asked("Does the text entail the claim?", "true claims", "false claims")},
         place=1,
-        of_claims=entailed,
+        of_claims=lambda ask, questions, params: make_evaluator(params.doclens, ask)(questions),
         corrected=Corrected("doclens_judged", METRICS, _MATCHED),
     ),
     Cases(

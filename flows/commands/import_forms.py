@@ -41,10 +41,13 @@ def _table(files: StageFiles, stem: str) -> pd.DataFrame:
 
 def kinds() -> dict[str, Returned]:
     """Where returned files of a form go, by their format."""
-    from tasks.measures.forms import RETURNED
+    from tasks.measures.doclens.form import RETURNED as PREFERENCES
+    from tasks.measures.med_omit.form import RETURNED as OMISSIONS
+    from tasks.measures.note_qa.form import RETURNED as QUESTIONS
     from tasks.people import rating_form, span_form
 
-    return {one.format: one for one in (rating_form.RETURNED, *RETURNED, span_form.RETURNED)}
+    forms = (rating_form.RETURNED, PREFERENCES, OMISSIONS, *QUESTIONS, span_form.RETURNED)
+    return {one.format: one for one in forms}
 
 
 def import_(

@@ -17,32 +17,27 @@ from schemas.errors import ParamsError, SourceError, did_you_mean
 from schemas.params import Params
 from schemas.params.measures import Evaluate
 from tasks.judges.human_labels import JUDGED
-from tasks.measures.declared import Forms
-from tasks.measures.described import OF_OUTPUTS, chosen
-from tasks.measures.forms import EVALUATED
+from tasks.measures.described import chosen
+from tasks.measures.med_omit.form import evaluated_agreement, evaluated_forms
+from tasks.measures.med_omit.judging import NAME as MED_OMIT
 from tasks.people.forms import read_returned
 
 
 def form_files(evaluation: Evaluation, params: Params) -> dict[str, bytes]:
-    """The forms of the chosen measures for each system, by file name."""
-    systems, files = {name: number for number, name in enumerate(evaluation.systems, 1)}, dict[str, bytes]()
-    for forms in forms_of(evaluation.plan.metrics):
-        pages = forms.pages(evaluation.documents, evaluation.tables, evaluation.plan, params)
-        files |= {f"forms/{forms.name}_{systems[system]}.html": html.encode() for system, html in pages.items()}
-    return files
-
-
-def forms_of(metrics: Sequence[str] | None) -> list[Forms]:
-    """The forms of the chosen measures of an evaluation; None: those chosen by default."""
-    return [EVALUATED[one.name] for one in chosen(metrics) if one.name in EVALUATED]
+    """The forms on omissions for each system, by file name; none where these were not chosen."""
+    if MED_OMIT not in evaluation.plan.metrics:
+        return {}
+    systems = {name: number for number, name in enumerate(evaluation.systems, 1)}
+    pages = evaluated_forms(evaluation.documents, evaluation.tables, evaluation.plan, params)
+    return {f"forms/omissions_{systems[system]}.html": html.encode() for system, html in pages.items()}
 
 
 def require_methods(settings: Evaluate, *, forms: bool, labels: bool) -> None:
     """Raises ParamsError for forms and sheets of a measure that was not chosen."""
-    if forms and not forms_of(settings.metrics):
-        known = " or ".join(one.choice for one in OF_OUTPUTS if one.name in EVALUATED)
-        raise ParamsError(f"--forms and --returned: no chosen measure has a form; add {known} to --metrics")
-    if labels and "doclens" not in [one.choice for one in chosen(settings.metrics)]:
+    names = [one.choice for one in chosen(settings.metrics)]
+    if forms and MED_OMIT not in names:
+        raise ParamsError(f"--forms and --returned: no chosen measure has a form; add {MED_OMIT} to --metrics")
+    if labels and "doclens" not in names:
         raise ParamsError("--labels lists the claims of DocLens; add doclens to --metrics")
 
 
@@ -64,11 +59,7 @@ def clinicians_agreement(evaluation: Evaluation, returned: Sequence[tuple[str, P
     files: dict[str, dict[str, str]] = {}
     for system, path in returned:
         files.setdefault(system, {})[str(path)] = read_returned(path)
-    rows = [
-        forms.agreement(system, texts, evaluation.tables, params)
-        for forms in forms_of(evaluation.plan.metrics)
-        for system, texts in files.items()
-    ]
+    rows = [evaluated_agreement(system, texts, evaluation.tables, params) for system, texts in files.items()]
     return pd.concat(rows, ignore_index=True)
 
 

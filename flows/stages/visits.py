@@ -116,7 +116,7 @@ async def run_history_qa(stage: Stage) -> None:
     """Make questions from the visits, have them answered from the notes and without, judge, and score."""
     params, seed = stage.params.history_qa, stage.params.seed
     visits = stage.load("visits")
-    notes, lacking = notes_of_visits(visits, stage.load("visit_notes"), params)
+    notes, lacking = notes_of_visits(visits, stage.load("visit_notes"))
     questions, wordings = history_questions(visits, notes, _worder(stage), params, seed=seed)
     planted = planted_answers(questions, wordings, params.planted_questions, free_text=params.free_text, seed=seed)
     asked = {"questions": questions, "patients": notes, "planted": planted}

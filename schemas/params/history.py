@@ -55,8 +55,6 @@ class HistoryQa(Section):
     """Verdicts on each answer."""
     planted_questions: int = Field(default=24, ge=0)
     """Whose right and wrong answers measure the judge."""
-    tokenizer: str = "estimate"
-    """As in `NoteQa`."""
 
     @property
     def answering(self) -> NoteQa:

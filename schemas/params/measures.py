@@ -116,9 +116,7 @@ class NoteQa(Section):
     patients_by_notes: list[int] = Field(default=[10, 10, 10], min_length=1, max_length=3)
     """With one, two, three notes."""
     level_tokens: Rising = Field(default=[3500, 7500], min_length=1)
-    """Most tokens of level 1, of level 2, ..."""
-    tokenizer: str = "estimate"
-    """Or "tiktoken:<encoding>", where its file is at hand."""
+    """Most tokens of level 1, of level 2, ..., by an estimate."""
     truth_questions: int = Field(default=3, ge=0)
     """A patient, made from the record."""
     unanswerable_share: float = Field(default=0.25, ge=0, le=1)

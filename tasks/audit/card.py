@@ -327,15 +327,12 @@ def verdict_lines(card: pd.DataFrame) -> list[str]:
             yes, no = (whole.loc[(judge, task, name)] for name in ("sensitivity", "specificity"))
             asked = ASKED.get(task, Asked(""))
             failed = int(yes["unscored"] + no["unscored"])
-            lines.append(
-                f"{judge}: {task}: {_counted('finds', yes, asked.yes)}, {_counted('rejects', no, asked.no)}"
-                + (f"; no verdict on {failed} more" if failed else "")
-                + (
-                    ""
-                    if by_rules([judge])
-                    else f": {_recommended(yes, no, whole.reindex([(judge, task, 'balanced_accuracy')]).iloc[0])}"
-                )
-            )
+            line = f"{judge}: {task}: {_counted('finds', yes, asked.yes)}, {_counted('rejects', no, asked.no)}"
+            line += f"; no verdict on {failed} more" if failed else ""
+            if not by_rules([judge]):
+                both = whole.reindex([(judge, task, "balanced_accuracy")]).iloc[0]
+                line += f": {_recommended(yes, no, both)}"
+            lines.append(line)
     return lines
 
 

@@ -89,7 +89,8 @@ def make_cases(planted: Sequence[PlantedClaim], *, cases: int, seed: int, varied
     done = 0
     for place, premise in enumerate(random.permutation(len(own)).tolist()):
         key, claims = list(own.items())[premise]
-        plain = list(_plain(claims))
+        parts = enumerate(claims[at : at + TOGETHER] for at in range(0, len(claims), TOGETHER))
+        plain: list[Made] = [("", number, key[1], part) for number, part in parts]
         calls = [*plain, *_varied(claims, others[key], random), *_labelled(claims, labels)] if done < varied else plain
         done += min(len(claims), TOGETHER)
         for factor, call, text, named in calls:
@@ -124,12 +125,6 @@ def _drawn(planted: Sequence[PlantedClaim], size: int, random: np.random.Generat
         for truth, turn in zip(kinds, drawn, strict=True)
     ]
     return sorted(at for part in half for at in part)[:size]
-
-
-def _plain(claims: Sequence[Named]) -> Iterator[Made]:
-    """The calls on the claims of one premise without any variant."""
-    for number, at in enumerate(range(0, len(claims), TOGETHER)):
-        yield "", number, claims[0][1].premise, claims[at : at + TOGETHER]
 
 
 def _varied(claims: Sequence[Named], others: Sequence[Named], random: np.random.Generator) -> Iterator[Made]:

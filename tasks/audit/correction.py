@@ -88,8 +88,7 @@ def _unfit(cases: pd.DataFrame) -> str | None:
 
 
 def _corrected(values: np.ndarray, cases: pd.DataFrame, *, seed: int, shift: float = 0.0) -> Interval:
-    known = (cases["truth"].to_numpy(dtype=bool), cases["value"].to_numpy(dtype=bool))
-    return corrected_mean(values, *known, cases["document"].to_numpy(), seed=seed, shift=shift)
+    return corrected_mean(values, cases["truth"], cases["value"], cases["document"], seed=seed, shift=shift)
 
 
 def _mixed(values: np.ndarray, cases: pd.DataFrame, *, seed: int) -> tuple[float, float]:
@@ -136,9 +135,9 @@ def label_plans(card: pd.DataFrame, items: int, *, seed: int) -> list[str]:
     lines = [f"half width of the 95% interval of a share of yes among {items:,} items, by labels of people"]
     known = card[(card["item"] == ALL) & card["condition"].isin(set(TASKS.values()))]
     rates = known[known["metric"].isin(["sensitivity", "specificity"])]
-    alone = {share: [label_half_width(None, share, items, size, seed=seed) for size in sizes] for share in TRUE_SHARES}
     for share in TRUE_SHARES:
-        lines.append(f"  labels alone, {100 * share:g}% yes: {_points(sizes, alone[share])}")
+        widths = [label_half_width(None, share, items, size, seed=seed) for size in sizes]
+        lines.append(f"  labels alone, {100 * share:g}% yes: {_points(sizes, widths)}")
     for (judge, task), rows in rates.groupby(["system", "condition"], sort=True):
         found = rows.dropna(subset="low").set_index("metric")
         if len(found) < 2 or found["low"].sum() <= 1:

@@ -4,7 +4,7 @@ Two kinds of call. The first has the numbered sentences of a text, with the erro
 has an error, if any. The second has both versions of a text, in either order, and asks which is right.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal, Self
@@ -184,7 +184,12 @@ async def judge_errors(ask: Ask, texts: Sequence[ErrorText], *, seed: int) -> li
     the same reply. Versions are shown in both orders.
     """
     located, _ = await locate_errors(ask, texts)
-    chosen, _ = await ask_all(ask, dict(_choices(texts)), RightVersion, "choose version")
+    calls = {}
+    for one, right_first in product(texts, (True, False)):
+        first, second = _ordered(one, right_first)
+        messages = render(__package__, "choose_version", first=first, second=second)
+        calls[one.name, right_first] = Call(f"{one.name}/choose/{int(right_first)}", messages, reply=RightVersion)
+    chosen, _ = await ask_all(ask, calls, RightVersion, "choose version")
     random, rows = np.random.default_rng([seed, STREAM, 1]), list[Row]()
 
     def add(at: str, one: ErrorText, task: str, truth: bool, *about: Any, **named: str) -> None:
@@ -212,13 +217,6 @@ async def judge_errors(ask: Ask, texts: Sequence[ErrorText], *, seed: int) -> li
             said = None if answer is None else answer.right == "first"
             add(f"v{number:04d}", one, VERSION, right_first, one.kind, shown, "The first version is right.", said)
     return rows
-
-
-def _choices(texts: Sequence[ErrorText]) -> Iterator[tuple[tuple[str, bool], Call]]:
-    for one, right_first in product(texts, (True, False)):
-        first, second = _ordered(one, right_first)
-        messages = render(__package__, "choose_version", first=first, second=second)
-        yield (one.name, right_first), Call(f"{one.name}/choose/{int(right_first)}", messages, reply=RightVersion)
 
 
 def _ordered(text: ErrorText, right_first: bool) -> tuple[str, str]:

@@ -111,13 +111,9 @@ def _head(card: pd.DataFrame, judges: Sequence[str], made_from: Mapping[str, Any
 
 def _tables(card: pd.DataFrame, rows: pd.DataFrame) -> Sequence[Table]:
     """Rows of a card with the number of texts that each figure comes from."""
-    texts = (
-        card[card["metric"].str.endswith("texts")]
-        .set_index(["system", "condition", "item", "metric"])["value"]
-        .to_dict()
-    )
-    small = []
-    for key in rows[["system", "condition", "item", "metric"]].itertuples(index=False):
+    keys, small = ["system", "condition", "item", "metric"], []
+    texts = card[card["metric"].str.endswith("texts")].set_index(keys)["value"].to_dict()
+    for key in rows[keys].itertuples(index=False):
         count = texts.get((*key[:3], f"{key.metric}_texts"), texts.get((*key[:3], "texts")))
         small.append(() if count is None or key.metric == "p_value_adjusted" else (number_of(int(count), "text"),))
     return show(rows.assign(small=small), Wording(_MEANINGS, _SHARES, keys=_ONES)).tables
@@ -150,8 +146,7 @@ def _minds(card: pd.DataFrame, changed: Sequence[Mapping[str, Any]]) -> list[Sec
         )
         for one in changed
     ]
-    tables = _tables(card, rows.assign(condition=rows["condition"].str.strip()))
-    return [Section("changes", "What should not matter", tables=tables, folds=folds)] if len(rows) else []
+    return [Section("changes", "What should not matter", tables=_tables(card, rows), folds=folds)] if len(rows) else []
 
 
 def _kinds(card: pd.DataFrame) -> Section:

@@ -1,14 +1,13 @@
-"""Judges and people on the same units: a judge's verdicts as a measure makes them (`OfPeople`), and their agreement.
+"""Judges and people on the same units: a judge's verdicts as its measure makes them (`OfPeople`), and their agreement.
 
 The judge sees texts and units, and nothing of what people said. Units count or not; where a judge grades them, the area
 under the curve shows how its grades part those that count for people from the others. Units of one text vary together:
 intervals are over documents.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib import import_module
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -17,27 +16,125 @@ import numpy as np
 import pandas as pd
 
 from schemas.tables.verdicts import verdict_table
-from tasks import measures
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask, unscored_row
-from tasks.measures.declared import OfPeople
-from tasks.measures.doclens.evaluators import Question
+from tasks.measures.doclens.evaluators import InstructionEvaluator, Question, Style, Verdicts
+from tasks.measures.grounding.grounding import ground
 from tasks.measures.measure import Metric, unit_values
+from tasks.measures.med_omit.cases import Case, add_differential, add_importance
+from tasks.measures.med_omit.fact_score import IMPORTANCE
 from tasks.statistics.agreement import FEWEST_PAIRS, area, correlation_interval, kappa_interval
 from tasks.statistics.metric_rows import Row, mean_row, metric_row, statistic_row
 from tasks.texts.document import Document
 from tasks.texts.judged_units import K_QA, STATEMENTS, read_k_qa, read_primock57
 
 UNIT = ["document", "system", "item", "metric"]
-_PEOPLE = "tasks.measures.*.people"
-"""The modules with units that people judge as the measure does, each its ``PEOPLE``."""
-_FOUND: tuple[OfPeople, ...] = tuple(
-    import_module(_PEOPLE.replace("*", file.parent.name)).PEOPLE
-    for file in sorted(Path(measures.__path__[0]).glob("*/people.py"))
-)
-OF_PEOPLE: Mapping[str, OfPeople] = {one.kind: one for one in _FOUND}
-"""By the kind of units."""
-FURTHER = frozenset(name for one in _FOUND for name in one.further)
+STRICT, CLINICIAN = "strict", "clinician"
+"""Readings of claims and statements."""
+DIFFERENTIAL, NOTE = "differential", "note"
+"""Readings of facts: what their importance is graded for."""
+
+
+@dataclass(frozen=True)
+class OfPeople:
+    """Units that people judge as a measure does, by the source or else ``of_output``.
+
+    ``readings``: in which a judge is asked; ``views``: what is asked of a unit, and what counts of people's verdicts
+    and of the judge's. ``read``: the judge's words on questions in a reading, at most so many claims a call;
+    ``values``: of its words. ``by_person``: each person's units are judged for themselves. ``further``: further
+    VERDICTS of a judge on people's.
+    """
+
+    readings: Sequence[str]
+    views: Mapping[str, tuple[Metric, Metric]]
+    read: Callable[[Ask, str, Sequence[Question], int], Awaitable[Sequence[Verdicts]]]
+    values: Mapping[str, float]
+    of_output: bool = False
+    by_person: bool = False
+    further: Mapping[str, Callable[[Ask, pd.DataFrame, int], Awaitable[tuple[pd.DataFrame, Unscored]]]] = field(
+        default_factory=dict
+    )
+
+
+_ENTAILS = {True: "entailed", False: "not entailed", None: None}
+_OF_CLAIMS = {"entailed": 1.0, "not entailed": 0.0}
+
+
+async def read_claims(ask: Ask, reading: str, questions: Sequence[Question], claims_a_call: int) -> list[Verdicts]:
+    """Whether each claim is entailed, strictly or as a clinician would say."""
+    style: Style = "clinician" if reading == CLINICIAN else "json_cot"
+    found = await InstructionEvaluator(ask, style, claims_a_call=claims_a_call)(questions)
+    return [replace(own, units=tuple((one, why, _ENTAILS[one]) for one, why, _ in own.units)) for own in found]
+
+
+async def read_statements(ask: Ask, reading: str, questions: Sequence[Question], claims_a_call: int) -> list[Verdicts]:
+    """What the source says of each statement, strictly or as a clinician would say."""
+    return await ground(ask, questions, claims_a_call, clinician=reading == CLINICIAN)
+
+
+async def read_facts(ask: Ask, reading: str, questions: Sequence[Question], _: int) -> list[Verdicts]:
+    """The grade of each fact, for the differential or for a note."""
+    facts = [{f"F{at}": ("", text) for at, text in enumerate(one.claims)} for one in questions]
+    cases = [Case(one.key, one.premise, own) for one, own in zip(questions, facts, strict=True)]
+    if reading == DIFFERENTIAL:
+        cases = await add_differential(ask, cases)
+    found = []
+    for case in await add_importance(ask, cases, "note" if reading == NOTE else "differential"):
+        units, failed = [(None, None, case.categories.get(fact)) for fact in case.facts], case.failure or {}
+        found.append(Verdicts(tuple(units), failed.get("reason"), failed.get("detail")))
+    return found
+
+
+async def judge_lists(ask: Ask, people: pd.DataFrame, claims_a_call: int) -> tuple[pd.DataFrame, Unscored]:
+    """Whether each fact of one person's list is among the critical ones of another's on the same source.
+
+    The judge only finds the fact; so the VERDICTS are the other person's, as far as the judge reads both lists right.
+    """
+    lists = dict(iter(people.groupby(["document", "judge"], sort=False)))
+    pairs = [(one, by) for one, by in permutations(lists, 2) if one[0] == by[0]]
+    critical = {name: own.loc[own["verdict"] == "critical", "text"] for name, own in lists.items()}
+    questions = [
+        Question(f"{'/'.join(one)}/by {by[1]}", "\n".join(critical[by]), tuple(lists[one]["text"])) for one, by in pairs
+    ]
+    found = await read_claims(ask, CLINICIAN, questions, claims_a_call)
+    rows, unscored = list[dict[str, Any]](), list[dict[str, str | None]]()
+    for (one, by), judged in zip(pairs, found, strict=True):
+        if judged.failure is not None:
+            unscored.append(unscored_row(one[0], f"facts wanted by {by[1]}", judged.failure, judged.raw))
+        for unit, (*_, word) in zip(lists[one][[*UNIT, "unit", "text"]].to_dict("records"), judged.units, strict=True):
+            graded = {"entailed": "critical", "not entailed": "other"}.get(word or "")
+            named = {"judge": by[1], "condition": "list", "verdict": graded}
+            rows.append({**unit, **named, "value": word and _OF_CLAIMS[word]})
+    return verdict_table(rows, judge=ask.label), unscored
+
+
+_ENTAILED = Metric(of="claim_recall")
+_CRITICAL = Metric(of="importance", words={"critical": 1.0})
+_WRONG = Metric(of="claims_supported", words={"incorrect": 1.0})
+OF_PEOPLE: Mapping[str, OfPeople] = {
+    "claims": OfPeople(
+        (STRICT, CLINICIAN), {"claim entailed": (_ENTAILED, _ENTAILED)}, read_claims, _OF_CLAIMS, of_output=True
+    ),
+    "statements": OfPeople(
+        (STRICT, CLINICIAN),
+        {
+            f"statement wrong: {name}": (_WRONG, Metric(of="claims_supported", words=dict.fromkeys(words, 1.0)))
+            for name, words in {"not supported": ("contradicted", "absent"), "contradicted": ("contradicted",)}.items()
+        },
+        read_statements,
+        {"supported": 1.0, "contradicted": 0.0, "absent": 0.0},
+    ),
+    "facts": OfPeople(
+        (DIFFERENTIAL, NOTE),
+        {"fact critical for the note": (_CRITICAL, Metric(of="importance", words=dict(IMPORTANCE)))},
+        read_facts,
+        IMPORTANCE,
+        by_person=True,
+        further={"another's list": judge_lists},
+    ),
+}
+"""By the kind of units; each person's list of facts is graded for itself."""
+FURTHER = frozenset(name for one in OF_PEOPLE.values() for name in one.further)
 """Readings whose verdicts are people's, which a judge only finds."""
 
 
@@ -61,12 +158,10 @@ def people_sets(folder: Path | None) -> list[PeopleSet]:
         documents, *units = read_primock57(folder)
         for kind, rows in zip(("statements", "facts"), units, strict=True):
             found.append(PeopleSet("PriMock57", kind, documents, verdict_table(rows, judge="people")))
-    return [one for one in found if one.kind in OF_PEOPLE]
+    return found
 
 
-async def judge_units(
-    ask: Ask, asked: PeopleSet, reading: str, claims_a_call: int = 20
-) -> tuple[pd.DataFrame, Unscored]:
+async def judge_units(ask: Ask, asked: PeopleSet, reading: str, claims_a_call: int) -> tuple[pd.DataFrame, Unscored]:
     """The judge's VERDICTS on the units of a set in one of its readings, the condition; and unscored rows."""
     documents, how = {one.id: one for one in asked.documents}, OF_PEOPLE[asked.kind]
     units = asked.verdicts.drop_duplicates([*UNIT, "unit"])
@@ -153,16 +248,6 @@ def _compared(one: pd.DataFrame, other: pd.DataFrame, **about: Any) -> list[Row]
     both = known.merge(one[[*TEXT, "unit", "value"]], on=[*TEXT, "unit"], suffixes=("_people", ""))
     if both.empty:
         return []
-    rows, means = _of_units(both, about), both.groupby(TEXT)[["value", "value_people"]].mean()
-    scored = means.dropna().reset_index()
-    if scored["document"].nunique() >= FEWEST_PAIRS and scored["value_people"].nunique() > 1:
-        found = correlation_interval(scored["value"], scored["value_people"], "pearson", clusters=scored["document"])
-        about = {**about, "unscored": len(means) - len(scored)}
-        rows.append(metric_row("pearson_of_texts", *found, n=len(scored), **about))
-    return rows
-
-
-def _of_units(both: pd.DataFrame, about: Row) -> list[Row]:
     scored = both.dropna(subset="value")
     lost = both.loc[both["value"].isna(), "value_people"].to_numpy() >= COUNTS
     grades, truth = scored["value"].to_numpy(dtype=float), scored["value_people"].to_numpy() >= COUNTS
@@ -174,6 +259,12 @@ def _of_units(both: pd.DataFrame, about: Row) -> list[Row]:
     ]
     if len(np.unique(grades)) > 2:
         rows.append(statistic_row("auc", partial(area, truth, grades), len(scored), clusters=texts, **about))
+    means = both.groupby(TEXT)[["value", "value_people"]].mean()
+    known = means.dropna().reset_index()
+    if known["document"].nunique() >= FEWEST_PAIRS and known["value_people"].nunique() > 1:
+        found = correlation_interval(known["value"], known["value_people"], "pearson", clusters=known["document"])
+        about = {**about, "unscored": len(means) - len(known)}
+        rows.append(metric_row("pearson_of_texts", *found, n=len(known), **about))
     return rows
 
 

@@ -6,8 +6,7 @@ symptom.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -54,18 +53,14 @@ async def read_assertions(
     cases = [*written.to_dict("records"), *planted.to_dict("records")]
     asked = [{**case, "matched": "exact", "record_value": None, "assertion": None} for case in cases]
     asserted, failures = await state_assertions(typed(asked, SPANS), texts, labels, ask)
-    return _verdicts(cases, asserted["assertion"], ask.label), failures
-
-
-def _verdicts(cases: Sequence[Mapping[Any, Any]], asserted: pd.Series, judge: str) -> pd.DataFrame:
-    rows = []
-    for case, said in zip(cases, asserted.astype(object).where(asserted.notna(), None), strict=True):
+    found, rows = asserted["assertion"], []
+    for case, said in zip(cases, found.astype(object).where(found.notna(), None), strict=True):
         about = {"document": case["sentence"] or str(case["record"]), "system": SYSTEM, "item": case["truth"]}
         about |= {"condition": f"{case['origin']}, {case['version']}", "metric": "right", "text": case["text"]}
         unit = "/".join(str(case[name]) for name in ("record", "version", "symptom", "start"))
         value = None if said is None else float(said == case["truth"])
         rows.append({**about, "unit": unit, "value": value, "verdict": said, "truth": 1.0, "kind": case["truth"]})
-    return verdict_table(rows, judge=judge)
+    return verdict_table(rows, judge=ask.label), failures
 
 
 def plant_assertions(

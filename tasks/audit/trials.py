@@ -89,7 +89,7 @@ async def judge_claims(ask: Ask, cases: Cases, claims: pd.DataFrame, given: Give
     questions = [Question(one["call"].iloc[0], one["premise"].iloc[0], tuple(one["text"])) for one in calls]
     named, rows = ("unit", "id", "call"), Rows()
     for call, judged in zip(calls, await cases.of_claims(ask, questions, given.params), strict=True):
-        for place, (row, one) in enumerate(zip(call.to_dict("records"), judged, strict=True)):
+        for place, (row, one) in enumerate(zip(call.to_dict("records"), judged.judgements, strict=True)):
             about = {"metric": cases.name, **{name: f"{cases.letter}{row[name]}" for name in named}}
             own = {**row, **about} if cases.letter else row
             rows.append({**own, "value": None if one is None else float(one), "item": str(place)})

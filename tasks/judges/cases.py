@@ -78,8 +78,8 @@ class Cases:
     """Cases of one task: ``make`` makes them, None where there can be none, and ``judge`` has a judge answer them.
 
     ``name``: of the task on a card, at ``place`` among others; ``asked`` by metric of its verdicts there, empty where a
-    card leaves it out. Rows of verdicts without a unit are numbered there, after ``letter``. ``of_claims``: judges the
-    claims of the card (calls of premise and claims), in place of ``make`` and ``judge`` there. ``of_records``: on a
+    card leaves it out. Rows of verdicts without a unit are numbered there, after ``letter``. ``of_claims``:
+    `Verdicts` on the claims of the card (`Question`), in place of ``make`` and ``judge`` there. ``of_records``: on a
     card, it needs texts whose record is known. ``checks``: the annotator is asked in place of the judge.
     """
 
@@ -89,7 +89,7 @@ class Cases:
     asked: Mapping[str, Asked] = field(default_factory=dict)
     place: int = 0
     letter: str = ""
-    of_claims: Callable[[Ask, Sequence[Any], Params], Awaitable[Sequence[Sequence[Judgement]]]] | None = None
+    of_claims: Callable[[Ask, Sequence[Any], Params], Awaitable[Sequence[Any]]] | None = None
     of_records: bool = False
     checks: bool = False
     corrected: Corrected | None = None

@@ -128,7 +128,9 @@ def _other(match: re.Match[str], random: np.random.Generator) -> str | None:
     if re.search(r"\b(?:respirat\w+(?: rate)?|RR)\W+(?:\w+ )?$", match.string[: match.start()], re.IGNORECASE):
         return str(random.choice([rate for rate in range(12, 29, 2) if abs(rate - value) >= 4]))
     if "." in match.group() or "°" in unit or unit.startswith("degree"):
-        return _temperature(value, random)
+        others = next((others for low, high, others in _TEMPERATURES if low <= value <= high), ())
+        possible = [other for other in others if abs(other - value) >= 0.6]
+        return str(random.choice(possible)) if possible else None
     if unit.startswith("%"):
         low = [percent for percent in range(88, 100) if abs(percent - value) >= 4]
         return str(random.choice(low)) if 85 <= value <= 100 else None
@@ -136,16 +138,9 @@ def _other(match: re.Match[str], random: np.random.Generator) -> str | None:
         return None
     if value <= 20:
         most = next((most for name, most in _MOST.items() if unit.startswith(name)), 40)
-        others = [n for n in range(2, int(min(most, 2 * value + 4)) + 1) if abs(n - value) >= max(2, value / 3)]
-        return str(random.choice(others)) if others else None
+        near = [n for n in range(2, int(min(most, 2 * value + 4)) + 1) if abs(n - value) >= max(2, value / 3)]
+        return str(random.choice(near)) if near else None
     return f"{round(value * float(random.choice([0.7, 1.3]))):d}" if value <= 200 else None
-
-
-def _temperature(value: float, random: np.random.Generator) -> str | None:
-    for low, high, others in _TEMPERATURES:
-        if low <= value <= high:
-            return str(random.choice([other for other in others if abs(other - value) >= 0.6]))
-    return None
 
 
 def _side(claim: str, random: np.random.Generator) -> str | None:

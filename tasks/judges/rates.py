@@ -12,6 +12,7 @@ finds them all, so that pooled rates are too high for the paraphrases that it is
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import pandas as pd
 
 from schemas.params.llm import Price
 from tasks.llm.costs import Usage, cost
-from tasks.statistics.intervals import COUNT, SHARE, Interval
+from tasks.statistics.intervals import COUNT, SHARE
 from tasks.statistics.metric_rows import NAN, Row, bounds_rows, detection_rows, mean_row, metric_row, metric_table
 from tasks.statistics.misclassification import SHIFTS, corrected_mean
 
@@ -118,20 +119,15 @@ def corrected_rows(
         n = len(group)
         is_share = bool((group["ceiling"] == 1).all())
         rows.append(mean_row(str(metric), group["value"], bounds=SHARE if is_share else COUNT, seed=seed, **keys))
-        found, most = _correct(group, cases, seed), float(np.mean(group["ceiling"].to_numpy()))
+        known = cases["truth"], cases["value"], cases["document"].map(record_of)
+        correct = partial(corrected_mean, group["value"], *known, seed=seed, ceilings=group["ceiling"])
+        found, most = correct(), float(np.mean(group["ceiling"].to_numpy()))
         marked = {**keys, "provenance": provenance}
         if other_writer is not None and len(cases):
             marked["provenance"] = f"{provenance}; rates from the simulator's texts, scores of texts of {other_writer}"
         rows.append(metric_row(f"{metric}_corrected", *found, n=n, **marked))
         rows.append(metric_row(f"{metric}_corrected_possible", float(0 <= found[0] <= most), n=len(cases), **marked))
         for shift in SHIFTS if len(cases) else ():
-            wide = _correct(group, cases, seed, shift)
             about = {**marked, "item": f"{item}, rates off by {shift:g}"}
-            rows.append(metric_row(f"{metric}_corrected", *wide, n=n, **about))
+            rows.append(metric_row(f"{metric}_corrected", *correct(shift=shift), n=n, **about))
     return metric_table(rows, stage=STAGE, seed=seed, provenance=provenance)
-
-
-def _correct(group: pd.DataFrame, cases: pd.DataFrame, seed: int, shift: float = 0.0) -> Interval:
-    known = (cases["truth"].to_numpy(dtype=bool), cases["value"].to_numpy(dtype=bool))
-    records = cases["document"].map(record_of).to_numpy()
-    return corrected_mean(group["value"], *known, records, seed=seed, ceilings=group["ceiling"], shift=shift)

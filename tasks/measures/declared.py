@@ -1,18 +1,16 @@
 """What a measure says of itself, from which evaluations, comparisons, tables and pages follow."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from schemas.params import Params
 from schemas.params.llm import RoleName
-from tasks.llm.ask_all import Unscored
-from tasks.llm.calls import Ask, Asks
-from tasks.measures.doclens.evaluators import Question, Verdicts
+from tasks.llm.calls import Asks
 from tasks.measures.doclens.writing import Writer
-from tasks.measures.measure import Metric, Metrics
+from tasks.measures.measure import Metrics
 from tasks.statistics.metric_rows import Row
 from tasks.texts.document import Document, Sectioning, Tables
 from tasks.texts.files import Layout
@@ -68,45 +66,6 @@ class Panel:
     hint: str = ""
     lacking: bool = False
     groups: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Forms:
-    """Forms on which people check a measure's verdicts on the outputs of an evaluation.
-
-    ``name`` begins the names of their files. ``pages``: HTML of a form by system; ``agreement`` of the files (name ->
-    text) that were returned for a system: METRICS.
-    """
-
-    name: str
-    pages: Callable[[Sequence[Document], Tables, Plan, Params], Mapping[str, str]]
-    agreement: Callable[[str, Mapping[str, str], Tables, Params], pd.DataFrame]
-
-
-STRICT, CLINICIAN = "strict", "clinician"
-"""Readings of claims and statements."""
-
-
-@dataclass(frozen=True)
-class OfPeople:
-    """Units that people judge as a measure does, of a ``kind``: by the source, or else ``of_output``.
-
-    ``readings``: in which a judge is asked; ``views``: what is asked of a unit, and what counts of people's verdicts
-    and of the judge's. ``read``: the judge's words on questions in a reading, at most so many claims a call;
-    ``values``: of its words. ``by_person``: each person's units are judged for themselves. ``further``: further
-    VERDICTS of a judge on people's.
-    """
-
-    kind: str
-    readings: Sequence[str]
-    views: Mapping[str, tuple[Metric, Metric]]
-    read: Callable[[Ask, str, Sequence[Question], int], Awaitable[Sequence[Verdicts]]]
-    values: Mapping[str, float]
-    of_output: bool = False
-    by_person: bool = False
-    further: Mapping[str, Callable[[Ask, pd.DataFrame, int], Awaitable[tuple[pd.DataFrame, Unscored]]]] = field(
-        default_factory=dict
-    )
 
 
 Made = Mapping[str, Any]

@@ -14,7 +14,7 @@ from tasks.measures.declared import Plan
 from tasks.measures.described import COMPARED, MEASURES, METRICS, OF_OUTPUTS, chosen
 from tasks.measures.evaluation import evaluation_tables
 from tasks.measures.measure import unit_values
-from tasks.measures.note_qa.judging import NAME as NOTE_QA
+from tasks.measures.note_qa.measure import NAME as NOTE_QA
 from tasks.statistics.metric_rows import metric_table
 from tasks.statistics.paired_verdicts import agreement
 from tasks.texts.document import Document, Tables
@@ -38,14 +38,8 @@ class Divided:
         """Answer the calls, in order."""
         lists = [call.reply is not None and call.reply.lists for call in calls]
         parts = [[call for call, one in zip(calls, lists, strict=True) if one is side] for side in (False, True)]
-        sides = zip((self._judge, self._lister), parts, strict=True)
-        found = await asyncio.gather(*(ask(part) if part else _nothing() for ask, part in sides))
-        given = [iter(answers) for answers in found]
+        given = [iter(found) for found in await asyncio.gather(self._judge(parts[0]), self._lister(parts[1]))]
         return [next(given[one]) for one in lists]
-
-
-async def _nothing() -> list[Answer]:
-    return []
 
 
 class Once:

@@ -1,7 +1,6 @@
 """Mean ratings and agreement of raters (SimSUM, Table 4 and Appendix E.2), of people and of a model, and their labels.
 
-Also of the released evaluators' files. A label says whether a note
-follows an instruction of its prompt, which the model says by giving no penalty.
+A label says whether a note follows an instruction of its prompt, which the model says by giving no penalty.
 """
 
 from collections.abc import Iterable, Sequence

@@ -17,10 +17,8 @@ BY_NAME = {
     "flows.commands.parser": "commands",
     "flows.rebuild.forks": "what stages import, before they do",
     "flows.repository.pipeline": "a stage, whose code begins with its function",
-    "tasks.audit.people": "units that people judge, in modules of measures that it names by a pattern",
-    "tasks.measures.cases": "cases of measures, likewise",
+    "tasks.measures.cases": "cases of measures, in modules that it names by a pattern",
     "tasks.measures.described": "measures, likewise",
-    "tasks.measures.forms": "forms of measures, likewise",
     "tasks.measures.own": "a user's file, which dvc.yaml lists",
     "tasks.simulator.dispatch": "handlers, which it names",
 }
@@ -90,7 +88,7 @@ def test_the_stage_of_a_measure_does_not_depend_on_all_measures() -> None:
     stages = {path.stem for path in STAGES.contents if path.stem.removesuffix("_published") in MEASURES}
     assert {"doclens", "doclens_published", "note_qa", "overlap"} <= stages
     for stage in (*stages, "own_metrics"):
-        assert not {*STAGES.of(stage)} & {"tasks.measures.described", "tasks.measures.cases", "tasks.measures.forms"}
+        assert not {*STAGES.of(stage)} & {"tasks.measures.described", "tasks.measures.cases"}
 
 
 def test_a_packaged_file_has_a_reader() -> None:

@@ -14,7 +14,7 @@ KNOW_THE_SIMULATOR = (
     "tasks.judges.consistency_checks",
     "tasks.judges.shortening",
     "tasks.audit.planted_assertions",
-    "tasks.measures.doclens.written_claims",
+    "tasks.measures.doclens.planted",
     "tasks.measures.doclens.evaluators",  # the evaluator without a model
     "tasks.transport.fingerprint",  # hashes its rules
     "flows.runtime.clients",  # asks it within the process

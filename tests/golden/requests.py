@@ -34,8 +34,8 @@ from tasks.spans.annotation import annotate_spans, spans_table
 from tasks.spans.assertion import state_assertions
 from tasks.texts.document import Document
 from tasks.visits.prompting import CHECK, heading, visit_prompts
+from tests.measures import med_omit_examples
 from tests.support.histories import worder_of
-from tests.support.of_measures import of_measures
 from tests.support.params import shipped
 from tests.support.records import NETWORK, records_of, span_row
 from tests.support.review import drawn
@@ -98,8 +98,8 @@ def script(call: Call) -> str | Reply:
 
 def requests() -> dict[str, Call]:
     """A request for every prompt file, by ``room/file``."""
-    more = {name: call for own in of_measures("requests") for name, call in own(_asked, NOTE).items()}
-    return {**_notes(), **_visits(), **_spans(), **_doclens(), **_note_qa(), **_review(), **_audit(), **more}
+    rooms = (_notes(), _visits(), _spans(), _doclens(), _note_qa(), _review(), _audit())
+    return {name: call for room in (*rooms, med_omit_examples.requests(_asked, NOTE)) for name, call in room.items()}
 
 
 def _asked(work: Awaitable, ask: ScriptedAsk, room: str) -> dict[str, Call]:

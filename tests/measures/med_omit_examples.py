@@ -151,9 +151,3 @@ def judge_recorded(encounters: Sequence[Document], ask: RecordedAsk) -> None:
     assert found["unscored"]["reason"].str.contains("least_lines|no fact").all()
     assert set(found["verdicts"].dropna(subset="value")["system"]) == {SOURCE, *SYSTEMS.values()}
     assert len(visits_drawn(encounters)) == JUDGED_ENCOUNTERS
-
-
-def check_kappas(kappas: Mapping[tuple[str, str], float]) -> None:
-    """Of recorded verdicts with people's, by kind of unit and reading."""
-    assert kappas["facts", "note"] > kappas["facts", "differential"]
-    assert kappas["facts", "another's list"] > 0.5

@@ -17,9 +17,14 @@ from tasks.judges.shortening import compactions, shortened, without
 from tasks.judges.simulated_notes import gold_tables, write_gold
 from tasks.measures.cases import CASES_OF
 from tasks.measures.doclens.evaluators import InstructionEvaluator
-from tasks.measures.doclens.planted import judge_planted_citations, plant_citations
+from tasks.measures.doclens.planted import (
+    OF_PROMPTS,
+    judge_planted_citations,
+    plant_citations,
+    plant_compacted,
+    plant_written,
+)
 from tasks.measures.doclens.planted_claims import EASY, EASY_KINDS, PlantedClaim, plant_claims
-from tasks.measures.doclens.written_claims import OF_PROMPTS, plant_compacted, plant_written
 from tasks.network.sampling import sample
 from tasks.notes.prompting import build_prompts
 from tasks.statistics.misclassification import SHIFTS

@@ -43,7 +43,7 @@ def visits_of(domain: str, patients: int = 30) -> pd.DataFrame:
 @cache
 def questions_of(domain: str) -> pd.DataFrame:
     visits = visits_of(domain)
-    notes, _ = notes_of_visits(visits, visits[["record"]].assign(text="word " * 290), PARAMS)
+    notes, _ = notes_of_visits(visits, visits[["record"]].assign(text="word " * 290))
     return history_questions(visits, notes, worder_of(domain), PARAMS, seed=SEED)[0]
 
 
@@ -153,7 +153,7 @@ def test_places_are_thirds_of_the_tokens() -> None:
 def test_a_patient_who_lacks_a_note_is_left_out_and_named() -> None:
     visits = visits_of("respiratory")
     texts = pd.DataFrame({"record": visits["record"], "text": "a note"})
-    notes, unscored = notes_of_visits(visits, texts[texts["record"] != 102], PARAMS)
+    notes, unscored = notes_of_visits(visits, texts[texts["record"] != 102])
     assert unscored["record"].tolist() == ["h0001"]
     assert set(notes["patient"]) == set(map(patient_name, visits["patient"])) - {"h0001"}
     check(notes, PATIENT_NOTES, "a test")

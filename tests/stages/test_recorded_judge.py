@@ -12,7 +12,7 @@ from tasks.llm.recorded import RecordedAsk, read_recorded
 from tasks.measures.doclens.published import ACI_BENCH, OPEN_SYSTEMS, RULES_JUDGE, judged_by_rules
 from tasks.texts.aci_bench import read_encounters
 from tasks.texts.document import Document
-from tests.support.of_measures import of_measures
+from tests.measures.med_omit_examples import judge_recorded
 from tests.support.sources import needs_sources, sources_folder
 
 PARAMS = load_params()
@@ -30,8 +30,7 @@ def test_every_request_has_its_reply_and_every_reply_its_request(encounters: lis
     ask = recorded("aci_bench")
     claims = asyncio.run(judge_claims(encounters, ask, ask, PARAMS.doclens))
     assert claims["unscored"].empty
-    for judge in of_measures("judge_recorded"):
-        judge(encounters, ask)
+    judge_recorded(encounters, ask)
     assert ask.used == set(read_recorded(CASSETTES / "aci_bench.jsonl.gz"))
 
     judged = claims["verdicts"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from schemas.tables.people import SCALES
-from tests.support.of_measures import of_measures
+from tests.measures import med_omit_examples
 from tests.support.one_process import InProcess
 
 Item = dict[str, Any]
@@ -37,7 +37,7 @@ FORMS: dict[str, tuple[str, str, int, Callable[[int, int, Item], Item]]] = {
     "review_returned": ("forms", "notes", 2, _ratings),
     "questions_returned": ("question_form", "questions", 1, _revision),
     "spans_returned": ("span_form", "notes", 1, _checked),
-    **{folder: how for own in of_measures("RETURNED") for folder, how in own.items()},
+    **med_omit_examples.RETURNED,
 }
 """By the folder of returned files: the form, the kind of its items, how many people return it, and their answers."""
 

@@ -17,11 +17,11 @@ from schemas.params.measures import DocLens, Summaries
 from schemas.tables.columns import typed
 from schemas.tables.evaluation import CITED_OUTPUTS
 from tasks.domains.rules import PromptingRules
-from tasks.llm.calls import Ask, unscored_table
+from tasks.llm.calls import Ask
 from tasks.measures.doclens.citations import number_sentences, without_citations
-from tasks.measures.doclens.judging import Plan, cites, citing_systems, judge
-from tasks.measures.doclens.writing import Example, Writer, write_outputs, writer, writer_name
-from tasks.texts.document import WHOLE, Document, Tables
+from tasks.measures.doclens.judging import Plan, cites, citing_systems, judge, write_and_judge
+from tasks.measures.doclens.writing import Example, Writer, writer, writer_name
+from tasks.texts.document import WHOLE, Document, Tables, documents_of
 from tasks.texts.reading import outputs_by_id, read_table
 
 COMPACT, PROMPTED, CITED = "compact notes", "notes against prompts", "cited compact notes"
@@ -83,22 +83,18 @@ async def judge_notes(
     params: DocLens,
 ) -> Tables:
     """Tables verdicts, unscored, and cited (CITED_OUTPUTS): compact notes that cite the notes' sentences."""
-    citing = writer("cited_compact", params.writer_examples, name=CITED)
-    documents, unwritten = await write_outputs(write, note_documents(notes, compact), [citing])
-    own = await judge(ask, documents, Plan(citing=[CITED], claimed=[COMPACT], expected=[CITED]), params)
+    citing = [writer("cited_compact", params.writer_examples, name=CITED)]
+    plan = Plan(citing=[CITED], claimed=[COMPACT], expected=[CITED])
+    own = await write_and_judge(write, ask, note_documents(notes, compact), citing, plan, params)
     prompted = prompted_documents(notes, prompts, rules)
     asked = await judge(ask, prompted, Plan(precision=False, glossary=rules.glossary), params)
     cited = [
         {"record": int(one.id), "cited": one.outputs[CITED], "provenance": write.label}
-        for one in documents
+        for one in documents_of(own["documents"])
         if CITED in one.outputs
     ]
-    failed = [unscored_table(unwritten), own["unscored"], asked["unscored"]]
-    return {
-        "verdicts": pd.concat([own["verdicts"], asked["verdicts"]], ignore_index=True),
-        "cited": typed(cited, CITED_OUTPUTS),
-        "unscored": pd.concat(failed, ignore_index=True),
-    }
+    both = {name: pd.concat([own[name], asked[name]], ignore_index=True) for name in ("verdicts", "unscored")}
+    return {**both, "cited": typed(cited, CITED_OUTPUTS)}
 
 
 MEQSUM = "doclens/meqsum_test.json"

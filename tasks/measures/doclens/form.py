@@ -114,12 +114,10 @@ def preference_rows(pairs: pd.DataFrame, chosen: pd.DataFrame, **shared: Any) ->
     return rows
 
 
-RETURNED = (
-    Returned(
-        PreferenceForm.format,
-        "doclens_published",
-        "preferences_returned",
-        lambda load, _: preference_form(load("preference_pairs")),
-        outside=True,
-    ),
+RETURNED = Returned(
+    PreferenceForm.format,
+    "doclens_published",
+    "preferences_returned",
+    lambda load, _: preference_form(load("preference_pairs")),
+    outside=True,
 )

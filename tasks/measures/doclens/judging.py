@@ -206,9 +206,9 @@ async def judge_sides(
                 place = f"{step or side.metric}{section} of {side.system}"
                 unscored.append(unscored_row(side.document.id, place, reason, raw))
         units = list(zip(own.claims, verdicts.units, strict=True))
-        for at, (text, (judged, why, word)) in enumerate([*units, *([("", UNKNOWN)] if lacking is not None else [])]):
-            said = {"value": None if judged is None else float(judged), "verdict": word, "reason": why}
-            rows.append({**side.about, "unit": str(at), "text": text, **said})
+        units += [] if lacking is None else [("", UNKNOWN)]
+        for at, (text, (value, why, word)) in enumerate(units):
+            rows.append({**side.about, "unit": str(at), "text": text, "value": value, "verdict": word, "reason": why})
     return rows, unscored
 
 
@@ -246,8 +246,7 @@ async def _judge_citations(
             units = [("citation_recall", at, statement.text, judgement[0])]
             for number, one in zip(statement.citations, judgement[1], strict=True):
                 units.append(("citation_precision", next(marks), f"{statement.text} [{number}]", one))
-            for metric, unit, text, said in units:
-                value = None if said is None else float(said)
+            for metric, unit, text, value in units:
                 rows.append({**about, "item": item, "metric": metric, "unit": str(unit), "text": text, "value": value})
     return rows, [unscored_row(key[0], f"citations of {key[1]}", reason, raw) for key, reason, raw in failures]
 

@@ -22,14 +22,10 @@ def _metrics(params: Params) -> Metrics:
     return {**METRICS, **(GRADED if graded else {})}
 
 
-ORDER = (
-    *("claim_recall", "claim_recall_graded", "claim_precision", "claim_precision_graded"),
-    *("citation_recall", "citation_precision"),
-)
-"""Of pages: each metric in degrees follows the one that it refines."""
+_ALL = {**METRICS, **GRADED}
 MEASURE = Declared(
     NAME,
-    {name: {**METRICS, **GRADED}[name] for name in ORDER},
+    {name: _ALL[name] for one in METRICS for name in (one, f"{one}_graded") if name in _ALL},
     _judge,
     "doclens",
     _metrics,

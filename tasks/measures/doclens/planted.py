@@ -1,41 +1,55 @@
-"""The cases of DocLens: claims that a text entails or not, statements with citations, and lists of claims."""
+"""The cases of DocLens: claims that a text entails or not, statements with citations, and lists of claims.
+
+The truth of some claims the simulated writer knows, who was asked for them and wrote, dropped, changed or left them
+out: claims of the prompt against the note, sentences of the note against its compact version, and the reverse.
+"""
 
 import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from schemas.params import Params
-from schemas.tables.verdicts import Judgement
-from tasks.domains.rules import rules_of
+from tasks.domains.rules import PromptingRules, rules_of
 from tasks.judges.cases import Asked, Cases, Corrected, Given, Row, case_verdict
 from tasks.judges.shortening import (
     BY_WRITER,
     MIN_WORDS,
     PLANT_STREAM,
     Shortened,
+    compactions,
     is_gone,
     listed_rows,
     make_shortened,
+    prose_spans,
     statements,
 )
+from tasks.judges.simulated_notes import ERRING, STRIDE, compacted, written
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Ask, unscored_row
 from tasks.measures.doclens.citations import Statement, judge_citations
+from tasks.measures.doclens.documents import prompt_claims
 from tasks.measures.doclens.evaluators import Evaluator, Question, make_evaluator
-from tasks.measures.doclens.judging import METRICS
+from tasks.measures.doclens.judging import METRICS, named_symptoms
 from tasks.measures.doclens.planted_claims import PlantedClaim, plant_claims
 from tasks.measures.doclens.reworded import joined, reworded_claims
 from tasks.measures.doclens.subclaims import list_subclaims
-from tasks.measures.doclens.written_claims import CHANGED, OF_PROMPTS, SHORTENED, plant_compacted, plant_written
+from tasks.simulator.truth import Truth
 from tasks.text.sentences import sentences
 from tasks.text.shorthand import shorten
 
 STREAM = 103
 RIGHT, REDUNDANT, WRONG = "right citation", "redundant citation", "wrong citation"
+WRITTEN, DESCRIBED, UNDESCRIBED = "asked for and written", "descriptor written", "descriptor lost by the writer"
+SHORTENED, CHANGED = "shortened by the writer", "detail changed by the writer"
+FATES = {"symptom_dropped": "dropped by the writer", "contradicted": "contradicted by the writer"}
+OF_PROMPTS = frozenset({WRITTEN, *FATES.values(), DESCRIBED, UNDESCRIBED})
+"""Kinds of claims of the prompts."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +76,73 @@ def make_claims(given: Given) -> list[PlantedClaim]:
     rounds, seed = params.calibrate.rounds, params.seed
     asked = plant_written(given.prompts, rules, rounds=rounds, seed=seed)
     return [*claims, *asked, *plant_compacted(given.texts, given.prompts, rounds=rounds, seed=seed)]
+
+
+def plant_written(prompts: pd.DataFrame, rules: PromptingRules, *, rounds: int, seed: int) -> list[PlantedClaim]:
+    """Claims of the prompts against notes with planted errors, ``rounds`` notes a prompt.
+
+    ``prompts`` has the columns record, single_prompt, mention, values and descriptors.
+    """
+    claims: list[PlantedClaim] = []
+    for row in prompts.sort_values("record").to_dict("records"):
+        mention = json.loads(str(row["mention"]))
+        values, descriptors = json.loads(str(row["values"])), json.loads(str(row["descriptors"]))
+        for at in range(rounds if mention else 0):
+            number = (seed * rounds + at) * STRIDE + int(row["record"])
+            note = written(str(row["single_prompt"]), ERRING, number)[0]
+            for symptom in mention:
+                claims += _claims(f"{row['record']}-{at}", note, symptom, values, descriptors, rules)
+    return claims
+
+
+def _claims(
+    document: str,
+    note: Truth,
+    symptom: str,
+    values: Mapping[str, str],
+    descriptors: Mapping[str, str | None],
+    rules: PromptingRules,
+) -> list[PlantedClaim]:
+    """The claim of a symptom's value and, if the prompt has a descriptor, that of the descriptor."""
+    claim, *described = prompt_claims([symptom], values, descriptors, rules)
+
+    def case(kind: str, one: str, true: bool) -> PlantedClaim:
+        return PlantedClaim(document, kind, note.text, one, true, definitions=named_symptoms([one], rules.glossary))
+
+    error = note.error.kind if note.error is not None and note.error.item == symptom else None
+    if error in FATES:
+        return [case(FATES[error], claim, False)]
+    found = [case(WRITTEN, claim, True)] if error is None else []
+    lost = error == "descriptor_lost"
+    if error is None or lost:
+        found += [case(UNDESCRIBED if lost else DESCRIBED, one, not lost) for one in described]
+    return found
+
+
+def plant_compacted(notes: Mapping[str, str], prompts: pd.DataFrame, *, rounds: int, seed: int) -> list[PlantedClaim]:
+    """Claims from new compactions of ``notes``, by record; ``prompts`` has single_prompt by record.
+
+    One compaction at the writer's usual rates gives the sentences kept, left out and shortened; ``rounds`` compactions
+    by the writer that errs on purpose give the sentences with a changed detail.
+    """
+    claims: list[PlantedClaim] = []
+    asked = prompts.set_index("record")["single_prompt"]
+    for record, number, usual in compactions(notes, prompts, rounds=rounds, seed=seed):
+        note = notes[record]
+        if usual is not None:
+            for fact, gone in usual.sentences():
+                claims.append(PlantedClaim(usual.document, BY_WRITER[not gone], usual.summary, fact, not gone))
+            claims += [
+                PlantedClaim(usual.document, SHORTENED, note, usual.summary[start:end], True)
+                for start, end in prose_spans(usual.summary)
+            ]
+        for at in range(rounds):
+            erring = compacted(str(asked[int(record)]), Truth(note, (), None), ERRING, number + (at + 1) * STRIDE)
+            if (error := erring.error) is not None and error.kind == "detail_changed" and error.start is not None:
+                spans = [one for one in prose_spans(erring.text) if one[0] <= error.start < one[1]]
+                told = [erring.text[start:end] for start, end in spans]
+                claims += [PlantedClaim(f"{record}-changed-{at}", CHANGED, note, claim, False) for claim in told]
+    return claims
 
 
 async def judge_planted_claims(evaluator: Evaluator, planted: Sequence[PlantedClaim]) -> tuple[list[Row], Unscored]:
@@ -95,11 +176,6 @@ def _ordered(cases: Sequence[PlantedClaim]) -> list[PlantedClaim]:
         rounds.append((seen[source], digest(source), case))
         seen[source] += 1
     return [case for _, _, case in sorted(rounds, key=lambda row: row[:2])]
-
-
-async def entailed(ask: Ask, questions: Sequence[Question], params: Params) -> list[tuple[Judgement, ...]]:
-    """Whether each claim of a card is entailed."""
-    return [found.judgements for found in await make_evaluator(params.doclens, ask)(questions)]
 
 
 def plant_citations(notes: Mapping[str, str], *, seed: int) -> list[PlantedCitation]:
@@ -207,7 +283,7 @@ CASES = (
         lambda ask, cases, params: judge_planted_claims(make_evaluator(params.doclens, ask), cases),
         {"claims": Asked("Does the text entail the claim?", "true claims", "false claims")},
         place=1,
-        of_claims=entailed,
+        of_claims=lambda ask, questions, params: make_evaluator(params.doclens, ask)(questions),
         corrected=Corrected("doclens_judged", METRICS, _MATCHED),
     ),
     Cases(

@@ -63,9 +63,7 @@ def plant_claims(notes: Mapping[str, str], symptoms: Sequence[str], *, seed: int
         note, own, made = notes[name], statements(notes[name]), list[Made]()
         for sentence in own:
             made.append(("own sentence", note, sentence, True, sentence))
-            once = is_gone(
-                sentence, without(note, [sentence])
-            )  # a hedge takes nothing from what is stated elsewhere too
+            once = is_gone(sentence, without(note, [sentence]))  # a hedge takes nothing from what is stated twice
             for kind, premise, claim in edits(note, sentence, symptoms, random):
                 if once or kind != HEDGED:
                     made.append((kind, premise, claim, False, sentence))

@@ -60,9 +60,7 @@ _ROUGE = ("rouge1_f", "rouge2_f", "rougeL_f")
 def output_table(
     table25: pd.DataFrame, documents: Sequence[Document], recalls: pd.DataFrame, params: Overlap, *, seed: int
 ) -> pd.DataFrame:
-    """METRICS of the published outputs: ROUGE by section, and claim recall as `BASELINE` predicts it by section.
-
-    And BERTScore by section where ``params`` name a model that is at hand.
+    """METRICS of the published outputs by section: ROUGE, claim recall as `BASELINE` predicts it, and BERTScore if any.
 
     Sections are scored with ACI-BENCH's marks for line breaks and missing parts: two notes that both lack a section
     agree fully on it. A system that lacks an output has no ROUGE.
@@ -140,8 +138,7 @@ def _presence_baseline(recalls: pd.DataFrame, printed: pd.Series) -> pd.Series:
 async def judged_by_rules(judged: pd.DataFrame, documents: Sequence[Document]) -> pd.DataFrame:
     """Claims of VERDICTS by section, with the verdicts of the simulator's rules in place of the judge's."""
     by_id = {one.id: one for one in documents}
-    claims = judged[judged["metric"].isin(CLAIM_METRICS) & judged["text"].ne("")]
-    claims = in_order(claims)
+    claims = in_order(judged[judged["metric"].isin(CLAIM_METRICS) & judged["text"].ne("")])
     questions = []
     for (document, system, item, metric), group in claims.groupby(KEYS[:-1], sort=False):
         one = by_id[str(document)]

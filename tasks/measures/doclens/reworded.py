@@ -169,11 +169,8 @@ def _weaker(sentence: str) -> str | None:
     rate, time, degree = (_find(name, sentence) for name in ("rate", "duration", "qualifier"))
     if rate is not None:
         value = int(rate["rate"])
-        return (
-            f"The heart rate is above {SLOW} beats per minute."
-            if value > SLOW
-            else f"The heart rate is below {FAST} beats per minute."
-        )
+        beyond = f"above {SLOW}" if value > SLOW else f"below {FAST}"
+        return f"The heart rate is {beyond} beats per minute."
     if time is not None and _amount(time) >= 3 and _find("lasting", sentence[: time.start()]):
         before = sentence[: time.start()]
         least = re.sub(r"\bfor (the (?:past|last) )?$", r"for at least \1", before)

@@ -5,7 +5,7 @@ source as the knowledge; DocLens's citation metrics ask the same of the sentence
 reference is needed. Telling a contradiction from an addition is ours: people forgive an addition more often.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Literal
 
@@ -21,7 +21,7 @@ from tasks.measures.doclens.evaluators import (
     read_verdicts,
     tokens_for_verdicts,
 )
-from tasks.measures.doclens.judging import Plan, Side, judge_sides, lost_rows, plain_outputs
+from tasks.measures.doclens.judging import Plan, Side, judge_sides, lost_rows
 from tasks.measures.measure import Metric, Metrics
 from tasks.text.sentences import COMPARISON
 from tasks.texts.document import Document, Tables, split
@@ -80,24 +80,23 @@ async def ground(
 
 
 async def judge_by_source(ask: Ask, documents: Sequence[Document], plan: Plan, params: DocLens) -> Tables:
-    """Judge claims of outputs by section, without citation marks, against the whole source: verdicts and unscored.
+    """Judge claims of outputs by section against the whole source: verdicts and unscored.
 
-    Claims are listed by the request that lists them for claim precision. A text whose claims could not all be listed
-    has, in addition to those that are known, one failed verdict and an unscored row, as has a lost output or section.
+    Citation marks have to be taken out before. Claims are listed by the request that lists them for claim precision. A
+    text whose claims could not all be listed has, in addition to those that are known, one failed verdict and an
+    unscored row, as has a lost output or section.
     """
     clinician = params.style == "clinician"
-    sides = [side for document in documents for side in _sides(document, plan)]
+    sides = [
+        Side(document, system, item, "claims_supported", text, document.text)
+        for document in documents
+        for system, output in document.outputs.items()
+        for item, text in split(output, document, plan.sections).items()
+        if item not in document.lost.get(system, ())
+    ]
     by_source = partial(ground, ask, claims_a_call=params.claims_a_call, clinician=clinician)
     rows, unscored = await judge_sides(ask, sides, by_source, params, "claims")
     rows += lost_rows(documents, plan, lambda *_: ("claims_supported",))
     condition = "source, clinician" if clinician else "source"
     verdicts = verdict_table([{**row, "condition": condition} for row in rows], judge=ask.label)
     return {"verdicts": verdicts, "unscored": unscored_table(unscored)}
-
-
-def _sides(document: Document, plan: Plan) -> Iterator[Side]:
-    """Each section of each output, without citation marks, against the whole source."""
-    for system, plain in plain_outputs(document, plan.citing).items():
-        for item, text in split(plain, document, plan.sections).items():
-            if item not in document.lost.get(system, ()):
-                yield Side(document, system, item, "claims_supported", text, document.text)

@@ -12,9 +12,9 @@ from tasks.texts.document import Document, Tables
 
 
 async def _judge(plan: Evaluated, params: Params, ask: Asks, documents: Sequence[Document]) -> Tables:
-    own = Plan(plan.sections, plan.citing, expected=plan.systems)
+    own = Plan(plan.sections, expected=plan.systems)
     return await judge_by_source(ask("judge"), documents, own, params.doclens)
 
 
 CITED = "claims supported by the source as FActScore's (Min et al. 2023)"
-MEASURE = Declared(NAME, METRICS, _judge, "doclens", table="grounded", marked=True, cited=CITED)
+MEASURE = Declared(NAME, METRICS, _judge, "doclens", table="grounded", cited=CITED)

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from schemas.params import Params
 from schemas.params.measures import FormSample
-from tasks.measures.declared import Forms, Plan
+from tasks.measures.declared import Plan
 from tasks.measures.doclens.judging import plain_documents
 from tasks.measures.med_omit.fact_score import CATEGORIES
 from tasks.measures.med_omit.judging import DIAGNOSES, GRADED, NAME, OMITTED, SYSTEM, output_parts
@@ -236,7 +236,8 @@ def _table(rows: list[Row], system: str, seed: int, provenance: str) -> pd.DataF
     return metric_table(rows, stage=NAME, system=system, condition="validation", seed=seed, provenance=provenance)
 
 
-def _pages(documents: Sequence[Document], tables: Tables, plan: Plan, params: Params) -> dict[str, str]:
+def evaluated_forms(documents: Sequence[Document], tables: Tables, plan: Plan, params: Params) -> dict[str, str]:
+    """HTML of the form of an evaluation by system."""
     parts = output_parts(plain_documents(documents, plan.citing), scope_of(params.med_omit, plan))
     forms = {system: _of(tables, system, params) for system in plan.systems}
     return {name: form.filled(tables[TABLE], parts.get(name, {}), "clinician") for name, form in forms.items()}
@@ -246,7 +247,8 @@ def _of(tables: Tables, system: str, params: Params) -> OmissionForm:
     return omission_form(tables[TABLE], system, params.med_omit.form, seed=params.seed)
 
 
-def _agreement(system: str, files: Mapping[str, str], tables: Tables, params: Params) -> pd.DataFrame:
+def evaluated_agreement(system: str, files: Mapping[str, str], tables: Tables, params: Params) -> pd.DataFrame:
+    """METRICS of the files (name -> text) that were returned for a system of an evaluation."""
     form = _of(tables, system, params)
     about: dict[str, Any] = {"seed": params.seed, "provenance": "clinicians and judge"}
     given = form.validations(files)
@@ -254,12 +256,9 @@ def _agreement(system: str, files: Mapping[str, str], tables: Tables, params: Pa
     return pd.concat(parts, ignore_index=True).assign(condition=system)
 
 
-EVALUATED = Forms("omissions", _pages, _agreement)
-RETURNED = (
-    Returned(
-        OmissionForm.format,
-        "med_omit",
-        "omissions_returned",
-        lambda load, params: omission_form(load("med_omit_judged"), SYSTEM, params.med_omit.form, seed=params.seed),
-    ),
+RETURNED = Returned(
+    OmissionForm.format,
+    "med_omit",
+    "omissions_returned",
+    lambda load, params: omission_form(load("med_omit_judged"), SYSTEM, params.med_omit.form, seed=params.seed),
 )

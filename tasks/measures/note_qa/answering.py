@@ -204,24 +204,19 @@ def planted_answers(
 def _variants(
     choices: Sequence[Wording], right: int, wrong: int, free_text: bool, answerable: bool
 ) -> list[tuple[str, str, str, bool]]:
-    found = []
+    found = [(form, "refusal", REFUSAL, False) for form in ("multiple_choice", "free_text") if answerable]
     for name, i in (("right", right), ("wrong", wrong)):
-        letter, wording = LETTERS[i], choices[i]
+        letter, plain = LETTERS[i], choices[i].plain
         found += [
             ("multiple_choice", f"{name}, letter", f"Answer: {letter}", i == right),
             ("multiple_choice", f"{name}, letter in a sentence", f"The correct answer is ({letter}).", i == right),
-            ("multiple_choice", f"{name}, letter and text", f"{letter}: {wording.plain}", i == right),
-            ("multiple_choice", f"{name}, text", f"{wording.plain}.", i == right),
+            ("multiple_choice", f"{name}, letter and text", f"{letter}: {plain}", i == right),
+            ("multiple_choice", f"{name}, text", f"{plain}.", i == right),
+            ("free_text", f"{name}, same words", f"{plain}.", i == right),
+            ("free_text", f"{name}, framed", f"According to the notes: {plain[0].lower()}{plain[1:]}.", i == right),
+            ("free_text", f"{name}, other words", f"{choices[i].other}.", i == right),
         ]
-        if free_text:
-            framed = f"According to the notes: {wording.plain[0].lower()}{wording.plain[1:]}."
-            found += [
-                ("free_text", f"{name}, same words", f"{wording.plain}.", i == right),
-                ("free_text", f"{name}, framed", framed, i == right),
-                ("free_text", f"{name}, other words", f"{wording.other}.", i == right),
-            ]
-    refusals = ["multiple_choice", *(["free_text"] if free_text else [])] if answerable else []
-    return found + [(form, "refusal", REFUSAL, False) for form in refusals]
+    return [one for one in found if free_text or one[0] != "free_text"]
 
 
 async def judge(frames: Tables, ask: Asks, params: Params, answerer: str = ANSWERER) -> Tables:

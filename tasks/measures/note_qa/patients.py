@@ -7,7 +7,7 @@ does not hold these: the writer invents them as context.
 
 import json
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 
 import numpy as np
@@ -49,19 +49,6 @@ def estimated_tokens(text: str) -> int:
     """
     pieces = _PIECE.findall(text)
     return sum(1 + int((len(piece) - 1) // _LETTERS_A_TOKEN) if piece[0].isalpha() else 1 for piece in pieces)
-
-
-def token_counter(name: str) -> Callable[[str], int]:
-    """The token counter for ``note_qa.tokenizer``: "estimate" or "tiktoken:<encoding>", else ValueError."""
-    if name == "estimate":
-        return estimated_tokens
-    kind, _, encoding = name.partition(":")
-    if kind != "tiktoken" or not encoding:
-        raise ValueError(f"note_qa.tokenizer is {name!r}; expected estimate or tiktoken:<encoding>")
-    import tiktoken  # imported here because it loads a vocabulary from a file or the network
-
-    encoder = tiktoken.get_encoding(encoding)
-    return lambda text: len(encoder.encode(text, disallowed_special=()))
 
 
 def level(tokens: int, limits: Sequence[int]) -> int:
@@ -138,14 +125,13 @@ def simulated_patients(
     for name, group in rows.groupby("conditions"):
         groups[str(name)] = list(rng.permutation(group.sort_values("record").index))
     traits = {index: stated_traits(note) for index, note in rows["note"].items()}
-    count = token_counter(params.tokenizer)
     found: list[dict] = []
     for size in range(len(params.patients_by_notes), 0, -1):
         for _ in range(params.patients_by_notes[size - 1]):
             chosen = _draw(groups, size, traits, rng)
             if chosen is None:
                 break
-            found += _encounters(rows.loc[chosen].sort_values("record"), f"p{len(found):05d}", rng, count)
+            found += _encounters(rows.loc[chosen].sort_values("record"), f"p{len(found):05d}", rng)
     frame = typed(found, PATIENT_NOTES)
     codes = {name: f"p{i:03d}" for i, name in enumerate(sorted(frame["patient"].unique()), 1)}
     frame = frame.assign(patient=frame["patient"].map(codes).astype(str))
@@ -177,9 +163,7 @@ def _draw(
     return None
 
 
-def _encounters(
-    rows: pd.DataFrame, patient: str, rng: np.random.Generator, count: Callable[[str], int]
-) -> list[dict[str, object]]:
+def _encounters(rows: pd.DataFrame, patient: str, rng: np.random.Generator) -> list[dict[str, object]]:
     day = _FIRST_DAY + timedelta(days=int(rng.integers(_DAYS)))
     found: list[dict[str, object]] = []
     for position, row in enumerate(rows.to_dict("records")):
@@ -188,5 +172,5 @@ def _encounters(
         who = {"patient": patient, "position": position, "note_id": str(row["record"]), "date": day.isoformat()}
         for version, column in (("normal", "note"), ("compact", "compact")):
             text = reduce_whitespace(row[column])
-            found.append({**who, "version": version, "note": text, "tokens": count(text)})
+            found.append({**who, "version": version, "note": text, "tokens": estimated_tokens(text)})
     return found

@@ -7,7 +7,7 @@ discharge summaries and EHRNoteQA.jsonl are credentialed: they are read in place
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from schemas.tables.note_qa import LETTERS, PATIENT_NOTES, QUESTIONS
 from tasks.llm.ask_all import Unscored, ask_all, ask_texts
 from tasks.llm.calls import Ask, Asks, Call, Reply, unscored_row, unscored_table
 from tasks.llm.prompts import render
-from tasks.measures.note_qa.patients import level, notes_text, reduce_whitespace, token_counter
+from tasks.measures.note_qa.patients import estimated_tokens, level, notes_text, reduce_whitespace
 from tasks.statistics.metric_rows import Row, mean_row, metric_row
 from tasks.texts.document import Tables
 from tasks.transport.untrusted import json_lines
@@ -338,8 +338,7 @@ def read_patients(file: Path, params: NoteQa, subjects: set[str] | None = None) 
     The table is read in chunks, since it is larger than the memory of many machines. Raises SourceError for missing
     columns.
     """
-    count = token_counter(params.tokenizer)
-    chunks = [_reduced(chunk, count) for chunk in _chunks(file, subjects)]
+    chunks = list(_chunks(file, subjects))
     notes = pd.concat(chunks, ignore_index=True) if chunks else pd.DataFrame(columns=["patient"])
     notes = notes.sort_values(["patient", "date", "note_id"], ignore_index=True)
     notes["position"] = notes.groupby("patient").cumcount()
@@ -349,25 +348,17 @@ def read_patients(file: Path, params: NoteQa, subjects: set[str] | None = None) 
 
 
 def _chunks(file: Path, subjects: set[str] | None) -> Iterator[pd.DataFrame]:
+    """The columns of PATIENT_NOTES but for the position, in parts."""
     header = pd.read_csv(file, nrows=0).columns
     if missing := [name for name in _COLUMNS if name not in header]:
         raise SourceError(f"{file}: columns {missing} are missing; expected MIMIC-IV-Note's discharge table")
     for chunk in pd.read_csv(file, usecols=_COLUMNS, dtype=str, chunksize=20_000):
-        yield chunk if subjects is None else chunk[chunk["subject_id"].isin(subjects)]
-
-
-def _reduced(chunk: pd.DataFrame, count: Callable[[str], int]) -> pd.DataFrame:
-    texts = [reduce_whitespace(text) for text in chunk["text"].fillna("")]
-    return pd.DataFrame(
-        {
-            "patient": chunk["subject_id"].to_numpy(),
-            "version": "normal",
-            "note_id": chunk["hadm_id"].fillna("").to_numpy(),
-            "date": chunk["charttime"].fillna("").str[:10].to_numpy(),
-            "note": texts,
-            "tokens": [count(text) for text in texts],
-        }
-    )
+        chosen = chunk if subjects is None else chunk[chunk["subject_id"].isin(subjects)]
+        texts = chosen["text"].fillna("").map(reduce_whitespace)
+        about = {"version": "normal", "date": chosen["charttime"].fillna("").str[:10], "note": texts}
+        named = chosen[["subject_id", "hadm_id"]].fillna({"hadm_id": ""})
+        named = named.rename(columns={"subject_id": "patient", "hadm_id": "note_id"})
+        yield named.assign(**about, tokens=texts.map(estimated_tokens))
 
 
 def sample_patients(notes: pd.DataFrame, params: NoteQa, *, seed: int) -> pd.DataFrame:

@@ -19,7 +19,7 @@ from schemas.tables.columns import typed
 from schemas.tables.note_qa import PATIENT_NOTES
 from schemas.tables.visits import HISTORY_QUESTIONS, PLACES
 from tasks.llm.calls import unscored_row, unscored_table
-from tasks.measures.note_qa.patients import reduce_whitespace, token_counter
+from tasks.measures.note_qa.patients import estimated_tokens, reduce_whitespace
 from tasks.measures.note_qa.truth_questions import Draft, Drawing, Wording, listed, shuffled
 from tasks.network.visits import visit_dates
 from tasks.text.language import capitalized
@@ -277,9 +277,8 @@ def patient_name(number: Any) -> str:
     return f"h{int(number):04d}"
 
 
-def notes_of_visits(visits: pd.DataFrame, notes: pd.DataFrame, params: HistoryQa) -> tuple[pd.DataFrame, pd.DataFrame]:
+def notes_of_visits(visits: pd.DataFrame, notes: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """PATIENT_NOTES of the patients whose visits all have a note, from which answers follow; UNSCORED of others."""
-    count = token_counter(params.tokenizer)
     merged = visits[["record", "patient", "visit", "day"]].merge(notes[["record", "text"]], on="record", how="left")
     lacking = merged.loc[merged["text"].isna(), "patient"].unique().tolist()
     kept = merged[~merged["patient"].isin(lacking)]
@@ -289,7 +288,7 @@ def notes_of_visits(visits: pd.DataFrame, notes: pd.DataFrame, params: HistoryQa
         version="normal",
         position=kept["visit"] - 1,
         note_id=kept["record"].astype(str),
-        tokens=[count(note) for note in kept["note"]],
+        tokens=[estimated_tokens(note) for note in kept["note"]],
     )
     failed = [unscored_row(patient_name(number), "history_qa/notes", "a visit has no note") for number in lacking]
     return typed(rows, PATIENT_NOTES).reset_index(drop=True), unscored_table(failed)

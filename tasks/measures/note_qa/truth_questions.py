@@ -169,10 +169,9 @@ def truth_questions(
         random = np.random.default_rng([seed, _TRUTH, number])
         own = own.sort_values("position")
         visits = [_encounter(by_record.loc[row.note_id], row.date, row.note, mentioned) for row in own.itertuples()]
-        for i, draft in enumerate(
-            QuestionMaker(random, params.unanswerable_share > 0, visits, vocabulary).drafts(params)
-        ):
-            name = f"{patient}/truth/{i + 1}"
+        maker = QuestionMaker(random, params.unanswerable_share > 0, visits, vocabulary)
+        for at, draft in enumerate(maker.drafts(params), 1):
+            name = f"{patient}/truth/{at}"
             row, wordings[name] = shuffled(draft, name, own, params, random)
             rows.append(row)
     return question_table(rows), wordings

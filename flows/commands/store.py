@@ -15,7 +15,7 @@ from flows.repository.params import COLLECT, load_params, response_store
 from flows.repository.pipeline import MAIN
 from flows.repository.workspace import FINGERPRINTS
 from flows.runtime.folders import require_new_file, write_new_file
-from schemas.errors import StoreError
+from schemas.errors import ParamsError, StoreError, did_you_mean
 from tasks.progress import number_of
 from tasks.transport.shown import printable, public_params
 
@@ -133,17 +133,24 @@ def import_(
 
 
 def ledger(
-    name: Annotated[str | None, typer.Argument(help="Ledger to set (default: print all).")] = None,
-    dollars: Annotated[float, typer.Option(help="What the provider says was spent.", min=0.0)] = 0.0,
+    name: Annotated[str | None, typer.Argument(help="Ledger (default: print all).")] = None,
+    dollars: Annotated[
+        float | None, typer.Option(help="Set the ledger to what the provider says was spent, or to 0.", min=0.0)
+    ] = None,
     store: _File = None,
 ) -> None:
-    """Print what was spent, or set a ledger back to zero or to what the provider says."""
+    """Print what was spent, or set a ledger to what the provider says, or back to zero."""
     from tasks.transport import inspection
 
+    if dollars is not None and name is None:
+        raise ParamsError("--dollars: name the ledger to set")
     with inspection.open_existing(store_path(store)) as connection:
-        if name is not None:
+        if name is not None and dollars is not None:
             inspection.set_ledger(connection, name, dollars)
-        for one, spent in inspection.ledgers(connection).items():
+        held = inspection.ledgers(connection)
+        if name is not None and name not in held:
+            raise ParamsError(f"ledger {name}: none; found {', '.join(held) or 'none'}{did_you_mean(name, held)}")
+        for one, spent in held.items() if name is None else [(name, held[name])]:
             line = f"ledger {one}: {spent.dollars:.4f} dollars, {spent.tokens} tokens, {number_of(spent.calls, 'call')}"
             if spent.unknown:
                 line += f", of which {spent.unknown} of unknown outcome (at most {spent.unknown_dollars:.4f} dollars)"

@@ -255,8 +255,11 @@ def test_the_ledger_shows_what_is_estimated_and_can_be_set_to_the_providers_figu
 ) -> None:
     Scenario(but_for_greeting(UNKNOWN["no JSON"]), 1, ok=0, failure="no chat completion").play(tmp_path)
     store = ["--store", str(tmp_path / "responses.sqlite")]
-    assert parser.run(["store", "ledger", *store]) == 0
-    assert "3 calls, of which 2 of unknown outcome" in capsys.readouterr().out
+    for named in ([], ["default"]):
+        assert parser.run(["store", "ledger", *named, *store]) == 0
+        assert "3 calls, of which 2 of unknown outcome" in capsys.readouterr().out, "a name alone sets nothing"
+    for given, said in ((["defalt"], "did you mean default"), (["--dollars", "1"], "name the ledger")):
+        assert parser.run(["store", "ledger", *given, *store]) == 1 and said in capsys.readouterr().err
     assert parser.run(["store", "ledger", "default", "--dollars", "0.03", *store]) == 0
     assert "ledger default: 0.0300 dollars, 0 tokens, 0 calls" in capsys.readouterr().out
 

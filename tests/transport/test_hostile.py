@@ -126,7 +126,7 @@ def test_hostile_lists_of_models_are_passed_over(tmp_path: Path) -> None:
 def test_everything_that_a_command_prints_is_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = tmp_path / "s.sqlite"
     fill(store)
-    assert parser.run(["store", "ledger", ESC, "--store", str(store)]) == 0
+    assert parser.run(["store", "ledger", ESC, "--dollars", "0", "--store", str(store)]) == 0
     assert parser.run(["store", "check", "--store", str(tmp_path / f"no{ESC}.sqlite")]) == 1
     printed = capsys.readouterr()
     assert all(line.isprintable() for line in (printed.out + printed.err).split("\n"))
@@ -166,7 +166,7 @@ COMMANDS = {
     "domain list": ("", ""),
     "store export --store kept/s.sqlite": ("kept/s.sqlite", ""),
     "store ledger --store kept/s.sqlite": ("kept", ""),
-    "store ledger main --store kept/s.sqlite": ("kept", "s.sqlite: response store cannot be used (attempt to write"),
+    "store ledger main --dollars 0 --store kept/s.sqlite": ("kept", "s.sqlite: response store cannot be used (attempt to write"),
 }
 """Commands, the folder or file that may not be written, and what the last line says of it."""
 AS_A_USER = """

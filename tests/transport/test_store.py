@@ -194,7 +194,7 @@ def test_a_check_compares_rows_with_their_keys_and_the_ledgers_and_drops_what_is
         "4 replies, of which 0 cannot be read",
         "0.0800 dollars paid for them, 0.1000 in all ledgers",
     ]
-    assert parser.run(["store", "ledger", "default", *store]) == 0
+    assert parser.run(["store", "ledger", "default", "--dollars", "0", *store]) == 0
     sql(tmp_path / "responses.sqlite", "UPDATE responses SET identity = 'another.0' WHERE id = 1")
     assert parser.run(["store", "check", "--drop", *store]) == 0
     out = capsys.readouterr().out

@@ -102,7 +102,7 @@ test: $(DEV) style
 	$(call with_types,$(PYTEST) -m "not soak and not llm" tests)
 
 check: $(DEV) style
-	$(call with_types,$(PYTEST) -m "not soak and not llm and not dag" tests)
+	$(call with_types,$(PYTEST) -m "not soak and not llm and not dag and not outside" tests)
 
 soak: $(DEV) $(EXCHANGE)
 	$(BIN)/python -m pytest -m soak --timeout 3600 tests

@@ -64,7 +64,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     items.sort(key=place)
     for item in items:
-        if not any(item.get_closest_marker(long) for long in ("dag", "soak", "llm", "timeout")):
+        if not any(item.get_closest_marker(long) for long in ("dag", "outside", "soak", "llm", "timeout")):
             item.add_marker(pytest.mark.timeout(HANGS_S))
 
 

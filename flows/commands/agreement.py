@@ -74,6 +74,8 @@ def main(
         columns = ["condition", "item", "metric", "value", "low", "high", "n", "unscored"]
         figures = found[columns].assign(**(found[["value", "low", "high"]].round(2) + 0.0))  # a zero without sign
         print(figures.to_string(index=False, float_format="%.2f", na_rep="-"))
+        if found.loc[found["metric"] == "corrected_share", "value"].isna().all():
+            print("\ncorrected_share: none, as its interval would be wider than 1; label more of both verdicts")
         _write(found, out)
         return
     with of_form(str(data), SCALARS):

@@ -51,6 +51,8 @@ def main(
             flush=True,
         )
         found = powers(scores, sizes, seed=seed)
+        if found.empty:
+            raise SourceError(f"{evaluation}: no two systems have scores of one document; differences are of pairs")
         enough = found[[str(size) for size in sizes]] >= POWER
         _print(found.assign(**{f"{POWER:.0%} from": enough.idxmax(axis=1).where(enough.any(axis=1))}))
     print(f"\nBoth allow for what {count} documents leave open; a larger pilot says more.")

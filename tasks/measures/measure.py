@@ -182,7 +182,7 @@ def _by_text(rows: pd.DataFrame, metric: Metric) -> pd.DataFrame:
     known, size = value.groupby(groups).count(), value.groupby(groups).size()
     found = {"sum": value.groupby(groups).sum(), "known": known, "failed": size - known}
     found["lost"] = rows["unit"].eq(LOST).groupby(groups).any()
-    found["value"], found["ceiling"] = value.groupby(groups).mean(), (size > 0).astype(float)
+    found["value"], found["ceiling"] = value.groupby(groups).mean(), 1.0
     weights = [rows["weight"].fillna(end) if metric.kind == "weight" else 1.0 for end in metric.weights]
     ends = metric.bounds if metric.bounds is not None and metric.kind == "mean" else SHARE
     for name, end, weight in zip(("least", "most"), ends, weights, strict=True):

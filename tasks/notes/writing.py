@@ -21,6 +21,7 @@ from tasks.llm.calls import Answer, Ask, Call, Message, unscored_row, unscored_t
 from tasks.llm.prompts import render
 from tasks.llm.requests import tokens_needed
 from tasks.notes.prompting import NOTES_A_CALL
+from tasks.progress import number_of
 from tasks.text.sections import has_both_sections, split_sections
 
 _SEPARATOR = re.compile(r"^[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*$", re.MULTILINE)
@@ -137,7 +138,7 @@ async def write_singly(requests: Sequence[NoteRequest], ask: Ask, *, max_tries: 
         for one, answer in zip(waiting, answers, strict=True):
             note = _read(one, answer)
             if note is None:
-                failure = (NO_NOTE, answer.text) if answer.failure is None else (answer.failure, answer.raw)
+                failure = (_no_note(one, answer), answer.text) if answer.ok else (str(answer.failure), answer.raw)
                 written.failures[one.record] = failure
             else:
                 written.notes[one.record] = note
@@ -164,6 +165,14 @@ def _read(request: NoteRequest, answer: Answer) -> str | None:
         return read_note(answer.text or "") if answer.ok else None
     found = _several(answer)
     return found[request.slot] if len(found) > request.slot else None
+
+
+def _no_note(request: NoteRequest, answer: Answer) -> str:
+    """Why a reply has no note for a request."""
+    if request.slot is None:
+        return NO_NOTE
+    found = f"the reply has {number_of(len(_several(answer)), 'note')} with a history and a physical examination"
+    return f"{found}; expected {NOTES_A_CALL}, of which number {request.slot + 1} is wanted"
 
 
 def _several(answer: Answer) -> list[str]:

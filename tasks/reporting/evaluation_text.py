@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from schemas.tables.evaluate import NO_OUTPUT
+from tasks.llm.calls import UNUSABLE
 from tasks.measures.described import OF_OUTPUTS, shown_first
 from tasks.measures.own import ABOVE_KNOWN
 from tasks.progress import number_of
@@ -126,7 +127,7 @@ def summary_text(
         f"to {percent(row.high)}, whichever kinds of the card's cases these texts are like"
         for row in mixed.itertuples()
     ]
-    lines += [line for line in [reading_line(tables["metrics"])] if line]
+    lines += [line for line in [reading_line(tables["metrics"]), _undefined_line(names, rows, documents)] if line]
     lines += _failures(tables["unscored"])
     if rules:
         lines += [
@@ -134,6 +135,22 @@ def summary_text(
             f"{', '.join(rules)}: the simulator's rules, no language model; confirm the figures with a model",
         ]
     return "\n".join([*lines, *_rates(tables), *_differences(tables, names, dry_run=dry_run)])
+
+
+def undefined(row: Mapping[str, Any], documents: int) -> int:
+    """In how many of the documents a metric has no value though nothing failed, as precision without a claim."""
+    return max(documents - int(row["n"]) - int(row["unscored"]), 0)
+
+
+def _undefined_line(names: Sequence[str], rows: Sequence[tuple[str, list[dict | None]]], documents: int) -> str:
+    """The metrics that are not defined for some documents, "" where there are none."""
+    found = [
+        f"{described(name)['label'].removeprefix('- ')} of {system} in {count}"
+        for place, name in enumerate(names)
+        for system, of in rows
+        if (row := of[place]) is not None and (count := undefined(row, documents))
+    ]
+    return f"not defined, as where a text has no claim or fact: {listed(found)}" if found else ""
 
 
 def means(
@@ -173,7 +190,7 @@ def what_to_report(
     compared = pairs.groupby("metric") if len(systems) <= _FEW and len(pairs) else ()
     differences = {metric: of[of["item"] == "all"] for metric, of in compared}
     for place, name in enumerate(names):
-        figures = [_mean(system, name, row) for system, of in rows if (row := of[place]) is not None]
+        figures = [_mean(system, name, row, documents) for system, of in rows if (row := of[place]) is not None]
         figures += [_difference(name, row) for row in differences.get(name, pairs.iloc[:0]).to_dict("records")]
         label, meaning = described(name)["label"].removeprefix("- "), described(name)["meaning"]
         said.append(f"{label[:1].upper()}{label[1:]} ({meaning}): {'; '.join(figures)}.")
@@ -182,11 +199,13 @@ def what_to_report(
     return " ".join([*said, cite]).strip()
 
 
-def _mean(system: str, metric: str, row: Mapping[str, Any]) -> str:
+def _mean(system: str, metric: str, row: Mapping[str, Any], documents: int) -> str:
     """A system's mean with interval, n and what is without a score."""
     one = cell(row, partial(shown, metric))
     interval = f"95% CI {one.interval}; " if one.interval else ""
-    return f"{system} {one.value} ({interval}n = {one.n}{f', {one.unscored} without a score' if one.unscored else ''})"
+    lacks = f", {one.unscored} without a score" if one.unscored else ""
+    lacks += f", not defined for {count}" if (count := undefined(row, documents)) else ""
+    return f"{system} {one.value} ({interval}n = {one.n}{lacks})"
 
 
 def _difference(metric: str, row: Mapping[str, Any]) -> str:
@@ -276,8 +295,8 @@ def _differences(tables: Mapping[str, pd.DataFrame], names: Sequence[str], *, dr
     beyond = comparisons[(comparisons["p"] < LEVEL) & (comparisons["item"] == "all")]
     tested = int(comparisons.loc[~failing, "p"].notna().sum())
     sure = int(beyond["changed"].astype(bool).sum())
-    whatever = f", of which {sure} whatever the missing scores are" if sure < len(beyond) else ""
-    lines = ["", f"{counted}; tested: {tested}, beyond chance (5% family-wise) on whole texts: {len(beyond)}{whatever}"]
+    more = f", and {len(beyond) - sure} more unless the missing scores say otherwise" if sure < len(beyond) else ""
+    lines = ["", f"{counted}; tested: {tested}, beyond chance (5% family-wise) on whole texts: {sure}{more}"]
     for row in beyond.sort_values(["p", "system_a", "system_b", "metric"]).head(_SHOWN).itertuples():
         name = described(row.metric)["label"] if row.metric in names else f"{row.metric} (tables/metrics.csv)"
         lines.append(
@@ -298,10 +317,18 @@ def _differences(tables: Mapping[str, pd.DataFrame], names: Sequence[str], *, dr
             "difference is tested on all"
         )
     if failed:
-        lines.append(
-            f"  judgements that failed: {failed}; run again, which keeps what was answered, or choose another judge"
-        )
+        reasons = tables["unscored"].loc[tables["unscored"]["reason"] != NO_OUTPUT, "reason"]
+        lines.append(f"  judgements that failed: {failed}; {run_again(reasons)}, or choose another judge")
     return lines
+
+
+def run_again(reasons: pd.Series) -> str:
+    """What another run does about failures with these reasons: a reply is kept, whether it can be used or not."""
+    unusable = int(reasons.str.startswith(UNUSABLE).sum())
+    if unusable == len(reasons):
+        return "another run finds the same replies, as each is kept"
+    kept = f", but for the {unusable} with a reply that cannot be used, which is kept" if unusable else ""
+    return f"run again, which asks for them anew{kept}"
 
 
 def figures_and_pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -344,8 +344,8 @@ def check_output(row: Row, system: str, text: object, defects: Defects, *, allow
     elif not text.strip() and not allow_empty:
         defects.add(
             row.place,
-            f"output of {system} is empty; where the system failed give null, or no file, which counts as unscored, or "
-            "score it as an empty text with --allow-empty",
+            f"output of {system} is empty; where the system failed clear the cell, or give null or no file, which "
+            "counts as unscored, or score it as an empty text with --allow-empty",
         )
     else:
         _check_length(row, f"output of {system}", text, defects)

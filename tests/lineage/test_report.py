@@ -36,7 +36,7 @@ def test_the_page_names_lineage_revision_date_and_citation_and_the_stages_page_i
     page = (clone / SHOWN).read_text()
     found = dict(re.findall(r'<th scope="row">([^<]+)</th><td>([^<]+)</td>', page))
     assert found["lineage"] == current_lineage(clone).id and re.fullmatch(r"[0-9a-f]{10}", found["code revision"])
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["date of the commit"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found["date of the commit"]) and "date of the results" not in page
     assert f"version 0.1.0 (lineage {found['lineage']}, code revision {found['code revision']}" in page
     assert (clone / MADE).read_text() == made and PLACE in TEMPLATE.read_text()
     assert not (clone / SHOWN).with_name(PAPERS).exists()

@@ -53,6 +53,9 @@ def test_a_note_from_a_prompt_for_three_is_rewritten_from_that_prompt():
     _, notes, unscored, _, writer = run(flags("for 2 days"), lambda call: three)
     assert [call.messages[-1].content for call in writer.calls] == [PROMPTS["prompt"][2]]
     assert notes["note"][2] == note(100 + PROMPTS["slot"][2]) and unscored.empty
+    *_, unscored, _, _ = run(flags("for 2 days"), lambda call: "History: dry cough.")
+    said = "the reply has 0 notes with a history and a physical examination; expected 3, of which number 1 is wanted"
+    assert unscored["reason"].tolist() == [said]
 
 
 def test_a_check_without_verdict_is_unscored_and_counts_in_no_share():

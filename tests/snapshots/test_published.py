@@ -8,7 +8,7 @@ from schemas.errors import SourceError
 from tests.snapshots.small import KEPT, published_run, sources_at_hand
 from tests.snapshots.tables import SHOWN, changed
 
-pytestmark = [pytest.mark.dag, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.outside, pytest.mark.timeout(1200)]
 
 
 def test_every_table_is_as_in_its_snapshot(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def encounters() -> list[Document]:
     return read_encounters(folder, PARAMS.doclens.systems, subclaims=True)
 
 
-@pytest.mark.dag
+@pytest.mark.outside
 @needs_sources
 def test_every_request_has_its_reply_and_every_reply_its_request(encounters: list[Document]) -> None:
     ask = recorded("aci_bench")

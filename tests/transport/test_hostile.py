@@ -166,7 +166,10 @@ COMMANDS = {
     "domain list": ("", ""),
     "store export --store kept/s.sqlite": ("kept/s.sqlite", ""),
     "store ledger --store kept/s.sqlite": ("kept", ""),
-    "store ledger main --dollars 0 --store kept/s.sqlite": ("kept", "s.sqlite: response store cannot be used (attempt to write"),
+    "store ledger main --dollars 0 --store kept/s.sqlite": (
+        "kept",
+        "s.sqlite: response store cannot be used (attempt to write",
+    ),
 }
 """Commands, the folder or file that may not be written, and what the last line says of it."""
 AS_A_USER = """

@@ -150,7 +150,8 @@ def print_end(params: Params, stages: Sequence[str], duration: float, *, whole: 
         print_figures(params, Path("reports/tables"))
     print_ledger(params)
     print(f"report: {_REPORT.resolve()}" if whole else "key figures and report are of a whole run: vignette repro")
-    print("what moved since the committed lineage: vignette compare HEAD workspace")
+    if STARTED_BY not in os.environ:  # else the user is in another clone
+        print("what moved since the committed lineage: vignette compare HEAD workspace")
 
 
 def print_figures(params: Params, folder: Path) -> None:

@@ -14,11 +14,16 @@ if TYPE_CHECKING:
 
 
 def print_estimates(params: Params, pipeline: Path, *, only: Collection[str] | None = None) -> None:
-    """Print the estimate of each stage, or of the stages ``only``, their sum, and what was spent already."""
+    """Print the estimate of each stage, or of the stages ``only``, their sum, and what was spent already.
+
+    Calls of the simulator are listed as well: they cost nothing.
+    """
     from flows.runtime.rehearsal import estimates
 
     lines, failed = estimates(params, pipeline, only)
-    print_lines(lines, [f"unknown: {name}, whose rehearsal failed: {reason}" for name, reason in failed.items()])
+    counted = f"all stages of {pipeline}" if only is None else "the stages that would be rebuilt"
+    unknown = [f"unknown: {name}, whose rehearsal failed: {reason}" for name, reason in failed.items()]
+    print_lines(lines, [f"all: the calls of {counted}; those of the simulator cost nothing", *unknown])
     print_ledger(params)
 
 

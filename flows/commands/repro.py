@@ -74,8 +74,8 @@ def main(
                 code = () if pipeline == MAIN else [path.stem for path in StageCode().changed()]
                 stages = stages_to_run(pipeline, targets or [], roles, code)
                 print(fitted("would rebuild: " + (", ".join(stages) or "nothing")))
-                if paid := paid_stages(params, pipeline, stages):
-                    print_estimates(params, pipeline, only=paid)
+                if paid_stages(params, pipeline, stages):
+                    print_estimates(params, pipeline, only=stages)
                 else:
                     print("none of them asks a model but the simulator's, which costs nothing")
                 return

@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 
 
 def print_estimates(params: Params, pipeline: Path, *, only: Collection[str] | None = None) -> None:
-    """Print the estimate of each stage, or of the stages ``only``, their sum, and what was spent already.
-
-    Calls of the simulator are listed as well: they cost nothing.
-    """
+    """Print the estimate of each stage, or of the stages ``only``, their sum, and what was spent already."""
     from flows.runtime.rehearsal import estimates
 
     lines, failed = estimates(params, pipeline, only)

@@ -80,21 +80,16 @@ def differing_inputs(
 
 
 def _differing(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:
-    """The stages that read another value in one lineage; those of one lineage only, one that no stage of it reads."""
+    """Stages for which an input differs: which read another value in both, or a value that the other has nowhere."""
+    shared = {*a.values()} & {*b.values()}
     both = {name for name in {*a} & {*b} if a[name] != b[name]}
-    added = {name for name in {*b} - {*a} if b[name] not in a.values()}
-    removed = {name for name in {*a} - {*b} if a[name] not in b.values()}
-    return sorted(both | added | removed)
+    alone = {name for name in {*a} ^ {*b} if {**a, **b}[name] not in shared}
+    return sorted(both | alone)
 
 
 def _values(of: Mapping[str, str], stages: Collection[str]) -> str:
-    """What these stages read, or all if these read nothing, with the stages where it is not the same for all."""
-    readers: dict[str, list[str]] = {}
-    for name in sorted({*of} & {*stages} or of):
-        readers.setdefault(of[name], []).append(name)
-    if len(readers) == 1:
-        return next(iter(readers))
-    return ", ".join(f"{value} ({', '.join(names)})" for value, names in readers.items())
+    """What these stages read, or all stages if these read nothing; several values if they do not agree."""
+    return ", ".join(dict.fromkeys(of[name] for name in sorted({*of} & {*stages} or of)))
 
 
 def differing_fields(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, str]:

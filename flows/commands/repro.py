@@ -74,8 +74,8 @@ def main(
                 code = () if pipeline == MAIN else [path.stem for path in StageCode().changed()]
                 stages = stages_to_run(pipeline, targets or [], roles, code)
                 print(fitted("would rebuild: " + (", ".join(stages) or "nothing")))
-                if paid := paid_stages(params, pipeline, stages):
-                    print_estimates(params, pipeline, only=paid)
+                if paid_stages(params, pipeline, stages):
+                    print_estimates(params, pipeline, only=stages)
                 else:
                     print("none of them asks a model but the simulator's, which costs nothing")
                 return
@@ -150,7 +150,8 @@ def print_end(params: Params, stages: Sequence[str], duration: float, *, whole: 
         print_figures(params, Path("reports/tables"))
     print_ledger(params)
     print(f"report: {_REPORT.resolve()}" if whole else "key figures and report are of a whole run: vignette repro")
-    print("what moved since the committed lineage: vignette compare HEAD workspace")
+    if STARTED_BY not in os.environ:  # else the user is in another clone
+        print("what moved since the committed lineage: vignette compare HEAD workspace")
 
 
 def print_figures(params: Params, folder: Path) -> None:

@@ -146,10 +146,13 @@ def status() -> None:
     """Show the last lineage and what is still to be pushed, since when."""
     os.chdir(root())
     params = load_params().watch
+    from flows.lineage.lineage import find_lineage
     from flows.rebuild.watch_tree import WatchTree
 
     tree = WatchTree(params)
-    print(f"last lineage: {tree.tip() or 'none yet'} on branch {params.lineages}")
+    tip = tree.tip()
+    last = "none yet" if tip is None else f"{find_lineage(tip).lineage.id}, commit {tip[:10]}"
+    print(f"last lineage: {last} of branch {params.lineages}")
     print(f"to be pushed: {len(tree.pending()) or 'nothing'}")
     for tag, since in tree.pending().items():
         print(f"  {tag} since {since}")

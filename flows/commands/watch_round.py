@@ -122,8 +122,7 @@ def _rebuild(tree: WatchTree, causes: tuple[str, ...], *, push: bool) -> RoundOu
     said = [f"{former or 'nothing'} -> {lineage}, tag {tag}"]
     if push and (problem := tree.push(tag)):
         said.append(f"not pushed: {problem}")
-    if before is not None:
-        said.append(_compare(before, tag))
+    said.append(f"to compare: vignette compare HEAD {tag}" if before is None else _compare(before, tag))
     return RoundOutcome("rebuilt", causes, ", ".join(said), lineage)
 
 

@@ -21,7 +21,7 @@ import yaml
 
 from flows.repository.cache import push_artefacts
 from flows.repository.git import git, git_text, without_git
-from flows.repository.params import BUDGET
+from flows.repository.params import BUDGET, STARTED_BY
 from flows.repository.pipeline import MAIN, declared_outputs, read_pipeline
 from flows.repository.workspace import FINGERPRINTS, WORKSPACE, root, workspace, write_text
 from schemas.errors import VignetteError
@@ -102,6 +102,7 @@ class WatchTree:
         """Run ``python -m ...`` with the tree's code in it, within the watch's budget; returns the exit status."""
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
         environment = {**without_git(os.environ), WORKSPACE: str(workspace()), "PATH": path}
+        environment[STARTED_BY] = "vignette watch once"
         environment[BUDGET] = self._budget.model_dump_json()
         return subprocess.run([sys.executable, "-m", *command], cwd=self.folder, env=environment).returncode
 

@@ -4,6 +4,7 @@ DVC deletes a stage's outputs before it runs the stage. The outputs that dvc.loc
 those that git tracks are in its last commit, so a failed stage can have its previous outputs restored.
 """
 
+import logging
 import shutil
 from collections.abc import Collection
 from functools import lru_cache
@@ -42,6 +43,7 @@ def fetch(hashes: Collection[str]) -> list[str]:
     from dvc.repo import Repo
     from dvc_data.hashfile.hash_info import HashInfo
 
+    logging.getLogger("dvc.data_cloud").setLevel(logging.ERROR)  # it lists the hashes that are returned here
     try:
         with Repo(str(root())) as repo:
             failed = repo.cloud.pull([HashInfo("md5", md5) for md5 in sorted(hashes)]).failed

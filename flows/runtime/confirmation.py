@@ -50,7 +50,7 @@ def require_confirmation(
 ) -> None:
     """Raise BudgetError when ``spent`` and the cost of ``stages`` may exceed ``budget.confirm_above_dollars``.
 
-    An unknown cost needs confirmation as well. ``show``: what is done with the estimate before the error.
+    An unknown cost needs confirmation as well. ``show``: what is done with the estimates of paid calls.
     """
     if confirmation_limit(params) is None:
         return
@@ -64,7 +64,7 @@ def require_confirmation(
     try:
         require_affordable(params, lines, "the run", confirm, spent=spent, unknown=unknown)
     except BudgetError:
-        show(lines)
+        show([line for line in lines if not line.is_simulator])
         raise
 
 

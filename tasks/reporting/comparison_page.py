@@ -15,7 +15,8 @@ from tasks.reporting.sections import Section, render_sections
 from tasks.reporting.show import Cell, differences, listed
 from tasks.statistics.sign_flips import FEWEST
 
-_SHOWN = 30
+_SHOWN, _UNTESTED = 30, 10
+"""Most measures that are listed, and most values of committed tables."""
 _COUNT = re.compile(r"(?<![\d.])\d+(?![\d.]*\d)")
 SPLIT, DRAWN_BY = "compared as independent samples: ", "sample"
 """Begins the note on a measure whose records do not pair; the stage whose inputs decide which records there are."""
@@ -102,8 +103,17 @@ def _merged(notes: Sequence[str]) -> str:
 
 
 def terminal_text(found: Compared) -> str:
-    """Plain text: key figures, the measures that changed, smallest p first, then inputs, stages and cost."""
-    lines = [f"{found.a} -> {found.b}", "", "key figures:" if len(found.figures) else "key figures: of neither lineage"]
+    """Plain text: inputs and stages that differ, warnings, key figures, the measures that changed, and the cost."""
+    code = found.inputs["name"].str.startswith(CODE)
+    lines = [f"{found.a} -> {found.b}", "", f"inputs that differ: {len(found.inputs)}"]
+    if code.any():
+        lines.append(f"  code      of {', '.join(Path(name).stem for name in found.inputs['name'][code])}")
+    for row in found.inputs[~code].to_dict("records"):
+        some = f" (for {row['stages']}; unchanged for {row['unchanged']})" if row["unchanged"] else ""
+        lines.append(f"  {row['kind']:9} {row['name']}  {_short(row['a'])} -> {_short(row['b'])}{some}")
+    lines += ["", f"stages that changed: {', '.join(found.stages['stage']) or 'none'}", ""]
+    lines += [*(f"warning: {warning}" for warning in found.warnings), *([""] if found.warnings else [])]
+    lines.append("key figures:" if len(found.figures) else "key figures: of neither lineage")
     figures = found.figures.to_dict("records")
     lines += [
         f"  {row['name']:24} {_figure(row, 'a')} -> {_figure(row, 'b')}" + ("  " + APART if row["apart"] else "")
@@ -115,7 +125,7 @@ def terminal_text(found: Compared) -> str:
         lines.append(f"  without an interval in both: {', '.join(without)}")
     lines.append("")
     if found.missing:
-        beyond = f"beyond the printed digits: {len(found.visible)}"
+        beyond = f"beyond the printed digits: {len(found.visible)}, the largest relative difference first"
         lines.append(f"values that differ in the metric tables: {len(found.measures)}; {beyond}; none is tested")
     else:
         lines.append(f"measures compared: {len(found.told)}; changed beyond chance (5% family-wise): {found.moved}")
@@ -124,7 +134,8 @@ def terminal_text(found: Compared) -> str:
             changed = "no table of scores or predictions by record differs; what changed is in the committed tables: "
             lines.append(f"  {changed}git diff" if len(found.stages) else f"  {none}")
     shown = found.visible if found.missing else found.ordered[found.ordered["changed"].astype(bool)]
-    for row in shown.head(_SHOWN).itertuples():
+    most = _UNTESTED if found.missing else _SHOWN
+    for row in shown.head(most).itertuples():
         where = f"{row.stage}  {row.system}, {row.condition}, {row.item}, {row.metric}"
         spread = "" if math.isnan(row.low) else f" [{signed(row.low)}, {signed(row.high)}]"
         p = "" if math.isnan(row.p) else f", p {probability(row.p)}"
@@ -138,17 +149,9 @@ def terminal_text(found: Compared) -> str:
         ]
     if not found.missing and len(found.told) and (few := int((found.told["n"] < FEWEST).sum())):
         lines.append(f"  too few records (below {FEWEST}) to show any change: {few} of the measures")
-    if len(shown) > _SHOWN:
-        lines.append(f"  ... and {len(shown) - _SHOWN} more in the CSV file")
-    lines += [*(f"warning: {warning}" for warning in found.warnings), "", f"inputs that differ: {len(found.inputs)}"]
-    code = found.inputs["name"].str.startswith(CODE)
-    if code.any():
-        lines.append(f"  code      of {', '.join(Path(name).stem for name in found.inputs['name'][code])}")
-    lines += [
-        f"  {row['kind']:9} {row['name']}  {_short(row['a'])} -> {_short(row['b'])}"
-        for row in found.inputs[~code].to_dict("records")
-    ]
-    lines += ["", f"stages that changed: {', '.join(found.stages['stage']) or 'none'}", ""]
+    if len(shown) > most:
+        lines.append(f"  ... and {len(shown) - most} more in the CSV file")
+    lines.append("")
     if not len(found.costs):
         return "\n".join([*lines, "cost: not known here: the calls of neither lineage were made in this clone"])
     total = found.costs.drop(columns="stage").sum(skipna=False)
@@ -177,7 +180,7 @@ def render_comparison(found: Compared) -> str:
         sections.append(Section("figures", "Key figures", tables=[listed(rows, columns, kind="wrap")]))
     sections += [_measures(found)] if len(found.measures) else []
     if inputs:
-        columns = {"kind": "kind", "name": "name", "a": a, "b": b, "stages": "read by"}
+        columns = {"kind": "kind", "name": "name", "a": a, "b": b, "stages": "for stages"}
         sections.append(Section("inputs", "Inputs that differ", tables=[listed(inputs, columns, heads=2, kind="wrap")]))
     if stages:
         columns = {"stage": "stage", "outputs": "outputs"}

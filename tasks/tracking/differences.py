@@ -1,7 +1,6 @@
 """Inputs that differ between two lineages, changed stages, key figures and costs. Pure functions."""
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,32 +9,37 @@ import pandas as pd
 
 from tasks.tracking.lineage import Lineage
 
-_COLUMNS = ["kind", "name", "a", "b", "stages"]
+_COLUMNS = ["kind", "name", "a", "b", "stages", "unchanged"]
 REDRAW = r"roles\.\w+\.redraw"
 """Name of the param that draws other replies of the same model."""
 
 
-def inputs(lineage: Lineage) -> dict[tuple[str, str], str]:
-    """Inputs of a lineage: (kind, name) -> value or hash. Kinds: code, identity, param, data."""
+def inputs(lineage: Lineage) -> dict[tuple[str, str], dict[str, str]]:
+    """Inputs of a lineage: (kind, name) -> value or hash, by each stage that reads it.
+
+    Kinds: code, identity, param, data. After a part of the stages ran, the others have the former value.
+    """
     outs = {Path(out) for stage in lineage.stages for out in stage.outs}
     made = {path.as_posix() for out in outs for path in (out, *out.parents)}  # stages may read the folder of outputs
-    found: dict[tuple[str, str], str] = {}
+    found: dict[tuple[str, str], dict[str, str]] = {}
     for stage in lineage.stages:
-        found |= {
+        read = {
             (_kind(path), path): digest
             for path, digest in stage.deps.items()
             if path != "fingerprints"  # earlier lineages depend on the folder besides its files
             and (path not in made or _kind(path) == "identity")  # a stage writes them, but the endpoint decides
         }
-        found |= {("param", name): str(value) for name, value in flatten(stage.params)}
+        read |= {("param", name): str(value) for name, value in flatten(stage.params)}
+        for key, value in read.items():
+            found.setdefault(key, {})[stage.name] = value
     return found
 
 
 def is_redraw(a: Lineage, b: Lineage) -> bool:
     """Whether ``b`` differs from ``a`` in the redraw number of a role only (params ``roles.<role>.redraw``)."""
-    of_a, of_b = inputs(a), inputs(b)
-    names = {key for key in {*of_a, *of_b} if of_a.get(key) != of_b.get(key)}
-    return bool(names) and all(kind == "param" and re.fullmatch(REDRAW, name) for kind, name in names)
+    differing = differing_inputs(a, b)
+    is_number = differing["name"].str.fullmatch(REDRAW) & (differing["kind"] == "param")
+    return len(differing) > 0 and bool(is_number.all())
 
 
 def flatten(params: dict[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
@@ -54,22 +58,38 @@ Identities = Mapping[str, Mapping[str, Any]]
 def differing_inputs(
     a: Lineage, b: Lineage, identities_a: Identities | None = None, identities_b: Identities | None = None
 ) -> pd.DataFrame:
-    """Inputs that differ: kind, name, value or hash in ``a`` and ``b`` (empty where absent), stages that read them.
+    """Inputs that differ: kind, name, value or hash in ``a`` and ``b`` (empty where absent), stages for which they do.
 
-    Where both identities of a role are given, their differing fields replace the hashes.
+    ``unchanged``: the other stages that read them. Where both identities of a role are given, their differing fields
+    replace the hashes.
     """
     of_a, of_b = inputs(a), inputs(b)
-    for role in set(identities_a or {}) & set(identities_b or {}):
-        key = ("identity", f"fingerprints/{role}.json")
-        if key in of_a and key in of_b and of_a[key] != of_b[key]:
-            assert identities_a is not None and identities_b is not None
-            of_a[key], of_b[key] = differing_fields(identities_a[role], identities_b[role])
-    rows = [
-        (*key, of_a.get(key, ""), of_b.get(key, ""), ", ".join(_readers(key, b) or _readers(key, a)))
-        for key in sorted(set(of_a) | set(of_b))
-        if of_a.get(key) != of_b.get(key)
-    ]
+    of_roles_a, of_roles_b = identities_a or {}, identities_b or {}
+    fields = {
+        ("identity", f"fingerprints/{role}.json"): differing_fields(of_roles_a[role], of_roles_b[role])
+        for role in {*of_roles_a} & {*of_roles_b}
+    }
+    rows = []
+    for key in sorted({*of_a, *of_b}):
+        by_a, by_b = of_a.get(key, {}), of_b.get(key, {})
+        if differing := _differing(by_a, by_b):
+            values = _values(by_a, differing), _values(by_b, differing)
+            shown = fields.get(key, values) if by_a and by_b else values
+            rows.append((*key, *shown, ", ".join(differing), ", ".join(sorted({*by_a, *by_b} - {*differing}))))
     return pd.DataFrame(rows, columns=_COLUMNS).astype("str")
+
+
+def _differing(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:
+    """Stages for which an input differs: which read another value in both, or a value that the other has nowhere."""
+    shared = {*a.values()} & {*b.values()}
+    both = {name for name in {*a} & {*b} if a[name] != b[name]}
+    alone = {name for name in {*a} ^ {*b} if {**a, **b}[name] not in shared}
+    return sorted(both | alone)
+
+
+def _values(of: Mapping[str, str], stages: Collection[str]) -> str:
+    """What these stages read, or all stages if these read nothing; several values if they do not agree."""
+    return ", ".join(dict.fromkeys(of[name] for name in sorted({*of} & {*stages} or of)))
 
 
 def differing_fields(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[str, str]:
@@ -142,10 +162,3 @@ def _kind(path: str) -> str:
     if path.startswith("fingerprints"):
         return "identity"
     return "code" if path.startswith(("flows", "tasks", "schemas")) else "data"
-
-
-def _readers(key: tuple[str, str], lineage: Lineage) -> list[str]:
-    kind, name = key
-    if kind == "param":
-        return [stage.name for stage in lineage.stages if name in dict(flatten(stage.params))]
-    return [stage.name for stage in lineage.stages if name in stage.deps]

@@ -8,7 +8,7 @@ import pytest
 from flows.commands import repro
 from flows.commands.repro import print_end
 from flows.rebuild.flow import Unfinished
-from flows.repository.params import load_params
+from flows.repository.params import STARTED_BY, load_params
 from tests.support.imports import ROOT
 from tests.support.repository import write_files
 
@@ -77,3 +77,6 @@ def test_the_end_names_duration_stages_key_figures_rules_and_the_next_command(
     assert "done in 2 min 5 s: 2 stages (sample, write)" in said and said.count("\n  ") >= 8
     assert "writer, annotator, judge, answerer: the simulator's rules, no language model" in said
     assert "ledger default: 0.00 dollars" in said and "vignette compare HEAD workspace" in said
+    monkeypatch.setenv(STARTED_BY, "vignette watch once")
+    print_end(load_params(), ["sample", "write"], 125.0, whole=True)
+    assert "vignette compare" not in capsys.readouterr().out, "the user is in another clone"

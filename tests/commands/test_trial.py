@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from flows.commands import trial
+from flows.commands import repro, trial
 from flows.repository.workspace import WORKSPACE
 from flows.runtime import rehearsal
 from flows.runtime.stage import Stage
@@ -111,3 +112,25 @@ def test_a_dear_trial_is_confirmed_before_anything_is_paid(params: Params, monke
     trial.main(records=3)
     trial.main(records=3, yes=True)
     assert asked == [3, "probed", "run", "probed", "run"]
+
+
+def test_a_dry_run_of_all_stages_counts_the_calls_that_a_trial_estimates(
+    params: Params, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also those of stages that ask only the simulator, as here the writer is."""
+    simulated = params.model_copy(update={"roles": {**params.roles, "writer": shipped().roles["writer"]}})
+    names = ["good", "bad", "next", "later"]
+    for name, stub in {
+        "root": Path, "require_repository": lambda: None, "load_params": lambda: simulated, "exclusive": nullcontext,
+        "restore_lock": lambda _: None, "would_change": lambda _: [], "stages_to_run": lambda *_: names,
+    }.items():  # fmt: skip
+        monkeypatch.setattr(repro, name, stub)
+    monkeypatch.setattr(trial, "load_params", lambda: simulated)
+    repro.main(dry_run=True)
+    planned, _, of_run = capsys.readouterr().out.partition("\n")
+    trial.main(estimate=True)
+    of_trial = capsys.readouterr().out
+    assert planned == "would rebuild: good, bad, next, later"
+    rows = [[line.split()[:4] for line in said.splitlines() if "calls of" not in line] for said in (of_run, of_trial)]
+    assert ["good", "writer", "vignette-writer", "1200"] in rows[0] and rows[0] == rows[1]
+    assert "calls of the stages that would be rebuilt" in of_run and "calls of all stages of dvc.yaml" in of_trial

@@ -253,7 +253,10 @@ def test_a_damaged_database_is_named(clone: Path) -> None:
 
 
 def test_missing_outputs_are_fetched_from_the_remote_and_others_left_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     (tmp_path / ".dvc").mkdir()
     (tmp_path / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
@@ -271,6 +274,9 @@ def test_missing_outputs_are_fetched_from_the_remote_and_others_left_there(
     assert found is not None and found.is_relative_to(tmp_path / "elsewhere")
     assert lineage.open_output("data/scores.parquet").read_text() == "scores.parquet"
     assert cached_file(outs["data/notes.parquet"]) is None
+    outs["data/gone.parquet"] = hashlib.md5(b"gone").hexdigest()
+    assert fetch_outputs([(lineage, "data/gone.parquet")]) == [(lineage, "data/gone.parquet")]
+    assert caplog.text == "", "DVC lists the hashes of what is nowhere"
     shutil.rmtree(tmp_path / "remote")
     fetch_outputs([(lineage, "data/scores.parquet")])
     assert capsys.readouterr().out == ""

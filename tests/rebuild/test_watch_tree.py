@@ -6,17 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 
 from flows.commands import watch as watch_command
 from flows.rebuild import watch_tree
 from flows.rebuild.watch_tree import WatchTree
-from flows.repository.params import BUDGET
+from flows.repository.params import BUDGET, STARTED_BY
 from schemas.errors import SourceError, VignetteError
 from schemas.params.llm import Budget
 from schemas.params.runtime import Watch
+from tasks.tracking.lineage import read_lineage
 from tests.support.repository import commit, git, write_files
 
 PIPELINE = "stages:\n  score: {cmd: x, outs: [{reports/score.csv: {cache: false}}]}\n"
+LOCK = "stages: {score: {params: {params.yaml: {seed: TAG}}}}\n"
 FILES = {
     "dvc.yaml": PIPELINE,
     "dvc.lock": "stages: {}\n",
@@ -51,7 +54,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def rebuilt(tree: WatchTree, score: str, tag: str) -> str:
     """A round in which the judge changed: its fingerprint, the lock and a table are rewritten."""
-    identity, lock = f"judge of {tag}\n", f"lock of {tag}\n"
+    identity, lock = f'"judge of {tag}"\n', LOCK.replace("TAG", tag)
     write_files(tree.folder, {"fingerprints/judge.json": identity, "dvc.lock": lock, "reports/score.csv": score})
     made = tree.commit(f"Lineage {tag}", tag)
     tree.keep()
@@ -93,7 +96,7 @@ def test_new_commits_are_merged_and_results_of_the_last_lineage_kept(clone: Path
     assert tree.reset()
     assert (tree.folder / "code.py").read_text() == "2\n"
     assert (tree.folder / "reports/score.csv").read_text() == "0.2\n"
-    assert (tree.folder / "fingerprints/judge.json").read_text() == "judge of lineage/a\n"
+    assert (tree.folder / "fingerprints/judge.json").read_text() == '"judge of lineage/a"\n'
     assert tree.edited_roles() == ["judge", "writer"]
     assert git(clone, "rev-parse", "lineages") == git(clone, "rev-parse", "lineage/a")  # until the round is kept
     merged = rebuilt(tree, "0.3\n", "lineage/b")
@@ -111,10 +114,11 @@ def test_what_a_failed_round_left_is_discarded(tree: WatchTree) -> None:
     assert (tree.folder / "reports/score.csv").read_text() == "0.2\n"
 
 
-def test_commands_in_the_tree_have_the_budget_of_the_watch(clone: Path) -> None:
+def test_commands_in_the_tree_have_the_budget_of_the_watch_and_the_command_that_resumes_it(clone: Path) -> None:
     tree = WatchTree(Watch(budget=Budget(ledger="nightly", dollars=5)))
     tree.reset()
-    write_files(tree.folder, {"said.py": f"import os\nassert '\"nightly\"' in os.environ['{BUDGET}']\n"})
+    started = f"assert os.environ['{STARTED_BY}'] == 'vignette watch once'\n"
+    write_files(tree.folder, {"said.py": f"import os\nassert '\"nightly\"' in os.environ['{BUDGET}']\n{started}"})
     assert tree.run("said") == 0
 
 
@@ -145,7 +149,8 @@ def test_lineages_are_queued_until_both_remotes_have_them(
     monkeypatch.setattr(watch_command, "load_params", lambda: Watched(Watch()))
     watch_command.status()
     first, *others = capsys.readouterr().out.splitlines()
-    assert re.fullmatch(r"last lineage: \w{40} on branch lineages", first)
+    lineage = read_lineage(yaml.safe_load(LOCK.replace("TAG", "lineage/b"))).id
+    assert first == f"last lineage: {lineage}, commit {git(clone, 'rev-parse', 'lineages')[:10]} of branch lineages"
     assert others[0] == "to be pushed: 1"
     assert re.fullmatch(r"  lineage/a since \d{4}-\d\d-\d\d \d\d:\d\d UTC", others[1])
     down.clear()

@@ -9,7 +9,7 @@ from tasks.reporting.comparison_page import Compared, render_comparison, termina
 from tasks.tracking.comparison import COLUMNS
 from tasks.tracking.differences import cost_table, figure_table
 
-EMPTY = pd.DataFrame(columns=["kind", "name", "a", "b", "stages"])
+EMPTY = pd.DataFrame(columns=["kind", "name", "a", "b", "stages", "unchanged"])
 STAGES = pd.DataFrame({"stage": ["doclens"], "outputs": ["data/doclens_scores.parquet"]})
 NONE = float("nan")
 CHANGED = [0.8, 0.7, -0.1, -0.15, -0.05, 0.001, True, 190, 0, 0, 10, 0, -0.145, -0.095, 0.07, 1, ""]
@@ -71,21 +71,13 @@ def test_inputs_are_listed_with_short_hashes_and_the_cost_of_both_lineages() -> 
         ("param", "seed", "7", ""),
         ("param", "name", text, "a b" * 11),
     ]
-    inputs = pd.DataFrame([(*row, "sample") for row in kinds], columns=EMPTY.columns)
+    inputs = pd.DataFrame([(*row, "sample", "") for row in kinds], columns=EMPTY.columns)
     costs = pd.DataFrame(
         [("write", 1200, 1300, 10, 20, 1.005, 2.5), ("filter", 0, 5, 1, 1, 0.5, 0.25)],
         columns=["stage", "calls_a", "calls_b", "tokens_a", "tokens_b", "dollars_a", "dollars_b"],
     )
     lines = terminal_text(compared(MEASURES.iloc[:0], inputs=inputs, stages=STAGES.iloc[:0], costs=costs)).splitlines()
     assert lines[2:] == [
-        "key figures:",
-        "  notes/spans              4 [3.800, 4.200] -> 3.500 [3.400, 3.600]  ● apart: moved beyond chance",
-        "  judge/specificity        0.900 [0.800, 0.950] -> –",
-        "  without an interval in both: judge/specificity",
-        "",
-        "measures compared: 0; changed beyond chance (5% family-wise): 0",
-        "  no stage has other outputs: both have the same scores",
-        "",
         "inputs that differ: 5",
         "  code      of doclens, write",
         "  file      data.parquet  0123456789… -> 0123456789…",
@@ -94,8 +86,19 @@ def test_inputs_are_listed_with_short_hashes_and_the_cost_of_both_lineages() -> 
         "",
         "stages that changed: none",
         "",
+        "key figures:",
+        "  notes/spans              4 [3.800, 4.200] -> 3.500 [3.400, 3.600]  ● apart: moved beyond chance",
+        "  judge/specificity        0.900 [0.800, 0.950] -> –",
+        "  without an interval in both: judge/specificity",
+        "",
+        "measures compared: 0; changed beyond chance (5% family-wise): 0",
+        "  no stage has other outputs: both have the same scores",
+        "",
         "cost: calls 1,200 -> 1,305, tokens 11 -> 21, dollars 1.50 -> 2.75",
     ]
+    part = inputs[inputs["name"] == "seed"].assign(unchanged="split, write")
+    said = terminal_text(compared(MEASURES, inputs=part))
+    assert "  param     seed  7 -> (absent) (for sample; unchanged for split, write)\n" in said
     changed = terminal_text(compared(MEASURES.iloc[:0], costs=costs.iloc[:0])).splitlines()
     assert "stages that changed: doclens" in changed
     assert any("no table of scores or predictions by record differs" in line for line in changed)
@@ -124,8 +127,8 @@ def test_one_sentence_says_why_records_do_not_pair() -> None:
     split = [f"compared as independent samples: 0 of {n} records pair" for n in (12, 60)]
     notes = [*split, f"{split[1]}; one training seed", "cannot be told: the missing scores decide (n 3)"]
     many = pd.concat([MEASURES.head(1).assign(note=note) for note in notes])
-    causes = [("param", "seed", "7", "8", "prompt, sample, split"), ("param", "seeds", "1", "2", "baselines")]
-    code = ("code", "tasks/a.py", "0" * 32, "1" * 32, "sample")
+    causes = [("param", "seed", "7", "8", "prompt, sample, split", ""), ("param", "seeds", "1", "2", "baselines", "")]
+    code = ("code", "tasks/a.py", "0" * 32, "1" * 32, "sample", "")
     inputs = pd.DataFrame([code, *causes], columns=EMPTY.columns)
     merged = "compared as independent samples: 0 of 12 to 60 records pair (3 of 4 measures)"
     others = [
@@ -147,9 +150,18 @@ def test_values_of_committed_tables_are_listed_untested_with_what_to_push() -> N
     found = replace(compared(untested), missing="not tested: run `dvc push`")
     assert found.ordered["metric"].tolist() == ["claim_recall", "rounded"], "though the other doubled"
     lines = terminal_text(found).splitlines()
-    assert "values that differ in the metric tables: 2; beyond the printed digits: 1; none is tested" in lines
+    summed = (
+        "values that differ in the metric tables: 2; beyond the printed digits: 1, the largest relative difference "
+        "first; none is tested"
+    )
+    reason = lines.index("warning: not tested: run `dvc push`")
+    assert lines.index("inputs that differ: 0") < reason < lines.index("key figures:") < lines.index(summed)
     assert not any("rounded" in line for line in lines)
     assert "  doclens  compact notes, json, all, claim_recall: 0.800 -> 0.700 (−0.100, n 190)" in lines
-    assert "warning: not tested: run `dvc push`" in lines
+    many = pd.concat([untested.tail(1).assign(metric=f"m{n:02}", b=0.8 - n / 100) for n in range(1, 13)])
+    lines = terminal_text(replace(found, measures=many.assign(difference=many["b"] - many["a"]))).splitlines()
+    (*listed, more) = [line for line in lines if line.startswith(("  doclens", "  ..."))]
+    assert len(listed) == 10 and ", m12:" in listed[0] and ", m03:" in listed[-1]
+    assert more == "  ... and 2 more in the CSV file"
     page = render_comparison(found)
     assert "those that differ as printed (1) come first" in page and "run `dvc push`" in page and "nan" not in page

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -42,6 +43,7 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     def rehearsed(params: Params, _: Path, only: Collection[str]) -> tuple[list[Line], dict[str, str]]:
         lines = [priced(params, name, ASKED, "rehearsed") for name in STAGES if name in only]
+        lines.append(priced(params, "facts", replace(ASKED, role="annotator"), "rehearsed"))  # the simulator
         return lines, {name: "no rule" for name in only if name not in STAGES}
 
     monkeypatch.setattr(rehearsal, "estimates", rehearsed)
@@ -124,8 +126,10 @@ def test_without_a_limit_or_a_paid_role_nothing_is_to_be_confirmed(pipeline: Pat
     params = params_of(None, stages_allowed=0.1)
     require_confirmation(params.model_copy(update={"budget": load_params().budget}), pipeline, STAGES)
     require_confirmation(params.model_copy(update={"roles": load_params().roles}), pipeline, STAGES)
+    shown: list[Line] = []
     with pytest.raises(BudgetError, match=r"about 120.00 dollars"):
-        require_confirmation(params, pipeline, STAGES)
+        require_confirmation(params, pipeline, STAGES, show=shown.extend)
+    assert [line.stage for line in shown] == [*STAGES], "only what is paid"
 
 
 class Paid(Exception):

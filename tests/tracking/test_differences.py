@@ -34,12 +34,12 @@ def lineage(number: int = 0, **changes: str) -> Lineage:
 
 def test_inputs_are_code_identities_params_and_data_that_no_stage_makes() -> None:
     assert inputs(lineage()) == {
-        ("code", "tasks/write.py"): "c",
-        ("data", "raw.csv"): "r",
-        ("identity", WRITER): "w",
-        ("param", "roles.writer.redraw"): "0",
-        ("param", "roles.writer.model"): "m",
-        ("param", "seed"): "7",
+        ("code", "tasks/write.py"): {"write": "c"},
+        ("data", "raw.csv"): {"write": "r"},
+        ("identity", WRITER): {"check": "w"},
+        ("param", "roles.writer.redraw"): {"write": "0"},
+        ("param", "roles.writer.model"): {"write": "m"},
+        ("param", "seed"): {"check": "7", "write": "7"},
     }
     assert list(flatten({"a": {"b": {"c": 1}, "d": []}})) == [("a.b.c", 1), ("a.d", [])]
 
@@ -54,16 +54,34 @@ def test_only_another_number_of_a_redraw_makes_a_redraw() -> None:
 def test_differing_inputs_are_listed_with_the_stages_that_read_them() -> None:
     rows = differing_inputs(lineage(), lineage(2, raw="s", writer="x"))
     assert rows.values.tolist() == [
-        ["data", "raw.csv", "r", "s", "write"],
-        ["identity", WRITER, "w", "x", "check"],
-        ["param", "roles.writer.redraw", "0", "2", "write"],
+        ["data", "raw.csv", "r", "s", "write", ""],
+        ["identity", WRITER, "w", "x", "check", ""],
+        ["param", "roles.writer.redraw", "0", "2", "write", ""],
     ]
     assert differing_inputs(lineage(), lineage()).empty
     gone = Lineage("id", lineage().stages[:1])
     removed = differing_inputs(lineage(), gone).set_index("name")
-    assert removed.loc["raw.csv"].tolist() == ["data", "r", "", "write"], "read by the first lineage only"
+    assert removed.loc["raw.csv"].tolist() == ["data", "r", "", "write", ""], "read by the first lineage only"
     added = differing_inputs(gone, lineage()).set_index("name")
-    assert added.loc["raw.csv"].tolist() == ["data", "", "r", "write"], "read by the second lineage only"
+    assert added.loc["raw.csv"].tolist() == ["data", "", "r", "write", ""], "read by the second lineage only"
+
+
+def test_an_input_that_differs_for_some_of_its_stages_is_listed_with_these() -> None:
+    """As after `vignette repro STAGE`: the lock keeps the former value for the other stages that read it."""
+
+    def of(**seeds: int) -> Lineage:
+        return Lineage("id", tuple(StageLineage(name, params={"seed": seed}) for name, seed in seeds.items()))
+
+    whole, part = of(check=8, draw=8, write=8), of(check=7, draw=8, write=7)
+    rows = differing_inputs(of(check=7, draw=7, write=7), part)
+    assert rows.values.tolist() == [["param", "seed", "7", "8", "draw", "check, write"]]
+    assert differing_inputs(part, whole).values.tolist() == [["param", "seed", "7", "8", "check, write", "draw"]]
+    mixed = differing_inputs(of(check=6, draw=7, write=6), whole).values.tolist()
+    assert mixed == [["param", "seed", "6, 7", "8", "check, draw, write", ""]]
+    assert differing_inputs(of(check=7), of(check=7, draw=7)).empty, "another stage reads the same"
+    assert differing_inputs(of(check=7), of(check=7, draw=8)).values.tolist() == [
+        ["param", "seed", "7", "8", "draw", "check"]
+    ]
 
 
 def test_identities_replace_the_hashes_of_roles_that_differ() -> None:
@@ -73,7 +91,7 @@ def test_identities_replace_the_hashes_of_roles_that_differ() -> None:
         lineage(), lineage(writer="x"), {"writer": before, "judge": before}, {"writer": after, "judge": after}
     )
     said = [f"answered {'a' * 10}…, epoch 0, owner o", f"answered {'b' * 10}…, epoch 1, owner absent"]
-    assert rows.values.tolist() == [["identity", WRITER, *said, "check"]]
+    assert rows.values.tolist() == [["identity", WRITER, *said, "check", ""]]
     assert differing_inputs(lineage(), lineage(writer="x"), {"writer": before})["a"].tolist() == ["w"]
     assert differing_fields(before, before) == ("same identity", "other canary replies")
     assert differing_fields(before, before | {"epoch": 2}) == ("epoch 0", "epoch 2")

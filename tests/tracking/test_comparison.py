@@ -52,6 +52,23 @@ def answered(
     return measure
 
 
+def test_seeds_and_redraws_add_variance_with_degrees_of_freedom_by_satterthwaite() -> None:
+    label = ["yes", "yes", "no", "no", "yes", "no"]
+    seeds = ("yes yes yes no no no", "yes no yes yes no no", "no yes no no yes yes", "yes yes no no yes no")
+    each_seed = [predictions(label, one.split(), seed=seed) for seed, one in enumerate(seeds)]
+    (a,) = prediction_measures(pd.concat(each_seed[:3]), "baseline").values()
+    (b,) = prediction_measures(pd.concat([each_seed[3], each_seed[0].assign(seed=9)]), "baseline").values()
+    one, other = contributions(a, b)
+    assert (one.shape, other.shape) == ((6, 3), (6, 2))
+    of_seeds = one.mean(axis=0).var(ddof=1) / 3 + other.mean(axis=0).var(ddof=1) / 2
+    alone = differences_of(PairedMeasure(a, b))
+    assert (alone.added_variance, alone.added_freedom) == (pytest.approx(of_seeds), pytest.approx(2 + 1))
+    both = differences_of(PairedMeasure(a, b, redraws=(0.5, 0.6, 0.8)))
+    of_redraws = 2 * np.var([0.5, 0.6, 0.8], ddof=1)
+    assert both.added_variance == pytest.approx(of_seeds + of_redraws)
+    assert both.added_freedom == pytest.approx((of_seeds + of_redraws) ** 2 / (of_seeds**2 / 3 + of_redraws**2 / 2))
+
+
 def test_contributions_to_f1_differ_in_proportion_to_the_difference_in_f1() -> None:
     label = ["yes", "yes", "no", "no", "yes", "no"]
     (a,) = prediction_measures(predictions(label, ["yes", "yes", "yes", "no", "no", "no"]), "baseline").values()

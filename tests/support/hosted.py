@@ -89,7 +89,8 @@ def hosted(reply: Callable[[Body, int], Any]) -> Iterator[Hosted]:
 @contextmanager
 def serving(app: Starlette) -> Iterator[str]:
     """Serve any application; yields the address of the API."""
-    config = uvicorn.Config(app, http=Protocol, port=0, log_level="critical", lifespan="off")
+    # Without a configuration of logging, which would close the handlers of other libraries, and pytest's stream with them.
+    config = uvicorn.Config(app, http=Protocol, port=0, log_config=None, log_level="critical", lifespan="off")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

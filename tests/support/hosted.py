@@ -89,7 +89,7 @@ def hosted(reply: Callable[[Body, int], Any]) -> Iterator[Hosted]:
 @contextmanager
 def serving(app: Starlette) -> Iterator[str]:
     """Serve any application; yields the address of the API."""
-    # Without a configuration of logging, which would close the handlers of other libraries, and pytest's stream with them.
+    # No configuration of logging: it would close the handlers of other libraries, and the stream that pytest reads.
     config = uvicorn.Config(app, http=Protocol, port=0, log_config=None, log_level="critical", lifespan="off")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

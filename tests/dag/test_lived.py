@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from flows.repository.pipeline import read_pipeline, with_dependents
-from tests.evaluation.test_own_metrics import SHOWN
+from tests.measures.test_own_metrics import SHOWN
 from tests.support.clone import Clone
 from tests.support.hosted import completion, hosted
 

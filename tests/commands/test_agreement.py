@@ -1,0 +1,110 @@
+"""`vignette agreement`: the table that it reads, what it prints and writes, and what it refuses."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from flows.commands.agreement import _table
+from flows.commands.parser import run
+from tests.judges.test_human_scores import table
+from tests.support.cases import from_table
+
+
+def test_scores_of_one_system_need_no_column_that_names_it(tmp_path: Path) -> None:
+    known = table().drop(columns="rate").rename(columns={"document": "id"})
+    known[known["system"] == known["system"].iloc[0]].drop(columns="system").to_csv(tmp_path / "s.csv", index=False)
+    assert run(["agreement", str(tmp_path / "s.csv"), "--human", "human", "--out", str(tmp_path / "out.csv")]) == 0
+    assert pd.read_csv(tmp_path / "out.csv")["value"].notna().any()
+
+
+def test_repeated_takes_of_a_text_make_no_interval_narrower(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    once, found = table().drop(columns="rate").rename(columns={"document": "id"}), []
+    for frame in (once.assign(take=1), pd.concat([once.assign(take=take) for take in range(3)])):
+        frame.to_csv(tmp_path / "scores.csv", index=False)
+        out = tmp_path / f"{len(frame)}.csv"
+        assert run(["agreement", str(tmp_path / "scores.csv"), "--human", "human", "--out", str(out)]) == 0
+        found.append(pd.read_csv(out).set_index(["item", "metric"]).loc[("good", "pearson")])
+    assert found[1][["value", "low", "high"]].tolist() == pytest.approx(found[0][["value", "low", "high"]].tolist())
+    frame.drop(columns="take").to_csv(tmp_path / "scores.csv", index=False)
+    assert run(["agreement", str(tmp_path / "scores.csv"), "--human", "human"]) == 1
+    assert "is listed twice; name --system or --id, or number the times in a column take" in capsys.readouterr().err
+
+
+@from_table
+def test_the_command_prints_the_table_or_one_clear_line(
+    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "scores.csv"
+    table().drop(columns="rate").assign(words="many").to_csv(file, index=False)
+    code = run(["agreement", str(file), "--id", "document", "--out", str(tmp_path / "out.csv"), *arguments])
+    printed = capsys.readouterr()
+    assert said in printed.out + printed.err and "Traceback" not in printed.err
+    assert code == (0 if said == "good" else 1)
+    if said == "good":
+        found = pd.read_csv(tmp_path / "out.csv").set_index(["item", "metric"])
+        lines = printed.out.splitlines()
+        assert len(lines) < len(found) and f"all {len(found)} rows" in printed.out, "the summary"
+        assert lines[1].split()[:3] == ["human", "good", f"{found.loc[('good', 'pearson'), 'value']:.2f}"]
+        assert found.loc[("good", "pearson"), "value"] > 0.9 and found.loc[("good", "pearson"), "n"] == 24
+        assert ("good - noise", "pearson_difference") in found.index
+
+
+def test_a_table_of_a_header_alone_is_said_to_have_no_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "scores.csv").write_text("id,human,rouge\n")
+    assert run(["agreement", str(tmp_path / "scores.csv"), "--human", "human"]) == 1
+    assert "scores.csv: no column id, human; found no row; name" in capsys.readouterr().err
+
+
+def decimals(folder: Path, separator: str, *cells: str) -> list[str]:
+    """The arguments of a call on texts whose metric is written as ``cells``."""
+    rows = [separator.join((str(at // 2), "AB"[at % 2], str(at), cell, "0")) for at, cell in enumerate(cells)]
+    head = separator.join(("id", "system", "quality", "rouge", "other"))
+    (folder / "scores.csv").write_text("\n".join([head, *rows]))
+    return ["agreement", str(folder / "scores.csv"), "--human", "quality", "--out", str(folder / "out.csv")]
+
+
+def test_a_metric_with_decimal_commas_counts_as_one_with_points(tmp_path: Path) -> None:
+    values = ("0.43", "0.21", "0.5", "0.79", "0.78", "0.6", "0.7", "0.95")
+    found = []
+    for name, cells in (("points", values), ("commas", [value.replace(".", ",") for value in values])):
+        (tmp_path / name).mkdir()
+        assert run(decimals(tmp_path / name, ";", *cells)) == 0
+        found.append(pd.read_csv(tmp_path / name / "out.csv"))
+    pd.testing.assert_frame_equal(*found)
+    assert found[0].set_index(["item", "metric"]).loc[("rouge", "pearson"), "n"] == 8
+
+
+@pytest.mark.parametrize("cells", [("0,43", "0.21", "0.5", "1"), ("1,234", "2,345", "7", "8")])
+def test_a_comma_that_may_be_another_mark_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], cells: tuple[str, ...]
+) -> None:
+    assert run(decimals(tmp_path, ";", *cells, *cells)) == 1
+    assert f"row 1: column rouge holds '{cells[0]}', whose comma may divide decimals" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("NA,x,1,0", "row 25: column id is empty"),
+        ("d1,None,1,0", "row 25: column system is empty"),
+        ("d1,x,inf,0", "row 25: column quality holds 'inf'"),
+        ("d1,x,1,inf", "row 25: column rouge holds 'inf'"),
+        ("d1,x,1,85%", "row 25: column rouge holds '85%'"),
+    ],
+)
+def test_a_cell_by_which_a_row_would_be_left_out_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], row: str, message: str
+) -> None:
+    rows = [f"d{at // 2},{'ab'[at % 2]},{at},{at % 7}" for at in range(24)]
+    (tmp_path / "s.csv").write_text("\n".join(["id,system,quality,rouge", *rows, row]))
+    assert run(["agreement", str(tmp_path / "s.csv"), "--human", "quality"]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_numbers_as_ids_are_those_of_the_evaluation(tmp_path: Path) -> None:
+    """Where one is written as 7.0, as in a column that pandas kept as decimals."""
+    rows = [{"id": float(at) if at else "x", "quality": at, "rouge": at % 3} for at in range(9)]
+    (tmp_path / "s.json").write_text(json.dumps(rows))
+    assert _table(tmp_path / "s.json", "id", "system", ["quality"])["document"].tolist()[1:3] == ["1", "2"]

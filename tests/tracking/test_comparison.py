@@ -1,14 +1,12 @@
 """Comparisons of lineages: arithmetic by hand and by textbooks, pairing, failed records, false alarms and power."""
 
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import ttest_ind
 
-from tasks.statistics.sign_flips import Differences, adjusted_p
 from tasks.tracking.comparison import compare_all, compare_systems
 from tasks.tracking.measures import Measure, prediction_measures, question_contents, score_measures, unscored_records
 from tasks.tracking.pairing import PairedMeasure, contributions, differences_of, pair, pair_or_split
@@ -50,23 +48,6 @@ def answered(
     table = pd.DataFrame(rows, columns=["record", "system", "condition", "item", "metric"]).assign(value=values)
     (measure,) = score_measures(table, "note_qa", contents=contents).values()
     return measure
-
-
-def test_seeds_and_redraws_add_variance_with_degrees_of_freedom_by_satterthwaite() -> None:
-    label = ["yes", "yes", "no", "no", "yes", "no"]
-    seeds = ("yes yes yes no no no", "yes no yes yes no no", "no yes no no yes yes", "yes yes no no yes no")
-    each_seed = [predictions(label, one.split(), seed=seed) for seed, one in enumerate(seeds)]
-    (a,) = prediction_measures(pd.concat(each_seed[:3]), "baseline").values()
-    (b,) = prediction_measures(pd.concat([each_seed[3], each_seed[0].assign(seed=9)]), "baseline").values()
-    one, other = contributions(a, b)
-    assert (one.shape, other.shape) == ((6, 3), (6, 2))
-    of_seeds = one.mean(axis=0).var(ddof=1) / 3 + other.mean(axis=0).var(ddof=1) / 2
-    alone = differences_of(PairedMeasure(a, b))
-    assert (alone.added_variance, alone.added_freedom) == (pytest.approx(of_seeds), pytest.approx(2 + 1))
-    both = differences_of(PairedMeasure(a, b, redraws=(0.5, 0.6, 0.8)))
-    of_redraws = 2 * np.var([0.5, 0.6, 0.8], ddof=1)
-    assert both.added_variance == pytest.approx(of_seeds + of_redraws)
-    assert both.added_freedom == pytest.approx((of_seeds + of_redraws) ** 2 / (of_seeds**2 / 3 + of_redraws**2 / 2))
 
 
 def test_contributions_to_f1_differ_in_proportion_to_the_difference_in_f1() -> None:
@@ -285,14 +266,6 @@ def paired(a: np.ndarray, b: np.ndarray) -> PairedMeasure:
     return pair(scores(a), scores(b))
 
 
-DRAW = np.random.default_rng(4)
-VALUES = DRAW.normal(0.3, 1, size=12).round(2)
-
-
-def differences(values: np.ndarray) -> Differences:
-    return differences_of(paired(np.zeros((len(values), 1)), values[:, None]))
-
-
 def test_seeds_of_both_lineages_add_the_variance_of_their_means() -> None:
     a, b = np.zeros((4, 2)), np.tile([0.0, 1.0, 2.0], (4, 1))
     found = differences_of(paired(a, b))
@@ -323,28 +296,12 @@ def test_noise_of_single_seeds_is_left_out_of_independent_samples_too() -> None:
         return differences_of(PairedMeasure(scores(a), scores(b), independent=True)).share
 
     noise = np.random.default_rng(1).normal(size=(2, 40, 4))
+    ids = differences_of(PairedMeasure(scores(noise[0]), scores(noise[1]), independent=True)).records
+    assert len({*ids, *differences_of(paired(*noise)).records}) == 3 * 40, "signs of their own, also beside pairs"
     records = np.tile(np.arange(40.0)[:, None], 4)
     assert share(*noise) < 0.2
     assert share(records + noise[0] / 100, records + noise[1] / 100) == pytest.approx(1, abs=1e-3)
     assert share(np.ones((5, 2)), np.zeros((6, 2))) == 1, "where nothing varies"
-
-
-def student(values: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """|t| of each row of signs."""
-    flipped = signs * values
-    return np.abs(flipped.mean(axis=1)) / (flipped.std(axis=1, ddof=1) / np.sqrt(len(values)))
-
-
-def test_p_values_are_those_of_the_step_down_maximum_over_all_flips() -> None:
-    other = DRAW.normal(0.9, 1, size=12).round(2)
-    signs = np.array(list(product([-1, 1], repeat=12)))
-    flips = np.stack([student(values, signs) for values in (VALUES, other)])
-    observed = flips[:, -1]
-    larger, smaller = np.argsort(-observed)
-    first = (flips.max(axis=0) >= observed[larger] - 1e-9).mean()
-    second = max(first, (flips[smaller] >= observed[smaller] - 1e-9).mean())
-    found = adjusted_p([differences(VALUES), differences(other)], np.random.default_rng(1), 20_000)
-    assert (found[larger], found[smaller]) == pytest.approx((first, second), abs=0.01)
 
 
 def test_every_two_systems_with_scores_are_compared_on_the_documents_of_both() -> None:

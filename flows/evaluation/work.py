@@ -41,7 +41,7 @@ from tasks.measures.evaluation import (
 )
 from tasks.measures.measure import figures
 from tasks.measures.own import UNDEFINED, Own, OwnMetric, known_rows, load_metrics
-from tasks.reporting.evaluation_text import DRY_RUN, OWN, RULES, run_again
+from tasks.reporting.evaluation_text import AGAIN, DRY_RUN, OWN, RULES
 from tasks.statistics.bootstrap import sample_records
 from tasks.statistics.metric_rows import COMPUTED, metric_table
 from tasks.texts.document import Document, documents_of, documents_table, system_names
@@ -330,6 +330,6 @@ def problem_of(made: Frames, allowed: float) -> str | None:
     return (
         f"{len(failed)} of {of} judgements failed, more than runtime.max_unscored_share {allowed:g}, in documents "
         f"{', '.join(documents[:_NAMED])}{more}. Reasons: {said}. The raw replies are in the table unscored. {doubt}"
-        f"Leave these documents out, choose another judge, or raise runtime.max_unscored_share of the params; "
-        f"{run_again(failed['reason'])}"
+        f"{AGAIN.capitalize()}, leave these documents out, choose another judge, or raise runtime.max_unscored_share "
+        "of the params"
     )

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Hashable, Mapping
 from typing import Any, TypeVar
 
 from schemas.params.llm import Role
-from tasks.llm.calls import UNUSABLE, Answer, Ask, Call, Reply, unscored_row
+from tasks.llm.calls import Answer, Ask, Call, Reply, unscored_row
 from tasks.llm.replies import Completion, CutOff, Runaway, SendFailure, Unusable, read_reply
 from tasks.llm.requests import ask_again, role_for
 
@@ -83,11 +83,11 @@ async def answer_call(call: Call, name: str, role: Role, obtain: Obtain) -> Answ
         except CutOff as problem:
             longer = _doubled(role_for(role, asked), completion)
             if sampling is not role or longer is None:
-                return Answer(call.key, failure=f"{UNUSABLE}{problem}; raise roles.{name}.max_tokens", raw=raw)
+                return Answer(call.key, failure=f"unusable reply: {problem}; raise roles.{name}.max_tokens", raw=raw)
             sampling = longer
         except Unusable as problem:
             if reasks == 0:
-                return Answer(call.key, failure=f"{UNUSABLE}{str(problem).replace(_PREFIX, '')}", raw=raw)
+                return Answer(call.key, failure=f"unusable reply: {str(problem).replace(_PREFIX, '')}", raw=raw)
             reasks -= 1
             shown = raw[:_SHOWN_OF_RUNAWAY] if isinstance(problem, Runaway) else raw
             asked = ask_again(asked, shown, str(problem))

@@ -71,10 +71,6 @@ class Call:
         return None if self.form == "printed" else self.reply
 
 
-UNUSABLE = "unusable reply: "
-"""How the failure begins of a call whose reply came and cannot be read; it is kept, and not asked for again."""
-
-
 @dataclass(frozen=True)
 class Answer:
     """What came of a call: ``text`` (and ``value`` for a structured reply), or ``failure``; never both."""

@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from schemas.tables.evaluate import NO_OUTPUT
-from tasks.llm.calls import UNUSABLE
 from tasks.measures.described import OF_OUTPUTS, shown_first
 from tasks.measures.own import ABOVE_KNOWN
 from tasks.progress import number_of
@@ -34,6 +33,8 @@ FAILING = "unscored "
 """How the metric of a comparison of failure rates begins."""
 BOUNDS = "_bounds"
 """Ending of the metric with the range of a mean over all that failed judgements may be."""
+AGAIN = "run again if calls got no reply (a reply is kept, whether it can be used or not)"
+"""What may help where judgements failed."""
 NOT_TESTED = "not tested"
 """How the note of a comparison without a test begins."""
 CORRECTED = "_corrected"
@@ -127,7 +128,7 @@ def summary_text(
         f"to {percent(row.high)}, whichever kinds of the card's cases these texts are like"
         for row in mixed.itertuples()
     ]
-    lines += [line for line in [reading_line(tables["metrics"]), _undefined_line(names, rows, documents)] if line]
+    lines += [line for line in [reading_line(tables["metrics"]), _lacking_line(names, rows, documents)] if line]
     lines += _failures(tables["unscored"])
     if rules:
         lines += [
@@ -137,20 +138,23 @@ def summary_text(
     return "\n".join([*lines, *_rates(tables), *_differences(tables, names, dry_run=dry_run)])
 
 
-def undefined(row: Mapping[str, Any], documents: int) -> int:
-    """In how many of the documents a metric has no value though nothing failed, as precision without a claim."""
+LACKING = "no reference, claim or fact"
+"""Why a metric has no value for a document though nothing failed."""
+
+
+def _lacking(row: Mapping[str, Any], documents: int) -> int:
+    """The documents for which a metric has no value though nothing failed."""
     return max(documents - int(row["n"]) - int(row["unscored"]), 0)
 
 
-def _undefined_line(names: Sequence[str], rows: Sequence[tuple[str, list[dict | None]]], documents: int) -> str:
-    """The metrics that are not defined for some documents, "" where there are none."""
+def _lacking_line(names: Sequence[str], rows: Sequence[tuple[str, list[dict | None]]], documents: int) -> str:
+    """The metrics that have no value for some documents though nothing failed, "" where there are none."""
     found = [
-        f"{described(name)['label'].removeprefix('- ')} of {system} in {count}"
+        described(name)["label"].removeprefix("- ")
         for place, name in enumerate(names)
-        for system, of in rows
-        if (row := of[place]) is not None and (count := undefined(row, documents))
+        if any((row := of[place]) is not None and _lacking(row, documents) for _, of in rows)
     ]
-    return f"not defined, as where a text has no claim or fact: {listed(found)}" if found else ""
+    return f"n below {documents} where other documents have {LACKING}: {', '.join(found)}" if found else ""
 
 
 def means(
@@ -204,7 +208,7 @@ def _mean(system: str, metric: str, row: Mapping[str, Any], documents: int) -> s
     one = cell(row, partial(shown, metric))
     interval = f"95% CI {one.interval}; " if one.interval else ""
     lacks = f", {one.unscored} without a score" if one.unscored else ""
-    lacks += f", not defined for {count}" if (count := undefined(row, documents)) else ""
+    lacks += f", {LACKING} in {count}" if (count := _lacking(row, documents)) else ""
     return f"{system} {one.value} ({interval}n = {one.n}{lacks})"
 
 
@@ -317,18 +321,8 @@ def _differences(tables: Mapping[str, pd.DataFrame], names: Sequence[str], *, dr
             "difference is tested on all"
         )
     if failed:
-        reasons = tables["unscored"].loc[tables["unscored"]["reason"] != NO_OUTPUT, "reason"]
-        lines.append(f"  judgements that failed: {failed}; {run_again(reasons)}, or choose another judge")
+        lines.append(f"  judgements that failed: {failed}; {AGAIN}, or choose another judge")
     return lines
-
-
-def run_again(reasons: pd.Series) -> str:
-    """What another run does about failures with these reasons: a reply is kept, whether it can be used or not."""
-    unusable = int(reasons.str.startswith(UNUSABLE).sum())
-    if unusable == len(reasons):
-        return "another run finds the same replies, as each is kept"
-    kept = f", but for the {unusable} with a reply that cannot be used, which is kept" if unusable else ""
-    return f"run again, which asks for them anew{kept}"
 
 
 def figures_and_pairs(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

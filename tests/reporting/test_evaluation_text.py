@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 
 from flows.evaluation.folder import sampled
-from tasks.llm.calls import UNUSABLE
 from tasks.reporting.evaluation_page import align, aligned_segments
 from tasks.reporting.evaluation_text import DRY_RUN, main_table, shown, summary_text, what_to_report
 from tasks.tracking.comparison import BESIDE, DIRECTED, TOO_FEW, UNDECIDED
-from tests.support.cases import each, from_table
+from tests.support.cases import from_table
 
 COLUMNS = ["system", "item", "metric", "value", "low", "high", "n", "unscored"]
 METRICS = pd.DataFrame(
@@ -153,30 +152,17 @@ def test_a_difference_that_failed_documents_may_change_is_shown_and_what_they_ma
     assert all("+0.250 [+0.125, +0.500], p 0.007, n 20" in line for line in shown[:3])
 
 
-@each(
-    "reasons, said",
-    [
-        (["no reply"], "run again, which asks for them anew, or choose another judge"),
-        (["no reply", f"{UNUSABLE}x"], "anew, but for the 1 with a reply that cannot be used, which is kept, or"),
-        ([f"{UNUSABLE}x", f"{UNUSABLE}y"], ": 2; another run finds the same replies, as each is kept, or"),
-    ],
-)
-def test_another_run_is_advised_where_it_helps(reasons: list[str], said: str) -> None:
-    failed = pd.concat([UNSCORED.assign(reason=reason) for reason in reasons])
-    lines = summary(comparisons(1).assign(changed=False), unscored=failed)
-    assert any(said in line for line in lines if line.startswith("  judgements that failed"))
-
-
-def test_a_metric_that_is_not_defined_for_some_documents_is_named() -> None:
+def test_a_metric_that_lacks_something_in_some_documents_is_named() -> None:
     """Neither are these in n, nor did anything fail there."""
     metrics = METRICS.replace({"words": "claim_precision"}).assign(provenance="a model")
     lines = summary(systems=["a", "b"], metrics=metrics, documents=13)
-    said = "ROUGE-1 of a in 1, claim recall of a in 1, claim recall of b in 1, claim precision of b in 1"
-    (found,) = [line for line in lines if line.startswith("not defined, as where a text has no claim or fact: ")]
-    assert sorted(found.partition(": ")[2].split(", ")) == sorted(said.split(", "))
+    assert (
+        "n below 13 where other documents have no reference, claim or fact: claim recall, claim precision, ROUGE-1"
+        in lines
+    )
     report = what_to_report(metrics, ["a", "b"], documents=13, models={}, cite="")
-    assert "a 50.0% (95% CI 40.0% to 60.0%; n = 11, 1 without a score, not defined for 1)" in report
-    assert not any("not defined" in line for line in summary())
+    assert "a 50.0% (95% CI 40.0% to 60.0%; n = 11, 1 without a score, no reference, claim or fact in 1)" in report
+    assert not any("n below" in line for line in summary())
 
 
 def test_untested_differences_are_counted_by_the_reason() -> None:

@@ -297,7 +297,7 @@ def _differences(tables: Mapping[str, pd.DataFrame], names: Sequence[str], *, dr
     reasons = comparisons.loc[~failing & comparisons["note"].str.startswith(NOT_TESTED), "note"].value_counts()
     counted += "".join(f"; {count} {reason}" for reason, count in reasons.items())
     beyond = comparisons[(comparisons["p"] < LEVEL) & (comparisons["item"] == "all")]
-    tested = int(comparisons.loc[~failing, "p"].notna().sum())
+    tested = int((comparisons["p"].notna() & (comparisons["n"] >= FEWEST)).sum())
     sure = int(beyond["changed"].astype(bool).sum())
     more = f", and {len(beyond) - sure} more unless the missing scores say otherwise" if sure < len(beyond) else ""
     lines = ["", f"{counted}; tested: {tested}, beyond chance (5% family-wise) on whole texts: {sure}{more}"]

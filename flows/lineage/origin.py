@@ -26,7 +26,7 @@ def running_code() -> dict[str, Any]:
     installed = distribution("vignette")
     known = {"version": installed.version}
     if (SHIPPED[0] / ".git").exists():
-        with suppress(VignetteError):  # git refuses a tree of another user
+        with suppress(VignetteError):  # git is missing, or refuses a tree of another user
             return known | commit(SHIPPED[0], *_CODE)
     revision = json.loads(installed.read_text("direct_url.json") or "{}").get("vcs_info", {}).get("commit_id")
     return known | ({"revision": revision} if revision else {})

@@ -158,15 +158,16 @@ class WatchTree:
         write_text(self._queue, json.dumps(queue, indent=1))
 
     def _make(self) -> None:
-        """Make the tree if there is none, or if git cannot use it any more."""
-        pointer = self.folder / ".git"
-        if pointer.is_file():
+        """Make the tree if there is none, if git cannot use it any more, or if it came with a copy of another clone."""
+        pointer, listed = self.folder / ".git", git_text("worktree", "list", "--porcelain").splitlines()
+        is_ours = pointer.is_file() and f"worktree {self.folder.resolve()}" in listed
+        if is_ours:
             lock = Path(pointer.read_text(encoding="utf-8").removeprefix("gitdir:").strip()) / "index.lock"
             _remove_stale(lock)
-        status = git("-C", str(self.folder), "status", "--porcelain") if pointer.is_file() else None
+        status = git("-C", str(self.folder), "status", "--porcelain") if is_ours else None
         if status is None:
             if self.folder.exists():
-                print(f"watch: {self.folder} is damaged and made again", file=sys.stderr)
+                print(f"watch: {self.folder} is damaged, or of another clone, and made again", file=sys.stderr)
                 shutil.rmtree(self.folder)
             git_text("worktree", "prune")
             git_text("worktree", "add", "--quiet", "--force", "--detach", str(self.folder), "HEAD")

@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -34,8 +35,10 @@ def without_git(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _run(arguments: Sequence[str], folder: Path | None) -> tuple[int, bytes, str]:
-    """Exit status, output and errors of a git command. Raises VignetteError for one that does not end."""
+    """Exit status, output and errors of a git command. Raises VignetteError for one that does not start or end."""
     settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+    if shutil.which("git") is None:
+        raise VignetteError(f"{_named(arguments, folder)}: git is not installed, or its folder is not in PATH")
     started = subprocess.Popen(
         ["git", *settings, *arguments],
         cwd=folder or root(),

@@ -181,5 +181,6 @@ def be_quiet() -> None:
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     direct = (os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or "").split(",")
-    hosts = ",".join(dict.fromkeys(host.strip() for host in (*direct, *LOOPBACK) if host.strip()))
-    os.environ.update(no_proxy=hosts, NO_PROXY=hosts)
+    hosts = dict.fromkeys(host.strip() for host in (*direct, *LOOPBACK) if host.strip())
+    listed = "*" if "*" in hosts else ",".join(hosts)  # beside others, libraries take a star for a host's name
+    os.environ.update(no_proxy=listed, NO_PROXY=listed)

@@ -6,9 +6,10 @@ incomplete one is replaced.
 """
 
 import json
+import sqlite3
 import time
 from collections.abc import Mapping
-from contextlib import chdir
+from contextlib import chdir, closing
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,14 @@ class LineageStore:
         location = (folder / "mlflow-artifacts").absolute().as_uri()  # a relative one would depend on the directory
         create = self._client.create_experiment
         self.experiment_id = found.experiment_id if found else str(create(experiment, artifact_location=location))
+        if found and found.artifact_location != location:
+            self._move_artifacts(found.artifact_location, location)
+
+    def _move_artifacts(self, before: str, now: str) -> None:
+        """Look for artifacts in this folder, after the clone was moved or copied: MLflow keeps whole paths."""
+        with closing(sqlite3.connect(self._folder / "mlflow.db")) as database, database:
+            for table, column in (("experiments", "artifact_location"), ("runs", "artifact_uri")):
+                database.execute(f"UPDATE {table} SET {column} = replace({column}, ?, ?)", (before, now))
 
     def find(self, lineage_id: str) -> Run | None:
         """Parent run of a lineage, finished or not; None if there is none."""

@@ -104,6 +104,18 @@ def test_new_commits_are_merged_and_results_of_the_last_lineage_kept(clone: Path
     assert not tree.reset()
 
 
+def test_the_tree_in_a_copy_of_a_clone_is_made_again_and_the_first_stays_as_it_is(
+    clone: Path, tree: WatchTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rebuilt(tree, "0.2\n", "lineage/a")
+    copy = shutil.copytree(clone, clone.with_name(f"{clone.name}-copy"))
+    monkeypatch.chdir(copy)
+    copied = WatchTree(Watch())
+    copied.reset()
+    assert rebuilt(copied, "0.3\n", "lineage/b") == git(copy, "rev-parse", "lineages")
+    assert git(tree.folder, "status", "--porcelain") == ""
+
+
 def test_what_a_failed_round_left_is_discarded(tree: WatchTree) -> None:
     rebuilt(tree, "0.2\n", "lineage/a")
     write_files(tree.folder, {"fingerprints/judge.json": "judge 9\n", "reports/half.csv": "x"})

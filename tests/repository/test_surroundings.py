@@ -14,6 +14,7 @@ from contextlib import closing, redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.request import proxy_bypass
 
 import mlflow
 import pyarrow as pa
@@ -28,6 +29,7 @@ from starlette.responses import Response, StreamingResponse
 from flows.commands.exchange import extracted_texts, read_files
 from flows.commands.parser import run
 from flows.evaluation.cards import other_kind, read_card
+from flows.lineage.origin import running_code
 from flows.rebuild.server import use_server
 from flows.repository import git
 from flows.repository.surroundings import require_environment, require_schema
@@ -75,6 +77,15 @@ def test_what_git_refuses_is_said_and_not_taken_for_an_answer(archive: Path, mon
             ask()
 
 
+def test_without_git_an_evaluation_knows_no_revision_and_other_commands_say_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "changed" not in running_code()
+    with pytest.raises(VignetteError, match="git is not installed"):
+        git.require_repository()
+
+
 @each(
     "name, value, said",
     [
@@ -100,6 +111,13 @@ def test_other_variables_are_no_obstacle(monkeypatch: pytest.MonkeyPatch) -> Non
     be_quiet()
     require_environment()
     assert "OTEL_SDK_DISABLED" not in os.environ
+
+
+def test_a_star_still_excludes_all_hosts_from_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.setenv(name, "*")
+    be_quiet()
+    assert proxy_bypass("api.example.org") and proxy_bypass("127.0.0.1")
 
 
 def test_the_root_of_another_project_is_not_taken_for_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

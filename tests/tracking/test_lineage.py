@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,23 @@ def recording(tmp_path: Path, recall: float = 0.9) -> Recording:
         tables=[table],
         files={"report": report},
     )
+
+
+def test_a_store_that_was_copied_or_moved_keeps_its_lineages_in_its_own_folder(
+    tmp_path: Path, empty_database: Path
+) -> None:
+    from tasks.tracking.mlflow_store import LineageStore
+
+    (first := tmp_path / "first").mkdir()
+    shutil.copy2(empty_database, first)
+    LineageStore(first, "vignette").write(lineage := read_lineage(LOCK), recording(tmp_path))
+    copied = LineageStore(there := shutil.copytree(first, tmp_path / "copy"), "vignette")
+    shutil.rmtree(first)
+    copied.write(another := read_lineage(changed(d1="d2")), recording(tmp_path))
+    assert not first.exists()
+    for one in (lineage, another):
+        assert (run := copied.find(one.id)) and run.info.artifact_uri.startswith(there.as_uri())
+        assert (there / "mlflow-artifacts" / run.info.run_id / "artifacts" / "lineage.json").is_file()
 
 
 def test_the_recording_of_a_working_tree_is_what_its_files_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

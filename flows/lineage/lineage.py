@@ -1,7 +1,8 @@
 """Finds lineages by name and opens the files that they made."""
 
+import hashlib
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tasks.tracking.mlflow_store import LineageStore
 
 HEADLINES = "reports/metrics.json"
+_FILES = [fingerprint_path(FINGERPRINTS, role) for role in get_args(RoleName)]
 WORKSPACE = "workspace"
 """Name of the lineage of the working tree's dvc.lock."""
 
@@ -97,15 +99,18 @@ def find_lineage(name: str, pipeline: Path = MAIN) -> NamedLineage:
     if name == WORKSPACE:
         if not (root() / lock).exists():
             raise SourceError(f"workspace: no {lock} yet; run vignette repro --pipeline {pipeline} first")
-        return NamedLineage(name, current_lineage(root(), pipeline), None, identities(root() / FINGERPRINTS))
+        files = {path: root() / path for path in _FILES}
+        contents = {path: file.read_bytes() for path, file in files.items() if file.is_file()}
+        lineage = current_lineage(root(), pipeline)
+        return NamedLineage(name, lineage, None, _of_all_stages(lineage, contents))
     revision = _revision(name)
     if revision is not None:
         content = show(revision, lock)
         if content is None:
             raise SourceError(f"{name}: revision {revision[:10]} has no {lock}; nothing was run there")
-        files = {role: show(revision, fingerprint_path(FINGERPRINTS, role)) for role in get_args(RoleName)}
-        models = {role: json.loads(file) for role, file in files.items() if file}
-        return NamedLineage(name, read_lineage(parse_lock(content, f"{name}: {lock}")), revision, models)
+        lineage = read_lineage(parse_lock(content, f"{name}: {lock}"))
+        contents = {path: file for path in _FILES if (file := show(revision, path))}
+        return NamedLineage(name, lineage, revision, _of_all_stages(lineage, contents))
     store = recorded_lineages()
     found = store.content(name)
     if found is None:
@@ -120,6 +125,19 @@ def find_lineage(name: str, pipeline: Path = MAIN) -> NamedLineage:
 def current_lineage(folder: Path = Path(), pipeline: Path = MAIN) -> Lineage:
     """The lineage of a pipeline's lock in ``folder``, by default the working directory: an experiment has its own."""
     return read_lineage(read_lock(folder / pipeline.with_suffix(".lock")))
+
+
+def _of_all_stages(lineage: Lineage, contents: Mapping[Path, bytes]) -> dict[str, dict[str, Any]]:
+    """Fingerprint files by role, but for those that a stage of the lineage did not read as they are.
+
+    After a part of the stages ran, a file is of some of them.
+    """
+    found = {}
+    for path, content in contents.items():
+        read = {stage.deps[str(path)] for stage in lineage.stages if str(path) in stage.deps}
+        if read <= {hashlib.md5(content).hexdigest()}:
+            found[path.stem] = json.loads(content)
+    return found
 
 
 def identities(folder: Path) -> dict[str, dict[str, Any]]:

@@ -156,7 +156,8 @@ def repeatability_rows(own: pd.DataFrame, **shared: Any) -> list[Row]:
         differ = 2 * yes * (k - yes) / (k * (k - 1))
         keys: Row = {"condition": f"{task}, {k} takes", "item": ALL, "unscored": len(wide) - len(scored)}
         row = mean_row("changed_when_asked_again", differ, clusters=document.to_numpy(), **keys, **shared)
-        rows += [row, *bounds_rows(row)]
+        texts = metric_row(f"{row['metric']}_texts", float(document.nunique()), n=len(scored), **keys, **shared)
+        rows += [row, *bounds_rows(row), texts]
     return rows
 
 
@@ -358,7 +359,11 @@ def _recommended(yes: pd.Series, no: pd.Series, both: pd.Series) -> str:
 def _counted(found: str, rate: pd.Series, cases: str) -> str:
     """How many of the cases with a verdict were judged so."""
     n = int(rate["n"])
-    return f"{found} {round(rate['value'] * n) if n else 0} of {n} {cases}" if n + rate["unscored"] else f"no {cases}"
+    return (
+        f"{found} {round(rate['value'] * n) if n else 0} of {n} {cases}"
+        if n + rate["unscored"]
+        else f"no case of {cases}"
+    )
 
 
 def few_cases(card: pd.DataFrame) -> list[str]:

@@ -66,8 +66,8 @@ def card_page(
 
 def rate_tables(card: pd.DataFrame) -> Sequence[Table]:
     """The rates of each judge on each task, with the share of its answers that change."""
+    card = card.assign(condition=card["condition"].str.replace(r", \d+ takes$", "", regex=True))
     again = card[card["metric"] == "changed_when_asked_again"]
-    again = again.assign(condition=again["condition"].str.replace(r", \d+ takes$", "", regex=True))
     rates = pd.concat([card[(card["item"] == ALL) & card["metric"].isin(METRIC_NAMES)], again], ignore_index=True)
     return _tables(card, rates[rates["n"] + rates["unscored"] > 0])
 

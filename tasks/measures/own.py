@@ -125,8 +125,10 @@ def load_metrics(files: Sequence[Path], taken: Collection[str] = ()) -> list[Own
 @cache  # a user's file may do much when it is run: once, and again after an edit
 def _load(file: Path, content: bytes | None) -> list[OwnMetric]:
     """The metrics of a file. Raises SourceError for a file that cannot be run or has none."""
+    if content is None:
+        raise SourceError(f"{file}: no such file; check the spelling and the working directory")
     spec = importlib.util.spec_from_file_location(f"own_metric_{file.stem}", file)
-    if spec is None or spec.loader is None or content is None:
+    if spec is None or spec.loader is None:
         raise SourceError(f"{file}: not a Python file; expected one with functions decorated by vignette.metric")
     module = importlib.util.module_from_spec(spec)
     try:

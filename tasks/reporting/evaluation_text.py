@@ -9,7 +9,7 @@ import pandas as pd
 
 from schemas.tables.evaluate import NO_OUTPUT
 from tasks.measures.described import OF_OUTPUTS, shown_first
-from tasks.measures.own import ABOVE_KNOWN
+from tasks.measures.own import ABOVE_KNOWN, UNDEFINED
 from tasks.progress import number_of
 from tasks.reporting.display import number, paragraph, percent, probability, signed, words
 from tasks.reporting.show import Cell, Column, Table, cell, terminal
@@ -133,7 +133,7 @@ def summary_text(
     if rules:
         lines += [
             "",
-            f"{', '.join(rules)}: the simulator's rules, no language model; confirm the figures with a model",
+            f"{'; '.join(rules)}: the simulator's rules, no language model; confirm the figures with a model",
         ]
     return "\n".join([*lines, *_rates(tables), *_differences(tables, names, dry_run=dry_run)])
 
@@ -313,8 +313,9 @@ def _differences(tables: Mapping[str, pd.DataFrame], names: Sequence[str], *, dr
     if beyond["changed"].astype(bool).all():
         return lines
     # How to get the scores that a comparison lacks: an output that is missing needs other data, no other judge.
-    missing = int((tables["unscored"]["reason"] == NO_OUTPUT).sum())
-    failed = len(tables["unscored"]) - missing
+    reasons = tables["unscored"]["reason"]
+    missing = int((reasons == NO_OUTPUT).sum())
+    failed = len(reasons) - missing - int((reasons == UNDEFINED).sum())
     if missing:
         lines.append(
             f"  outputs that the data lacks: {missing}; add them, or leave out the documents without them, and the "

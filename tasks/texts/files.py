@@ -228,10 +228,10 @@ def _below_header(path: Path, found: Sequence[tuple[str, Sequence[Any]]]) -> lis
             raise SourceError(f"{place}: found {len(cells)} cells, expected {named}; is a comma or quote not quoted?")
     names = [name for name in header if name]
     if 2 * len(names) < len(held):
-        below = "; ".join(str(cell) for cell in found[1][1] if not _is_blank(cell))
+        below = "; ".join(str(cell)[:20] for cell in found[1][1] if not _is_blank(cell))[:80]
         raise SourceError(
             f"{found[0][0]}: only {', '.join(map(repr, names))} is filled, as in a title; expected the names of the "
-            f"columns there, as {below!r:.80} may be; delete the rows above them"
+            f"columns there, as {below!r} may be; delete the rows above them"
         )
     last = max({width - 1, *held})
     columns = {at: header[at] if at < width else "" for at in range(last + 1)}

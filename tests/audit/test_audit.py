@@ -33,6 +33,7 @@ from tasks.audit.cases import (
 )
 from tasks.audit.comparisons import MET, MISSED, OPEN, requirements, weaker_kinds
 from tasks.audit.correction import corrected_rows, label_half_width, label_plans
+from tasks.audit.page import rate_tables
 from tasks.statistics.metric_rows import mean_row, metric_table
 from tasks.statistics.sign_flips import flip_p, holm
 from tests.support.card_verdicts import card_verdicts
@@ -184,6 +185,8 @@ def test_answers_that_change_when_asked_again_are_counted_by_pairs_of_takes() ->
     assert row["value"] == pytest.approx(30 / 60 * 2 / 3) and (row["n"], row["unscored"]) == (60, 1)
     assert row["condition"] == "claims, 3 takes" and not card["condition"].str.contains(": ").any()
     assert findings(card) == ["j: 33.3% of answers change when the same is asked again (n 60)"]
+    shown = {one.value: one.small for table in rate_tables(card) for row in table.rows for one in row if one}
+    assert (shown["33.3%"], shown["100%"]) == (("60 texts",), ("61 texts",)), "each has texts of its own"
 
 
 def test_a_judge_that_prefers_the_first_claim_is_found_though_no_answer_is_lost() -> None:

@@ -39,7 +39,9 @@ def test_a_judge_that_says_yes_to_everything_rejects_no_false_claim() -> None:
     counts = "j: claims: finds 48 of 48 true claims, rejects 0 of 50 false claims; no verdict on 2 more"
     assert line == f"{counts}: do not use it, it is not told from guessing"
     only_true = card_table(verdicts({True: [True] * 9}), seed=1)
-    assert verdict_lines(only_true)[0].startswith("j: claims: finds 9 of 9 true claims, no false claims: too few")
+    assert verdict_lines(only_true)[0].startswith(
+        "j: claims: finds 9 of 9 true claims, no case of false claims: too few"
+    )
     assert not any("n 0" in terminal(table) for table in rate_tables(only_true))
 
 

@@ -77,6 +77,21 @@ def test_a_run_is_named_by_the_model_that_answered_else_by_the_one_asked(
     assert run_name("abcdefgh", tmp_path) == f"abcdefg unknown/{named}"
 
 
+def test_a_fingerprint_that_not_all_stages_read_tells_no_identity(clone: Path) -> None:
+    """After a part of the stages ran, the file is of some of them: what it says is not what the others asked."""
+    (clone / FINGERPRINTS).mkdir(exist_ok=True)
+    content = json.dumps({"identity": {"asked": "m"}, "epoch": 0}).encode()
+    (clone / FINGERPRINTS / "writer.json").write_bytes(content)
+    md5 = hashlib.md5(content).hexdigest()
+    for others, told in ((md5, {"writer"}), ("0" * 32, set())):
+        deps = {
+            name: [{"path": "fingerprints/writer.json", "md5": own}] for name, own in (("write", md5), ("x", others))
+        }
+        stages = {name: {"cmd": "c", "deps": of, "outs": []} for name, of in deps.items()}
+        (clone / "dvc.lock").write_text(yaml.safe_dump({"schema": "2.0", "stages": stages}))
+        assert set(find_lineage("workspace").identities) == told
+
+
 def test_failed_records_are_found_in_the_unscored_tables(clone: Path) -> None:
     scores = np.random.default_rng(1).random(RECORDS)
     a, b = record(clone, scores), record(clone, scores, failed=10)

@@ -49,6 +49,14 @@ def test_rank_correlations_by_hand() -> None:
 
 
 @pytest.mark.parametrize("kind", ["spearman", "kendall"])
+def test_scores_that_differ_in_their_last_bit_are_tied(kind: Correlation) -> None:
+    """0.1 + 0.2 is not 0.3: the same F1 comes out so of a precision and a recall, and of the two exchanged."""
+    people, metric = [1, 2, 3, 4, 5], [0.1 + 0.2, 0.9, 0.3, 1.2, 0.3]
+    assert correlation(metric, people, kind) == correlation(np.round(metric, 6), people, kind)
+    assert correlation(np.multiply(metric, 1e9), people, kind) == correlation(np.round(metric, 6), people, kind)
+
+
+@pytest.mark.parametrize("kind", ["spearman", "kendall"])
 def test_fewer_than_four_units_have_a_correlation_without_interval(kind: Correlation) -> None:
     value, low, high = correlation_interval([1, 2, 3], [2, 1, 3], kind)
     assert value > 0 and np.isnan([low, high]).all()

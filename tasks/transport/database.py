@@ -190,6 +190,14 @@ def _prepare(connection: sa.Connection) -> int:
     return int(connection.execute(sa.select(sa.func.max(layout.c.number))).scalar_one())
 
 
+def _is_sqlite(file: Path) -> bool:
+    """Whether a file is a database or empty, rather than a device or another file that was named by mistake."""
+    if not file.is_file():
+        return False
+    with file.open("rb") as opened:
+        return opened.read(16) in (b"", b"SQLite format 3\0")
+
+
 def _open(url: sa.URL) -> sa.Connection:
     """A connection in which each statement is committed by itself, but for those within `transaction`."""
     if url.drivername.startswith(POSTGRES):
@@ -203,7 +211,7 @@ def _open(url: sa.URL) -> sa.Connection:
         address += "rwc"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch(0o600)  # the files that sqlite puts beside it get its mode
-        if file.stat().st_uid == os.geteuid() and file.stat().st_mode & 0o077:
+        if file.stat().st_uid == os.geteuid() and file.stat().st_mode & 0o077 and _is_sqlite(file):
             file.chmod(file.stat().st_mode & 0o600)
 
     def opened() -> sqlite3.Connection:

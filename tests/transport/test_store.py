@@ -38,6 +38,14 @@ def test_a_failing_operation_takes_no_other_with_it(tmp_path: Path) -> None:
     assert kept(tmp_path / "s.sqlite") == 50
 
 
+def test_what_is_no_store_keeps_its_mode(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes.csv").write_text("id,source\n1,Dry cough.\n")
+    for file in (tmp_path / "notes.csv", Path("/dev/null")):
+        mode = file.stat().st_mode
+        assert parser.run(["store", "ledger", "--store", str(file)]) == 1 and str(file) in capsys.readouterr().err
+        assert file.stat().st_mode == mode, "root owns the devices of all users"
+
+
 def test_a_full_disk_is_an_error_that_names_the_file(tmp_path: Path) -> None:
     async def run() -> None:
         with ResponseStore(tmp_path / "s.sqlite") as store:

@@ -121,8 +121,8 @@ def _scores(evaluation: Path) -> pd.DataFrame:
     found, read = [], read_rows(evaluation)
     for note in read.notes:
         print(note, file=sys.stderr)
-    given = pd.Series([row.values.get("score") for row in read.rows], dtype="object", name="score")
-    for row, score in zip(read.rows, with_points(read.rows, given), strict=True):
+    column = pd.Series([row.values.get("score") for row in read.rows], dtype="object", name="score")
+    for row, score in zip(read.rows, with_points(read.rows, column), strict=True):
         document = row.values.get("document", row.values.get("id"))
         if document is None or "score" not in row.values:
             raise SourceError(f"{row.place}: no document or score, but {', '.join(row.values)}; expected both")

@@ -182,5 +182,5 @@ def be_quiet() -> None:
         os.environ.setdefault(name, value)
     direct = (os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or "").split(",")
     hosts = dict.fromkeys(host.strip() for host in (*direct, *LOOPBACK) if host.strip())
-    listed = "*" if "*" in hosts else ",".join(hosts)  # beside others, libraries take a star for a host's name
+    listed = "*" if "*" in hosts else ",".join(hosts)  # in a list of hosts, libraries take a star for a name
     os.environ.update(no_proxy=listed, NO_PROXY=listed)

@@ -359,11 +359,9 @@ def _recommended(yes: pd.Series, no: pd.Series, both: pd.Series) -> str:
 def _counted(found: str, rate: pd.Series, cases: str) -> str:
     """How many of the cases with a verdict were judged so."""
     n = int(rate["n"])
-    return (
-        f"{found} {round(rate['value'] * n) if n else 0} of {n} {cases}"
-        if n + rate["unscored"]
-        else f"no case of {cases}"
-    )
+    if not n + rate["unscored"]:
+        return f"no case of {cases}"
+    return f"{found} {round(rate['value'] * n) if n else 0} of {n} {cases}"
 
 
 def few_cases(card: pd.DataFrame) -> list[str]:

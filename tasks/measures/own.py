@@ -115,8 +115,7 @@ def load_metrics(files: Sequence[Path], taken: Collection[str] = ()) -> list[Own
             raise SourceError(f"{one.file}: metric {one.name} is also in {found[one.name].file}; rename one")
         if one.name in taken:
             raise SourceError(f"{one.file}: metric {one.name} has the name of one that ships; rename it")
-        if one.name.endswith(_ENDINGS):
-            ending = next(ending for ending in _ENDINGS if one.name.endswith(ending))
+        if ending := next(filter(one.name.endswith, _ENDINGS), ""):
             raise SourceError(f"{one.file}: metric {one.name} ends in {ending}, as figures made of a metric; rename it")
         found[one.name] = one
     return list(found.values())

@@ -33,6 +33,8 @@ FAILING = "unscored "
 """How the metric of a comparison of failure rates begins."""
 BOUNDS = "_bounds"
 """Ending of the metric with the range of a mean over all that failed judgements may be."""
+_LACKED = "no reference, claim or fact"
+"""Why a metric has no value for a document though nothing failed."""
 AGAIN = "run again if calls got no reply (a reply is kept, whether it can be used or not)"
 """What may help where judgements failed."""
 NOT_TESTED = "not tested"
@@ -138,10 +140,6 @@ def summary_text(
     return "\n".join([*lines, *_rates(tables), *_differences(tables, names, dry_run=dry_run)])
 
 
-LACKING = "no reference, claim or fact"
-"""Why a metric has no value for a document though nothing failed."""
-
-
 def _lacking(row: Mapping[str, Any], documents: int) -> int:
     """The documents for which a metric has no value though nothing failed."""
     return max(documents - int(row["n"]) - int(row["unscored"]), 0)
@@ -154,7 +152,7 @@ def _lacking_line(names: Sequence[str], rows: Sequence[tuple[str, list[dict | No
         for place, name in enumerate(names)
         if any((row := of[place]) is not None and _lacking(row, documents) for _, of in rows)
     ]
-    return f"n below {documents} where other documents have {LACKING}: {', '.join(found)}" if found else ""
+    return f"n below {documents} where other documents have {_LACKED}: {', '.join(found)}" if found else ""
 
 
 def means(
@@ -208,7 +206,7 @@ def _mean(system: str, metric: str, row: Mapping[str, Any], documents: int) -> s
     one = cell(row, partial(shown, metric))
     interval = f"95% CI {one.interval}; " if one.interval else ""
     lacks = f", {one.unscored} without a score" if one.unscored else ""
-    lacks += f", {LACKING} in {count}" if (count := _lacking(row, documents)) else ""
+    lacks += f", {_LACKED} in {count}" if (count := _lacking(row, documents)) else ""
     return f"{system} {one.value} ({interval}n = {one.n}{lacks})"
 
 

@@ -69,7 +69,10 @@ def kappa_interval(
 
 
 def correlation(first: npt.ArrayLike, second: npt.ArrayLike, kind: Correlation) -> float:
-    """Pearson's r, Spearman's rho or Kendall's tau-b of two score lists (units,); nan where one of them is constant."""
+    """Pearson's r, Spearman's rho or Kendall's tau-b of two score lists (units,); nan where one of them is constant.
+
+    For ranks, values of a list are tied if they agree to 12 digits of its largest one.
+    """
     one, two = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if one.size < 2 or np.ptp(one) == 0 or np.ptp(two) == 0:
         return np.nan

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from zipfile import ZipFile
 
 from schemas.errors import SourceError
@@ -41,8 +41,8 @@ def sheet_rows(path: Path, notes: list[str]) -> Iterator[tuple[int, list[Any]]]:
         if unread := [name for name, cells in held.items() if any(cell is not None for cell in cells)]:
             notes.append(f"{path}: not read: sheets {', '.join(unread)}; only the first, {sheet.title}, is")
         with sheet._get_source() as part:  # openpyxl does not say of a sheet that it streams which rows are hidden
-            heads = [row.partition(b">")[0] for row in part.read().split(b"<row ")[1:] if b"<c " in row]
-        if hidden := sum(b' hidden="1"' in head or b' hidden="true"' in head for head in heads):
+            hidden = _hidden_rows(part)
+        if hidden:
             notes.append(
                 f"{path}: {number_of(hidden, 'hidden row')} read as all others; delete those that are not meant"
             )
@@ -58,6 +58,24 @@ def sheet_rows(path: Path, notes: list[str]) -> Iterator[tuple[int, list[Any]]]:
             cells = [None if cell.data_type == "e" else _cell(cell.value) for cell in row]  # e: an error, as #NAME?
             if any(value is not None for value in cells):
                 yield number, cells
+
+
+_HIDDEN = re.compile(r'<row [^<>]*?\bhidden="(?:1|true)"[^<>]*+>\s*+<c ')
+"""A row with a cell that a sheet hides."""
+_BLOCK, _HEAD = 2**20, 2**12
+"""Bytes of a sheet that are read at a time, and more than the head of a row has."""
+
+
+def _hidden_rows(part: IO[bytes]) -> int:
+    """How many rows with cells a sheet hides; it is read in blocks, as sheets may be too large for the memory."""
+    count, rest = 0, ""
+    while block := part.read(_BLOCK):
+        text, end = rest + block.decode("latin-1"), 0
+        for found in _HIDDEN.finditer(text):
+            count, end = count + 1, found.end()
+        begun = text.rfind("<row ", end)
+        rest = text[begun:] if begun >= 0 and len(text) - begun < _HEAD else text[max(end, len(text) - 5) :]
+    return count
 
 
 def _cell(value: Any) -> Any:

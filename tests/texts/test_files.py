@@ -1,5 +1,6 @@
 """Files as programs and people write them: each is read with the right values, or refused with what is wrong named."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from flows.commands.exchange import read_files
 from flows.evaluation.api import _documents
 from schemas.errors import SourceError
 from schemas.params.measures import Evaluate
+from tasks.texts import office
 from tasks.texts.files import read_rows
 from tasks.texts.reading import output_files, read_documents
 from tests.support.cases import each
@@ -242,6 +244,15 @@ def test_a_system_whose_outputs_are_not_read_is_named(tmp_path: Path, files: dic
     given = [f"m={folder / next(iter(files))}"] if len(files) == 1 else [str(folder)]
     with pytest.raises(SourceError, match=said):
         read_documents(folder.parent / "d.csv", output_files(given))
+
+
+@each("size", [1, 7, 64, 2**20])
+def test_hidden_rows_are_counted_however_the_sheet_is_divided(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = '<c r="A1"><v>1</v></c>'
+    heads = ("", ' hidden="1" ht="0"', ' r="3" hidden="true"', ' hidden="0"', ' hidden="1"')
+    rows = [f"<row {head}>{cell * 400}</row>" for head in heads] + ['<row hidden="1"/>', '<row hidden="1"></row>']
+    monkeypatch.setattr(office, "_BLOCK", size)
+    assert office._hidden_rows(io.BytesIO("".join(rows).encode())) == 3
 
 
 def test_an_id_is_the_same_with_accents_composed_or_apart(tmp_path: Path) -> None:

@@ -298,6 +298,13 @@ def _claims(row: Row, sections: tuple[str, ...] | None, defects: Defects) -> dic
     return {name: tuple(claims) for name, claims in by_section.items()}
 
 
+def named_systems(row: Row) -> list[str]:
+    """Systems with a column or a place in ``outputs``, whether or not they have an output in this row."""
+    given = _decoded(row.values.get("outputs"))
+    columns = [name.removeprefix(SYSTEM) for name in row.values if name.startswith(SYSTEM)]
+    return [*map(str, given if isinstance(given, dict) else ()), *columns]
+
+
 def _outputs(row: Row, defects: Defects, allow_empty: bool) -> dict[str, str]:
     given = _decoded(row.values.get("outputs"))
     if given is not None and not isinstance(given, dict):

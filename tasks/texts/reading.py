@@ -11,7 +11,6 @@ from tasks.texts.document import Document, Sectioning, system_names
 from tasks.texts.fields import (
     ALIASES,
     FIELDS,
-    SYSTEM,
     Defects,
     Row,
     by_document,
@@ -21,6 +20,7 @@ from tasks.texts.fields import (
     guessed,
     id_text,
     is_absent,
+    named_systems,
     renamed,
     unknown_columns,
 )
@@ -114,8 +114,8 @@ def documents_in(
         said.append(f"{data}: no column id; documents are numbered in the order of the file")
     required = ("id", "source") if has_ids else ("source",)  # what is numbered needs no ids
     documents = documents_from(rows, data, allow_empty=allow_empty, required=required)
-    columns_of = dict.fromkeys(name[len(SYSTEM) :] for row in rows for name in row.values if name.startswith(SYSTEM))
-    if without := [name for name in columns_of if name not in system_names(documents)]:
+    systems = dict.fromkeys(system for row in rows for system in named_systems(row))
+    if without := [name for name in systems if name not in system_names(documents)]:
         said.append(f"{data}: no output of {', '.join(without)} in any row, so that it is left out")
     lacking = [document.id for document in documents if not document.reference]
     if 0 < len(lacking) < len(documents):

@@ -446,6 +446,8 @@ def test_folders_of_splits_are_not_read_together(tmp_path: Path, kind: str) -> N
         ('id,source,reference,output\n1,x,None,N/A\n2,"None","NA","a, None"\n3,x,None,y\n', "123",
          ["3 cells (N/A, None) read as missing; put what is a text in quotes", "no reference of 1 and 1 more"]),
         ("id,source,output:A,output:B\n1,x,y,\n", "1", ["no output of B in any row, so that it is left out"]),
+        ('id,source,outputs\n1,x,"{""A"": ""y"", ""B"": null}"\n', "1",
+         ["no output of B in any row, so that it is left out"]),
     ],
 )  # fmt: skip
 def test_what_is_not_read_or_read_as_missing_is_said(tmp_path: Path, content: str, ids: str, notes: list[str]) -> None:

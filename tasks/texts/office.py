@@ -21,7 +21,8 @@ _STREAMED = ("xl/worksheets/", "xl/sharedStrings.xml", "xl/media/", "word/media/
 
 
 def sheet_rows(path: Path, notes: list[str]) -> Iterator[tuple[int, list[Any]]]:
-    """The numbers, as Excel shows them, and cells of the first sheet's rows that are not empty; last cells may lack.
+    """The numbers, as Excel shows them, and cells of the rows that are not empty of the first sheet with cells; last
+    cells may lack.
 
     Further sheets with cells and hidden rows are named in ``notes``. Raises SourceError for a formula without its
     result.
@@ -29,27 +30,27 @@ def sheet_rows(path: Path, notes: list[str]) -> Iterator[tuple[int, list[Any]]]:
     import openpyxl
 
     with _office(path) as file:
-        (sheet, *others), (formulas, *_) = (
+        sheets, written = (
             openpyxl.load_workbook(file, read_only=True, data_only=results).worksheets for results in (True, False)
         )
-        for one in (sheet, formulas, *others):
+        for one in (*sheets, *written):
             one.reset_dimensions()  # programs record a range smaller than the sheet, of which openpyxl reads no more
-        held = {
-            one.title: (cell for row in one.iter_rows(max_row=MOST_ROWS, values_only=True) for cell in row)
-            for one in others
-        }
-        if unread := [name for name, cells in held.items() if any(cell is not None for cell in cells)]:
-            notes.append(f"{path}: not read: sheets {', '.join(unread)}; only the first, {sheet.title}, is")
+        filled = [at for at, one in enumerate(sheets) if _has_cells(one)]
+        if not filled:
+            return
+        sheet, formulas = sheets[filled[0]], written[filled[0]]
+        if unread := [sheets[at].title for at in filled[1:]]:
+            notes.append(f"{path}: not read: sheets {', '.join(unread)}; only {sheet.title} is")
         with sheet._get_source() as part:  # openpyxl does not say of a sheet that it streams which rows are hidden
             hidden = _hidden_rows(part)
         if hidden:
             notes.append(
                 f"{path}: {number_of(hidden, 'hidden row')} read as all others; delete those that are not meant"
             )
-        for number, (row, written) in enumerate(zip(sheet.iter_rows(), formulas.iter_rows(), strict=True), 1):
+        for number, (row, typed) in enumerate(zip(sheet.iter_rows(), formulas.iter_rows(), strict=True), 1):
             if number > MOST_ROWS:
                 raise SourceError(f"{path}: more than {MOST_ROWS:,} rows, the most that Excel has; correct the file")
-            for cell, formula in zip(row, written, strict=True):
+            for cell, formula in zip(row, typed, strict=True):
                 if cell.value is None and cell.data_type == "n" and formula.data_type == "f":
                     raise SourceError(
                         f"{path}: {formula.coordinate}: a formula whose result is not in the file; open it in a "
@@ -58,6 +59,11 @@ def sheet_rows(path: Path, notes: list[str]) -> Iterator[tuple[int, list[Any]]]:
             cells = [None if cell.data_type == "e" else _cell(cell.value) for cell in row]  # e: an error, as #NAME?
             if any(value is not None for value in cells):
                 yield number, cells
+
+
+def _has_cells(sheet: Any) -> bool:
+    rows = enumerate(sheet.iter_rows(values_only=True), 1)
+    return any(number > MOST_ROWS or any(cell is not None for cell in row) for number, row in rows)
 
 
 _HIDDEN = re.compile(r'<row [^<>]*?\bhidden="(?:1|true)"[^<>]*+>\s*+<c ')

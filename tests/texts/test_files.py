@@ -183,9 +183,12 @@ def test_sheets_formulas_and_parts_that_are_not_read_are_named_or_refused(tmp_pa
     book.create_sheet("more")["C9"] = 0
     book.save(tmp_path / "d.xlsx")
     sheets, hidden = read_documents(tmp_path / "d.xlsx").notes
-    assert sheets == f"{tmp_path}/d.xlsx: not read: sheets more; only the first, Sheet, is"
+    assert sheets == f"{tmp_path}/d.xlsx: not read: sheets more; only Sheet is"
     assert hidden == f"{tmp_path}/d.xlsx: 1 hidden row read as all others; delete those that are not meant"
-    book.active["C3"] = '="Cou"&"gh."'
+    book.create_sheet("empty", 0)
+    book.save(tmp_path / "e.xlsx")
+    assert [one.id for one in read_documents(tmp_path / "e.xlsx").documents] == ["1"]
+    book["Sheet"]["C3"] = '="Cou"&"gh."'
     book.save(tmp_path / "f.xlsx")
     with pytest.raises(SourceError, match=r"f\.xlsx: C3: a formula whose result is not in the file"):
         read_documents(tmp_path / "f.xlsx")

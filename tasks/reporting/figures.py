@@ -115,7 +115,7 @@ def forest(
         if not 1 < len(rows) <= 30 or rows["low"].isna().all():
             return None
         names = [words(", ".join(str(getattr(row, part)) for part in parts)) for row in rows.itertuples()]
-        names = [f"{name} (n\u00a0{n:,})" for name, n in zip(names, rows["n"], strict=True)]
+        names = [f"{name} (n\u00a0{n:,})" if n else name for name, n in zip(names, rows["n"], strict=True)]  # 0: exact
         figure = intervals(names, rows, (label or words(", ".join(metrics))) + ", 95% interval")
         if percent:
             figure.axes[0].xaxis.set_major_locator(MaxNLocator(4))  # more labels of full width run into each other
@@ -153,9 +153,8 @@ def against_truth(table: pd.DataFrame) -> Figure | None:
         figure, grid = _panels(len(shown), 2.5, 2.6)
         for axes, name in zip(grid, shown, strict=True):
             for (label, (chosen, truth)), colour, mark in zip(groups.items(), COLOURS, "ovsD", strict=False):
-                axes.plot(
-                    truth[chosen], means.loc[chosen, name], mark, color=colour, markersize=5, label=label, alpha=0.8
-                )
+                style: Any = {"color": colour, "markersize": 5, "alpha": 0.8, "clip_on": False}  # whole marks at the edges
+                axes.plot(truth[chosen], means.loc[chosen, name], mark, label=label, **style)
             axes.set(title=words(name), xlabel="truth (share)", xlim=(0, 1.05))
             axes.set_ylim(bottom=0)
         figure.tight_layout()

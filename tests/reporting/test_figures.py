@@ -43,7 +43,7 @@ def test_bars_have_the_height_and_the_place_of_their_symptom() -> None:
 
 def test_a_forest_has_a_row_per_value_from_top_to_bottom_and_a_line_at_zero_if_an_interval_holds_it() -> None:
     table = metric_table(
-        {"metric": "effect", "system": "exact", "value": -0.2, "low": float("nan"), "high": float("nan")},
+        {"metric": "effect", "system": "exact", "value": -0.2, "low": float("nan"), "high": float("nan"), "n": 0},
         {"metric": "effect", "system": "without_adjustment", "value": 0.1, "low": -0.1, "high": 0.3},
         {"metric": "other", "value": 9.0},
     )
@@ -51,7 +51,7 @@ def test_a_forest_has_a_row_per_value_from_top_to_bottom_and_a_line_at_zero_if_a
     (axes,) = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == [
         "without adjustment (n\u00a010)",
-        "exact (n\u00a010)",
+        "exact",
     ]
     drawn = [line.get_xydata().tolist() for line in axes.get_lines()]
     assert [[-0.1, 0.0], [0.3, 0.0]] in drawn and [[0.1, 0.0]] in drawn and [[-0.2, 1.0]] in drawn

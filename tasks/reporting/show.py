@@ -21,7 +21,8 @@ _WIDEST = 6
 """Columns of values that fit on a page; tables with more columns than rows are shown with metrics as rows."""
 _MOST = 10
 """Rows of a table that is shown before a click."""
-_FURTHER = "_std|_pooled|_bounds|^p_value|_possible|_corrected"
+_POSSIBLE = "_possible"
+_FURTHER = f"_std|_pooled|_bounds|^p_value|{_POSSIBLE}|_corrected"
 """Metrics that a paper would not print."""
 
 
@@ -134,13 +135,19 @@ def show(table: pd.DataFrame, wording: Wording | None = None, *, n_once: bool = 
 def main_rows(table: pd.DataFrame, chosen: Collection[str] = ()) -> pd.DataFrame:
     """The rows of METRICS that a paper would print: those of all items together, without spreads, bounds and p values.
 
-    ``chosen``: metrics, by default all of these. None if they are more than a reader would look at.
+    ``chosen``: metrics, by default all of these. None if they are more than a reader would look at. ``small``: a mark
+    of values that the table has as not possible.
     """
     named = table["metric"].isin(chosen) if chosen else ~table["metric"].str.contains(_FURTHER)
     rows = table[named & table["value"].notna()]
     whole = rows[rows["item"].isin(["all", "mean"])]
     rows = whole if len(whole) else rows
-    return rows if len(rows[list(_KEY)].drop_duplicates()) <= _MOST else rows.iloc[:0]
+    rows = rows if len(rows[list(_KEY)].drop_duplicates()) <= _MOST else rows.iloc[:0]
+    key = [*_KEY, "metric"]
+    denied = table[table["metric"].str.endswith(_POSSIBLE) & table["value"].eq(0)][key]
+    impossible = {(*row[:-1], row[-1].removesuffix(_POSSIBLE)) for row in denied.itertuples(index=False, name=None)}
+    marks = [("not possible",) if row in impossible else () for row in rows[key].itertuples(index=False, name=None)]
+    return rows.assign(small=marks)
 
 
 def _table(

@@ -101,6 +101,18 @@ def test_a_paper_prints_values_of_all_items_and_no_spreads_unless_they_are_chose
     assert (len(main_rows(many.head(10))), len(main_rows(many))) == (10, 0)
 
 
+def test_a_value_that_is_not_possible_is_marked() -> None:
+    names = {
+        "recall_corrected": 1.02,
+        "recall_corrected_possible": 0,
+        "words_corrected": 3,
+        "words_corrected_possible": 1,
+    }
+    rows = metric_table(*({"metric": metric, "item": "all", "value": value} for metric, value in names.items()))
+    shown = show(main_rows(rows, ["recall_corrected", "words_corrected"])).tables[0].rows[0]
+    assert [cell.small for cell in shown[1:] if cell] == [("not possible",), ()]
+
+
 def test_differences_have_both_sides_an_interval_p_and_a_mark_beyond_chance() -> None:
     beyond = {"name": "x", "a": 0.5, "b": 0.75, "difference": 0.25, "low": 0.1, "high": 0.4, "p": 0.0004, "n": 9}
     beyond |= {"changed": True, "note": "", "failed": 2, "bound_low": -0.1, "bound_high": 0.3}

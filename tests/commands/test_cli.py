@@ -184,3 +184,10 @@ def test_a_closed_stream_ends_no_command(tmp_path: Path) -> None:
         done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=120)
         assert "Traceback" not in done.stderr and done.returncode == ("plan" in command)
         assert ("expected whole numbers" in done.stderr) == ("plan" in command and "2>&-" not in command)
+
+
+def test_a_working_directory_that_was_removed_is_said(tmp_path: Path) -> None:
+    command = f'mkdir gone; cd gone; rmdir ../gone; PYTHONPATH="{ROOT}" "{sys.executable}" -m flows.commands.cli plan'
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert done.stderr == "vignette: the working directory was removed; change to one that exists\n"

@@ -108,6 +108,12 @@ def test_a_full_disk_that_sqlite_finds_is_one_line_too(
     assert capsys.readouterr().err == "trial: database or disk is full; free space and run again\n"
 
 
+def test_a_loop_of_links_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (loop := tmp_path / "loop").symlink_to(loop)
+    assert parser.run(["evaluate", "--example", "--out", str(loop)]) == 1
+    assert "Symlink loop" in capsys.readouterr().err
+
+
 def test_commands_that_ask_models_end_with_their_shell(monkeypatch: pytest.MonkeyPatch) -> None:
     watched: list[str] = []
     monkeypatch.setattr("tasks.transport.processes.end_with_parent", lambda: watched.append(" ".join(sys.argv)))

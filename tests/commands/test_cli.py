@@ -114,6 +114,12 @@ def test_a_loop_of_links_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "Symlink loop" in capsys.readouterr().err
 
 
+def test_a_text_in_place_of_an_id_is_shortened(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (data := tmp_path / "t.csv").write_text("id,human,m\n" + f"{'x' * 10_000},1,2\n" * 2)
+    assert parser.run(["agreement", str(data), "--human", "human"]) == 1
+    assert f"{'x' * 100}..." in (said := capsys.readouterr().err) and len(said) < 1000
+
+
 def test_commands_that_ask_models_end_with_their_shell(monkeypatch: pytest.MonkeyPatch) -> None:
     watched: list[str] = []
     monkeypatch.setattr("tasks.transport.processes.end_with_parent", lambda: watched.append(" ".join(sys.argv)))

@@ -41,7 +41,7 @@ def require_environment() -> None:
         elif scheme.startswith("socks") and find_spec("socksio") is None:
             lines.append(f"{name}={shown}: needs the package socksio; install it, or unset the variable")
     for name, (expected, form) in _EXPECTED.items():
-        if (given := os.environ.get(name)) and not re.fullmatch(form, given):
+        if (given := os.environ.get(name, "")) and not re.fullmatch(form, given):
             lines.append(f"{name}={given}: expected {expected}; correct it or unset it")
     if lines:
         raise VignetteError("\n".join(lines))

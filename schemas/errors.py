@@ -78,6 +78,8 @@ def explained(error: BaseException) -> str | None:
     """What the system says of an error, its file where it names one, and what to do; None where no remedy is known."""
     if isinstance(error, sqlite3.OperationalError) and getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
         return f"{error}; {_REMEDIES[errno.ENOSPC]}"
+    if isinstance(error, RuntimeError) and str(error).startswith("Symlink loop"):  # before Python 3.13
+        return f"{error}; name another path"
     if not isinstance(error, OSError):
         return None
     if error.filename is None:

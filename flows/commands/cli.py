@@ -18,6 +18,10 @@ def main() -> None:
     """Run the command line of this process and exit with the command's status."""
     for name in ("stdin", "stdout", "stderr"):  # None where the shell closed it: what is read or printed would fail
         setattr(sys, name, getattr(sys, name) or Path(os.devnull).open("r+"))  # noqa: SIM115
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        sys.exit("vignette: the working directory was removed; change to one that exists")
     _use_code_of_working_directory()
     status = hand_over("command", sys.argv[1:]) if sys.argv[1:2] and sys.argv[1] in IN_STAGES else None
     if status is None:

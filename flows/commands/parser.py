@@ -1,5 +1,6 @@
 """Reads the command line of ``vignette`` and runs one command, importing only that command's module."""
 
+import re
 import sys
 from importlib import import_module
 from importlib.metadata import version
@@ -106,6 +107,7 @@ def run(arguments: list[str]) -> int:
                 said = "an input is nested too deeply to be read; flatten it"
             if said is None:
                 raise
+            said = re.sub(r"(\S{100})\S{5000,}", r"\1...", said)  # a text of a file where an id is expected
             print(f"{arguments[0]}: {said}", file=sys.stderr)
             return 1
     return 0

@@ -98,7 +98,8 @@ def _round(params: Params, tree: WatchTree, dry_run: bool) -> RoundOutcome:
         edited = tree.edited_roles()
         causes = (f"branch {tree.branch}", *(role for role in causes if role not in edited))
     if dry_run and causes:
-        tree.run(CLI, "repro", "--no-probe", "--dry-run")
+        if tree.run(CLI, "repro", "--no-probe", "--dry-run") != 0:
+            return RoundOutcome("failed", causes, "what would be rebuilt is not known; see the message above")
         return RoundOutcome("would rebuild", causes)
     return _rebuild(tree, causes, push=params.watch.push) if causes else RoundOutcome("unchanged")
 

@@ -158,7 +158,7 @@ def other_kind(folder: Path, sources: Iterable[str]) -> str | None:
 
 def write_cases(file: Path, audit: Audit, params: Params) -> None:
     """Write the cases of all tasks without the truth, and the truth with its reason beside it, as JSON Lines by id."""
-    truths = file.with_name(f"{file.stem}-truth{file.suffix}")
+    truths = file.parent / f"{file.stem}-truth{file.suffix}"
     for one in (file, truths):
         require_new_file(one, EXPORT)
     cases = all_cases(audit, params)

@@ -108,7 +108,7 @@ class WatchTree:
 
     def commit(self, message: str, tag: str) -> str:
         """Commit the tree's results, if they differ; tag the commit unless the tag exists, and return it."""
-        self._git("add", "--all")
+        self._git("-c", "core.excludesFile=/dev/null", "add", "--all")  # the user's may leave out a new table
         if self._git("status", "--porcelain"):
             self._git(*_IDENTITY, "commit", "--quiet", "-m", message)
         if not git_text("tag", "--list", tag):
@@ -169,7 +169,6 @@ class WatchTree:
             if self.folder.exists():
                 print(f"watch: {self.folder} is damaged, or of another clone, and made again", file=sys.stderr)
                 shutil.rmtree(self.folder)
-            git_text("worktree", "prune")
             git_text("worktree", "add", "--quiet", "--force", "--detach", str(self.folder), "HEAD")
         _share_cache(self.folder)
 

@@ -15,12 +15,18 @@ _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA
 _PROXIES = ("ALL_PROXY", "HTTP_PROXY", "HTTPS_PROXY")
 _SCHEMES = ("http", "https", "socks5", "socks5h")
 """Of a proxy's address."""
+_EXPECTED = {
+    "SOURCE_DATE_EPOCH": ("seconds since 1970", r"\d{1,10}"),
+    "PYTHONWARNINGS": ("no warning as an error", r"(?!.*error).*"),
+    "PREFECT_LOGGING_LEVEL": ("the name of a level, as INFO", r"(?i:debug|info|warning|error|critical)"),
+}
+"""By any other value a library would fail when it is loaded."""
 _MIGRATIONS = Path("store") / "db_migrations" / "versions"
 """Folder of MLflow with a file for each schema of its database, ``REVISION_what.py``."""
 
 
 def require_environment() -> None:
-    """Raise VignetteError with a line for each variable by which every connection would fail, also to this machine."""
+    """Raise VignetteError with a line for each variable by which a library, or every connection, would fail."""
     lines = [
         f"{name}={os.environ[name]}: {fault}; correct it or unset it"
         for name in _CERTIFICATES
@@ -34,6 +40,9 @@ def require_environment() -> None:
             lines.append(f"{name}={shown}: expected http://HOST:PORT; correct it or unset it")
         elif scheme.startswith("socks") and find_spec("socksio") is None:
             lines.append(f"{name}={shown}: needs the package socksio; install it, or unset the variable")
+    for name, (expected, form) in _EXPECTED.items():
+        if (given := os.environ.get(name, "")) and not re.fullmatch(form, given):
+            lines.append(f"{name}={given}: expected {expected}; correct it or unset it")
     if lines:
         raise VignetteError("\n".join(lines))
 

@@ -108,6 +108,18 @@ def test_a_full_disk_that_sqlite_finds_is_one_line_too(
     assert capsys.readouterr().err == "trial: database or disk is full; free space and run again\n"
 
 
+def test_a_loop_of_links_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (loop := tmp_path / "loop").symlink_to(loop)
+    assert parser.run(["evaluate", "--example", "--out", str(loop)]) == 1
+    assert "Symlink loop" in capsys.readouterr().err
+
+
+def test_a_text_in_place_of_an_id_is_shortened(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (data := tmp_path / "t.csv").write_text("id,human,m\n" + f"{'x' * 10_000},1,2\n" * 2)
+    assert parser.run(["agreement", str(data), "--human", "human"]) == 1
+    assert f"{'x' * 100}..." in (said := capsys.readouterr().err) and len(said) < 1000
+
+
 def test_commands_that_ask_models_end_with_their_shell(monkeypatch: pytest.MonkeyPatch) -> None:
     watched: list[str] = []
     monkeypatch.setattr("tasks.transport.processes.end_with_parent", lambda: watched.append(" ".join(sys.argv)))
@@ -184,3 +196,10 @@ def test_a_closed_stream_ends_no_command(tmp_path: Path) -> None:
         done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=120)
         assert "Traceback" not in done.stderr and done.returncode == ("plan" in command)
         assert ("expected whole numbers" in done.stderr) == ("plan" in command and "2>&-" not in command)
+
+
+def test_a_working_directory_that_was_removed_is_said(tmp_path: Path) -> None:
+    command = f'mkdir gone; cd gone; rmdir ../gone; PYTHONPATH="{ROOT}" "{sys.executable}" -m flows.commands.cli plan'
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert done.stderr == "vignette: the working directory was removed; change to one that exists\n"

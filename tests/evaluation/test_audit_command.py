@@ -92,6 +92,7 @@ BAD = [
     ("simulator --verdicts FILE", b"", "JUDGE: has no effect with --verdicts"),
     ("--dry-run --verdicts FILE", b"", "--dry-run: has no effect with --verdicts"),
     ("simulator --export FILE", None, "JUDGE: has no effect with --export"),
+    ("--export .", None, ".: is a folder; name a file"),
     ("--against nowhere", None, "no such file; expected a folder that `vignette audit --out` wrote"),
     ("simulator --texts nowhere.csv", None, "no such file"),
     ("simulator --texts FILE --map source", b"{}", "--map source: expected FIELD=COLUMN"),

@@ -215,6 +215,27 @@ def test_a_damaged_tree_is_made_again(clone: Path, tree: WatchTree, damage: str)
     assert git(tree.folder, "rev-parse", "--show-toplevel") == str(tree.folder)
 
 
+def test_a_worktree_of_the_user_on_a_disk_that_is_not_there_is_not_forgotten(clone: Path, tree: WatchTree) -> None:
+    git(clone, "worktree", "add", "--quiet", "--detach", str(clone / "own"), "HEAD")
+    git(clone / "own", "commit", "--quiet", "--allow-empty", "-m", "kept by no branch")
+    made = git(clone / "own", "rev-parse", "HEAD")
+    (clone / "own").rename(clone / "away")
+    shutil.rmtree(tree.folder)
+    tree.reset()
+    (clone / "away").rename(clone / "own")
+    assert git(clone / "own", "rev-parse", "HEAD") == made
+
+
+def test_a_new_result_is_committed_whatever_files_the_user_has_git_ignore(
+    clone: Path, tree: WatchTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_files(clone, {"home/git/ignore": "*.csv\n"})
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(clone / "home"))
+    write_files(tree.folder, {"reports/more.csv": "0.5\n"})
+    rebuilt(tree, "0.2\n", "lineage/a")
+    assert git(clone, "show", "lineages:reports/more.csv") == "0.5"
+
+
 def test_a_missing_branch_is_named(clone: Path) -> None:
     with pytest.raises(VignetteError, match=r"watch.branch absent is no branch.*git branch absent COMMIT"):
         WatchTree(Watch(branch="absent")).reset()

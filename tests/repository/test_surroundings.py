@@ -96,6 +96,9 @@ def test_without_git_an_evaluation_knows_no_revision_and_other_commands_say_why(
         ("https_proxy", "SOCKS5h://h:1", "https_proxy="),
         ("HTTPS_PROXY", "ftp://u:secret-word@h:1", "HTTPS_PROXY=ftp://h:1: expected http://HOST:PORT"),
         ("HTTPS_PROXY", "u:secret-word@h:no-port", "HTTPS_PROXY=an invalid address: expected http://HOST:PORT"),
+        ("SOURCE_DATE_EPOCH", "today", "SOURCE_DATE_EPOCH=today: expected seconds since 1970"),
+        ("PYTHONWARNINGS", "default,error::UserWarning", "expected no warning as an error"),
+        ("PREFECT_LOGGING_LEVEL", "loud", "PREFECT_LOGGING_LEVEL=loud: expected the name of a level"),
     ],
 )
 def test_a_variable_by_which_libraries_fail_is_named_at_the_start(name: str, value: str, said: str) -> None:
@@ -106,7 +109,8 @@ def test_a_variable_by_which_libraries_fail_is_named_at_the_start(name: str, val
 
 
 def test_other_variables_are_no_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"SSL_CERT_DIR": "/", "HTTP_PROXY": "http://h:1", "OTEL_SDK_DISABLED": "true"}.items():
+    given = {"SSL_CERT_DIR": "/", "HTTP_PROXY": "http://h:1", "OTEL_SDK_DISABLED": "true", "PYTHONWARNINGS": "ignore"}
+    for name, value in {**given, "SOURCE_DATE_EPOCH": "315532800", "PREFECT_LOGGING_LEVEL": "debug"}.items():
         monkeypatch.setenv(name, value)
     be_quiet()
     require_environment()

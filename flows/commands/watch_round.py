@@ -97,6 +97,8 @@ def _round(params: Params, tree: WatchTree, dry_run: bool) -> RoundOutcome:
     if has_moved:  # then a fingerprint may have changed by an edit: of its settings or, for the simulator, of code
         edited = tree.edited_roles()
         causes = (f"branch {tree.branch}", *(role for role in causes if role not in edited))
+    if causes:  # a new tree has no outputs, and a round that was killed may have left others
+        tree.run("dvc", "checkout", "--force", "--quiet")
     if dry_run and causes:
         if tree.run(CLI, "repro", "--no-probe", "--dry-run") != 0:
             return RoundOutcome("failed", causes, "what would be rebuilt is not known; see the message above")
@@ -107,7 +109,6 @@ def _round(params: Params, tree: WatchTree, dry_run: bool) -> RoundOutcome:
 def _rebuild(tree: WatchTree, causes: tuple[str, ...], *, push: bool) -> RoundOutcome:
     before = tree.tip()
     former = "" if before is None else find_lineage(before).lineage.id
-    tree.run("dvc", "checkout", "--force", "--quiet")  # a round that was killed may have left other outputs
     if tree.run(CLI, "repro", "--no-probe", "--yes", "--keep-server") != 0:
         return RoundOutcome("failed", causes, "the rebuild failed; no lineage was added, the next round tries again")
     lineage = current_lineage(tree.folder).id

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from flows.evaluation.judges import JUDGE_ROLES, with_judge
+from flows.evaluation.judges import JUDGE_ROLES
 from flows.evaluation.models import CommandRun, rehearse, run_blocking
 from flows.repository.params import confirmation_limit
 from flows.runtime.costs import Line, identified, priced, require_affordable
@@ -313,19 +313,6 @@ def without_cases(*, records: bool) -> list[str]:
             why = "as the records of these texts are not known" if own else "as it declares none"
             lacking.append(f"measure {one.choice}: no cases, {why}; the card says nothing of a judge's verdicts on it")
     return lacking
-
-
-def judges_of(params: Params, judges: Sequence[str]) -> list[Params]:
-    """``params`` with each of the judges. Raises ParamsError for two that are the same model at the same endpoint."""
-    every = [with_judge(params, judge) for judge in judges]
-    models = [(one.roles["judge"].base_url, one.roles["judge"].model) for one in every]
-    for place, model in enumerate(models):
-        if model in models[:place]:
-            raise ParamsError(
-                f"judge {judges[place]}: the same model as {judges[models.index(model)]}; name each judge once (how "
-                "often its answers change is measured with --takes)"
-            )
-    return every
 
 
 def judged(

@@ -1,4 +1,4 @@
-"""Writes the folders and files that a user names, without losing a file of the user's."""
+"""Writes the folders and files that a user names, without losing a file of the user's, and reads their tables again."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from schemas.errors import SourceError, with_remedy
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pandera.pandas as pa
 
 MARKER = ".vignette-export.json"
 """The file that lists what an export wrote: its kind, and the SHA-256 of each file."""
@@ -184,6 +185,22 @@ def _remove_empty(folder: Path, top: Path) -> None:
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+def read_written(file: Path, schema: pa.DataFrameSchema, what: str, command: str) -> pd.DataFrame:
+    """A checked table of a folder that a command wrote. Raises SourceError where there is none, or another one."""
+    import pandas as pd
+
+    from flows.runtime.tables import check
+    from tasks.texts.files import bounded_table
+
+    if not file.is_file():
+        raise SourceError(f"{file}: no such file; expected a folder that `{command}` wrote")
+    try:
+        bounded_table(file)
+        return check(pd.read_parquet(file), schema, str(file))
+    except (OSError, ValueError, LookupError, TypeError) as error:  # the last two of what pandas left in the file
+        raise SourceError(f"{file}: not {what} ({error}); run `{command}` again") from error
 
 
 def defused(frame: pd.DataFrame) -> pd.DataFrame:

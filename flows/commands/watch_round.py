@@ -131,8 +131,6 @@ def _compare(before: str, tag: str) -> str:
     try:
         a, b = (replace(side, name=side.lineage.id) for side in (a, b))
         (files,) = compare_lineages(a, [b], root() / FOLDER, seed=0)
-    except VignetteError as error:
-        return f"not compared: {error}"
     except Exception as error:  # the lineage is committed, and its outcome must be told
         return f"not compared: {_unexpected(error)}"
     return f"comparison in {files[-1].relative_to(root())}"

@@ -13,6 +13,7 @@ from flows.repository.workspace import workspace
 from tasks.tracking.lineage import StageLineage, StageRun
 
 _RUNS = "runs"
+_KEY_BYTES = 32
 
 
 def keep_run(stage: str, outs: Iterable[Path], run: StageRun, keys: Collection[bytes]) -> None:
@@ -31,10 +32,9 @@ def find_run(stage: StageLineage) -> StageRun | None:
 
 def used_keys(stages: Iterable[StageLineage]) -> set[bytes]:
     """The store's keys of the replies behind the outputs of stages that ran in this clone."""
-    from tasks.transport.store import split_keys  # loads SQLAlchemy
-
     files = [_file(stage.name, stage.outs).with_suffix(".keys") for stage in stages]
-    return {key for file in files if file.exists() for key in split_keys(file.read_bytes())}
+    kept = b"".join(file.read_bytes() for file in files if file.exists())
+    return {kept[start : start + _KEY_BYTES] for start in range(0, len(kept), _KEY_BYTES)}
 
 
 def _file(stage: str, outs: Mapping[str, str]) -> Path:

@@ -76,14 +76,6 @@ _INSERT = sa.text(
 _FIND = sa.select(responses.c.reply).where(responses.c.key == sa.bindparam("key"))
 
 
-KEY_BYTES = 32
-
-
-def split_keys(content: bytes) -> list[bytes]:
-    """The keys that ``content`` holds one after the other."""
-    return [content[start : start + KEY_BYTES] for start in range(0, len(content), KEY_BYTES)]
-
-
 def pack(content: bytes) -> bytes:
     """A request's or reply's body as it is stored."""
     return zlib.compress(content, 1)

@@ -13,6 +13,7 @@ from typing import Any
 import networkx as nx
 import pandas as pd
 
+from tasks.measures.measure import ENDINGS
 from tasks.reporting.display import number, percent, probability, signed, words
 
 _KEY = ("system", "condition", "item")
@@ -21,7 +22,7 @@ _WIDEST = 6
 """Columns of values that fit on a page; tables with more columns than rows are shown with metrics as rows."""
 _MOST = 10
 """Rows of a table that is shown before a click."""
-_FURTHER = "_std|_pooled|_bounds|^p_value|_possible|_corrected"
+_FURTHER = "|".join(["^p_value", *(ending for ending in ENDINGS if ending != "_difference")])
 """Metrics that a paper would not print."""
 
 

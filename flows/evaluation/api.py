@@ -104,7 +104,7 @@ class Result:
 
     def table(self, stem: str) -> pd.DataFrame:
         """The table of that stem."""
-        return self.evaluation.table(stem) if stem in self.evaluation.tables else pd.DataFrame()
+        return self.evaluation.tables.get(stem, pd.DataFrame())
 
     def save(self, folder: str | Path, title: str = "Evaluation") -> Path:
         """Write tables (CSV and parquet), manifest and page in place of an earlier evaluation; returns the folder."""

@@ -51,8 +51,6 @@ LONG = 60
 """By default: texts of which cases other than claims are made."""
 ERRORS = "errors"
 TASKS = (*ON_CARD, ERRORS)
-BY_NAME = (ERRORS,)
-"""Tasks that are left out unless they are named: of public texts, which a model may have seen."""
 MEDEC, ERROR_TEXTS = "medec/validation.csv", 319
 """File of errors that people made, in the folder of outside data, and how many of its texts are judged by default."""
 REPLY_TOKENS = 60
@@ -61,8 +59,6 @@ NO_RULE = (
     "errors: the simulator's rules know no rule for errors that people made; name a language model to have it tested"
 )
 STAGE = "audit"
-VARIED_TASK = "claims"
-"""The task whose cases have variants and are asked again."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +100,8 @@ def tasks_of(file: Path | None, tasks: Sequence[str] | None) -> list[str]:
             f"--tasks {lacking[0]}: needs notes whose record is known, as the simulator's are; leave out --texts, or "
             f"choose of {', '.join(possible)}"
         )
-    return list(tasks or [task for task in possible if task not in BY_NAME])
+    by_default = [task for task in possible if task != ERRORS]  # of public texts, which a model may have seen
+    return list(tasks or by_default)
 
 
 def make_audit(
@@ -221,9 +218,9 @@ async def answers_of(
     for one in (one for one in chosen if not one.of_records):
         if one.of_claims is None:
             rows += await judge_cases(ask, one, given)
-        elif one.name != VARIED_TASK:
+        elif one.name != "claims":
             rows += await judge_claims(ask, one, audit.cases[plain], given)
-        else:
+        else:  # cases have variants and are asked again
             rows += await judge_claims(ask, one, audit.cases, given)
             same = audit.cases[plain & audit.cases["unit"].isin(audit.cases.loc[~plain, "unit"])]
             for take in range(2, audit.takes + 1):  # under ids and calls of their own

@@ -126,9 +126,9 @@ def corrected(
     """The evaluation with scores corrected for the judge's errors on its card, and why others are not corrected."""
     if RULES in judge:
         return evaluation, [f"scores are not corrected by {card}: {DRY_RUN}"]
-    metrics, about = evaluation.table("metrics"), f"corrected by the card {card.resolve().name} of {judge}"
+    metrics, about = evaluation.tables["metrics"], f"corrected by the card {card.resolve().name} of {judge}"
     other = other_kind(card, (one.text for one in evaluation.documents))
-    scores, known = evaluation.table("scores"), card_of(card, judge, name)
+    scores, known = evaluation.tables["scores"], card_of(card, judge, name)
     rows, refused = corrected_rows(scores, metrics, known, seed=seed, provenance=about, other_sources=other)
     return evaluation.with_table("metrics", pd.concat([metrics, rows], ignore_index=True)), refused
 

@@ -77,7 +77,7 @@ def label_files(evaluation: Evaluation, *, seed: int) -> dict[str, bytes]:
     """
     if "claims" not in evaluation.tables:
         raise SourceError("sheets for labels list the claims of DocLens; add doclens to --metrics")
-    claims, files = evaluation.table("claims").dropna(subset=["value"]), dict[str, bytes]()
+    claims, files = evaluation.tables["claims"].dropna(subset=["value"]), dict[str, bytes]()
     verdicts = [pd.DataFrame(columns=["item", "judged", "metric", "system"])]
     for number, system in enumerate(evaluation.systems, 1):
         for metric in LABELLED:

@@ -7,6 +7,7 @@ when DVC restores them from its cache. A clone that pulled the outputs has no me
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from flows.repository.workspace import workspace
@@ -21,7 +22,7 @@ def keep_run(stage: str, outs: Iterable[Path], run: StageRun, keys: Collection[b
     file = _file(stage, {path.as_posix(): md5_of(path) for path in outs if path.is_file()})
     file.parent.mkdir(parents=True, exist_ok=True)
     file.with_suffix(".keys").write_bytes(b"".join(sorted(keys)))
-    file.write_text(run.as_json(), encoding="utf-8")
+    file.write_text(json.dumps(asdict(run), sort_keys=True) + "\n", encoding="utf-8")
 
 
 def find_run(stage: StageLineage) -> StageRun | None:

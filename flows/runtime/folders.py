@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +77,8 @@ def _replace(folder: Path, files: Mapping[str, bytes], known: Mapping[str, list[
             (partial / name).replace(folder / name)
         for name in known.keys() - files.keys():
             (folder / name).unlink(missing_ok=True)
-            _remove_empty((folder / name).parent, folder)
+            with suppress(OSError):  # of the first folder that is not empty
+                os.removedirs((folder / name).parent)
         _mark(folder, kind, digests)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -175,12 +176,6 @@ def _mark(folder: Path, kind: str, files: Mapping[str, list[str]]) -> None:
     partial.parent.mkdir(parents=True, exist_ok=True)
     partial.write_text(text, encoding="utf-8")
     partial.replace(folder / MARKER)
-
-
-def _remove_empty(folder: Path, top: Path) -> None:
-    while folder != top and folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
-        folder = folder.parent
 
 
 def _digest(content: bytes) -> str:

@@ -21,7 +21,7 @@ from schemas.params import Params
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import CASES
 from schemas.tables.verdicts import verdict_table
-from tasks.audit.card import Practice
+from tasks.audit.card import STAGE, Practice
 from tasks.audit.cases import AGAIN, FILLER, VARIED, make_cases, opaque
 from tasks.audit.errors import ErrorText, drawn_texts, error_texts, judge_errors
 from tasks.audit.people import FURTHER, OF_PEOPLE, PeopleSet, agreement_rows, judge_set, people_sets
@@ -58,7 +58,6 @@ REPLY_TOKENS = 60
 NO_RULE = (
     "errors: the simulator's rules know no rule for errors that people made; name a language model to have it tested"
 )
-STAGE = "audit"
 
 
 @dataclass(frozen=True)

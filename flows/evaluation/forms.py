@@ -18,15 +18,14 @@ from schemas.params import Params
 from schemas.params.measures import Evaluate
 from tasks.judges.human_labels import JUDGED
 from tasks.measures.described import chosen
+from tasks.measures.doclens.judging import CLAIM_METRICS
 from tasks.measures.med_omit.form import evaluated_agreement, evaluated_forms
 from tasks.measures.med_omit.judging import NAME as MED_OMIT
 from tasks.people.forms import read_returned
 
 
 def form_files(evaluation: Evaluation, params: Params) -> dict[str, bytes]:
-    """The forms on omissions for each system, by file name; none where these were not chosen."""
-    if MED_OMIT not in evaluation.plan.metrics:
-        return {}
+    """The forms on omissions for each system, by file name."""
     systems = {name: number for number, name in enumerate(evaluation.systems, 1)}
     pages = evaluated_forms(evaluation.documents, evaluation.tables, evaluation.plan, params)
     return {f"forms/omissions_{systems[system]}.html": html.encode() for system, html in pages.items()}
@@ -63,7 +62,6 @@ def clinicians_agreement(evaluation: Evaluation, returned: Sequence[tuple[str, P
     return pd.concat(rows, ignore_index=True)
 
 
-LABELLED = ("claim_recall", "claim_precision")
 STREAM = 92
 
 
@@ -80,7 +78,7 @@ def label_files(evaluation: Evaluation, *, seed: int) -> dict[str, bytes]:
     claims, files = evaluation.tables["claims"].dropna(subset=["value"]), dict[str, bytes]()
     verdicts = [pd.DataFrame(columns=["item", "judged", "metric", "system"])]
     for number, system in enumerate(evaluation.systems, 1):
-        for metric in LABELLED:
+        for metric in CLAIM_METRICS:
             mine = claims[(claims["system"] == system) & (claims["metric"] == metric)]
             if mine.empty:
                 continue

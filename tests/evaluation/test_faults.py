@@ -173,6 +173,7 @@ def test_a_clone_called_vignette_hides_no_module(tmp_path: Path) -> None:
         (["--metrics", "doclense"], "; did you mean doclens?"),
         (["--writer", f"mine={MODEL}"], f"writer mine={MODEL}: only judges have a name, NAME=JUDGE; expected {MODEL}"),
         (["--answerer", "mine=simulator"], "only judges have a name, NAME=JUDGE; expected simulator"),
+        (["--metrics", "doclens,grounding", "--labels", "--dry-run"], "and references to the data"),
     ],
 )
 def test_an_option_that_cannot_be_meant_says_what_works(

@@ -75,7 +75,9 @@ class UnscoredError(VignetteError):
 
 
 def explained(error: BaseException) -> str | None:
-    """What the system says of an error, its file where it names one, and what to do; None where no remedy is known."""
+    """The message of a VignetteError; of the system's errors what it says, of which file, and what to do; else None."""
+    if isinstance(error, VignetteError):
+        return str(error)
     if isinstance(error, sqlite3.OperationalError) and getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
         return f"{error}; {_REMEDIES[errno.ENOSPC]}"
     if isinstance(error, RuntimeError) and str(error).startswith("Symlink loop"):  # before Python 3.13

@@ -95,8 +95,8 @@ def main(
     loaded = load_params(params or params_file()).model_copy(update={"seed": seed})
     use_instruction_set(loaded.runtime.instruction_set)  # before the imports below, which load NumPy
     from flows.evaluation import cards
-    from flows.evaluation.audit import CLAIMS, agreement_with_people, judged, judges_of, make_audit, reasons, tasks_of
-    from flows.evaluation.judges import NO_JUDGE, given_name
+    from flows.evaluation.audit import CLAIMS, agreement_with_people, judged, make_audit, reasons, tasks_of
+    from flows.evaluation.judges import NO_JUDGE, given_name, judges_of
     from flows.runtime.folders import require_replaceable, write_export
     from tasks.audit.card import card_table
 

@@ -49,5 +49,5 @@ def main(
             f"workspace: compared as dvc.lock says; {number_of(len(waiting), 'stage')} ({shown}) did not run here, or "
             f"not with the present code, params and inputs{cause}: run vignette repro first\n"
         )
-    for files in compare_lineages(first, others, out or root() / FOLDER, seed=0, null=null):
+    for files in compare_lineages(first, others, out or root() / FOLDER, null=null):
         print("\nwritten: " + ", ".join(str(file) for file in files))

@@ -113,15 +113,13 @@ def main(
     use_instruction_set(loaded.runtime.instruction_set)  # before the imports below, which load NumPy
     chosen = checked(values)
     back = [(system, Path(file)) for system, file in (_pair(entry, "--returned") for entry in returned or [])]
-    from flows.evaluation.forms import clinicians_agreement, form_files, label_files, require_methods, require_returned
-
-    require_methods(chosen, forms=forms or bool(back), labels=labels)
     require_replaceable(out, EVALUATION_KIND)
     loaded, judges = with_judges(loaded, judge or [], writer, answerer, reading or [])
 
     from flows.evaluation.api import run_evaluation
     from flows.evaluation.cards import corrected, read_card
     from flows.evaluation.folder import evaluation_files, model_labels, write_evaluation
+    from flows.evaluation.forms import clinicians_agreement, form_files, label_files, require_methods, require_returned
     from flows.evaluation.several_judges import require_work_of_judges
     from flows.evaluation.work import read_data, require_judge
     from tasks.measures.evaluation import plan_of
@@ -132,7 +130,9 @@ def main(
     # What is wrong with other files and names is said before anything is asked.
     if card is not None:
         read_card(card)
-    require_returned(back, plan_of(chosen, found).systems)
+    plan = plan_of(chosen, found)
+    require_methods(plan.metrics, forms=forms or bool(back), labels=labels)
+    require_returned(back, plan.systems)
     require_judge(chosen, judge or [])
     require_work_of_judges(judges, chosen, found)
     if dry_run:

@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from flows.repository.surroundings import require_environment
 from flows.repository.workspace import be_quiet
-from schemas.errors import VignetteError, explained
+from schemas.errors import explained
 from tasks.transport.shown import escaped_output
 
 GROUPS = {
@@ -102,7 +102,7 @@ def run(arguments: list[str]) -> int:
         except SystemExit as done:
             return int(done.code or 0)
         except Exception as error:  # raised again unless it can be explained in a line
-            said = str(error) if isinstance(error, VignetteError) else explained(error)
+            said = explained(error)
             if isinstance(error, RecursionError):
                 said = "an input is nested too deeply to be read; flatten it"
             if said is None:

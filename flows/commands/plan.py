@@ -77,20 +77,11 @@ def _sizes(given: str) -> list[int]:
 
 def evaluation_scores(evaluation: Path) -> pd.DataFrame:
     """DOCUMENT_SCORES of the folder of an evaluation; prints the remark of one that was a dry run."""
-    import pandas as pd
-
-    from flows.runtime.tables import check
+    from flows.runtime.folders import read_written
     from schemas.tables.evaluate import DOCUMENT_SCORES
-    from tasks.texts.files import bounded_table
 
     file = evaluation / "tables" / "scores.parquet"
-    if not file.is_file():
-        raise SourceError(f"{file}: no such file; expected a folder that `vignette evaluate` wrote")
-    try:
-        bounded_table(file)
-        scores = check(pd.read_parquet(file), DOCUMENT_SCORES, str(file))
-    except (OSError, ValueError, LookupError, TypeError) as error:  # the last two of what pandas left in the file
-        raise SourceError(f"{file}: not the scores of an evaluation ({error}); evaluate again") from error
+    scores = read_written(file, DOCUMENT_SCORES, "the scores of an evaluation", "vignette evaluate")
     print_remark(evaluation)
     return scores
 

@@ -165,8 +165,6 @@ def _report(error: BaseException, name: str, show_traceback: bool) -> None:
         traceback.print_exception(cause)
     if isinstance(cause, KeyboardInterrupt):
         message = "interrupted; answered calls are stored, run again to resume"
-    elif isinstance(cause, VignetteError):
-        message = str(cause)
     elif (said := explained(cause)) is not None:
         message = said
     else:

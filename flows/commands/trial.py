@@ -115,11 +115,11 @@ async def _run(
         begun = time.monotonic()
         if ran.error is None:
             worked |= roles
-        elif explained(ran.error) is None and not isinstance(ran.error, VignetteError):
+        elif (said := explained(ran.error)) is None:
             raise ran.error
         else:
             failed[name] = paid if isinstance(ran.error, STOPS_CALLS) else roles & paid - worked
-            print(f"{name}: {explained(ran.error) or ran.error}", file=sys.stderr)
+            print(f"{name}: {said}", file=sys.stderr)
         _show_bad_reply(ran.files.outs)
     return identified(params, lines), [*failed]
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import pandas as pd
 
-from flows.evaluation.audit import CLAIMS, judged, judges_of, make_audit
+from flows.evaluation.audit import CLAIMS, judged, make_audit
 from flows.evaluation.estimate import guard
 from flows.evaluation.folder import evaluation_files, manifest, model_of, write_evaluation
-from flows.evaluation.judges import given_name, with_judges
+from flows.evaluation.judges import given_name, judges_of, with_judges
 from flows.evaluation.models import CommandRun, run_blocking
 from flows.evaluation.several_judges import judge_by_each, require_work_of_judges, share_lists
 from flows.evaluation.work import Evaluation, evaluate_data, require_judge, require_work, roles_of
@@ -104,7 +104,7 @@ class Result:
 
     def table(self, stem: str) -> pd.DataFrame:
         """The table of that stem."""
-        return self.evaluation.table(stem) if stem in self.evaluation.tables else pd.DataFrame()
+        return self.evaluation.tables.get(stem, pd.DataFrame())
 
     def save(self, folder: str | Path, title: str = "Evaluation") -> Path:
         """Write tables (CSV and parquet), manifest and page in place of an earlier evaluation; returns the folder."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from flows.evaluation.judges import JUDGE_ROLES, with_judge
+from flows.evaluation.judges import JUDGE_ROLES
 from flows.evaluation.models import CommandRun, rehearse, run_blocking
 from flows.repository.params import confirmation_limit
 from flows.runtime.costs import Line, identified, priced, require_affordable
@@ -21,7 +21,7 @@ from schemas.params import Params
 from schemas.tables.columns import typed
 from schemas.tables.evaluate import CASES
 from schemas.tables.verdicts import verdict_table
-from tasks.audit.card import Practice
+from tasks.audit.card import STAGE, Practice
 from tasks.audit.cases import AGAIN, FILLER, VARIED, make_cases, opaque
 from tasks.audit.errors import ErrorText, drawn_texts, error_texts, judge_errors
 from tasks.audit.people import FURTHER, OF_PEOPLE, PeopleSet, agreement_rows, judge_set, people_sets
@@ -51,8 +51,6 @@ LONG = 60
 """By default: texts of which cases other than claims are made."""
 ERRORS = "errors"
 TASKS = (*ON_CARD, ERRORS)
-BY_NAME = (ERRORS,)
-"""Tasks that are left out unless they are named: of public texts, which a model may have seen."""
 MEDEC, ERROR_TEXTS = "medec/validation.csv", 319
 """File of errors that people made, in the folder of outside data, and how many of its texts are judged by default."""
 REPLY_TOKENS = 60
@@ -60,9 +58,6 @@ REPLY_TOKENS = 60
 NO_RULE = (
     "errors: the simulator's rules know no rule for errors that people made; name a language model to have it tested"
 )
-STAGE = "audit"
-VARIED_TASK = "claims"
-"""The task whose cases have variants and are asked again."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +99,8 @@ def tasks_of(file: Path | None, tasks: Sequence[str] | None) -> list[str]:
             f"--tasks {lacking[0]}: needs notes whose record is known, as the simulator's are; leave out --texts, or "
             f"choose of {', '.join(possible)}"
         )
-    return list(tasks or [task for task in possible if task not in BY_NAME])
+    by_default = [task for task in possible if task != ERRORS]  # of public texts, which a model may have seen
+    return list(tasks or by_default)
 
 
 def make_audit(
@@ -221,9 +217,9 @@ async def answers_of(
     for one in (one for one in chosen if not one.of_records):
         if one.of_claims is None:
             rows += await judge_cases(ask, one, given)
-        elif one.name != VARIED_TASK:
+        elif one.name != "claims":
             rows += await judge_claims(ask, one, audit.cases[plain], given)
-        else:
+        else:  # cases have variants and are asked again
             rows += await judge_claims(ask, one, audit.cases, given)
             same = audit.cases[plain & audit.cases["unit"].isin(audit.cases.loc[~plain, "unit"])]
             for take in range(2, audit.takes + 1):  # under ids and calls of their own
@@ -313,19 +309,6 @@ def without_cases(*, records: bool) -> list[str]:
             why = "as the records of these texts are not known" if own else "as it declares none"
             lacking.append(f"measure {one.choice}: no cases, {why}; the card says nothing of a judge's verdicts on it")
     return lacking
-
-
-def judges_of(params: Params, judges: Sequence[str]) -> list[Params]:
-    """``params`` with each of the judges. Raises ParamsError for two that are the same model at the same endpoint."""
-    every = [with_judge(params, judge) for judge in judges]
-    models = [(one.roles["judge"].base_url, one.roles["judge"].model) for one in every]
-    for place, model in enumerate(models):
-        if model in models[:place]:
-            raise ParamsError(
-                f"judge {judges[place]}: the same model as {judges[models.index(model)]}; name each judge once (how "
-                "often its answers change is measured with --takes)"
-            )
-    return every
 
 
 def judged(

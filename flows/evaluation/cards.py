@@ -11,8 +11,7 @@ from flows.evaluation.audit import Audit, all_cases, reasons
 from flows.evaluation.folder import table_files
 from flows.evaluation.work import Evaluation
 from flows.lineage.origin import citation, code_rows, running_code
-from flows.runtime.folders import require_new_file, write_new_file
-from flows.runtime.tables import check
+from flows.runtime.folders import read_written, require_new_file, write_new_file
 from schemas.errors import ParamsError, SourceError, UnscoredError
 from schemas.params import Params
 from schemas.tables.metrics import METRICS
@@ -29,7 +28,6 @@ from tasks.reporting.evaluation_text import DRY_RUN, RULES
 from tasks.reporting.show import terminal
 from tasks.texts.document import Document
 from tasks.texts.fields import Defects
-from tasks.texts.files import bounded_table
 from tasks.transport.shown import public_params
 from tasks.transport.untrusted import json_lines, of_form, parse_json, read_bytes
 
@@ -103,14 +101,7 @@ def provenance(
 
 def read_card(folder: Path) -> pd.DataFrame:
     """VERDICTS of an earlier card. Raises SourceError for a folder without one."""
-    file = folder / "verdicts.parquet"
-    if not file.is_file():
-        raise SourceError(f"{file}: no such file; expected a folder that `vignette audit --out` wrote")
-    try:
-        bounded_table(file)
-        return check(pd.read_parquet(file), VERDICTS, str(file))
-    except (OSError, ValueError, LookupError, TypeError) as error:  # the last two of what pandas left in the file
-        raise SourceError(f"{file}: not the verdicts of a card ({error}); make the card again") from error
+    return read_written(folder / "verdicts.parquet", VERDICTS, "the verdicts of a card", "vignette audit --out")
 
 
 def card_of(folder: Path, judge: str, name: str | None = None) -> pd.DataFrame:
@@ -135,9 +126,9 @@ def corrected(
     """The evaluation with scores corrected for the judge's errors on its card, and why others are not corrected."""
     if RULES in judge:
         return evaluation, [f"scores are not corrected by {card}: {DRY_RUN}"]
-    metrics, about = evaluation.table("metrics"), f"corrected by the card {card.resolve().name} of {judge}"
+    metrics, about = evaluation.tables["metrics"], f"corrected by the card {card.resolve().name} of {judge}"
     other = other_kind(card, (one.text for one in evaluation.documents))
-    scores, known = evaluation.table("scores"), card_of(card, judge, name)
+    scores, known = evaluation.tables["scores"], card_of(card, judge, name)
     rows, refused = corrected_rows(scores, metrics, known, seed=seed, provenance=about, other_sources=other)
     return evaluation.with_table("metrics", pd.concat([metrics, rows], ignore_index=True)), refused
 

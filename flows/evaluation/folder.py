@@ -55,7 +55,7 @@ def manifest(
         "documents": len(evaluation.documents),
         "systems": evaluation.systems,
         "sections": evaluation.plan.sections,
-        "unscored": len(evaluation.table("unscored")),
+        "unscored": len(evaluation.tables["unscored"]),
     }
 
 

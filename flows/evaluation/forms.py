@@ -15,30 +15,27 @@ from flows.runtime.folders import defused
 from flows.runtime.tables import table_bytes
 from schemas.errors import ParamsError, SourceError, did_you_mean
 from schemas.params import Params
-from schemas.params.measures import Evaluate
 from tasks.judges.human_labels import JUDGED
-from tasks.measures.described import chosen
+from tasks.measures.doclens.judging import CLAIM_METRICS
+from tasks.measures.doclens.judging import NAME as DOCLENS
 from tasks.measures.med_omit.form import evaluated_agreement, evaluated_forms
 from tasks.measures.med_omit.judging import NAME as MED_OMIT
 from tasks.people.forms import read_returned
 
 
 def form_files(evaluation: Evaluation, params: Params) -> dict[str, bytes]:
-    """The forms on omissions for each system, by file name; none where these were not chosen."""
-    if MED_OMIT not in evaluation.plan.metrics:
-        return {}
+    """The forms on omissions for each system, by file name."""
     systems = {name: number for number, name in enumerate(evaluation.systems, 1)}
     pages = evaluated_forms(evaluation.documents, evaluation.tables, evaluation.plan, params)
     return {f"forms/omissions_{systems[system]}.html": html.encode() for system, html in pages.items()}
 
 
-def require_methods(settings: Evaluate, *, forms: bool, labels: bool) -> None:
-    """Raises ParamsError for forms and sheets of a measure that was not chosen."""
-    names = [one.choice for one in chosen(settings.metrics)]
-    if forms and MED_OMIT not in names:
+def require_methods(metrics: Sequence[str], *, forms: bool, labels: bool) -> None:
+    """Raises ParamsError for forms and sheets of a measure that is not among the ``metrics`` of an evaluation."""
+    if forms and MED_OMIT not in metrics:
         raise ParamsError(f"--forms and --returned: no chosen measure has a form; add {MED_OMIT} to --metrics")
-    if labels and "doclens" not in names:
-        raise ParamsError("--labels lists the claims of DocLens; add doclens to --metrics")
+    if labels and DOCLENS not in metrics:
+        raise ParamsError(f"--labels lists DocLens's claims; add {DOCLENS} to --metrics, and references to the data")
 
 
 def require_returned(returned: Sequence[tuple[str, Path]], systems: Sequence[str]) -> None:
@@ -63,7 +60,6 @@ def clinicians_agreement(evaluation: Evaluation, returned: Sequence[tuple[str, P
     return pd.concat(rows, ignore_index=True)
 
 
-LABELLED = ("claim_recall", "claim_precision")
 STREAM = 92
 
 
@@ -73,14 +69,11 @@ def label_files(evaluation: Evaluation, *, seed: int) -> dict[str, bytes]:
     Labels of the first rows are then labels of a random sample, as prediction-powered inference requires. The column
     cluster is the document, text what the claim was compared with: the output for recall, the reference for precision.
     The verdicts, which people must not see, are in a file of their own; an item ends with the hash of what was judged.
-    Raises SourceError where DocLens was not chosen.
     """
-    if "claims" not in evaluation.tables:
-        raise SourceError("sheets for labels list the claims of DocLens; add doclens to --metrics")
-    claims, files = evaluation.table("claims").dropna(subset=["value"]), dict[str, bytes]()
+    claims, files = evaluation.tables["claims"].dropna(subset=["value"]), dict[str, bytes]()
     verdicts = [pd.DataFrame(columns=["item", "judged", "metric", "system"])]
     for number, system in enumerate(evaluation.systems, 1):
-        for metric in LABELLED:
+        for metric in CLAIM_METRICS:
             mine = claims[(claims["system"] == system) & (claims["metric"] == metric)]
             if mine.empty:
                 continue

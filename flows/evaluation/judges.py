@@ -76,14 +76,9 @@ def chosen_models(judge: str, writer: str | None, answerer: str | None) -> dict[
     """The model of each role. The judge's model also writes outputs and questions, and answers these, unless another
     one is given; where the judge is a role of params.yaml, the roles writer, annotator and answerer do so.
     """
-    shared = judge == SIMULATOR or "@" in judge
-    asker = judge if shared else "annotator"
-    return {
-        "judge": judge,
-        "writer": writer or (judge if shared else "writer"),
-        "annotator": asker,
-        "answerer": answerer or (judge if shared else "answerer"),
-    }
+    if judge == SIMULATOR or "@" in judge:
+        return {"judge": judge, "writer": writer or judge, "annotator": judge, "answerer": answerer or judge}
+    return {"judge": judge, "writer": writer or "writer", "annotator": "annotator", "answerer": answerer or "answerer"}
 
 
 def with_roles(params: Params, chosen: Mapping[RoleName, str]) -> Params:
@@ -136,24 +131,35 @@ def given_name(entry: str) -> str | None:
     return name
 
 
-def name_judges(params: Params, judges: Sequence[str]) -> dict[str, Role]:
-    """Endpoints by name of the judges given with ``--judge``. Raises ParamsError with one line for two that collide."""
-    roles: dict[str, Role] = {}
+def name_judges(params: Params, judges: Sequence[str]) -> list[str]:
+    """Names of the judges given with ``--judge``. Raises ParamsError for two of one name, and as `judges_of`."""
     given: dict[str, str] = {}
     for entry in judges:
         name, said = named_judge(entry)
-        role = choose_role(said, "judge", params)
-        entry, said = public_params([entry, said])
-        if name in roles:
+        if name in given:
+            entry, other, said = public_params([entry, given[name], said])
             raise ParamsError(
-                f"--judge {entry}: the name {name} is taken by --judge {given[name]}; give one of them a name of its "
-                f"own, --judge NAME={said}"
+                f"--judge {entry}: the name {name} is taken by --judge {other}; give one of them a name of its own, "
+                f"--judge NAME={said}"
             )
-        same = [other for other, one in roles.items() if (one.base_url, one.model) == (role.base_url, role.model)]
-        if same:
-            raise ParamsError(f"--judge {entry}: the same model as {given[same[0]]}; name each judge once")
-        roles[name], given[name] = role, entry
-    return roles
+        given[name] = entry
+    _require_different(judges, [choose_role(named_judge(entry)[1], "judge", params) for entry in judges])
+    return list(given)
+
+
+def judges_of(params: Params, judges: Sequence[str]) -> list[Params]:
+    """``params`` with each of the judges. Raises ParamsError for two that are the same model at the same endpoint."""
+    every = [with_judge(params, judge) for judge in judges]
+    _require_different(judges, [one.roles["judge"] for one in every])
+    return every
+
+
+def _require_different(judges: Sequence[str], roles: Sequence[Role]) -> None:
+    models = [(role.base_url, role.model) for role in roles]
+    for place, model in enumerate(models):
+        if model in models[:place]:
+            entry, other = public_params([judges[place], judges[models.index(model)]])
+            raise ParamsError(f"judge {entry}: the same model as {other}; name each judge once")
 
 
 NO_JUDGE = "name a model, MODEL@URL or a role of params.yaml, or simulator for a dry run, whose figures say nothing"

@@ -82,7 +82,7 @@ def _compared(
         evaluation = evaluation.with_table("planted", in_order(pd.concat(planted.values(), ignore_index=True)))
         evaluation = evaluation.with_table("judge", pd.concat(found, ignore_index=True))
     names = list(runs)
-    unscored = [evaluation.table("unscored")]
+    unscored = [evaluation.tables["unscored"]]
     for name in names[1:]:  # what is missing or was not written is the first judge's to name
         rows = made[name]["unscored"]
         lost = rows[rows["method"] != WRITING]

@@ -83,10 +83,6 @@ class Evaluation:
         """Names of the systems, in the order of the data."""
         return list(self.plan.systems)
 
-    def table(self, stem: str) -> pd.DataFrame:
-        """The table of that stem."""
-        return self.tables[stem]
-
     def with_table(self, stem: str, frame: pd.DataFrame) -> "Evaluation":
         """The evaluation with a further table."""
         return replace(self, tables={**self.tables, stem: frame})
@@ -149,8 +145,7 @@ def require_work(chosen: Evaluate, data: DataSet) -> DataSet:
         needs = f"{lacking[0]} needs" if len(lacking) == 1 else f"{' and '.join(lacking)} need"
         raise SourceError(f"{chosen.data}: {needs} references: {NO_REFERENCE}, or choose other metrics")
     notes = [f"{metric} is left out: {NO_REFERENCE}" for metric in lacking]
-    data = replace(data, notes=(*data.notes, *notes))
-    data = replace(data, documents=documents)
+    data = replace(data, documents=documents, notes=(*data.notes, *notes))
     if chosen.write and "section" in chosen.write_by and writer_prompt(data) != "cited_note":
         raise SourceError(
             f"{chosen.data}: --write-by section is for SOAP notes of dialogues, and most sources are none; "
@@ -174,7 +169,7 @@ def asking_metrics(chosen: Evaluate) -> list[str]:
 
 
 def _own(chosen: Evaluate) -> list[OwnMetric]:
-    return load_metrics([Path(file) for file in chosen.own])
+    return load_metrics([Path(file) for file in chosen.own], taken=SHIPPED)
 
 
 def planting(chosen: Evaluate) -> list[str]:
@@ -223,8 +218,7 @@ async def judge_all(runner: Runner, chosen: Evaluate, data: DataSet, plan: Plan 
 
 def own_metrics(chosen: Evaluate, plan: Plan) -> Own:
     """The measure of the user's own metrics."""
-    files = [Path(file) for file in chosen.own]
-    return Own(load_metrics(files, taken=SHIPPED) if files else (), plan.systems, OWN, OWN)
+    return Own(_own(chosen), plan.systems, OWN, OWN)
 
 
 async def planted_chunk(measures: Sequence[str], frames: Frames, ask: Asks, params: Params) -> Frames:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from flows.repository.cache import cached_file, fetch
-from flows.repository.git import git, head_revision, references, show
+from flows.repository.git import git, head_revision, show
 from flows.repository.kept_runs import md5_of
 from flows.repository.lock import parse_lock, read_lock
 from flows.repository.params import load_params
@@ -162,8 +162,8 @@ def _revision(name: str) -> str | None:
     found = git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     if found:
         return found.decode().strip()
-    experiments = references("refs/exps").items()
-    return next((commit for reference, commit in experiments if reference.rsplit("/", 1)[-1] == name), None)
+    experiments = (git("for-each-ref", "--format=%(objectname) %(refname)", "refs/exps") or b"").decode().splitlines()
+    return next((line.split()[0] for line in experiments if line.rpartition("/")[2] == name), None)
 
 
 def recorded_lineages() -> "LineageStore":

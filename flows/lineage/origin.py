@@ -12,9 +12,9 @@ import yaml
 from flows.repository.git import changed_files, git, head_revision
 from flows.repository.workspace import SHIPPED, shipped
 from schemas.errors import VignetteError
+from tasks.code import FOLDERS
 
 CITATION = "CITATION.cff"
-_CODE = ("flows", "tasks", "schemas")
 
 
 def running_code() -> dict[str, Any]:
@@ -27,7 +27,7 @@ def running_code() -> dict[str, Any]:
     known = {"version": installed.version}
     if (SHIPPED[0] / ".git").exists():
         with suppress(VignetteError):  # git is missing, or refuses a tree of another user
-            return known | commit(SHIPPED[0], *_CODE)
+            return known | commit(SHIPPED[0], *FOLDERS)
     revision = json.loads(installed.read_text("direct_url.json") or "{}").get("vcs_info", {}).get("commit_id")
     return known | ({"revision": revision} if revision else {})
 

@@ -30,9 +30,8 @@ from flows.repository.cache import restore_outputs
 from flows.repository.pipeline import MAIN, model_stages, needed_by, read_pipeline
 from flows.repository.processes import Process, end_group, start_group
 from schemas.errors import VignetteError
+from tasks.transport.processes import STAGE_RUNNER
 
-RUNNER = "flows.rebuild.dvc_stage"
-"""The module that has DVC run one stage."""
 RETRY_S = 5
 
 
@@ -184,7 +183,7 @@ class _Stages:
     def _status(self, name: str) -> int:
         """Exit status of DVC."""
         environment = {PARENT_TASK: str(task_run.id), **self._lines.begin(name)}
-        command = [sys.executable, "-m", RUNNER, f"{self._pipeline}:{name}"]
+        command = [sys.executable, "-m", STAGE_RUNNER, f"{self._pipeline}:{name}"]
         process = start_group(command, environment, piped=self._lines.live is not None)
         self._running[name] = process
         if self._is_closed:  # while the process was started

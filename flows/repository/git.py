@@ -106,9 +106,3 @@ def changed_files(*paths: str, folder: Path | None = None) -> bool:
 def show(revision: str, path: Path | str) -> bytes | None:
     """The content of a file in a commit; None where the commit does not have it."""
     return git("show", f"{revision}:{path}")
-
-
-def references(*patterns: str) -> dict[str, str]:
-    """Commit of each reference that matches, by its full name."""
-    listed = git("for-each-ref", "--format=%(refname) %(objectname)", *patterns) or b""
-    return dict(line.split() for line in listed.decode().splitlines())

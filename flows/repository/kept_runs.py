@@ -7,12 +7,14 @@ when DVC restores them from its cache. A clone that pulled the outputs has no me
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from flows.repository.workspace import workspace
 from tasks.tracking.lineage import StageLineage, StageRun
 
 _RUNS = "runs"
+_KEY_BYTES = 32
 
 
 def keep_run(stage: str, outs: Iterable[Path], run: StageRun, keys: Collection[bytes]) -> None:
@@ -20,7 +22,7 @@ def keep_run(stage: str, outs: Iterable[Path], run: StageRun, keys: Collection[b
     file = _file(stage, {path.as_posix(): md5_of(path) for path in outs if path.is_file()})
     file.parent.mkdir(parents=True, exist_ok=True)
     file.with_suffix(".keys").write_bytes(b"".join(sorted(keys)))
-    file.write_text(run.as_json(), encoding="utf-8")
+    file.write_text(json.dumps(asdict(run), sort_keys=True) + "\n", encoding="utf-8")
 
 
 def find_run(stage: StageLineage) -> StageRun | None:
@@ -31,10 +33,9 @@ def find_run(stage: StageLineage) -> StageRun | None:
 
 def used_keys(stages: Iterable[StageLineage]) -> set[bytes]:
     """The store's keys of the replies behind the outputs of stages that ran in this clone."""
-    from tasks.transport.store import split_keys  # loads SQLAlchemy
-
     files = [_file(stage.name, stage.outs).with_suffix(".keys") for stage in stages]
-    return {key for file in files if file.exists() for key in split_keys(file.read_bytes())}
+    kept = b"".join(file.read_bytes() for file in files if file.exists())
+    return {kept[start : start + _KEY_BYTES] for start in range(0, len(kept), _KEY_BYTES)}
 
 
 def _file(stage: str, outs: Mapping[str, str]) -> Path:

@@ -1,4 +1,4 @@
-"""Writes the folders and files that a user names, without losing a file of the user's."""
+"""Writes the folders and files that a user names, without losing a file of the user's, and reads their tables again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from schemas.errors import SourceError, with_remedy
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pandera.pandas as pa
 
 MARKER = ".vignette-export.json"
 """The file that lists what an export wrote: its kind, and the SHA-256 of each file."""
@@ -76,7 +77,8 @@ def _replace(folder: Path, files: Mapping[str, bytes], known: Mapping[str, list[
             (partial / name).replace(folder / name)
         for name in known.keys() - files.keys():
             (folder / name).unlink(missing_ok=True)
-            _remove_empty((folder / name).parent, folder)
+            with suppress(OSError):  # of the first folder that is not empty
+                os.removedirs((folder / name).parent)
         _mark(folder, kind, digests)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -176,14 +178,24 @@ def _mark(folder: Path, kind: str, files: Mapping[str, list[str]]) -> None:
     partial.replace(folder / MARKER)
 
 
-def _remove_empty(folder: Path, top: Path) -> None:
-    while folder != top and folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
-        folder = folder.parent
-
-
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+def read_written(file: Path, schema: pa.DataFrameSchema, what: str, command: str) -> pd.DataFrame:
+    """A checked table of a folder that a command wrote. Raises SourceError where there is none, or another one."""
+    import pandas as pd
+
+    from flows.runtime.tables import check
+    from tasks.texts.files import bounded_table
+
+    if not file.is_file():
+        raise SourceError(f"{file}: no such file; expected a folder that `{command}` wrote")
+    try:
+        bounded_table(file)
+        return check(pd.read_parquet(file), schema, str(file))
+    except (OSError, ValueError, LookupError, TypeError) as error:  # the last two of what pandas left in the file
+        raise SourceError(f"{file}: not {what} ({error}); run `{command}` again") from error
 
 
 def defused(frame: pd.DataFrame) -> pd.DataFrame:

@@ -28,13 +28,13 @@ async def run(stage: Stage) -> None:
     data = read_data(chosen)
     found = await evaluate_data(stage, chosen, data)
     stage.save("evaluated", evaluated(found.documents))
-    stage.save("document_scores", found.table("scores"))
+    stage.save("document_scores", found.tables["scores"])
     for stem in _MAYBE:
         stage.save(stem, found.tables.get(stem, typed([], schema_of(stem, stage.name))))
-    stage.save("unscored_evaluation", found.table("unscored"))
-    stage.save_metrics("metrics", found.table("metrics"))
-    stage.save_metrics("judge", found.table("judge") if "judge" in found.tables else metric_table([]))
-    stage.save("comparisons", found.table("comparisons"))
+    stage.save("unscored_evaluation", found.tables["unscored"])
+    stage.save_metrics("metrics", found.tables["metrics"])
+    stage.save_metrics("judge", found.tables["judge"] if "judge" in found.tables else metric_table([]))
+    stage.save("comparisons", found.tables["comparisons"])
     roles = stage.params.roles
     asked: dict[str, str] = {role: sampled(stage.ask(role).label, vars(roles[role])) for role in roles_of(chosen, data)}
     stage.save_text("report", page(found, name, asked))

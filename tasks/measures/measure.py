@@ -25,6 +25,8 @@ from tasks.statistics.metric_rows import (
 from tasks.texts.document import WHOLE
 
 KEY = ["system", "condition", "item", "metric"]
+ENDINGS = ("_pooled", "_std", "_bounds", "_difference", "_corrected", "_possible")
+"""How names of figures that are made of a metric end; their meanings are in `tasks.measures.described`."""
 
 
 @dataclass(frozen=True)

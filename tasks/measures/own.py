@@ -26,14 +26,12 @@ from schemas.tables.verdicts import LOST, verdict_table
 from tasks.judges.cases import PLANTED
 from tasks.llm.ask_all import Unscored
 from tasks.llm.calls import Asks, Call, Message, unscored_row, unscored_table
-from tasks.measures.measure import Metric, Metrics
+from tasks.measures.measure import ENDINGS, Metric, Metrics
 from tasks.statistics.intervals import Bounds
 from tasks.statistics.metric_rows import Row, mean_row
 from tasks.texts.document import WHOLE, Document, Tables
 
 _MARK = "vignette_metric"
-_ENDINGS = ("_pooled", "_std", "_bounds", "_difference", "_corrected", "_possible")
-"""How names of figures that are made of a metric end."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ def load_metrics(files: Sequence[Path], taken: Collection[str] = ()) -> list[Own
             raise SourceError(f"{one.file}: metric {one.name} is also in {found[one.name].file}; rename one")
         if one.name in taken:
             raise SourceError(f"{one.file}: metric {one.name} has the name of one that ships; rename it")
-        if ending := next(filter(one.name.endswith, _ENDINGS), ""):
+        if ending := next(filter(one.name.endswith, ENDINGS), ""):
             raise SourceError(f"{one.file}: metric {one.name} ends in {ending}, as figures made of a metric; rename it")
         found[one.name] = one
     return list(found.values())

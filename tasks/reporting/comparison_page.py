@@ -14,6 +14,7 @@ from tasks.reporting.figures import intervals, svg
 from tasks.reporting.sections import Section, render_sections
 from tasks.reporting.show import Cell, differences, listed
 from tasks.statistics.sign_flips import FEWEST
+from tasks.tracking.differences import COST
 
 _SHOWN, _UNTESTED = 30, 10
 """Most measures that are listed, and most values of committed tables."""
@@ -25,7 +26,6 @@ APART = "● apart: moved beyond chance"
 CODE = "fingerprints/code/"
 """Folder of the files that hold what the code of each stage is."""
 CHANGED, SAME = "#b3261e", "#5d6b7a"
-_COST = ("calls", "tokens", "dollars")
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def terminal_text(found: Compared) -> str:
     if not len(found.costs):
         return "\n".join([*lines, "cost: not known here: the calls of neither lineage were made in this clone"])
     total = found.costs.drop(columns="stage").sum(skipna=False)
-    parts = [f"{what} {_spent(total, what, 'a')} -> {_spent(total, what, 'b')}" for what in _COST]
+    parts = [f"{what} {_spent(total, what, 'a')} -> {_spent(total, what, 'b')}" for what in COST]
     return "\n".join([*lines, f"cost: {', '.join(parts)}"])
 
 
@@ -187,9 +187,9 @@ def render_comparison(found: Compared) -> str:
         sections.append(Section("stages", "Stages that changed", tables=[listed(stages, columns, kind="wrap")]))
     if costs:
         columns = {"stage": "stage"} | {
-            f"{what}_{side}": f"{what}, {name}" for side, name in (("a", a), ("b", b)) for what in _COST
+            f"{what}_{side}": f"{what}, {name}" for side, name in (("a", a), ("b", b)) for what in COST
         }
-        rows = [row | {f"{what}_{side}": _spent(row, what, side) for side in "ab" for what in _COST} for row in costs]
+        rows = [row | {f"{what}_{side}": _spent(row, what, side) for side in "ab" for what in COST} for row in costs]
         sections.append(Section("cost", "Cost", [paragraph("cost")], tables=[listed(rows, columns)]))
     same = [] if inputs or stages else ["The lineages have the same inputs and outputs."]
     head = Section("summary", f"{a} → {b}", [_summary(found), *same], found.warnings)

@@ -15,6 +15,7 @@ from tasks.reporting.display import number, paragraph, percent, probability, sig
 from tasks.reporting.show import Cell, Column, Table, cell, terminal
 from tasks.statistics.misclassification import MIXED
 from tasks.statistics.sign_flips import FEWEST, LEVEL
+from tasks.tracking.measures import UNSCORED
 
 METRICS: Mapping[str, Mapping[str, Any]] = shown_first()
 """Label, meaning and ``share`` of the metrics that are shown first, in order."""
@@ -29,8 +30,6 @@ LOWER = "lower is better"
 """How the meaning of a metric of errors ends."""
 CLINICIAN = "clinician"
 """Condition of claims that are judged as a clinician reads."""
-FAILING = "unscored "
-"""How the metric of a comparison of failure rates begins."""
 BOUNDS = "_bounds"
 """Ending of the metric with the range of a mean over all that failed judgements may be."""
 _LACKED = "no reference, claim or fact"
@@ -279,7 +278,7 @@ def _differences(tables: Mapping[str, pd.DataFrame], names: Sequence[str], *, dr
     comparisons = tables["comparisons"]
     if not len(comparisons):
         return []
-    failing = comparisons["metric"].str.startswith(FAILING)
+    failing = comparisons["metric"].str.startswith(UNSCORED)
     counted = f"paired comparisons: {(~failing).sum()}" + (
         f", and {failing.sum()} of how often a score is missing" if failing.any() else ""
     )
@@ -289,7 +288,7 @@ def _differences(tables: Mapping[str, pd.DataFrame], names: Sequence[str], *, dr
     if dry_run and by_rules.any():
         counted += f"; those by the judge are not tested ({DRY_RUN})"
         comparisons = comparisons[~by_rules]
-        failing = comparisons["metric"].str.startswith(FAILING)
+        failing = comparisons["metric"].str.startswith(UNSCORED)
     if (comparisons["n"] < FEWEST).all():
         return ["", f"{counted}; not tested, as this takes at least {FEWEST} documents"]
     reasons = comparisons.loc[~failing & comparisons["note"].str.startswith(NOT_TESTED), "note"].value_counts()

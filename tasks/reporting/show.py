@@ -13,6 +13,7 @@ from typing import Any
 import networkx as nx
 import pandas as pd
 
+from tasks.measures.measure import ENDINGS
 from tasks.reporting.display import number, percent, probability, signed, words
 
 _KEY = ("system", "condition", "item")
@@ -22,7 +23,7 @@ _WIDEST = 6
 _MOST = 10
 """Rows of a table that is shown before a click."""
 _POSSIBLE = "_possible"
-_FURTHER = f"_std|_pooled|_bounds|^p_value|{_POSSIBLE}|_corrected"
+_FURTHER = "|".join(["^p_value", *(ending for ending in ENDINGS if ending != "_difference")])
 """Metrics that a paper would not print."""
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +42,6 @@ class StageRun:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     dollars: float = 0.0
-
-    def as_json(self) -> str:
-        """The measurements as JSON."""
-        return json.dumps(asdict(self), sort_keys=True) + "\n"
 
 
 @dataclass(frozen=True)

@@ -123,11 +123,7 @@ class LineageStore:
         """Model identity and epoch of each role in a recorded lineage, by role."""
         run = self.find(lineage_id)
         tags = {} if run is None else run.data.tags
-        return {
-            name.removeprefix(_FINGERPRINT): json.loads(content)
-            for name, content in sorted(tags.items())
-            if name.startswith(_FINGERPRINT)
-        }
+        return {role: json.loads(content) for role, content in _beginning(_FINGERPRINT, tags).items()}
 
     def costs(self, lineage_id: str) -> dict[str, float]:
         """Calls, tokens and dollars of a recorded lineage: ``<stage>.calls`` and so on; empty if it has none."""
@@ -152,7 +148,7 @@ class LineageStore:
                 "lineage": run.data.tags["lineage"],
                 "revision": run.data.tags.get("git.revision", ""),
                 "experiment": run.data.tags.get("dvc.experiment", ""),
-                "models": _models(run),
+                "models": _beginning(_MODEL, run.data.params),
                 "recorded": run.info.end_time,
             }
             for run in sorted(runs, key=lambda run: -run.info.end_time)
@@ -203,7 +199,6 @@ class LineageStore:
                 return runs
 
 
-def _models(run: Run) -> dict[str, str]:
-    """The model of each role, by role."""
-    params = sorted(run.data.params.items())
-    return {name.removeprefix(_MODEL): model for name, model in params if name.startswith(_MODEL)}
+def _beginning(prefix: str, entries: Mapping[str, str]) -> dict[str, str]:
+    """The entries whose names begin so, by the rest of the name."""
+    return {name.removeprefix(prefix): entry for name, entry in sorted(entries.items()) if name.startswith(prefix)}

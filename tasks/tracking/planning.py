@@ -17,13 +17,12 @@ from tasks.progress import progress
 from tasks.statistics.intervals import SHARE, mean_interval
 from tasks.statistics.sign_flips import FEWEST, LEVEL
 from tasks.tracking.comparison import compare_systems
-from tasks.tracking.measures import SHARES
+from tasks.tracking.measures import SHARES, Measure
 
 STUDIES = 100
 """Studies of each size: a power of 80% is known to within 8 points."""
 DRAWS = 500
 """Sign flips of each test."""
-_KEY = ["stage", "system", "condition", "item", "metric"]
 
 
 def half_widths(scores: pd.DataFrame, sizes: Sequence[int], *, seed: int, studies: int = STUDIES) -> pd.DataFrame:
@@ -33,7 +32,7 @@ def half_widths(scores: pd.DataFrame, sizes: Sequence[int], *, seed: int, studie
     size. Documents without a score are not drawn.
     """
     rng = np.random.default_rng([seed, 1])
-    rows, groups = [], scores.sort_values("document").groupby(_KEY, sort=True)
+    rows, groups = [], scores.sort_values("document").groupby(list(Measure.KEY), sort=True)
     with progress("plan", len(groups), "mean") as count:
         for key, group in groups:
             values = group["value"].to_numpy(dtype=float)

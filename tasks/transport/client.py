@@ -9,9 +9,9 @@ import random
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import replace
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import openai
 
@@ -34,9 +34,9 @@ from tasks.transport.endpoint import (
 from tasks.transport.fingerprint import Fingerprint
 from tasks.transport.ledger import book_failed, free, require_room, settle
 from tasks.transport.limits import Rate
-from tasks.transport.prices import can_be, role_prices, upper_tokens, usage_of
+from tasks.transport.prices import can_be, paid_reply, role_prices, upper_tokens, usage_of
 from tasks.transport.shown import printable, public_url, redacted, url_secrets
-from tasks.transport.store import Paid, ResponseStore
+from tasks.transport.store import ResponseStore
 
 LONGEST_BACKOFF_S = 60.0
 T = TypeVar("T")
@@ -48,7 +48,7 @@ _PAGE = "HTML"
 """Code of the failure of an endpoint that answers with a page."""
 
 
-class Client:
+class Client(AbstractAsyncContextManager["Client"]):
     """The openai client of one role, a context: sends requests, and books what they cost in ``store``.
 
     ``recorded``: the identity whose models may answer, for their prices. ``base_url`` replaces the role's own; ``app``
@@ -95,9 +95,6 @@ class Client:
         self._waiting = set[bytes]()
         self._shown = ExitStack()
         self._attempts: Count | None = None
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
@@ -273,23 +270,9 @@ class Client:
 
     async def keep(self, request: Request, body: str, completion: Completion, *, identity: str, stage: str) -> float:
         """Commit a reply to the store and book it; returns its dollars, 0 where the store had it already."""
-        usage = usage_of(request.content, completion)
-        paid = Paid(
-            key=request.key,
-            identity=identity,
-            role=self.name,
-            stage=stage,
-            task=request.task,
-            model=completion.model,
-            request=request.content,
-            reply=body,
-            prompt_tokens=usage.prompt,
-            completion_tokens=usage.completion,
-            dollars=cost(self._prices.of(completion.model), usage),
-            sample=request.sample,
-            cached_tokens=usage.cached,
-            estimated=usage.estimated,
-        )
+        about = {"key": request.key, "task": request.task, "sample": request.sample}
+        about |= {"identity": identity, "role": self.name, "stage": stage}
+        paid = paid_reply(about, request.content, body, completion, self._prices.of(completion.model))
         fresh = await self.store.keep(paid, self._ledger)
         return paid.dollars if fresh else 0.0
 

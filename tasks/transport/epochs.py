@@ -172,10 +172,7 @@ def _known(store: ResponseStore, like: Fingerprint) -> list[Fingerprint]:
     return [parse_fingerprint(content, like.role) for content in contents]
 
 
-_REMEMBER = upsert(fingerprints)
-
-
 def _remember(store: ResponseStore, fingerprint: Fingerprint) -> None:
     row = {"role": fingerprint.role, "identity": fingerprint.identity_hash, "epoch": fingerprint.epoch}
     row |= {"content": fingerprint.to_json()}
-    store.do_now(lambda connection: connection.execute(_REMEMBER, row).close())
+    store.do_now(lambda connection: connection.execute(upsert(fingerprints), row).close())

@@ -10,9 +10,6 @@ import platform
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
-
-InstructionSet = Literal["avx2", "native"]
 
 AVX2: Mapping[str, str] = {
     "OPENBLAS_CORETYPE": "Haswell",  # NumPy's and SciPy's linear algebra: kernels of AVX2, also where there is AVX-512
@@ -29,8 +26,8 @@ _SAID = "VIGNETTE_NATIVE_SAID"
 _CPUINFO = Path("/proc/cpuinfo")
 
 
-def use_instruction_set(name: InstructionSet) -> None:
-    """Set the variables of AVX2 that are not set yet, in this process and for those that it starts.
+def use_instruction_set(name: str) -> None:
+    """Set the variables of AVX2 that are not set yet, in this process and for those that it starts; none for "native".
 
     On a processor without AVX2, or one that cannot be determined, nothing is set and one line says so. Nothing is set
     either once NumPy or torch is loaded, as in a notebook, since it would no longer take effect.

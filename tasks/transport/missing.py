@@ -17,13 +17,13 @@ import sqlalchemy as sa
 
 from schemas.errors import IdentityError, MissingError
 from schemas.params.llm import Price, RoleName
-from tasks.llm.costs import FREE, cost
+from tasks.llm.costs import FREE
 from tasks.llm.replies import LONGEST_ERROR, SendFailure, read_completion
 from tasks.llm.requests import Request
 from tasks.transport.database import Where, connect, missing, responses, transaction, upsert
 from tasks.transport.fingerprint import Fingerprint, require_answered
 from tasks.transport.ledger import add_to_ledger
-from tasks.transport.prices import usage_of
+from tasks.transport.prices import paid_reply
 from tasks.transport.shown import printable
 from tasks.transport.store import Paid, ResponseStore, pack, unpack
 from tasks.transport.untrusted import json_lines
@@ -127,16 +127,6 @@ def _reply(
     completion = read_completion(body)
     if noted.identity in recorded:
         require_answered(recorded[noted.identity], completion)
-    usage = usage_of(request.encode(), completion)
     price = prices.get(completion.model) or prices.get(json.loads(request)["model"], FREE)
-    return Paid(
-        **{name: getattr(noted, name) for name in ("key", "identity", "role", "stage", "task", "sample")},
-        model=completion.model,
-        request=request.encode(),
-        reply=body,
-        prompt_tokens=usage.prompt,
-        completion_tokens=usage.completion,
-        dollars=cost(price, usage, batch=True),
-        cached_tokens=usage.cached,
-        estimated=usage.estimated,
-    )
+    about = {name: getattr(noted, name) for name in ("key", "identity", "role", "stage", "task", "sample")}
+    return paid_reply(about, request.encode(), body, completion, price, batch=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from schemas.errors import ParamsError
 from schemas.params.llm import Budget, Price, Role, RoleName
@@ -9,6 +10,7 @@ from tasks.llm.costs import FREE, Usage, cost, tokens
 from tasks.llm.replies import Completion
 from tasks.llm.requests import Request
 from tasks.transport.fingerprint import Fingerprint
+from tasks.transport.store import Paid
 
 FORM_TOKENS = 1000
 """Most tokens that an endpoint adds to a request."""
@@ -34,6 +36,24 @@ def usage_of(content: bytes, completion: Completion) -> Usage:
     if usage is not None and can_be(usage, content):
         return usage
     return Usage(tokens(content.decode()), tokens(completion.text + (completion.refusal or "")), estimated=True)
+
+
+def paid_reply(
+    about: Mapping[str, Any], content: bytes, body: str, completion: Completion, price: Price, *, batch: bool = False
+) -> Paid:
+    """The reply ``body`` to the request ``content`` as it is kept. ``about``: key, identity, and whose call it was."""
+    usage = usage_of(content, completion)
+    return Paid(
+        **about,
+        model=completion.model,
+        request=content,
+        reply=body,
+        prompt_tokens=usage.prompt,
+        completion_tokens=usage.completion,
+        dollars=cost(price, usage, batch=batch),
+        cached_tokens=usage.cached,
+        estimated=usage.estimated,
+    )
 
 
 @dataclass(frozen=True)

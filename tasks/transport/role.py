@@ -8,8 +8,7 @@ read.
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import ExitStack
-from typing import Self
+from contextlib import AbstractAsyncContextManager, ExitStack
 
 from schemas.errors import EndpointError, IdentityError, VignetteError
 from schemas.params.llm import Role
@@ -29,7 +28,7 @@ NO_LIMIT = 100_000
 """Calls that are collected at once; those that are sent are limited by those in flight."""
 
 
-class RoleAsk:
+class RoleAsk(AbstractAsyncContextManager["RoleAsk"]):
     """Answers the calls to one role, a context. Raises, from a call, only errors that stop the stage.
 
     ``recorded``: the identity of its model, which the endpoint must still have when the first request is sent.
@@ -64,9 +63,6 @@ class RoleAsk:
         """Kept replies that could not be used, and were deleted."""
         self.lost: dict[str, str] = {}
         """Keys of the calls that failed on the way, and why."""
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()

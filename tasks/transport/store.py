@@ -11,7 +11,7 @@ import time
 import zlib
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar
 
@@ -76,14 +76,6 @@ _INSERT = sa.text(
 _FIND = sa.select(responses.c.reply).where(responses.c.key == sa.bindparam("key"))
 
 
-KEY_BYTES = 32
-
-
-def split_keys(content: bytes) -> list[bytes]:
-    """The keys that ``content`` holds one after the other."""
-    return [content[start : start + KEY_BYTES] for start in range(0, len(content), KEY_BYTES)]
-
-
 def pack(content: bytes) -> bytes:
     """A request's or reply's body as it is stored."""
     return zlib.compress(content, 1)
@@ -101,7 +93,7 @@ def unpack(stored: bytes) -> str:
         raise Unreadable(str(error)) from error
 
 
-class ResponseStore:
+class ResponseStore(AbstractContextManager["ResponseStore"]):
     """The store as one process uses it; open it as a context."""
 
     def __init__(self, path: Where) -> None:
@@ -115,9 +107,6 @@ class ResponseStore:
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write_groups, name="response-store", daemon=True)
         self._thread.start()
-
-    def __enter__(self) -> "ResponseStore":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from schemas.errors import SourceError
+from schemas.errors import SourceError, repeated
 
 LARGEST = 200_000_000
 """Most bytes of a file, packed or unpacked."""
@@ -84,9 +84,7 @@ def parse_json(text: str) -> Any:
 def _without_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        seen = set[str]()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise ValueError(f"key {twice[:60]} is a duplicate")
+        raise ValueError(f"key {str(repeated(name for name, _ in pairs))[:60]} is a duplicate")
     return found
 
 

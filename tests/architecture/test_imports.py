@@ -32,7 +32,7 @@ ALSO = {
     "tasks.people": {"tasks.texts"},
     "tasks.papers": {"tasks.measures"},
     "tasks.simulator": {"tasks.network"},
-    "tasks.reporting": {"tasks.measures", "tasks.papers", "tasks.texts"},
+    "tasks.reporting": {"tasks.measures", "tasks.papers", "tasks.texts", "tasks.tracking"},
     "tasks.tracking": {"tasks.measures"},
     "tasks.visits": {"tasks.network", "tasks.notes"},
 }

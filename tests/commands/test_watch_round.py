@@ -137,7 +137,7 @@ def test_a_lineage_that_cannot_be_pushed_is_said(monkeypatch: pytest.MonkeyPatch
 def test_a_comparison_that_fails_is_said_since_the_lineage_is_committed(
     monkeypatch: pytest.MonkeyPatch, problem: Exception | None, said: str
 ) -> None:
-    def compare(a: Side, others: list[Side], folder: Path, seed: int) -> list[list[Path]]:
+    def compare(a: Side, others: list[Side], folder: Path) -> list[list[Path]]:
         if problem:
             raise problem
         return [[folder / f"{a.name}-{others[0].name}.html"]]

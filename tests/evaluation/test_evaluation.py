@@ -89,7 +89,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
 
 def test_overlap_is_left_out_where_no_document_has_a_reference(tmp_path: Path) -> None:
     rows = [{"id": "a", "source": NOTES[0], "output": NOTES[0]}]
-    table = _evaluated(tmp_path, rows, metrics=["grounding", "overlap"]).table("metrics")
+    table = _evaluated(tmp_path, rows, metrics=["grounding", "overlap"]).tables["metrics"]
     assert "claims_supported" in set(table["metric"]) and not table["metric"].str.startswith("rouge").any()
     chosen = Evaluate(data=str(tmp_path / "data.jsonl"), metrics=["grounding", "overlap"])
     data = read_data(chosen)
@@ -102,7 +102,7 @@ def test_overlap_is_left_out_where_no_document_has_a_reference(tmp_path: Path) -
 def test_all_methods_score_every_system_of_plain_notes(made: Evaluation) -> None:
     for stem, table in made.tables.items():
         check(table, table_schema(stem), stem)
-    value = made.table("metrics").set_index(["system", "metric", "item"])["value"]
+    value = made.tables["metrics"].set_index(["system", "metric", "item"])["value"]
     for metric in ("claim_recall", "claims_supported"):
         assert (value["copy", metric, WHOLE], value["short", metric, WHOLE]) == (1, 0)
     assert 0 < value["cites", "citation_recall", WHOLE] < 1
@@ -110,7 +110,7 @@ def test_all_methods_score_every_system_of_plain_notes(made: Evaluation) -> None
 
 
 def test_every_two_systems_are_compared_on_the_same_documents(made: Evaluation) -> None:
-    found = made.table("comparisons").set_index(["system_a", "system_b", "metric"])
+    found = made.tables["comparisons"].set_index(["system_a", "system_b", "metric"])
     row = found.loc[("copy", "short", "claim_recall")]
     assert (row["a"], row["b"], row["difference"], row["n"]) == (1, 0, -1, 3)
     assert not row["changed"]  # three documents are too few to test
@@ -118,16 +118,16 @@ def test_every_two_systems_are_compared_on_the_same_documents(made: Evaluation) 
 
 
 def test_the_judge_is_measured_on_errors_planted_into_the_references(made: Evaluation) -> None:
-    planted = made.table("planted")
+    planted = made.tables["planted"]
     assert planted["document"].nunique() == 2
     assert {True, False} == set(planted["truth"])
-    rates = made.table("judge").set_index(["condition", "metric", "item"])["value"]
+    rates = made.tables["judge"].set_index(["condition", "metric", "item"])["value"]
     assert 0.5 < rates["entailment", "sensitivity", "all"] <= 1, "a tenth of the sentences escapes the rules"
 
 
 def test_only_cases_of_the_chosen_measures_are_planted(tmp_path: Path) -> None:
     found = _evaluated(tmp_path, _rows(), planted=2, metrics=["med_omit", "overlap"])
-    assert set(found.table("judge")["condition"]) == {"omissions", "facts"}
+    assert set(found.tables["judge"]["condition"]) == {"omissions", "facts"}
 
 
 def test_the_page_holds_all_texts_and_none_as_markup(made: Evaluation, tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_labels_of_some_verdicts_estimate_the_true_share(made: Evaluation, tmp_p
         "labels/verdicts.csv",
     ]
     sheet = pd.read_csv(io.BytesIO(files["labels/claim_recall_2.csv"]), dtype="str", keep_default_na=False)
-    judged = made.table("claims").query("system == 'cites' and metric == 'claim_recall'")
+    judged = made.tables["claims"].query("system == 'cites' and metric == 'claim_recall'")
     assert len(sheet) == len(judged)
     outputs = {document.id: document.outputs["cites"] for document in made.documents}
     assert sheet["text"].tolist() == [outputs[document] for document in sheet["cluster"]]
@@ -208,7 +208,7 @@ def test_sections_are_found_in_the_headings_that_models_write(tmp_path: Path, se
     ]
     found = _evaluated(tmp_path, rows, metrics=["doclens", "overlap"], sections=sections)
     plan = "Plan" if sections == "given" else "plan"
-    value = found.table("metrics").set_index(["system", "metric", "item"])["value"]
+    value = found.tables["metrics"].set_index(["system", "metric", "item"])["value"]
     assert value["s", "claim_recall", plan] == value["t", "claim_recall", plan] == 1
     assert value["s", "rouge1_f", plan] == 1
 
@@ -231,15 +231,15 @@ def _asked() -> list[dict[str, Any]]:
 
 def test_questions_are_answered_from_each_output_and_compared(tmp_path: Path) -> None:
     found = _evaluated(tmp_path, _asked(), metrics=["qa"])
-    value = found.table("metrics").set_index(["system", "metric"])["value"]
+    value = found.tables["metrics"].set_index(["system", "metric"])["value"]
     assert value["copy", "qa_free_text"] == value[SOURCE, "qa_free_text"] > 0
     assert value["weather", "qa_free_text"] == 0
-    answers = found.table("answers").set_index(["document", "system", "metric"])
-    asked = found.table("questions").set_index("question")
+    answers = found.tables["answers"].set_index(["document", "system", "metric"])
+    asked = found.tables["questions"].set_index("question")
     assert asked.loc[answers.loc[("d0", "copy", "qa_free_text"), "unit"], "wording"] == OWN[0]["question"]
     assert ("d0", "copy", "qa_multiple_choice") not in answers.index  # the own question comes without choices
     assert ("d1", "copy", "qa_multiple_choice") in answers.index
-    pairs = found.table("comparisons").set_index(["system_a", "system_b", "metric"])
+    pairs = found.tables["comparisons"].set_index(["system_a", "system_b", "metric"])
     assert pairs.loc[("copy", "weather", "qa_free_text"), "difference"] == -value["copy", "qa_free_text"]
     assert SOURCE not in {name for pair in pairs.index for name in pair[:2]}
     shown = json.loads(page(found, "t", {}).split('id="data">')[1].split("</script>")[0])
@@ -250,11 +250,11 @@ def test_questions_are_answered_from_each_output_and_compared(tmp_path: Path) ->
 
 def test_unanswered_and_ungenerated_questions_are_counted(tmp_path: Path) -> None:
     found = _evaluated(tmp_path, _asked(), failing=["free_text/weather", "d1/generated/1/choices"], metrics=["qa"])
-    rows = found.table("metrics").set_index(["system", "metric"])
+    rows = found.tables["metrics"].set_index(["system", "metric"])
     assert rows.loc[("weather", "qa_free_text"), ["n", "unscored"]].tolist() == [0, 2]
     assert rows.loc[("copy", "qa_free_text"), ["n", "unscored"]].tolist() == [1, 1]
-    assert set(found.table("unscored")["reason"]) == {"refused"}
-    steps = found.table("unscored")[["document", "system", "step"]].fillna("all").to_numpy().tolist()
+    assert set(found.tables["unscored"]["reason"]) == {"refused"}
+    steps = found.tables["unscored"][["document", "system", "step"]].fillna("all").to_numpy().tolist()
     assert ["d0", "weather", "answer/free_text"] in steps and ["d1", "all", "note_qa/generate"] in steps
 
 
@@ -265,7 +265,7 @@ def test_calls_that_fail_are_listed_under_the_names_of_the_data_whatever_marks_t
     name = "org/model, v1: a/b"
     texts = {"source": DIALOGUES[0], "reference": NOTES[0], "outputs": {name: DIALOGUES[0]}}
     rows, metrics = [{"id": "d/1", **texts, "questions": OWN}], ["doclens", "grounding", "med_omit", "qa"]
-    unscored = _evaluated(tmp_path, rows, failing=[failing], metrics=metrics).table("unscored")
+    unscored = _evaluated(tmp_path, rows, failing=[failing], metrics=metrics).tables["unscored"]
     systems = unscored.dropna(subset="system").groupby("method")["system"].agg(set)
     assert set(unscored["document"]) == {"d/1"} and "note_qa" in systems
     assert all(own <= {name, SOURCE} and name in own for own in systems), systems
@@ -276,14 +276,14 @@ def test_outputs_that_could_not_be_written_are_unscored(tmp_path: Path) -> None:
     found = _evaluated(tmp_path, _asked(), failing=["d0/cited_note"], **settings)
     whole, parts = "writer, 0 examples", "writer by section, 0 examples"
     assert found.systems == ["copy", "weather", whole, parts]
-    rows = found.table("metrics").set_index(["system", "metric", "item"])
+    rows = found.tables["metrics"].set_index(["system", "metric", "item"])
     for system in (whole, parts):
         assert rows.loc[(system, "citation_recall", "all"), "unscored"] >= 1
         assert rows.loc[(system, "claims_supported", "all"), ["n", "unscored"]].tolist() == [1, 1]
-    unscored = found.table("unscored").query("method == 'writing'")
+    unscored = found.tables["unscored"].query("method == 'writing'")
     assert set(unscored["document"]) == {"d0"} and set(unscored["system"]) == {whole, parts}
     assert rows.loc[("copy", "claims_supported", "all"), ["n", "unscored"]].tolist() == [2, 0]
-    pairs = found.table("comparisons").set_index(["system_a", "system_b", "metric"])
+    pairs = found.tables["comparisons"].set_index(["system_a", "system_b", "metric"])
     assert pairs.loc[("copy", whole, "claims_supported"), ["failed_a", "failed_b"]].tolist() == [0, 1]
 
 
@@ -294,14 +294,14 @@ def test_a_judge_of_whom_nothing_is_understood_is_said_on_the_page_and_gives_no_
     assert "Does this model follow instructions" in made.problem
     page = evaluation_files(made, {"models": {}}, "t")["report.html"].decode()
     assert "Do not use these judgements." in page
-    metrics = made.table("metrics").query("stage != 'overlap'")
+    metrics = made.tables["metrics"].query("stage != 'overlap'")
     assert len(metrics) and metrics.query("metric.str.endswith('_bounds') == False")["value"].isna().all()
 
 
 def test_every_figure_of_a_system_counts_its_missing_output(tmp_path: Path) -> None:
     rows = _rows()
     rows[1]["outputs"]["cites"] = None
-    metrics = _evaluated(tmp_path, rows).table("metrics")
+    metrics = _evaluated(tmp_path, rows).tables["metrics"]
     of_cites = metrics[metrics["system"].eq("cites") & metrics["item"].ne("history")]
     assert {one.name for one in chosen_measures(None)} <= {*of_cites["stage"]} | {"note_qa"}
     units = of_cites["metric"].isin([name for name, metric in METRICS.items() if metric.kind == "pooled"])

@@ -12,8 +12,7 @@ import pytest
 
 from flows.commands.parser import run
 from flows.evaluation.api import evaluate
-from flows.evaluation.audit import judges_of
-from flows.evaluation.judges import choose_role, given_name, name_judges, with_judges
+from flows.evaluation.judges import choose_role, given_name, judges_of, name_judges, with_judges
 from schemas.errors import ParamsError, SourceError
 from schemas.params.llm import Role, Sending, key_variable
 from tasks.audit.card import CHANGE_NAMES, FIRST
@@ -88,8 +87,9 @@ def test_a_judge_has_the_name_that_it_is_given_in_an_audit_too() -> None:
     (params,) = judges_of(shipped(), [f"mine={MODEL}"])
     assert params.roles["judge"].model == "gpt-5" and params.roles["annotator"].model == "gpt-5"
     assert given_name(f"mine={MODEL}") == "mine" and given_name(f"{MODEL}#temperature=null") is None
-    with pytest.raises(ParamsError, match="the same model as"):
-        judges_of(shipped(), [f"mine={MODEL}", MODEL])
+    with pytest.raises(ParamsError, match="the same model as") as error:
+        judges_of(shipped(), [f"mine={KEYED}", KEYED])
+    assert "secret" not in str(error.value)
 
 
 ROWS = [{"id": f"d{n}", "source": "Dry cough. No fever.", "outputs": {"A": "Dry cough."}} for n in range(3)]
@@ -173,6 +173,7 @@ def test_a_clone_called_vignette_hides_no_module(tmp_path: Path) -> None:
         (["--metrics", "doclense"], "; did you mean doclens?"),
         (["--writer", f"mine={MODEL}"], f"writer mine={MODEL}: only judges have a name, NAME=JUDGE; expected {MODEL}"),
         (["--answerer", "mine=simulator"], "only judges have a name, NAME=JUDGE; expected simulator"),
+        (["--metrics", "doclens,grounding", "--labels", "--dry-run"], "and references to the data"),
     ],
 )
 def test_an_option_that_cannot_be_meant_says_what_works(

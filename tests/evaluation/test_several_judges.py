@@ -98,7 +98,7 @@ def evaluated(folder: Path, *judges: Judge, **settings: Any) -> Evaluation:
 
 
 def figures(evaluation: Evaluation, judge: str) -> pd.DataFrame:
-    rows, _ = figures_and_pairs(evaluation.table("judges"))
+    rows, _ = figures_and_pairs(evaluation.tables["judges"])
     return rows[rows["condition"] == judge].set_index(["stage", "system", "item", "metric"]).sort_index()
 
 
@@ -110,7 +110,7 @@ def erring(tmp_path_factory: pytest.TempPathFactory) -> tuple[Evaluation, list[J
 
 
 def test_the_first_judge_has_the_figures_of_an_evaluation_by_it_alone(erring: tuple[Evaluation, list[Judge]]) -> None:
-    alone = erring[0].table("metrics").set_index(["stage", "system", "item", "metric"])["value"]
+    alone = erring[0].tables["metrics"].set_index(["stage", "system", "item", "metric"])["value"]
     found = figures(erring[0], "a")["value"]
     assert len(found) > 20
     pd.testing.assert_series_equal(found, alone.loc[found.index].sort_index())
@@ -120,7 +120,7 @@ def test_claims_are_listed_once_and_are_the_same_for_all(erring: tuple[Evaluatio
     evaluation, judges = erring
     listed = [[call for call in judge.calls if _lists(call)] for judge in judges]
     assert listed[0] and len(listed[0]) == len(set(listed[0])) and listed[1] == listed[2] == []
-    verdicts = evaluation.table("verdicts")
+    verdicts = evaluation.tables["verdicts"]
     texts = [rows[[*UNIT, "text"]].reset_index(drop=True) for _, rows in verdicts.groupby("judge")]
     pd.testing.assert_frame_equal(texts[0], texts[1])
     assert {"claim_recall", "claims_supported"} <= set(verdicts["metric"])
@@ -133,22 +133,22 @@ def test_a_judge_that_fails_a_call_is_unscored_and_never_better(tmp_path: Path) 
     assert (failed.loc[key, "n"], failed.loc[key, "unscored"]) == (2, 1) and whole.loc[key, "n"] == 3
     bounds = failed.loc[(*key[:3], "claim_recall_bounds")]
     assert bounds["low"] <= whole.loc[key, "value"] <= bounds["high"] and bounds["high"] > bounds["low"]
-    verdicts = found.table("verdicts")
+    verdicts = found.tables["verdicts"]
     own = verdicts[(verdicts["judge"] == "b") & (verdicts["document"] == "d1")]
     assert len(own) and own["value"].isna().all()
     assert verdicts.loc[verdicts["judge"] == "a", "value"].notna().all()
-    steps = found.table("unscored")["step"]
+    steps = found.tables["unscored"]["step"]
     assert len(steps) and steps.str.endswith(", judge b").all()
     assert found.problem is not None and found.problem.startswith("judge b: ") and "judge a" not in found.problem
 
 
 def test_every_two_judges_have_a_kappa_of_each_metric(erring: tuple[Evaluation, list[Judge]]) -> None:
     evaluation, _ = erring
-    _, pairs = figures_and_pairs(evaluation.table("judges"))
+    _, pairs = figures_and_pairs(evaluation.tables["judges"])
     kappas = pairs[pairs["metric"] == "kappa"].set_index(["system", "condition", "item"])
     assert {key[:2] for key in kappas.index} == {("a", "against b"), ("a", "against c"), ("b", "against c")}
     assert {"p_value_adjusted", "p_value_scored"} <= set(pairs["metric"])
-    votes = evaluation.table("verdicts").query("metric == 'claim_recall'")
+    votes = evaluation.tables["verdicts"].query("metric == 'claim_recall'")
     key = ["document", "system", "item", "unit"]
     both = votes.pivot(index=key, columns="judge", values="value").astype(bool)
     kappa = kappas.loc[("a", "against b", "claim_recall")]
@@ -160,8 +160,8 @@ def test_every_two_judges_have_a_kappa_of_each_metric(erring: tuple[Evaluation, 
 
 def test_every_judge_has_its_rates_on_planted_errors(erring: tuple[Evaluation, list[Judge]]) -> None:
     evaluation, _ = erring
-    assert set(evaluation.table("judge")["system"]) == set(evaluation.table("planted")["judge"]) == set("abc")
-    rates = evaluation.table("judge").query("metric == 'specificity' and item == 'all' and condition == 'entailment'")
+    assert set(evaluation.tables["judge"]["system"]) == set(evaluation.tables["planted"]["judge"]) == set("abc")
+    rates = evaluation.tables["judge"].query("metric == 'specificity' and item == 'all' and condition == 'entailment'")
     assert len(rates) == 3 and rates["value"].nunique() > 1
 
 

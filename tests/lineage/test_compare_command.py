@@ -95,7 +95,7 @@ def test_a_fingerprint_that_not_all_stages_read_tells_no_identity(clone: Path) -
 def test_failed_records_are_found_in_the_unscored_tables(clone: Path) -> None:
     scores = np.random.default_rng(1).random(RECORDS)
     a, b = record(clone, scores), record(clone, scores, failed=10)
-    table = pd.read_csv(compare_lineages(a, [b], clone, seed=0)[0][0]).set_index("metric")
+    table = pd.read_csv(compare_lineages(a, [b], clone)[0][0]).set_index("metric")
     assert table.loc["unscored claim_recall", "changed"]
     assert not table.loc["claim_recall", "changed"]
     assert table.loc["claim_recall", ["n", "failed_a", "failed_b", "unpaired"]].tolist() == [50, 0, 10, 0]
@@ -123,7 +123,7 @@ def test_redraws_are_recorded_lineages_with_another_redraw_number(clone: Path) -
 def test_records_of_another_seed_are_not_paired(clone: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scores = np.random.default_rng(6).random(RECORDS)
     a, b, c = (record(clone, scores + shift, sampled=seed) for shift, seed in ((0.0, 1), (0.01, 2), (0.02, 1)))
-    files = compare_lineages(a, [b, c], clone, seed=0)
+    files = compare_lineages(a, [b, c], clone)
     other, same = (pd.read_csv(table).iloc[0] for table, _ in files)
     assert other["note"] == f"compared as independent samples: {OTHERS}" and not other["changed"]
     assert same.isna()["note"] and same["changed"]
@@ -153,7 +153,7 @@ def test_documents_of_an_evaluation_pair_by_their_texts(clone: Path) -> None:
     others = [f"Fever for {number} days." for number in range(RECORDS)]
     first = evaluated_lineage(clone, 0.0, {"one": texts, "two": texts})
     second = evaluated_lineage(clone, 0.01, {"one": texts, "two": others})
-    table = pd.read_csv(compare_lineages(first, [second], clone, seed=0)[0][0])
+    table = pd.read_csv(compare_lineages(first, [second], clone)[0][0])
     notes, changed = table["note"].fillna("").tolist(), table["changed"].tolist()
     assert notes == ["", f"compared as independent samples: {OTHERS}"] and changed == [True, False]
 
@@ -183,7 +183,7 @@ def answering_lineage(clone: Path, found: int, reworded: int) -> NamedLineage:
 
 def test_predictions_are_compared_by_f1_and_answers_to_the_same_questions_pair(clone: Path) -> None:
     sides = [answering_lineage(clone, found, reworded) for found, reworded in ((60, 0), (30, 20))]
-    table = pd.read_csv(compare_lineages(sides[0], sides[1:], clone, seed=0)[0][0]).set_index("metric")
+    table = pd.read_csv(compare_lineages(sides[0], sides[1:], clone)[0][0]).set_index("metric")
     assert table.loc["f1", ["a", "b"]].tolist() == pytest.approx([1, 2 * 30 / (60 + 30)])
     assert table["n"].to_dict() == {"f1": 60, "score": 40}
     assert table.loc["score", "note"] == "not comparable: what is scored differs in 20 records"

@@ -138,7 +138,7 @@ def test_clinicians_check_the_omissions_of_each_system(tmp_path: Path) -> None:
     assert sorted(files) == ["forms/omissions_1.html", "forms/omissions_2.html"]
     form = re.search(r'"form": ?"(\w+)"', files["forms/omissions_2.html"].decode())
     assert form is not None
-    facts = judged_facts(made.table("facts"), "short")
+    facts = judged_facts(made.tables["facts"], "short")
     answers = validated(facts["document"] + "/" + facts["fact"], ["no"] * len(facts))
     (tmp_path / "r1.json").write_text(file_of(FORM, "r1", form=form[1], facts=answers))
     rows = clinicians_agreement(made, [("short", tmp_path / "r1.json")], shipped(seed=7))

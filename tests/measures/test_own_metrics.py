@@ -86,11 +86,11 @@ def test_its_scores_get_intervals_comparisons_and_a_place_on_the_page(folder: Pa
     made = asyncio.run(evaluate_data(stage, chosen, read_data(chosen)))  # type: ignore[arg-type]
     for stem, table in made.tables.items():
         check(table, table_schema(stem), stem)
-    rows = made.table("metrics").set_index(["system", "metric"])
+    rows = made.tables["metrics"].set_index(["system", "metric"])
     assert rows.loc[("whole", "kept words"), ["value", "n", "unscored"]].tolist() == [1, 10, 0]
     one = rows.loc[("one", "kept words")]
     assert one["value"] == pytest.approx(0.2) and 0 < one["low"] < 0.2 < one["high"] < 1
-    compared = made.table("comparisons").set_index("metric").loc["kept words"]
+    compared = made.tables["comparisons"].set_index("metric").loc["kept words"]
     assert compared["difference"] == pytest.approx(-0.8) and compared["n"] == 10 and compared["changed"]
     page = evaluation_files(made, {"models": {}}, "t")["report.html"].decode()
     assert "kept words" in page and page.count("Share of the source&#39;s words that the output has.") == 3
@@ -105,10 +105,10 @@ def test_a_number_that_is_not_defined_does_not_spoil_an_evaluation(folder: Path)
     chosen = Evaluate(data=str(folder / "cases.jsonl"), metrics=["overlap"], own=[str(folder / "shown.py")])
     stage = MemoryStage(load_params(ROOT / "params.yaml"), folder)
     made = asyncio.run(evaluate_data(stage, chosen, read_data(chosen)))  # type: ignore[arg-type]
-    unscored = made.table("unscored")
+    unscored = made.tables["unscored"]
     assert made.problem is None, "no judge failed"
     assert len(unscored) == 18 and set(unscored["reason"]) == {"the metric gave no number"}
-    rows = made.table("metrics").set_index(["system", "metric"])
+    rows = made.tables["metrics"].set_index(["system", "metric"])
     assert rows.loc[("one", "first weeks"), ["n", "unscored"]].tolist() == [1, 9]
 
 

@@ -41,7 +41,7 @@ def pipeline(workplace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     }
     (tmp_path / "pipe.yaml").write_text(yaml.safe_dump({"stages": stages}, sort_keys=False))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(flow, "RUNNER", "tests.support.stage_log")
+    monkeypatch.setattr(flow, "STAGE_RUNNER", "tests.support.stage_log")
     monkeypatch.setattr(flow, "RETRY_S", 0)
     monkeypatch.setattr(flow, "run_name", lambda: tmp_path.name)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))

@@ -37,6 +37,8 @@ EARLIER = "earlier in the call"
 FIRST = "first of two versions"
 OTHERS = "others_judged_rightly"
 """Share right of the cases of the other kinds of a task, with the same answer."""
+FEWEST_OF_CORRELATION = 30
+"""Fewest texts in which sensitivity and specificity that vary against each other narrow the interval of their mean."""
 METRIC_NAMES = ("sensitivity", "specificity", "balanced_accuracy", "answered")
 """Metrics that a requirement may name."""
 CHANGE_NAMES: Mapping[str, Sequence[str]] = {
@@ -120,8 +122,12 @@ def _validity(cases: pd.DataFrame, *, seed: int, **shared: Any) -> list[Row]:
     if scored.empty:
         return [*(row for row in rates if row["item"] == ALL), share]
     truth, texts = scored["truth"].to_numpy(bool), scored["document"]
-    balanced = balanced_accuracy(truth, scored["value"], texts.to_numpy())
-    rows = [*rates, share, metric_row("balanced_accuracy", *balanced, n=len(scored), **about)]
+    value, low, high = balanced_accuracy(truth, scored["value"], texts.to_numpy())
+    if texts.nunique() < FEWEST_OF_CORRELATION:  # where the correlation of both rates may be chance
+        apart = texts + scored["truth"].astype(str)
+        _, least, most = balanced_accuracy(truth, scored["value"], apart.to_numpy())
+        low, high = min(low, least), max(high, most)
+    rows = [*rates, share, metric_row("balanced_accuracy", value, low, high, n=len(scored), **about)]
     sides = {"texts": texts, "sensitivity_texts": texts[truth], "specificity_texts": texts[~truth]}
     rows += [metric_row(name, float(one.nunique()), n=len(one), **about) for name, one in sides.items()]
     for kind, group in cases.groupby("kind", sort=True):

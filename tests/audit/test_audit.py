@@ -131,6 +131,16 @@ def test_rates_count_failures_apart() -> None:
     assert (by.loc["specificity", "value"], by.loc["balanced_accuracy", "value"]) == (0.5, 0.75)
 
 
+def test_rates_that_happen_to_vary_against_each_other_in_few_texts_tell_nothing() -> None:
+    """In five texts as many errors of one rate as the other has right: the mean does not vary between texts."""
+    seen, rejected = (True, False, True, False, True), (False, True, False, True, False)
+    answers = [(f"d{n}", True, judged) for n, judged in enumerate(seen)]
+    answers += [(f"d{n}", False, not right) for n, right in enumerate(rejected)]
+    card = card_table(verdicts(*((f"c{n}", "", *one) for n, one in enumerate(answers))), seed=1)
+    row = card.set_index("metric").loc["balanced_accuracy"]
+    assert row["value"] == 0.5 and row["low"] < 0.3 and row["high"] > 0.7
+
+
 def test_missing_verdicts_are_counted_in_every_row_of_a_card() -> None:
     factors = ("", HIDDEN[0], f"{AGAIN}, take 2")
     table = verdicts(*((f"c{n}", factor, f"d{n}", n % 2 == 0, n % 7 > 0) for factor in factors for n in range(40)))

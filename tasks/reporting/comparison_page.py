@@ -143,8 +143,10 @@ def terminal_text(found: Compared) -> str:
     unchanged = found.told[~found.told["changed"].astype(bool)]
     if not found.missing and len(unchanged) and unchanged["detectable"].notna().any():
         half, sizes = number(float(unchanged["detectable"].median())), unchanged["n"]
+        of = f"{sizes.min():,} to {sizes.max():,} records each"
+        of += " (of the smaller lineage where they do not pair)" if unchanged["note"].str.contains(SPLIT).any() else ""
         lines += [
-            f"  no change shown in {len(unchanged)}, of {sizes.min():,} to {sizes.max():,} records each; in half of",
+            f"  no change shown in {len(unchanged)}, of {of}; in half of",
             f"  them a difference of {half} or less would be found with a power of 80%, in the others of more (CSV)",
         ]
     if not found.missing and len(found.told) and (few := int((found.told["n"] < FEWEST).sum())):

@@ -80,12 +80,12 @@ def compare_all(
 
     Returns a table per lineage, one row per measure: its key; ``a``, ``b``; ``difference`` (b - a) with its own 95%
     interval ``low``, ``high`` (none for fewer than `FEWEST` records of a measure without bounds); ``p``, adjusted, nan
-    for fewer records; ``changed``: p < 5%, also with
-    those scores of failed records that speak most against it; ``n`` records; ``unpaired``: records that only one
-    lineage attempted; ``failed_a``, ``failed_b``: records that only this lineage failed to score; ``failed_both``;
-    ``bound_low``, ``bound_high``: range of the difference over all possible scores of failed records; ``detectable``:
-    the difference that is found with a power of 80%, nan as p; ``seeds``; ``note``. ``untested``: metrics outside the
-    family, without p; ``once``: as in `failure_rates`.
+    for fewer records; ``changed``: p < 5%, also with those scores of failed records that speak most against it; ``n``
+    records, of the smaller of two independent samples; ``unpaired``: records that only one lineage attempted;
+    ``failed_a``, ``failed_b``: records that only this lineage failed to score; ``failed_both``; ``bound_low``,
+    ``bound_high``: range of the difference over all possible scores of failed records; ``detectable``: the difference
+    that is found with a power of 80%, nan as p; ``seeds``; ``note``. ``untested``: metrics outside the family, without
+    p; ``once``: as in `failure_rates`.
     """
     rng = np.random.default_rng(seed)
     measures = [[p for p in pairs if len(p.a.records) or p.unmatched] for pairs in comparisons]
@@ -217,9 +217,10 @@ def _note(p: PairedMeasure) -> str:
     if p.independent and not p.verified:
         notes.append(f"compared as independent samples: {UNVERIFIED}")
     elif p.independent:
+        one, other = len(p.a.records), len(p.b.records)
         notes.append(
-            f"compared as independent samples: {p.paired} of {p.n} records pair, {p.in_both - p.paired} have other "
-            f"contents under the same id, and {p.n - p.in_both} are in one lineage only"
+            f"compared as independent samples: {p.paired} of {one} and {other} records pair, {p.in_both - p.paired} "
+            f"have other contents under the same id, and {one + other - 2 * p.in_both} are in one lineage only"
         )
     if p.a.is_f1 and min(p.a.seeds, p.b.seeds) == 1:
         notes.append("one training seed: noise between seeds is not included")

@@ -28,7 +28,7 @@ from tests.support.report_page import metric_table
 from tests.support.repository import commit, git, keep
 
 RECORDS = 60
-OTHERS = "0 of 60 records pair, 60 have other contents under the same id, and 0 are in one lineage only"
+OTHERS = "0 of 60 and 60 records pair, 60 have other contents under the same id, and 0 are in one lineage only"
 
 
 @pytest.fixture

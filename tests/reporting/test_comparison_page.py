@@ -43,7 +43,7 @@ def test_the_terminal_lists_changed_measures_and_warnings() -> None:
         [MEASURES.head(1).assign(n=n, changed=False, detectable=least) for n, least in ((5, NONE), (60, 0.4))]
     )
     said = terminal_text(compared(unmoved))
-    assert "no change shown in 2, of 5 to 60 records each" in said and "difference of 0.400 or less" in said
+    assert "no change shown in 2, of 5 to 60 records each; in half" in said and "difference of 0.400 or less" in said
     assert "too few records (below 8) to show any change: 1 of the measures" in said
 
 

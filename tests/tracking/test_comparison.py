@@ -203,10 +203,14 @@ def test_records_pair_only_where_their_content_agrees() -> None:
     assert not nearly.independent and (len(nearly.a.records), nearly.unpaired) == (38, 2)
     other = pair_or_split(a, b, same=np.arange(37))
     assert other.independent and (other.n, other.paired) == (40, 37)
-    said = "37 of 40 records pair, 3 have other contents under the same id, and 0 are in one lineage only"
+    said = "37 of 40 and 40 records pair, 3 have other contents under the same id, and 0 are in one lineage only"
     assert compare([other], seed=0)["note"].item() == f"compared as independent samples: {said}"
     assert not pair_or_split(a, b).independent
-    assert not pair_or_split(scored(dict.fromkeys(range(200), 0.5)), b).independent, "b is a sample of these records"
+    more = scored(dict.fromkeys(range(200), 0.5))
+    assert not pair_or_split(more, b).independent, "b is a sample of these records"
+    few = pair_or_split(more, b, same=np.arange(12))
+    said = "12 of 200 and 40 records pair, 28 have other contents under the same id, and 160 are in one lineage only"
+    assert few.n == 40 and said in compare([few], seed=0)["note"].item()
 
 
 def test_independent_samples_have_the_interval_and_nearly_the_p_of_welchs_test() -> None:

@@ -173,7 +173,7 @@ def _json(path: Path, encoding: str | None, notes: list[str]) -> list[Row]:
 def _csv(path: Path, encoding: str | None, notes: list[str]) -> list[Row]:
     """The rows of separated values, as R and Excel write them too: ``sep=;`` ahead, NA for missing cells.
 
-    Such words are named in ``notes``: a reference may be one.
+    Such words are named in ``notes``: a reference may be one. Rows are numbered as in a spreadsheet: the header is 1.
     """
     text = _decode(path, encoding)
     said = _SAID.match(text)
@@ -189,14 +189,14 @@ def _csv(path: Path, encoding: str | None, notes: list[str]) -> list[Row]:
             notes.append(f"{path}: {held} read as missing; put what is a text in quotes")
     blanks = re.search(rf'{re.escape(separator)} +"', header) is not None
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=blanks)
-    found: list[tuple[str, list[str | None]]] = []
+    found, number = list[tuple[str, list[str | None]]](), 0
     try:
-        for cells in filter(None, reader):
-            found.append((f"{path}: row {len(found)}", [cell or None for cell in cells]))
-            _limit(path, len(found) * (ROW + len(found[0][1])))
+        for number, cells in enumerate(reader, 1):
+            if cells:
+                found.append((f"{path}: row {number}", [cell or None for cell in cells]))
+                _limit(path, len(found) * (ROW + len(found[0][1])))
     except csv.Error as error:
-        named = f"row {len(found)}" if found else "header"
-        raise SourceError(f"{path}: {named}: not CSV ({error}); is a quote not doubled?") from error
+        raise SourceError(f"{path}: row {number + 1}: not CSV ({error}); is a quote not doubled?") from error
     return _below_header(path, found)
 
 

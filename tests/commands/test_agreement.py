@@ -81,17 +81,17 @@ def test_a_comma_that_may_be_another_mark_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], cells: tuple[str, ...]
 ) -> None:
     assert run(decimals(tmp_path, ";", *cells, *cells)) == 1
-    assert f"row 1: column rouge holds '{cells[0]}', whose comma may divide decimals" in capsys.readouterr().err
+    assert f"row 2: column rouge holds '{cells[0]}', whose comma may divide decimals" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("NA,x,1,0", "row 25: column id is empty"),
-        ("d1,None,1,0", "row 25: column system is empty"),
-        ("d1,x,inf,0", "row 25: column quality holds 'inf'"),
-        ("d1,x,1,inf", "row 25: column rouge holds 'inf'"),
-        ("d1,x,1,85%", "row 25: column rouge holds '85%'"),
+        ("NA,x,1,0", "row 26: column id is empty"),
+        ("d1,None,1,0", "row 26: column system is empty"),
+        ("d1,x,inf,0", "row 26: column quality holds 'inf'"),
+        ("d1,x,1,inf", "row 26: column rouge holds 'inf'"),
+        ("d1,x,1,85%", "row 26: column rouge holds '85%'"),
     ],
 )
 def test_a_cell_by_which_a_row_would_be_left_out_is_named(

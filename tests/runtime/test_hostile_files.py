@@ -203,7 +203,7 @@ FILES = {
     "JSON with a key twice": Case("d.json", '[{"id": 1, "id": 2}]', "key id is a duplicate"),
     "deep JSON": Case("d.json", DEEP, "nested too deeply"),
     "a deep line": Case("d.jsonl", DEEP, "line 1: not JSON .nested too deeply"),
-    "a deep cell": Case("d.csv", f'id,source,claims\na,b,"{"[" * 50_000}"\n', "row 1: claims is '"),
+    "a deep cell": Case("d.csv", f'id,source,claims\na,b,"{"[" * 50_000}"\n', "row 2: claims is '"),
     "a claim of lists": Case("d.jsonl", row(claims=json.loads("[" * 99 + "]" * 99)), r"line 1: claims is \[.*\.\.\.; "),
     "JSON of many values": Case("d.json", "[" + "{}," * 2_600_000 + "{}]", "more than 5,000,000 values"),
     "lines of many values": Case("d.jsonl", "{}\n" * 5_000_001, "more than 5,000,000 values"),

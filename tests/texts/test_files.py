@@ -150,9 +150,9 @@ def test_null_is_missing_and_ids_are_alike_in_the_data_and_in_outputs(tmp_path: 
 @each(
     "row, said",
     [
-        ("v1,,Cough.", r"row 1: dialogue is missing; expected a text"),
-        ("v1,Dry cough.,Cough.\nv1,No fever.,Fever.", r"row 2: Visit ID v1 is a duplicate of"),
-        (",Dry cough.,Cough.", r"row 1: Visit ID is missing; expected"),
+        ("v1,,Cough.", r"row 2: dialogue is missing; expected a text"),
+        ("v1,Dry cough.,Cough.\nv1,No fever.,Fever.", r"row 3: Visit ID v1 is a duplicate of"),
+        (",Dry cough.,Cough.", r"row 2: Visit ID is missing; expected"),
     ],
 )
 def test_an_error_has_the_names_of_the_file_s_columns(tmp_path: Path, row: str, said: str) -> None:
@@ -277,8 +277,8 @@ TWICE = '{"id": 1, "source": "x", "outputs": {"A": "y"}, "output:A": "z"}'
         ({"a.csv": "id,source\n1,x\n", "b.txt": "x", "README.txt": ""}, r"several splits or files \(a, b\)"),
         ({"a.xlsx": "PK"}, r"a\.xlsx: not a readable \.xlsx file"),
         ({"a.txt": r"{\rtf1\ansi Dry cough.}"}, r"a\.txt: is rich text \(RTF\); save it as plain text"),
-        ({"a.csv": "Pilot;;\nid;source;n\n1;x;2\n"}, r"row 0: only 'Pilot' is filled.*'id; source; n'"),
-        ({"a.csv": "Visit;;;Output;\nid;source;n;A;B\n1;x;2;y;z\n"}, "row 0: only 'Visit', 'Output' is filled"),
+        ({"a.csv": "Pilot;;\nid;source;n\n1;x;2\n"}, r"row 1: only 'Pilot' is filled.*'id; source; n'"),
+        ({"a.csv": "Visit;;;Output;\nid;source;n;A;B\n1;x;2;y;z\n"}, "row 1: only 'Visit', 'Output' is filled"),
         ({"a.csv": "\0".join("id,source\n1,x\n")}, r"a\.csv: holds a null character, as UTF-16"),
     ],
 )

@@ -60,10 +60,10 @@ MALFORMED: dict[str, tuple[str, bytes, str]] = {
     "not UTF-8": ("d.jsonl", lines(GOOD) + "\né".encode("latin-1"), "line 2: byte 0xe9 is not UTF-8"),
     "no row": ("d.jsonl", b"\n\n", "no document; expected at least one row"),
     "a JSON object": ("d.json", b'{"a": 1}', "expected a list of objects or an Inspect eval log"),
-    "a blank after a quote": ("d.csv", b'"id" ,"source"\n1,x\n', r"header: not CSV \("),
-    "a text after a quote": ("d.csv", b'id,source\n1,x\n2,"x" y\n', r"row 2: not CSV \("),
-    "a cell more": ("d.csv", b"id,source\n1,Dry, cough\n", "row 1: found 3 cells, expected 2"),
-    "a cell fewer": ("d.csv", b"id,source,x\n,,\n1,y\n", "row 2: found 2 cells, expected 3"),
+    "a blank after a quote": ("d.csv", b'"id" ,"source"\n1,x\n', r"row 1: not CSV \("),
+    "a text after a quote": ("d.csv", b'id,source\n1,x\n2,"x" y\n', r"row 3: not CSV \("),
+    "a cell more": ("d.csv", b"id,source\n1,Dry, cough\n", "row 2: found 3 cells, expected 2"),
+    "a cell fewer": ("d.csv", b"id,source,x\n,,\n1,y\n", "row 3: found 2 cells, expected 3"),
     "column twice": ("d.csv", b"id,source,source\n1,x,y\n", "column source is a duplicate"),
     "unknown ending": ("d.doc", b"x", "unknown kind of file .doc; expected .jsonl"),
     "no id and no source": ("d.csv", b"a,b\n1,2\n", "column source is missing; it has a, b; "),
@@ -168,7 +168,7 @@ def test_an_empty_output_can_be_allowed_and_a_mapping_replaces_a_column_of_the_s
 def test_a_byte_or_row_that_cannot_be_read_is_named_by_its_number(tmp_path: Path) -> None:
     texts = {
         "a.csv": (b"id,source\n1,x\n2,\xff\n", "line 3: byte 0xff is not UTF-8"),
-        "d.tsv": (b"id\tsource\n1\tx, y\n2\n", "row 2: found 1 cells, expected 2"),
+        "d.tsv": (b"id\tsource\n1\tx, y\n2\n", "row 3: found 1 cells, expected 2"),
         "e.jsonl": (b'\n{"id": 1}\n5\n', "line 3: found int"),
         "f.json": (b'[{"id": 1}, 2]', "entry 1: found int"),
     }
@@ -176,10 +176,10 @@ def test_a_byte_or_row_that_cannot_be_read_is_named_by_its_number(tmp_path: Path
         (tmp_path / name).write_bytes(content)
         with pytest.raises(SourceError, match=f"{name}: {said}"):
             read_rows(tmp_path / name)
-    (tmp_path / "g.tsv").write_bytes(b"\xef\xbb\xbfid\tsource\n1\tx, y\n2\t\n")
+    (tmp_path / "g.tsv").write_bytes(b"\xef\xbb\xbfid\tsource\n1\tx, y\n\n2\t\n")
     table = read_rows(tmp_path / "g.tsv")
     assert [row.values for row in table.rows] == [{"id": "1", "source": "x, y"}, {"id": "2", "source": None}]
-    assert [row.place.removeprefix(str(tmp_path)) for row in table.rows] == ["/g.tsv: row 1", "/g.tsv: row 2"]
+    assert [row.place.removeprefix(str(tmp_path)) for row in table.rows] == ["/g.tsv: row 2", "/g.tsv: row 4"]
 
 
 def test_the_split_of_a_folder_is_the_beginning_of_the_file_names(tmp_path: Path) -> None:
@@ -187,8 +187,8 @@ def test_the_split_of_a_folder_is_the_beginning_of_the_file_names(tmp_path: Path
         (tmp_path / f"{name}.csv").write_text(f"id,source\n{name[-10:-9]}{name[0:2]},x\n")
     rows = read_rows(tmp_path, split="test").rows
     assert [row.place.removeprefix(f"{tmp_path}/") for row in rows] == [
-        "test-00000-of-00002.csv: row 1",
-        "test-00001-of-00002.csv: row 1",
+        "test-00000-of-00002.csv: row 2",
+        "test-00001-of-00002.csv: row 2",
     ]
     with pytest.raises(SourceError, match=r"several splits or files \(test, train\); choose one with --split"):
         read_rows(tmp_path)

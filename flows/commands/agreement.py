@@ -254,8 +254,9 @@ def _add_scores(table: pd.DataFrame, evaluation: Path) -> tuple[pd.DataFrame, li
         raise SourceError(
             f"{evaluation}: no document and system in common with the table; name the columns with --id, --system"
         )
-    lacking = joined.loc[joined[list(wide.columns)].isna().all(axis=1), "document"].unique().tolist()
-    if lacking:
-        named = ", ".join(map(str, lacking[:5])) + (", ..." if len(lacking) > 5 else "")
-        print(f"{evaluation}: no score of {number_of(len(lacking), 'document')} of the table: {named}", file=sys.stderr)
+    lacking = joined[joined[list(wide.columns)].isna().all(axis=1)].drop_duplicates(["document", "system"])
+    if len(lacking):
+        of = " of " + lacking["system"] if table["system"].nunique() > 1 else ""
+        named = ", ".join((lacking["document"] + of)[:5]) + (", ..." if len(lacking) > 5 else "")
+        print(f"{evaluation}: no score of {number_of(len(lacking), 'output')} of the table: {named}", file=sys.stderr)
     return joined, [str(name) for name in wide.columns]

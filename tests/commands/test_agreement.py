@@ -6,7 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flows.commands.agreement import _table
+from flows.commands import agreement
+from flows.commands.agreement import _add_scores, _table
 from flows.commands.parser import run
 from tests.judges.test_human_scores import table
 from tests.support.cases import from_table
@@ -108,3 +109,16 @@ def test_numbers_as_ids_are_those_of_the_evaluation(tmp_path: Path) -> None:
     rows = [{"id": float(at) if at else "x", "quality": at, "rouge": at % 3} for at in range(9)]
     (tmp_path / "s.json").write_text(json.dumps(rows))
     assert _table(tmp_path / "s.json", "id", "system", ["quality"])["document"].tolist()[1:3] == ["1", "2"]
+
+
+def test_an_output_without_a_score_of_the_evaluation_is_named_with_its_system(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = pd.DataFrame([("v1", "A"), ("v1", "B"), ("v2", "A")], columns=["document", "system"])
+    scores = texts[:1].assign(item="all", metric="recall", value=0.5)
+    monkeypatch.setattr(agreement, "evaluation_scores", lambda _: scores)
+    joined, names = _add_scores(texts, Path("e"))
+    assert names == ["recall"] and joined["recall"].notna().tolist() == [True, False, False]
+    assert capsys.readouterr().err == "e: no score of 2 outputs of the table: v1 of B, v2 of A\n"
+    _add_scores(texts[texts["system"] == "A"], Path("e"))
+    assert capsys.readouterr().err == "e: no score of 1 output of the table: v2\n"

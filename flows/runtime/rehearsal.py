@@ -116,10 +116,10 @@ def share(whole: Params, few: Params, listed: Collection[str]) -> float | None:
 
 
 def _size(params: Params, section: str, size: str) -> int:
-    """A size; there are no more notes than records."""
+    """A size; there are no more notes than records, nor patients with notes of records."""
     of = getattr(getattr(params, section), size)
     number = sum(of) if isinstance(of, list) else int(of)
-    return min(number, params.sample.records) if size == "notes" else number
+    return min(number, params.sample.records) if size in ("notes", "patients_by_notes") else number
 
 
 @dataclass

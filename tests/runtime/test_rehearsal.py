@@ -94,6 +94,10 @@ def test_sections_shrink_in_proportion_and_patients_with_their_questions() -> No
     assert {name: share(whole, few, [name, "seed"]) for name in listed} == listed
     small = whole.model_copy(update={"sample": whole.sample.model_copy(update={"records": 50})})
     assert share(small, fewer(small), ["doclens.notes"]) == 10, "there are 50 notes to judge"
+    least, few = shipped(sample={"records": 10}), fewer(shipped())
+    asked = sum(few.note_qa.patients_by_notes) + few.note_qa.planted_questions
+    expected = (10 + least.note_qa.planted_questions) / asked
+    assert share(least, few, ["note_qa"]) == expected, "of 10 records, 10 patients can have notes"
 
 
 def test_documents_are_sampled_and_scaled_by_their_length() -> None:

@@ -12,7 +12,7 @@ from tasks.measures.described import OF_OUTPUTS, shown_first
 from tasks.measures.own import ABOVE_KNOWN, UNDEFINED
 from tasks.progress import number_of
 from tasks.reporting.display import number, paragraph, percent, probability, signed, words
-from tasks.reporting.show import Cell, Column, Table, cell, terminal
+from tasks.reporting.show import Cell, Column, Table, cell, of_one_metric, terminal
 from tasks.statistics.misclassification import MIXED
 from tasks.statistics.sign_flips import FEWEST, LEVEL
 from tasks.tracking.measures import UNSCORED
@@ -164,7 +164,7 @@ def means(
     rows: list[list[Cell | None]] = []
     for place, (name, one) in enumerate(zip(names, about, strict=True)):
         found = (row[place] for row in columns.values())
-        figures = (None if row is None else cell(row, partial(shown, name)) for row in found)
+        figures = of_one_metric([None if row is None else cell(row, partial(shown, name)) for row in found])
         rows.append([Cell(one["label"], small=(one["meaning"],) if one["meaning"] else ()), *figures])
     return Table([Column("metric"), *map(Column, columns)], rows)
 

@@ -161,12 +161,7 @@ def _table(
         by_key.setdefault(tuple(row[name] for name in _KEY), {})[row["metric"]] = cell(row, write)
     named = [[Cell(write(key[_KEY.index(name)])) for name, write in keys.items()] for key in by_key]
     columns = [Column(words(name), wording.meanings.get(name, "")) for name in metrics]
-    values = []
-    for metric in metrics:
-        found = [cells.get(metric) for cells in by_key.values()]
-        if any(one and one.interval and not one.bar for one in found):  # bars only where the whole column has them
-            found = [one and replace(one, bar=None) for one in found]
-        values.append(found)
+    values = [of_one_metric([cells.get(metric) for cells in by_key.values()]) for metric in metrics]
     if len(metrics) > max(_WIDEST, len(by_key)):
         heads = [Column(", ".join(part.value for part in key)) for key in named]
         rows = [[Cell(one.label, small=(one.meaning,) if one.meaning else ()), *found]
@@ -175,6 +170,12 @@ def _table(
     heads = [Column(wording.keys.get(name, name)) for name in keys]
     rows = [[*key, *found] for key, found in zip(named, zip(*values, strict=True), strict=True)]
     return Table([*heads, *columns], rows, len(keys), n)
+
+
+def of_one_metric(cells: Sequence[Cell | None]) -> list[Cell | None]:
+    """The cells of a metric, with bars only if all its intervals lie in 0-1: one of a weight may do so by chance."""
+    whole = all(one.bar for one in cells if one and one.interval)
+    return [*cells] if whole else [one and replace(one, bar=None) for one in cells]
 
 
 def cell(row: Mapping[str, Any], write: Callable[[float], str] = number) -> Cell:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from flows.evaluation.folder import sampled
 from tasks.reporting.evaluation_page import align, aligned_segments
-from tasks.reporting.evaluation_text import DRY_RUN, main_table, shown, summary_text, what_to_report
+from tasks.reporting.evaluation_text import DRY_RUN, main_table, means, shown, summary_text, what_to_report
 from tasks.tracking.comparison import BESIDE, DIRECTED, TOO_FEW, UNDECIDED
 from tests.support.cases import from_table
 
@@ -71,6 +71,14 @@ def test_the_summary_has_a_column_per_system_n_of_each_figure_and_names_what_fai
     assert "  doclens, claim_recall, section plan, a: 3: unusable reply" in lines
     missing = UNSCORED.assign(method="writing", step="output", system=None, reason="the data has no output")
     assert "  all systems: 3: the data has no output" in summary(unscored=missing)
+
+
+def test_a_metric_has_bars_in_no_column_unless_all_its_intervals_are_those_of_shares() -> None:
+    low, high = (
+        {"value": value, "low": value - 0.1, "high": value + 0.1, "n": 9, "unscored": 0} for value in (0.6, 1.2)
+    )
+    rows = means(["omission_weight", "claim_recall"], {"a": [low, low], "b": [high, low]}).rows
+    assert [[one is not None and one.bar is not None for one in row[1:]] for row in rows] == [[False] * 2, [True] * 2]
 
 
 def test_documents_that_were_scored_in_part_are_counted_beside_n() -> None:

@@ -19,6 +19,8 @@ def test_a_model_of_a_folder_answers_alike_in_any_batch(tmp_path: Path, save: Ca
     pairs = [("the lungs are clear", said) for said in ("lungs", "no wheeze", "lungs are clear", "lungs")]
     assert one.label == name and one.entail(pairs) == many.entail(pairs)
     assert one.entailing == (2 if save is save_classifier else None)
+    tokens = one.tokenizer(*pairs[0], return_tensors="pt")  # TRUE's form answers 1, which random weights do not
+    assert one.entail(pairs)[0] is (save is save_classifier and int(one.model(**tokens).logits.argmax()) == 2)
 
 
 def test_a_long_premise_is_cut_before_the_hypothesis(tmp_path: Path) -> None:

@@ -86,7 +86,8 @@ def _print(result: Probed, folder: Path, of: str = "") -> None:
     state = (
         "identified for the first time" if result.first else f"changed{rewritten}" if result.changed else "unchanged"
     )
-    print(printable(f"{of}{result.role}: {found.label}, epoch {found.epoch}{p_value}: {state}"))
+    label = found.label if found.epoch else f"{found.label}, epoch 0"
+    print(printable(f"{of}{result.role}: {label}{p_value}: {state}"))
     if result.nonsense:
         said = f"{of}{result.role}: warning: no reply of {found.label} to the canary prompts is about what was asked"
         print(printable(f"{said}; is it a chat model, with the right template?"), file=sys.stderr)

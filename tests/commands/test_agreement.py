@@ -58,33 +58,6 @@ def test_a_table_of_a_header_alone_is_said_to_have_no_row(tmp_path: Path, capsys
     assert "scores.csv: no column id, human; found no row; name" in capsys.readouterr().err
 
 
-def decimals(folder: Path, separator: str, *cells: str) -> list[str]:
-    """The arguments of a call on texts whose metric is written as ``cells``."""
-    rows = [separator.join((str(at // 2), "AB"[at % 2], str(at), cell, "0")) for at, cell in enumerate(cells)]
-    head = separator.join(("id", "system", "quality", "rouge", "other"))
-    (folder / "scores.csv").write_text("\n".join([head, *rows]))
-    return ["agreement", str(folder / "scores.csv"), "--human", "quality", "--out", str(folder / "out.csv")]
-
-
-def test_a_metric_with_decimal_commas_counts_as_one_with_points(tmp_path: Path) -> None:
-    values = ("0.43", "0.21", "0.5", "0.79", "0.78", "0.6", "0.7", "0.95")
-    found = []
-    for name, cells in (("points", values), ("commas", [value.replace(".", ",") for value in values])):
-        (tmp_path / name).mkdir()
-        assert run(decimals(tmp_path / name, ";", *cells)) == 0
-        found.append(pd.read_csv(tmp_path / name / "out.csv"))
-    pd.testing.assert_frame_equal(*found)
-    assert found[0].set_index(["item", "metric"]).loc[("rouge", "pearson"), "n"] == 8
-
-
-@pytest.mark.parametrize("cells", [("0,43", "0.21", "0.5", "1"), ("1,234", "2,345", "7", "8")])
-def test_a_comma_that_may_be_another_mark_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], cells: tuple[str, ...]
-) -> None:
-    assert run(decimals(tmp_path, ";", *cells, *cells)) == 1
-    assert f"row 2: column rouge holds '{cells[0]}', whose comma may divide decimals" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("row", "message"),
     [
@@ -93,6 +66,7 @@ def test_a_comma_that_may_be_another_mark_is_refused(
         ("d1,x,inf,0", "row 26: column quality holds 'inf'"),
         ("d1,x,1,inf", "row 26: column rouge holds 'inf'"),
         ("d1,x,1,85%", "row 26: column rouge holds '85%'"),
+        ('d1,x,1,"1,234"', "row 26: column rouge holds '1,234', whose comma may divide decimals"),
     ],
 )
 def test_a_cell_by_which_a_row_would_be_left_out_is_named(

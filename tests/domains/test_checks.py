@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from flows.repository.pipeline import stage_files
-from flows.runtime.domain import load_domain, require_published_domain
+from flows.runtime.domain import load_domain
 from schemas.errors import DomainError
 from tasks.domains import in_use
 from tests.support.cases import from_table, merged
@@ -38,13 +37,3 @@ def test_two_defects_are_two_lines(copied: Path) -> None:
 def test_an_unknown_domain_is_named_with_those_that_exist() -> None:
     with pytest.raises(DomainError, match=r"domain 'dental': no such folder; expected one of .*respiratory"):
         in_use.use_domain("dental")
-
-
-def test_stages_that_compare_with_printed_tables_are_refused_in_another_domain() -> None:
-    pipeline = Path("reports/published/dvc.yaml")
-    with in_use.in_domain("urinary"):
-        with pytest.raises(DomainError, match=r"'urinary'.*SimSUM's printed tables.*set domain: respiratory"):
-            require_published_domain(stage_files(pipeline, "baselines_published"), "urinary")
-        require_published_domain(stage_files(pipeline, "doclens_published"), "urinary")
-        require_published_domain(stage_files(Path("dvc.yaml"), "sample"), "urinary")
-    require_published_domain(stage_files(pipeline, "baselines_published"), "respiratory")

@@ -19,9 +19,7 @@ from flows.evaluation.forms import label_files
 from flows.evaluation.judges import choose_role, chosen_models
 from flows.evaluation.work import Evaluation, evaluate_data, read_data
 from flows.repository.params import load_params
-from flows.repository.pipeline import stage_files
 from flows.runtime.tables import check
-from flows.stages import evaluate as stage_evaluate
 from schemas.errors import ParamsError, SourceError
 from schemas.params.measures import Evaluate
 from schemas.tables.evaluate import table_schema
@@ -335,23 +333,6 @@ def test_a_wrong_command_is_one_line_and_writes_nothing(
     assert line.startswith("evaluate: ")
     assert said in line and ("did you mean" in line) == ("did you mean" in said)
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_the_third_pipeline_runs_the_evaluations_of_its_params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "cases.jsonl").write_text("\n".join(map(json.dumps, _rows())))
-    entry = {"folder": str(tmp_path / "data"), "data": "cases.jsonl", "metrics": ["doclens"]}
-    (tmp_path / "evaluations").mkdir()
-    (tmp_path / "evaluations" / "params.yaml").write_text(json.dumps({"evaluations": {"mine": entry}}))
-    (tmp_path / "evaluations" / "dvc.yaml").write_text((ROOT / "evaluations" / "dvc.yaml").read_text())
-    monkeypatch.chdir(tmp_path)
-    files = stage_files(Path("evaluations/dvc.yaml"), "evaluate@mine")
-    stage = MemoryStage(load_params(ROOT / "params.yaml"), tmp_path, files.name)
-    asyncio.run(stage_evaluate.run(stage))  # type: ignore[arg-type]
-    assert files.dep("data") == tmp_path / "data"
-    assert set(stage.tables) | {"report"} == set(files.outs)
-    assert stage.tables["grounded"].empty
-    assert "claims of the reference" in (tmp_path / "report").read_text()
 
 
 def test_a_judge_is_named_by_model_and_address_and_may_do_what_writer_and_answerer_do() -> None:

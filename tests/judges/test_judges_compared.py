@@ -5,8 +5,9 @@ import pytest
 
 from schemas.params.llm import Price
 from schemas.tables.metrics import METRICS
-from tasks.judges.cases import case_verdict, planted_table
+from tasks.judges.cases import Given, case_row, case_verdict, planted_table
 from tasks.judges.rates import judge_rows
+from tests.support.params import shipped
 
 
 def cases(judge: str, judged: list[bool | None]) -> pd.DataFrame:
@@ -34,3 +35,9 @@ def test_errors_found_by_kind_and_the_cost_of_1000_claims() -> None:
     assert value["good", "all", "calls_per_1000_claims"] == pytest.approx(500)
     assert value["good", "all", "dollars_per_1000_claims"] == pytest.approx((2000 * 1 + 1000 * 2) / 1e6 / 6 * 1000)
     assert value["lax", "all", "dollars_per_1000_claims"] == 0
+
+
+def test_a_card_of_another_size_has_as_many_cases_in_proportion_and_at_least_one() -> None:
+    assert [Given({}, shipped(), size=size).scaled(10) for size in (1.0, 0.25, 2.0, 0.0)] == [10, 3, 20, 1]
+    alone, paired = (case_row("c1", "t", "k", "d", "", "", True, None, pair=pair) for pair in ("", "c2"))
+    assert (alone["call"], alone["pair"], paired["pair"]) == ("c1", "", "c2/")

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.commands.demo import main as demo
 from flows.lineage.recorded import CASSETTES, PARAMS, REPLIES, RecordedClone
 from flows.repository.params import STARTED_BY
 from flows.repository.workspace import FOLDER, STORE
@@ -41,8 +40,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_the_demo_builds_both_lineages_in_its_clone_and_names_what_is_there(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_both_lineages_are_built_once_in_a_clone(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shipped = {name: (ROOT / name).read_text() for name in ("params.yaml", str(CASSETTE / PARAMS))}
     prints = {"fingerprints/judge.json": "of rules", f"{CASSETTES}/fingerprints/judge.json": "recorded"}
@@ -56,21 +55,18 @@ def test_the_demo_builds_both_lineages_in_its_clone_and_names_what_is_there(
         asked[arguments] = roles["judge"]["model"], (clone.folder / "fingerprints" / "judge.json").read_text()
 
     monkeypatch.setattr(RecordedClone, "vignette", vignette)
-    demo(clone := tmp_path / "demo", CASSETTE.name)
     rules, recorded = ("vignette-judge", "of rules"), ("claude-reader", "recorded")
-    assert asked == {
+    calls = {
         ("repro", "--keep-server"): rules,
         ("store", "import", str(CASSETTE / REPLIES)): recorded,
         ("repro", "--no-probe"): recorded,
-        ("compare", "rules", "strong-model"): recorded,
     }
-    assert git(clone, "tag").split() == ["rules", "strong-model"]
-    said = capsys.readouterr().out
-    assert f"reports: {clone}/reports/index.html, {clone}/reports/comparisons\n" in said
-    assert f"judgements of this lineage: {clone}/data, and each reply in {CASSETTE / REPLIES}\n" in said
-    asked.clear()
-    demo(clone, CASSETTE.name)
-    assert [*asked] == [("compare", "rules", "strong-model")], "a clone in which a lineage is there is built on"
+    for expected in (calls, {}):
+        clone = RecordedClone(tmp_path / "demo", CASSETTE)
+        clone.build_rules()
+        clone.build_recorded()
+        assert asked == expected and git(clone.folder, "tag").split() == ["rules", "strong-model"]
+        asked.clear()
 
 
 def test_a_clone_of_the_same_commit_and_lineage_is_built_on(project: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pydantic import create_model
 import tasks
 from schemas.params.llm import Role
 from tasks.llm.calls import Answer, Call, Message, Reply
+from tasks.llm.costs import Estimate, request_tokens
 from tasks.llm.prompt_set import use_folder
 from tasks.llm.prompts import render
 from tasks.llm.recorded import RecordedAsk, digest
@@ -132,3 +133,10 @@ def test_an_unusable_reply_is_followed_by_the_recorded_reply_to_the_next_request
     first = answer(call("a"), {key(call("a")): "nonsense"})
     assert first.failure is not None and "no recorded reply" in first.failure
     assert len(again.messages) == 3
+
+
+def test_tokens_of_a_request_are_those_of_its_messages_and_of_the_form_of_its_reply() -> None:
+    body = {"messages": [{"content": "x" * 40}, {"content": "y" * 8}]}
+    assert request_tokens(json.dumps(body).encode()) == (10 + 4) + (2 + 4)
+    assert request_tokens(json.dumps(body | {"response_format": "z" * 18}).encode()) == 20 + 5
+    assert Estimate("judge", 3, 1000, 101).times(2.5) == Estimate("judge", 8, 2500, 252)

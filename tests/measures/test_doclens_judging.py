@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -46,7 +46,7 @@ from tasks.texts.document import Document, Tables
 from tests.support.cases import each
 from tests.support.imports import ROOT
 from tests.support.memory_stage import MemoryStage
-from tests.support.nli import save_classifier, save_true_style
+from tests.support.nli import save_classifier
 from tests.support.scripted import DirectAsk, ScriptedAsk, as_reply
 
 NOTE = "PHYSICAL EXAM\n\nLungs: Clear bilaterally, no wheezes. Right knee: Mild swelling."
@@ -325,16 +325,11 @@ def test_generated_notes_by_evaluator(evaluator: dict, name: str) -> None:
     assert by_metric["citation_recall"] == ("cot, one call" if "citations" in evaluator else name)
 
 
-@pytest.mark.parametrize("save", [save_classifier, save_true_style])
-def test_an_nli_model_judges_by_its_folder_alike_in_any_batch(tmp_path: Path, save: Callable[[Path], Path]) -> None:
-    model = str(save(tmp_path / "model"))
-    one, many = (_notes(evaluator="nli", nli_model=model, nli_batch=batch) for batch in (1, 16))
-    assert (
-        one["unscored"].empty
-        and set(one["verdicts"]["condition"]) == {model}
-        and one["verdicts"]["value"].notna().all()
-    )
-    pd.testing.assert_frame_equal(one["verdicts"], many["verdicts"])
+def test_an_nli_model_judges_and_is_named_by_its_folder(tmp_path: Path) -> None:
+    model = str(save_classifier(tmp_path / "model"))
+    made = _notes(evaluator="nli", nli_model=model)
+    assert made["unscored"].empty and made["verdicts"]["value"].notna().all()
+    assert set(made["verdicts"]["condition"]) == {model}
 
 
 def test_only_claims_of_prompts_come_with_the_definitions_of_the_domain() -> None:

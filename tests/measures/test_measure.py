@@ -1,12 +1,15 @@
 """Scores and figures from verdicts, worked by hand."""
 
+import re
 from typing import Any
 
 import pandas as pd
 import pytest
 
+from schemas.errors import ParamsError
 from schemas.tables.metrics import METRICS
 from schemas.tables.verdicts import LOST, VERDICTS, in_order, verdict_table
+from tasks.measures.described import chosen
 from tasks.measures.measure import (
     Metric,
     differences,
@@ -133,3 +136,13 @@ def test_systems_differ_on_the_documents_that_both_have() -> None:
     assert rows["system"].unique().tolist() == ["s against t"] and rows["unscored"].tolist() == [1, 1]
     assert rows.loc[["kept_difference", "sum_difference"], "value"].tolist() == [0.5, 1.0]
     assert rows.loc["kept_difference", "high"] <= 1 < rows.loc["sum_difference", "high"]
+
+
+def test_an_unknown_measure_is_refused_with_what_may_be_meant() -> None:
+    claim_recall = "; {} is among the metrics of doclens"
+    hints = {"Claim_Recall2": claim_recall, "claim_recall": claim_recall, "doclenz": "; did you mean doclens?"}
+    for name, hint in (hints | {"claim": "overlap", "42": "overlap"}).items():  # of more than one measure, and of none
+        with pytest.raises(ParamsError, match=f"--metrics is '{name}'; expected .*{re.escape(hint.format(name))}$"):
+            chosen(["doclens", name])
+    assert [one.choice for one in chosen(["grounding", "doclens"])] == ["doclens", "grounding"]
+    assert all(one.by_default for one in chosen(None))

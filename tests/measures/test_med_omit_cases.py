@@ -9,7 +9,7 @@ from tasks.judges.shortening import Shortened
 from tasks.measures.measure import scores_and_ceilings
 from tasks.measures.med_omit.judging import OMISSIONS
 from tasks.measures.med_omit.measure import MEASURE, graded_weights, rank_rows
-from tasks.measures.med_omit.planted import judge_omissions
+from tasks.measures.med_omit.planted import PART_LEFT_OUT, judge_omissions, part_omissions
 from tasks.measures.med_omit.replies import IncludedFact, Omissions
 from tests.measures.med_omit_examples import facts_judged
 from tests.support.scripted import ScriptedAsk
@@ -22,6 +22,18 @@ def test_a_fact_that_the_judge_skips_is_neither_kept_nor_left_out() -> None:
     assert [row["value"] for row in rows] == [None, 1, 1]
     (row,) = unscored
     assert (row["step"], row["reason"]) == ("planted omissions", "1 of 3 facts without a verdict")
+
+
+def test_the_second_part_of_a_sentence_is_left_out_where_nothing_else_says_it() -> None:
+    plain, said = "He sleeps in the afternoon.", "He should avoid milk and cheese."
+    clauses = "He was given ibuprofen for pain; his temperature fell below fever level."
+    added = "He tolerates most of his usual food, especially milk and cheese."
+    notes = {"b": f"{plain} {clauses} {added}", "a": f"{plain} {added}", "c": f"{plain} {said} {added}", "d": plain}
+    found = {one.document: (one.facts, one.removed, one.summary, one.kinds) for one in part_omissions(notes)}
+    assert list(found) == ["a", "b"]
+    shorter = "He tolerates most of his usual food."
+    assert found["a"] == ((plain, added), {1}, f"{plain} {shorter}", PART_LEFT_OUT)
+    assert found["b"][1:3] == ({1}, f"{plain} He was given ibuprofen for pain. {added}"), "of the first such sentence"
 
 
 def test_omission_scores_have_their_maximum_as_ceiling() -> None:

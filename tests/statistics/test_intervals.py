@@ -7,6 +7,7 @@ from scipy import stats
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
+from tasks.statistics import printed
 from tasks.statistics.bootstrap import bias_corrected_interval, sample_records
 from tasks.statistics.intervals import (
     COUNT,
@@ -185,3 +186,25 @@ def test_the_exact_coverage_of_a_share(n: int) -> None:
         held = np.array([low <= p <= high for low, high in ends])
         covered.append(float(stats.binom.pmf(np.arange(n + 1), n, p) @ held))
     assert min(covered) >= 0.92 and np.mean(covered) >= 0.95
+
+
+def test_printed_figures_have_their_errors() -> None:
+    log4 = np.log(4) / 2  # Fisher's transform of 0.6
+    half = 1.959964 * (1.18 / 25) ** 0.5  # Bonett and Wright: 1 + 0.6^2 / 2 of 28 - 3
+    low, high = proportion_confint(12, 20, method="wilson")
+    two = 1.96 * 2**0.5
+    for found, expected in (
+        (printed.mean_half(2.0, 4), 3.18245),  # Student's t of 3 degrees of freedom
+        (printed.rank_correlation_halves(0.6, 28), (0.6 - np.tanh(log4 - half), np.tanh(log4 + half) - 0.6)),
+        (printed.rank_correlation_halves(0.0, 20), (np.tanh(1.959964 / 17**0.5),) * 2),
+        (printed.rank_correlation_halves(0.6, 19), (np.nan, np.nan)),
+        (printed.share_of_pairs(12, 20), (0.6, low, high)),
+        (printed.share_halves(0.58, 20), (0.6 - low, high - 0.6)),
+        (printed.means_error([3.0, 4.0], [9, 16]), two),
+        (printed.deviations_error([6.0, 8.0], [19, 33]), two),  # 36 / 2 (19 - 1) and 64 / 2 (33 - 1)
+        (printed.shares_error(0.2, [8, 8]), 1.96 * 0.2),
+        (printed.others_errors([1.0, 2.0, 6.0]), [3.0, 1.5, 4.5]),
+        (printed.others_errors([1.0, 4.0]), [3.0, 3.0]),
+        (printed.others_errors([5.0]), [np.nan]),
+    ):
+        assert found == pytest.approx(expected, abs=1e-5, nan_ok=True)

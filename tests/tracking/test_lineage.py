@@ -10,14 +10,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
-import yaml
 
-from flows.lineage.recording import gather
-from flows.repository.kept_runs import keep_run
 from tasks.tracking.lineage import StageRun, read_lineage, record_is_behind
 from tasks.tracking.recording import Recording, named
-from tests.support.imports import ROOT
-from tests.support.repository import commit, git, write_files
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -99,38 +94,6 @@ def test_a_store_that_was_copied_or_moved_keeps_its_lineages_in_its_own_folder(
     for one in (lineage, another):
         assert (run := copied.find(one.id)) and run.info.artifact_uri.startswith(there.as_uri())
         assert (there / "mlflow-artifacts" / run.info.run_id / "artifacts" / "lineage.json").is_file()
-
-
-def test_the_recording_of_a_working_tree_is_what_its_files_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DVC_ROOT", str(tmp_path))
-    monkeypatch.setenv("VIGNETTE_WORKSPACE", str(tmp_path / "state"))
-    identity = {"asked": "gpt-4o", "answered": "gpt-4o-2024"}
-    judge = {"identity": identity, "epoch": 3, "canaries": ["long"]}
-    table = Path("reports/tables/doclens.csv")
-    stages = {"sample": {"outs": ["a.parquet"]}, "doclens": {"metrics": [{str(table): {"cache": False}}, "absent.csv"]}}
-    files = {
-        "pyproject.toml": (ROOT / "pyproject.toml").read_bytes(),
-        "dvc.yaml": yaml.safe_dump({"stages": stages}),
-        "fingerprints/judge.json": json.dumps(judge),
-        "reports/metrics.json": json.dumps({"doclens": {"claim_recall": 0.9}, "own": {"figure": 1.0}}),
-        str(table): "value\n0.9\n",
-    }
-    write_files(tmp_path, files)
-    git(tmp_path, "init", "-q")
-    commit(tmp_path)
-    outs = [{"path": str(table), "md5": hashlib.md5(table.read_bytes()).hexdigest()}]
-    lineage = read_lineage({"stages": {"sample": LOCK["stages"]["sample"], "doclens": {"outs": outs}}})
-    keep_run("doclens", [table], StageRun(2.0), [])
-    found, revision = gather(lineage), git(tmp_path, "rev-parse", "HEAD")
-    assert found.name == f"{revision[:7]} unknown/gpt-4o-2024" and found.models == {"judge": "gpt-4o-2024"}
-    assert found.headlines["doclens"] == {"claim_recall": 0.9} and found.headline_stages == {"doclens": "doclens"}
-    assert found.runs == {"doclens": StageRun(2.0)} and found.tables == [table]
-    assert (found.files, found.tags["git.revision"], found.tags["git.dirty"]) == ({}, revision, "false")
-    assert json.loads(found.tags["fingerprint.judge"]) == {"identity": identity, "epoch": 3}
-    write_files(tmp_path, {"reports/index.html": "", "dvc.yaml": files["dvc.yaml"] + "\n"})
-    found = gather(lineage)
-    assert found.files == {"report": Path("reports/index.html")} and found.tags["git.dirty"] == "true"
 
 
 def client_of(store: LineageStore) -> MlflowClient:

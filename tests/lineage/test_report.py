@@ -10,7 +10,6 @@ from flows.lineage import origin, recording
 from flows.lineage.lineage import current_lineage
 from flows.lineage.origin import citation, code_rows, running_code
 from flows.lineage.report import MADE, PAPERS, PLACE, SHOWN, write_report
-from tests.support.cases import each
 from tests.support.imports import ROOT
 from tests.support.repository import commit, git
 
@@ -97,17 +96,11 @@ def test_an_installed_version_is_that_of_its_own_and_not_the_repository_in_which
     assert "version 0.1.0." in citation({"version": "1.2"}, ROOT)
 
 
-@each(
-    "listed, name",
-    [("processor: 0\nmodel name\t: Xeon: Gold\n", "Xeon: Gold"), ("processor: 0\n", "arm"), (None, "arm")],
-)
-def test_a_lineage_names_the_model_of_the_processor_as_far_as_it_is_known(
-    listed: str | None, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if listed is not None:
-        (tmp_path / "cpuinfo").write_text(listed)
+def test_the_model_of_the_processor_is_named_where_it_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "Path", lambda _: tmp_path / "cpuinfo")
+    monkeypatch.setattr("platform.processor", lambda: "")
+    assert recording.cpu() == "unknown"
     monkeypatch.setattr("platform.processor", lambda: "arm")
-    assert recording.cpu() == name
-    monkeypatch.setattr("platform.processor", str)
-    assert recording.cpu() == (name if name != "arm" else "unknown")
+    for listed, name in (("model name\t: Xeon: Gold\n", "Xeon: Gold"), ("stepping: 0\n", "arm")):
+        (tmp_path / "cpuinfo").write_text(f"processor: 0\n{listed}")
+        assert recording.cpu() == name

@@ -2,10 +2,8 @@
 
 import asyncio
 import os
-import sys
 from contextlib import nullcontext
 from pathlib import Path
-from types import SimpleNamespace
 from unittest.mock import AsyncMock
 
 import pytest
@@ -15,14 +13,13 @@ import yaml
 from flows.commands import stage
 from flows.commands.stage import _report
 from flows.rebuild.dvc_stage import NO_MORE_CALLS
-from flows.repository.params import COLLECT, load_params
+from flows.repository.params import load_params
 from flows.repository.pipeline import StageFiles
 from flows.repository.workspace import root, workspace
 from schemas.errors import BudgetError, BusyError, ParamsError, TableError, VignetteError
 from tasks.transport.processes import RUN
 from tests.support.cases import each
 from tests.support.imports import ROOT
-from tests.support.params import shipped
 
 
 @each(
@@ -82,17 +79,6 @@ def test_a_failed_stage_has_its_outputs_back_unless_another_run_may_write_them(
     with pytest.raises(typer.Exit) as ended:
         stage.main("write", Path("dvc.yaml"))
     assert ended.value.exit_code == status and done == [*([] if within else ["dvc.lock"]), *restored]
-
-
-def test_chunks_run_on_the_cluster_of_the_params_unless_requests_are_collected(monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster = SimpleNamespace(dask_runner=lambda *given: given)  # the module loads Dask for seconds
-    monkeypatch.setitem(sys.modules, "flows.runtime.dask_chunks", cluster)
-    monkeypatch.delenv(COLLECT, raising=False)
-    assert stage._task_runner(shipped()) is None
-    spread = shipped(runtime={"dask": "local", "dask_workers": 3})
-    assert stage._task_runner(spread) == ("local", 3)
-    monkeypatch.setenv(COLLECT, "1")
-    assert stage._task_runner(spread) is None
 
 
 def test_a_stage_without_its_inputs_names_their_maker_before_prefect_is_loaded(
